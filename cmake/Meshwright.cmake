@@ -1,0 +1,39 @@
+# One call per library folder: every source beside the CMakeLists.txt belongs
+# to the library, so a new pass is a new file and no line here.
+
+# meshwright_library(NAME [LINK lib...] [DEPENDS tablegen-target...])
+function(meshwright_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(NOT sources)
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE ${ARG_LINK} MLIR LLVM)
+    if(ARG_DEPENDS)
+      add_dependencies(${name} ${ARG_DEPENDS})
+    endif()
+    return()
+  endif()
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# meshwright_passes(FOLDER): TableGen for the Passes.td of a folder, as target
+# Meshwright<FOLDER>PassesIncGen; register function register<FOLDER>Passes().
+function(meshwright_passes folder)
+  set(LLVM_TARGET_DEFINITIONS Passes.td)
+  mlir_tablegen(Passes.h.inc -gen-pass-decls -name=${folder})
+  add_public_tablegen_target(Meshwright${folder}PassesIncGen)
+endfunction()
+
+# meshwright_tool(NAME [LINK lib...]): a binary in build/bin.
+function(meshwright_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                        ${PROJECT_BINARY_DIR}/bin)
+endfunction()

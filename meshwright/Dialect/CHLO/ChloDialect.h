@@ -1,0 +1,12 @@
+//===- ChloDialect.h -------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_CHLO_DIALECT_H
+#define MESHWRIGHT_DIALECT_CHLO_DIALECT_H
+
+#include "mlir/IR/Dialect.h"
+
+#include "meshwright/Dialect/CHLO/ChloDialect.h.inc"
+
+#endif

@@ -1,0 +1,12 @@
+//===- StablehloDialect.h -------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_STABLEHLO_DIALECT_H
+#define MESHWRIGHT_DIALECT_STABLEHLO_DIALECT_H
+
+#include "mlir/IR/Dialect.h"
+
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h.inc"
+
+#endif

@@ -1,0 +1,42 @@
+//===- InitAll.h - Everything a Meshwright tool registers -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_INITALL_H
+#define MESHWRIGHT_INITALL_H
+
+#include "meshwright/Common/Passes.h"
+#include "meshwright/Dialect/CHLO/ChloDialect.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Export/Passes.h"
+#include "meshwright/Import/Passes.h"
+#include "meshwright/Optimize/Passes.h"
+#include "meshwright/Sharding/Passes.h"
+#include "mlir/Dialect/Func/Extensions/AllExtensions.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Quant/IR/Quant.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace meshwright {
+
+inline void registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<mlir::chlo::ChloDialect, mlir::func::FuncDialect,
+                  mlir::mpmd::MpmdDialect, mlir::quant::QuantDialect,
+                  mlir::sdy::SdyDialect, mlir::stablehlo::StablehloDialect,
+                  mlir::tensor::TensorDialect>();
+  mlir::func::registerAllExtensions(registry);
+}
+
+inline void registerAllPasses() {
+  mlir::mpmd::registerCommonPasses();
+  mlir::mpmd::registerImportPasses();
+  mlir::mpmd::registerOptimizePasses();
+  mlir::mpmd::registerShardingPasses();
+  mlir::mpmd::registerExportPasses();
+}
+
+} // namespace meshwright
+
+#endif
