@@ -1,0 +1,53 @@
+# An index of commands: each target calls a script, cmake, ctest or pytest.
+PRESET ?= dev
+BUILD := $(if $(filter dev,$(PRESET)),build,build-$(PRESET))
+PYTHON := .venv/bin/python
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
+.DEFAULT_GOAL := help
+.PHONY: demo test deps build lit unit py format lint docs bench clean help
+
+demo: build  ## install, build, partition a GPT training step, check its numbers
+	@$(PYTHON) scripts/demo.py --bin $(BUILD)/bin --out out
+
+test: build  ## everything CI runs; ctest has the last line
+	@ctest --test-dir $(BUILD) --output-on-failure
+
+deps:  ## Debian packages from packages.txt, Python environment .venv
+	@scripts/deps.sh
+
+build: deps  ## configure and build (PRESET=dev|release|asan|ubsan)
+	@cmake --preset $(PRESET) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@cmake --build $(BUILD)
+
+lit: build  ## lit tests (make lit FILTER=shorten)
+	@/usr/lib/llvm-22/bin/lit -sv $(if $(FILTER),--filter $(FILTER)) $(BUILD)/test
+
+unit: build  ## GoogleTest
+	@ctest --test-dir $(BUILD) --output-on-failure -R '^unit'
+
+py: build  ## pytest
+	@ctest --test-dir $(BUILD) --output-on-failure -R '^py'
+
+format: deps  ## clang-format, ruff format
+	@git ls-files '*.cpp' '*.h' | xargs clang-format-22 -i
+	@.venv/bin/ruff format -q .
+
+lint: build  ## formatting, clang-tidy, ruff, file lengths, stems
+	@git ls-files '*.cpp' '*.h' | xargs clang-format-22 --dry-run -Werror
+	@.venv/bin/ruff check -q . && .venv/bin/ruff format -q --check .
+	@$(PYTHON) scripts/check_layout.py
+	@git ls-files '*.cpp' | xargs -P 2 -n 8 clang-tidy-22 --quiet -p $(BUILD)
+
+docs: build  ## reference of dialects and passes, into docs/reference
+	@cmake --build $(BUILD) --target meshwright-docs
+
+bench: build  ## speed against the peer that is compiled into jaxlib
+	@$(PYTHON) bench/run.py --bin $(BUILD)/bin
+
+clean:  ## remove build trees and outputs; keeps .venv
+	@rm -rf build build-* build.log build-*.log out
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10

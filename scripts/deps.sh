@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Installs what packages.txt lists and makes the Python environment .venv.
+# Does nothing when everything is there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+mapfile -t packages < <(grep -v '^#' packages.txt)
+
+if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
+  missing=()
+  for package in "${packages[@]}"; do
+    status=$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null || true)
+    [[ $status == "install ok installed" ]] || missing+=("$package")
+  done
+  if ((${#missing[@]})); then
+    run=()
+    if [[ $(id -u) != 0 ]]; then
+      if ! command -v sudo >/dev/null; then
+        echo "error: missing packages: ${missing[*]}" >&2
+        echo "run this as root, or install sudo, or install them yourself" >&2
+        exit 1
+      fi
+      run=(sudo)
+    fi
+    echo "installing: ${missing[*]}"
+    "${run[@]}" apt-get update -q
+    "${run[@]}" env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -y -q --no-install-recommends "${missing[@]}"
+  fi
+else
+  # Not Debian: say what is needed by the command that needs it.
+  missing=()
+  for tool in clang++-22 ld.lld-22 cmake ninja ccache python3; do
+    command -v "$tool" >/dev/null || missing+=("$tool")
+  done
+  [[ -f /usr/lib/llvm-22/lib/cmake/mlir/MLIRConfig.cmake ]] ||
+    missing+=("MLIR 22 (MLIRConfig.cmake; pass -DMLIR_DIR=... to cmake)")
+  if ((${#missing[@]})); then
+    echo "error: this is not a Debian system, and these are missing:" >&2
+    printf '  %s\n' "${missing[@]}" >&2
+    echo "packages.txt has the names they have on Debian 12" >&2
+    exit 1
+  fi
+fi
+
+# The environment is remade only when its requirements change.
+stamp=.venv/requirements
+requirements=$(sed -n '/^\[dependency-groups\]/,/^$/p' pyproject.toml)
+if [[ ! -f $stamp || $(cat "$stamp") != "$requirements" ]]; then
+  echo "installing the Python environment .venv"
+  python3 -m venv .venv
+  .venv/bin/pip install -q --disable-pip-version-check 'pip>=25.1'
+  .venv/bin/pip install -q --group test
+  printf '%s' "$requirements" >"$stamp"
+fi
