@@ -1,0 +1,11 @@
+//===- ContractionOps.td - Dot, convolution, fft, batch norm *- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_STABLEHLO_CONTRACTIONOPS_TD
+#define MESHWRIGHT_DIALECT_STABLEHLO_CONTRACTIONOPS_TD
+
+include "meshwright/Dialect/StableHLO/StablehloAttrs.td"
+include "meshwright/Dialect/StableHLO/StablehloBase.td"
+
+#endif

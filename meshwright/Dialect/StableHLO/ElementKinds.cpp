@@ -1,0 +1,154 @@
+//===- ElementKinds.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+
+static unsigned getIntegerKind(IntegerType type) {
+  if (type.isSigned())
+    return 0;
+  switch (type.getWidth()) {
+  case 1:
+    return type.isSignless() ? kPredicate : 0;
+  case 2:
+  case 4:
+  case 8:
+  case 16:
+  case 32:
+  case 64:
+    return type.isSignless() ? kSignless : kUnsigned;
+  default:
+    return 0;
+  }
+}
+
+/// Returns true if the storage is an integer that the dialect knows.
+static bool hasKnownStorage(quant::QuantizedType type) {
+  switch (type.getStorageTypeIntegralWidth()) {
+  case 2:
+  case 4:
+  case 8:
+  case 16:
+  case 32:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static bool isStored(quant::QuantizedType type, int64_t zeroPoint) {
+  return zeroPoint >= type.getStorageTypeMin() &&
+         zeroPoint <= type.getStorageTypeMax();
+}
+
+unsigned stablehlo::getElementKind(Type elementType) {
+  if (auto integer = dyn_cast<IntegerType>(elementType))
+    return getIntegerKind(integer);
+  if (isa<FloatType>(elementType))
+    return isa<FloatTF32Type, Float80Type, Float128Type>(elementType) ? 0
+                                                                      : kFloat;
+  if (auto complex = dyn_cast<ComplexType>(elementType)) {
+    Type part = complex.getElementType();
+    return part.isF32() || part.isF64() ? kComplex : 0;
+  }
+  if (isa<IndexType>(elementType))
+    return kIndex;
+  if (auto uniform = dyn_cast<quant::UniformQuantizedType>(elementType))
+    return hasKnownStorage(uniform) && isStored(uniform, uniform.getZeroPoint())
+               ? kQuantized
+               : 0;
+  if (auto axis = dyn_cast<quant::UniformQuantizedPerAxisType>(elementType))
+    return hasKnownStorage(axis) &&
+                   llvm::all_of(axis.getZeroPoints(),
+                                [&](int64_t zeroPoint) {
+                                  return isStored(axis, zeroPoint);
+                                })
+               ? kAxisQuantized
+               : 0;
+  return 0;
+}
+
+/// Returns true if the scales of a per-axis quantized tensor fit its shape.
+static bool scalesFit(RankedTensorType type) {
+  auto axis = cast<quant::UniformQuantizedPerAxisType>(type.getElementType());
+  int64_t dim = axis.getQuantizedDimension();
+  if (dim < 0 || dim >= type.getRank())
+    return false;
+  return type.isDynamicDim(dim) ||
+         type.getDimSize(dim) == static_cast<int64_t>(axis.getScales().size());
+}
+
+bool stablehlo::isTensorOf(Type type, unsigned kinds, int64_t rank) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || (rank >= 0 && tensor.getRank() != rank))
+    return false;
+  unsigned kind = getElementKind(tensor.getElementType()) & kinds;
+  return kind == kAxisQuantized ? scalesFit(tensor) : kind != 0;
+}
+
+bool stablehlo::isStaticTensorOf(Type type, unsigned kinds, int64_t rank) {
+  return isTensorOf(type, kinds, rank) &&
+         cast<RankedTensorType>(type).hasStaticShape();
+}
+
+bool stablehlo::isStaticOrBoundedTensorOf(Type type, unsigned kinds) {
+  if (!isTensorOf(type, kinds))
+    return false;
+  auto tensor = cast<RankedTensorType>(type);
+  if (tensor.hasStaticShape())
+    return true;
+  if (tensor.getNumDynamicDims() != 1)
+    return false;
+  ArrayRef<int64_t> bounds = getBounds(tensor);
+  return !bounds.empty() && llvm::any_of(bounds, ShapedType::isStatic);
+}
+
+bool stablehlo::isAnyRankTensorOf(Type type, unsigned kinds) {
+  if (auto tensor = dyn_cast<UnrankedTensorType>(type))
+    return getElementKind(tensor.getElementType()) & kinds;
+  return isTensorOf(type, kinds);
+}
+
+bool stablehlo::isTensorOfInt(Type type, unsigned width,
+                              IntegerType::SignednessSemantics signedness) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return false;
+  auto integer = dyn_cast<IntegerType>(tensor.getElementType());
+  return integer && integer.getWidth() == width &&
+         integer.getSignedness() == signedness;
+}
+
+bool stablehlo::isTensorOfF32OrF64(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor &&
+         (tensor.getElementType().isF32() || tensor.getElementType().isF64());
+}
+
+bool stablehlo::isMemRefOf(Type type, unsigned kinds) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref && (getElementKind(memref.getElementType()) & kinds);
+}
+
+bool stablehlo::isTupleOfValues(Type type) {
+  auto tuple = dyn_cast<TupleType>(type);
+  if (!tuple)
+    return false;
+  constexpr unsigned kPlain =
+      kFloat | kPredicate | kSignless | kUnsigned | kComplex | kQuantized;
+  return llvm::all_of(tuple.getTypes(), [](Type leaf) {
+    return isa<TokenType>(leaf) || isTensorOf(leaf, kPlain | kAxisQuantized) ||
+           isMemRefOf(leaf, kPlain) || isTupleOfValues(leaf);
+  });
+}
+
+bool stablehlo::isLayout(Attribute attribute) {
+  auto elements = dyn_cast<DenseIntElementsAttr>(attribute);
+  return elements && elements.getType().getRank() == 1 &&
+         elements.getElementType().isIndex();
+}

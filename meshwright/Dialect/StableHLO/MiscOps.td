@@ -1,0 +1,11 @@
+//===- MiscOps.td - Constants, tokens, calls ---------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_STABLEHLO_MISCOPS_TD
+#define MESHWRIGHT_DIALECT_STABLEHLO_MISCOPS_TD
+
+include "meshwright/Dialect/StableHLO/StablehloAttrs.td"
+include "meshwright/Dialect/StableHLO/StablehloBase.td"
+
+#endif

@@ -1,0 +1,11 @@
+//===- RegionOps.td - Control flow and reductions ----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_STABLEHLO_REGIONOPS_TD
+#define MESHWRIGHT_DIALECT_STABLEHLO_REGIONOPS_TD
+
+include "meshwright/Dialect/StableHLO/StablehloAttrs.td"
+include "meshwright/Dialect/StableHLO/StablehloBase.td"
+
+#endif

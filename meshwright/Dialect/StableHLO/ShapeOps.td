@@ -1,0 +1,11 @@
+//===- ShapeOps.td - Data movement -------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_STABLEHLO_SHAPEOPS_TD
+#define MESHWRIGHT_DIALECT_STABLEHLO_SHAPEOPS_TD
+
+include "meshwright/Dialect/StableHLO/StablehloAttrs.td"
+include "meshwright/Dialect/StableHLO/StablehloBase.td"
+
+#endif

@@ -1,0 +1,78 @@
+//===- Traits.h - Traits of StableHLO operations ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_STABLEHLO_TRAITS_H
+#define MESHWRIGHT_DIALECT_STABLEHLO_TRAITS_H
+
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::stablehlo {
+
+namespace detail {
+LogicalResult verifyCompatibleTypes(Operation *op);
+LogicalResult verifyCompatibleElementTypes(Operation *op);
+Speculation::Speculatability speculateIfStaticOperands(Operation *op);
+Speculation::Speculatability speculateIfStaticDimsCarry(Operation *op);
+} // namespace detail
+
+/// The operands may be swapped. Deliberately not upstream's trait, which would
+/// let canonicalization reorder them and CSE merge swapped operations.
+template <typename ConcreteType>
+class IsCommutative : public OpTrait::TraitBase<ConcreteType, IsCommutative> {};
+
+/// All operand and result types are compatible.
+template <typename ConcreteType>
+class CompatibleTypes
+    : public OpTrait::TraitBase<ConcreteType, CompatibleTypes> {
+public:
+  static LogicalResult verifyTrait(Operation *op) {
+    return detail::verifyCompatibleTypes(op);
+  }
+};
+
+/// The element types of all operands and results are compatible.
+template <typename ConcreteType>
+class CompatibleElementTypes
+    : public OpTrait::TraitBase<ConcreteType, CompatibleElementTypes> {
+public:
+  static LogicalResult verifyTrait(Operation *op) {
+    return detail::verifyCompatibleElementTypes(op);
+  }
+};
+
+/// Written result types need only be compatible with the inferred ones.
+template <typename ConcreteType>
+class RelaxedInference
+    : public OpTrait::TraitBase<ConcreteType, RelaxedInference> {};
+
+/// The result has the most specific type that all operands agree on.
+template <typename ConcreteType>
+class InferredFromOperands
+    : public OpTrait::TraitBase<ConcreteType, InferredFromOperands> {};
+
+/// May be executed early if all operands are statically shaped.
+template <typename ConcreteType>
+class SpeculatableIfStaticOperands
+    : public OpTrait::TraitBase<ConcreteType, SpeculatableIfStaticOperands> {
+public:
+  Speculation::Speculatability getSpeculatability() {
+    return detail::speculateIfStaticOperands(this->getOperation());
+  }
+};
+
+/// May be executed early unless the result is static in a dimension that is
+/// dynamic in the first operand: such a program asserts the size at run time.
+template <typename ConcreteType>
+class SpeculatableIfStaticDimsCarry
+    : public OpTrait::TraitBase<ConcreteType, SpeculatableIfStaticDimsCarry> {
+public:
+  Speculation::Speculatability getSpeculatability() {
+    return detail::speculateIfStaticDimsCarry(this->getOperation());
+  }
+};
+
+} // namespace mlir::stablehlo
+
+#endif
