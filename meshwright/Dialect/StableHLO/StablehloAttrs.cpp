@@ -92,6 +92,11 @@ static ParseResult parseOptionalTolerance(AsmParser &parser, StringRef name,
   return parser.parseComma();
 }
 
+ResultAccuracyAttr ResultAccuracyAttr::getDefault(MLIRContext *context) {
+  return get(context, APFloat(0.0), APFloat(0.0), /*ulps=*/0,
+             ResultAccuracyModeAttr::get(context, ResultAccuracyMode::DEFAULT));
+}
+
 Attribute ResultAccuracyAttr::parse(AsmParser &parser, Type) {
   double atol = 0, rtol = 0;
   int64_t ulps = 0;

@@ -29,15 +29,14 @@ def Stablehlo_ResultAccuracyAttr
   }];
   let parameters = (ins "::llvm::APFloat":$atol, "::llvm::APFloat":$rtol,
                         "int64_t":$ulps, Stablehlo_ResultAccuracyModeAttr:$mode);
-  let builders = [
-    AttrBuilderWithInferredContext<(ins
-        "::mlir::stablehlo::ResultAccuracyModeAttr":$mode), [{
-      return $_get(mode.getContext(), ::llvm::APFloat(0.0),
-                   ::llvm::APFloat(0.0), int64_t(0), mode);
-    }]>
-  ];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let constBuilderCall = "::mlir::stablehlo::ResultAccuracyAttr::getDefault("
+                         "$_builder.getContext())";
+  let extraClassDeclaration = [{
+    /// Mode DEFAULT, no tolerances.
+    static ResultAccuracyAttr getDefault(::mlir::MLIRContext *context);
+  }];
 }
 
 def Stablehlo_OutputOperandAliasAttr
