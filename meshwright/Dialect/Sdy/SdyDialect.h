@@ -1,12 +1,42 @@
-//===- SdyDialect.h -------------------------------------------*- C++ -*-===//
+//===- SdyDialect.h - The sdy dialect ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_DIALECT_SDY_DIALECT_H
 #define MESHWRIGHT_DIALECT_SDY_DIALECT_H
 
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h.inc"
+#include "meshwright/Dialect/Sdy/SdyEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "meshwright/Dialect/Sdy/SdyAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "meshwright/Dialect/Sdy/SdyOps.h.inc"
+
+namespace mlir::sdy {
+
+/// Discardable attribute that holds shardings: one sharding on function
+/// arguments and results, one per result on ops.
+inline constexpr llvm::StringLiteral kShardingAttr = "sdy.sharding";
+/// Discardable attribute that holds the sharding rule of an op.
+inline constexpr llvm::StringLiteral kShardingRuleAttr = "sdy.sharding_rule";
+
+/// Whether both split a value alike; null is fully open. Not symmetric: null is
+/// equivalent to a sharding with nothing but unreduced axes, not the reverse.
+bool areEquivalent(TensorShardingAttr a, TensorShardingAttr b);
+
+} // namespace mlir::sdy
 
 #endif

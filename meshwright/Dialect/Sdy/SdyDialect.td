@@ -1,4 +1,4 @@
-//===- SdyDialect.td -----------------------------------*- tablegen -*-===//
+//===- SdyDialect.td ----------------------------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,19 @@ include "mlir/IR/OpBase.td"
 def Sdy_Dialect : Dialect {
   let name = "sdy";
   let cppNamespace = "::mlir::sdy";
+  let summary = "Tensor shardings over the named axes of a device mesh";
+  let description = [{
+    Says how tensors are split over a mesh of devices, where the user fixes
+    that, and which values must be split alike. Shardings live in attributes of
+    function arguments, function results and ops; the ops of the dialect
+    constrain, block or join their propagation.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+  private:
+    void registerAttributes();
+  public:
+  }];
 }
 
 #endif
