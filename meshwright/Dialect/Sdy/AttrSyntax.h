@@ -1,4 +1,5 @@
-//===- AttrSyntax.h - Lists as sdy attributes and ops write them -*- C++ -*-===//
+//===- AttrSyntax.h - Lists as sdy attributes and ops write them -*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
@@ -17,11 +18,13 @@
 namespace mlir::sdy {
 
 /// `{"x", "y":(1)2}`
-ParseResult parseAxisRefs(AsmParser &parser, SmallVectorImpl<AxisRefAttr> &axes);
+ParseResult parseAxisRefs(AsmParser &parser,
+                          SmallVectorImpl<AxisRefAttr> &axes);
 void printAxisRefs(AsmPrinter &printer, ArrayRef<AxisRefAttr> axes);
 
 /// `{"x", "y"}`
-ParseResult parseAxisNames(AsmParser &parser, SmallVectorImpl<StringAttr> &names);
+ParseResult parseAxisNames(AsmParser &parser,
+                           SmallVectorImpl<StringAttr> &names);
 void printAxisNames(AsmPrinter &printer, ArrayRef<StringAttr> names);
 
 /// `[<@mesh, [{"x"}]>, <@mesh, []>]`, as after `in_shardings=`.

@@ -5,9 +5,9 @@
 // A sub-axis "x":(p)s reshapes the axis to (p, s, rest) and means the middle
 // part. It covers the half-open range [p, p * s) of the products of the parts,
 // a full axis of size n the range [1, n). A prefix of an axis starts at the
-// same point and ends earlier; adjacent sub-axes merge. Two sub-axes can coexist
-// in one sharding, or be cut against each other, only if one reshape of the
-// axis has both as runs of whole parts: (1)2 and (3)2 of an axis of size 6
+// same point and ends earlier; adjacent sub-axes merge. Two sub-axes can
+// coexist in one sharding, or be cut against each other, only if one reshape of
+// the axis has both as runs of whole parts: (1)2 and (3)2 of an axis of size 6
 // cannot.
 //
 //===----------------------------------------------------------------------===//
@@ -40,7 +40,8 @@ bool canCoexist(AxisRefAttr a, AxisRefAttr b);
 /// The longest prefix of `a` that is free of `b`; null if there is none.
 AxisRefAttr getPrefixWithoutOverlap(AxisRefAttr a, AxisRefAttr b);
 /// Likewise for several other axes.
-AxisRefAttr getPrefixWithoutOverlap(AxisRefAttr a, ArrayRef<AxisRefAttr> others);
+AxisRefAttr getPrefixWithoutOverlap(AxisRefAttr a,
+                                    ArrayRef<AxisRefAttr> others);
 
 /// The longest common prefix of both; null if there is none.
 AxisRefAttr getCommonPrefix(AxisRefAttr a, AxisRefAttr b);

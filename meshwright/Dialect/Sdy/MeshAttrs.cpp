@@ -159,8 +159,7 @@ int64_t AxisRefAttr::getPreSize() const {
 }
 
 int64_t AxisRefAttr::getSize(MeshAttr mesh) const {
-  return isSubAxis() ? getSubAxisInfo().getSize()
-                     : mesh.getAxisSize(getName());
+  return isSubAxis() ? getSubAxisInfo().getSize() : mesh.getAxisSize(getName());
 }
 
 std::string AxisRefAttr::toString() const {

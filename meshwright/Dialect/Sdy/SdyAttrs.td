@@ -23,7 +23,7 @@ def Sdy_MeshAxis : Sdy_Attr<"MeshAxis", "mesh_axis"> {
   let summary = "Name and size of a mesh axis";
   let description = "Written `\"x\"=4`.";
   let parameters = (ins StringRefParameter<"name">:$name, "int64_t":$size);
-  let assemblyFormat = "$name `=` $size";
+  let assemblyFormat = "`` $name `` `=` `` $size";
 }
 
 def Sdy_Mesh : Sdy_Attr<"Mesh", "mesh"> {
@@ -128,7 +128,7 @@ def Sdy_AxisRefList : Sdy_Attr<"AxisRefList", "axis_ref_list"> {
   let summary = "Axes, major to minor";
   let description = "Written `{\"x\", \"y\":(1)2}`.";
   let parameters = (ins OptionalArrayRefParameter<"AxisRefAttr">:$value);
-  let assemblyFormat = "custom<AxisRefs>($value)";
+  let assemblyFormat = "`` custom<AxisRefs>($value)";
   let extraClassDeclaration = [{
     using iterator = ::llvm::ArrayRef<AxisRefAttr>::iterator;
     iterator begin() const { return getValue().begin(); }
@@ -143,7 +143,7 @@ def Sdy_ListOfAxisRefLists
   let summary = "One list of axes per dimension";
   let description = "Written `[{\"x\"}, {}]`.";
   let parameters = (ins OptionalArrayRefParameter<"AxisRefListAttr">:$value);
-  let assemblyFormat = "custom<BracketedAttrs>($value)";
+  let assemblyFormat = "`` custom<BracketedAttrs>($value)";
   let extraClassDeclaration = [{
     using iterator = ::llvm::ArrayRef<AxisRefListAttr>::iterator;
     iterator begin() const { return getValue().begin(); }
@@ -161,7 +161,8 @@ def Sdy_AllToAllParam : Sdy_Attr<"AllToAllParam", "all_to_all_param"> {
     "int64_t":$src_dim,
     "int64_t":$tgt_dim
   );
-  let assemblyFormat = "custom<AxisRefs>($axes) `:` $src_dim `->` $tgt_dim";
+  let assemblyFormat =
+      "`` custom<AxisRefs>($axes) `` `:` $src_dim `` `->` `` $tgt_dim";
 }
 
 def Sdy_AllToAllParamList
@@ -169,7 +170,7 @@ def Sdy_AllToAllParamList
   let summary = "The moves of an all_to_all";
   let description = "Written `[{\"x\"}: 0->1, {\"y\"}: 1->0]`.";
   let parameters = (ins OptionalArrayRefParameter<"AllToAllParamAttr">:$value);
-  let assemblyFormat = "custom<BracketedAttrs>($value)";
+  let assemblyFormat = "`` custom<BracketedAttrs>($value)";
   let extraClassDeclaration = [{
     using iterator = ::llvm::ArrayRef<AllToAllParamAttr>::iterator;
     iterator begin() const { return getValue().begin(); }
@@ -184,7 +185,7 @@ def Sdy_ManualAxes : Sdy_Attr<"ManualAxes", "manual_axes"> {
   let description = "Written `{\"x\", \"y\"}`.";
   let parameters =
       (ins OptionalArrayRefParameter<"::mlir::StringAttr">:$value);
-  let assemblyFormat = "custom<AxisNames>($value)";
+  let assemblyFormat = "`` custom<AxisNames>($value)";
   let extraClassDeclaration = [{
     using iterator = ::llvm::ArrayRef<::mlir::StringAttr>::iterator;
     iterator begin() const { return getValue().begin(); }
@@ -390,7 +391,7 @@ def Sdy_TensorMapping : Sdy_Attr<"TensorMapping", "tensor_mapping"> {
   let summary = "The factors of each dimension of a tensor";
   let description = "Written `[i, jk]`.";
   let parameters = (ins OptionalArrayRefParameter<"DimMappingAttr">:$dim_mappings);
-  let assemblyFormat = "custom<BracketedAttrs>($dim_mappings)";
+  let assemblyFormat = "`` custom<BracketedAttrs>($dim_mappings)";
   let extraClassDeclaration = [{
     int64_t getRank() const {
       return static_cast<int64_t>(getDimMappings().size());
@@ -464,7 +465,7 @@ def Sdy_AxisToPropagationDetails
     OptionalArrayRefParameter<"EdgeValueRefAttr">:$targets
   );
   let assemblyFormat = [{
-    $axis_name ` ` `=` ` ` $source ` ` `->` ` ` custom<BracketedAttrs>($targets)
+    `` $axis_name `=` $source `->` custom<BracketedAttrs>($targets)
   }];
 }
 

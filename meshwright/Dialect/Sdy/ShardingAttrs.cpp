@@ -128,8 +128,8 @@ static ParseResult parseOptionalReductionKind(AsmParser &parser,
     return success();
   std::optional<ReductionKind> parsed = symbolizeReductionKind(word);
   if (!parsed)
-    return parser.emitError(loc)
-           << "unknown reduction kind '" << word << "', expected sum, max or min";
+    return parser.emitError(loc) << "unknown reduction kind '" << word
+                                 << "', expected sum, max or min";
   kind = *parsed;
   return success();
 }
@@ -256,8 +256,8 @@ TensorShardingAttr::replaceDimSharding(int64_t dim,
   return replaceDimShardings(dims);
 }
 
-TensorShardingAttr TensorShardingAttr::replaceReplicatedAxes(
-    ArrayRef<AxisRefAttr> axes) const {
+TensorShardingAttr
+TensorShardingAttr::replaceReplicatedAxes(ArrayRef<AxisRefAttr> axes) const {
   return get(getContext(), getMeshOrRef(), getDimShardings(), axes,
              getUnreducedAxes(), getReductionKind());
 }
@@ -328,9 +328,8 @@ bool TensorShardingAttr::emptyAxes() const {
 
 bool TensorShardingAttr::isFullyOpen() const {
   return emptyAxes() &&
-         llvm::all_of(getDimShardings(), [](DimensionShardingAttr dim) {
-           return dim.isOpen();
-         });
+         llvm::all_of(getDimShardings(),
+                      [](DimensionShardingAttr dim) { return dim.isOpen(); });
 }
 
 bool TensorShardingAttr::isFullyClosed() const {
@@ -356,8 +355,8 @@ bool TensorShardingAttr::anyOfAxisRef(
 
 bool TensorShardingAttr::isEquivalent(TensorShardingAttr other) const {
   if (isFullyReplicated() && getUnreducedAxes().empty())
-    return !other || (other.isFullyReplicated() &&
-                      other.getUnreducedAxes().empty());
+    return !other ||
+           (other.isFullyReplicated() && other.getUnreducedAxes().empty());
   if (!other || getMeshOrRef() != other.getMeshOrRef() ||
       getUnreducedAxes() != other.getUnreducedAxes() ||
       getReductionKind() != other.getReductionKind())
@@ -374,9 +373,8 @@ bool sdy::areEquivalent(TensorShardingAttr a, TensorShardingAttr b) {
   return !b || b.isFullyReplicated();
 }
 
-RankedTensorType
-TensorShardingAttr::getLocalTensorType(RankedTensorType type,
-                                       MeshAttr mesh) const {
+RankedTensorType TensorShardingAttr::getLocalTensorType(RankedTensorType type,
+                                                        MeshAttr mesh) const {
   auto shape = llvm::to_vector(type.getShape());
   for (auto [size, dim] : llvm::zip(shape, getDimShardings()))
     if (!ShapedType::isDynamic(size))

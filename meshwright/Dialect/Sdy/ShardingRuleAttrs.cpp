@@ -33,12 +33,13 @@ static ParseResult parseFactors(AsmParser &parser,
     char symbol = rest.front();
     if (symbol < 'i' || symbol > 'z')
       return parser.emitError(loc)
-             << "expecting factor symbols from 'i' to 'z', received '"
-             << symbol << "' in '" << word << "'";
+             << "expecting factor symbols from 'i' to 'z', received '" << symbol
+             << "' in '" << word << "'";
     rest = rest.drop_front();
     int64_t factor = symbol - 'i';
     if (symbol == 'z' && rest.consume_front("_")) {
-      StringRef digits = rest.take_while([](char c) { return llvm::isDigit(c); });
+      StringRef digits =
+          rest.take_while([](char c) { return llvm::isDigit(c); });
       rest = rest.drop_front(digits.size());
       int64_t offset;
       if (digits.empty() || digits.front() == '0' ||
@@ -181,11 +182,10 @@ void OpShardingRuleAttr::print(AsmPrinter &printer) const {
   printMappings(printer, getResultMappings());
   if (!getFactorSizes().empty()) {
     printer << " {";
-    llvm::interleaveComma(llvm::enumerate(getFactorSizes()), printer,
-                          [&](auto entry) {
-                            printer << factorSymbol(entry.index()) << '='
-                                    << entry.value();
-                          });
+    llvm::interleaveComma(
+        llvm::enumerate(getFactorSizes()), printer, [&](auto entry) {
+          printer << factorSymbol(entry.index()) << '=' << entry.value();
+        });
     printer << '}';
   }
   printSpecialFactors(printer, "reduction", getReductionFactors());
