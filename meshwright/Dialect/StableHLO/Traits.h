@@ -15,6 +15,12 @@ LogicalResult verifyCompatibleTypes(Operation *op);
 LogicalResult verifyCompatibleElementTypes(Operation *op);
 Speculation::Speculatability speculateIfStaticOperands(Operation *op);
 Speculation::Speculatability speculateIfStaticDimsCarry(Operation *op);
+inline Speculation::Speculatability
+likeBody(Speculation::Speculatability speculatability) {
+  return speculatability == Speculation::Speculatable
+             ? Speculation::RecursivelySpeculatable
+             : speculatability;
+}
 } // namespace detail
 
 /// The operands may be swapped. Deliberately not upstream's trait, which would
@@ -70,6 +76,31 @@ class SpeculatableIfStaticDimsCarry
 public:
   Speculation::Speculatability getSpeculatability() {
     return detail::speculateIfStaticDimsCarry(this->getOperation());
+  }
+};
+
+/// May be executed early if its body may and all operands are static.
+template <typename ConcreteType>
+class SpeculatableLikeBodyIfStaticOperands
+    : public OpTrait::TraitBase<ConcreteType,
+                                SpeculatableLikeBodyIfStaticOperands> {
+public:
+  Speculation::Speculatability getSpeculatability() {
+    return detail::likeBody(
+        detail::speculateIfStaticOperands(this->getOperation()));
+  }
+};
+
+/// May be executed early if its body may, unless the result is static in a
+/// dimension that is dynamic in the first operand.
+template <typename ConcreteType>
+class SpeculatableLikeBodyIfStaticDimsCarry
+    : public OpTrait::TraitBase<ConcreteType,
+                                SpeculatableLikeBodyIfStaticDimsCarry> {
+public:
+  Speculation::Speculatability getSpeculatability() {
+    return detail::likeBody(
+        detail::speculateIfStaticDimsCarry(this->getOperation()));
   }
 };
 

@@ -1,0 +1,131 @@
+//===- WindowOps.cpp - Reductions and scatters over windows ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/StableHLO/ReducerRules.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Dialect/StableHLO/WindowShape.h"
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+
+//===----------------------------------------------------------------------===//
+// ReduceWindowOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceWindowOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  TypeRange inputs = adaptor.getInputs().getTypes();
+  if (inputs.empty()) // (C1)
+    return emitOptionalError(location, "expects at least one input");
+  for (Type input : inputs.drop_front())
+    if (!areShapesCompatible(input, inputs[0]))
+      return emitOptionalError(location,
+                               "expects all inputs to have "
+                               "compatible shapes, but got ",
+                               inputs[0], " and ", input);
+  int64_t rank = cast<RankedTensorType>(inputs[0]).getRank();
+  if (static_cast<int64_t>(adaptor.getWindowDimensions().size()) != rank)
+    return emitOptionalError(location,
+                             "expects window-dimensions size == "
+                             "input rank, but got ",
+                             adaptor.getWindowDimensions().size(), " and ",
+                             rank);
+  auto optional = [](std::optional<ArrayRef<int64_t>> list) {
+    return list.value_or(ArrayRef<int64_t>());
+  };
+  auto window = buildWindow( // (C2), (C3)
+      location, {adaptor.getWindowDimensions(),
+                 optional(adaptor.getWindowStrides()),
+                 adaptor.getPaddingAttr(),
+                 optional(adaptor.getBaseDilations()),
+                 optional(adaptor.getWindowDilations()),
+                 {}});
+  if (failed(window))
+    return failure();
+  SmallVector<RankedTensorType> shapes;
+  for (Type input : inputs) {
+    auto tensor = cast<RankedTensorType>(input);
+    shapes.push_back(RankedTensorType::get(
+        countWindows(tensor.getShape(), *window), tensor.getElementType()));
+  }
+  return inferReducedTypes(location, adaptor.getBody(), shapes, inferred);
+}
+
+LogicalResult ReduceWindowOp::verify() {
+  return verifyReducer( // (C4)
+      *this, getBody(), getInputs().getTypes(), getInitValues().getTypes(),
+      cast<RankedTensorType>(getResult(0).getType()).getShape());
+}
+
+//===----------------------------------------------------------------------===//
+// SelectAndScatterOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SelectAndScatterOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  auto operand = cast<RankedTensorType>(adaptor.getOperand().getType());
+  return inferReducedTypes(location, adaptor.getScatter(), {operand}, // (C6)
+                           inferred);
+}
+
+/// Checks (C1).
+static LogicalResult verifySelect(SelectAndScatterOp op) {
+  std::optional<OperandRange> returned = getReturnedValues(op.getSelect());
+  if (!returned)
+    return success(); // Reported by the verifier of the IR.
+  Type scalar =
+      RankedTensorType::get({}, op.getOperand().getType().getElementType());
+  Block &select = op.getSelect().front();
+  if (select.getNumArguments() != 2)
+    return op.emitOpError() << "expects the select-region to take 2 "
+                               "parameters, but takes "
+                            << select.getNumArguments();
+  for (Type type : select.getArgumentTypes())
+    if (!areTypesCompatible(type, scalar))
+      return op.emitOpError() << "expects the type of select-region's "
+                                 "parameter to be "
+                              << scalar << ", but got " << type;
+  if (returned->size() != 1 ||
+      !isTensorOf(returned->front().getType(), kPredicate, /*rank=*/0))
+    return op.emitOpError() << "expects the select-region to return one "
+                               "tensor<i1>, but it returns ("
+                            << returned->getTypes() << ")";
+  return success();
+}
+
+LogicalResult SelectAndScatterOp::verify() {
+  if (failed(verifySelect(*this)))
+    return failure();
+  RankedTensorType operand = getOperand().getType();
+  RankedTensorType source = getSource().getType();
+  Type scalar = RankedTensorType::get({}, source.getElementType());
+  if (failed(verifyReducer(*this, getScatter(), {scalar}, // (C2)
+                           {getInitValue().getType()}, {})))
+    return failure();
+  // Without sizes, every window is one element.
+  SmallVector<int64_t> sizes(operand.getRank(), 1);
+  if (auto given = getWindowDimensions())
+    sizes.assign(given->begin(), given->end());
+  if (static_cast<int64_t>(sizes.size()) != operand.getRank()) // (C3)
+    return emitOpError() << "expects window-dimensions size == operand rank, "
+                            "but got "
+                         << sizes.size() << " and " << operand.getRank();
+  auto window = buildWindow( // (C3), (C4)
+      getLoc(), {sizes,
+                 getWindowStrides().value_or(ArrayRef<int64_t>()),
+                 getPaddingAttr(),
+                 {},
+                 {},
+                 {}});
+  if (failed(window))
+    return failure();
+  SmallVector<int64_t> expected = countWindows(operand.getShape(), *window);
+  if (!areShapesCompatible(source.getShape(), expected)) // (C5)
+    return emitOpError() << "expects source to have one element per window, "
+                            "shape ["
+                         << expected << "], but its type is " << source;
+  return success();
+}
