@@ -1,0 +1,215 @@
+//===- ShardingVerification.cpp - Whether a sharding fits a value ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Checks run from the outside in: the mesh, the kind of value, the rank, each
+// dimension, the replicated and unreduced lists, then all parts of each axis
+// against one another. The first failure is reported.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/ShardingVerification.h"
+
+#include "meshwright/Dialect/Sdy/AxisAlgebra.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+static bool hasRankZeroAndNoAxes(TensorShardingAttr sharding) {
+  return sharding.getRank() == 0 && sharding.emptyAxes();
+}
+
+/// Known names, nothing twice, no neighbours that are one axis in two pieces.
+static LogicalResult verifyAxisList(ArrayRef<AxisRefAttr> axes, MeshAttr mesh,
+                                    llvm::SmallDenseSet<AxisRefAttr> &seen,
+                                    EmitErrorFn emitError) {
+  AxisRefAttr previous;
+  for (AxisRefAttr axis : axes) {
+    if (!mesh.hasAxis(axis.getName()))
+      return emitError() << "unknown axis name: \"" << axis.getName()
+                         << "\"; the mesh is " << mesh;
+    if (!seen.insert(axis).second)
+      return emitError() << "duplicate axis ref: " << axis.toString()
+                         << "; a sharding uses each axis at most once";
+    if (previous && canMerge(previous, axis))
+      return emitError() << "two consecutive sub-axes can be merged: "
+                         << previous.toString() << ", " << axis.toString();
+    previous = axis;
+  }
+  return success();
+}
+
+static LogicalResult verifyMeshOrder(ArrayRef<AxisRefAttr> axes, MeshAttr mesh,
+                                     StringRef listName,
+                                     EmitErrorFn emitError) {
+  for (auto [a, b] : llvm::zip(axes, axes.drop_front(axes.empty() ? 0 : 1)))
+    if (isBefore(b, a, mesh))
+      return emitError() << listName << " axes are not ordered w.r.t. mesh: "
+                         << a.toString() << " comes before " << b.toString();
+  return success();
+}
+
+static LogicalResult verifySubAxis(AxisRefAttr axis, int64_t fullSize,
+                                   EmitErrorFn emitError) {
+  SubAxisInfoAttr info = axis.getSubAxisInfo();
+  if (info.getPreSize() < 1)
+    return emitError() << "sub-axis pre-size must be at least 1: "
+                       << axis.toString();
+  if (info.getSize() <= 1)
+    return emitError() << "sub-axis size must be greater than 1: "
+                       << axis.toString();
+  int64_t next;
+  if (llvm::MulOverflow(info.getPreSize(), info.getSize(), next) ||
+      fullSize % next != 0)
+    return emitError()
+           << "sub-axis next pre-size (pre-size times size) doesn't "
+              "divide the size of the full axis "
+           << fullSize << ": " << axis.toString();
+  if (info.getSize() == fullSize)
+    return emitError() << "sub-axis size is equal to the full axis size: "
+                       << axis.toString() << "; write the full axis";
+  return success();
+}
+
+/// Checks all uses of one axis, in any part of the sharding, together.
+static LogicalResult verifyPartsOfAxis(SmallVector<AxisRefAttr> parts,
+                                       MeshAttr mesh, EmitErrorFn emitError) {
+  StringRef name = parts.front().getName();
+  if (parts.size() > 1 &&
+      llvm::any_of(parts, [](AxisRefAttr axis) { return axis.isFullAxis(); }))
+    return emitError() << "both sub-axis and full-axis are used for axis name: "
+                       << "\"" << name << "\"";
+  for (AxisRefAttr axis : parts)
+    if (axis.isSubAxis() &&
+        failed(verifySubAxis(axis, mesh.getAxisSize(name), emitError)))
+      return failure();
+  llvm::sort(parts, [&](AxisRefAttr a, AxisRefAttr b) {
+    return isBefore(a, b, mesh);
+  });
+  for (auto [a, b] : llvm::zip(parts, ArrayRef(parts).drop_front()))
+    if (overlaps(a, b))
+      return emitError() << "overlapping sub-axes: " << a.toString() << ", "
+                         << b.toString();
+  return success();
+}
+
+static LogicalResult verifyAxes(TensorShardingAttr sharding, MeshAttr mesh,
+                                EmitErrorFn emitError) {
+  llvm::SmallDenseSet<AxisRefAttr> seen;
+  for (auto [index, dim] : llvm::enumerate(sharding.getDimShardings())) {
+    if (dim.getPriority() && *dim.getPriority() < 0)
+      return emitError() << "dim " << index
+                         << " has a negative priority: " << *dim.getPriority();
+    if (dim.getPriority() && dim.getIsClosed() && dim.emptyAxes())
+      return emitError() << "dim " << index
+                         << " is empty and closed but has a priority";
+    if (failed(verifyAxisList(dim.getAxes(), mesh, seen, emitError)))
+      return failure();
+  }
+  std::pair<ArrayRef<AxisRefAttr>, StringRef> lists[] = {
+      {sharding.getReplicatedAxes(), "replicated"},
+      {sharding.getUnreducedAxes(), "unreduced"}};
+  for (auto [axes, listName] : lists)
+    if (failed(verifyMeshOrder(axes, mesh, listName, emitError)) ||
+        failed(verifyAxisList(axes, mesh, seen, emitError)))
+      return failure();
+
+  llvm::MapVector<StringRef, SmallVector<AxisRefAttr>> partsOfAxis;
+  sharding.forEachAxisRef(
+      [&](AxisRefAttr axis) { partsOfAxis[axis.getName()].push_back(axis); });
+  for (auto &[name, parts] : partsOfAxis)
+    if (failed(verifyPartsOfAxis(parts, mesh, emitError)))
+      return failure();
+  return success();
+}
+
+static LogicalResult verifyDivisible(ShapedType type,
+                                     TensorShardingAttr sharding, MeshAttr mesh,
+                                     EmitErrorFn emitError) {
+  for (auto [index, size, dim] :
+       llvm::enumerate(type.getShape(), sharding.getDimShardings())) {
+    int64_t shardedSize = dim.getShardedSize(mesh);
+    if (!ShapedType::isDynamic(size) && size % shardedSize != 0)
+      return emitError() << "dim " << index << " with size " << size
+                         << " is not divisible by its sharded size "
+                         << shardedSize;
+  }
+  return success();
+}
+
+LogicalResult sdy::verifySharding(Type type, TensorShardingAttr sharding,
+                                  MeshAttr mesh, EmitErrorFn emitError,
+                                  bool checkDivisibility) {
+  if (mesh.isMaximal() || !type) {
+    if (hasRankZeroAndNoAxes(sharding))
+      return success();
+    return emitError() << "a maximal sharding can only have a sharding with "
+                          "rank 0 and no replicated or unreduced axes, got "
+                       << sharding;
+  }
+  if (auto tuple = dyn_cast<TupleType>(type)) {
+    if (tuple.size() != 1)
+      return emitError() << "only a tuple of size 1 can have a sharding, got "
+                         << type;
+    type = tuple.getType(0);
+  }
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped) {
+    if (hasRankZeroAndNoAxes(sharding))
+      return success();
+    return emitError() << "non-shaped tensors can only have a sharding with "
+                          "rank 0 and no replicated or unreduced axes, got "
+                       << sharding << " for type " << type;
+  }
+  if (!shaped.hasRank())
+    return emitError() << "only ranked tensors can have a sharding, got "
+                       << type;
+  if (shaped.getRank() != sharding.getRank())
+    return emitError() << "sharding doesn't match tensor rank: "
+                       << sharding.getRank() << " != " << shaped.getRank();
+  if (failed(verifyAxes(sharding, mesh, emitError)))
+    return failure();
+  return success(!checkDivisibility ||
+                 succeeded(verifyDivisible(shaped, sharding, mesh, emitError)));
+}
+
+LogicalResult sdy::verifySharding(Type type, TensorShardingAttr sharding,
+                                  Operation *from, EmitErrorFn emitError) {
+  MeshAttr mesh = sharding.getMesh(from);
+  if (!mesh)
+    return emitError() << "unknown mesh: " << sharding.getMeshOrRef();
+  return verifySharding(type, sharding, mesh, emitError);
+}
+
+static bool isOnMaximalMeshOrReplicated(TensorShardingAttr sharding,
+                                        Operation *from) {
+  MeshAttr mesh = sharding.getMesh(from);
+  return (mesh && mesh.isMaximal()) || sharding.isFullyReplicated();
+}
+
+LogicalResult sdy::verifyShardings(TypeRange types,
+                                   TensorShardingPerValueAttr shardings,
+                                   Operation *from, StringRef valueName) {
+  bool isOneWithoutValue =
+      types.empty() && shardings.size() == 1 &&
+      isOnMaximalMeshOrReplicated(shardings.getShardings().front(), from);
+  if (types.size() != shardings.size() && !isOneWithoutValue)
+    return from->emitOpError()
+           << valueName
+           << " shardings don't match number of values: " << shardings.size()
+           << " shardings vs " << types.size() << " values";
+  for (auto [index, sharding] : llvm::enumerate(shardings)) {
+    auto emitError = [&, index = index] {
+      InFlightDiagnostic diag = from->emitOpError() << valueName;
+      if (types.size() != 1)
+        diag << ' ' << index;
+      return std::move(diag << " - ");
+    };
+    Type type = isOneWithoutValue ? Type() : types[index];
+    if (failed(verifySharding(type, sharding, from, emitError)))
+      return failure();
+  }
+  return success();
+}

@@ -1,0 +1,36 @@
+//===- ShardingVerification.h - Whether a sharding fits a value -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_SDY_SHARDINGVERIFICATION_H
+#define MESHWRIGHT_DIALECT_SDY_SHARDINGVERIFICATION_H
+
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+
+namespace mlir::sdy {
+
+/// Starts the diagnostic of a failed check, with whatever says which value it
+/// is about.
+using EmitErrorFn = llvm::function_ref<InFlightDiagnostic()>;
+
+/// Checks a sharding on a mesh that is already known, whatever the sharding
+/// itself names. A null type stands for an op without results.
+LogicalResult verifySharding(Type type, TensorShardingAttr sharding,
+                             MeshAttr mesh, EmitErrorFn emitError,
+                             bool checkDivisibility = false);
+
+/// Checks a sharding on the mesh it names, as seen from `from`, and that it
+/// keeps clear of axes that an enclosing sdy.manual_computation makes manual.
+LogicalResult verifySharding(Type type, TensorShardingAttr sharding,
+                             Operation *from, EmitErrorFn emitError);
+
+/// Checks one sharding per value. Errors start with `<valueName> - ` if there
+/// is one value, else with `<valueName> <index> - `. A single sharding without
+/// any value must be on a maximal mesh or have no axes.
+LogicalResult verifyShardings(TypeRange types,
+                              TensorShardingPerValueAttr shardings,
+                              Operation *from, StringRef valueName);
+
+} // namespace mlir::sdy
+
+#endif
