@@ -1,12 +1,52 @@
-//===- MpmdDialect.cpp ---------------------------------------------------===//
+//===- MpmdDialect.cpp ----------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.cpp.inc"
 
-void MpmdDialect::initialize() {}
+namespace {
+/// The dialect's calls stand for a mesh and a counter that a body alone would
+/// lose; passes of their own inline them. Everything else may move.
+struct MpmdInliner : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *call, Operation *callable,
+                       bool wouldBeCloned) const override {
+    return false;
+  }
+  bool isLegalToInline(Operation *op, Region *dest, bool wouldBeCloned,
+                       IRMapping &mapping) const override {
+    return true;
+  }
+  bool isLegalToInline(Region *dest, Region *src, bool wouldBeCloned,
+                       IRMapping &mapping) const override {
+    return true;
+  }
+
+  /// The end of an inlined body: its values replace the results.
+  void handleTerminator(Operation *op, ValueRange results) const override {
+    if (auto returnOp = dyn_cast<mpmd::ReturnOp>(op))
+      for (auto [result, value] : llvm::zip(results, returnOp.getOperands()))
+        result.replaceAllUsesWith(value);
+  }
+};
+} // namespace
+
+void MpmdDialect::initialize() {
+  registerAttributes();
+  registerTypes();
+  addOperations<
+#define GET_OP_LIST
+#include "meshwright/Dialect/Mpmd/MpmdOps.cpp.inc"
+      >();
+  addInterfaces<MpmdInliner>();
+}
+
+#define GET_OP_CLASSES
+#include "meshwright/Dialect/Mpmd/MpmdOps.cpp.inc"

@@ -1,12 +1,16 @@
-//===- MpmdDialect.h -------------------------------------------*- C++ -*-===//
+//===- MpmdDialect.h --------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_DIALECT_MPMD_DIALECT_H
-#define MESHWRIGHT_DIALECT_MPMD_DIALECT_H
+#ifndef MESHWRIGHT_DIALECT_MPMD_MPMDDIALECT_H
+#define MESHWRIGHT_DIALECT_MPMD_MPMDDIALECT_H
 
 #include "mlir/IR/Dialect.h"
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h.inc"
+
+#include "meshwright/Dialect/Mpmd/MpmdAttrs.h"
+#include "meshwright/Dialect/Mpmd/MpmdOps.h"
+#include "meshwright/Dialect/Mpmd/MpmdTypes.h"
 
 #endif

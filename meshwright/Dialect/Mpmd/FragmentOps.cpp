@@ -1,0 +1,316 @@
+//===- FragmentOps.cpp - Fragments and calls of lowered fragments ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/AttrSyntax.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Mpmd/RegionSyntax.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+//===----------------------------------------------------------------------===//
+// What fragments and fragment calls verify
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Compares the values outside of a fragment with those of its body.
+struct Boundary {
+  Operation *op;
+  StringRef meshName;
+  StringRef innerCount; // What the inner values are called, in the plural.
+  StringRef outerCount;
+  StringRef outerValue; // What an outer value is called.
+
+  LogicalResult verify(TypeRange inner, TypeRange outer) const {
+    if (inner.size() != outer.size()) // (C1)
+      return emitError(op->getLoc())
+             << "number of " << innerCount << " and " << outerCount
+             << " must match: " << inner.size() << " vs " << outer.size();
+    for (auto [index, innerType, outerType] : llvm::enumerate(inner, outer))
+      if (failed(verifyValue(index, innerType, outerType)))
+        return failure();
+    return success();
+  }
+
+private:
+  LogicalResult verifyValue(size_t index, Type inner, Type outer) const {
+    FailureOr<sdy::MeshAttr> mesh = getMeshOrError(op, meshName); // (C2)
+    if (failed(mesh))
+      return failure();
+    auto meshTensor = dyn_cast<MeshTensorType>(outer);
+    if (!meshTensor) { // (C3)
+      if (inner == outer)
+        return success();
+      return emitError(op->getLoc())
+             << outerValue << " #" << index << " has type " << outer
+             << " outside but " << inner << " inside; only mesh tensors differ";
+    }
+    if (meshTensor.getMeshName() != meshName) // (C4)
+      return emitError(op->getLoc())
+             << outerValue << " #" << index << " is on mesh \""
+             << meshTensor.getMeshName()
+             << "\", but the fragment's mesh name is \"" << meshName << "\"";
+    if (failed(meshTensor.verifyForMesh(op, *mesh))) // (C5)
+      return failure();
+    if (inner != meshTensor.getGlobalTensorType()) // (C6)
+      return emitError(op->getLoc())
+             << outerValue << " #" << index << " must have type "
+             << meshTensor.getGlobalTensorType()
+             << " inside, the global tensor type of its mesh tensor " << outer
+             << ", but has " << inner;
+    return success();
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// fragment
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseStage(OpAsmParser &parser, OperationState &result) {
+  IntegerAttr stage;
+  if (parser.parseEqual() || parser.parseAttribute(stage))
+    return failure();
+  result.addAttribute("stage_id", stage);
+  return success();
+}
+
+static ParseResult parseShardings(OpAsmParser &parser, StringRef attrName,
+                                  OperationState &result) {
+  SmallVector<sdy::TensorShardingAttr> shardings;
+  auto parseElement = [&] {
+    return parser.parseCustomAttributeWithFallback(shardings.emplace_back());
+  };
+  if (parser.parseEqual() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     parseElement))
+    return failure();
+  result.addAttribute(attrName, sdy::TensorShardingPerValueAttr::get(
+                                    parser.getContext(), shardings));
+  return success();
+}
+
+/// The optional rest of the header, in its fixed order; one trailing comma is
+/// allowed.
+static ParseResult parseOptionalHeader(OpAsmParser &parser,
+                                       OperationState &result) {
+  bool more = succeeded(parser.parseOptionalComma());
+  if (more && succeeded(parser.parseOptionalKeyword("stage"))) {
+    if (parseStage(parser, result))
+      return failure();
+    more = succeeded(parser.parseOptionalComma());
+  }
+  for (StringRef name : {"in_shardings", "out_shardings"})
+    if (more && succeeded(parser.parseOptionalKeyword(name))) {
+      if (parseShardings(parser, name, result))
+        return failure();
+      more = succeeded(parser.parseOptionalComma());
+    }
+  return parser.parseGreater();
+}
+
+ParseResult FragmentOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr meshName;
+  ArrayAttr origin;
+  if (parser.parseLess() || parseMeshAndOrigin(parser, meshName, origin))
+    return failure();
+  result.addAttribute("mesh_name", meshName);
+  result.addAttribute("origin", origin);
+  UnresolvedOperands operands;
+  if (parseOptionalHeader(parser, result))
+    return failure();
+  SMLoc operandsLoc = parser.getCurrentLocation();
+  return failure(parseOperandsAndBody(parser, result, operands) ||
+                 parseFunctionalTypes(parser, result, operands, operandsLoc));
+}
+
+static void printShardings(OpAsmPrinter &printer, StringRef name,
+                           sdy::TensorShardingPerValueAttr shardings) {
+  if (!shardings)
+    return;
+  printer << ", " << name << "=[";
+  printer.printStrippedAttrOrType(shardings.getShardings());
+  printer << ']';
+}
+
+void FragmentOp::print(OpAsmPrinter &printer) {
+  printer << '<';
+  printMeshAndOrigin(printer, getMeshName(), getOrigin());
+  if (IntegerAttr stage = getStageIdAttr())
+    printer << ", stage=" << stage.getValue().getSExtValue();
+  printShardings(printer, "in_shardings", getInShardingsAttr());
+  printShardings(printer, "out_shardings", getOutShardingsAttr());
+  printer << '>';
+  printOperandsAndBody(printer, *this, (*this)->getDiscardableAttrs(), {});
+  printer << " : ";
+  printer.printFunctionalType(*this);
+}
+
+LogicalResult FragmentOp::verify() {
+  if (failed(Boundary{*this, getMeshName(), "body arguments", "operands",
+                      "operand"}
+                 .verify(getRegion().getArgumentTypes(), getOperandTypes())))
+    return failure();
+  return Boundary{*this, getMeshName(), "returned values", "results", "result"}
+      .verify(getBody()->back().getOperandTypes(), getResultTypes());
+}
+
+/// Forwards an operand whose body argument is returned unchanged, at the return
+/// position that comes first in the argument's use list, if that has a reader.
+LogicalResult FragmentOp::canonicalize(FragmentOp op,
+                                       PatternRewriter &rewriter) {
+  Operation *terminator = op.getBody()->getTerminator();
+  bool changed = false;
+  for (BlockArgument arg : op.getBody()->getArguments()) {
+    auto use = llvm::find_if(arg.getUses(), [&](OpOperand &operand) {
+      return operand.getOwner() == terminator;
+    });
+    if (use == arg.use_end())
+      continue;
+    OpResult result = op->getResult(use->getOperandNumber());
+    Value operand = op->getOperand(arg.getArgNumber());
+    if (result.use_empty() || result.getType() != operand.getType())
+      continue;
+    rewriter.replaceAllUsesWith(result, operand);
+    changed = true;
+  }
+  return success(changed);
+}
+
+FragmentOp FragmentOp::createWithGlobalBody(Location loc, ArrayAttr origin,
+                                            StringAttr meshName,
+                                            ValueRange inputs,
+                                            TypeRange results,
+                                            OpBuilder &builder, BodyFn body) {
+  auto fragment =
+      FragmentOp::create(builder, loc, results, inputs, origin, meshName);
+  Block &block = fragment.getRegion().emplaceBlock();
+  for (Value input : inputs)
+    block.addArgument(getGlobalType(input.getType()), input.getLoc());
+  SmallVector<Value> arguments(block.getArguments());
+  OpBuilder blockBuilder = OpBuilder::atBlockEnd(&block, builder.getListener());
+  SmallVector<Value> returned = body(arguments, blockBuilder);
+  blockBuilder.setInsertionPointToEnd(&block);
+  mpmd::ReturnOp::create(blockBuilder, loc, returned);
+  return fragment;
+}
+
+FragmentOp FragmentOp::createWithGlobalBody(Location loc,
+                                            ArrayRef<Attribute> origin,
+                                            StringAttr meshName,
+                                            ValueRange inputs,
+                                            TypeRange results,
+                                            OpBuilder &builder, BodyFn body) {
+  return createWithGlobalBody(loc, builder.getArrayAttr(origin), meshName,
+                              inputs, results, builder, body);
+}
+
+//===----------------------------------------------------------------------===//
+// Shardings of a fragment
+//===----------------------------------------------------------------------===//
+
+static sdy::TensorShardingAttr
+shardingAt(sdy::TensorShardingPerValueAttr shardings, unsigned index) {
+  return shardings && index < shardings.getShardings().size()
+             ? shardings.getShardings()[index]
+             : sdy::TensorShardingAttr();
+}
+
+/// The list with one entry set; values without a list so far are open.
+static sdy::TensorShardingPerValueAttr
+withShardingAt(sdy::TensorShardingPerValueAttr shardings, TypeRange types,
+               unsigned index, sdy::TensorShardingAttr sharding) {
+  MLIRContext *context = sharding.getContext();
+  SmallVector<sdy::TensorShardingAttr> list;
+  if (shardings)
+    llvm::append_range(list, shardings.getShardings());
+  for (Type type : types.drop_front(std::min(list.size(), types.size())))
+    list.push_back(sdy::TensorShardingAttr::getFullyOpenLike(type, sharding));
+  list[index] = sharding;
+  return sdy::TensorShardingPerValueAttr::get(context, list);
+}
+
+sdy::TensorShardingAttr FragmentOp::getInputSharding(unsigned index) {
+  return shardingAt(getInShardingsAttr(), index);
+}
+
+sdy::TensorShardingAttr FragmentOp::getOutputSharding(unsigned index) {
+  return shardingAt(getOutShardingsAttr(), index);
+}
+
+void FragmentOp::setInputSharding(unsigned index,
+                                  sdy::TensorShardingAttr sharding) {
+  if (sharding)
+    setInShardingsAttr(withShardingAt(getInShardingsAttr(), getOperandTypes(),
+                                      index, sharding));
+}
+
+void FragmentOp::setOutputSharding(unsigned index,
+                                   sdy::TensorShardingAttr sharding) {
+  if (sharding)
+    setOutShardingsAttr(withShardingAt(getOutShardingsAttr(), getResultTypes(),
+                                       index, sharding));
+}
+
+//===----------------------------------------------------------------------===//
+// fragment_call
+//===----------------------------------------------------------------------===//
+
+ParseResult FragmentCallOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr meshName;
+  ArrayAttr origin;
+  FlatSymbolRefAttr callee;
+  UnresolvedOperands operands;
+  if (parser.parseLess() || parseMeshAndOrigin(parser, meshName, origin) ||
+      parser.parseGreater() || parser.parseAttribute(callee))
+    return failure();
+  result.addAttribute("mesh_name", meshName);
+  result.addAttribute("origin", origin);
+  result.addAttribute("callee", callee);
+  SMLoc operandsLoc = parser.getCurrentLocation();
+  return failure(
+      parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren) ||
+      parser.parseOptionalAttrDict(result.attributes) ||
+      parseFunctionalTypes(parser, result, operands, operandsLoc));
+}
+
+void FragmentCallOp::print(OpAsmPrinter &printer) {
+  printer << '<';
+  printMeshAndOrigin(printer, getMeshName(), getOrigin());
+  printer << "> " << getCalleeAttr() << '(' << getTensors() << ')';
+  printer.printOptionalAttrDict((*this)->getDiscardableAttrs());
+  printer << " : ";
+  printer.printFunctionalType(*this);
+}
+
+LogicalResult
+FragmentCallOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  auto callee = symbolTables.lookupNearestSymbolFrom<func::FuncOp>(
+      *this, getCalleeAttr());
+  if (!callee) // (C1)
+    return emitError() << "no function called " << getCalleeAttr()
+                       << "; a fragment call needs the function of its fragment";
+  FunctionType type = callee.getFunctionType();
+  if (failed(Boundary{*this, getMeshName(), "callee inputs", "operands",
+                      "operand"}
+                 .verify(type.getInputs(), getOperandTypes())) ||
+      failed(Boundary{*this, getMeshName(), "callee results", "results",
+                      "result"}
+                 .verify(type.getResults(), getResultTypes()))) // (C2)
+    return failure();
+  auto calleeMesh = callee->getAttrOfType<sdy::MeshAttr>(kMeshShapeAttr);
+  if (!calleeMesh) // (C3)
+    return callee.emitError()
+           << "function " << getCalleeAttr() << " has no " << kMeshShapeAttr
+           << " attribute, but a fragment call calls it";
+  FailureOr<sdy::MeshAttr> mesh = getMeshOrError(*this, getMeshName());
+  if (failed(mesh))
+    return failure();
+  if (*mesh != calleeMesh) // (C4)
+    return emitError() << "mesh \"" << getMeshName() << "\" of the call is "
+                       << *mesh << ", but the mesh of callee "
+                       << getCalleeAttr() << " is " << calleeMesh;
+  return success();
+}

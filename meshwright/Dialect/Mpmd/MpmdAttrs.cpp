@@ -1,0 +1,116 @@
+//===- MpmdAttrs.cpp ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/AttrSyntax.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static ParseResult parseTransposeCount(AsmParser &parser,
+                                       FailureOr<int64_t> &count) {
+  int64_t parsed = 0;
+  if (mpmd::parseTransposeCount(parser, parsed))
+    return failure();
+  count = parsed;
+  return success();
+}
+
+static void printTransposeCount(AsmPrinter &printer, int64_t count) {
+  if (count > 0)
+    printer << '(' << count << ')';
+}
+
+#include "meshwright/Dialect/Mpmd/MpmdEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "meshwright/Dialect/Mpmd/MpmdAttrs.cpp.inc"
+
+void MpmdDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "meshwright/Dialect/Mpmd/MpmdAttrs.cpp.inc"
+      >();
+}
+
+LogicalResult
+TopologyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                     ArrayRef<NamedMeshAttr> meshes) {
+  if (meshes.empty())
+    return emitError() << "a topology must have at least one mesh";
+  return success();
+}
+
+Attribute MeshesWithOriginsAttr::parse(AsmParser &parser, Type) {
+  SmallVector<MeshWithOriginsAttr> value;
+  auto parseElement = [&] {
+    return parser.parseCustomAttributeWithFallback(value.emplace_back());
+  };
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseElement))
+    return {};
+  return parser.getChecked<MeshesWithOriginsAttr>(loc, parser.getContext(),
+                                                  value);
+}
+
+void MeshesWithOriginsAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printer.printStrippedAttrOrType(getValue());
+  printer << '>';
+}
+
+ParseResult mpmd::parseTransposeCount(AsmParser &parser, int64_t &count) {
+  count = 0;
+  if (failed(parser.parseOptionalLParen()))
+    return success();
+  return failure(parser.parseInteger(count) || parser.parseRParen());
+}
+
+ParseResult mpmd::parseShortOrigin(AsmParser &parser, UserOriginAttr &origin) {
+  StringAttr name;
+  int64_t count;
+  if (parser.parseAttribute(name) || parseTransposeCount(parser, count))
+    return failure();
+  origin = UserOriginAttr::get(parser.getContext(), name, count);
+  return success();
+}
+
+void mpmd::printShortOrigin(AsmPrinter &printer, UserOriginAttr origin,
+                            bool escaped) {
+  if (escaped)
+    printer << origin.getUserName();
+  else
+    printer << '"' << origin.getUserName().getValue() << '"';
+  printTransposeCount(printer, origin.getTransposeCount());
+}
+
+ParseResult mpmd::parseMeshAndOrigin(AsmParser &parser, StringAttr &meshName,
+                                     ArrayAttr &origin) {
+  SmallVector<Attribute> origins;
+  auto parseOrigin = [&] {
+    UserOriginAttr element;
+    ParseResult result = parseShortOrigin(parser, element);
+    origins.push_back(element);
+    return result;
+  };
+  if (parser.parseKeyword("mesh") || parser.parseEqual() ||
+      parser.parseAttribute(meshName) || parser.parseComma() ||
+      parser.parseKeyword("origin") || parser.parseEqual() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOrigin))
+    return failure();
+  origin = ArrayAttr::get(parser.getContext(), origins);
+  return success();
+}
+
+void mpmd::printMeshAndOrigin(AsmPrinter &printer, StringRef meshName,
+                              ArrayAttr origin) {
+  printer << "mesh=\"" << meshName << "\", origin=[";
+  llvm::interleaveComma(origin.getAsRange<UserOriginAttr>(), printer,
+                        [&](UserOriginAttr element) {
+                          printShortOrigin(printer, element, /*escaped=*/false);
+                        });
+  printer << ']';
+}

@@ -1,0 +1,50 @@
+//===- RegionSyntax.cpp ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/RegionSyntax.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+ParseResult mpmd::parseOperandsAndBody(OpAsmParser &parser,
+                                       OperationState &result,
+                                       UnresolvedOperands &operands) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  Region *body = result.addRegion();
+  return failure(
+      parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren) ||
+      parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
+                               /*allowType=*/true) ||
+      parser.parseRegion(*body, arguments));
+}
+
+void mpmd::printOperandsAndBody(OpAsmPrinter &printer, Operation *op,
+                                ArrayRef<NamedAttribute> attrs,
+                                ArrayRef<StringRef> elided) {
+  Region &body = op->getRegion(0);
+  printer << " (";
+  printer.printOperands(op->getOperands());
+  printer << ')';
+  printer.printOptionalAttrDict(attrs, elided);
+  printer << " (";
+  llvm::interleaveComma(body.getArguments(), printer, [&](BlockArgument arg) {
+    printer.printRegionArgument(arg);
+  });
+  printer << ") ";
+  printer.printRegion(body, /*printEntryBlockArgs=*/false);
+}
+
+ParseResult mpmd::parseFunctionalTypes(OpAsmParser &parser,
+                                       OperationState &result,
+                                       const UnresolvedOperands &operands,
+                                       SMLoc operandsLoc) {
+  FunctionType types;
+  if (parser.parseColonType(types) ||
+      parser.resolveOperands(operands, types.getInputs(), operandsLoc,
+                             result.operands))
+    return failure();
+  result.addTypes(types.getResults());
+  return success();
+}
