@@ -35,8 +35,8 @@ LogicalResult CallOp::verify() {
 static LogicalResult verifyTypes(CallOp call, TypeRange expected,
                                  TypeRange actual, StringRef what) {
   size_t pairs = std::min(expected.size(), actual.size());
-  for (auto [index, calleeType, callType] : llvm::enumerate(
-           expected.take_front(pairs), actual.take_front(pairs)))
+  for (auto [index, calleeType, callType] :
+       llvm::enumerate(expected.take_front(pairs), actual.take_front(pairs)))
     if (calleeType != callType)
       return call.emitError()
              << "Type mismatch: " << what << " #" << index << " of callee "
@@ -53,9 +53,8 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
   FunctionType type = callee.getFunctionType();
   if (failed(
           verifyTypes(*this, type.getInputs(), getOperandTypes(), "operand")) ||
-      failed(
-          verifyTypes(*this, type.getResults(), getResultTypes(), "result")))
-    return failure(); // (C4)
+      failed(verifyTypes(*this, type.getResults(), getResultTypes(), "result")))
+    return failure();                              // (C4)
   if (isMpmdFunction(callee) && callee.isPublic()) // (C5)
     return emitError() << "callee " << getCalleeAttr()
                        << " has a topology and must be private, but is public";

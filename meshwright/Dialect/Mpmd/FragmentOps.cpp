@@ -83,9 +83,8 @@ static ParseResult parseShardings(OpAsmParser &parser, StringRef attrName,
   auto parseElement = [&] {
     return parser.parseCustomAttributeWithFallback(shardings.emplace_back());
   };
-  if (parser.parseEqual() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                     parseElement))
+  if (parser.parseEqual() || parser.parseCommaSeparatedList(
+                                 AsmParser::Delimiter::Square, parseElement))
     return failure();
   result.addAttribute(attrName, sdy::TensorShardingPerValueAttr::get(
                                     parser.getContext(), shardings));
@@ -143,7 +142,8 @@ void FragmentOp::print(OpAsmPrinter &printer) {
   printShardings(printer, "in_shardings", getInShardingsAttr());
   printShardings(printer, "out_shardings", getOutShardingsAttr());
   printer << '>';
-  printOperandsAndBody(printer, *this, (*this)->getDiscardableAttrs(), {});
+  printOperandsAndBody(printer, *this,
+                       (*this)->getDiscardableAttrDictionary().getValue(), {});
   printer << " : ";
   printer.printFunctionalType(*this);
 }
@@ -197,12 +197,9 @@ FragmentOp FragmentOp::createWithGlobalBody(Location loc, ArrayAttr origin,
   return fragment;
 }
 
-FragmentOp FragmentOp::createWithGlobalBody(Location loc,
-                                            ArrayRef<Attribute> origin,
-                                            StringAttr meshName,
-                                            ValueRange inputs,
-                                            TypeRange results,
-                                            OpBuilder &builder, BodyFn body) {
+FragmentOp FragmentOp::createWithGlobalBody(
+    Location loc, ArrayRef<Attribute> origin, StringAttr meshName,
+    ValueRange inputs, TypeRange results, OpBuilder &builder, BodyFn body) {
   return createWithGlobalBody(loc, builder.getArrayAttr(origin), meshName,
                               inputs, results, builder, body);
 }
@@ -280,7 +277,8 @@ void FragmentCallOp::print(OpAsmPrinter &printer) {
   printer << '<';
   printMeshAndOrigin(printer, getMeshName(), getOrigin());
   printer << "> " << getCalleeAttr() << '(' << getTensors() << ')';
-  printer.printOptionalAttrDict((*this)->getDiscardableAttrs());
+  printer.printOptionalAttrDict(
+      (*this)->getDiscardableAttrDictionary().getValue());
   printer << " : ";
   printer.printFunctionalType(*this);
 }
@@ -290,15 +288,16 @@ FragmentCallOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
   auto callee = symbolTables.lookupNearestSymbolFrom<func::FuncOp>(
       *this, getCalleeAttr());
   if (!callee) // (C1)
-    return emitError() << "no function called " << getCalleeAttr()
-                       << "; a fragment call needs the function of its fragment";
+    return emitError()
+           << "no function called " << getCalleeAttr()
+           << "; a fragment call needs the function of its fragment";
   FunctionType type = callee.getFunctionType();
-  if (failed(Boundary{*this, getMeshName(), "callee inputs", "operands",
-                      "operand"}
-                 .verify(type.getInputs(), getOperandTypes())) ||
-      failed(Boundary{*this, getMeshName(), "callee results", "results",
-                      "result"}
-                 .verify(type.getResults(), getResultTypes()))) // (C2)
+  if (failed(
+          Boundary{*this, getMeshName(), "callee inputs", "operands", "operand"}
+              .verify(type.getInputs(), getOperandTypes())) ||
+      failed(
+          Boundary{*this, getMeshName(), "callee results", "results", "result"}
+              .verify(type.getResults(), getResultTypes()))) // (C2)
     return failure();
   auto calleeMesh = callee->getAttrOfType<sdy::MeshAttr>(kMeshShapeAttr);
   if (!calleeMesh) // (C3)

@@ -30,7 +30,8 @@ void NamedComputationOp::print(OpAsmPrinter &printer) {
   printer << '<';
   printShortOrigin(printer, getOrigin(), /*escaped=*/true);
   printer << '>';
-  printOperandsAndBody(printer, *this, (*this)->getDiscardableAttrs(),
+  printOperandsAndBody(printer, *this,
+                       (*this)->getDiscardableAttrDictionary().getValue(),
                        {"name"});
   printer << " : ";
   printer.printFunctionalType(*this);
@@ -45,10 +46,9 @@ static LogicalResult verifyEqual(NamedComputationOp op, TypeRange inner,
                           << outer.size();
   for (auto [index, innerType, outerType] : llvm::enumerate(inner, outer))
     if (innerType != outerType)
-      return op.emitError()
-             << "type of " << innerName << " #" << index
-             << " must match the type of the " << outerName << ": " << innerType
-             << " vs " << outerType;
+      return op.emitError() << "type of " << innerName << " #" << index
+                            << " must match the type of the " << outerName
+                            << ": " << innerType << " vs " << outerType;
   return success();
 }
 
@@ -66,9 +66,8 @@ LogicalResult NamedComputationOp::verify() {
 // for
 //===----------------------------------------------------------------------===//
 
-void ForOp::build(OpBuilder &builder, OperationState &state,
-                  ValueRange tensors, uint32_t iterations,
-                  uint32_t unrollFactor) {
+void ForOp::build(OpBuilder &builder, OperationState &state, ValueRange tensors,
+                  uint32_t iterations, uint32_t unrollFactor) {
   state.addOperands(tensors);
   state.addTypes(tensors.getTypes());
   state.addRegion();
@@ -151,9 +150,9 @@ static LogicalResult verifyTypes(ForOp op) {
   for (auto [index, argument, operand] :
        llvm::enumerate(arguments.drop_back(), op.getOperandTypes()))
     if (argument != operand)
-      return op.emitError() << "wrong argument type at argument no. " << index
-                            << ": expected " << operand << " but found "
-                            << argument;
+      return op.emitError()
+             << "wrong argument type at argument no. " << index << ": expected "
+             << operand << " but found " << argument;
   if (auto index = dyn_cast<RankedTensorType>(arguments.back())) // (C3)
     if (index.getRank() != 0 || !index.getElementType().isInteger(32))
       return op.emitError()

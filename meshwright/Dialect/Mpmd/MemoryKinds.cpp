@@ -10,7 +10,8 @@ using namespace mlir::mpmd;
 
 StringAttr mpmd::getAttributeMemoryKind(Value value) {
   if (auto arg = dyn_cast<BlockArgument>(value)) {
-    auto func = dyn_cast_if_present<func::FuncOp>(arg.getOwner()->getParentOp());
+    auto func =
+        dyn_cast_if_present<func::FuncOp>(arg.getOwner()->getParentOp());
     return func ? func.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
                                                     kMemoryKindAttr)
                 : StringAttr();

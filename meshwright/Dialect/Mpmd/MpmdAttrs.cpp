@@ -35,9 +35,8 @@ void MpmdDialect::registerAttributes() {
       >();
 }
 
-LogicalResult
-TopologyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     ArrayRef<NamedMeshAttr> meshes) {
+LogicalResult TopologyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayRef<NamedMeshAttr> meshes) {
   if (meshes.empty())
     return emitError() << "a topology must have at least one mesh";
   return success();

@@ -7,10 +7,10 @@
 
 include "meshwright/Dialect/Mpmd/MpmdAttrs.td"
 include "meshwright/Dialect/Mpmd/MpmdTypes.td"
-include "meshwright/Dialect/Sdy/DataFlowOpInterface.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -118,13 +118,7 @@ def Mpmd_NamedComputationOp
 
 def Mpmd_FragmentOp
     : Mpmd_RegionOp<"fragment",
-                    [IsolatedFromAbove, Mpmd_InFunctionOrLoop,
-                     DeclareOpInterfaceMethods<Sdy_DataFlowOpInterface, [
-                       "shouldKeepEdgeOwnerShardingsDivisible",
-                       "getBlockArgumentEdgeOwnerShardings",
-                       "setBlockArgumentEdgeOwnerShardings",
-                       "getOpResultEdgeOwnerShardings",
-                       "setOpResultEdgeOwnerShardings"]>]> {
+                    [IsolatedFromAbove, Mpmd_InFunctionOrLoop]> {
   let summary = "Computes on one mesh";
   let description = [{
     Operands and results are tensors of that mesh; the body works on their
@@ -204,9 +198,7 @@ def Mpmd_ForOp
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
         DeclareOpInterfaceMethods<LoopLikeOpInterface, [
           "getInitsMutable", "getRegionIterArgs", "getYieldedValuesMutable",
-          "getLoopResults"]>,
-        DeclareOpInterfaceMethods<Sdy_DataFlowOpInterface, [
-          "getOpResultEdgeOwnerShardings", "setOpResultEdgeOwnerShardings"]>]> {
+          "getLoopResults"]>]> {
   let summary = "Runs its body a fixed number of times";
   let description = [{
     Operands are the values of the first iteration, returned values those of the

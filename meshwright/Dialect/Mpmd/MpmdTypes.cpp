@@ -79,11 +79,10 @@ RankedTensorType MeshTensorType::getLocalTensorType(sdy::MeshAttr mesh) const {
 }
 
 bool MeshTensorType::isFullyReplicated() const {
-  return !getSharding() ||
-         llvm::all_of(getSharding().getDimShardings(),
-                      [](sdy::DimensionShardingAttr dim) {
-                        return dim.getAxes().empty();
-                      });
+  return !getSharding() || llvm::all_of(getSharding().getDimShardings(),
+                                        [](sdy::DimensionShardingAttr dim) {
+                                          return dim.getAxes().empty();
+                                        });
 }
 
 bool MeshTensorType::isOnHost() const {
@@ -97,9 +96,8 @@ MeshTensorType::replaceSharding(sdy::TensorShardingAttr sharding) const {
 }
 
 /// A sharding says something about each dimension, so it ends with the shape.
-MeshTensorType
-MeshTensorType::cloneWith(std::optional<ArrayRef<int64_t>> shape,
-                          Type elementType) const {
+MeshTensorType MeshTensorType::cloneWith(std::optional<ArrayRef<int64_t>> shape,
+                                         Type elementType) const {
   RankedTensorType type = getRankedTensorType();
   auto clone = RankedTensorType::get(shape.value_or(type.getShape()),
                                      elementType, type.getEncoding());

@@ -19,7 +19,7 @@ def Mpmd_MeshTensor
 
     ```mlir
     !mpmd.mesh_tensor<"m1", tensor<8x4xf32>>
-    !mpmd.mesh_tensor<"m1", tensor<8x4xf32>, sharding=<@mesh, [{"x"}, {}]>, memory_kind="pinned_host">
+    !mpmd.mesh_tensor<"m1", tensor<8x4xf32>, memory_kind="pinned_host">
     ```
   }];
   let parameters = (ins

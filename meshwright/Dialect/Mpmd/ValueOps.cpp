@@ -47,10 +47,11 @@ LogicalResult UnassignOp::verify() {
   return verifyPlacement(*this, getType(), getTensor().getType());
 }
 
-LogicalResult UnassignOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location> loc, ValueRange operands,
-    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
-    SmallVectorImpl<Type> &types) {
+LogicalResult
+UnassignOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                             ValueRange operands, DictionaryAttr attributes,
+                             OpaqueProperties properties, RegionRange regions,
+                             SmallVectorImpl<Type> &types) {
   UnassignOpAdaptor adaptor(operands, attributes, properties, regions);
   auto type = dyn_cast<MeshTensorType>(adaptor.getTensor().getType());
   if (!type)

@@ -1,0 +1,160 @@
+//===- Fragments.cpp - What attributes say about fragments ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static auto getTransposeCounts(FragmentOp fragment) {
+  return llvm::map_range(
+      fragment.getOrigin().getAsRange<UserOriginAttr>(),
+      [](UserOriginAttr origin) { return origin.getTransposeCount(); });
+}
+
+bool mpmd::isUserFragment(FragmentOp fragment) {
+  return !fragment.getOrigin().empty();
+}
+
+bool mpmd::isInferredFragment(FragmentOp fragment) {
+  return fragment.getOrigin().empty();
+}
+
+bool mpmd::isForwardFragment(FragmentOp fragment) {
+  return getSingleTransposeCount(fragment) == 0;
+}
+
+bool mpmd::isBackwardFragment(FragmentOp fragment) {
+  return getSingleTransposeCount(fragment) == 1;
+}
+
+bool mpmd::isSchedulingUnit(FragmentOp fragment) {
+  return isUserFragment(fragment) && getCallCounter(fragment) &&
+         (isForwardFragment(fragment) || isBackwardFragment(fragment));
+}
+
+std::optional<int64_t> mpmd::getSingleTransposeCount(FragmentOp fragment) {
+  auto counts = getTransposeCounts(fragment);
+  if (counts.empty() || !llvm::all_equal(counts))
+    return std::nullopt;
+  return *counts.begin();
+}
+
+std::optional<int64_t> mpmd::getMaxTransposeCount(FragmentOp fragment) {
+  std::optional<int64_t> most;
+  for (int64_t count : getTransposeCounts(fragment))
+    most = std::max(most.value_or(count), count);
+  return most;
+}
+
+std::optional<int64_t> mpmd::getStageTransposeCount(FragmentOp fragment) {
+  if (std::optional<int64_t> single = getSingleTransposeCount(fragment))
+    return single;
+  return fragment->hasAttr(kRematAttr) ? getMaxTransposeCount(fragment)
+                                       : std::nullopt;
+}
+
+std::optional<uint32_t> mpmd::getCallCounter(Operation *op) {
+  auto counter = op->getAttrOfType<IntegerAttr>(kCallCounterAttr);
+  if (!counter || !counter.getType().isUnsignedInteger(32))
+    return std::nullopt;
+  return static_cast<uint32_t>(counter.getUInt());
+}
+
+void mpmd::setCallCounter(Operation *op, uint32_t counter) {
+  auto type = IntegerType::get(op->getContext(), 32, IntegerType::Unsigned);
+  op->setAttr(kCallCounterAttr, IntegerAttr::get(type, counter));
+}
+
+bool mpmd::hasConsistentStages(FragmentOp a, FragmentOp b) {
+  IntegerAttr stageA = a.getStageIdAttr(), stageB = b.getStageIdAttr();
+  return !stageA || !stageB || stageA == stageB;
+}
+
+ArrayAttr mpmd::mergeOrigins(ArrayAttr producer, ArrayAttr consumer) {
+  SmallVector<Attribute> origins(producer.getValue());
+  llvm::SmallPtrSet<Attribute, 4> known(origins.begin(), origins.end());
+  llvm::copy_if(consumer, std::back_inserter(origins),
+                [&](Attribute origin) { return !known.contains(origin); });
+  return ArrayAttr::get(producer.getContext(), origins);
+}
+
+IntegerAttr mpmd::mergedStage(FragmentOp producer, FragmentOp consumer) {
+  IntegerAttr stage = producer.getStageIdAttr();
+  return stage ? stage : consumer.getStageIdAttr();
+}
+
+Attribute mpmd::mergedCallCounter(FragmentOp producer, FragmentOp consumer) {
+  Attribute ofProducer = producer->getAttr(kCallCounterAttr);
+  Attribute ofConsumer = consumer->getAttr(kCallCounterAttr);
+  if (!ofProducer || !ofConsumer)
+    return ofProducer ? ofProducer : ofConsumer;
+  if (ofProducer == ofConsumer)
+    return ofProducer;
+  if (isUserFragment(producer) == isUserFragment(consumer))
+    return {};
+  return isUserFragment(producer) ? ofProducer : ofConsumer;
+}
+
+bool mpmd::isExecutedImmediatelyAfter(FragmentOp first, FragmentOp second) {
+  for (Operation *op = first->getNextNode(); op; op = op->getNextNode())
+    if (auto next = dyn_cast<FragmentOp>(op);
+        next && next.getMeshName() == first.getMeshName())
+      return next == second;
+  return false;
+}
+
+bool mpmd::isNegligibleOp(Operation *op) {
+  return op->getNumOperands() == 0 && op->getNumResults() == 1;
+}
+
+void mpmd::setInferredBy(Operation *op, ArrayRef<StringRef> passes) {
+  op->setAttr(kInferredByAttr,
+              Builder(op->getContext()).getStrArrayAttr(passes));
+}
+
+static DictionaryAttr getEntry(Operation *op, StringRef list, unsigned index) {
+  auto entries = op->getAttrOfType<ArrayAttr>(list);
+  return entries && index < entries.size()
+             ? dyn_cast<DictionaryAttr>(entries[index])
+             : DictionaryAttr();
+}
+
+static void setEntry(Operation *op, StringRef list, unsigned index,
+                     unsigned size, StringRef name, Attribute value) {
+  MLIRContext *context = op->getContext();
+  SmallVector<Attribute> entries;
+  if (auto known = op->getAttrOfType<ArrayAttr>(list))
+    entries.assign(known.begin(), known.end());
+  entries.resize(std::max<size_t>(size, entries.size()),
+                 DictionaryAttr::get(context));
+  NamedAttrList attrs(dyn_cast<DictionaryAttr>(entries[index]));
+  if (value)
+    attrs.set(name, value);
+  else
+    attrs.erase(name);
+  entries[index] = attrs.getDictionary(context);
+  op->setAttr(list, ArrayAttr::get(context, entries));
+}
+
+DictionaryAttr mpmd::getArgAttrs(Operation *op, unsigned index) {
+  return getEntry(op, kArgAttrsAttr, index);
+}
+
+DictionaryAttr mpmd::getResAttrs(Operation *op, unsigned index) {
+  return getEntry(op, kResAttrsAttr, index);
+}
+
+void mpmd::setArgAttr(Operation *op, unsigned index, unsigned size,
+                      StringRef name, Attribute value) {
+  setEntry(op, kArgAttrsAttr, index, size, name, value);
+}
+
+void mpmd::setResAttr(Operation *op, unsigned index, unsigned size,
+                      StringRef name, Attribute value) {
+  setEntry(op, kResAttrsAttr, index, size, name, value);
+}

@@ -1,0 +1,172 @@
+//===- Functions.cpp - Kinds of functions and their meshes ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+bool mpmd::isMpmdFunction(func::FuncOp func) {
+  return func->hasAttr(kTopologyAttr);
+}
+
+bool mpmd::isSpmdFunction(func::FuncOp func) {
+  return func->hasAttr(kMeshShapeAttr);
+}
+
+bool mpmd::isDistributedFunction(func::FuncOp func) {
+  return isMpmdFunction(func) || isSpmdFunction(func);
+}
+
+bool mpmd::isEntryPointFunction(func::FuncOp func) {
+  return isDistributedFunction(func) && func.isPublic();
+}
+
+TopologyAttr mpmd::getTopology(func::FuncOp func) {
+  return func->getAttrOfType<TopologyAttr>(kTopologyAttr);
+}
+
+TopologyAttr mpmd::getTopology(ModuleOp module) {
+  for (auto func : module.getOps<func::FuncOp>())
+    if (TopologyAttr topology = getTopology(func))
+      return topology;
+  return {};
+}
+
+void mpmd::setTopology(func::FuncOp func, TopologyAttr topology) {
+  func->setAttr(kTopologyAttr, topology);
+}
+
+bool mpmd::isHomogeneous(TopologyAttr topology) {
+  auto realAxes = [](sdy::MeshAttr mesh) {
+    SmallVector<sdy::MeshAxisAttr> axes;
+    llvm::copy_if(mesh.getAxes(), std::back_inserter(axes),
+                  [](sdy::MeshAxisAttr axis) { return axis.getSize() != 1; });
+    return axes;
+  };
+  sdy::MeshAttr first = topology.getMeshes().front().getMesh();
+  auto firstAxes = realAxes(first);
+  return llvm::all_of(topology.getMeshes(), [&](NamedMeshAttr named) {
+    sdy::MeshAttr mesh = named.getMesh();
+    return mesh.getDeviceIds() == first.getDeviceIds() &&
+           realAxes(mesh) == firstAxes;
+  });
+}
+
+sdy::MeshAttr mpmd::getMeshByName(TopologyAttr topology, StringRef name) {
+  for (NamedMeshAttr mesh : topology.getMeshes())
+    if (mesh.getName() == name)
+      return mesh.getMesh();
+  return {};
+}
+
+static func::FuncOp getEnclosingFunction(Operation *op) {
+  if (auto func = dyn_cast<func::FuncOp>(op))
+    return func;
+  return op->getParentOfType<func::FuncOp>();
+}
+
+FailureOr<sdy::MeshAttr> mpmd::getMeshOrError(Operation *op, StringRef name) {
+  func::FuncOp func = getEnclosingFunction(op);
+  TopologyAttr topology = func ? getTopology(func) : TopologyAttr();
+  if (!topology) {
+    InFlightDiagnostic diag = emitError(op->getLoc())
+                              << "mesh \"" << name
+                              << "\" cannot be looked up without a `"
+                              << kTopologyAttr << "` attribute";
+    if (func)
+      diag << " on function @" << func.getSymName();
+    return diag;
+  }
+  if (sdy::MeshAttr mesh = getMeshByName(topology, name))
+    return mesh;
+  return emitError(op->getLoc())
+         << "mesh \"" << name << "\" is not in the topology of function @"
+         << func.getSymName();
+}
+
+FailureOr<sdy::MeshAttr> mpmd::getMeshOrError(Operation *op) {
+  auto fragment = dyn_cast<FragmentOp>(op);
+  if (!fragment)
+    fragment = op->getParentOfType<FragmentOp>();
+  if (fragment)
+    return getMeshOrError(op, fragment.getMeshName());
+  func::FuncOp func = getEnclosingFunction(op);
+  if (auto mesh = func ? func->getAttrOfType<sdy::MeshAttr>(kMeshShapeAttr)
+                       : sdy::MeshAttr())
+    return mesh;
+  return emitError(op->getLoc())
+         << "op is neither in a fragment nor in a function with a `"
+         << kMeshShapeAttr << "` attribute, so it has no mesh";
+}
+
+void mpmd::updateFunctionType(func::FuncOp func) {
+  Block &body = func.front();
+  func.setFunctionType(
+      FunctionType::get(func.getContext(), body.getArgumentTypes(),
+                        body.getTerminator()->getOperandTypes()));
+}
+
+Location mpmd::getResultInfoLoc(func::FuncOp func, unsigned result,
+                                Location fallback) {
+  auto info = func.getResultAttrOfType<StringAttr>(result, kResultInfoAttr);
+  return info ? Location(NameLoc::get(info)) : fallback;
+}
+
+/// Calls `visit` on the calls of which a result is used, in MPMD functions and
+/// loops in them.
+static void forEachCall(ModuleOp module, function_ref<void(CallOp)> visit) {
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto call = dyn_cast<CallOp>(op); call && !call->use_empty())
+      visit(call);
+    if (auto func = dyn_cast<func::FuncOp>(op))
+      return isMpmdFunction(func) ? WalkResult::advance() : WalkResult::skip();
+    return isa<ModuleOp, ForOp>(op) ? WalkResult::advance()
+                                    : WalkResult::skip();
+  });
+}
+
+CallGraph::CallGraph(ModuleOp module) {
+  SymbolTableCollection symbols;
+  forEachCall(module, [&](CallOp call) {
+    if (Operation *callee =
+            symbols.lookupNearestSymbolFrom(call, call.getCalleeAttr()))
+      calls[callee].push_back(call);
+  });
+}
+
+ArrayRef<CallOp> CallGraph::getCalls(func::FuncOp callee) const {
+  auto it = calls.find(callee);
+  return it == calls.end() ? ArrayRef<CallOp>() : ArrayRef(it->second);
+}
+
+SmallVector<CallOp> mpmd::getCallOps(func::FuncOp callee) {
+  SmallVector<CallOp> calls;
+  forEachCall(callee->getParentOfType<ModuleOp>(), [&](CallOp call) {
+    if (call.getCallee() == callee.getSymName())
+      calls.push_back(call);
+  });
+  return calls;
+}
+
+SmallVector<DataFlowEdge> mpmd::getDataFlowEdges(func::FuncOp callee,
+                                                 ArrayRef<CallOp> calls) {
+  SmallVector<DataFlowEdge> edges;
+  if (calls.empty() || callee.isDeclaration())
+    return edges;
+  for (OpOperand &returned : callee.front().getTerminator()->getOpOperands()) {
+    DataFlowEdge &edge = edges.emplace_back();
+    edge.sources.push_back(&returned);
+    for (CallOp call : calls)
+      edge.targets.push_back(call->getResult(returned.getOperandNumber()));
+  }
+  for (BlockArgument arg : callee.getArguments()) {
+    DataFlowEdge &edge = edges.emplace_back();
+    edge.targets.push_back(arg);
+    for (CallOp call : calls)
+      edge.sources.push_back(&call->getOpOperand(arg.getArgNumber()));
+  }
+  return edges;
+}

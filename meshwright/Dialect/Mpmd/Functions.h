@@ -1,0 +1,87 @@
+//===- Functions.h - Kinds of functions and their meshes --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_MPMD_FUNCTIONS_H
+#define MESHWRIGHT_DIALECT_MPMD_FUNCTIONS_H
+
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::mpmd {
+
+/// Makes a function an MPMD function: all meshes it runs on.
+inline constexpr StringLiteral kTopologyAttr = "topology";
+/// Makes a function an SPMD function: the mesh its body runs on.
+inline constexpr StringLiteral kMeshShapeAttr = "mesh_shape";
+/// The name of a function result, for messages.
+inline constexpr StringLiteral kResultInfoAttr = "jax.result_info";
+
+bool isMpmdFunction(func::FuncOp func);
+bool isSpmdFunction(func::FuncOp func);
+/// MPMD or SPMD.
+bool isDistributedFunction(func::FuncOp func);
+/// Distributed and public.
+bool isEntryPointFunction(func::FuncOp func);
+
+/// The topology of a function, or that of the first MPMD function of a module;
+/// null if there is none.
+TopologyAttr getTopology(func::FuncOp func);
+TopologyAttr getTopology(ModuleOp module);
+void setTopology(func::FuncOp func, TopologyAttr topology);
+
+/// Whether all meshes have the axes, those of size 1 aside, and the device ids
+/// of the first.
+bool isHomogeneous(TopologyAttr topology);
+
+/// The first mesh of that name, null if there is none.
+sdy::MeshAttr getMeshByName(TopologyAttr topology, StringRef name);
+
+/// The mesh of that name in the topology of the function `op` is in, or is.
+/// Emits an error on `op` if there is no topology or no such mesh.
+FailureOr<sdy::MeshAttr> getMeshOrError(Operation *op, StringRef name);
+
+/// The mesh `op` runs on: that of the fragment it is or is in, else that of the
+/// SPMD function it is in. Emits an error on `op` if there is neither.
+FailureOr<sdy::MeshAttr> getMeshOrError(Operation *op);
+
+/// Makes the signature that of the block arguments and returned values.
+void updateFunctionType(func::FuncOp func);
+
+/// The location of a function result: its name if it has one.
+Location getResultInfoLoc(func::FuncOp func, unsigned result,
+                          Location fallback);
+
+/// Who calls which function by `mpmd.call`. Built once per module, in its
+/// order; knows the calls in MPMD functions and the loops in them of which a
+/// result is used.
+class CallGraph {
+public:
+  explicit CallGraph(ModuleOp module);
+
+  ArrayRef<CallOp> getCalls(func::FuncOp callee) const;
+
+private:
+  DenseMap<Operation *, SmallVector<CallOp>> calls;
+};
+
+/// The calls of one function, for passes that look at a single callee.
+SmallVector<CallOp> getCallOps(func::FuncOp callee);
+
+/// Values that hold the same thing at all calls of a function: one returned
+/// value and the results it becomes, or the operands that become an argument.
+struct DataFlowEdge {
+  SmallVector<OpOperand *> sources;
+  SmallVector<Value> targets;
+};
+
+/// The edges of a function: its results first, then its arguments. None if it
+/// is not called.
+SmallVector<DataFlowEdge> getDataFlowEdges(func::FuncOp callee,
+                                           ArrayRef<CallOp> calls);
+
+} // namespace mlir::mpmd
+
+#endif
