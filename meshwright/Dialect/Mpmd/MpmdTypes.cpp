@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -109,6 +110,15 @@ MeshTensorType MeshTensorType::cloneWith(std::optional<ArrayRef<int64_t>> shape,
 LogicalResult MeshTensorType::verifyForTopology(Operation *op) const {
   FailureOr<sdy::MeshAttr> mesh = getMeshOrError(op, getMeshName());
   return failed(mesh) ? failure() : verifyForMesh(op, *mesh);
+}
+
+LogicalResult MeshTensorType::verifyForMesh(Operation *op,
+                                            sdy::MeshAttr mesh) const {
+  if (!getSharding())
+    return success();
+  return sdy::verifySharding(
+      getRankedTensorType(), getSharding(), mesh,
+      [op] { return op->emitOpError(); }, /*checkDivisibility=*/true);
 }
 
 bool mpmd::isStablehloTensor(Type type) {
