@@ -184,6 +184,9 @@ def Stablehlo_DimensionAttr : ConfinedAttr<I64Attr, [IntNonNegative]>;
 def Stablehlo_PositiveAttr : ConfinedAttr<I64Attr, [IntPositive]>;
 def Stablehlo_OptionalFalse : DefaultValuedOptionalAttr<BoolAttr, "false">;
 
+def Stablehlo_SymbolArrayAttr
+    : TypedArrayAttrBase<FlatSymbolRefAttr, "flat symbol ref array attribute">;
+
 // Layouts: one permutation of the dimensions per value.
 def Stablehlo_LayoutAttr
     : Attr<CPred<"::mlir::stablehlo::isLayout($_self)">,

@@ -60,7 +60,7 @@ Operation *StablehloDialect::materializeConstant(OpBuilder &builder,
   auto elements = dyn_cast<ElementsAttr>(value);
   if (!elements || elements.getType() != type)
     return nullptr;
-  return nullptr;
+  return ConstantOp::create(builder, loc, type, elements);
 }
 
 LogicalResult

@@ -29,6 +29,24 @@
 #define GET_ATTRDEF_CLASSES
 #include "meshwright/Dialect/StableHLO/StablehloAttrs.h.inc"
 
+namespace mlir::stablehlo {
+
+/// What transfers read and write: each kind is ordered with its like only.
+struct InfeedResource : SideEffects::Resource::Base<InfeedResource> {
+  StringRef getName() final { return "Infeed"; }
+};
+struct OutfeedResource : SideEffects::Resource::Base<OutfeedResource> {
+  StringRef getName() final { return "Outfeed"; }
+};
+struct SendResource : SideEffects::Resource::Base<SendResource> {
+  StringRef getName() final { return "Send"; }
+};
+struct RecvResource : SideEffects::Resource::Base<RecvResource> {
+  StringRef getName() final { return "Recv"; }
+};
+
+} // namespace mlir::stablehlo
+
 #define GET_OP_CLASSES
 #include "meshwright/Dialect/StableHLO/ElementwiseOps.h.inc"
 
