@@ -163,7 +163,8 @@ static void printRoles(AsmPrinter &printer,
 }
 
 void stablehlo::printConvolutionDimensions(
-    AsmPrinter &printer, ConvDimensionNumbersAttr dimensionNumbers) {
+    OpAsmPrinter &printer, Operation *,
+    ConvDimensionNumbersAttr dimensionNumbers) {
   auto roles = rolesOfTensors(dimensionNumbers);
   if (roles.empty())
     printer << dimensionNumbers;

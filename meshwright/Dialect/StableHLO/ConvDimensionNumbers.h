@@ -9,13 +9,13 @@
 
 namespace mlir::stablehlo {
 
-/// Parses and prints `[b, 0, f]x[0, i, o]->[b, 0, f]`. Printing falls back to the
-/// attribute where positions collide or are out of range, which no op verifies
-/// with.
+/// Parses and prints `[b, 0, f]x[0, i, o]->[b, 0, f]`. Printing falls back to
+/// the attribute where positions collide or are out of range, which no op
+/// verifies with.
 ParseResult
 parseConvolutionDimensions(AsmParser &parser,
                            ConvDimensionNumbersAttr &dimensionNumbers);
-void printConvolutionDimensions(AsmPrinter &printer,
+void printConvolutionDimensions(OpAsmPrinter &printer, Operation *op,
                                 ConvDimensionNumbersAttr dimensionNumbers);
 
 } // namespace mlir::stablehlo
