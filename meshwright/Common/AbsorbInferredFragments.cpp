@@ -1,0 +1,242 @@
+//===- AbsorbInferredFragments.cpp ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A callee should keep the shape that the user gave it: the user's fragments,
+// and in them what was inferred around them. Each root, which is a user
+// fragment or an inferred one at the rim of the data flow, absorbs the inferred
+// fragments that feed it or read it:
+//
+//   %0 = fragment<"m", []> (%x) {negate}
+//   %t = transfer %0
+//   %1 = fragment<"m", ["f"]> (%x, %0) {add}
+//   // becomes
+//   %1:2 = fragment<"m", ["f"]> (%x) {negate; add}
+//   %t = transfer %1#0
+//
+// Transfers that stand in between are moved out of the way, by one hop: those
+// of an absorbed producer down to their first user, those that an absorbed
+// consumer reads up to what they transfer.
+//
+// Who absorbs whom depends on the order in which roots are visited. It is that
+// of the greedy driver, from the end of the block, which is why this pass is a
+// pattern although its result is no matter of taste.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Common/MergeFragments.h"
+#include "meshwright/Common/Passes.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_ABSORBINFERREDFRAGMENTSPASS
+#include "meshwright/Common/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static bool isRoot(FragmentOp fragment) {
+  return isUserFragment(fragment) ||
+         llvm::none_of(fragment->getUsers(), llvm::IsaPred<FragmentOp>) ||
+         llvm::none_of(fragment->getOperands(), [](Value operand) {
+           return operand.getDefiningOp<FragmentOp>();
+         });
+}
+
+/// Whether `root` may take in `fragment`. Tokens can connect two meshes.
+static bool isAbsorbable(FragmentOp root, FragmentOp fragment) {
+  return isInferredFragment(fragment) &&
+         fragment->getBlock() == root->getBlock() &&
+         fragment.getMeshNameAttr() == root.getMeshNameAttr();
+}
+
+/// The op of the block of `op` that is, or contains, its first user. Null if
+/// nothing uses it.
+static Operation *findFirstUser(Operation *op) {
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers()) {
+    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+    if (ancestor && (!first || ancestor->isBeforeInBlock(first)))
+      first = ancestor;
+  }
+  return first;
+}
+
+/// The last op of the block of `op` that defines an operand of it. Null if all
+/// operands are block arguments.
+static Operation *findLastProducer(Operation *op) {
+  Operation *last = nullptr;
+  for (Value operand : op->getOperands())
+    if (Operation *def = operand.getDefiningOp();
+        def && def->getBlock() == op->getBlock() &&
+        (!last || last->isBeforeInBlock(def)))
+      last = def;
+  return last;
+}
+
+/// Moves the transfers of what `producer` computes to where they are first
+/// used.
+static void delayTransfers(FragmentOp producer, RewriterBase &rewriter) {
+  for (OpResult result : producer->getResults())
+    for (Operation *user : llvm::to_vector(result.getUsers())) {
+      if (!isa<TransferOp>(user))
+        continue;
+      if (user->use_empty()) {
+        rewriter.eraseOp(user);
+        continue;
+      }
+      Operation *firstUser = findFirstUser(user);
+      if (firstUser && user->getNextNode() != firstUser)
+        rewriter.moveOpBefore(user, firstUser);
+    }
+}
+
+/// Moves the transfers that `consumer` reads to behind what they transfer.
+static void advanceTransfers(FragmentOp consumer, RewriterBase &rewriter) {
+  llvm::SmallSetVector<Operation *, 8> transfers;
+  for (Value operand : consumer->getOperands())
+    if (auto transfer = operand.getDefiningOp<TransferOp>())
+      transfers.insert(transfer);
+  for (Operation *transfer : transfers) {
+    Value tensor = transfer->getOperand(0);
+    if (Operation *def = tensor.getDefiningOp())
+      rewriter.moveOpAfter(transfer, def);
+    else
+      rewriter.moveOpBefore(transfer, &tensor.getParentBlock()->front());
+  }
+}
+
+namespace {
+class AbsorbPattern : public OpRewritePattern<FragmentOp> {
+public:
+  AbsorbPattern(MLIRContext *context, FragmentMerger &merger, bool &hasError)
+      : OpRewritePattern(context), merger(merger), hasError(hasError) {}
+
+  LogicalResult matchAndRewrite(FragmentOp root,
+                                PatternRewriter &rewriter) const override {
+    if (hasError || !isa<func::FuncOp>(root->getParentOp()) || !isRoot(root))
+      return failure();
+    if (succeeded(absorbProducer(root, rewriter)))
+      return success();
+    return absorbConsumer(root, rewriter);
+  }
+
+private:
+  LogicalResult absorbProducer(FragmentOp root,
+                               PatternRewriter &rewriter) const;
+  LogicalResult absorbConsumer(FragmentOp root,
+                               PatternRewriter &rewriter) const;
+  LogicalResult verifySameStage(FragmentOp producer, FragmentOp consumer) const;
+  FragmentOp absorb(FragmentOp root, FragmentOp producer, FragmentOp consumer,
+                    PatternRewriter &rewriter) const;
+
+  FragmentMerger &merger;
+  bool &hasError;
+};
+} // namespace
+
+LogicalResult AbsorbPattern::verifySameStage(FragmentOp producer,
+                                             FragmentOp consumer) const {
+  LogicalResult result = mpmd::verifySameStage(producer, consumer);
+  hasError |= failed(result);
+  return result;
+}
+
+/// Merges `producer` and `consumer`, one of which is `root`. The result has the
+/// attributes of the root.
+FragmentOp AbsorbPattern::absorb(FragmentOp root, FragmentOp producer,
+                                 FragmentOp consumer,
+                                 PatternRewriter &rewriter) const {
+  FragmentOp absorbed = root == producer ? consumer : producer;
+  NamedAttrList attrs(root->getDiscardableAttrDictionary());
+  attrs.erase(kControlOperandStartIdxAttr);
+  if (isInferredFragment(root) && absorbed->hasAttr(kInferredByAttr))
+    attrs.set(kInferredByAttr, uniteInferredBy(root, absorbed));
+
+  FragmentOp merged = merger.merge(producer, consumer, rewriter);
+  if (Attribute index = merged->getAttr(kControlOperandStartIdxAttr))
+    attrs.set(kControlOperandStartIdxAttr, index);
+  rewriter.modifyOpInPlace(merged, [&] {
+    merged->setDiscardableAttrs(attrs.getDictionary(getContext()));
+  });
+  return merged;
+}
+
+LogicalResult AbsorbPattern::absorbProducer(FragmentOp root,
+                                            PatternRewriter &rewriter) const {
+  llvm::SmallSetVector<Operation *, 8> producers;
+  for (Value operand : root->getOperands())
+    if (auto producer = operand.getDefiningOp<FragmentOp>();
+        producer && isAbsorbable(root, producer))
+      producers.insert(producer);
+
+  FragmentOp absorbed;
+  for (Operation *op : producers) {
+    auto producer = cast<FragmentOp>(op);
+    delayTransfers(producer, rewriter);
+    if (!absorbed && findFirstUser(producer) == root)
+      absorbed = producer;
+  }
+  if (!absorbed || failed(verifySameStage(absorbed, root)))
+    return failure();
+  absorb(root, absorbed, root, rewriter);
+  return success();
+}
+
+LogicalResult AbsorbPattern::absorbConsumer(FragmentOp root,
+                                            PatternRewriter &rewriter) const {
+  llvm::SmallSetVector<Operation *, 8> consumers;
+  for (Operation *user : root->getUsers())
+    if (auto consumer = dyn_cast<FragmentOp>(user);
+        consumer && isAbsorbable(root, consumer))
+      consumers.insert(consumer);
+
+  FragmentOp absorbed;
+  for (Operation *op : consumers) {
+    auto consumer = cast<FragmentOp>(op);
+    advanceTransfers(consumer, rewriter);
+    if (!absorbed && findLastProducer(consumer) == root)
+      absorbed = consumer;
+  }
+  if (!absorbed || failed(verifySameStage(root, absorbed)))
+    return failure();
+  Operation *next = root->getNextNode();
+  if (next == absorbed)
+    next = next->getNextNode();
+  FragmentOp merged = absorb(root, root, absorbed, rewriter);
+  rewriter.moveOpBefore(merged, next);
+  return success();
+}
+
+namespace {
+struct AbsorbInferredFragmentsPass
+    : mpmd::impl::AbsorbInferredFragmentsPassBase<AbsorbInferredFragmentsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (!isMpmdFunction(func) ||
+        (isEntryPointFunction(func) && !absorbOnEntryPointFunction))
+      return markAllAnalysesPreserved();
+
+    FragmentMerger merger;
+    bool hasError = false;
+    RewritePatternSet patterns(&getContext());
+    patterns.add<AbsorbPattern>(&getContext(), merger, hasError);
+    GreedyRewriteConfig config;
+    config.enableFolding(false).setRegionSimplificationLevel(
+        GreedySimplifyRegionLevel::Disabled);
+    LogicalResult result =
+        applyPatternsGreedily(func, std::move(patterns), config);
+    if (failed(result) || hasError)
+      return signalPassFailure();
+    merger.setLocations(func);
+  }
+};
+} // namespace

@@ -1,0 +1,99 @@
+// RUN: mpmd-opt %s -mpmd-call-inline -split-input-file | FileCheck %s
+// RUN: mpmd-opt %s -mpmd-call-inline -split-input-file -mlir-print-debuginfo -mlir-print-local-scope | FileCheck %s --check-prefix=LOC
+
+!t = tensor<4xf32>
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+!m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+
+// Attributes of the call go to fragments only and override theirs.
+// CHECK-LABEL: func public @copies_bodies_and_gives_fragments_the_attributes_of_the_call
+// CHECK-SAME:    (%[[X:.*]]: !mpmd
+func.func public @copies_bodies_and_gives_fragments_the_attributes_of_the_call(%x: !m1) -> (!m1, !m1)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: %[[T:.*]] = mpmd.transfer %[[X]]
+  // CHECK-NEXT: %[[F:.*]] = mpmd.fragment<mesh="m2", origin=["g"]> (%[[T]]) {call_counter = 3 : ui32, kept, note = "n"} (%
+  // CHECK:      %[[U:.*]] = mpmd.transfer {note = "old"} %[[F]]
+  // CHECK-NEXT: %[[V:.*]] = mpmd.transfer %[[U]]
+  // CHECK-NEXT: %[[G:.*]] = mpmd.fragment<mesh="m2", origin=["g"]> (%[[V]]) {kept, note = "old"} (%
+  // CHECK:      %[[W:.*]] = mpmd.transfer {note = "old"} %[[G]]
+  // CHECK-NEXT: return %[[W]], %[[X]]
+  %0:2 = mpmd.call @f(%x) {call_counter = 3 : ui32, note = "n"} : (!m1) -> (!m1, !m1)
+  %1:2 = mpmd.call @f(%0#0) : (!m1) -> (!m1, !m1)
+  return %1#0, %0#1 : !m1, !m1
+}
+
+// CHECK-LABEL: func private @f
+// CHECK:         mpmd.fragment<mesh="m2", origin=["g"]> (%{{.*}}) {kept, note = "old"} (%
+// LOC-LABEL: func public @copies
+// LOC:       mpmd.fragment
+// LOC:       loc(callsite(
+func.func private @f(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
+  %0 = mpmd.transfer %x : (!m1) -> !m2
+  %1 = mpmd.fragment<mesh="m2", origin=["g"]> (%0) {kept, note = "old"} (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m2) -> !m2
+  %2 = mpmd.transfer {note = "old"} %1 : (!m2) -> !m1
+  return %2, %x : !m1, !m1
+}
+
+// -----
+
+!t = tensor<4xf32>
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func public @gives_nothing_to_copies_of_assigns_and_ops
+func.func public @gives_nothing_to_copies_of_assigns_and_ops(%x: !t) -> !t
+    attributes {topology = #topology} {
+  // CHECK-NEXT: stablehlo.abs %{{[^ ]*}} : tensor
+  // CHECK-NEXT: mpmd.assign %
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=[]> (%{{.*}}) {call_counter = 1 : ui32} (%
+  // CHECK:      mpmd.unassign %
+  %0 = mpmd.call @f(%x) {call_counter = 1 : ui32} : (!t) -> !t
+  return %0 : !t
+}
+
+// CHECK-LABEL: func public @inlines_calls_in_loops
+func.func public @inlines_calls_in_loops(%x: !t) -> !t attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.for
+  // CHECK-NEXT:   stablehlo.abs
+  // CHECK-NEXT:   mpmd.assign
+  // CHECK-NEXT:   mpmd.fragment
+  %0 = mpmd.for (%x) {iterations = 2 : ui32} (%s: !t, %index: tensor<ui32>) {
+    %1 = mpmd.call @f(%s) : (!t) -> !t
+    mpmd.return %1 : !t
+  } : !t
+  return %0 : !t
+}
+
+// CHECK-LABEL: func @leaves_function_calls_alone
+func.func @leaves_function_calls_alone(%x: !t) -> !t {
+  // CHECK-NEXT: call @f
+  %0 = func.call @f(%x) : (!t) -> !t
+  return %0 : !t
+}
+
+func.func private @f(%x: !t) -> !t attributes {topology = #topology} {
+  %0 = stablehlo.abs %x : !t
+  %1 = mpmd.assign %0 : (!t) -> !m1
+  %2 = mpmd.fragment<mesh="m1", origin=[]> (%1) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %3 = mpmd.unassign %2 : (!m1) -> !t
+  return %3 : !t
+}
+
+// -----
+
+// A callee without topology may call. Only calls of the input are inlined.
+// CHECK-LABEL: func @keeps_call_in_a_copy
+// CHECK-NEXT:    mpmd.call @keeps_call_in_a_copy
+// CHECK-NEXT:    stablehlo.abs
+// CHECK-NEXT:    stablehlo.abs
+// CHECK-NEXT:    return
+func.func @keeps_call_in_a_copy(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = mpmd.call @keeps_call_in_a_copy(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stablehlo.abs %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
