@@ -1,0 +1,141 @@
+// RUN: mpmd-opt %s -mpmd-erase-unused-callee-block-arguments -split-input-file | FileCheck %s
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// The unused argument goes without a result, the returned one with its result.
+// CHECK-LABEL: func public @bypasses_calls
+// CHECK-SAME:    (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>, %{{.*}}: tensor<4xf32>)
+func.func public @bypasses_calls(%x: !t, %y: !t, %z: !t) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[A:.*]] = mpmd.call @f(%[[Y]]) {call_counter = 0 : ui32, kept} : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: %[[B:.*]] = mpmd.call @f(%[[A]]) {call_counter = 1 : ui32} : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: return %[[X]], %[[B]]
+  %0:2 = mpmd.call @f(%x, %y, %z) {call_counter = 0 : ui32, kept} : (!t, !t, !t) -> (!t, !t)
+  %1:2 = mpmd.call @f(%0#0, %0#1, %z) {call_counter = 1 : ui32} : (!t, !t, !t) -> (!t, !t)
+  return %1#0, %1#1 : !t, !t
+}
+
+// CHECK-LABEL: func private @f
+// CHECK-SAME:    (%[[B:.*]]: tensor<4xf32> {mpmd.in}) -> (tensor<4xf32> {mpmd.out}) attributes
+// CHECK-NEXT:    %[[S:.*]] = stablehlo.abs %[[B]]
+// CHECK-NEXT:    return %[[S]]
+func.func private @f(%a: !t {mpmd.gone}, %b: !t {mpmd.in}, %c: !t {mpmd.gone}) -> (!t {mpmd.gone}, !t {mpmd.out})
+    attributes {topology = #topology} {
+  %0 = stablehlo.abs %b : !t
+  return %a, %0 : !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func public @erases_callee_that_only_passes_on
+// CHECK-SAME:    (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>)
+// CHECK-NEXT:    return %[[X]], %[[Y]]
+func.func public @erases_callee_that_only_passes_on(%x: !t, %y: !t) -> (!t, !t)
+    attributes {topology = #topology} {
+  %0:2 = mpmd.call @f(%x, %y) : (!t, !t) -> (!t, !t)
+  %1:2 = mpmd.call @f(%0#0, %0#1) : (!t, !t) -> (!t, !t)
+  return %1#0, %1#1 : !t, !t
+}
+
+// CHECK-NOT: @f
+func.func private @f(%a: !t, %b: !t) -> (!t, !t) attributes {topology = #topology} {
+  %0 = stablehlo.constant dense<1.0> : !t
+  return %a, %b : !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func public @removes_by_position
+// CHECK-SAME:    (%[[X:.*]]: tensor<4xf32>)
+func.func public @removes_by_position(%x: !t) -> (!t, !t, !t, !t) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[A:.*]]:2 = mpmd.call @f(%[[X]])
+  // CHECK-NEXT: return %[[X]], %[[A]]#0, %[[X]], %[[A]]#1
+  %0:4 = mpmd.call @f(%x, %x) : (!t, !t) -> (!t, !t, !t, !t)
+  return %0#0, %0#1, %0#2, %0#3 : !t, !t, !t, !t
+}
+
+// The argument is returned twice and goes from both places; the computed value
+// is returned twice and stays in both.
+// CHECK-LABEL: func private @f
+// CHECK-SAME:    (%[[B:.*]]: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+// CHECK-NEXT:    %[[S:.*]] = stablehlo.abs %[[B]]
+// CHECK-NEXT:    return %[[S]], %[[S]]
+func.func private @f(%a: !t, %b: !t) -> (!t, !t, !t, !t) attributes {topology = #topology} {
+  %0 = stablehlo.abs %b : !t
+  return %a, %0, %a, %0 : !t, !t, !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func public @bypasses_calls_in_loops
+func.func public @bypasses_calls_in_loops(%x: !t, %y: !t) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.for
+  // CHECK-SAME:   (%[[S:[a-z0-9]*]]: tensor<4xf32>, %[[T:.*]]: tensor<4xf32>, %index
+  // CHECK-NEXT:   %[[A:.*]] = mpmd.call @f(%[[S]])
+  // CHECK-NEXT:   mpmd.return %[[A]], %[[T]]
+  %0:2 = mpmd.for (%x, %y) {iterations = 2 : ui32} (%s: !t, %r: !t, %index: tensor<ui32>) {
+    %1:2 = mpmd.call @f(%s, %r) : (!t, !t) -> (!t, !t)
+    mpmd.return %1#0, %1#1 : !t, !t
+  } : !t, !t
+  return %0#0, %0#1 : !t, !t
+}
+
+func.func private @f(%a: !t, %b: !t) -> (!t, !t) attributes {topology = #topology} {
+  %0 = stablehlo.abs %a : !t
+  return %0, %b : !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func public @leaves_uncalled_dead_called_and_foreign_callees_alone
+func.func public @leaves_uncalled_dead_called_and_foreign_callees_alone(%x: !t) -> !t
+    attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.call @dead_called
+  // CHECK-NEXT: mpmd.call @used_by_op_that_is_dead
+  // CHECK-NEXT: mpmd.call @without_topology
+  // CHECK-NEXT: mpmd.call @called_by_func_call
+  %0 = mpmd.call @dead_called(%x) : (!t) -> !t
+  %1 = mpmd.call @used_by_op_that_is_dead(%x) : (!t) -> !t
+  %2 = mpmd.call @without_topology(%1) : (!t) -> !t
+  %3 = mpmd.call @called_by_func_call(%2) : (!t) -> !t
+  return %3 : !t
+}
+
+func.func @caller(%x: !t) -> !t {
+  %0 = func.call @called_by_func_call(%x) : (!t) -> !t
+  return %0 : !t
+}
+
+// CHECK: func private @uncalled(%{{.*}}: tensor<4xf32>) -> tensor<4xf32>
+func.func private @uncalled(%a: !t) -> !t attributes {topology = #topology} {
+  return %a : !t
+}
+// CHECK: func private @dead_called(%{{.*}}: tensor<4xf32>) -> tensor<4xf32>
+func.func private @dead_called(%a: !t) -> !t attributes {topology = #topology} {
+  return %a : !t
+}
+// CHECK: func private @used_by_op_that_is_dead(%{{.*}}: tensor<4xf32>) -> tensor<4xf32>
+func.func private @used_by_op_that_is_dead(%a: !t) -> !t attributes {topology = #topology} {
+  %0 = stablehlo.abs %a : !t
+  return %a : !t
+}
+// CHECK: func private @without_topology(%{{.*}}: tensor<4xf32>) -> tensor<4xf32>
+func.func private @without_topology(%a: !t) -> !t {
+  return %a : !t
+}
+// CHECK: func private @called_by_func_call(%{{.*}}: tensor<4xf32>) -> tensor<4xf32>
+func.func private @called_by_func_call(%a: !t) -> !t attributes {topology = #topology} {
+  return %a : !t
+}
