@@ -73,7 +73,11 @@ bool MergeDriver::accepts(FragmentOp fragment, FragmentOp partner) {
 MergeDriver::Candidate MergeDriver::findCandidate(FragmentOp fragment) {
   Position firstUse = std::numeric_limits<Position>::max();
   SmallVector<std::pair<Position, FragmentOp>> consumers;
+  Operation *lastUser = nullptr;
   for (Operation *user : fragment->getUsers()) {
+    if (user == lastUser) // Many results often go to one op, the return.
+      continue;
+    lastUser = user;
     Operation *ancestor = block.findAncestorOpInBlock(*user);
     if (!ancestor) // In a later block.
       continue;
