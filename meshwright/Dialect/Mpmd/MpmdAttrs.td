@@ -78,7 +78,7 @@ def Mpmd_Origin : Mpmd_Attr<"Origin", "origin"> {
       return $_get(label.getContext(), label.getValue());
     }]>,
   ];
-  let assemblyFormat = "$origin_label";
+  let assemblyFormat = "`` $origin_label";
 }
 
 def Mpmd_MeshWithOrigins : Mpmd_Attr<"MeshWithOrigins", "mesh_with_origins"> {
@@ -96,7 +96,7 @@ def Mpmd_MeshWithOrigins : Mpmd_Attr<"MeshWithOrigins", "mesh_with_origins"> {
       return $_get($_ctxt, meshName, ::llvm::ArrayRef<OriginAttr>(origin));
     }]>,
   ];
-  let assemblyFormat = "$mesh_name `` (`[` $origins^ `]`)?";
+  let assemblyFormat = "`` $mesh_name `` (`[` $origins^ `]`)?";
 }
 
 def Mpmd_MeshesWithOrigins
