@@ -10,15 +10,6 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-static ParseResult parseTransposeCount(AsmParser &parser,
-                                       FailureOr<int64_t> &count) {
-  int64_t parsed = 0;
-  if (mpmd::parseTransposeCount(parser, parsed))
-    return failure();
-  count = parsed;
-  return success();
-}
-
 static void printTransposeCount(AsmPrinter &printer, int64_t count) {
   if (count > 0)
     printer << '(' << count << ')';
