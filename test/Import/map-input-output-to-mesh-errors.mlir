@@ -1,0 +1,18 @@
+// RUN: split-file %s %t
+// RUN: mpmd-opt %t/range.mlir -mpmd-map-input-output-to-mesh='input-assignment=1@p' -verify-diagnostics
+// RUN: mpmd-opt %t/type.mlir -mpmd-map-input-output-to-mesh='output-assignment=0@p' -verify-diagnostics
+
+//--- range.mlir
+// expected-error@+1 {{input index 1 of assignment "1@p" is out of range; the function has 1 inputs}}
+func.func @reports_index_out_of_range(%x: tensor<7xf32>) -> tensor<7xf32>
+    attributes {topology = #mpmd.topology<<"p": <["d"=7]>>>} {
+  return %x : tensor<7xf32>
+}
+
+//--- type.mlir
+!p = !mpmd.mesh_tensor<"p", tensor<7xf32>>
+// expected-error@+1 {{output 0 cannot be assigned to mesh "p", it is not a ranked tensor but '!mpmd.mesh_tensor}}
+func.func @reports_value_that_is_no_tensor(%x: !p) -> !p
+    attributes {topology = #mpmd.topology<<"p": <["d"=7]>>>} {
+  return %x : !p
+}
