@@ -41,8 +41,6 @@ static RankedTensorType dropDimensions(RankedTensorType type,
 static LogicalResult verifyDimensions(std::optional<Location> location,
                                       TypeRange inputs,
                                       ArrayRef<int64_t> dimensions) {
-  if (inputs.empty())
-    return emitOptionalError(location, "expects at least one input");
   for (Type input : inputs.drop_front()) // (C1)
     if (!areShapesCompatible(input, inputs[0]))
       return emitOptionalError(location,
@@ -66,6 +64,8 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
                                          std::optional<Location> location,
                                          Adaptor adaptor,
                                          SmallVectorImpl<Type> &inferred) {
+  if (failed(verifyPairedOperands(location, adaptor.getOperands())))
+    return failure();
   TypeRange inputs = adaptor.getInputs().getTypes();
   if (failed(verifyDimensions(location, inputs, adaptor.getDimensions())))
     return failure();

@@ -20,6 +20,16 @@ std::optional<OperandRange> stablehlo::getReturnedValues(Region &region) {
   return region.front().back().getOperands();
 }
 
+LogicalResult stablehlo::verifyPairedOperands(std::optional<Location> location,
+                                              ValueRange operands) {
+  if (!operands.empty() && operands.size() % 2 == 0)
+    return success();
+  return emitOptionalError(location,
+                           "expects at least one input and as many "
+                           "init values, but got ",
+                           operands.size(), " operands");
+}
+
 bool stablehlo::isPromotable(Type from, Type to) {
   if (from == to)
     return true;

@@ -19,6 +19,10 @@ std::optional<OperandRange> getReturnedValues(Region &region);
 /// class is the same and the width not smaller. Floats promote to any float.
 bool isPromotable(Type from, Type to);
 
+/// Verifies that operands are one or more inputs and as many init values.
+LogicalResult verifyPairedOperands(std::optional<Location> location,
+                                   ValueRange operands);
+
 /// Verifies a body that reduces N inputs with N init values:
 /// 1. It takes 2N tensors and returns N.
 /// 2. Arguments i and N + i have the type of returned value i; the precision of

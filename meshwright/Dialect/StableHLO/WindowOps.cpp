@@ -16,9 +16,9 @@ using namespace mlir::stablehlo;
 LogicalResult ReduceWindowOp::inferReturnTypes(
     MLIRContext *, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &inferred) {
+  if (failed(verifyPairedOperands(location, adaptor.getOperands()))) // (C1)
+    return failure();
   TypeRange inputs = adaptor.getInputs().getTypes();
-  if (inputs.empty()) // (C1)
-    return emitOptionalError(location, "expects at least one input");
   for (Type input : inputs.drop_front())
     if (!areShapesCompatible(input, inputs[0]))
       return emitOptionalError(location,
