@@ -10,6 +10,7 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
 #include "meshwright/Export/Passes.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
@@ -30,6 +31,7 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 inline void registerAllPasses() {
+  mlir::stablehlo::registerStablehloPasses();
   mlir::mpmd::registerCommonPasses();
   mlir::mpmd::registerImportPasses();
   mlir::mpmd::registerOptimizePasses();

@@ -1,0 +1,123 @@
+//===- DynamicToStatic.cpp - Constant parameters become attributes --------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+
+static RankedTensorType getType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+// Pattern: dynamic_slice(x, constants) -> slice(x), with clamped starts
+static LogicalResult makeSlice(DynamicSliceOp op, PatternRewriter &rewriter) {
+  RankedTensorType type = getType(op.getOperand());
+  if (!type.hasStaticShape())
+    return failure();
+  SmallVector<int64_t> starts, limits;
+  for (auto [index, dimSize, size] : llvm::zip_equal(
+           op.getStartIndices(), type.getShape(), op.getSliceSizes())) {
+    std::optional<SmallVector<int64_t>> start = getConstantIntegers(index);
+    if (!start)
+      return failure();
+    starts.push_back(std::clamp<int64_t>(start->front(), 0, dimSize - size));
+    limits.push_back(starts.back() + size);
+  }
+  replaceByNewOp<SliceOp>(rewriter, op, op.getOperand(), starts, limits,
+                          SmallVector<int64_t>(starts.size(), 1));
+  return success();
+}
+
+// Pattern: real_dynamic_slice(x, constants) -> slice(x)
+static LogicalResult makeStridedSlice(RealDynamicSliceOp op,
+                                      PatternRewriter &rewriter) {
+  auto starts = getConstantIntegers(op.getStartIndices());
+  auto limits = getConstantIntegers(op.getLimitIndices());
+  auto strides = getConstantIntegers(op.getStrides());
+  RankedTensorType from = getType(op.getOperand());
+  RankedTensorType to = getType(op->getResult(0));
+  if (!starts || !limits || !strides || !from.hasStaticShape() ||
+      !to.hasStaticShape())
+    return failure();
+  // The parameters of a dynamic op are not verified; those of a slice are.
+  for (auto [start, limit, stride, size, dimSize] : llvm::zip_equal(
+           *starts, *limits, *strides, to.getShape(), from.getShape()))
+    if (start < 0 || limit < start || limit > dimSize || stride <= 0 ||
+        size != llvm::divideCeil(limit - start, stride))
+      return failure();
+  replaceByNewOp<SliceOp>(rewriter, op, op.getOperand(), *starts, *limits,
+                          *strides);
+  return success();
+}
+
+// Pattern: dynamic_pad(x, constants) -> pad(x)
+static LogicalResult makePad(DynamicPadOp op, PatternRewriter &rewriter) {
+  auto low = getConstantIntegers(op.getEdgePaddingLow());
+  auto high = getConstantIntegers(op.getEdgePaddingHigh());
+  auto interior = getConstantIntegers(op.getInteriorPadding());
+  RankedTensorType from = getType(op.getOperand());
+  RankedTensorType to = getType(op->getResult(0));
+  if (!low || !high || !interior || !from.hasStaticShape() ||
+      !to.hasStaticShape())
+    return failure();
+  for (auto [l, h, between, dimSize, size] :
+       llvm::zip_equal(*low, *high, *interior, from.getShape(), to.getShape()))
+    if (between < 0 ||
+        size != l + h + dimSize + std::max<int64_t>(dimSize - 1, 0) * between)
+      return failure();
+  replaceByNewOp<PadOp>(rewriter, op, op.getOperand(), op.getPaddingValue(),
+                        *low, *high, *interior);
+  return success();
+}
+
+// Pattern: dynamic_iota(shape) -> iota, to a static type
+static LogicalResult makeIota(DynamicIotaOp op, PatternRewriter &rewriter) {
+  RankedTensorType type = getType(op->getResult(0));
+  if (!type.hasStaticShape() ||
+      !isa<IntegerType, FloatType, ComplexType>(type.getElementType()) ||
+      type.getElementType().isInteger(1))
+    return failure();
+  replaceByNewOp<IotaOp>(rewriter, op, op.getIotaDimension());
+  return success();
+}
+
+// Pattern: dynamic_reshape(x, shape) -> reshape(x), between static types
+static LogicalResult makeReshape(DynamicReshapeOp op,
+                                 PatternRewriter &rewriter) {
+  RankedTensorType from = getType(op.getOperand());
+  RankedTensorType to = getType(op->getResult(0));
+  if (!from.hasStaticShape() || !to.hasStaticShape() ||
+      from.getNumElements() != to.getNumElements())
+    return failure();
+  replaceByNewOp<ReshapeOp>(rewriter, op, op.getOperand());
+  return success();
+}
+
+// Pattern: dynamic_broadcast_in_dim(x, shape) -> broadcast_in_dim(x), between
+// static types
+static LogicalResult makeBroadcast(DynamicBroadcastInDimOp op,
+                                   PatternRewriter &rewriter) {
+  RankedTensorType from = getType(op.getOperand());
+  RankedTensorType to = getType(op->getResult(0));
+  if (!from.hasStaticShape() || !to.hasStaticShape())
+    return failure();
+  for (auto [dim, size] :
+       llvm::zip_equal(op.getBroadcastDimensions(), from.getShape()))
+    if (size != 1 && size != to.getDimSize(dim))
+      return failure();
+  replaceByNewOp<BroadcastInDimOp>(rewriter, op, op.getOperand(),
+                                   op.getBroadcastDimensions());
+  return success();
+}
+
+void mlir::stablehlo::populateDynamicToStatic(RewritePatternSet &patterns) {
+  patterns.add(makeSlice);
+  patterns.add(makeStridedSlice);
+  patterns.add(makePad);
+  patterns.add(makeIota);
+  patterns.add(makeReshape);
+  patterns.add(makeBroadcast);
+}

@@ -1,0 +1,60 @@
+//===- TargetIndependentOptimization.cpp ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What front ends and other passes leave behind, gone in one greedy rewriting:
+//
+//   %0 = add %zero, %x                    %x
+//   %1 = reshape(reshape %x)              %1 = reshape %x
+//   %2 = dynamic_slice %x, %c3            %2 = slice %x [3:5]
+//   %3 = slice(concatenate %a, %b) [0:4]  %a
+//   %4 = multiply %c2, %c3                %4 = constant 6
+//
+// The patterns are local and confluent; each group has a file of its own. The
+// driver does the rest with its defaults: it folds, removes dead ops, and moves
+// each constant, once, to the start of the isolated region that uses it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
+#include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::stablehlo {
+#define GEN_PASS_DEF_TARGETINDEPENDENTOPTIMIZATIONPASS
+#include "meshwright/Dialect/StableHLO/Transforms/Passes.h.inc"
+} // namespace mlir::stablehlo
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+
+namespace {
+struct TargetIndependentOptimizationPass
+    : stablehlo::impl::TargetIndependentOptimizationPassBase<
+          TargetIndependentOptimizationPass> {
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    OptimizationOptions options{assumeNoUndeclaredSideEffects,
+                                foldOpElementLimit, optimizeFloat};
+    RewritePatternSet all(context);
+    populateArithmeticIdentities(all, options);
+    populateConstantsToTheRight(all);
+    populateShapeIdentities(all);
+    populateConcatenateAndSlice(all);
+    populateDynamicToStatic(all);
+    populateConstantFolding(all, options);
+    populateControlFlow(all, options);
+    patterns = std::move(all);
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (failed(applyPatternsGreedily(getOperation(), patterns)))
+      signalPassFailure();
+  }
+
+private:
+  FrozenRewritePatternSet patterns;
+};
+} // namespace
