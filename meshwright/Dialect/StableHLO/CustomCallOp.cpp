@@ -48,18 +48,16 @@ static LogicalResult verifyLayouts(CustomCallOp op, StringRef kind,
       return op.emitOpError() << kind << " " << index
                               << " is a tuple, which cannot have a layout";
     auto dims = cast<DenseIntElementsAttr>(layout);
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor && dims.empty())
-      continue;
-    if (!tensor && !isa<TensorType>(type))
+    auto shaped = dyn_cast<ShapedType>(type);
+    if (!shaped && !dims.empty())
       return op.emitOpError()
              << kind << " " << index << " of type " << type
              << " is not a tensor, so its layout must be empty";
-    if (!tensor || !isPermutation(dims, tensor.getRank()))
+    if (shaped && shaped.hasRank() && !isPermutation(dims, shaped.getRank()))
       return op.emitOpError()
              << "incorrect layout " << layout << " for " << kind << " " << index
              << " of type " << type
-             << ", the layout must be a permutation of its dimensions";
+             << ", layout must be a permutation of its dimensions";
   }
   return success();
 }

@@ -17,8 +17,8 @@ include "meshwright/Dialect/StableHLO/StablehloBase.td"
 class Stablehlo_UnaryOp<string mnemonic, Stablehlo_KindSet operandKinds,
                         Stablehlo_KindSet resultKinds, string text,
                         list<Trait> traits>
-    : Stablehlo_Op<mnemonic, [Elementwise, SameOperandsAndResultShape,
-                              Stablehlo_PureIfStaticDimsCarry] # traits> {
+    : Stablehlo_Op<mnemonic, traits # [Elementwise, SameOperandsAndResultShape,
+                                       Stablehlo_PureIfStaticDimsCarry]> {
   let summary = "Computes " # text # " of each element";
   let description = !strconcat("Computes ", text, [{ of each element.
 
@@ -61,8 +61,8 @@ class Stablehlo_FunctionOp<string mnemonic, string text>
 class Stablehlo_BinaryOp<string mnemonic, Stablehlo_KindSet operandKinds,
                          Stablehlo_KindSet resultKinds, string text,
                          list<Trait> traits>
-    : Stablehlo_Op<mnemonic, [Elementwise, SameOperandsAndResultShape,
-                              Stablehlo_PureIfStaticOperands] # traits> {
+    : Stablehlo_Op<mnemonic, traits # [Elementwise, SameOperandsAndResultShape,
+                                       Stablehlo_PureIfStaticOperands]> {
   let summary = "Computes " # text # " of two tensors element by element";
   let description = !strconcat("Computes ", text,
                                [{ of two tensors, element by element.

@@ -265,18 +265,19 @@ LogicalResult RecvOp::verify() {
 // CompositeOp
 //===----------------------------------------------------------------------===//
 
-static bool isIdentifier(StringRef text) {
-  return !text.empty() &&
-         (llvm::isAlpha(text.front()) || text.front() == '_') &&
-         llvm::all_of(text, [](char c) {
-           return llvm::isAlnum(c) || c == '_' || c == '$';
-         });
+/// Returns true for letters, digits, underscores and the characters of `extra`.
+static bool isWord(StringRef text, StringRef extra = "") {
+  return !text.empty() && llvm::all_of(text, [&](char c) {
+    return llvm::isAlnum(c) || c == '_' || extra.contains(c);
+  });
 }
 
 LogicalResult CompositeOp::verify() {
   SmallVector<StringRef> parts;
   getName().split(parts, '.');
-  if (parts.size() < 2 || !llvm::all_of(parts, isIdentifier)) // (C1)
+  if (parts.size() < 2 || !isWord(parts[0]) || !llvm::isAlpha(parts[0][0]) ||
+      !llvm::all_of(ArrayRef(parts).drop_front(),
+                    [](StringRef part) { return isWord(part, "$"); })) // (C1)
     return emitOpError() << "name must be a valid namespaced op name, such as "
                             "\"acme.norm\", but it is \""
                          << getName() << "\"";

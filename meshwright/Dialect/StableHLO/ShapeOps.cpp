@@ -159,8 +159,13 @@ LogicalResult DynamicReshapeOp::verify() {
                          << from.getElementType() << " and "
                          << to.getElementType();
   if (failed(verifyShapeOperand(*this, "output_shape", getOutputShape(), to)))
-    return failure();                            // (C2)
-  return verifySameNumElements(*this, from, to); // (C3)
+    return failure(); // (C2)
+  // (C3)
+  SmallVector<int64_t> shape;
+  if (matchConstantOperand(getOutputShape(), shape) &&
+      llvm::none_of(shape, [](int64_t size) { return size < 0; }))
+    to = RankedTensorType::get(shape, to.getElementType());
+  return verifySameNumElements(*this, from, to);
 }
 
 Speculation::Speculatability DynamicReshapeOp::getSpeculatability() {
@@ -466,10 +471,6 @@ LogicalResult RealDynamicSliceOp::verify() {
   if (from.getElementType() != to.getElementType()) // (C1)
     return emitOpError() << "requires the same element type for operand and "
                             "result, but got "
-                         << from << " and " << to;
-  if (from.getRank() != to.getRank())
-    return emitOpError() << "requires the same rank for operand and result, "
-                            "but got "
                          << from << " and " << to;
   Type indices = getStartIndices().getType();
   if (indices != getLimitIndices().getType() ||

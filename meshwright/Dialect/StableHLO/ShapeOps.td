@@ -303,7 +303,7 @@ def Stablehlo_RealDynamicSliceOp
     ```
 
     Constraints:
-    * (C1) Operand and result have the same element type and rank.
+    * (C1) Operand and result have the same element type.
     * (C2) Starts, limits and strides have the same type, with one element per
       dimension.
   }];

@@ -100,10 +100,7 @@ bool stablehlo::areTypesCompatible(Type a, Type b) {
       return areTensorsCompatible(rankedA, rankedB);
     return areElementTypesCompatible(a, b);
   }
-  auto tupleA = dyn_cast<TupleType>(a), tupleB = dyn_cast<TupleType>(b);
-  return tupleA && tupleB &&
-         areTypesCompatible(TypeRange(tupleA.getTypes()),
-                            TypeRange(tupleB.getTypes()));
+  return false;
 }
 
 bool stablehlo::areTypesCompatible(TypeRange a, TypeRange b) {

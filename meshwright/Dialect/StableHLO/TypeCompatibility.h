@@ -21,8 +21,8 @@ class TypeExtensionsAttr;
 /// ShapedType::kDynamic where there is none; empty if it has no bounds at all.
 ArrayRef<int64_t> getBounds(RankedTensorType type);
 
-/// Returns the encoding with these bounds, null if no dimension has one.
-/// `prototype` is the encoding of the type that the bounds came from.
+/// Returns the encoding with these bounds, null (no encoding) if none of the
+/// dimensions has one.
 Attribute getBoundsEncoding(MLIRContext *context, ArrayRef<int64_t> bounds);
 
 /// Two dimensions are compatible if they are equal or one of them is dynamic.
@@ -39,8 +39,8 @@ bool areShapesCompatible(Type a, Type b);
 bool areElementTypesCompatible(Type a, Type b);
 
 /// Tensor types are compatible if their shapes and element types are and no
-/// static dimension exceeds the other side's bound; tuples if their elements
-/// are; other types if they are equal.
+/// static dimension exceeds the other side's bound; other types if they are
+/// equal.
 bool areTypesCompatible(Type a, Type b);
 bool areTypesCompatible(TypeRange a, TypeRange b);
 
