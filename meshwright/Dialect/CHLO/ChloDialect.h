@@ -1,12 +1,20 @@
-//===- ChloDialect.h -------------------------------------------*- C++ -*-===//
+//===- ChloDialect.h --------------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_DIALECT_CHLO_DIALECT_H
 #define MESHWRIGHT_DIALECT_CHLO_DIALECT_H
 
-#include "mlir/IR/Dialect.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 
 #include "meshwright/Dialect/CHLO/ChloDialect.h.inc"
+
+#include "meshwright/Dialect/CHLO/ChloEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "meshwright/Dialect/CHLO/ChloAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "meshwright/Dialect/CHLO/ChloOps.h.inc"
 
 #endif

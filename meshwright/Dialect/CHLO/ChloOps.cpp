@@ -1,0 +1,364 @@
+//===- ChloOps.cpp - Functions, broadcasts, constants ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/CHLO/ChloDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::chlo;
+
+#define GET_OP_CLASSES
+#include "meshwright/Dialect/CHLO/ChloOps.cpp.inc"
+
+void ChloDialect::registerOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "meshwright/Dialect/CHLO/ChloOps.cpp.inc"
+      >();
+}
+
+/// Returns a tensor type of the shape of another one, bounds included.
+static Type withElementType(Type type, Type elementType) {
+  if (auto ranked = dyn_cast<RankedTensorType>(type))
+    return RankedTensorType::get(ranked.getShape(), elementType,
+                                 ranked.getEncoding());
+  return UnrankedTensorType::get(elementType);
+}
+
+//===----------------------------------------------------------------------===//
+// Predicates
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferPredicate(Type operand,
+                                    SmallVectorImpl<Type> &inferred) {
+  inferred.push_back(
+      withElementType(operand, IntegerType::get(operand.getContext(), 1)));
+  return success();
+}
+
+LogicalResult IsInfOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                        Adaptor adaptor,
+                                        SmallVectorImpl<Type> &inferred) {
+  return inferPredicate(adaptor.getOperand().getType(), inferred);
+}
+
+LogicalResult IsNegInfOp::inferReturnTypes(MLIRContext *,
+                                           std::optional<Location>,
+                                           Adaptor adaptor,
+                                           SmallVectorImpl<Type> &inferred) {
+  return inferPredicate(adaptor.getOperand().getType(), inferred);
+}
+
+LogicalResult IsPosInfOp::inferReturnTypes(MLIRContext *,
+                                           std::optional<Location>,
+                                           Adaptor adaptor,
+                                           SmallVectorImpl<Type> &inferred) {
+  return inferPredicate(adaptor.getOperand().getType(), inferred);
+}
+
+//===----------------------------------------------------------------------===//
+// Broadcasts
+//===----------------------------------------------------------------------===//
+
+/// Returns where the dimensions of the shape of lower rank go (C1).
+static FailureOr<SmallVector<int64_t>>
+placeDimensions(std::optional<Location> location, int64_t lowRank,
+                int64_t highRank,
+                std::optional<ArrayRef<int64_t>> explicitDims) {
+  if (!explicitDims)
+    return llvm::to_vector(llvm::seq<int64_t>(highRank - lowRank, highRank));
+  if (static_cast<int64_t>(explicitDims->size()) != lowRank)
+    return emitOptionalError(location, "broadcast_dimensions has ",
+                             explicitDims->size(),
+                             " entries, expected one per dimension of the "
+                             "operand of lower rank, ",
+                             lowRank);
+  int64_t next = 0;
+  for (int64_t dim : *explicitDims) {
+    if (dim < next || dim >= highRank)
+      return emitOptionalError(
+          location, "broadcast_dimensions [", *explicitDims,
+          "] must be increasing and in range [0, ", highRank, ")");
+    next = dim + 1;
+  }
+  return llvm::to_vector(*explicitDims);
+}
+
+/// Infers a tensor of elements `elementType` and the shape that two tensor
+/// types broadcast to.
+static FailureOr<Type>
+inferBroadcast(std::optional<Location> location, Type lhs, Type rhs,
+               Type elementType,
+               std::optional<ArrayRef<int64_t>> explicitDims = std::nullopt) {
+  auto low = dyn_cast<RankedTensorType>(lhs);
+  auto high = dyn_cast<RankedTensorType>(rhs);
+  if (!low || !high)
+    return Type(UnrankedTensorType::get(elementType));
+  if (low.getRank() > high.getRank())
+    std::swap(low, high);
+  FailureOr<SmallVector<int64_t>> places =
+      placeDimensions(location, low.getRank(), high.getRank(), explicitDims);
+  if (failed(places))
+    return failure();
+  SmallVector<int64_t> shape(high.getShape());
+  for (auto [place, size] : llvm::zip_equal(*places, low.getShape())) {
+    int64_t &other = shape[place];
+    if (size == 1 || size == other)
+      continue;
+    if (other == 1)
+      other = size;
+    else if (ShapedType::isDynamic(other))
+      other = size;
+    else if (ShapedType::isStatic(size)) // (C2)
+      return emitOptionalError(location, "operands of types ", lhs, " and ",
+                               rhs, " do not broadcast: sizes ", size, " and ",
+                               other, " meet");
+  }
+  return Type(RankedTensorType::get(shape, elementType));
+}
+
+/// The same for the operands of a binary operation.
+template <typename AdaptorT>
+static LogicalResult inferBinary(std::optional<Location> location,
+                                 AdaptorT adaptor, Type elementType,
+                                 SmallVectorImpl<Type> &inferred) {
+  FailureOr<Type> type = inferBroadcast(location, adaptor.getLhs().getType(),
+                                        adaptor.getRhs().getType(), elementType,
+                                        adaptor.getBroadcastDimensions());
+  if (failed(type))
+    return failure();
+  inferred.push_back(*type);
+  return success();
+}
+
+LogicalResult BroadcastAddOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastAtan2Op::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastDivideOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastMaximumOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastMinimumOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastMultiplyOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastNextAfterOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastPolygammaOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastPowerOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastRemainderOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastShiftLeftOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastShiftRightArithmeticOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastShiftRightLogicalOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastSubtractOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastZetaOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastAndOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastOrOp::inferReturnTypes(MLIRContext *,
+                                              std::optional<Location> location,
+                                              Adaptor adaptor,
+                                              SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastXorOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
+                     inferred);
+}
+
+LogicalResult BroadcastComplexOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor,
+                     ComplexType::get(getElementTypeOrSelf(adaptor.getLhs())),
+                     inferred);
+}
+
+LogicalResult BroadcastCompareOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  return inferBinary(location, adaptor, IntegerType::get(context, 1), inferred);
+}
+
+LogicalResult BroadcastSelectOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  Type onTrue = adaptor.getOnTrue().getType();
+  Type onFalse = adaptor.getOnFalse().getType();
+  Type elementType = getElementTypeOrSelf(onTrue);
+  if (elementType != getElementTypeOrSelf(onFalse)) // (C1)
+    return emitOptionalError(location,
+                             "expects values of one element type, but got ",
+                             onTrue, " and ", onFalse);
+  FailureOr<Type> type = inferBroadcast(location, onTrue, onFalse, elementType);
+  if (succeeded(type)) // (C2)
+    type = inferBroadcast(location, adaptor.getPred().getType(), *type,
+                          elementType);
+  if (failed(type))
+    return failure();
+  inferred.push_back(*type);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConstantOp::inferReturnTypes(MLIRContext *,
+                                           std::optional<Location> location,
+                                           Adaptor adaptor,
+                                           SmallVectorImpl<Type> &inferred) {
+  inferred.push_back(adaptor.getValue().getType());
+  return success();
+}
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+LogicalResult ConstantLikeOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &inferred) {
+  Type elementType = adaptor.getValue().getType();
+  if (!TensorType::isValidElementType(elementType))
+    return emitOptionalError(location,
+                             "expects a value that a tensor can hold, but got ",
+                             adaptor.getValue());
+  inferred.push_back(
+      withElementType(adaptor.getOperand().getType(), elementType));
+  return success();
+}
+
+OpFoldResult ConstantLikeOp::fold(FoldAdaptor) {
+  auto operand = dyn_cast<RankedTensorType>(getOperand().getType());
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!operand || !operand.hasStaticShape() || !type ||
+      !type.hasStaticShape() || !isa<IntegerAttr, FloatAttr>(getValue()) ||
+      type.getElementType() != getValue().getType())
+    return {};
+  return DenseElementsAttr::get(type, Attribute(getValue()));
+}
+
+//===----------------------------------------------------------------------===//
+// TopKOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult TopKOp::inferReturnTypes(MLIRContext *context,
+                                       std::optional<Location> location,
+                                       Adaptor adaptor,
+                                       SmallVectorImpl<Type> &inferred) {
+  Type indexType = IntegerType::get(context, 32);
+  Type elementType = getElementTypeOrSelf(adaptor.getOperand());
+  auto operand = dyn_cast<RankedTensorType>(adaptor.getOperand().getType());
+  if (!operand) {
+    inferred.append({UnrankedTensorType::get(elementType),
+                     UnrankedTensorType::get(indexType)});
+    return success();
+  }
+  if (operand.getRank() < 1) // (C1)
+    return emitOptionalError(
+        location, "operand's rank must be at least 1, but its type is ",
+        operand);
+  int64_t k = adaptor.getK();
+  SmallVector<int64_t> shape(operand.getShape());
+  if (k < 0 || (ShapedType::isStatic(shape.back()) && shape.back() < k)) // (C2)
+    return emitOptionalError(
+        location, "operand's last dimension must be at least ", k,
+        ", which must not be negative, but its type is ", operand);
+  shape.back() = k;
+  inferred.append({RankedTensorType::get(shape, elementType),
+                   RankedTensorType::get(shape, indexType)});
+  return success();
+}
