@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_COMMON_PASSES_H
 #define MESHWRIGHT_COMMON_PASSES_H
 
+#include "meshwright/Common/FragmentRules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 

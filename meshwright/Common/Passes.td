@@ -306,4 +306,368 @@ def MergeInferredFragmentsPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def MergeTransfersPass
+    : Pass<"mpmd-merge-transfers", "::mlir::func::FuncOp"> {
+  let summary = "Sends several scalars from one fragment to another as one tensor";
+  let description = [{
+    Where two or more results of a fragment, of one type with at most one
+    element, reach another fragment through transfers, the first fragment also
+    returns their concatenation, and the second one takes its values out of
+    that.
+
+    ```mlir
+    %p:2 = fragment<"m1"> (%x) { mpmd.return %a, %b }
+    %t0 = mpmd.transfer %p#0 : (!m1) -> !m2
+    %t1 = mpmd.transfer %p#1 : (!m1) -> !m2
+    %c = fragment<"m2"> (%t0, %t1) (%u, %v) { use %u, %v }
+    // becomes
+    %p:3 = fragment<"m1"> (%x) { mpmd.return %a, %b, concatenate(%a, %b) }
+    %t = mpmd.transfer {concat_transfer} %p#2 : (!m1_2) -> !m2_2
+    %t0 = mpmd.transfer %p#0 : (!m1) -> !m2
+    %t1 = mpmd.transfer %p#1 : (!m1) -> !m2
+    %c = fragment<"m2"> (%t0, %t1, %t) (%u, %v, %w) { use %w[0], %w[1] }
+    ```
+
+    Acts on MPMD functions; to be run once. Results that are sharded or in host
+    memory do not take part. One concatenation is made per consumer. The old
+    transfers, results and operands stay, though nothing may use them any more:
+    run fragment deduplication and dead code elimination afterwards. Fragments
+    keep all their attributes and locations. Cost: linear in the results of the
+    fragments and their uses.
+  }];
+  let statistics = [
+    Statistic<"numTransfers", "num-transfers", "Transfers merged">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
+                           "::mlir::stablehlo::StablehloDialect"];
+}
+
+def MergeUserFragmentsIntoSchedulingUnitsPass
+    : Pass<"mpmd-merge-user-fragments-into-scheduling-units",
+           "::mlir::func::FuncOp"> {
+  let summary = "Merges user fragments that one step of a schedule covers";
+  let description = [{
+    Merges a user fragment with its closest consumer if that is a user fragment
+    of the same transpose count, and call counters and stages do not differ
+    (one that is absent never does). A merged fragment goes on being merged.
+
+    ```mlir
+    %0 = fragment<"m", ["f"(1)], stage=3> (%x)
+    %1 = fragment<"m", ["g"(1)]> (%0) {call_counter = 5 : ui32}
+    // becomes
+    %0 = fragment<"m", ["f"(1), "g"(1)], stage=3> (%x) {call_counter = 5 : ui32}
+    ```
+
+    Acts on distributed functions; requires that the origins of a user fragment
+    have one transpose count, and reports fragments of which this is not true.
+    The merged fragment stands where the consumer stood, or, if something before
+    the consumer reads it, where the producer stood, provided that what the
+    consumer reads is available there. Other pairs stay apart, so transfers
+    should stand behind their producers. Of discardable attributes only the call
+    counter survives; locations are fused. Unused fragments without effects are
+    erased. Cost: linear in fragments, their operands and uses.
+  }];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def MoveTransfersToProducerPass
+    : Pass<"mpmd-move-transfers-to-producer", "::mlir::func::FuncOp"> {
+  let summary = "Moves transfers directly behind what they read";
+  let description = [{
+    Moves each transfer, in program order, behind the op that defines its
+    operand, or to the start of the block if that is a block argument. Transfers
+    of one value end up in reverse order.
+
+    ```mlir
+    %0 = fragment A
+    %1 = fragment B
+    %2 = mpmd.transfer %0
+    // becomes
+    %0 = fragment A
+    %2 = mpmd.transfer %0
+    %1 = fragment B
+    ```
+
+    Acts on distributed functions; requires nothing and changes nothing but the
+    order. Cost: linear in the number of ops.
+  }];
+  let statistics = [
+    Statistic<"numTransfers", "num-transfers", "Transfers moved">,
+  ];
+}
+
+def RemoveTransferCyclesPass
+    : Pass<"mpmd-remove-transfer-cycles", "::mlir::func::FuncOp"> {
+  let summary = "Replaces values that come back to a mesh by the original";
+  let description = [{
+    Replaces a transfer by the nearest value up its chain of transfers that has
+    the same type: mesh, tensor, sharding and memory kind.
+
+    ```mlir
+    %1 = mpmd.transfer %0 : (!m1) -> !m2
+    %2 = mpmd.transfer %1 : (!m2) -> !m1
+    use %2
+    // becomes
+    %1 = mpmd.transfer %0 : (!m1) -> !m2
+    use %0
+    ```
+
+    Acts on distributed functions; requires nothing. Leaves alone: transfers
+    that lead away, even when nothing reads them any more, and values that have
+    been in host memory on the way. A type without memory kind and one with
+    `device` are different. Cost: linear in the transfers times the number of
+    types in a chain.
+  }];
+  let statistics = [
+    Statistic<"numTransfers", "num-transfers", "Transfers removed">,
+  ];
+}
+
+def RuleBasedMergePass
+    : Pass<"mpmd-rule-based-merge", "::mlir::func::FuncOp"> {
+  let summary = "Merges the fragments that the given rules name";
+  let description = [{
+    For each rule and mesh, merges all fragments directly in the function that
+    match any source of the rule, if there are two or more, and describes the
+    result by the target of the rule. With the rule
+
+    ```
+    FragmentMergeRule(sources=[FragmentInfo(origins=["f"],mesh_name="m"),
+                               FragmentInfo(origins=["g"],mesh_name="m")],
+                      target=FragmentInfo(origins=["f","g"],mesh_name="m"))
+    ```
+
+    (to be written without white space)
+
+    ```mlir
+    %0 = fragment<"m", ["f"]> (%x)
+    %1 = fragment<"m", ["g"]> (%y)
+    // becomes
+    %0:2 = fragment<"m", ["f", "g"]> (%x, %y)
+    ```
+
+    A fragment matches a source if sorted origins, stage, call counter, split
+    type and mesh are all equal; what the source does not mention must be
+    absent. The merged fragment can match again. It stands where the first of
+    the merged fragments stood, as far as dependencies allow: the block is
+    sorted topologically, and stably, at the end. Fragments are concatenated in
+    the order of their dependencies, then in program order.
+
+    Acts on MPMD functions. Requires that each source occurs once over all rules
+    and that no two stages meet in one merge, and reports an error otherwise, as
+    it does where merging makes a cycle of dependencies. Of discardable
+    attributes only those in the target survive; locations are fused. Ops that
+    are trivially dead are erased. Cost: linear in the number of ops, but for
+    sorting, and quadratic in how many fragments one merge takes.
+  }];
+  let options = [
+    ListOption<"rules", "rules", "::mlir::mpmd::FragmentMergeRule",
+               "Rules FragmentMergeRule(sources=[...],target=...), separated by "
+               "commas.">,
+    Option<"removeControlDependencies", "remove-control-dependencies", "bool",
+           /*default=*/"true",
+           "Remove the control dependencies that scheduling has added.">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def SchedulingUnitsVerifierPass
+    : Pass<"mpmd-scheduling-units-verifier", "::mlir::func::FuncOp"> {
+  let summary = "Warns of meshes without one scheduling unit per microbatch";
+  let description = [{
+    The number of microbatches is the largest call counter of a fragment, or one
+    more if counting starts at 0. Each mesh of the topology, unless its name
+    ends in `/cpu`, should have that many forward and that many backward
+    scheduling units: user fragments with a call counter whose origins all have
+    transpose count 0 or 1, respectively. A warning says where this is not so.
+
+    ```
+    warning: number of backward scheduling units on mesh "m1" differs from the
+    number of microbatches: expected 4, found 3
+    ```
+
+    Acts on MPMD functions; changes nothing and never fails. Cost: linear in the
+    number of ops.
+  }];
+}
+
+def SinkNegligibleOpsIntoCallOpPass
+    : Pass<"mpmd-sink-negligible-ops-into-call-op", "::mlir::ModuleOp"> {
+  let summary = "Moves constants that all calls pass into the callee";
+  let description = [{
+    If all calls of an MPMD function pass the same value for an argument, and an
+    op without operands and with one result defines it, the op is cloned into
+    the function and the argument goes.
+
+    ```mlir
+    %k = stablehlo.constant dense<2.0> : tensor<f32>
+    %0 = mpmd.call @f(%x, %k) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    func.func private @f(%p: tensor<f32>, %q: tensor<f32>) -> tensor<f32> { use %q }
+    // becomes
+    %0 = mpmd.call @f(%x) : (tensor<f32>) -> tensor<f32>
+    func.func private @f(%p: tensor<f32>) -> tensor<f32> {
+      %k = stablehlo.constant dense<2.0> : tensor<f32>
+      use %k
+    }
+    ```
+
+    Acts on the MPMD functions of a module, in order. Calls without a used
+    result have no say and keep their operands, unless these would no longer fit
+    the callee. Dead code is removed from callers of which a call has changed.
+    Leaves alone: ops with other uses. Clones keep attributes and locations.
+    Cost: linear in the calls and their operands, plus one clean-up of the
+    callers per callee that has changed.
+  }];
+  let statistics = [
+    Statistic<"numArguments", "num-arguments", "Arguments replaced by clones">,
+  ];
+}
+
+def SplitAndPrioritizeTransferIndependentComputationsPass
+    : Pass<"mpmd-split-and-prioritize-transfer-independent-computations",
+           "::mlir::func::FuncOp"> {
+  let summary = "Splits off what fragments can compute before data arrives";
+  let description = [{
+    Splits a fragment that reads both results of transfers and other values into
+    an early half, which depends on no transfer, and a late half.
+
+    ```mlir
+    %r = fragment (%x, %t) (%u, %v) { %d = f(%u); mpmd.return g(%d, %v) }
+    // becomes, when dead operands and results are removed,
+    %d = fragment (%x) (%u) { mpmd.return f(%u) } {split_keep_transferred}
+    %r = fragment (%t, %d) (%v, %e) { mpmd.return g(%e, %v) } {split_drop_transferred}
+    ```
+
+    Acts on every function; requires that shardings are not yet propagated, and
+    reports an error where they are. Leaves alone: fragments all or none of
+    whose operands come from transfers, those that are halves already, and those
+    that would be wholly early or wholly late. Both halves have the operands,
+    the attributes and the location of the original, plus the mark of their
+    side. Cost: linear in the number of ops.
+  }];
+  let statistics = [
+    Statistic<"numFragments", "num-fragments", "Fragments split">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def SplitBwdFragmentsPass
+    : Pass<"mpmd-split-bwd-fragments", "::mlir::func::FuncOp"> {
+  let summary = "Splits off what backward fragments send to other meshes";
+  let description = [{
+    Splits a fragment of transpose count 1, some but not all of whose results
+    are transferred, into an early half, which computes these, and a late half.
+
+    ```mlir
+    %f:2 = fragment<["l"(1)]> (%x, %y) (%u, %v) {
+      %d = tanh(%u)
+      mpmd.return multiply(%d, %v), %d
+    }
+    %t = mpmd.transfer %f#1
+    // becomes, when dead operands and results are removed,
+    %k = fragment<["l"(1)]> (%x) (%u) { mpmd.return tanh(%u) } {split_keep_transferred}
+    %l = fragment<["l"(1)]> (%y, %k) (%v, %d) { mpmd.return multiply(%d, %v) } {split_drop_transferred}
+    %t = mpmd.transfer %k
+    ```
+
+    Acts on every function; requires that shardings are not yet propagated, and
+    reports an error where they are. Transfers do not move. Both halves have the
+    operands, the attributes and the location of the original, plus the mark of
+    their side. Leaves alone: fragments that are halves already, and those that
+    would be wholly early. Cost: linear in the number of ops.
+  }];
+  let statistics = [
+    Statistic<"numFragments", "num-fragments", "Fragments split">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def UniquifyFunctionInputsOutputsPass
+    : Pass<"mpmd-uniquify-function-inputs-outputs", "::mlir::func::FuncOp"> {
+  let summary = "Gives each result of a function a value of its own";
+  let description = [{
+    Copies values that a function returns more than once, and arguments that it
+    returns, so that each result is a buffer of its own.
+
+    ```mlir
+    func.func @f(%x: !m) -> (!m, !m, !m) {
+      %0 = fragment A
+      return %0, %x, %0
+    // becomes
+      %1:3 = fragment<"m", []> (%0, %x) {mpmd.inferred_by = ["uniquify"]} (%p, %q) {
+        mpmd.return %p, %p, %q
+      }
+      return %1#0, %1#2, %1#1
+    // or, with transfers instead of fragments,
+      %1 = mpmd.transfer %x : (!m) -> !m
+      %2 = mpmd.transfer %0 : (!m) -> !m
+      return %0, %1, %2
+    ```
+
+    Acts on MPMD functions; requires that the values to copy are mesh tensors,
+    and reports an error otherwise. There is one fragment per mesh, in the order
+    of the returned values. Types are kept. Canonicalization and fragment
+    deduplication would undo this. Cost: linear in the number of results.
+  }];
+  let options = [
+    Option<"useTransferInsteadOfFragment", "use-transfer-instead-of-fragment",
+           "bool", /*default=*/"false",
+           "Copy by transfers, one per returned position, not by fragments.">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def UnrollForLoopsPass
+    : Pass<"mpmd-unroll-for-loops", "::mlir::func::FuncOp"> {
+  let summary = "Replaces loops by one copy of their body per iteration";
+  let description = [{
+    Replaces each `mpmd.for` by copies of its body. Each op directly in a copy
+    says in `unroll_counter` which iteration it belongs to, counted over all
+    loops of the function; the loop index becomes a constant, counted from 0 in
+    each loop.
+
+    ```mlir
+    %0 = mpmd.for (%x) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%s, %index) {
+      mpmd.return multiply(%s, %index)
+    }
+    // becomes
+    %c = stablehlo.constant {unroll_counter = 0 : ui32} dense<0> : tensor<ui32>
+    %0 = stablehlo.multiply %x, %c {unroll_counter = 0 : ui32}
+    %c_0 = stablehlo.constant {unroll_counter = 1 : ui32} dense<1> : tensor<ui32>
+    %1 = stablehlo.multiply %0, %c_0 {unroll_counter = 1 : ui32}
+    ```
+
+    Acts on distributed functions. Requires that loops are not nested and that
+    `unroll_factor` is the number of iterations, and reports an error otherwise.
+    Attributes of the loop are dropped, those of the body kept. Unused copies
+    stay. Cost: linear in the number of ops that are made.
+  }];
+  let statistics = [
+    Statistic<"numLoops", "num-loops", "Loops unrolled">,
+  ];
+  let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
+}
+
+def VerifyStageMergingPass
+    : Pass<"mpmd-verify-stage-merging", "::mlir::func::FuncOp"> {
+  let summary = "Checks that one fragment is left per stage and microbatch";
+  let description = [{
+    Reports fragments with a stage that have mesh, stage, transpose count, split
+    type and rematerialization in common with an earlier fragment, and the call
+    counter too, unless one of them has none.
+
+    ```
+    error: fragments with a stage must be unique in mesh, stage, transpose count,
+    call counter, split type and remat; an earlier fragment clashes with
+    [mesh=m1, stage_id=0, transpose_count=0, call_count=-1, split_type=nullopt,
+    is_remat=0] of [#mpmd.user_origin<"f">]
+    ```
+
+    Acts on distributed functions; changes nothing. Requires that a fragment
+    with a stage has one transpose count, for which the largest of its origins
+    counts if it is rematerialized, and reports an error otherwise. Cost: one
+    lookup per fragment.
+  }];
+}
+
 #endif

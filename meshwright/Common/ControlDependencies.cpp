@@ -1,0 +1,31 @@
+//===- ControlDependencies.cpp --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Common/ControlDependencies.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+void mlir::mpmd::addControlDependency(FragmentOp first, FragmentOp second) {
+  unsigned numOperands = second->getNumOperands();
+  if (!second->hasAttr(kControlOperandStartIdxAttr))
+    second->setAttr(kControlOperandStartIdxAttr,
+                    Builder(second).getI64IntegerAttr(numOperands));
+  second->insertOperands(numOperands, first->getResult(0));
+}
+
+void mlir::mpmd::removeControlDependencies(func::FuncOp func) {
+  func.walk([](FragmentOp fragment) {
+    auto start =
+        fragment->getAttrOfType<IntegerAttr>(kControlOperandStartIdxAttr);
+    if (!start)
+      return;
+    fragment->removeAttr(kControlOperandStartIdxAttr);
+    int64_t first = start.getInt(), numOperands = fragment->getNumOperands();
+    if (first >= 0 && first < numOperands)
+      fragment->eraseOperands(first, numOperands - first);
+  });
+}

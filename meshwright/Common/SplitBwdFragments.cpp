@@ -1,0 +1,78 @@
+//===- SplitBwdFragments.cpp - What other meshes wait for goes first ------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A backward fragment computes the gradient of its input, which the previous
+// mesh waits for, and the gradients of its parameters, which nobody waits for
+// until the optimizer step. Split in two, the second half can fill the bubbles
+// of the schedule. A result belongs to the first half if a transfer reads it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Common/Passes.h"
+#include "meshwright/Common/SplitFragment.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_SPLITBWDFRAGMENTSPASS
+#include "meshwright/Common/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static BitVector findUntransferredResults(FragmentOp fragment) {
+  BitVector late(fragment->getNumResults());
+  for (OpResult result : fragment->getResults())
+    if (llvm::none_of(result.getUsers(), llvm::IsaPred<TransferOp>))
+      late.set(result.getResultNumber());
+  return late;
+}
+
+/// The ops of the body that `values` depend on.
+static DenseSet<Operation *> findDependencies(SmallVector<Value> values) {
+  DenseSet<Operation *> found;
+  while (!values.empty()) {
+    Operation *op = values.pop_back_val().getDefiningOp();
+    if (!op || !found.insert(op).second)
+      continue;
+    SetVector<Value> operands = getEffectiveOperands(op);
+    values.append(operands.begin(), operands.end());
+  }
+  return found;
+}
+
+namespace {
+struct SplitBwdFragmentsPass
+    : mpmd::impl::SplitBwdFragmentsPassBase<SplitBwdFragmentsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    SmallVector<FragmentOp> fragments;
+    getOperation().walk([&](FragmentOp fragment) {
+      if (isBackwardFragment(fragment) && !isSplitFragment(fragment))
+        fragments.push_back(fragment);
+    });
+
+    for (FragmentOp fragment : fragments) {
+      FragmentCut cut;
+      cut.lateResults = findUntransferredResults(fragment);
+      if (cut.lateResults.none() || cut.lateResults.all())
+        continue;
+      if (failed(verifyNotYetSharded(fragment)))
+        return signalPassFailure();
+
+      Operation *terminator = fragment.getRegion().front().getTerminator();
+      SmallVector<Value> transferred;
+      for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
+        if (!cut.lateResults.test(i))
+          transferred.push_back(value);
+      cut.earlyOps = findDependencies(std::move(transferred));
+      if (splitFragment(fragment, cut, rewriter))
+        ++numFragments;
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,141 @@
+// RUN: mpmd-opt %s -mpmd-sink-negligible-ops-into-call-op -split-input-file | FileCheck %s
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// The call without a used result neither prevents sinking nor changes.
+// CHECK-LABEL: func @sinks_what_all_calls_with_used_results_pass
+// CHECK-SAME:    (%[[X:.*]]: tensor<f32>
+func.func @sinks_what_all_calls_with_used_results_pass(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[A:.*]] = mpmd.call @body(%[[X]]) {call_counter = 0 : ui32} : (tensor<f32>) -> tensor<f32>
+  // CHECK-NEXT: %[[B:.*]] = mpmd.call @body(%[[A]]) {call_counter = 1 : ui32} : (tensor<f32>) -> tensor<f32>
+  // CHECK-NEXT: mpmd.call @body(%[[B]], %[[X]]) {call_counter = 2 : ui32} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  // CHECK-NEXT: return %[[A]], %[[B]]
+  %k = stablehlo.constant {note} dense<2.0> : tensor<f32>
+  %dead = stablehlo.negate %x : tensor<f32>
+  %0 = mpmd.call @body(%x, %k) {call_counter = 0 : ui32} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %1 = mpmd.call @body(%0, %k) {call_counter = 1 : ui32} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %2 = mpmd.call @body(%1, %x) {call_counter = 2 : ui32} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}
+// CHECK-LABEL: func private @body
+// CHECK-SAME:    (%[[P:.*]]: tensor<f32> {sdy.name = "p"}) -> tensor<f32>
+func.func private @body(%p: tensor<f32> {sdy.name = "p"}, %q: tensor<f32> {sdy.name = "q"}) -> tensor<f32> attributes {topology = #topology} {
+  // CHECK-NEXT: %[[K:.*]] = stablehlo.constant {note} dense<2.000000e+00> : tensor<f32>
+  // CHECK-NEXT: %[[R:.*]] = stablehlo.power %[[P]], %[[K]]
+  // CHECK-NEXT: return %[[R]]
+  %0 = stablehlo.power %p, %q : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func @sinks_one_clone_per_argument
+func.func @sinks_one_clone_per_argument(%x: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[K:.*]] = stablehlo.iota
+  // CHECK-NEXT: %[[A:.*]]:3 = mpmd.call @body(%{{.*}}) : (tensor<4xi32>)
+  // CHECK-NEXT: return %[[A]]#0, %[[A]]#1, %[[A]]#2, %[[K]]
+  %k = stablehlo.iota dim = 0 : tensor<4xi32>
+  %c = stablehlo.constant dense<1> : tensor<4xi32>
+  %0:3 = mpmd.call @body(%k, %x, %k, %c) : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>)
+  return %0#0, %0#1, %0#2, %k : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+}
+// CHECK-LABEL: func private @body
+// CHECK-SAME:    (%[[P:.*]]: tensor<4xi32>)
+func.func private @body(%a: tensor<4xi32>, %b: tensor<4xi32>, %c: tensor<4xi32>, %d: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[A:.*]] = stablehlo.iota dim = 0
+  // CHECK-NEXT: %[[C:.*]] = stablehlo.iota dim = 0
+  // CHECK-NEXT: %[[D:.*]] = stablehlo.constant dense<1>
+  // CHECK-NEXT: %[[S:.*]] = stablehlo.add %[[P]], %[[C]]
+  // CHECK-NEXT: return %[[A]], %[[S]], %[[D]]
+  %s = stablehlo.add %b, %c : tensor<4xi32>
+  return %a, %s, %d : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+}
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// Equal constants are not the same value; a negation has an operand. The dead
+// op stays, since nothing is sunk.
+// CHECK-LABEL: func @leaves_other_operands_alone
+func.func @leaves_other_operands_alone(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) attributes {topology = #topology} {
+  // CHECK: stablehlo.sine
+  // CHECK: mpmd.call @body(%{{.*}}, %{{.*}}, %{{.*}})
+  // CHECK: mpmd.call @body(%{{.*}}, %{{.*}}, %{{.*}})
+  %k0 = stablehlo.constant dense<2.0> : tensor<f32>
+  %k1 = stablehlo.constant dense<2.0> : tensor<f32>
+  %n = stablehlo.negate %k0 : tensor<f32>
+  %dead = stablehlo.sine %x : tensor<f32>
+  %0 = mpmd.call @body(%k0, %n, %x) : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<f32>
+  %1 = mpmd.call @body(%k1, %n, %x) : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}
+// CHECK-LABEL: func private @body
+// CHECK-SAME:    (%{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>)
+func.func private @body(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  %0 = stablehlo.add %a, %b : tensor<f32>
+  %1 = stablehlo.add %0, %c : tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func @sinks_into_calls_in_loops
+func.func @sinks_into_calls_in_loops(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  // CHECK-NOT: stablehlo.constant
+  // CHECK:     mpmd.call @body(%{{.*}}) : (tensor<f32>)
+  %k = stablehlo.constant dense<2.0> : tensor<f32>
+  %0 = mpmd.for (%x) {iterations = 2 : ui32} (%s: tensor<f32>, %index: tensor<ui32>) {
+    %1 = mpmd.call @body(%s, %k) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    mpmd.return %1 : tensor<f32>
+  } : tensor<f32>
+  return %0 : tensor<f32>
+}
+// CHECK-LABEL: func private @body
+// CHECK:         stablehlo.constant
+func.func private @body(%p: tensor<f32>, %q: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  %0 = stablehlo.power %p, %q : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// The first argument goes, so the unused call would pass a tensor<i32> as the
+// second one.
+// CHECK-LABEL: func @adapts_unused_call_that_would_not_verify
+// CHECK-SAME:    (%[[X:.*]]: tensor<f32>
+func.func @adapts_unused_call_that_would_not_verify(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  // CHECK-NEXT: %[[A:.*]] = mpmd.call @body(%[[X]]) : (tensor<f32>) -> tensor<f32>
+  // CHECK-NEXT: mpmd.call @body(%[[X]]) : (tensor<f32>) -> tensor<f32>
+  // CHECK-NEXT: return %[[A]]
+  %k = stablehlo.constant dense<2> : tensor<i32>
+  %0 = mpmd.call @body(%k, %x) : (tensor<i32>, tensor<f32>) -> tensor<f32>
+  %1 = mpmd.call @body(%k, %x) : (tensor<i32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @body(%p: tensor<i32>, %q: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  %0 = stablehlo.convert %p : (tensor<i32>) -> tensor<f32>
+  %1 = stablehlo.add %0, %q : tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// CHECK-LABEL: func @leaves_functions_without_topology_alone
+func.func @leaves_functions_without_topology_alone(%x: tensor<f32>) -> tensor<f32> {
+  // CHECK: stablehlo.constant
+  // CHECK: mpmd.call @body(%{{.*}}, %{{.*}})
+  %k = stablehlo.constant dense<2.0> : tensor<f32>
+  %0 = mpmd.call @body(%x, %k) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @body(%p: tensor<f32>, %q: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.power %p, %q : tensor<f32>
+  return %0 : tensor<f32>
+}

@@ -1,0 +1,33 @@
+// RUN: mpmd-opt %s -mpmd-unroll-for-loops -verify-diagnostics -split-input-file
+
+func.func @reports_loop_inside_a_loop(%x: tensor<f32>) -> tensor<f32> attributes {mesh_shape = #sdy.mesh<["d"=2]>} {
+  // expected-note@+1 {{this is the outer loop}}
+  %0 = mpmd.for (%x) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%s: tensor<f32>, %index: tensor<ui32>) {
+    // expected-error@+1 {{Nested for loops aren't supported}}
+    %1 = mpmd.for (%s) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%t: tensor<f32>, %inner: tensor<ui32>) {
+      mpmd.return %t : tensor<f32>
+    } : tensor<f32>
+    mpmd.return %1 : tensor<f32>
+  } : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @reports_missing_unroll_factor(%x: tensor<f32>) -> tensor<f32> attributes {mesh_shape = #sdy.mesh<["d"=2]>} {
+  // expected-error@+1 {{loop of 4 iterations has no unroll_factor; only full unrolling is supported, set it to 4}}
+  %0 = mpmd.for (%x) {iterations = 4 : ui32} (%s: tensor<f32>, %index: tensor<ui32>) {
+    mpmd.return %s : tensor<f32>
+  } : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @reports_partial_unrolling(%x: tensor<f32>) -> tensor<f32> attributes {mesh_shape = #sdy.mesh<["d"=2]>} {
+  // expected-error@+1 {{loop of 4 iterations has unroll_factor 2; only full unrolling is supported, set it to 4}}
+  %0 = mpmd.for (%x) {iterations = 4 : ui32, unroll_factor = 2 : ui32} (%s: tensor<f32>, %index: tensor<ui32>) {
+    mpmd.return %s : tensor<f32>
+  } : tensor<f32>
+  return %0 : tensor<f32>
+}
