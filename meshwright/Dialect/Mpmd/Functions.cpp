@@ -160,13 +160,15 @@ SmallVector<DataFlowEdge> mpmd::getDataFlowEdges(func::FuncOp callee,
     DataFlowEdge &edge = edges.emplace_back();
     edge.sources.push_back(&returned);
     for (CallOp call : calls)
-      edge.targets.push_back(call->getResult(returned.getOperandNumber()));
+      if (returned.getOperandNumber() < call->getNumResults())
+        edge.targets.push_back(call->getResult(returned.getOperandNumber()));
   }
   for (BlockArgument arg : callee.getArguments()) {
     DataFlowEdge &edge = edges.emplace_back();
     edge.targets.push_back(arg);
     for (CallOp call : calls)
-      edge.sources.push_back(&call->getOpOperand(arg.getArgNumber()));
+      if (arg.getArgNumber() < call->getNumOperands())
+        edge.sources.push_back(&call->getOpOperand(arg.getArgNumber()));
   }
   return edges;
 }

@@ -1,0 +1,25 @@
+// RUN: mpmd-opt %s -split-input-file -verify-diagnostics -mpmd-erase-partitioning
+
+func.func @reports_reduction_without_op(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{cannot be computed on one device: StableHLO has no op of kind or for 'tensor<4xf32>'}}
+  %0 = mpmd.reduce<or> %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @reports_reduction_of_foreign_type(%x: tensor<4xindex>) -> tensor<4xindex> {
+  // expected-error@+1 {{StableHLO has no op of kind add for 'tensor<4xindex>'}}
+  %0 = mpmd.reduce<add> %x, %x : (tensor<4xindex>, tensor<4xindex>) -> tensor<4xindex>
+  return %0 : tensor<4xindex>
+}
+
+// -----
+
+func.func @reports_index_that_cannot_count(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{cannot become a while: its index has type 'f32' instead of a 32-bit integer rank-0 tensor}}
+  %0 = mpmd.for (%x) {iterations = 2 : ui32} (%a: tensor<4xf32>, %i: f32) {
+    mpmd.return %a : tensor<4xf32>
+  } : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
