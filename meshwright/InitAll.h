@@ -12,6 +12,7 @@
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Import/InferMeshPipeline.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Sharding/Passes.h"
@@ -34,6 +35,7 @@ inline void registerAllPasses() {
   mlir::stablehlo::registerStablehloPasses();
   mlir::mpmd::registerCommonPasses();
   mlir::mpmd::registerImportPasses();
+  mlir::mpmd::registerInferMeshPipeline();
   mlir::mpmd::registerOptimizePasses();
   mlir::mpmd::registerShardingPasses();
   mlir::mpmd::registerExportPasses();

@@ -104,9 +104,10 @@ FailureOr<sdy::MeshAttr> mpmd::getMeshOrError(Operation *op) {
 
 void mpmd::updateFunctionType(func::FuncOp func) {
   Block &body = func.front();
-  func.setFunctionType(
-      FunctionType::get(func.getContext(), body.getArgumentTypes(),
-                        body.getTerminator()->getOperandTypes()));
+  // Not setFunctionType, which leaves the lists of argument and result
+  // attributes at their old length.
+  func.setType(FunctionType::get(func.getContext(), body.getArgumentTypes(),
+                                 body.getTerminator()->getOperandTypes()));
 }
 
 Location mpmd::getResultInfoLoc(func::FuncOp func, unsigned result,

@@ -1,0 +1,427 @@
+//===- InferMeshRewriteUsingAnalysis.cpp ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Puts every op into a fragment on each mesh where it is used. Bodies are
+// rewritten from the end, so that the users of an op are in fragments when its
+// turn comes, and say with their assigns which meshes these are:
+//
+//   %0 = stablehlo.sine %p            %a = mpmd.assign %p : m1
+//   %1 = mpmd.assign %0 : m1          %f = mpmd.fragment<m1> (%a) { sine … }
+//   %2 = mpmd.fragment<m1> (%1)       // sine has moved into its only user
+//
+// Callees come first. Where a result or an argument is needed on several
+// meshes it is followed by copies, at the end of the list, and `mpmd.copies`
+// says where; calls are rewritten accordingly.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/MeshOrder.h"
+#include "meshwright/Import/MeshDataFlow.h"
+#include "meshwright/Import/Passes.h"
+#include "meshwright/Import/PlaceMeshlessOp.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_INFERMESHREWRITEUSINGANALYSISPASS
+#include "meshwright/Import/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static constexpr StringLiteral kRunFromStart =
+    "; run mesh inference from its first pass";
+
+static bool isTensor(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+static MeshTensorType getTypeOnMesh(Value value, StringRef mesh) {
+  return MeshTensorType::getFullyReplicated(
+      value.getContext(), mesh, cast<RankedTensorType>(value.getType()));
+}
+
+namespace {
+/// The assigns of a value, by mesh, in use order.
+using AssignsByMesh = llvm::MapVector<StringRef, SmallVector<AssignOp>>;
+
+class Rewriting {
+public:
+  Rewriting(ModuleOp module, int maxClones)
+      : flow(module), maxClones(maxClones), rewriter(module.getContext()) {}
+
+  LogicalResult rewriteCallee(func::FuncOp func);
+  LogicalResult rewriteBlock(Block &block, StringRef firstMesh);
+
+private:
+  void rewriteResults(func::FuncOp func);
+  LogicalResult rewriteArguments(func::FuncOp func);
+  LogicalResult rewriteCall(CallOp call);
+  LogicalResult connectResult(CallOp call, CallOp newCall, unsigned index,
+                              func::FuncOp callee);
+  LogicalResult rewriteLoop(ForOp loop, StringRef firstMesh);
+  LogicalResult assignYielded(ForOp loop, StringRef firstMesh);
+  LogicalResult rewriteLoopArgument(ForOp loop, BlockArgument arg);
+  void connectLoop(ForOp loop);
+
+  FailureOr<AssignsByMesh> groupAssigns(BlockArgument arg);
+  Value createUnassign(Location loc, Value value) {
+    return UnassignOp::create(rewriter, loc, value, /*origin=*/StringAttr());
+  }
+  Value createAssign(Location loc, Value value, Type type) {
+    return AssignOp::create(rewriter, loc, type, value,
+                            /*origin=*/StringAttr());
+  }
+
+  MeshDataFlow flow;
+  int maxClones;
+  IRRewriter rewriter;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Callees
+//===----------------------------------------------------------------------===//
+
+LogicalResult Rewriting::rewriteCallee(func::FuncOp func) {
+  rewriteResults(func);
+  if (failed(rewriteBlock(func.front(), getFirstMesh(getTopology(func)))))
+    return failure();
+  return rewriteArguments(func);
+}
+
+/// The meshes for a returned value: where it is used, else where it can be had.
+static SmallVector<StringRef> getResultMeshes(func::FuncOp func,
+                                              OpOperand &returned) {
+  MeshSet uses = getResultUseSet(func, returned.getOperandNumber());
+  if (!uses.getMeshes().empty())
+    return llvm::map_to_vector(uses.getMeshes(), [](MeshWithOriginsAttr mesh) {
+      return mesh.getMeshName();
+    });
+  std::optional<StringRef> mesh;
+  if (Operation *producer = returned.get().getDefiningOp())
+    mesh = prioritize(getMeshSet(producer, kSrcSetAttr));
+  return {mesh.value_or(getFirstMesh(getTopology(func)))};
+}
+
+/// Sets `mpmd.copies` in those of the dictionaries that have copies.
+static void addCopies(MutableArrayRef<DictionaryAttr> dictionaries,
+                      ArrayRef<SmallVector<int64_t>> copies) {
+  for (auto [dictionary, positions] : llvm::zip(dictionaries, copies)) {
+    if (positions.empty())
+      continue;
+    NamedAttrList attributes(dictionary);
+    attributes.set(kCopiesAttr,
+                   DenseI64ArrayAttr::get(dictionary.getContext(), positions));
+    dictionary = attributes.getDictionary(dictionary.getContext());
+  }
+}
+
+void Rewriting::rewriteResults(func::FuncOp func) {
+  func::ReturnOp ret = getReturnOp(func);
+  rewriter.setInsertionPoint(ret);
+  SmallVector<Value> returned(ret->getOperands());
+  SmallVector<SmallVector<int64_t>> copies(returned.size());
+  for (OpOperand &operand : ret->getOpOperands()) {
+    Value value = operand.get();
+    if (!isTensor(value))
+      continue;
+    unsigned index = operand.getOperandNumber();
+    auto loc = getResultInfoLoc(func, index, value.getLoc());
+    bool isFirst = true;
+    for (StringRef mesh : getResultMeshes(func, operand)) {
+      Value assigned = createAssign(loc, value, getTypeOnMesh(value, mesh));
+      if (std::exchange(isFirst, false)) {
+        returned[index] = assigned;
+        continue;
+      }
+      copies[index].push_back(returned.size());
+      returned.push_back(assigned);
+    }
+  }
+  ret->setOperands(returned);
+  SmallVector<DictionaryAttr> dictionaries;
+  func.getAllResultAttrs(dictionaries);
+  addCopies(dictionaries, copies);
+  func.setAllResultAttrs(dictionaries);
+}
+
+FailureOr<AssignsByMesh> Rewriting::groupAssigns(BlockArgument arg) {
+  AssignsByMesh groups;
+  for (Operation *user : arg.getUsers()) {
+    auto assign = dyn_cast<AssignOp>(user);
+    if (!assign)
+      return user->emitError() << "reads argument " << arg.getArgNumber()
+                               << ", which has no mesh" << kRunFromStart;
+    groups[assign.getType().getMeshName()].push_back(assign);
+  }
+  return groups;
+}
+
+LogicalResult Rewriting::rewriteArguments(func::FuncOp func) {
+  Block &block = func.front();
+  rewriter.setInsertionPoint(&block, block.begin());
+  unsigned numArgs = block.getNumArguments();
+  SmallVector<SmallVector<int64_t>> copies(numArgs);
+  for (unsigned index = 0; index != numArgs; ++index) {
+    BlockArgument arg = block.getArgument(index);
+    if (!isTensor(arg))
+      continue;
+    FailureOr<AssignsByMesh> groups = groupAssigns(arg);
+    if (failed(groups))
+      return failure();
+    auto meshes = llvm::map_to_vector(
+        *groups, [](const auto &group) { return group.first; });
+    llvm::stable_sort(meshes, meshBefore);
+    if (meshes.empty()) // Nobody reads it, but calls still pass it.
+      meshes.push_back(prioritize(getArgMeshSet(arg, kUseSetAttr))
+                           .value_or(getFirstMesh(getTopology(func))));
+    auto tensorType = cast<RankedTensorType>(arg.getType());
+    for (StringRef mesh : meshes) {
+      auto type = MeshTensorType::getFullyReplicated(func.getContext(), mesh,
+                                                     tensorType);
+      BlockArgument onMesh = arg;
+      if (mesh == meshes.front()) {
+        arg.setType(type);
+      } else {
+        onMesh = block.addArgument(type, arg.getLoc());
+        copies[index].push_back(onMesh.getArgNumber());
+      }
+      if (groups->empty())
+        continue;
+      Value value = createUnassign(arg.getLoc(), onMesh);
+      for (AssignOp assign : (*groups)[mesh])
+        assign->setOperand(0, value);
+    }
+  }
+  SmallVector<DictionaryAttr> dictionaries;
+  func.getAllArgAttrs(dictionaries);
+  addCopies(dictionaries, copies);
+  func.setAllArgAttrs(dictionaries);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+LogicalResult Rewriting::rewriteBlock(Block &block, StringRef firstMesh) {
+  // What is inserted on the way is in the mpmd dialect and needs no visit.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    LogicalResult result = success();
+    if (auto call = dyn_cast<CallOp>(op))
+      result = rewriteCall(call);
+    else if (auto loop = dyn_cast<ForOp>(op))
+      result = rewriteLoop(loop, firstMesh);
+    else if (isMeshlessOp(&op))
+      result = placeMeshlessOp(&op, maxClones, rewriter);
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+static ArrayRef<int64_t> getCopies(Attribute attr) {
+  auto positions = dyn_cast_or_null<DenseI64ArrayAttr>(attr);
+  return positions ? positions.asArrayRef() : ArrayRef<int64_t>();
+}
+
+LogicalResult Rewriting::rewriteCall(CallOp call) {
+  func::FuncOp callee = flow.getCallee(call);
+  if (!callee)
+    return call.emitError() << "calls @" << call.getCallee()
+                            << ", which has no topology; run "
+                               "mpmd-copy-topology-from-main first";
+  // The type of the callee is still the old one.
+  if (call.getNumOperands() != callee.getNumArguments() ||
+      call.getNumResults() != callee.getNumResults())
+    return call.emitError()
+           << "has " << call.getNumOperands() << " operands and "
+           << call.getNumResults() << " results, but @" << call.getCallee()
+           << " has " << callee.getNumArguments() << " arguments and "
+           << callee.getNumResults() << " results";
+
+  rewriter.setInsertionPointAfter(call);
+  Block::BlockArgListType args = callee.front().getArguments();
+  SmallVector<Value> operands(args.size());
+  for (auto [index, operand] : llvm::enumerate(call->getOperands())) {
+    operands[index] = operand;
+    if (!isTensor(operand))
+      continue;
+    operands[index] =
+        createAssign(call.getLoc(), operand, args[index].getType());
+    for (int64_t copy : getCopies(callee.getArgAttr(index, kCopiesAttr)))
+      operands[copy] =
+          createAssign(call.getLoc(), operand, args[copy].getType());
+  }
+  auto newCall = CallOp::create(rewriter, call.getLoc(),
+                                getReturnOp(callee)->getOperandTypes(),
+                                operands, call.getCalleeAttr());
+  newCall->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+  for (unsigned i = 0, e = call.getNumResults(); i != e; ++i)
+    if (failed(connectResult(call, newCall, i, callee)))
+      return failure();
+  rewriter.eraseOp(call);
+  return success();
+}
+
+/// Lets the assigns of a result read the result or the copy on their mesh.
+LogicalResult Rewriting::connectResult(CallOp call, CallOp newCall,
+                                       unsigned index, func::FuncOp callee) {
+  Value result = call->getResult(index);
+  if (!isTensor(result)) {
+    rewriter.replaceAllUsesWith(result, newCall->getResult(index));
+    return success();
+  }
+  SmallVector<Value> candidates{newCall->getResult(index)};
+  for (int64_t copy : getCopies(callee.getResultAttr(index, kCopiesAttr)))
+    candidates.push_back(newCall->getResult(copy));
+  for (Operation *user : llvm::make_early_inc_range(result.getUsers())) {
+    auto assign = dyn_cast<AssignOp>(user);
+    if (!assign)
+      return user->emitError() << "reads a result of @" << call.getCallee()
+                               << ", which has no mesh" << kRunFromStart;
+    auto sameType = [&](Value value) {
+      return value.getType() == assign.getType();
+    };
+    auto sameMesh = [&](Value value) {
+      return cast<MeshTensorType>(value.getType()).getMeshName() ==
+             assign.getType().getMeshName();
+    };
+    auto *match = llvm::find_if(candidates, sameType);
+    if (match == candidates.end()) // It may be in another memory.
+      match = llvm::find_if(candidates, sameMesh);
+    if (match == candidates.end())
+      return assign.emitError()
+             << "needs result " << index << " of @" << call.getCallee()
+             << " on mesh \"" << assign.getType().getMeshName()
+             << "\", on which the function does not return it" << kRunFromStart;
+    assign->setOperand(0, createUnassign(call.getLoc(), *match));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+LogicalResult Rewriting::rewriteLoop(ForOp loop, StringRef firstMesh) {
+  Block &body = loop.getRegion().front();
+  if (failed(assignYielded(loop, firstMesh)) ||
+      failed(rewriteBlock(body, firstMesh)))
+    return failure();
+  rewriter.setInsertionPointToStart(&body);
+  for (BlockArgument arg : body.getArguments())
+    if (failed(rewriteLoopArgument(loop, arg)))
+      return failure();
+  connectLoop(loop);
+  SmallVector<MeshSet> none(body.getNumArguments());
+  setArgMeshSets(loop, kUseSetAttr, none);
+  setArgMeshSets(loop, kSrcSetAttr, none);
+  return success();
+}
+
+/// Assigns what the body yields to the one mesh where it is used.
+LogicalResult Rewriting::assignYielded(ForOp loop, StringRef firstMesh) {
+  Operation *terminator = loop.getRegion().front().getTerminator();
+  rewriter.setInsertionPoint(terminator);
+  for (OpOperand &yielded : terminator->getOpOperands()) {
+    Value value = yielded.get();
+    if (!isTensor(value))
+      continue;
+    MeshSet uses;
+    if (auto arg = dyn_cast<BlockArgument>(value))
+      uses = getArgMeshSet(arg, kUseSetAttr);
+    else
+      uses = getMeshSet(value.getDefiningOp(), kUseSetAttr);
+    if (uses.getMeshes().size() > 1)
+      return loop.emitError()
+             << "value " << yielded.getOperandNumber()
+             << " of the loop is used on " << uses.getMeshes().size()
+             << " meshes; unroll the loop, or use the value on one mesh";
+    StringRef mesh = prioritize(uses).value_or(
+        prioritize(flow.getSources(value)).value_or(firstMesh));
+    yielded.set(createAssign(loop.getLoc(), value, getTypeOnMesh(value, mesh)));
+  }
+  return success();
+}
+
+/// Gives an argument the mesh of its users. One that nobody reads follows what
+/// the body yields for it; the index then keeps its type.
+LogicalResult Rewriting::rewriteLoopArgument(ForOp loop, BlockArgument arg) {
+  if (!isTensor(arg))
+    return success();
+  FailureOr<AssignsByMesh> groups = groupAssigns(arg);
+  if (failed(groups))
+    return failure();
+  bool isIndex = arg == loop.getIndexArg();
+  Type yieldedType;
+  if (!isIndex)
+    yieldedType = loop.getRegion()
+                      .front()
+                      .getTerminator()
+                      ->getOperand(arg.getArgNumber())
+                      .getType();
+  if (groups->empty()) {
+    if (!isIndex)
+      arg.setType(yieldedType);
+    return success();
+  }
+  MeshTensorType type = getTypeOnMesh(arg, groups->front().first);
+  if (groups->size() > 1 || (!isIndex && type != yieldedType))
+    return loop.emitError()
+           << "argument " << arg.getArgNumber()
+           << " of the loop body needs more than one mesh; unroll the loop, or "
+              "use the value on one mesh";
+  arg.setType(type);
+  Value value = createUnassign(loop.getLoc(), arg);
+  for (AssignOp assign : groups->front().second)
+    assign->setOperand(0, value);
+  return success();
+}
+
+/// Fits operands and results of the loop to its rewritten body.
+void Rewriting::connectLoop(ForOp loop) {
+  Block &body = loop.getRegion().front();
+  rewriter.setInsertionPoint(loop);
+  for (OpOperand &operand : loop->getOpOperands())
+    if (isTensor(operand.get()))
+      operand.set(
+          createAssign(loop.getLoc(), operand.get(),
+                       body.getArgument(operand.getOperandNumber()).getType()));
+
+  rewriter.setInsertionPointAfter(loop);
+  for (auto [result, yielded] : llvm::zip_equal(
+           loop->getResults(), body.getTerminator()->getOperands())) {
+    if (!isTensor(result))
+      continue;
+    result.setType(yielded.getType());
+    for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
+      if (auto assign = dyn_cast<AssignOp>(user))
+        assign->setOperand(0, createUnassign(loop.getLoc(), result));
+  }
+}
+
+namespace {
+struct InferMeshRewriteUsingAnalysisPass
+    : mpmd::impl::InferMeshRewriteUsingAnalysisPassBase<
+          InferMeshRewriteUsingAnalysisPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    Rewriting rewriting(module, maxClones);
+    for (func::FuncOp func : getCallees(module))
+      if (failed(rewriting.rewriteCallee(func)))
+        return signalPassFailure();
+    for (func::FuncOp func : getEntryPoints(module))
+      if (failed(rewriting.rewriteBlock(func.front(),
+                                        getFirstMesh(getTopology(func)))))
+        return signalPassFailure();
+    for (func::FuncOp func : getMpmdFunctions(module))
+      updateFunctionType(func);
+  }
+};
+} // namespace

@@ -1,0 +1,46 @@
+// RUN: mpmd-opt %s -mpmd-infer-mesh-assign-mesh-func-leaves=error-limit=1 -verify-diagnostics -split-input-file
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+#nowhere = #mpmd.meshes_with_origins<>
+
+func.func @reports_output_without_mesh(%p: !t) -> !t attributes {topology = #topology} {
+  %0 = stablehlo.sine %p {mpmd.src_set = #nowhere} : !t
+  // expected-error@+1 {{Func output 0 has no mesh}}
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+#nowhere = #mpmd.meshes_with_origins<>
+
+func.func @reports_unused_result_without_mesh(%p: !t) attributes {topology = #topology} {
+  // expected-error@+1 {{src_set must not be empty for an op whose results are unused}}
+  %0 = stablehlo.sine %p {mpmd.src_set = #nowhere} : !t
+  return
+}
+
+// -----
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+#nowhere = #mpmd.meshes_with_origins<>
+
+func.func @reports_resultless_op_without_mesh(%p: !t) attributes {topology = #topology} {
+  // expected-error@+1 {{src_set must not be empty for a resultless op}}
+  stablehlo.custom_call @log(%p) {has_side_effect = true, mpmd.src_set = #nowhere} : (!t) -> ()
+  return
+}
+
+// -----
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+#nowhere = #mpmd.meshes_with_origins<>
+
+// expected-error@+1 {{Callee @reports_unused_input_without_mesh: unused input 0 has no mesh}}
+func.func private @reports_unused_input_without_mesh(%p: !t {mpmd.src_set = #nowhere}) attributes {topology = #topology} {
+  return
+}

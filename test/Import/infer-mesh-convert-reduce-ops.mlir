@@ -1,0 +1,102 @@
+// RUN: mpmd-opt %s -mpmd-infer-mesh-convert-reduce-ops=infer-cross-mesh-reductions=true | FileCheck %s --check-prefixes=CHECK,ALL
+// RUN: mpmd-opt %s -mpmd-infer-mesh-convert-reduce-ops | FileCheck %s --check-prefixes=CHECK,SOME
+
+!t = tensor<4xf32>
+!p = tensor<1x4xf32>
+
+// CHECK-LABEL: func @tree_becomes_one_reduce_of_its_leaves
+// CHECK-SAME:    (%[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>)
+func.func @tree_becomes_one_reduce_of_its_leaves(%a: !t, %b: !t) -> !t {
+  // ALL-NEXT:  %[[R:.*]] = mpmd.reduce<mul> {mpmd.src_set = #mpmd.meshes_with_origins<"m2", "m1">} %[[B]], %[[A]], %[[B]]
+  // ALL-NEXT:  return %[[R]]
+  // SOME-NEXT: stablehlo.multiply %{{.*}} {mpmd.reduce = #mpmd.reduction<mul>, mpmd.src_set = #mpmd.meshes_with_origins<"m1", "m2">}
+  // SOME-NEXT: stablehlo.multiply
+  %0 = stablehlo.multiply %a, %b {mpmd.reduce = #mpmd.reduction<mul>, mpmd.src_set = #mpmd.meshes_with_origins<"m1", "m2">} : !t
+  %1 = stablehlo.multiply %b, %0 {kept, mpmd.reduce = #mpmd.reduction<mul>, mpmd.src_set = #mpmd.meshes_with_origins<"m2", "m1">} : !t
+  return %1 : !t
+}
+
+// CHECK-LABEL: func @inner_reduce_used_twice_is_spliced_twice
+// CHECK-SAME:    (%[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>)
+func.func @inner_reduce_used_twice_is_spliced_twice(%a: !t, %b: !t) -> !t {
+  // ALL-NEXT: mpmd.reduce<add> %[[A]], %[[B]]
+  // ALL-NEXT: mpmd.reduce<add> %[[A]], %[[B]], %[[A]], %[[B]]
+  // ALL-NEXT: return
+  %0 = stablehlo.add %a, %b {mpmd.reduce = #mpmd.reduction<add>} : !t
+  %1 = stablehlo.add %0, %0 {mpmd.reduce = #mpmd.reduction<add>} : !t
+  return %1 : !t
+}
+
+// CHECK-LABEL: func @inner_reduce_goes_with_its_last_user
+// CHECK-SAME:    (%[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>)
+func.func @inner_reduce_goes_with_its_last_user(%a: !t, %b: !t) -> (!t, !t) {
+  // ALL-NEXT: %[[R:.*]] = mpmd.reduce<add> %[[A]], %[[B]], %[[A]]
+  // ALL-NEXT: %[[S:.*]] = mpmd.reduce<add> %[[B]], %[[A]], %[[B]]
+  // ALL-NEXT: return %[[R]], %[[S]]
+  %0 = stablehlo.add %a, %b {mpmd.reduce = #mpmd.reduction<add>} : !t
+  %1 = stablehlo.add %0, %a {mpmd.reduce = #mpmd.reduction<add>} : !t
+  %2 = stablehlo.add %b, %0 {mpmd.reduce = #mpmd.reduction<add>} : !t
+  return %1, %2 : !t, !t
+}
+
+// CHECK-LABEL: func @other_kind_is_an_operand_like_any
+func.func @other_kind_is_an_operand_like_any(%a: !t, %b: !t) -> !t {
+  // ALL-NEXT: %[[MAX:.*]] = mpmd.reduce<max>
+  // ALL-NEXT: mpmd.reduce<add> %[[MAX]], %{{.*}} : (tensor<4xf32>, tensor<4xf32>)
+  %0 = stablehlo.maximum %a, %b {mpmd.reduce = #mpmd.reduction<max>} : !t
+  %1 = stablehlo.add %0, %b {mpmd.reduce = #mpmd.reduction<add>} : !t
+  return %1 : !t
+}
+
+// CHECK-LABEL: func @pieces_are_reshaped_one_by_one
+// CHECK-SAME:    (%[[A:.*]]: tensor<1x4xf32>)
+func.func @pieces_are_reshaped_one_by_one(%a: !p) -> !t {
+  // ALL-NEXT: %[[B:.*]] = stablehlo.negate %[[A]] {mpmd.src_set = #mpmd.meshes_with_origins<"m2">}
+  // ALL-NEXT: stablehlo.constant
+  // ALL-NEXT: %[[R0:.*]] = stablehlo.reshape %[[A]] : (tensor<1x4xf32>) -> tensor<4xf32>
+  // ALL-NEXT: %[[R1:.*]] = stablehlo.reshape %[[B]] {mpmd.src_set = #mpmd.meshes_with_origins<"m2">}
+  // ALL-NEXT: %[[R2:.*]] = stablehlo.reshape %[[B]] {mpmd.src_set = #mpmd.meshes_with_origins<"m2">}
+  // ALL-NEXT: %[[R:.*]] = mpmd.reduce<max> {mpmd.src_set = #mpmd.meshes_with_origins<"m1">} %[[R0]], %[[R1]], %[[R2]]
+  // ALL-NEXT: return %[[R]]
+  %b = stablehlo.negate %a {mpmd.src_set = #mpmd.meshes_with_origins<"m2">} : !p
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.concatenate %a, %b, %b, dim = 0 {mpmd.reduce = #mpmd.reduction<max>} : (!p, !p, !p) -> tensor<3x4xf32>
+  %1 = stablehlo.reduce(%0 init: %c) applies stablehlo.maximum across dimensions = [0] {mpmd.reduce = #mpmd.reduction<max>, mpmd.src_set = #mpmd.meshes_with_origins<"m1">} : (tensor<3x4xf32>, tensor<f32>) -> !t
+  return %1 : !t
+}
+
+// CHECK-LABEL: func @none_reduce_allows_what_it_is_fed_by
+// CHECK-SAME:    (%[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>)
+func.func @none_reduce_allows_what_it_is_fed_by(%a: !t, %b: !t) -> !t {
+  // CHECK-NEXT: %[[R:.*]] = mpmd.reduce<add> %[[A]], %[[B]], %[[A]]
+  // CHECK-NEXT: %[[N:.*]] = stablehlo.negate %[[R]]
+  // CHECK-NEXT: mpmd.reduce<none> %[[N]]
+  %0 = stablehlo.add %a, %b {mpmd.reduce = #mpmd.reduction<add>} : !t
+  %1 = stablehlo.add %0, %a {mpmd.reduce = #mpmd.reduction<add>} : !t
+  %2 = stablehlo.negate %1 : !t
+  %3 = mpmd.reduce<none> %2 : (!t) -> !t
+  return %3 : !t
+}
+
+// CHECK-LABEL: func @unary_op_between_sums_ends_the_tree
+func.func @unary_op_between_sums_ends_the_tree(%a: !t, %b: !t) -> !t {
+  // SOME-NEXT: stablehlo.add
+  // ALL-NEXT:  mpmd.reduce<add>
+  // CHECK-NEXT: stablehlo.negate
+  // CHECK-NEXT: mpmd.reduce<add>
+  // CHECK-NEXT: mpmd.reduce<none>
+  %0 = stablehlo.add %a, %b {mpmd.reduce = #mpmd.reduction<add>} : !t
+  %1 = stablehlo.negate %0 : !t
+  %2 = stablehlo.add %1, %a {mpmd.reduce = #mpmd.reduction<add>} : !t
+  %3 = mpmd.reduce<none> %2 : (!t) -> !t
+  return %3 : !t
+}
+
+// CHECK-LABEL: func @sum_that_is_no_reduction_stays
+func.func @sum_that_is_no_reduction_stays(%a: !t, %b: !t) -> !t {
+  // CHECK-NEXT: stablehlo.add %{{.*}} : tensor<4xf32>
+  // CHECK-NEXT: mpmd.reduce<none>
+  %0 = stablehlo.add %a, %b : !t
+  %1 = mpmd.reduce<none> %0 : (!t) -> !t
+  return %1 : !t
+}
