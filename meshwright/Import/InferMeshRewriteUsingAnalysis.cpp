@@ -17,10 +17,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/MeshOrder.h"
-#include "meshwright/Import/MeshDataFlow.h"
+#include "meshwright/Import/MeshRewriting.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Import/PlaceMeshlessOp.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 namespace mlir::mpmd {
@@ -43,49 +42,11 @@ static MeshTensorType getTypeOnMesh(Value value, StringRef mesh) {
       value.getContext(), mesh, cast<RankedTensorType>(value.getType()));
 }
 
-namespace {
-/// The assigns of a value, by mesh, in use order.
-using AssignsByMesh = llvm::MapVector<StringRef, SmallVector<AssignOp>>;
-
-class Rewriting {
-public:
-  Rewriting(ModuleOp module, int maxClones)
-      : flow(module), maxClones(maxClones), rewriter(module.getContext()) {}
-
-  LogicalResult rewriteCallee(func::FuncOp func);
-  LogicalResult rewriteBlock(Block &block, StringRef firstMesh);
-
-private:
-  void rewriteResults(func::FuncOp func);
-  LogicalResult rewriteArguments(func::FuncOp func);
-  LogicalResult rewriteCall(CallOp call);
-  LogicalResult connectResult(CallOp call, CallOp newCall, unsigned index,
-                              func::FuncOp callee);
-  LogicalResult rewriteLoop(ForOp loop, StringRef firstMesh);
-  LogicalResult assignYielded(ForOp loop, StringRef firstMesh);
-  LogicalResult rewriteLoopArgument(ForOp loop, BlockArgument arg);
-  void connectLoop(ForOp loop);
-
-  FailureOr<AssignsByMesh> groupAssigns(BlockArgument arg);
-  Value createUnassign(Location loc, Value value) {
-    return UnassignOp::create(rewriter, loc, value, /*origin=*/StringAttr());
-  }
-  Value createAssign(Location loc, Value value, Type type) {
-    return AssignOp::create(rewriter, loc, type, value,
-                            /*origin=*/StringAttr());
-  }
-
-  MeshDataFlow flow;
-  int maxClones;
-  IRRewriter rewriter;
-};
-} // namespace
-
 //===----------------------------------------------------------------------===//
 // Callees
 //===----------------------------------------------------------------------===//
 
-LogicalResult Rewriting::rewriteCallee(func::FuncOp func) {
+LogicalResult MeshRewriting::rewriteCallee(func::FuncOp func) {
   rewriteResults(func);
   if (failed(rewriteBlock(func.front(), getFirstMesh(getTopology(func)))))
     return failure();
@@ -119,7 +80,7 @@ static void addCopies(MutableArrayRef<DictionaryAttr> dictionaries,
   }
 }
 
-void Rewriting::rewriteResults(func::FuncOp func) {
+void MeshRewriting::rewriteResults(func::FuncOp func) {
   func::ReturnOp ret = getReturnOp(func);
   rewriter.setInsertionPoint(ret);
   SmallVector<Value> returned(ret->getOperands());
@@ -148,7 +109,7 @@ void Rewriting::rewriteResults(func::FuncOp func) {
   func.setAllResultAttrs(dictionaries);
 }
 
-FailureOr<AssignsByMesh> Rewriting::groupAssigns(BlockArgument arg) {
+FailureOr<AssignsByMesh> MeshRewriting::groupAssigns(BlockArgument arg) {
   AssignsByMesh groups;
   for (Operation *user : arg.getUsers()) {
     auto assign = dyn_cast<AssignOp>(user);
@@ -160,7 +121,7 @@ FailureOr<AssignsByMesh> Rewriting::groupAssigns(BlockArgument arg) {
   return groups;
 }
 
-LogicalResult Rewriting::rewriteArguments(func::FuncOp func) {
+LogicalResult MeshRewriting::rewriteArguments(func::FuncOp func) {
   Block &block = func.front();
   rewriter.setInsertionPoint(&block, block.begin());
   unsigned numArgs = block.getNumArguments();
@@ -207,7 +168,7 @@ LogicalResult Rewriting::rewriteArguments(func::FuncOp func) {
 // Bodies
 //===----------------------------------------------------------------------===//
 
-LogicalResult Rewriting::rewriteBlock(Block &block, StringRef firstMesh) {
+LogicalResult MeshRewriting::rewriteBlock(Block &block, StringRef firstMesh) {
   // What is inserted on the way is in the mpmd dialect and needs no visit.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     LogicalResult result = success();
@@ -228,7 +189,7 @@ static ArrayRef<int64_t> getCopies(Attribute attr) {
   return positions ? positions.asArrayRef() : ArrayRef<int64_t>();
 }
 
-LogicalResult Rewriting::rewriteCall(CallOp call) {
+LogicalResult MeshRewriting::rewriteCall(CallOp call) {
   func::FuncOp callee = flow.getCallee(call);
   if (!callee)
     return call.emitError() << "calls @" << call.getCallee()
@@ -268,8 +229,9 @@ LogicalResult Rewriting::rewriteCall(CallOp call) {
 }
 
 /// Lets the assigns of a result read the result or the copy on their mesh.
-LogicalResult Rewriting::connectResult(CallOp call, CallOp newCall,
-                                       unsigned index, func::FuncOp callee) {
+LogicalResult MeshRewriting::connectResult(CallOp call, CallOp newCall,
+                                           unsigned index,
+                                           func::FuncOp callee) {
   Value result = call->getResult(index);
   if (!isTensor(result)) {
     rewriter.replaceAllUsesWith(result, newCall->getResult(index));
@@ -303,107 +265,6 @@ LogicalResult Rewriting::connectResult(CallOp call, CallOp newCall,
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
-LogicalResult Rewriting::rewriteLoop(ForOp loop, StringRef firstMesh) {
-  Block &body = loop.getRegion().front();
-  if (failed(assignYielded(loop, firstMesh)) ||
-      failed(rewriteBlock(body, firstMesh)))
-    return failure();
-  rewriter.setInsertionPointToStart(&body);
-  for (BlockArgument arg : body.getArguments())
-    if (failed(rewriteLoopArgument(loop, arg)))
-      return failure();
-  connectLoop(loop);
-  SmallVector<MeshSet> none(body.getNumArguments());
-  setArgMeshSets(loop, kUseSetAttr, none);
-  setArgMeshSets(loop, kSrcSetAttr, none);
-  return success();
-}
-
-/// Assigns what the body yields to the one mesh where it is used.
-LogicalResult Rewriting::assignYielded(ForOp loop, StringRef firstMesh) {
-  Operation *terminator = loop.getRegion().front().getTerminator();
-  rewriter.setInsertionPoint(terminator);
-  for (OpOperand &yielded : terminator->getOpOperands()) {
-    Value value = yielded.get();
-    if (!isTensor(value))
-      continue;
-    MeshSet uses;
-    if (auto arg = dyn_cast<BlockArgument>(value))
-      uses = getArgMeshSet(arg, kUseSetAttr);
-    else
-      uses = getMeshSet(value.getDefiningOp(), kUseSetAttr);
-    if (uses.getMeshes().size() > 1)
-      return loop.emitError()
-             << "value " << yielded.getOperandNumber()
-             << " of the loop is used on " << uses.getMeshes().size()
-             << " meshes; unroll the loop, or use the value on one mesh";
-    StringRef mesh = prioritize(uses).value_or(
-        prioritize(flow.getSources(value)).value_or(firstMesh));
-    yielded.set(createAssign(loop.getLoc(), value, getTypeOnMesh(value, mesh)));
-  }
-  return success();
-}
-
-/// Gives an argument the mesh of its users. One that nobody reads follows what
-/// the body yields for it; the index then keeps its type.
-LogicalResult Rewriting::rewriteLoopArgument(ForOp loop, BlockArgument arg) {
-  if (!isTensor(arg))
-    return success();
-  FailureOr<AssignsByMesh> groups = groupAssigns(arg);
-  if (failed(groups))
-    return failure();
-  bool isIndex = arg == loop.getIndexArg();
-  Type yieldedType;
-  if (!isIndex)
-    yieldedType = loop.getRegion()
-                      .front()
-                      .getTerminator()
-                      ->getOperand(arg.getArgNumber())
-                      .getType();
-  if (groups->empty()) {
-    if (!isIndex)
-      arg.setType(yieldedType);
-    return success();
-  }
-  MeshTensorType type = getTypeOnMesh(arg, groups->front().first);
-  if (groups->size() > 1 || (!isIndex && type != yieldedType))
-    return loop.emitError()
-           << "argument " << arg.getArgNumber()
-           << " of the loop body needs more than one mesh; unroll the loop, or "
-              "use the value on one mesh";
-  arg.setType(type);
-  Value value = createUnassign(loop.getLoc(), arg);
-  for (AssignOp assign : groups->front().second)
-    assign->setOperand(0, value);
-  return success();
-}
-
-/// Fits operands and results of the loop to its rewritten body.
-void Rewriting::connectLoop(ForOp loop) {
-  Block &body = loop.getRegion().front();
-  rewriter.setInsertionPoint(loop);
-  for (OpOperand &operand : loop->getOpOperands())
-    if (isTensor(operand.get()))
-      operand.set(
-          createAssign(loop.getLoc(), operand.get(),
-                       body.getArgument(operand.getOperandNumber()).getType()));
-
-  rewriter.setInsertionPointAfter(loop);
-  for (auto [result, yielded] : llvm::zip_equal(
-           loop->getResults(), body.getTerminator()->getOperands())) {
-    if (!isTensor(result))
-      continue;
-    result.setType(yielded.getType());
-    for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
-      if (auto assign = dyn_cast<AssignOp>(user))
-        assign->setOperand(0, createUnassign(loop.getLoc(), result));
-  }
-}
-
 namespace {
 struct InferMeshRewriteUsingAnalysisPass
     : mpmd::impl::InferMeshRewriteUsingAnalysisPassBase<
@@ -412,7 +273,7 @@ struct InferMeshRewriteUsingAnalysisPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    Rewriting rewriting(module, maxClones);
+    MeshRewriting rewriting(module, maxClones);
     for (func::FuncOp func : getCallees(module))
       if (failed(rewriting.rewriteCallee(func)))
         return signalPassFailure();

@@ -141,7 +141,7 @@ void mpmd::setArgMeshSets(Operation *funcOrLoop, StringRef name,
 }
 
 MeshSet mpmd::getResultUseSet(func::FuncOp func, unsigned result) {
-  if (result >= func.getNumResults())
+  if (!func || result >= func.getNumResults())
     return {};
   return getSetIn(func.getResultAttrDict(result), kUseSetAttr);
 }
