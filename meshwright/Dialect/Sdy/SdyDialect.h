@@ -22,9 +22,6 @@
 #define GET_ATTRDEF_CLASSES
 #include "meshwright/Dialect/Sdy/SdyAttrs.h.inc"
 
-#define GET_OP_CLASSES
-#include "meshwright/Dialect/Sdy/SdyOps.h.inc"
-
 namespace mlir::sdy {
 
 /// Discardable attribute that holds shardings: one sharding on function
@@ -37,6 +34,18 @@ inline constexpr llvm::StringLiteral kShardingRuleAttr = "sdy.sharding_rule";
 /// equivalent to a sharding with nothing but unreduced axes, not the reverse.
 bool areEquivalent(TensorShardingAttr a, TensorShardingAttr b);
 
+/// The shardings in `sdy.sharding` of an op, none if it has no such attribute.
+SmallVector<TensorShardingAttr> getResultShardings(Operation *op);
+/// Sets `sdy.sharding` of an op; results with a null sharding become fully
+/// open. Does nothing if all are null.
+void setResultShardings(Operation *op, ArrayRef<TensorShardingAttr> shardings);
+
 } // namespace mlir::sdy
+
+#include "meshwright/Dialect/Sdy/DataFlowOpInterface.h.inc"
+#include "meshwright/Dialect/Sdy/ShardingRuleOpInterface.h.inc"
+
+#define GET_OP_CLASSES
+#include "meshwright/Dialect/Sdy/SdyOps.h.inc"
 
 #endif

@@ -17,7 +17,11 @@ def Sdy_Dialect : Dialect {
     function arguments, function results and ops; the ops of the dialect
     constrain, block or join their propagation.
   }];
+  let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
   private:
     void registerAttributes();

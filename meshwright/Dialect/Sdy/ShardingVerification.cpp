@@ -175,12 +175,36 @@ LogicalResult sdy::verifySharding(Type type, TensorShardingAttr sharding,
                  succeeded(verifyDivisible(shaped, sharding, mesh, emitError)));
 }
 
+/// The axes of an enclosing manual computation do not exist in it.
+static LogicalResult verifyNoManualAxis(TensorShardingAttr sharding,
+                                        Operation *from,
+                                        EmitErrorFn emitError) {
+  for (auto parent = from->getParentOfType<ManualComputationOp>(); parent;
+       parent = parent->getParentOfType<ManualComputationOp>()) {
+    AxisRefAttr manual;
+    sharding.forEachAxisRef([&](AxisRefAttr axis) {
+      if (!manual && parent.getManualAxes().contains(axis.getName()))
+        manual = axis;
+    });
+    if (manual) {
+      InFlightDiagnostic diag = emitError() << "axis " << manual.toString()
+                                            << " is already manual in a parent "
+                                               "sdy.manual_computation";
+      diag.attachNote(parent.getLoc()) << "made manual here";
+      return diag;
+    }
+  }
+  return success();
+}
+
 LogicalResult sdy::verifySharding(Type type, TensorShardingAttr sharding,
                                   Operation *from, EmitErrorFn emitError) {
   MeshAttr mesh = sharding.getMesh(from);
   if (!mesh)
     return emitError() << "unknown mesh: " << sharding.getMeshOrRef();
-  return verifySharding(type, sharding, mesh, emitError);
+  if (failed(verifySharding(type, sharding, mesh, emitError)))
+    return failure();
+  return verifyNoManualAxis(sharding, from, emitError);
 }
 
 static bool isOnMaximalMeshOrReplicated(TensorShardingAttr sharding,

@@ -1,0 +1,428 @@
+//===- CollectiveOps.cpp - Ops that change a sharding ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Each op is checked by doing its move on the axes of one side and comparing
+// with the other: what an op removes is appended to its result, what it adds to
+// its operand, so that sub-axes merge where they meet.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/AxisAlgebra.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/ShardingVerification.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+using AxesPerDim = SmallVector<SmallVector<AxisRefAttr>>;
+
+//===----------------------------------------------------------------------===//
+// Both sides of a collective
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The shardings of operand and result on one mesh.
+struct Sides {
+  TensorShardingAttr in, out;
+  MeshAttr mesh;
+};
+} // namespace
+
+static AxesPerDim getAxesPerDim(TensorShardingAttr sharding) {
+  return llvm::map_to_vector(sharding.getDimShardings(),
+                             [](DimensionShardingAttr dim) {
+                               return SmallVector<AxisRefAttr>(dim.getAxes());
+                             });
+}
+
+static std::string toString(ArrayRef<AxisRefAttr> axes) {
+  std::string text = "{";
+  llvm::interleave(
+      axes, [&](AxisRefAttr axis) { text += axis.toString(); },
+      [&] { text += ", "; });
+  return text + "}";
+}
+
+/// Checks what all collectives have in common. An operand without sharding is
+/// taken as replicated where `assumeReplicated` is set.
+static FailureOr<Sides> getSides(Operation *op, TensorShardingAttr out,
+                                 bool assumeReplicated,
+                                 bool ignoreDeviceOrder = false) {
+  Value operand = op->getOperand(0);
+  TensorShardingAttr in = getSharding(operand);
+  if (!in && !assumeReplicated) {
+    op->emitOpError() << "collective on operand without sharding";
+    return failure();
+  }
+  if (failed(verifySharding(op->getResult(0).getType(), out, op, [&] {
+        return op->emitOpError() << "out_sharding - ";
+      })))
+    return failure();
+  if (!in)
+    in = TensorShardingAttr::getFullyClosed(op->getContext(), out.getRank(),
+                                            out.getMeshOrRef());
+  MeshAttr mesh = out.getMesh(op), inMesh = in.getMesh(op);
+  bool sameMesh =
+      inMesh && (ignoreDeviceOrder ? mesh.equalsIgnoringDeviceOrder(inMesh)
+                                   : mesh == inMesh);
+  if (!sameMesh) {
+    op->emitOpError() << "result mesh " << mesh
+                      << " does not match operand mesh " << inMesh;
+    return failure();
+  }
+  if (in.getRank() != out.getRank()) {
+    op->emitOpError() << "sharding ranks of operand and result differ: "
+                      << in.getRank() << " != " << out.getRank();
+    return failure();
+  }
+  return Sides{in, out, mesh};
+}
+
+/// Checks a list of axes given to an op: known, and none twice.
+static LogicalResult verifyAxes(Operation *op, ArrayRef<AxisRefAttr> axes,
+                                MeshAttr mesh,
+                                SmallVectorImpl<AxisRefAttr> &seen) {
+  for (AxisRefAttr axis : axes) {
+    if (!mesh.hasAxis(axis.getName()))
+      return op->emitOpError()
+             << "unknown axis name: \"" << axis.getName() << "\"";
+    for (AxisRefAttr other : seen)
+      if (overlaps(axis, other))
+        return op->emitOpError()
+               << "axes of a collective overlap: " << other.toString() << ", "
+               << axis.toString();
+    seen.push_back(axis);
+  }
+  return success();
+}
+
+static LogicalResult verifyAxesPerDim(Operation *op, const Sides &sides,
+                                      ListOfAxisRefListsAttr axes) {
+  if (static_cast<int64_t>(axes.size()) != sides.out.getRank())
+    return op->emitOpError()
+           << "expected one list of axes per dimension, got " << axes.size()
+           << " for rank " << sides.out.getRank();
+  SmallVector<AxisRefAttr> seen;
+  for (AxisRefListAttr list : axes)
+    if (failed(verifyAxes(op, list.getValue(), sides.mesh, seen)))
+      return failure();
+  return success();
+}
+
+/// Appends the axes of an op to those of each dimension.
+static AxesPerDim appendAxes(AxesPerDim dims, ListOfAxisRefListsAttr axes,
+                             MeshAttr mesh) {
+  for (auto [dim, list] : llvm::zip(dims, axes))
+    for (AxisRefAttr axis : list)
+      appendOrMerge(dim, axis, mesh);
+  return dims;
+}
+
+static LogicalResult verifyEqualAxes(Operation *op, const AxesPerDim &expected,
+                                     const AxesPerDim &actual) {
+  for (auto [index, a, b] : llvm::enumerate(expected, actual))
+    if (a != b)
+      return op->emitOpError()
+             << "axes do not match in dimension " << index << ": expected "
+             << toString(a) << ", got " << toString(b);
+  return success();
+}
+
+/// The dimensions of the side that has more axes are those of the other with
+/// the axes of the op appended.
+static LogicalResult verifyAppended(Operation *op, const Sides &sides,
+                                    ListOfAxisRefListsAttr axes, bool isInput) {
+  if (failed(verifyAxesPerDim(op, sides, axes)))
+    return failure();
+  TensorShardingAttr fewer = isInput ? sides.out : sides.in;
+  TensorShardingAttr more = isInput ? sides.in : sides.out;
+  return verifyEqualAxes(op, appendAxes(getAxesPerDim(fewer), axes, sides.mesh),
+                         getAxesPerDim(more));
+}
+
+/// The unreduced axes of the result are those of the operand and `added`.
+static LogicalResult verifyAddedUnreduced(Operation *op, const Sides &sides,
+                                          ArrayRef<AxisRefAttr> added) {
+  auto all = llvm::to_vector(sides.in.getUnreducedAxes());
+  llvm::append_range(all, added);
+  llvm::sort(all, [&](AxisRefAttr a, AxisRefAttr b) {
+    return isBefore(a, b, sides.mesh);
+  });
+  SmallVector<AxisRefAttr> expected;
+  for (AxisRefAttr axis : all)
+    appendOrMerge(expected, axis, sides.mesh);
+  if (sides.out.getUnreducedAxes() == ArrayRef(expected))
+    return success();
+  return op->emitOpError() << "unreduced axes do not match: expected "
+                           << toString(expected) << ", got "
+                           << toString(sides.out.getUnreducedAxes());
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllGatherOp::verify() {
+  FailureOr<Sides> sides = getSides(*this, getOutSharding(), false);
+  if (failed(sides))
+    return failure();
+  return verifyAppended(*this, *sides, getGatheringAxes(), /*isInput=*/true);
+}
+
+LogicalResult AllSliceOp::verify() {
+  FailureOr<Sides> sides = getSides(*this, getOutSharding(), true);
+  if (failed(sides))
+    return failure();
+  return verifyAppended(*this, *sides, getSlicingAxes(), /*isInput=*/false);
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  FailureOr<Sides> sides = getSides(*this, getOutSharding(), true);
+  if (failed(sides))
+    return failure();
+  return verifyAppended(*this, *sides, getReduceScatterAxes(),
+                        /*isInput=*/false);
+}
+
+LogicalResult ShardedToUnreducedOp::verify() {
+  FailureOr<Sides> sides = getSides(*this, getOutSharding(), false);
+  if (failed(sides) ||
+      failed(verifyAppended(*this, *sides, getAxes(), /*isInput=*/true)))
+    return failure();
+  SmallVector<AxisRefAttr> added;
+  for (AxisRefListAttr list : getAxes())
+    llvm::append_range(added, list);
+  return verifyAddedUnreduced(*this, *sides, added);
+}
+
+LogicalResult ReplicatedToUnreducedOp::verify() {
+  FailureOr<Sides> sides = getSides(*this, getOutSharding(), false);
+  SmallVector<AxisRefAttr> seen;
+  if (failed(sides) ||
+      failed(verifyAxes(*this, getAxes().getValue(), sides->mesh, seen)) ||
+      failed(verifyEqualAxes(*this, getAxesPerDim(sides->in),
+                             getAxesPerDim(sides->out))))
+    return failure();
+  return verifyAddedUnreduced(*this, *sides, getAxes().getValue());
+}
+
+LogicalResult AllReduceOp::verify() {
+  FailureOr<Sides> sides = getSides(*this, getOutSharding(), true);
+  SmallVector<AxisRefAttr> seen;
+  if (failed(sides) || failed(verifyAxes(*this, getReductionAxes().getValue(),
+                                         sides->mesh, seen)))
+    return failure();
+  for (DimensionShardingAttr dim : sides->in.getDimShardings())
+    for (AxisRefAttr axis : dim.getAxes())
+      for (AxisRefAttr reduced : getReductionAxes())
+        if (overlaps(axis, reduced))
+          return emitOpError()
+                 << "reduction axis " << reduced.toString() << " overlaps axis "
+                 << axis.toString() << " of the operand";
+  return verifyEqualAxes(*this, getAxesPerDim(sides->in),
+                         getAxesPerDim(sides->out));
+}
+
+LogicalResult CollectivePermuteOp::verify() {
+  FailureOr<Sides> sides = getSides(*this, getOutSharding(), false,
+                                    /*ignoreDeviceOrder=*/true);
+  if (failed(sides))
+    return failure();
+  for (auto [index, in, out] : llvm::enumerate(sides->in.getDimShardings(),
+                                               sides->out.getDimShardings()))
+    if (in.getShardedSize(sides->mesh) != out.getShardedSize(sides->mesh))
+      return emitOpError()
+             << "sharded sizes of operand and result do not match "
+                "in dimension "
+             << index << ": " << in.getShardedSize(sides->mesh)
+             << " != " << out.getShardedSize(sides->mesh);
+  return success();
+}
+
+/// Takes the axes off the minor end of a dimension; false if it does not end in
+/// them.
+static bool removeSuffix(SmallVectorImpl<AxisRefAttr> &dim,
+                         ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {
+  for (AxisRefAttr axis : llvm::reverse(axes)) {
+    if (dim.empty())
+      return false;
+    AxisRefAttr last = dim.back();
+    if (last == axis) {
+      dim.pop_back();
+      continue;
+    }
+    int64_t end = axis.getPreSize() * axis.getSize(mesh);
+    if (!strictlyContains(last, axis) ||
+        last.getPreSize() * last.getSize(mesh) != end)
+      return false;
+    dim.back() = getPrefixWithoutOverlap(last, axis);
+    if (!dim.back())
+      return false;
+  }
+  return true;
+}
+
+LogicalResult AllToAllOp::verify() {
+  FailureOr<Sides> sides = getSides(*this, getOutSharding(), false);
+  if (failed(sides))
+    return failure();
+  AxesPerDim dims = getAxesPerDim(sides->in);
+  int64_t rank = sides->in.getRank();
+  for (AllToAllParamAttr param : getParams()) {
+    SmallVector<AxisRefAttr> seen;
+    if (failed(verifyAxes(*this, param.getAxes(), sides->mesh, seen)))
+      return failure();
+    if (param.getAxes().empty())
+      return emitOpError() << "an all_to_all parameter must have axes";
+    if (param.getSrcDim() < 0 || param.getSrcDim() >= rank ||
+        param.getTgtDim() < 0 || param.getTgtDim() >= rank)
+      return emitOpError() << "dimensions " << param.getSrcDim() << " and "
+                           << param.getTgtDim()
+                           << " must be in the range of rank " << rank;
+    if (param.getSrcDim() == param.getTgtDim())
+      return emitOpError() << "source and target dimension must differ, got "
+                           << param.getSrcDim() << " for both";
+    SmallVector<AxisRefAttr> &source = dims[param.getSrcDim()];
+    if (!removeSuffix(source, param.getAxes(), sides->mesh))
+      return emitOpError() << "axes " << toString(param.getAxes())
+                           << " are not at the end of dimension "
+                           << param.getSrcDim() << ": " << toString(source);
+    for (AxisRefAttr axis : param.getAxes())
+      appendOrMerge(dims[param.getTgtDim()], axis, sides->mesh);
+  }
+  return verifyEqualAxes(*this, dims, getAxesPerDim(sides->out));
+}
+
+//===----------------------------------------------------------------------===//
+// Canonicalization
+//===----------------------------------------------------------------------===//
+
+static bool isNoOp(ListOfAxisRefListsAttr axes) {
+  return llvm::all_of(axes, [](AxisRefListAttr list) { return list.empty(); });
+}
+static bool isNoOp(AxisRefListAttr axes) { return axes.empty(); }
+static bool isNoOp(AllToAllParamListAttr params) { return params.empty(); }
+
+/// Pattern: collective without axes -> its operand.
+template <typename OpT, auto GetAxes>
+static LogicalResult eraseNoOp(OpT op, PatternRewriter &rewriter) {
+  if (!isNoOp((op.*GetAxes)()))
+    return failure();
+  rewriter.replaceOp(op, op.getTensor());
+  return success();
+}
+
+/// Pattern: permute to the sharding that the operand has -> its operand.
+static LogicalResult eraseIdentityPermute(CollectivePermuteOp op,
+                                          PatternRewriter &rewriter) {
+  TensorShardingAttr in = getSharding(op.getTensor());
+  if (!in || !op.getOutSharding().isEquivalent(in))
+    return failure();
+  rewriter.replaceOp(op, op.getTensor());
+  return success();
+}
+
+/// Pattern: all_slice(all_gather(x)) by the same axes -> x.
+static LogicalResult cancelSliceOfGather(AllSliceOp op,
+                                         PatternRewriter &rewriter) {
+  auto gather = op.getTensor().getDefiningOp<AllGatherOp>();
+  if (!gather || gather.getGatheringAxes() != op.getSlicingAxes())
+    return failure();
+  rewriter.replaceOp(op, gather.getTensor());
+  return success();
+}
+
+/// Pattern: all_slice(all_reduce(x)) by the same axes -> reduce_scatter(x).
+static LogicalResult fuseReduceScatter(AllSliceOp op,
+                                       PatternRewriter &rewriter) {
+  auto allReduce = op.getTensor().getDefiningOp<AllReduceOp>();
+  if (!allReduce || !allReduce->hasOneUse())
+    return failure();
+  MeshAttr mesh = op.getOutSharding().getMesh(op);
+  if (!mesh)
+    return failure();
+  auto inMeshOrder = [&](SmallVector<AxisRefAttr> axes) {
+    llvm::sort(axes, [&](AxisRefAttr a, AxisRefAttr b) {
+      return isBefore(a, b, mesh);
+    });
+    SmallVector<AxisRefAttr> merged;
+    for (AxisRefAttr axis : axes)
+      appendOrMerge(merged, axis, mesh);
+    return merged;
+  };
+  SmallVector<AxisRefAttr> sliced;
+  for (AxisRefListAttr list : op.getSlicingAxes())
+    llvm::append_range(sliced, list);
+  if (inMeshOrder(sliced) !=
+      inMeshOrder(llvm::to_vector(allReduce.getReductionAxes())))
+    return failure();
+  rewriter.replaceOpWithNewOp<ReduceScatterOp>(
+      op, op.getType(), allReduce.getTensor(), op.getSlicingAxes(),
+      op.getOutSharding(), allReduce.getReductionKindAttr());
+  rewriter.eraseOp(allReduce);
+  return success();
+}
+
+/// Pattern: all_to_all(all_to_all(x)) -> all_to_all(x) by both.
+static LogicalResult combineAllToAlls(AllToAllOp op,
+                                      PatternRewriter &rewriter) {
+  auto inner = op.getTensor().getDefiningOp<AllToAllOp>();
+  if (!inner || !inner->hasOneUse())
+    return failure();
+  auto params = llvm::to_vector(inner.getParams());
+  llvm::append_range(params, op.getParams());
+  rewriter.modifyOpInPlace(op, [&] {
+    op.setParamsAttr(AllToAllParamListAttr::get(op.getContext(), params));
+    op.getTensorMutable().assign(inner.getTensor());
+  });
+  rewriter.eraseOp(inner);
+  return success();
+}
+
+void AllGatherOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *) {
+  patterns.add(eraseNoOp<AllGatherOp, &AllGatherOp::getGatheringAxes>);
+}
+
+void AllSliceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                             MLIRContext *) {
+  patterns.add(eraseNoOp<AllSliceOp, &AllSliceOp::getSlicingAxes>);
+  patterns.add(cancelSliceOfGather);
+  patterns.add(fuseReduceScatter);
+}
+
+void AllToAllOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                             MLIRContext *) {
+  patterns.add(eraseNoOp<AllToAllOp, &AllToAllOp::getParams>);
+  patterns.add(combineAllToAlls);
+}
+
+void CollectivePermuteOp::getCanonicalizationPatterns(
+    RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(eraseIdentityPermute);
+}
+
+void AllReduceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *) {
+  patterns.add(eraseNoOp<AllReduceOp, &AllReduceOp::getReductionAxes>);
+}
+
+void ReduceScatterOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                  MLIRContext *) {
+  patterns.add(
+      eraseNoOp<ReduceScatterOp, &ReduceScatterOp::getReduceScatterAxes>);
+}
+
+void ShardedToUnreducedOp::getCanonicalizationPatterns(
+    RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(eraseNoOp<ShardedToUnreducedOp, &ShardedToUnreducedOp::getAxes>);
+}
+
+void ReplicatedToUnreducedOp::getCanonicalizationPatterns(
+    RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(
+      eraseNoOp<ReplicatedToUnreducedOp, &ReplicatedToUnreducedOp::getAxes>);
+}

@@ -1,0 +1,182 @@
+//===- ConstraintOps.cpp - Constraints, reshards, barriers ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/AxisAlgebra.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/ShardingVerification.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+/// New unreduced axes hold partial sums; the others are reduced as before.
+static LogicalResult verifyUnreduced(Operation *op, Value input,
+                                     TensorShardingAttr sharding) {
+  while (auto barrier = input.getDefiningOp<PropagationBarrierOp>())
+    input = barrier.getInput();
+  TensorShardingAttr inputSharding = getSharding(input);
+  if (!inputSharding)
+    return success();
+  for (AxisRefAttr axis : sharding.getUnreducedAxes()) {
+    bool wasUnreduced =
+        llvm::any_of(inputSharding.getUnreducedAxes(), [&](AxisRefAttr before) {
+          return contains(before, axis);
+        });
+    ReductionKind expected =
+        wasUnreduced ? inputSharding.getReductionKind() : ReductionKind::Sum;
+    if (sharding.getReductionKind() != expected)
+      return op->emitOpError()
+             << (wasUnreduced ? "unreduced axis " : "newly unreduced axis ")
+             << axis.toString() << " must keep reduction kind "
+             << stringifyReductionKind(expected) << ", got "
+             << stringifyReductionKind(sharding.getReductionKind());
+  }
+  return success();
+}
+
+static LogicalResult verifyNewSharding(Operation *op, Value input,
+                                       TensorShardingAttr sharding) {
+  if (failed(verifySharding(input.getType(), sharding, op,
+                            [&] { return op->emitOpError(); })))
+    return failure();
+  return verifyUnreduced(op, input, sharding);
+}
+
+LogicalResult ShardingConstraintOp::verify() {
+  return verifyNewSharding(*this, getInput(), getSharding());
+}
+
+LogicalResult ReshardOp::verify() {
+  return verifyNewSharding(*this, getInput(), getSharding());
+}
+
+LogicalResult PropagationBarrierOp::verify() {
+  if (getAllowedDirection() == PropagationDirection::BOTH)
+    return emitOpError() << "cannot have `BOTH` as its direction, which would "
+                            "block nothing; remove the op instead";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Canonicalization of reshard
+//===----------------------------------------------------------------------===//
+
+/// Pattern: reshard(reshard(x)) -> reshard(x), if nothing else reads between.
+static LogicalResult skipReshard(ReshardOp op, PatternRewriter &rewriter) {
+  auto inner = op.getInput().getDefiningOp<ReshardOp>();
+  if (!inner || !inner->hasOneUse())
+    return failure();
+  rewriter.modifyOpInPlace(
+      op, [&] { op.getInputMutable().assign(inner.getInput()); });
+  rewriter.eraseOp(inner);
+  return success();
+}
+
+/// Where the dimensions of a value come from in the operand of a transpose or
+/// of a reshape that only adds or drops dimensions of size 1; -1 for added
+/// ones. Nothing for other ops.
+static std::optional<SmallVector<int64_t>> getDimSources(Operation *op) {
+  if (auto transpose = dyn_cast_or_null<stablehlo::TransposeOp>(op))
+    return llvm::to_vector(transpose.getPermutation());
+  auto reshape = dyn_cast_or_null<stablehlo::ReshapeOp>(op);
+  if (!reshape)
+    return std::nullopt;
+  auto from = dyn_cast<RankedTensorType>(reshape->getOperand(0).getType());
+  auto to = dyn_cast<RankedTensorType>(reshape->getResult(0).getType());
+  if (!from || !to || !from.hasStaticShape() || !to.hasStaticShape())
+    return std::nullopt;
+  SmallVector<int64_t> sources;
+  int64_t next = 0;
+  auto skipOnes = [&] {
+    while (next < from.getRank() && from.getDimSize(next) == 1)
+      ++next;
+  };
+  for (int64_t size : to.getShape()) {
+    if (size == 1) {
+      sources.push_back(-1);
+      continue;
+    }
+    skipOnes();
+    if (next == from.getRank() || from.getDimSize(next) != size)
+      return std::nullopt;
+    sources.push_back(next++);
+  }
+  skipOnes();
+  return next == from.getRank() ? std::optional(sources) : std::nullopt;
+}
+
+/// The sharding behind a transpose or reshape. Null if an axis would be lost.
+static TensorShardingAttr passThrough(TensorShardingAttr sharding,
+                                      ArrayRef<int64_t> sources) {
+  SmallVector<DimensionShardingAttr> dims;
+  auto closed = DimensionShardingAttr::getClosed(sharding.getContext());
+  for (int64_t source : sources)
+    dims.push_back(source < 0 ? closed : sharding.getDimShardings()[source]);
+  for (auto [index, dim] : llvm::enumerate(sharding.getDimShardings()))
+    if (!dim.emptyAxes() &&
+        !llvm::is_contained(sources, static_cast<int64_t>(index)))
+      return {};
+  return sharding.replaceDimShardings(dims);
+}
+
+/// A reshard before `op`, in its block, of the same value to a sharding that is
+/// equivalent to `sharding`.
+static ReshardOp findEarlierReshard(ReshardOp op, Value input,
+                                    function_ref<bool(ReshardOp)> matches) {
+  for (Operation *user : input.getUsers())
+    if (auto other = dyn_cast<ReshardOp>(user);
+        other && other != op && other->getBlock() == op->getBlock() &&
+        other->isBeforeInBlock(op) && matches(other))
+      return other;
+  return {};
+}
+
+/// Pattern: two equivalent reshards of x -> one.
+static LogicalResult shareReshard(ReshardOp op, PatternRewriter &rewriter) {
+  ReshardOp other =
+      findEarlierReshard(op, op.getInput(), [&](ReshardOp candidate) {
+        return candidate.getSharding().isEquivalent(op.getSharding());
+      });
+  if (!other)
+    return failure();
+  rewriter.replaceOp(op, other);
+  return success();
+}
+
+/// Pattern: reshard(transpose(x)) -> transpose(reshard(x)), if that reshard of
+/// x exists before the transpose and is equivalent. Likewise for reshape.
+static LogicalResult shareReshardThroughShape(ReshardOp op,
+                                              PatternRewriter &rewriter) {
+  Operation *shapeOp = op.getInput().getDefiningOp();
+  auto sources = getDimSources(shapeOp);
+  if (!sources || shapeOp->getBlock() != op->getBlock())
+    return failure();
+  ReshardOp other =
+      findEarlierReshard(op, shapeOp->getOperand(0), [&](ReshardOp candidate) {
+        TensorShardingAttr behind =
+            passThrough(candidate.getSharding(), *sources);
+        return behind && behind.isEquivalent(op.getSharding());
+      });
+  if (!other)
+    return failure();
+  Operation *moved = rewriter.clone(*shapeOp);
+  moved->setOperand(0, other);
+  moved->setAttr(kShardingAttr, TensorShardingPerValueAttr::get(
+                                    op.getContext(), op.getSharding()));
+  rewriter.replaceOp(op, moved);
+  return success();
+}
+
+void ReshardOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *) {
+  patterns.add(skipReshard);
+  patterns.add(shareReshard);
+  patterns.add(shareReshardThroughShape);
+}

@@ -1,0 +1,82 @@
+//===- OpSyntax.cpp - Text of sdy ops -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/OpSyntax.h"
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+ParseResult sdy::parseRegionWithArgs(OpAsmParser &parser, Region &region) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren,
+                               /*allowType=*/true, /*allowAttrs=*/true) ||
+      parser.parseRegion(region, arguments, /*enableNameShadowing=*/true))
+    return failure();
+  if (region.empty())
+    region.emplaceBlock();
+  ManualComputationOp::ensureTerminator(
+      region, parser.getBuilder(),
+      parser.getEncodedSourceLoc(parser.getNameLoc()));
+  return success();
+}
+
+void sdy::printRegionWithArgs(OpAsmPrinter &printer, Operation *,
+                              Region &region) {
+  printer << '(';
+  llvm::interleaveComma(region.getArguments(), printer, [&](BlockArgument arg) {
+    printer.printRegionArgument(arg);
+  });
+  printer << ") ";
+  printer.printRegion(region, /*printEntryBlockArgs=*/false);
+}
+
+OptionalParseResult sdy::parseOptionalReductionKind(OpAsmParser &parser,
+                                                    ReductionKindAttr &kind) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (failed(parser.parseOptionalKeyword(&word)))
+    return std::nullopt;
+  std::optional<ReductionKind> parsed = symbolizeReductionKind(word);
+  if (!parsed)
+    return parser.emitError(loc) << "unknown reduction kind '" << word
+                                 << "', expected sum, max or min";
+  if (*parsed != ReductionKind::Sum)
+    kind = ReductionKindAttr::get(parser.getContext(), *parsed);
+  return success();
+}
+
+void sdy::printOptionalReductionKind(OpAsmPrinter &printer, Operation *,
+                                     ReductionKindAttr kind) {
+  printer << stringifyReductionKind(kind.getValue());
+}
+
+//===----------------------------------------------------------------------===//
+// ConstantOp
+//===----------------------------------------------------------------------===//
+
+ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
+  // The value of a quantized constant has another type than the result, which
+  // then needs the generic form.
+  if (succeeded(parser.parseOptionalLParen()))
+    return failure(parser.parseRParen() ||
+                   parser.parseGenericOperationAfterOpName(
+                       result, ArrayRef<OpAsmParser::UnresolvedOperand>()));
+  ElementsAttr value;
+  if (parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseAttribute(value, getValueAttrName(result.name),
+                            result.attributes))
+    return failure();
+  result.addTypes(value.getShapedType());
+  return success();
+}
+
+void ConstantOp::print(OpAsmPrinter &printer) {
+  if (getValue().getShapedType() != getOutput().getType()) {
+    printer.printGenericOp(*this, /*printOpName=*/false);
+    return;
+  }
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {getValueAttrName().getValue()});
+  printer << ' ' << getValue();
+}

@@ -1,0 +1,24 @@
+//===- OpSyntax.h - Text of sdy ops -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_SDY_OPSYNTAX_H
+#define MESHWRIGHT_DIALECT_SDY_OPSYNTAX_H
+
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+
+namespace mlir::sdy {
+
+/// `(%arg: tensor<4xf32>) { … }`, where names may shadow those outside.
+ParseResult parseRegionWithArgs(OpAsmParser &parser, Region &region);
+void printRegionWithArgs(OpAsmPrinter &printer, Operation *op, Region &region);
+
+/// `max`, `min` or nothing; `sum`, the default, is read but not stored.
+OptionalParseResult parseOptionalReductionKind(OpAsmParser &parser,
+                                               ReductionKindAttr &kind);
+void printOptionalReductionKind(OpAsmPrinter &printer, Operation *op,
+                                ReductionKindAttr kind);
+
+} // namespace mlir::sdy
+
+#endif

@@ -1,0 +1,41 @@
+//===- Shardings.h - Where the sharding of a value is kept ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_SDY_SHARDINGS_H
+#define MESHWRIGHT_DIALECT_SDY_SHARDINGS_H
+
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::sdy {
+
+/// The sharding of a value: on the function for its arguments, in the op for
+/// sdy ops, with the edge for targets of data flow, else in `sdy.sharding`.
+/// Null if it has none or cannot have one.
+TensorShardingAttr getSharding(Value value);
+/// Sets the sharding of a value where getSharding finds it. The other results
+/// of an op without shardings become fully open. Does nothing for a null
+/// sharding or a value that cannot have one.
+void setSharding(Value value, TensorShardingAttr sharding);
+/// Whether a value can have a sharding.
+bool canHaveSharding(Value value);
+
+TensorShardingAttr getArgSharding(func::FuncOp func, unsigned index);
+void setArgSharding(func::FuncOp func, unsigned index,
+                    TensorShardingAttr sharding);
+TensorShardingAttr getResultSharding(func::FuncOp func, unsigned index);
+void setResultSharding(func::FuncOp func, unsigned index,
+                       TensorShardingAttr sharding);
+
+/// The data-flow op that has a value among the targets of its edges, and the
+/// owner of that edge. Null if there is none.
+DataFlowOpInterface getDataFlowOp(Value target);
+Value getEdgeOwner(Value target);
+
+/// The stored sharding of an owner, whether or not an edge op has another.
+TensorShardingAttr getEdgeOwnerSharding(DataFlowOpInterface op, Value owner);
+
+} // namespace mlir::sdy
+
+#endif

@@ -1,0 +1,124 @@
+// RUN: mpmd-opt %s -verify-diagnostics -split-input-file
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @operand_without_sharding(%x: tensor<12x8xf32>) {
+  // expected-error@+1 {{collective on operand without sharding}}
+  %0 = sdy.all_gather [{"r"}, {}] %x out_sharding=<@grid, [{}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @sliced_operand_is_taken_as_replicated(%x: tensor<12x8xf32>) {
+  %0 = sdy.all_slice [{"r"}, {}] %x out_sharding=<@grid, [{"r"}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @unknown_axis(%x: tensor<12x8xf32>) {
+  // expected-error@+1 {{out_sharding - unknown axis name: "q"}}
+  %0 = sdy.all_slice [{"q"}, {}] %x out_sharding=<@grid, [{"q"}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+sdy.mesh @line = <["r"=2]>
+func.func @other_mesh(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
+  // expected-error@+1 {{does not match operand mesh}}
+  %0 = sdy.all_gather [{"r"}, {}] %x out_sharding=<@line, [{}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @line = <["r"=2]>
+sdy.mesh @reversed = <["r"=2], device_ids=[1, 0]>
+func.func @permute_between_device_orders(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@line, [{"r"}, {}]>}) {
+  %0 = sdy.collective_permute %x out_sharding=<@reversed, [{"r"}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @one_list_for_two_dims(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
+  // expected-error@+1 {{expected one list of axes per dimension, got 1 for rank 2}}
+  %0 = sdy.all_gather [{"r"}] %x out_sharding=<@grid, [{}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @gathers_what_is_not_there(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
+  // expected-error@+1 {{axes do not match in dimension 0: expected {"c"}, got {"r"}}}
+  %0 = sdy.all_gather [{"c"}, {}] %x out_sharding=<@grid, [{}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @gathers_minor_half_of_axis(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c"}, {}]>}) {
+  %0 = sdy.all_gather [{"c":(2)2}, {}] %x out_sharding=<@grid, [{"c":(1)2}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @permute_to_other_size(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
+  // expected-error@+1 {{sharded sizes of operand and result do not match in dimension 0: 2 != 4}}
+  %0 = sdy.collective_permute %x out_sharding=<@grid, [{"c"}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @moves_within_dimension(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
+  // expected-error@+1 {{source and target dimension must differ, got 0 for both}}
+  %0 = sdy.all_to_all [{"r"}: 0->0] %x out_sharding=<@grid, [{"r"}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @moves_to_unknown_dimension(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
+  // expected-error@+1 {{dimensions 0 and 2 must be in the range of rank 2}}
+  %0 = sdy.all_to_all [{"r"}: 0->2] %x out_sharding=<@grid, [{"r"}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @moves_major_axis(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", "c"}, {}]>}) {
+  // expected-error@+1 {{axes {"r"} are not at the end of dimension 0: {"r", "c"}}}
+  %0 = sdy.all_to_all [{"r"}: 0->1] %x out_sharding=<@grid, [{"c"}, {"r"}]> : tensor<16x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @reduces_sharded_axis(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
+  // expected-error@+1 {{reduction axis "r" overlaps axis "r" of the operand}}
+  %0 = sdy.all_reduce {"r"} %x out_sharding=<@grid, [{"r"}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @forgets_unreduced_axis(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
+  // expected-error@+1 {{unreduced axes do not match: expected {"r"}, got {}}}
+  %0 = sdy.sharded_to_unreduced [{"r"}, {}] %x out_sharding=<@grid, [{}, {}]> : tensor<12x8xf32>
+  return
+}
