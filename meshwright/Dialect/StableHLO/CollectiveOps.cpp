@@ -303,6 +303,47 @@ LogicalResult CollectivePermuteOp::inferReturnTypes(
 }
 
 //===----------------------------------------------------------------------===//
+// Symbol uses
+//===----------------------------------------------------------------------===//
+
+/// Upstream asks the attributes of an operation only where they are
+/// discardable.
+static LogicalResult verifyMeshUse(Operation *op, Attribute groups,
+                                   SymbolTableCollection &symbolTable) {
+  auto axes = dyn_cast<ReplicaGroupMeshAxesAttr>(groups);
+  return axes ? axes.verifySymbolUses(op, symbolTable) : success();
+}
+
+LogicalResult
+AllGatherOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
+}
+
+LogicalResult
+AllReduceOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
+}
+
+LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
+}
+
+LogicalResult
+CollectiveBroadcastOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
+}
+
+LogicalResult
+CollectiveReduceOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
+}
+
+LogicalResult
+ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
+}
+
+//===----------------------------------------------------------------------===//
 // Asynchronous operations
 //===----------------------------------------------------------------------===//
 

@@ -7,11 +7,16 @@
 
 include "meshwright/Dialect/StableHLO/StablehloAttrs.td"
 include "meshwright/Dialect/StableHLO/StablehloBase.td"
+include "mlir/IR/SymbolInterfaces.td"
 
 // Groups are a matrix of ids, one group per row, or axes of a mesh.
 def Stablehlo_ReplicaGroupsAttr
     : AnyAttrOf<[I64ElementsAttr, Stablehlo_ReplicaGroupMeshAxesAttr],
                 "64-bit signless integer elements attribute or mesh axes">;
+
+// The mesh that groups name must exist.
+def Stablehlo_ReplicaGroupsUser
+    : DeclareOpInterfaceMethods<SymbolUserOpInterface>;
 
 def Stablehlo_CollectiveEndsInReturn : SingleBlockImplicitTerminator<"ReturnOp">;
 
@@ -20,7 +25,8 @@ def Stablehlo_CollectiveEndsInReturn : SingleBlockImplicitTerminator<"ReturnOp">
 // and a channel.
 
 def Stablehlo_AllGatherOp
-    : Stablehlo_Op<"all_gather", [Stablehlo_OwnSpeculatability]> {
+    : Stablehlo_Op<"all_gather", [Stablehlo_ReplicaGroupsUser,
+                                  Stablehlo_OwnSpeculatability]> {
   let summary = "Concatenates the operands of all members of a group";
   let description = [{
     ```mlir
@@ -43,7 +49,8 @@ def Stablehlo_AllGatherOp
 }
 
 def Stablehlo_AllReduceOp
-    : Stablehlo_Op<"all_reduce", [Stablehlo_CollectiveEndsInReturn,
+    : Stablehlo_Op<"all_reduce", [Stablehlo_ReplicaGroupsUser,
+                                  Stablehlo_CollectiveEndsInReturn,
                                   Stablehlo_Inferred]> {
   let summary = "Combines the operands of all members of a group";
   let description = [{
@@ -71,7 +78,8 @@ def Stablehlo_AllReduceOp
 }
 
 def Stablehlo_ReduceScatterOp
-    : Stablehlo_Op<"reduce_scatter", [Stablehlo_OwnSpeculatability]> {
+    : Stablehlo_Op<"reduce_scatter", [Stablehlo_ReplicaGroupsUser,
+                                      Stablehlo_OwnSpeculatability]> {
   let summary = "Combines operands and gives each member one part";
   let description = [{
     ```mlir
@@ -100,7 +108,8 @@ def Stablehlo_ReduceScatterOp
 }
 
 def Stablehlo_AllToAllOp
-    : Stablehlo_Op<"all_to_all", [Stablehlo_OwnSpeculatability,
+    : Stablehlo_Op<"all_to_all", [Stablehlo_ReplicaGroupsUser,
+                                  Stablehlo_OwnSpeculatability,
                                   Stablehlo_Inferred]> {
   let summary = "Splits operands and exchanges the parts";
   let description = [{
@@ -125,7 +134,8 @@ def Stablehlo_AllToAllOp
 }
 
 def Stablehlo_CollectiveBroadcastOp
-    : Stablehlo_Op<"collective_broadcast", [Stablehlo_Inferred]> {
+    : Stablehlo_Op<"collective_broadcast", [Stablehlo_ReplicaGroupsUser,
+                                            Stablehlo_Inferred]> {
   let summary = "Sends the operands of one member to its group";
   let description = [{
     The first id of a group is the root. With `has_dynamic_root` the last
@@ -148,7 +158,8 @@ def Stablehlo_CollectiveBroadcastOp
 }
 
 def Stablehlo_CollectiveReduceOp
-    : Stablehlo_Op<"collective_reduce", [Stablehlo_CollectiveEndsInReturn,
+    : Stablehlo_Op<"collective_reduce", [Stablehlo_ReplicaGroupsUser,
+                                         Stablehlo_CollectiveEndsInReturn,
                                          Stablehlo_Inferred]> {
   let summary = "Combines operands on one member of a group";
   let description = [{

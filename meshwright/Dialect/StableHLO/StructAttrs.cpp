@@ -199,6 +199,6 @@ LogicalResult ReplicaGroupMeshAxesAttr::verifySymbolUses(
   auto symbol = dyn_cast<FlatSymbolRefAttr>(getMesh());
   if (!symbol || symbolTable.lookupNearestSymbolFrom(op, symbol))
     return success();
-  return op->emitOpError() << "replica_groups: mesh symbol " << symbol
-                           << " not found";
+  return op->emitOpError() << "replica_groups: mesh symbol '"
+                           << symbol.getValue() << "' not found";
 }
