@@ -92,6 +92,8 @@ LogicalResult ScanOp::verify() {
     Type expected = operand;
     auto tensor = dyn_cast<RankedTensorType>(operand);
     if (index < getInputs().size() && tensor) {
+      if (tensor.getRank() <= static_cast<int64_t>(getDimension()))
+        return success(); // Reported by inference, which is verified later.
       SmallVector<int64_t> shape(tensor.getShape());
       shape.erase(shape.begin() + getDimension());
       expected = RankedTensorType::get(shape, tensor.getElementType());
@@ -103,8 +105,8 @@ LogicalResult ScanOp::verify() {
   }
   std::optional<OperandRange> returned =
       stablehlo::getReturnedValues(getBody());
-  if (!returned)
-    return success(); // Reported by the verifier of the IR.
+  if (!returned || returned->size() < getInits().size())
+    return success(); // Reported later, by the IR's verifier or by inference.
   auto carried = returned->take_back(getInits().size());
   if (!stablehlo::areTypesCompatible(carried.getTypes(), // (C4)
                                      getInits().getTypes()))

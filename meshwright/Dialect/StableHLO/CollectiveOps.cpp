@@ -176,6 +176,8 @@ LogicalResult CollectiveReduceOp::inferReturnTypes(
 
 LogicalResult CollectiveReduceOp::verify() {
   TypeRange operands = getOperandTypes();
+  if (operands.empty())
+    return success(); // Reported by inference, which is verified later.
   return verifyReducing(*this,
                         getHasDynamicRoot() ? operands.drop_back() : operands);
 }

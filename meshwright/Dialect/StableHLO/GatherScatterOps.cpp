@@ -199,6 +199,8 @@ LogicalResult ScatterOp::inferReturnTypes(MLIRContext *,
 }
 
 LogicalResult ScatterOp::verify() {
+  if (getInputs().empty())
+    return success(); // Reported by inference, which is verified later.
   if (failed(verifySameShape(*this, "inputs", getInputs())) ||
       failed(verifySameShape(*this, "updates", getUpdates())))
     return failure();

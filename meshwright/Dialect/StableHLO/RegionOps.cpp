@@ -247,11 +247,12 @@ LogicalResult MapOp::verify() {
   if (failed(verifyScalarArguments(*this, getComputation(), // (C3)
                                    getInputs().getTypes(), /*perInput=*/1)))
     return failure();
-  Type type = returned->front().getType(); // (C4)
-  if (cast<RankedTensorType>(type).getRank() != 0)
-    return emitOpError() << "expects the computation to return a scalar, but "
-                            "got "
-                         << type;
+  if (returned->size() != 1 || // (C4)
+      !isa<RankedTensorType>(returned->front().getType()) ||
+      cast<RankedTensorType>(returned->front().getType()).getRank() != 0)
+    return emitOpError() << "expects the computation to return one scalar, but "
+                            "it returns ("
+                         << returned->getTypes() << ")";
   return success();
 }
 

@@ -33,6 +33,11 @@ LogicalResult FftOp::inferReturnTypes(MLIRContext *context,
                              "expects 1 to 3 lengths of the "
                              "transform, but got ",
                              numLengths);
+  if (llvm::any_of(lengths, [](int64_t length) { return length < 0; }))
+    return emitOptionalError(location,
+                             "expects lengths of the transform not "
+                             "to be negative, but got [",
+                             lengths, "]");
   if (operand.getRank() < numLengths)
     return emitOptionalError(
         location, "expects operand's rank, ", operand.getRank(),
@@ -47,9 +52,7 @@ LogicalResult FftOp::inferReturnTypes(MLIRContext *context,
                              element);
   SmallVector<int64_t> shape(operand.getShape());
   SmallVector<int64_t> halved(lengths);
-  halved.back() = ShapedType::isDynamic(lengths.back())
-                      ? ShapedType::kDynamic
-                      : lengths.back() / 2 + 1;
+  halved.back() = lengths.back() / 2 + 1;
   if (kind == FftType::RFFT) { // (C3)
     if (failed(verifyLastSizes(location, operand, lengths)))
       return failure();

@@ -12,7 +12,7 @@ using namespace mlir::stablehlo;
 /// Checks one list: empty or one positive entry per dimension.
 static LogicalResult verifyList(std::optional<Location> location,
                                 StringRef name, ArrayRef<int64_t> list,
-                                size_t rank) {
+                                size_t rank, bool allowsDynamic = false) {
   if (list.empty())
     return success();
   if (list.size() != rank)
@@ -21,7 +21,7 @@ static LogicalResult verifyList(std::optional<Location> location,
                              "but it has ",
                              list.size());
   for (int64_t entry : list)
-    if (entry <= 0 && !ShapedType::isDynamic(entry))
+    if (entry <= 0 && !(allowsDynamic && ShapedType::isDynamic(entry)))
       return emitOptionalError(location, "expects ", name,
                                " to be positive, but got ", entry);
   return success();
@@ -49,7 +49,8 @@ FailureOr<SmallVector<WindowDimension>>
 stablehlo::buildWindow(std::optional<Location> location,
                        const WindowLists &lists) {
   size_t rank = lists.sizes.size();
-  if (failed(verifyList(location, "window_dimensions", lists.sizes, rank)) ||
+  if (failed(verifyList(location, "window_dimensions", lists.sizes, rank,
+                        /*allowsDynamic=*/true)) ||
       failed(verifyList(location, "window_strides", lists.strides, rank)) ||
       failed(
           verifyList(location, "base_dilations", lists.baseDilations, rank)) ||
