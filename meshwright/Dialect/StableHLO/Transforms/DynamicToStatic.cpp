@@ -113,6 +113,56 @@ static LogicalResult makeBroadcast(DynamicBroadcastInDimOp op,
   return success();
 }
 
+// Pattern: dynamic_gather(x, indices, constant) -> gather(x, indices)
+static LogicalResult makeGather(DynamicGatherOp op, PatternRewriter &rewriter) {
+  auto sizes = getConstantIntegers(op.getSliceSizes());
+  RankedTensorType from = getType(op.getOperand());
+  if (!sizes || !from.hasStaticShape() ||
+      !getType(op->getResult(0)).hasStaticShape())
+    return failure();
+  for (auto [size, dimSize] : llvm::zip_equal(*sizes, from.getShape()))
+    if (size < 0 || size > dimSize)
+      return failure();
+  replaceByNewOp<GatherOp>(rewriter, op, op.getOperand(), op.getStartIndices(),
+                           op.getDimensionNumbersAttr(),
+                           rewriter.getDenseI64ArrayAttr(*sizes),
+                           op.getIndicesAreSortedAttr());
+  return success();
+}
+
+// Pattern: gather(x, constant index) of one window -> slice(x), reshaped
+static LogicalResult makeSliceOfGather(GatherOp op, PatternRewriter &rewriter) {
+  auto indices = getConstantIntegers(op.getStartIndices());
+  RankedTensorType from = getType(op.getOperand());
+  RankedTensorType to = getType(op->getResult(0));
+  GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
+  if (!indices || getType(op.getStartIndices()).getRank() > 1 ||
+      indices->size() != numbers.getStartIndexMap().size() ||
+      !numbers.getOperandBatchingDims().empty() || !from.hasStaticShape() ||
+      !to.hasStaticShape())
+    return failure();
+
+  SmallVector<int64_t> starts(from.getRank(), 0);
+  for (auto [index, dim] :
+       llvm::zip_equal(*indices, numbers.getStartIndexMap()))
+    starts[dim] = std::clamp<int64_t>(
+        index, 0, from.getDimSize(dim) - op.getSliceSizes()[dim]);
+  SmallVector<int64_t> limits;
+  for (auto [start, size] : llvm::zip_equal(starts, op.getSliceSizes()))
+    limits.push_back(start + size);
+  auto window = from.clone(op.getSliceSizes());
+  if (window.getNumElements() != to.getNumElements())
+    return failure();
+  auto slice =
+      SliceOp::create(rewriter, op.getLoc(), window, op.getOperand(), starts,
+                      limits, SmallVector<int64_t>(starts.size(), 1));
+  if (window == to)
+    replaceKeepingAttrs(rewriter, op, slice->getResult(0));
+  else
+    replaceByNewOp<ReshapeOp>(rewriter, op, slice->getResult(0));
+  return success();
+}
+
 void mlir::stablehlo::populateDynamicToStatic(RewritePatternSet &patterns) {
   patterns.add(makeSlice);
   patterns.add(makeStridedSlice);
@@ -120,4 +170,6 @@ void mlir::stablehlo::populateDynamicToStatic(RewritePatternSet &patterns) {
   patterns.add(makeIota);
   patterns.add(makeReshape);
   patterns.add(makeBroadcast);
+  patterns.add(makeGather);
+  patterns.add(makeSliceOfGather);
 }

@@ -174,3 +174,12 @@ func.func @merges_discardable_attributes(%x: tensor<4xf32>) -> tensor<4xf32> {
   %1 = stablehlo.add %0, %zero {test.outer, mhlo.frontend_attributes = {a = "1"}} : tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+
+// CHECK-LABEL: func @gathers_one_window_by_slice
+func.func @gathers_one_window_by_slice(%x: tensor<5x6xf32>) -> tensor<6xf32> {
+  // CHECK-NEXT: %[[S:.*]] = stablehlo.slice %arg0 [4:5, 0:6]
+  // CHECK-NEXT: stablehlo.reshape %[[S]] : (tensor<1x6xf32>) -> tensor<6xf32>
+  %c = stablehlo.constant dense<9> : tensor<1xi32>
+  %0 = "stablehlo.gather"(%x, %c) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: 1, 6>}> : (tensor<5x6xf32>, tensor<1xi32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
