@@ -14,6 +14,7 @@
 #include "meshwright/Export/Passes.h"
 #include "meshwright/Import/InferMeshPipeline.h"
 #include "meshwright/Import/Passes.h"
+#include "meshwright/Import/Pipeline.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/Dialect/Func/Extensions/AllExtensions.h"
@@ -35,6 +36,7 @@ inline void registerAllPasses() {
   mlir::stablehlo::registerStablehloPasses();
   mlir::mpmd::registerCommonPasses();
   mlir::mpmd::registerImportPasses();
+  mlir::mpmd::registerImportPipeline();
   mlir::mpmd::registerInferMeshPipeline();
   mlir::mpmd::registerOptimizePasses();
   mlir::mpmd::registerShardingPasses();

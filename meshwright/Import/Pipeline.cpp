@@ -1,0 +1,155 @@
+//===- Pipeline.cpp - From named computations to fragments ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Four steps, of which each relies on what the one before has established:
+//
+//   prepare    plain helpers are inlined, loops unrolled; every callee that is
+//              left is an MPMD function with the topology of its caller
+//   place      names become fragments, inputs and outputs get meshes, values
+//              that change mesh are transferred
+//   infer      everything else gets a mesh
+//   clean up   fragments are merged, calls inlined, scheduling units formed
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Import/Pipeline.h"
+#include "meshwright/Common/Passes.h"
+#include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
+#include "meshwright/Import/InferMeshPipeline.h"
+#include "meshwright/Import/Passes.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+/// Adds a pass on every function.
+static void addOnFunctions(OpPassManager &pm, std::unique_ptr<Pass> pass) {
+  pm.addNestedPass<func::FuncOp>(std::move(pass));
+}
+
+static void addPreparation(OpPassManager &pm, const ImportOptions &options) {
+  pm.addPass(createInlinerPass());
+  addOnFunctions(pm, createCSEPass());
+  addOnFunctions(pm, createCanonicalizerPass());
+  pm.addPass(createCopyTopologyFromMainPass());
+  if (options.enableHeterogeneousMeshes)
+    pm.addPass(createGenerateSdyMeshesFromTopologyPass());
+  addOnFunctions(pm, createUnrollForLoopsPass());
+  addOnFunctions(pm, createCanonicalizerPass());
+  stablehlo::TargetIndependentOptimizationPassOptions optimization;
+  optimization.foldOpElementLimit = 0;
+  addOnFunctions(
+      pm, stablehlo::createTargetIndependentOptimizationPass(optimization));
+  addOnFunctions(pm, createFromUnrollToCallCounterPass());
+  pm.addPass(createSinkNegligibleOpsIntoCallOpPass());
+  addOnFunctions(pm, createInsertNamelessCloneOfNegligibleOpsPass());
+  addOnFunctions(pm, createSimplifyNamedComputationsPass());
+}
+
+static void addPlacement(OpPassManager &pm, const ImportOptions &options) {
+  pm.addPass(createMapInputOutputToMeshPass(
+      {options.inputAssignment, options.outputAssignment}));
+  addOnFunctions(
+      pm, createInlineNestedUserExposedOpsPass({options.nameAssignment}));
+  addOnFunctions(pm, createValidateNamedOpsInMpmdFuncPass());
+  addOnFunctions(pm, createMapNamedOpsToMpmdOpsPass({options.nameAssignment}));
+  pm.addPass(createIntroduceTransfersPass());
+  pm.addPass(createEraseUnusedCalleeBlockArgumentsPass());
+}
+
+static void addInference(OpPassManager &pm, const ImportOptions &options) {
+  InferMeshOptions inference;
+  inference.inferTransfers = options.inferTransfers;
+  inference.inferCrossMeshReductions = options.inferCrossMeshReductions;
+  inference.maxClones = options.maxClones;
+  inference.errorLimit = options.errorLimit;
+  inference.constraints = options.constraints;
+  addInferMeshPasses(pm, inference);
+}
+
+static void addMerging(OpPassManager &pm, const ImportOptions &options) {
+  AbsorbInferredFragmentsPassOptions absorption;
+  absorption.absorbOnEntryPointFunction =
+      options.absorbInferredFragmentsOnEntryPoint;
+  addOnFunctions(pm, createAbsorbInferredFragmentsPass(absorption));
+  MergeInferredFragmentsPassOptions anyConsumer, sideways;
+  anyConsumer.mergeAnyConsumer = true;
+  addOnFunctions(pm, createMergeInferredFragmentsPass(anyConsumer));
+  sideways.mergeSideways = true;
+  addOnFunctions(pm, createMergeInferredFragmentsPass(sideways));
+}
+
+static void addCleanUp(OpPassManager &pm, const ImportOptions &options) {
+  if (!options.mergeAfterScheduling)
+    addMerging(pm, options);
+  EnforceInputOutputEquishardingPassOptions equisharding;
+  equisharding.constraints.assign(options.constraints.begin(),
+                                  options.constraints.end());
+  addOnFunctions(
+      pm, createEnforceInputOutputEquishardingPass(std::move(equisharding)));
+  addOnFunctions(pm, createFragmentDedupPass());
+  addOnFunctions(pm, createFragmentDcePass());
+  addOnFunctions(pm, createRemoveTransferCyclesPass());
+  pm.addPass(createCallInlinePass());
+  pm.addPass(createSymbolDCEPass());
+  if (!options.mergeAfterScheduling)
+    addOnFunctions(pm, createMergeInferredFragmentsPass());
+}
+
+static void addSchedulingUnits(OpPassManager &pm,
+                               const ImportOptions &options) {
+  addOnFunctions(pm, createMoveTransfersToProducerPass());
+  addOnFunctions(pm, createMergeUserFragmentsIntoSchedulingUnitsPass());
+  if (options.verifySchedulingUnits)
+    addOnFunctions(pm, createSchedulingUnitsVerifierPass());
+  if (!options.splitBwdFragments)
+    return;
+  addOnFunctions(pm, createSplitBwdFragmentsPass());
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  pm.addPass(createCanonicalizerPass(config));
+  addOnFunctions(pm, createFragmentDcePass());
+}
+
+void mpmd::addImportPasses(OpPassManager &pm, const ImportOptions &options) {
+  addPreparation(pm, options);
+  addPlacement(pm, options);
+  addInference(pm, options);
+  addCleanUp(pm, options);
+  addSchedulingUnits(pm, options);
+}
+
+namespace {
+struct ImportPipelineOptions : PassPipelineOptions<ImportPipelineOptions> {
+  Option<NameAssignment> nameToMeshAssignment{
+      *this, "name-to-mesh-assignment",
+      llvm::cl::desc("Meshes of names: name@mesh or name@mesh/stage, with "
+                     "commas between them.")};
+  Option<bool> mergeAfterScheduling{
+      *this, "merge-after-scheduling",
+      llvm::cl::desc("Leave merging of inferred fragments to the optimize "
+                     "pipeline."),
+      llvm::cl::init(false)};
+  Option<bool> enableHeterogeneousMeshes{
+      *this, "enable-heterogeneous-meshes",
+      llvm::cl::desc("Meshes may differ; axes are named MESH_AXIS."),
+      llvm::cl::init(false)};
+};
+} // namespace
+
+void mpmd::registerImportPipeline() {
+  PassPipelineRegistration<ImportPipelineOptions>(
+      "mpmd-import-pipeline",
+      "Turns named computations into fragments and transfers",
+      [](OpPassManager &pm, const ImportPipelineOptions &options) {
+        ImportOptions importOptions;
+        importOptions.nameAssignment = options.nameToMeshAssignment;
+        importOptions.mergeAfterScheduling = options.mergeAfterScheduling;
+        importOptions.enableHeterogeneousMeshes =
+            options.enableHeterogeneousMeshes;
+        addImportPasses(pm, importOptions);
+      });
+}
