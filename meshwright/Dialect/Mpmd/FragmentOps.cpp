@@ -205,53 +205,6 @@ FragmentOp FragmentOp::createWithGlobalBody(
 }
 
 //===----------------------------------------------------------------------===//
-// Shardings of a fragment
-//===----------------------------------------------------------------------===//
-
-static sdy::TensorShardingAttr
-shardingAt(sdy::TensorShardingPerValueAttr shardings, unsigned index) {
-  return shardings && index < shardings.getShardings().size()
-             ? shardings.getShardings()[index]
-             : sdy::TensorShardingAttr();
-}
-
-/// The list with one entry set; values without a list so far are open.
-static sdy::TensorShardingPerValueAttr
-withShardingAt(sdy::TensorShardingPerValueAttr shardings, TypeRange types,
-               unsigned index, sdy::TensorShardingAttr sharding) {
-  MLIRContext *context = sharding.getContext();
-  SmallVector<sdy::TensorShardingAttr> list;
-  if (shardings)
-    llvm::append_range(list, shardings.getShardings());
-  for (Type type : types.drop_front(std::min(list.size(), types.size())))
-    list.push_back(sdy::TensorShardingAttr::getFullyOpenLike(type, sharding));
-  list[index] = sharding;
-  return sdy::TensorShardingPerValueAttr::get(context, list);
-}
-
-sdy::TensorShardingAttr FragmentOp::getInputSharding(unsigned index) {
-  return shardingAt(getInShardingsAttr(), index);
-}
-
-sdy::TensorShardingAttr FragmentOp::getOutputSharding(unsigned index) {
-  return shardingAt(getOutShardingsAttr(), index);
-}
-
-void FragmentOp::setInputSharding(unsigned index,
-                                  sdy::TensorShardingAttr sharding) {
-  if (sharding)
-    setInShardingsAttr(withShardingAt(getInShardingsAttr(), getOperandTypes(),
-                                      index, sharding));
-}
-
-void FragmentOp::setOutputSharding(unsigned index,
-                                   sdy::TensorShardingAttr sharding) {
-  if (sharding)
-    setOutShardingsAttr(withShardingAt(getOutShardingsAttr(), getResultTypes(),
-                                       index, sharding));
-}
-
-//===----------------------------------------------------------------------===//
 // fragment_call
 //===----------------------------------------------------------------------===//
 

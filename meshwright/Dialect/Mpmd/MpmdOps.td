@@ -7,6 +7,8 @@
 
 include "meshwright/Dialect/Mpmd/MpmdAttrs.td"
 include "meshwright/Dialect/Mpmd/MpmdTypes.td"
+include "meshwright/Dialect/Sdy/DataFlowOpInterface.td"
+include "meshwright/Dialect/Sdy/ShardingRuleOpInterface.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/CallInterfaces.td"
@@ -118,7 +120,13 @@ def Mpmd_NamedComputationOp
 
 def Mpmd_FragmentOp
     : Mpmd_RegionOp<"fragment",
-                    [IsolatedFromAbove, Mpmd_InFunctionOrLoop]> {
+                    [IsolatedFromAbove, Mpmd_InFunctionOrLoop,
+                     DeclareOpInterfaceMethods<Sdy_DataFlowOpInterface, [
+                       "shouldKeepEdgeOwnerShardingsDivisible",
+                       "getBlockArgumentEdgeOwnerShardings",
+                       "setBlockArgumentEdgeOwnerShardings",
+                       "getOpResultEdgeOwnerShardings",
+                       "setOpResultEdgeOwnerShardings"]>]> {
   let summary = "Computes on one mesh";
   let description = [{
     Operands and results are tensors of that mesh; the body works on their
@@ -198,7 +206,9 @@ def Mpmd_ForOp
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
         DeclareOpInterfaceMethods<LoopLikeOpInterface, [
           "getInitsMutable", "getRegionIterArgs", "getYieldedValuesMutable",
-          "getLoopResults"]>]> {
+          "getLoopResults"]>,
+        DeclareOpInterfaceMethods<Sdy_DataFlowOpInterface,
+                                  ["getNonEdgeOwnerTargets"]>]> {
   let summary = "Runs its body a fixed number of times";
   let description = [{
     Operands are the values of the first iteration, returned values those of the
@@ -373,7 +383,9 @@ def Mpmd_UnassignOp
 }
 
 def Mpmd_TransferOp
-    : Mpmd_Op<"transfer", [Pure, HasParent<"::mlir::func::FuncOp">]> {
+    : Mpmd_Op<"transfer", [Pure, HasParent<"::mlir::func::FuncOp">,
+                           DeclareOpInterfaceMethods<Sdy_ShardingRuleOpInterface,
+                             ["shouldKeepOutputShardingsDivisible"]>]> {
   let summary = "Moves a tensor to another mesh, sharding or memory";
   let description = [{
     The values do not change, who may read them does.
