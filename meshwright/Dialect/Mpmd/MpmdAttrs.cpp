@@ -60,9 +60,9 @@ ParseResult mpmd::parseTransposeCount(AsmParser &parser, int64_t &count) {
 }
 
 ParseResult mpmd::parseShortOrigin(AsmParser &parser, UserOriginAttr &origin) {
-  StringAttr name;
+  std::string name;
   int64_t count;
-  if (parser.parseAttribute(name) || parseTransposeCount(parser, count))
+  if (parser.parseString(&name) || parseTransposeCount(parser, count))
     return failure();
   origin = UserOriginAttr::get(parser.getContext(), name, count);
   return success();

@@ -64,7 +64,7 @@ def Mpmd_UserOrigin : Mpmd_Attr<"UserOrigin", "user_origin"> {
 }
 
 def Mpmd_UserOriginArrayAttr
-    : TypedArrayAttrBase<Mpmd_UserOrigin, "user origins">;
+    : TypedArrayAttrBase<Mpmd_UserOrigin, "array of user origins">;
 
 def Mpmd_Origin : Mpmd_Attr<"Origin", "origin"> {
   let summary = "Why a value is needed or produced on a mesh";

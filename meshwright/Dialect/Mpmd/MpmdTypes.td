@@ -12,8 +12,9 @@ include "mlir/IR/BuiltinTypeInterfaces.td"
 def Mpmd_MeshTensor
     : TypeDef<Mpmd_Dialect, "MeshTensor", [ShapedTypeInterface]> {
   let mnemonic = "mesh_tensor";
-  let summary = "A tensor on one mesh of the topology";
+  let summary = "mesh tensor type";
   let description = [{
+    A tensor on one mesh of the topology.
     The tensor type is the global one. Without a sharding every device of the
     mesh holds all of it; without a memory kind it is in device memory.
 

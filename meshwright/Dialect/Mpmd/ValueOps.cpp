@@ -21,9 +21,9 @@ static LogicalResult verifyPlacement(Operation *op, Type tensorType,
            << "mesh tensor must be fully replicated, but is " << meshTensor;
   if (meshTensor.getGlobalTensorType() != tensorType) // (C3)
     return emitError(op->getLoc())
-           << "global tensor type of the mesh tensor must be the type of the "
-              "tensor: "
-           << meshTensor.getGlobalTensorType() << " vs " << tensorType;
+           << "tensor has type " << tensorType
+           << " but the global tensor type of the mesh tensor is "
+           << meshTensor.getGlobalTensorType() << "; they must be identical";
   return success();
 }
 
@@ -77,9 +77,9 @@ LogicalResult TransferOp::verify() {
     if (failed(type.verifyForTopology(*this)))
       return failure();
   if (from.getGlobalTensorType() != to.getGlobalTensorType()) // (C2)
-    return emitError() << "operand holds " << from.getGlobalTensorType()
-                       << " but result holds " << to.getGlobalTensorType()
-                       << "; a transfer cannot change the global type";
+    return emitError() << "cannot transfer " << from << " to " << to
+                       << ": operand and result must have the same global "
+                          "tensor type";
   for (MeshTensorType type : {from, to}) // (C3)
     if (StringAttr kind = type.getMemoryKind();
         kind && kind.getValue() != kMemoryKindDevice &&
@@ -141,8 +141,8 @@ LogicalResult BroadcastOp::canonicalize(BroadcastOp op,
 
 LogicalResult ReduceOp::verify() {
   if (getReduction() == ReductionType::None && getTensors().size() != 1) // (C1)
-    return emitError() << "a reduction of kind none must have exactly one "
-                          "operand, but has "
+    return emitError() << "reduction must have exactly one operand if its kind "
+                          "is none, but has "
                        << getTensors().size();
   return success();
 }

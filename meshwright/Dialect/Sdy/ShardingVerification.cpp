@@ -95,8 +95,22 @@ static LogicalResult verifyPartsOfAxis(SmallVector<AxisRefAttr> parts,
   return success();
 }
 
+/// A sub-axis of size 0 is reported later, with all parts of its axis.
+static LogicalResult verifyDivisible(size_t index, int64_t size,
+                                     DimensionShardingAttr dim, MeshAttr mesh,
+                                     EmitErrorFn emitError) {
+  int64_t shardedSize = dim.getShardedSize(mesh);
+  if (ShapedType::isDynamic(size) || shardedSize == 0 ||
+      size % shardedSize == 0)
+    return success();
+  return emitError() << "dim " << index << " with size " << size
+                     << " is not divisible by its sharded size " << shardedSize;
+}
+
+/// With a shape, each dimension must also be divisible.
 static LogicalResult verifyAxes(TensorShardingAttr sharding, MeshAttr mesh,
-                                EmitErrorFn emitError) {
+                                EmitErrorFn emitError,
+                                std::optional<ArrayRef<int64_t>> shape) {
   llvm::SmallDenseSet<AxisRefAttr> seen;
   for (auto [index, dim] : llvm::enumerate(sharding.getDimShardings())) {
     if (dim.getPriority() && *dim.getPriority() < 0)
@@ -105,7 +119,9 @@ static LogicalResult verifyAxes(TensorShardingAttr sharding, MeshAttr mesh,
     if (dim.getPriority() && dim.getIsClosed() && dim.emptyAxes())
       return emitError() << "dim " << index
                          << " is empty and closed but has a priority";
-    if (failed(verifyAxisList(dim.getAxes(), mesh, seen, emitError)))
+    if (failed(verifyAxisList(dim.getAxes(), mesh, seen, emitError)) ||
+        (shape &&
+         failed(verifyDivisible(index, (*shape)[index], dim, mesh, emitError))))
       return failure();
   }
   std::pair<ArrayRef<AxisRefAttr>, StringRef> lists[] = {
@@ -122,20 +138,6 @@ static LogicalResult verifyAxes(TensorShardingAttr sharding, MeshAttr mesh,
   for (auto &[name, parts] : partsOfAxis)
     if (failed(verifyPartsOfAxis(parts, mesh, emitError)))
       return failure();
-  return success();
-}
-
-static LogicalResult verifyDivisible(ShapedType type,
-                                     TensorShardingAttr sharding, MeshAttr mesh,
-                                     EmitErrorFn emitError) {
-  for (auto [index, size, dim] :
-       llvm::enumerate(type.getShape(), sharding.getDimShardings())) {
-    int64_t shardedSize = dim.getShardedSize(mesh);
-    if (!ShapedType::isDynamic(size) && size % shardedSize != 0)
-      return emitError() << "dim " << index << " with size " << size
-                         << " is not divisible by its sharded size "
-                         << shardedSize;
-  }
   return success();
 }
 
@@ -169,10 +171,9 @@ LogicalResult sdy::verifySharding(Type type, TensorShardingAttr sharding,
   if (shaped.getRank() != sharding.getRank())
     return emitError() << "sharding doesn't match tensor rank: "
                        << sharding.getRank() << " != " << shaped.getRank();
-  if (failed(verifyAxes(sharding, mesh, emitError)))
-    return failure();
-  return success(!checkDivisibility ||
-                 succeeded(verifyDivisible(shaped, sharding, mesh, emitError)));
+  return verifyAxes(sharding, mesh, emitError,
+                    checkDivisibility ? std::optional(shaped.getShape())
+                                      : std::nullopt);
 }
 
 /// The axes of an enclosing manual computation do not exist in it.

@@ -1,7 +1,7 @@
 // RUN: mpmd-opt %s -verify-diagnostics -split-input-file
 
 func.func @name_is_a_string() {
-  // expected-error@+1 {{expected attribute value}}
+  // expected-error@+1 {{expected string}}
   mpmd.named_computation<f> () () { mpmd.return } : () -> ()
   return
 }

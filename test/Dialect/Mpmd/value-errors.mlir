@@ -29,7 +29,7 @@ func.func @assign_c2_is_sharded(%x: tensor<4xf32>) attributes {topology = #mpmd.
 
 !m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
 func.func @assign_c3_types_differ(%x: tensor<2xf32>) attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
-  // expected-error-re@+1 {{{{^}}global tensor type of the mesh tensor must be the type of the tensor: 'tensor<4xf32>' vs 'tensor<2xf32>'}}
+  // expected-error-re@+1 {{{{^}}tensor has type 'tensor<2xf32>' but the global tensor type of the mesh tensor is 'tensor<4xf32>'}}
   %0 = mpmd.assign %x : (tensor<2xf32>) -> !m1
   return
 }
@@ -68,7 +68,7 @@ func.func @unassign_c2_is_sharded(%x: !split) attributes {topology = #mpmd.topol
 
 !m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
 func.func @unassign_c3_types_differ(%x: !m1) attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
-  // expected-error-re@+1 {{{{^}}global tensor type of the mesh tensor must be the type of the tensor: 'tensor<4xf32>' vs 'tensor<2xf32>'}}
+  // expected-error-re@+1 {{{{^}}tensor has type 'tensor<2xf32>' but the global tensor type of the mesh tensor is 'tensor<4xf32>'}}
   %0 = mpmd.unassign %x : (!m1) -> tensor<2xf32>
   return
 }
@@ -129,10 +129,20 @@ func.func @transfer_c1_rank_of_sharding(%x: !flat) attributes {topology = #mpmd.
 
 // -----
 
+// Dimensions are checked one after the other, each of them completely.
+!odd = !mpmd.mesh_tensor<"m1", tensor<3x4xf32>, sharding=<@mesh, [{"x"}, {"x"}]>>
+func.func @transfer_c1_first_dimension_decides(%x: !odd) attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  // expected-error@+1 {{'mpmd.transfer' op dim 0 with size 3 is not divisible by its sharded size 2}}
+  %0 = mpmd.transfer %x : (!odd) -> !odd
+  return
+}
+
+// -----
+
 !m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
 !m1_small = !mpmd.mesh_tensor<"m1", tensor<2xf32>>
 func.func @transfer_c2_global_types_differ(%x: !m1) attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
-  // expected-error-re@+1 {{{{^}}operand holds 'tensor<4xf32>' but result holds 'tensor<2xf32>'; a transfer cannot change the global type}}
+  // expected-error-re@+1 {{{{^}}cannot transfer '!mpmd.mesh_tensor<"m1", tensor<4xf32>>' to '!mpmd.mesh_tensor<"m1", tensor<2xf32>>': operand and result must have the same global tensor type}}
   %0 = mpmd.transfer %x : (!m1) -> !m1_small
   return
 }
@@ -224,7 +234,7 @@ func.func @reduce_has_one_type(%x: tensor<4xf32>, %y: tensor<2xf32>) {
 // -----
 
 func.func @reduce_c1_none_takes_one_operand(%x: tensor<4xf32>) {
-  // expected-error-re@+1 {{{{^}}a reduction of kind none must have exactly one operand, but has 2}}
+  // expected-error-re@+1 {{{{^}}reduction must have exactly one operand if its kind is none, but has 2}}
   %0 = mpmd.reduce<none> %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }
