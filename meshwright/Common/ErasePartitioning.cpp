@@ -177,7 +177,7 @@ static LogicalResult eraseFor(ForOp op, IRRewriter &rewriter) {
 static bool isShardingAnnotation(Operation *op) {
   return isa_and_present<sdy::SdyDialect>(op->getDialect()) &&
          op->getNumOperands() == 1 && op->getNumRegions() == 0 &&
-         op->getNumResults() <= 1 &&
+         op->getNumResults() <= 1 && !op->hasTrait<OpTrait::IsTerminator>() &&
          llvm::all_of(op->getResultTypes(), [&](Type type) {
            return type == op->getOperand(0).getType();
          });
@@ -186,10 +186,11 @@ static bool isShardingAnnotation(Operation *op) {
 static LogicalResult eraseOp(Operation *op, IRRewriter &rewriter) {
   rewriter.setInsertionPoint(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<FragmentOp, NamedComputationOp>([&](auto region) {
-        inlineBody(region, rewriter);
-        return success();
-      })
+      .Case<FragmentOp, NamedComputationOp, sdy::NamedComputationOp>(
+          [&](auto region) {
+            inlineBody(region, rewriter);
+            return success();
+          })
       .Case<AssignOp, UnassignOp, TransferOp, BroadcastOp, NamedTensorOp>(
           [&](auto move) {
             rewriter.replaceOp(move, move->getOperands());

@@ -172,6 +172,47 @@ func.func @drops_attributes_about_meshes(
 
 // -----
 
+// CHECK-NOT: @mesh
+sdy.mesh @mesh = <["x"=2]>
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+
+// CHECK-LABEL: func @drops_ops_that_state_shardings
+func.func @drops_ops_that_state_shardings(%x: !m1) -> !m1 attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  // CHECK-NEXT: %[[N:.*]] = stablehlo.negate %arg0
+  // CHECK-NEXT: return %[[N]]
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%a: tensor<4xf32>) {
+    %b = sdy.data_flow_edge %a sharding=<@mesh, [{"x"}]> : tensor<4xf32>
+    %c = sdy.named_computation<"f">(%b) (%d: tensor<4xf32>) {
+      %e = sdy.sharding_constraint %d <@mesh, [{"x"}]> : tensor<4xf32>
+      %n = stablehlo.negate %e : tensor<4xf32>
+      sdy.return %n : tensor<4xf32>
+    } : (tensor<4xf32>) -> tensor<4xf32>
+    mpmd.return %c : tensor<4xf32>
+  } : (!m1) -> !m1
+  %1 = sdy.data_flow_edge %0 : !m1
+  return %1 : !m1
+}
+
+// -----
+
+// A manual computation works on pieces: it and its mesh cannot go.
+// CHECK: sdy.mesh @mesh
+sdy.mesh @mesh = <["x"=2]>
+
+// CHECK-LABEL: func @keeps_manual_computations
+func.func @keeps_manual_computations(%x: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  // CHECK-NEXT: sdy.manual_computation
+  // CHECK-NEXT: stablehlo.negate
+  // CHECK-NEXT: sdy.return
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
+    %n = stablehlo.negate %a : tensor<2xf32>
+    sdy.return %n : tensor<2xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 // CHECK: sdy.mesh @mesh
 sdy.mesh @mesh = <["x"=2]>
 
