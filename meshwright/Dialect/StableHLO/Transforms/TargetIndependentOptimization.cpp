@@ -10,9 +10,9 @@
 //   %3 = slice(concatenate %a, %b) [0:4]  %a
 //   %4 = multiply %c2, %c3                %4 = constant 6
 //
-// The patterns are local and confluent; each group has a file of its own. The
-// driver does the rest with its defaults: it folds, removes dead ops, and moves
-// each constant, once, to the start of the isolated region that uses it.
+// The patterns are local; each group has a file of its own. The driver does the
+// rest: it visits producers before their users, folds, removes dead ops, and
+// moves each constant, once, to the start of the isolated region that uses it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,10 @@ struct TargetIndependentOptimizationPass
   }
 
   void runOnOperation() override {
-    if (failed(applyPatternsGreedily(getOperation(), patterns)))
+    // Operands first: what a producer becomes decides what can merge with it.
+    GreedyRewriteConfig config;
+    config.setUseTopDownTraversal();
+    if (failed(applyPatternsGreedily(getOperation(), patterns, config)))
       signalPassFailure();
   }
 

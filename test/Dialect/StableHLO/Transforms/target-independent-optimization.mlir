@@ -183,3 +183,13 @@ func.func @gathers_one_window_by_slice(%x: tensor<5x6xf32>) -> tensor<6xf32> {
   %0 = "stablehlo.gather"(%x, %c) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: 1, 6>}> : (tensor<5x6xf32>, tensor<1xi32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
+
+// The inner one becomes a reshape before the outer one is looked at.
+// CHECK-LABEL: func @visits_producers_first
+func.func @visits_producers_first(%x: tensor<6xf32>) -> tensor<2x3x6xf32> {
+  // CHECK-NEXT: %[[R:.*]] = stablehlo.reshape %arg0 : (tensor<6xf32>) -> tensor<1x1x6xf32>
+  // CHECK-NEXT: stablehlo.broadcast_in_dim %[[R]], dims = [0, 1, 2]
+  %0 = stablehlo.broadcast_in_dim %x, dims = [2] : (tensor<6xf32>) -> tensor<1x1x6xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1, 2] : (tensor<1x1x6xf32>) -> tensor<2x3x6xf32>
+  return %1 : tensor<2x3x6xf32>
+}
