@@ -7,6 +7,7 @@
 
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Dialect/CHLO/ChloDialect.h"
+#include "meshwright/Dialect/CHLO/Transforms/Passes.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
@@ -16,6 +17,7 @@
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Import/Pipeline.h"
 #include "meshwright/Optimize/Passes.h"
+#include "meshwright/Optimize/Pipeline.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/Dialect/Func/Extensions/AllExtensions.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -39,6 +41,8 @@ inline void registerAllPasses() {
   mlir::mpmd::registerImportPipeline();
   mlir::mpmd::registerInferMeshPipeline();
   mlir::mpmd::registerOptimizePasses();
+  mlir::mpmd::registerOptimizePipeline();
+  mlir::chlo::registerCHLOPasses();
   mlir::mpmd::registerShardingPasses();
   mlir::mpmd::registerExportPasses();
 }

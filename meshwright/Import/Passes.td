@@ -578,4 +578,22 @@ def ValidateNamedOpsInMpmdFuncPass
   }];
 }
 
+def VerifyPlacementPass
+    : Pass<"mpmd-verify-placement", "::mlir::func::FuncOp"> {
+  let summary = "Checks that every computation and value has a mesh";
+  let description = [{
+    The contract between import and the phases after it. In an entry function
+    every operation is a fragment, a fragment call, a transfer or the return,
+    and every argument and result is a mesh tensor or a token.
+
+    ```mlir
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32>  // error: no mesh
+    ```
+
+    Acts on entry functions that are MPMD functions; changes nothing. Reports
+    every operation that is not placed, with a note at each operand that is.
+    Cost: linear in the operations of the function body.
+  }];
+}
+
 #endif

@@ -15,6 +15,7 @@
 
 #include "meshwright/Import/Pipeline.h"
 #include "meshwright/Common/Passes.h"
+#include "meshwright/Dialect/CHLO/Transforms/Passes.h"
 #include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
 #include "meshwright/Import/InferMeshPipeline.h"
 #include "meshwright/Import/Passes.h"
@@ -31,6 +32,7 @@ static void addOnFunctions(OpPassManager &pm, std::unique_ptr<Pass> pass) {
 }
 
 static void addPreparation(OpPassManager &pm, const ImportOptions &options) {
+  addOnFunctions(pm, chlo::createLegalizeToStablehloPass());
   pm.addPass(createInlinerPass());
   addOnFunctions(pm, createCSEPass());
   addOnFunctions(pm, createCanonicalizerPass());

@@ -8,6 +8,39 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PipelineSchedulerPass
+    : Pass<"mpmd-pipeline-scheduler", "::mlir::func::FuncOp"> {
+  let summary = "Orders the fragments of each mesh by a schedule";
+  let description = [{
+    Puts the scheduling units of each mesh, which are user fragments with a call
+    counter that are forward or backward, in the order that a schedule demands.
+
+    ```mlir
+    %0 = fragment<"m", ["f"]> (%x) {call_counter = 0 : ui32}
+    %1 = fragment<"m", ["f"(1)]> (%0) {call_counter = 0 : ui32}
+    %2 = fragment<"m", ["f"]> (%y) {call_counter = 1 : ui32}
+    // with GPipe becomes %0, %2, %1
+    ```
+
+    Acts on MPMD functions. Data flow always wins over the schedule, and of two
+    demands that contradict each other the one of the earlier fragment. Then the
+    block is sorted topologically, and stably; other ops move only as far as
+    that takes them along. Leaves operations, operands, attributes and locations
+    as they are. The index of a mesh counts the meshes of the topology whose name
+    does not end in `/cpu`. Cost: for each unit, linear in the ops it can reach.
+  }];
+  let options = [
+    Option<"mustHappenBefore", "must-happen-before",
+           "::mlir::mpmd::ScheduleOption",
+           /*default=*/"::mlir::mpmd::getDefaultSchedule()",
+           "The schedule by its name, with or without `builtin:` before it.">,
+    Option<"removeDependencies", "remove-control-dependencies", "bool",
+           /*default=*/"true",
+           "Remove the control dependencies that express the schedule.">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
 def RematFragmentPass : Pass<"mpmd-remat-fragment", "::mlir::func::FuncOp"> {
   let summary = "Recomputes forward fragments before their backward fragments";
   let description = [{
@@ -41,6 +74,43 @@ def RematFragmentPass : Pass<"mpmd-remat-fragment", "::mlir::func::FuncOp"> {
   ];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments recomputed">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def RuleBasedSchedulePass
+    : Pass<"mpmd-rule-based-schedule", "::mlir::func::FuncOp"> {
+  let summary = "Orders fragments by the given rules";
+  let description = [{
+    Makes the fragments that a rule lists run in the order of the list. With the
+    rule (to be written without white space)
+
+    ```
+    FragmentScheduleRule(ordered_fragments=[
+      FragmentInfo(origins=["g"],mesh_name="m")->
+      FragmentInfo(origins=["f"],mesh_name="m")])
+    ```
+
+    ```mlir
+    %0 = fragment<"m", ["f"]> (%x)
+    %1 = fragment<"m", ["g"]> (%y)
+    // becomes %1, %0
+    ```
+
+    Acts on MPMD functions. Requires that all user fragments have distinct
+    descriptions, and reports an error otherwise. A description that no fragment
+    fits is passed over; fragments of different meshes, and pairs that data flow
+    or an earlier rule orders the other way, stay as they are. The block is
+    sorted topologically, and stably, at the end. Cost: linear in the ops for
+    each pair of neighbours in a rule.
+  }];
+  let options = [
+    ListOption<"rules", "rules", "::mlir::mpmd::FragmentScheduleRule",
+               "Rules FragmentScheduleRule(ordered_fragments=[...->...]), "
+               "separated by commas.">,
+    Option<"removeDependencies", "remove-control-dependencies", "bool",
+           /*default=*/"true",
+           "Remove the control dependencies that express the rules.">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }

@@ -194,7 +194,7 @@ def Stablehlo_InfeedOp
   }];
   let arguments = (ins
     Stablehlo_Token:$token,
-    OptionalAttr<StrAttr>:$infeed_config,
+    DefaultValuedStrAttr<StrAttr, "">:$infeed_config,
     OptionalAttr<ArrayAttr>:$layout
   );
   let results = (outs Variadic<Stablehlo_StaticTensorOrToken>);
@@ -212,7 +212,7 @@ def Stablehlo_OutfeedOp
   let arguments = (ins
     Variadic<Stablehlo_FPICQATensor>:$inputs,
     Stablehlo_Token:$token,
-    OptionalAttr<StrAttr>:$outfeed_config
+    DefaultValuedStrAttr<StrAttr, "">:$outfeed_config
   );
   let results = (outs Stablehlo_Token);
 }

@@ -1,0 +1,128 @@
+//===- BroadcastPatterns.cpp - chlo.broadcast_* to StableHLO --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/CHLO/Transforms/LegalizePatterns.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::chlo;
+
+/// Broadcasts to `shape`: dimensions align at the end, unless the operand of
+/// the lower rank says where its own go.
+static Value broadcastTo(Value value, ArrayRef<int64_t> shape,
+                         std::optional<ArrayRef<int64_t>> dimensions,
+                         ImplicitLocOpBuilder &builder) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getShape() == shape)
+    return value;
+  SmallVector<int64_t> mapping;
+  int64_t offset = static_cast<int64_t>(shape.size()) - type.getRank();
+  if (dimensions && offset > 0)
+    mapping.assign(dimensions->begin(), dimensions->end());
+  else
+    llvm::append_range(mapping, llvm::seq<int64_t>(offset, shape.size()));
+  return stablehlo::BroadcastInDimOp::create(builder, type.clone(shape), value,
+                                             mapping);
+}
+
+static bool areStatic(Operation *op) {
+  auto isStatic = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  };
+  return llvm::all_of(op->getOperandTypes(), isStatic) &&
+         llvm::all_of(op->getResultTypes(), isStatic);
+}
+
+namespace {
+/// Broadcasts both operands and builds `TargetOp` on them.
+template <typename BroadcastOp, typename TargetOp>
+struct LegalizeBinary : OpRewritePattern<BroadcastOp> {
+  using OpRewritePattern<BroadcastOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BroadcastOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!areStatic(op))
+      return rewriter.notifyMatchFailure(op, "dynamic shapes");
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
+    Value lhs = broadcastTo(op.getLhs(), type.getShape(),
+                            op.getBroadcastDimensions(), builder);
+    Value rhs = broadcastTo(op.getRhs(), type.getShape(),
+                            op.getBroadcastDimensions(), builder);
+    rewriter.replaceOp(op, build(op, type, lhs, rhs, builder));
+    return success();
+  }
+
+private:
+  static Value build(BroadcastOp op, Type type, Value lhs, Value rhs,
+                     ImplicitLocOpBuilder &builder) {
+    if constexpr (std::is_same_v<TargetOp, stablehlo::CompareOp>) {
+      // The enums of the two dialects have the same values.
+      auto direction = static_cast<stablehlo::ComparisonDirection>(
+          op.getComparisonDirection());
+      stablehlo::ComparisonTypeAttr kind;
+      if (auto given = op.getCompareType())
+        kind = stablehlo::ComparisonTypeAttr::get(
+            builder.getContext(),
+            static_cast<stablehlo::ComparisonType>(*given));
+      return stablehlo::CompareOp::create(
+          builder, type, lhs, rhs,
+          stablehlo::ComparisonDirectionAttr::get(builder.getContext(),
+                                                  direction),
+          kind);
+    } else {
+      return TargetOp::create(builder, type, lhs, rhs);
+    }
+  }
+};
+
+struct LegalizeSelect : OpRewritePattern<BroadcastSelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BroadcastSelectOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!areStatic(op))
+      return rewriter.notifyMatchFailure(op, "dynamic shapes");
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
+    auto spread = [&](Value value) {
+      return broadcastTo(value, type.getShape(), std::nullopt, builder);
+    };
+    // A scalar predicate may stay one.
+    Value pred = op.getPred();
+    if (cast<RankedTensorType>(pred.getType()).getRank() != 0)
+      pred = spread(pred);
+    Value onTrue = spread(op.getOnTrue()), onFalse = spread(op.getOnFalse());
+    rewriter.replaceOpWithNewOp<stablehlo::SelectOp>(op, type, pred, onTrue,
+                                                     onFalse);
+    return success();
+  }
+};
+} // namespace
+
+void mlir::chlo::populateBroadcastPatterns(RewritePatternSet &patterns) {
+  patterns.add<LegalizeSelect, LegalizeBinary<BroadcastAddOp, stablehlo::AddOp>,
+               LegalizeBinary<BroadcastAndOp, stablehlo::AndOp>,
+               LegalizeBinary<BroadcastAtan2Op, stablehlo::Atan2Op>,
+               LegalizeBinary<BroadcastCompareOp, stablehlo::CompareOp>,
+               LegalizeBinary<BroadcastComplexOp, stablehlo::ComplexOp>,
+               LegalizeBinary<BroadcastDivideOp, stablehlo::DivideOp>,
+               LegalizeBinary<BroadcastMaximumOp, stablehlo::MaximumOp>,
+               LegalizeBinary<BroadcastMinimumOp, stablehlo::MinimumOp>,
+               LegalizeBinary<BroadcastMultiplyOp, stablehlo::MultiplyOp>,
+               LegalizeBinary<BroadcastNextAfterOp, NextAfterOp>,
+               LegalizeBinary<BroadcastOrOp, stablehlo::OrOp>,
+               LegalizeBinary<BroadcastPolygammaOp, PolygammaOp>,
+               LegalizeBinary<BroadcastPowerOp, stablehlo::PowerOp>,
+               LegalizeBinary<BroadcastRemainderOp, stablehlo::RemainderOp>,
+               LegalizeBinary<BroadcastShiftLeftOp, stablehlo::ShiftLeftOp>,
+               LegalizeBinary<BroadcastShiftRightArithmeticOp,
+                              stablehlo::ShiftRightArithmeticOp>,
+               LegalizeBinary<BroadcastShiftRightLogicalOp,
+                              stablehlo::ShiftRightLogicalOp>,
+               LegalizeBinary<BroadcastSubtractOp, stablehlo::SubtractOp>,
+               LegalizeBinary<BroadcastXorOp, stablehlo::XorOp>,
+               LegalizeBinary<BroadcastZetaOp, ZetaOp>>(patterns.getContext());
+}

@@ -1,0 +1,17 @@
+//===- Passes.h - Passes over CHLO ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_CHLO_TRANSFORMS_PASSES_H
+#define MESHWRIGHT_DIALECT_CHLO_TRANSFORMS_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::chlo {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "meshwright/Dialect/CHLO/Transforms/Passes.h.inc"
+} // namespace mlir::chlo
+
+#endif

@@ -1,0 +1,114 @@
+//===- Pipeline.cpp - The optimize phase ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Rules merge before anything else does, while fragments still have the origins
+// that rules go by; the order that a schedule demands lives in the IR until
+// then. Recomputed fragments come after scheduling and need no place in it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Optimize/Pipeline.h"
+#include "meshwright/Common/Passes.h"
+#include "meshwright/Optimize/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static void addScheduling(OpPassManager &passes,
+                          const OptimizeOptions &options) {
+  bool isLastToNeedOrder = options.mergeRules.empty();
+  if (!options.scheduleRules.empty()) {
+    RuleBasedSchedulePassOptions schedule;
+    schedule.rules = options.scheduleRules;
+    schedule.removeDependencies = isLastToNeedOrder;
+    passes.addNestedPass<func::FuncOp>(createRuleBasedSchedulePass(schedule));
+  } else {
+    PipelineSchedulerPassOptions schedule;
+    schedule.mustHappenBefore = options.schedule;
+    schedule.removeDependencies = isLastToNeedOrder;
+    passes.addNestedPass<func::FuncOp>(createPipelineSchedulerPass(schedule));
+  }
+  if (isLastToNeedOrder)
+    return;
+  RuleBasedMergePassOptions merge;
+  merge.rules = options.mergeRules;
+  merge.removeControlDependencies = true;
+  passes.addNestedPass<func::FuncOp>(createRuleBasedMergePass(merge));
+}
+
+static void addMergingOfInferred(OpPassManager &passes,
+                                 const OptimizeOptions &options) {
+  AbsorbInferredFragmentsPassOptions absorb;
+  absorb.absorbOnEntryPointFunction = options.absorbOnEntryPoint;
+  passes.addNestedPass<func::FuncOp>(createAbsorbInferredFragmentsPass(absorb));
+  MergeInferredFragmentsPassOptions anyConsumer, sideways;
+  anyConsumer.mergeAnyConsumer = true;
+  passes.addNestedPass<func::FuncOp>(
+      createMergeInferredFragmentsPass(anyConsumer));
+  sideways.mergeSideways = true;
+  passes.addNestedPass<func::FuncOp>(
+      createMergeInferredFragmentsPass(sideways));
+}
+
+void mpmd::addOptimizePipeline(OpPassManager &passes,
+                               const OptimizeOptions &options) {
+  addScheduling(passes, options);
+  if (options.applyRemat) {
+    RematFragmentPassOptions remat;
+    remat.mergeRematFragments = options.mergeRematFragments;
+    passes.addNestedPass<func::FuncOp>(createRematFragmentPass(remat));
+  }
+  passes.addNestedPass<func::FuncOp>(createVerifyStageMergingPass());
+  if (options.mergeAfterScheduling)
+    addMergingOfInferred(passes, options);
+  if (options.mergeForwardWithBackward)
+    passes.addNestedPass<func::FuncOp>(createMergeForwardWithBackwardPass());
+}
+
+namespace {
+/// The schedules that the textual pipeline offers.
+enum class TextualSchedule { None, OneForwardOneBackward, Circular };
+
+struct TextualOptions : PassPipelineOptions<TextualOptions> {
+  Option<bool> mergeAfterScheduling{
+      *this, "merge-after-scheduling",
+      llvm::cl::desc("Merge inferred fragments after scheduling."),
+      llvm::cl::init(false)};
+  Option<TextualSchedule> schedule{
+      *this, "pipeline-schedule",
+      llvm::cl::desc("The order of fragments on each mesh."),
+      llvm::cl::init(TextualSchedule::OneForwardOneBackward),
+      llvm::cl::values(
+          clEnumValN(TextualSchedule::None, "none", "Program order."),
+          clEnumValN(TextualSchedule::OneForwardOneBackward, "1F1B",
+                     "One backward after each forward."),
+          clEnumValN(TextualSchedule::Circular, "Circular",
+                     "Stages of a mesh in turns."))};
+};
+} // namespace
+
+static StringRef getName(TextualSchedule schedule) {
+  switch (schedule) {
+  case TextualSchedule::None:
+    return "none";
+  case TextualSchedule::OneForwardOneBackward:
+    return "1F1B";
+  case TextualSchedule::Circular:
+    return "Circular";
+  }
+  llvm_unreachable("unknown schedule");
+}
+
+void mpmd::registerOptimizePipeline() {
+  PassPipelineRegistration<TextualOptions>(
+      "mpmd-optimize-pipeline", "Schedules, merges and recomputes fragments",
+      [](OpPassManager &passes, const TextualOptions &textual) {
+        OptimizeOptions options;
+        options.mergeAfterScheduling = textual.mergeAfterScheduling;
+        options.schedule.schedule =
+            meshwright::findSchedule(getName(textual.schedule));
+        addOptimizePipeline(passes, options);
+      });
+}
