@@ -49,9 +49,7 @@ def write_chains(file, num_ops: int, num_meshes: int, shared: bool) -> None:
 def measure(mpmd_opt: str, path: str, flags: list[str]) -> float:
     """Returns the seconds that one run of the tool takes."""
     start = time.perf_counter()
-    subprocess.run(
-        [mpmd_opt, path, *flags, "-o", "/dev/null"], check=True, timeout=600
-    )
+    subprocess.run([mpmd_opt, path, *flags, "-o", "/dev/null"], check=True, timeout=600)
     return time.perf_counter() - start
 
 

@@ -43,7 +43,9 @@ def check_lengths() -> list[str]:
             if path.suffix == ".cpp" and "#define GEN_PASS_DEF_" in text:
                 limit = MAX_PASS_LINES
             if lines > limit:
-                found.append(f"{path.relative_to(ROOT)}: {lines} lines, {limit} allowed")
+                found.append(
+                    f"{path.relative_to(ROOT)}: {lines} lines, {limit} allowed"
+                )
             if path.suffix in (".cpp", ".h", ".td") and (
                 not text.startswith("//===- ")
                 or "SPDX-License-Identifier: Apache-2.0" not in text[:300]

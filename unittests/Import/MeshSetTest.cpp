@@ -35,9 +35,9 @@ protected:
 
   /// The unspecified set and all ordered selections of the entries below.
   SmallVector<MeshSet> universe() {
-    SmallVector<MeshWithOriginsAttr> entries = {
-        entry("m1", {"a"}), entry("m10", {"b", "c"}), entry("m2"),
-        entry("*", {"w"})};
+    SmallVector<MeshWithOriginsAttr> entries = {entry("m1", {"a"}),
+                                                entry("m10", {"b", "c"}),
+                                                entry("m2"), entry("*", {"w"})};
     SmallVector<MeshSet> sets = {MeshSet()};
     SmallVector<MeshWithOriginsAttr> chosen;
     auto extend = [&](auto &self) -> void {
@@ -78,10 +78,9 @@ protected:
 #define EXPECT_SAME(a, b) EXPECT_EQ(text(a), text(b))
 
 TEST_F(MeshSetTest, ReadingMergesRepeatedMeshesAndMovesTheWildcardBack) {
-  EXPECT_SAME(
-      set({entry("*", {"w"}), entry("m2", {"a"}), entry("m1"),
-           entry("m2", {"b", "a"})}),
-      set({entry("m2", {"a", "b"}), entry("m1"), entry("*", {"w"})}));
+  EXPECT_SAME(set({entry("*", {"w"}), entry("m2", {"a"}), entry("m1"),
+                   entry("m2", {"b", "a"})}),
+              set({entry("m2", {"a", "b"}), entry("m1"), entry("*", {"w"})}));
 }
 
 TEST_F(MeshSetTest, UnionHasUnspecifiedAsNeutralElement) {

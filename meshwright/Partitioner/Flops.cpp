@@ -1,0 +1,320 @@
+//===- Flops.cpp - Floating point work of operations ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A matrix product counts a multiplication and an addition per contracted
+// element, elementwise arithmetic one per result element, moving data nothing.
+// Windows count the positions that meet a real element where that is cheap to
+// know, so that padding and dilation are not paid for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/Flops.h"
+#include "meshwright/Dialect/CHLO/ChloDialect.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+Work &Work::operator+=(const Work &other) {
+  flops += other.flops;
+  transcendentals += other.transcendentals;
+  unknown += other.unknown;
+  return *this;
+}
+
+Work Work::operator*(double factor) const {
+  return {flops * factor, transcendentals * factor, unknown};
+}
+
+static double countElements(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasRank())
+    return 0;
+  double count = 1;
+  for (int64_t dim : shaped.getShape())
+    count *= ShapedType::isDynamic(dim) ? 1 : dim;
+  return count;
+}
+
+static double countElements(Value value) {
+  return countElements(value.getType());
+}
+
+static double ceilLog2(double count) {
+  return count > 1 ? llvm::Log2_64_Ceil(static_cast<uint64_t>(count)) : 0;
+}
+
+static Work dotWork(Value lhs, Value result, ArrayRef<int64_t> contracting) {
+  double inner = 1;
+  auto shape = cast<ShapedType>(lhs.getType()).getShape();
+  for (int64_t dim : contracting)
+    inner *= shape[dim];
+  return {2 * countElements(result) * inner};
+}
+
+/// Pairs of kernel and output positions of one spatial dimension that meet a
+/// real input element.
+static double countWindowHits(int64_t input, int64_t kernel, int64_t output,
+                              int64_t stride, int64_t padLow,
+                              int64_t lhsDilation, int64_t rhsDilation) {
+  double hits = 0;
+  for (int64_t k = 0; k < kernel; ++k)
+    for (int64_t o = 0; o < output; ++o) {
+      int64_t index = o * stride - padLow + k * rhsDilation;
+      if (index >= 0 && index % lhsDilation == 0 && index / lhsDilation < input)
+        ++hits;
+    }
+  return hits;
+}
+
+static Work convolutionWork(stablehlo::ConvolutionOp op) {
+  auto numbers = op.getDimensionNumbers();
+  auto lhs = cast<ShapedType>(op.getLhs().getType());
+  auto rhs = cast<ShapedType>(op.getRhs().getType());
+  auto result = cast<ShapedType>(op.getResult().getType());
+  double perOutput = 2.0 * lhs.getDimSize(numbers.getInputFeatureDimension()) /
+                     op.getFeatureGroupCount();
+  double outputs = static_cast<double>(rhs.getDimSize(
+                       numbers.getKernelOutputFeatureDimension())) *
+                   lhs.getDimSize(numbers.getInputBatchDimension()) /
+                   op.getBatchGroupCount();
+
+  auto entry = [](std::optional<ArrayRef<int64_t>> list, unsigned i) {
+    return list && i < list->size() ? (*list)[i] : int64_t(1);
+  };
+  SmallVector<int64_t> padding;
+  if (auto attr = op.getPaddingAttr())
+    padding.assign(attr.value_begin<int64_t>(), attr.value_end<int64_t>());
+  double hits = 1;
+  for (unsigned i = 0, e = numbers.getInputSpatialDimensions().size(); i < e;
+       ++i)
+    hits *= countWindowHits(
+        lhs.getDimSize(numbers.getInputSpatialDimensions()[i]),
+        rhs.getDimSize(numbers.getKernelSpatialDimensions()[i]),
+        result.getDimSize(numbers.getOutputSpatialDimensions()[i]),
+        entry(op.getWindowStrides(), i), padding.empty() ? 0 : padding[2 * i],
+        entry(op.getLhsDilation(), i), entry(op.getRhsDilation(), i));
+  return {perOutput * outputs * hits};
+}
+
+/// The trip count of a loop that counts an argument up from a constant by a
+/// constant while it is below a constant.
+static std::optional<double> readTripCount(stablehlo::WhileOp op) {
+  auto *condition = op.getCond().front().getTerminator();
+  auto compare =
+      condition->getNumOperands() == 1
+          ? condition->getOperand(0).getDefiningOp<stablehlo::CompareOp>()
+          : nullptr;
+  if (!compare ||
+      compare.getComparisonDirection() != stablehlo::ComparisonDirection::LT)
+    return std::nullopt;
+  auto counter = dyn_cast<BlockArgument>(compare.getLhs());
+  if (!counter || counter.getOwner() != &op.getCond().front())
+    return std::nullopt;
+  unsigned index = counter.getArgNumber();
+  auto step = op.getBody()
+                  .front()
+                  .getTerminator()
+                  ->getOperand(index)
+                  .getDefiningOp<stablehlo::AddOp>();
+  if (!step)
+    return std::nullopt;
+  Value increment = step.getLhs() == op.getBody().getArgument(index)
+                        ? step.getRhs()
+                        : step.getLhs();
+  // The limit may be a constant outside that is passed around the loop.
+  Value limit = compare.getRhs();
+  if (auto passed = dyn_cast<BlockArgument>(limit);
+      passed && passed.getOwner() == counter.getOwner())
+    limit = op->getOperand(passed.getArgNumber());
+  DenseIntElementsAttr first, last, by;
+  if (!matchPattern(op->getOperand(index), m_Constant(&first)) ||
+      !matchPattern(limit, m_Constant(&last)) ||
+      !matchPattern(increment, m_Constant(&by)))
+    return std::nullopt;
+  double from = first.getSplatValue<APInt>().getSExtValue();
+  double to = last.getSplatValue<APInt>().getSExtValue();
+  double stride = by.getSplatValue<APInt>().getSExtValue();
+  if (stride <= 0)
+    return std::nullopt;
+  return std::max(0.0, std::ceil((to - from) / stride));
+}
+
+static Work reduceWindowWork(stablehlo::ReduceWindowOp op, Work body) {
+  double window = 1, scan = 0;
+  auto input = cast<ShapedType>(op.getInputs().front().getType());
+  for (auto [dim, size] : llvm::enumerate(op.getWindowDimensions())) {
+    window *= size;
+    // A window as wide as its dimension is a scan in disguise.
+    if (size > 1 && size == input.getDimSize(dim))
+      scan += ceilLog2(size);
+  }
+  double outputs = countElements(op->getResult(0));
+  double applications = (window - 1) * outputs;
+  if (scan > 0)
+    applications = std::min(applications, countElements(input) * scan);
+  return body * applications;
+}
+
+static double fftWork(stablehlo::FftOp op) {
+  double logs = 0;
+  for (int64_t length : op.getFftLength())
+    logs += length > 1 ? llvm::Log2_64(length) : 0;
+  return 8 *
+         std::max(countElements(op.getOperand()),
+                  countElements(op.getResult())) *
+         logs;
+}
+
+static bool movesDataOnly(Operation *op) {
+  return isa<
+      stablehlo::GatherOp, stablehlo::DynamicGatherOp, stablehlo::SliceOp,
+      stablehlo::DynamicSliceOp, stablehlo::DynamicUpdateSliceOp,
+      stablehlo::RealDynamicSliceOp, stablehlo::TransposeOp,
+      stablehlo::ReshapeOp, stablehlo::DynamicReshapeOp, stablehlo::BroadcastOp,
+      stablehlo::BroadcastInDimOp, stablehlo::DynamicBroadcastInDimOp,
+      stablehlo::ConcatenateOp, stablehlo::PadOp, stablehlo::DynamicPadOp,
+      stablehlo::ReverseOp, stablehlo::IotaOp, stablehlo::DynamicIotaOp,
+      stablehlo::ConstantOp, stablehlo::BitcastConvertOp,
+      stablehlo::OptimizationBarrierOp, stablehlo::TupleOp,
+      stablehlo::GetTupleElementOp, stablehlo::GetDimensionSizeOp,
+      stablehlo::SetDimensionSizeOp, stablehlo::TorchIndexSelectOp,
+      chlo::ConstantOp, chlo::ConstantLikeOp>(op);
+}
+
+static bool isTranscendental(Operation *op) {
+  if (isa<stablehlo::ExponentialOp, stablehlo::ExponentialMinusOneOp,
+          stablehlo::LogOp, stablehlo::LogPlusOneOp, stablehlo::LogisticOp,
+          stablehlo::PowerOp, stablehlo::SqrtOp, stablehlo::RsqrtOp,
+          stablehlo::CbrtOp, stablehlo::TanhOp, stablehlo::SineOp,
+          stablehlo::CosineOp, stablehlo::TanOp, stablehlo::Atan2Op,
+          stablehlo::RngOp, stablehlo::RngBitGeneratorOp>(op))
+    return true;
+  return isa<chlo::ChloDialect>(op->getDialect()) &&
+         !isa<chlo::TopKOp, chlo::SquareOp, chlo::BroadcastAddOp,
+              chlo::BroadcastSubtractOp, chlo::BroadcastMultiplyOp,
+              chlo::BroadcastDivideOp, chlo::BroadcastCompareOp,
+              chlo::BroadcastSelectOp>(op);
+}
+
+Work WorkEstimator::estimate(Region &region) {
+  Work sum;
+  for (Block &block : region)
+    for (Operation &op : block)
+      sum += estimate(&op);
+  return sum;
+}
+
+Work WorkEstimator::estimateCallee(SymbolRefAttr callee) {
+  auto function = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      symbolTableOp, callee);
+  if (!function || function.isExternal())
+    return {0, 0, 1};
+  // An entry made beforehand ends the recursion of a cyclic call graph.
+  auto [known, isNew] = callees.try_emplace(function.getOperation());
+  if (!isNew)
+    return known->second;
+  Work work = estimate(function.getFunctionBody());
+  return callees[function.getOperation()] = work;
+}
+
+/// Ops that stand for something else than one application per result element.
+Work WorkEstimator::estimate(Operation *op) {
+  auto applications = [&](double count, Region &body) {
+    return estimate(body) * std::max(0.0, count);
+  };
+  return llvm::TypeSwitch<Operation *, Work>(op)
+      .Case([&](stablehlo::DotGeneralOp dot) {
+        return dotWork(
+            dot.getLhs(), dot.getResult(),
+            dot.getDotDimensionNumbers().getLhsContractingDimensions());
+      })
+      .Case([&](stablehlo::DotOp dot) {
+        int64_t rank = cast<ShapedType>(dot.getLhs().getType()).getRank();
+        return dotWork(dot.getLhs(), dot.getResult(), {rank - 1});
+      })
+      .Case(
+          [&](stablehlo::ConvolutionOp conv) { return convolutionWork(conv); })
+      .Case([&](stablehlo::ReduceOp reduce) {
+        return applications(countElements(reduce.getInputs().front()) -
+                                countElements(reduce->getResult(0)),
+                            reduce.getBody());
+      })
+      .Case([&](stablehlo::ReduceWindowOp reduce) {
+        return reduceWindowWork(reduce, estimate(reduce.getBody()));
+      })
+      .Case([&](stablehlo::SelectAndScatterOp scatter) {
+        double window = 1;
+        for (int64_t size :
+             scatter.getWindowDimensions().value_or(ArrayRef<int64_t>()))
+          window *= size;
+        Work once = estimate(scatter.getSelect()) * (window - 1);
+        once += estimate(scatter.getScatter());
+        return once * countElements(scatter.getSource());
+      })
+      .Case([&](stablehlo::ScatterOp scatter) {
+        return applications(countElements(scatter.getUpdates().front()),
+                            scatter.getUpdateComputation());
+      })
+      .Case([&](stablehlo::MapOp map) {
+        return applications(countElements(map.getResult()),
+                            map.getComputation());
+      })
+      .Case([&](stablehlo::SortOp sort) {
+        double count = countElements(sort.getInputs().front());
+        return Work{count * ceilLog2(count)};
+      })
+      .Case([&](stablehlo::FftOp fft) { return Work{fftWork(fft)}; })
+      .Case([&](stablehlo::TriangularSolveOp solve) {
+        auto shape = cast<ShapedType>(solve.getA().getType()).getShape();
+        return Work{2 * countElements(solve.getB()) * shape.back()};
+      })
+      .Case([&](stablehlo::CholeskyOp cholesky) {
+        auto shape = cast<ShapedType>(cholesky.getA().getType()).getShape();
+        return Work{countElements(cholesky.getA()) * shape.back() / 3};
+      })
+      .Case([&](stablehlo::WhileOp loop) {
+        Work trip = estimate(loop.getCond());
+        trip += estimate(loop.getBody());
+        std::optional<double> count = readTripCount(loop);
+        trip = trip * count.value_or(1);
+        trip.unknown += !count;
+        return trip;
+      })
+      .Case<stablehlo::CaseOp, stablehlo::IfOp>([&](Operation *branches) {
+        Work most;
+        for (Region &branch : branches->getRegions()) {
+          Work work = estimate(branch);
+          if (work.flops + work.transcendentals >
+              most.flops + most.transcendentals)
+            most = work;
+        }
+        return most;
+      })
+      .Case([&](CallOpInterface call) {
+        auto callee = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+        return callee ? estimateCallee(callee) : Work{0, 0, 1};
+      })
+      .Case([&](stablehlo::CompositeOp composite) {
+        return estimateCallee(composite.getDecompositionAttr());
+      })
+      .Case([](stablehlo::CustomCallOp) { return Work{0, 0, 1}; })
+      .Default([&](Operation *) {
+        Work work;
+        for (Region &region : op->getRegions())
+          work += estimate(region);
+        // Terminators and ops with bodies of their own compute nothing else.
+        if (op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() ||
+            op->getNumResults() == 0 || movesDataOnly(op))
+          return work;
+        double count = countElements(op->getResult(0));
+        (isTranscendental(op) ? work.transcendentals : work.flops) += count;
+        return work;
+      });
+}

@@ -1,0 +1,69 @@
+//===- PartitionConfig.h - What to partition, onto what ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_PARTITIONER_PARTITIONCONFIG_H
+#define MESHWRIGHT_PARTITIONER_PARTITIONCONFIG_H
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/LLVM.h"
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace meshwright {
+
+/// Everything a user decides about a partitioning. Meshes and axes are in the
+/// user's order.
+struct PartitionConfig {
+  struct Axis {
+    std::string name;
+    int64_t size;
+  };
+  struct Mesh {
+    std::string name;
+    std::vector<Axis> axes;
+  };
+  /// Where the computations and tensors of a name go.
+  struct Assignment {
+    std::string name;
+    std::string mesh; ///< With its memory kind, as in "m1#pinned_host".
+    std::optional<int64_t> stage;
+  };
+  /// The switches of the compiler, as the front end names them.
+  struct Options {
+    bool inferTransfers = false;
+    bool inferCrossMeshReductions = false;
+    bool fragmentRemat = false;
+    bool mergeRematFragments = false;
+    bool splitBwdFragments = false;
+    bool assumeHomogeneousDevices = false;
+    bool absorbInferredFragmentsOnEntryPoint = false;
+    bool copyConstants = false;
+    bool applyMergeTransfers = false;
+    bool mergeInferredAfterScheduling = false;
+    bool failOnBackwardDeps = false;
+    std::string pipelineSchedule = "GPipe";
+  };
+
+  std::string function = "main";
+  std::vector<Mesh> topology;
+  std::vector<Assignment> assignment;
+  /// One entry per argument or result, or none at all.
+  std::vector<std::optional<std::string>> inputMeshes;
+  std::vector<std::optional<std::string>> outputMeshes;
+  std::vector<int64_t> donate;
+  Options options;
+};
+
+/// Reads a configuration file's contents. Every problem is diagnosed at its
+/// place in the file, naming the key: unknown keys, wrong types, meshes that
+/// the topology does not have, an empty topology, negative stages or indices.
+mlir::FailureOr<PartitionConfig>
+parsePartitionConfig(llvm::StringRef text, llvm::StringRef fileName,
+                     mlir::MLIRContext *context);
+
+} // namespace meshwright
+
+#endif

@@ -1,0 +1,189 @@
+//===- Partitioner.cpp - One program in, programs on meshes out -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/Partitioner.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Import/Passes.h"
+#include "meshwright/Import/Pipeline.h"
+#include "meshwright/Partitioner/NearestName.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace mlir::mpmd;
+using namespace meshwright;
+
+static constexpr StringLiteral kBufferDonor = "jax.buffer_donor";
+static constexpr StringLiteral kAliasingOutput = "tf.aliasing_output";
+
+static const PhaseInfo kPhases[] = {
+    {Phase::Import, "import", "names to meshes, mesh inference, transfers"},
+};
+
+ArrayRef<PhaseInfo> meshwright::getPhases() { return kPhases; }
+
+static FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name) {
+  SmallVector<StringRef> known;
+  func::FuncOp main;
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.getSymName() == name && !func.isExternal())
+      return func;
+    if (func.isPublic())
+      known.push_back(func.getSymName());
+    if (func.getSymName() == "main" && !func.isExternal())
+      main = func;
+  }
+  // JAX lowers `def step` to a module @jit_step whose function is @main.
+  std::optional<StringRef> moduleName = module.getSymName();
+  if (main && moduleName && moduleName->consume_front("jit_") &&
+      *moduleName == name)
+    return main;
+  return module.emitError()
+         << "function: no function @" << name
+         << " with a body in this program, " << listKnown(name, known);
+}
+
+static TopologyAttr buildTopology(const PartitionConfig &config,
+                                  MLIRContext *context) {
+  SmallVector<NamedMeshAttr> meshes;
+  for (const PartitionConfig::Mesh &mesh : config.topology) {
+    auto axes =
+        llvm::map_to_vector(mesh.axes, [&](const PartitionConfig::Axis &axis) {
+          return sdy::MeshAxisAttr::get(context, axis.name, axis.size);
+        });
+    meshes.push_back(NamedMeshAttr::get(context, mesh.name,
+                                        sdy::MeshAttr::get(context, axes)));
+  }
+  return TopologyAttr::get(context, meshes);
+}
+
+/// A name that nothing bears is a slip of the user's.
+static LogicalResult checkNames(ModuleOp module,
+                                const PartitionConfig &config) {
+  llvm::SmallSetVector<StringRef, 16> known;
+  module.walk([&](Operation *op) {
+    if (auto named = dyn_cast<NamedComputationOp>(op))
+      known.insert(named.getOrigin().getUserName().getValue());
+    else if (auto tensor = dyn_cast<NamedTensorOp>(op))
+      known.insert(tensor.getName());
+  });
+  for (const PartitionConfig::Assignment &entry : config.assignment)
+    if (!known.contains(entry.name))
+      return module.emitError()
+             << "assignment: no computation or tensor is named \"" << entry.name
+             << "\", " << listKnown(entry.name, known.getArrayRef());
+  return success();
+}
+
+static LogicalResult checkCount(func::FuncOp func, StringRef key,
+                                StringRef what,
+                                ArrayRef<std::optional<std::string>> meshes,
+                                unsigned expected) {
+  if (meshes.empty() || meshes.size() == expected)
+    return success();
+  return func.emitError() << key << ": expected one entry for each of the "
+                          << expected << " " << what << " of @"
+                          << func.getSymName() << ", but got " << meshes.size();
+}
+
+/// Marks what the configuration donates. An argument that the program itself
+/// donates must be among it, if it says anything about donation.
+static LogicalResult markDonation(func::FuncOp func,
+                                  const PartitionConfig &config) {
+  unsigned count = func.getNumArguments();
+  llvm::SmallDenseSet<int64_t> donated;
+  for (int64_t index : config.donate) {
+    if (index >= count)
+      return func.emitError()
+             << "donate: argument " << index << " does not exist; @"
+             << func.getSymName() << " has " << count << " arguments";
+    donated.insert(index);
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    bool isMarked = static_cast<bool>(func.getArgAttr(i, kAliasingOutput));
+    if (auto donor = func.getArgAttrOfType<BoolAttr>(i, kBufferDonor))
+      isMarked |= donor.getValue();
+    if (!isMarked && donated.contains(i))
+      func.setArgAttr(i, kBufferDonor, BoolAttr::get(func.getContext(), true));
+    if (isMarked && !donated.empty() && !donated.contains(i))
+      return emitError(func.getArgument(i).getLoc())
+             << "argument " << i << " of @" << func.getSymName()
+             << " is donated by the program, but \"donate\" does not list it";
+  }
+  return success();
+}
+
+static ImportOptions makeImportOptions(const PartitionConfig &config) {
+  ImportOptions options;
+  for (const PartitionConfig::Assignment &entry : config.assignment)
+    options.nameAssignment.entries[entry.name] = {entry.mesh, entry.stage};
+  options.inputAssignment = IndexAssignment(config.inputMeshes);
+  options.outputAssignment = IndexAssignment(config.outputMeshes);
+  options.mergeAfterScheduling = config.options.mergeInferredAfterScheduling;
+  options.absorbInferredFragmentsOnEntryPoint =
+      config.options.absorbInferredFragmentsOnEntryPoint;
+  options.splitBwdFragments = config.options.splitBwdFragments;
+  options.inferTransfers = config.options.inferTransfers;
+  options.inferCrossMeshReductions = config.options.inferCrossMeshReductions;
+  return options;
+}
+
+static void addPhase(Phase phase, OpPassManager &passes,
+                     const PartitionConfig &config) {
+  switch (phase) {
+  case Phase::Import:
+    addImportPasses(passes, makeImportOptions(config));
+    passes.addNestedPass<func::FuncOp>(createVerifyPlacementPass());
+    return;
+  }
+}
+
+/// Runs the passes of one phase. Some passes report an error and go on, so
+/// that one run shows as many as possible; that is a failure here.
+static LogicalResult runPhase(Phase phase, ModuleOp module,
+                              const PartitionConfig &config) {
+  PassManager passes(module.getContext());
+  addPhase(phase, passes, config);
+  bool hasError = false;
+  DiagnosticEngine &engine = module.getContext()->getDiagEngine();
+  DiagnosticEngine::HandlerID watcher =
+      engine.registerHandler([&](Diagnostic &diagnostic) {
+        hasError |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
+        return failure();
+      });
+  LogicalResult result = passes.run(module);
+  engine.eraseHandler(watcher);
+  return failure(hasError || failed(result));
+}
+
+FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
+                                                 const PartitionConfig &config,
+                                                 Phase until,
+                                                 const PhaseListener &onPhase) {
+  FailureOr<func::FuncOp> func = findFunction(module, config.function);
+  if (failed(func) || failed(checkNames(module, config)) ||
+      failed(checkCount(*func, "input_meshes", "arguments", config.inputMeshes,
+                        func->getNumArguments())) ||
+      failed(checkCount(*func, "output_meshes", "results", config.outputMeshes,
+                        func->getNumResults())) ||
+      failed(markDonation(*func, config)))
+    return failure();
+  setTopology(*func, buildTopology(config, module.getContext()));
+
+  for (const PhaseInfo &info : kPhases) {
+    auto start = std::chrono::steady_clock::now();
+    if (failed(runPhase(info.phase, module, config)))
+      return failure();
+    std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
+    if (onPhase)
+      onPhase(info, seconds.count());
+    if (info.phase == until)
+      break;
+  }
+  return PartitionResult{*func, summarize(*func)};
+}

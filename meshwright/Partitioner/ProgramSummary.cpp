@@ -1,0 +1,239 @@
+//===- ProgramSummary.cpp - What runs on each mesh ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/ProgramSummary.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Partitioner/Flops.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+using namespace meshwright;
+
+static double countBytes(Type type) {
+  auto mesh = dyn_cast<MeshTensorType>(type);
+  if (!mesh)
+    return 0;
+  RankedTensorType tensor = mesh.getRankedTensorType();
+  double count = 1;
+  for (int64_t dim : tensor.getShape())
+    count *= ShapedType::isDynamic(dim) ? 1 : dim;
+  Type element = tensor.getElementType();
+  if (auto complex = dyn_cast<ComplexType>(element)) {
+    count *= 2;
+    element = complex.getElementType();
+  }
+  double bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 8;
+  // A boolean takes a byte; narrower numbers are packed.
+  return count * (bits == 1 ? 8 : bits) / 8;
+}
+
+/// Equal for fragments that run the same program. Values are numbered in the
+/// order of their definition, so names and positions do not matter.
+static llvm::hash_code hashProgram(FragmentOp fragment) {
+  DenseMap<Value, unsigned> numbers;
+  llvm::hash_code hash = llvm::hash_combine_range(fragment->getOperandTypes());
+  fragment.getRegion().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    hash = llvm::hash_combine(hash, op->getName(), op->getRawDictionaryAttrs(),
+                              op->hashProperties(), op->getNumRegions());
+    for (Value operand : op->getOperands())
+      hash = llvm::hash_combine(
+          hash, numbers.try_emplace(operand, numbers.size()).first->second);
+    for (Value result : op->getResults())
+      hash = llvm::hash_combine(
+          hash, result.getType(),
+          numbers.try_emplace(result, numbers.size()).first->second);
+  });
+  return llvm::hash_combine(
+      hash, llvm::hash_combine_range(fragment->getResultTypes()));
+}
+
+static bool runSameProgram(FragmentOp a, FragmentOp b) {
+  return a->getOperandTypes() == b->getOperandTypes() &&
+         a->getResultTypes() == b->getResultTypes() &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &a.getRegion(), &b.getRegion(),
+             OperationEquivalence::IgnoreLocations);
+}
+
+namespace {
+/// Keeps the first fragment of each program and what it costs.
+class Programs {
+public:
+  explicit Programs(Operation *module) : estimator(module) {}
+
+  /// The work of the fragment; `isNew` if no equal one was seen before.
+  Work add(FragmentOp fragment, bool &isNew) {
+    auto &bucket = buckets[static_cast<size_t>(hashProgram(fragment))];
+    for (auto &[known, work] : bucket)
+      if (runSameProgram(known, fragment)) {
+        isNew = false;
+        return work;
+      }
+    isNew = true;
+    bucket.emplace_back(fragment, estimator.estimate(fragment.getRegion()));
+    return bucket.back().second;
+  }
+
+private:
+  WorkEstimator estimator;
+  DenseMap<size_t, SmallVector<std::pair<FragmentOp, Work>, 1>> buckets;
+};
+
+/// Follows the bytes alive on each mesh through the program.
+class LiveBytes {
+public:
+  explicit LiveBytes(Block &block) {
+    for (Operation &op : block)
+      for (Value operand : op.getOperands())
+        lastUser[operand] = &op;
+  }
+
+  void define(Value value, MeshSummary &mesh) {
+    double &alive = bytes[&mesh];
+    alive += countBytes(value.getType());
+    mesh.activationBytes = std::max(mesh.activationBytes, alive);
+    owners[value] = &mesh;
+  }
+
+  void endAt(Operation *op) {
+    for (Value operand :
+         llvm::SmallSetVector<Value, 8>(op->operand_begin(), op->operand_end()))
+      if (lastUser.lookup(operand) == op)
+        release(operand);
+    for (Value result : op->getResults())
+      if (!lastUser.contains(result))
+        release(result);
+  }
+
+private:
+  void release(Value value) {
+    if (MeshSummary *mesh = owners.lookup(value))
+      bytes[mesh] -= countBytes(value.getType());
+  }
+
+  DenseMap<Value, Operation *> lastUser;
+  DenseMap<Value, MeshSummary *> owners;
+  DenseMap<MeshSummary *, double> bytes;
+};
+} // namespace
+
+ProgramSummary meshwright::summarize(func::FuncOp func) {
+  ProgramSummary summary;
+  llvm::StringMap<unsigned> indices;
+  if (TopologyAttr topology = getTopology(func))
+    for (NamedMeshAttr mesh : topology.getMeshes()) {
+      indices.try_emplace(mesh.getName(), summary.meshes.size());
+      summary.meshes.emplace_back().mesh = mesh.getName().str();
+    }
+  auto meshOf = [&](Type type) -> MeshSummary * {
+    auto mesh = dyn_cast<MeshTensorType>(type);
+    auto found = mesh ? indices.find(mesh.getMeshName()) : indices.end();
+    return found == indices.end() ? nullptr : &summary.meshes[found->second];
+  };
+
+  for (Type type : func.getArgumentTypes())
+    if (MeshSummary *mesh = meshOf(type))
+      mesh->parameterBytes += countBytes(type);
+
+  Programs programs(func->getParentOp());
+  LiveBytes live(func.front());
+  for (Operation &op : func.front()) {
+    if (auto fragment = dyn_cast<FragmentOp>(op)) {
+      auto found = indices.find(fragment.getMeshName());
+      if (found == indices.end())
+        continue;
+      MeshSummary &mesh = summary.meshes[found->second];
+      bool isNew;
+      Work work = programs.add(fragment, isNew);
+      ++mesh.fragments;
+      mesh.distinctPrograms += isNew;
+      mesh.flops += work.flops;
+      mesh.transcendentals += work.transcendentals;
+      summary.unknownWork += work.unknown;
+    }
+    if (auto transfer = dyn_cast<TransferOp>(op)) {
+      double bytes = countBytes(transfer.getType());
+      if (MeshSummary *from = meshOf(transfer.getTensor().getType())) {
+        ++from->transfersOut;
+        from->bytesOut += bytes;
+      }
+      if (MeshSummary *to = meshOf(transfer.getType())) {
+        ++to->transfersIn;
+        to->bytesIn += bytes;
+      }
+    }
+    for (Value result : op.getResults())
+      if (MeshSummary *mesh = meshOf(result.getType()))
+        live.define(result, *mesh);
+    live.endAt(&op);
+  }
+  return summary;
+}
+
+/// Four significant characters and a unit, such as "1.23 M".
+static std::string scaled(double value, StringRef unit) {
+  static constexpr const char *kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  unsigned step = 0;
+  while (value >= 999.95 && step + 1 < std::size(kPrefixes)) {
+    value /= 1000;
+    ++step;
+  }
+  return llvm::formatv(step ? "{0:F1} {1}{2}" : "{0:F0} {1}{2}", value,
+                       kPrefixes[step], unit)
+      .str();
+}
+
+void meshwright::printTable(const ProgramSummary &summary,
+                            llvm::raw_ostream &os) {
+  using Row = std::vector<std::string>;
+  std::vector<Row> rows = {{"mesh", "fragments", "distinct", "FLOPs",
+                            "parameters", "activations", "transfers in",
+                            "transfers out"}};
+  auto addRow = [&](const MeshSummary &mesh) {
+    auto transfers = [](unsigned count, double bytes) {
+      return std::to_string(count) + " (" + scaled(bytes, "B") + ")";
+    };
+    rows.push_back({mesh.mesh, std::to_string(mesh.fragments),
+                    std::to_string(mesh.distinctPrograms),
+                    scaled(mesh.flops, ""), scaled(mesh.parameterBytes, "B"),
+                    scaled(mesh.activationBytes, "B"),
+                    transfers(mesh.transfersIn, mesh.bytesIn),
+                    transfers(mesh.transfersOut, mesh.bytesOut)});
+  };
+  MeshSummary total;
+  total.mesh = "total";
+  for (const MeshSummary &mesh : summary.meshes) {
+    addRow(mesh);
+    total.fragments += mesh.fragments;
+    total.distinctPrograms += mesh.distinctPrograms;
+    total.flops += mesh.flops;
+    total.parameterBytes += mesh.parameterBytes;
+    total.activationBytes += mesh.activationBytes;
+    total.transfersIn += mesh.transfersIn;
+    total.transfersOut += mesh.transfersOut;
+    total.bytesIn += mesh.bytesIn;
+    total.bytesOut += mesh.bytesOut;
+  }
+  addRow(total);
+
+  std::vector<size_t> widths(rows.front().size());
+  for (const Row &row : rows)
+    for (auto [width, cell] : llvm::zip_equal(widths, row))
+      width = std::max(width, cell.size());
+  for (const Row &row : rows) {
+    os << llvm::left_justify(row.front(), widths.front());
+    for (size_t i = 1; i < row.size(); ++i)
+      os << "  " << llvm::right_justify(row[i], widths[i]);
+    os << "\n";
+  }
+  if (summary.unknownWork)
+    os << summary.unknownWork
+       << " custom calls and loops of unknown work are not in FLOPs\n";
+}

@@ -1,0 +1,170 @@
+"""Runs StableHLO modules with JAX on one CPU device and compares results.
+
+Used by the tests and the demo to check that a partitioned program, once its
+partitioning is erased, still computes the numbers of the original.
+"""
+
+import os
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import jax
+import jax.extend.backend
+import numpy as np
+from jax._src.interpreters import mlir as jax_mlir
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import mpmd
+
+# Arguments of 64 bits would otherwise be narrowed on their way to the device.
+jax.config.update("jax_enable_x64", True)
+
+_DTYPES = {
+    "i1": np.bool_,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "ui8": np.uint8,
+    "ui16": np.uint16,
+    "ui32": np.uint32,
+    "ui64": np.uint64,
+    "f16": np.float16,
+    "bf16": jax.numpy.bfloat16,
+    "f32": np.float32,
+    "f64": np.float64,
+    "complex<f32>": np.complex64,
+    "complex<f64>": np.complex128,
+}
+
+
+def make_context() -> ir.Context:
+    """A context of jaxlib's MLIR that knows the mpmd dialect too."""
+    context = jax_mlir.make_ir_context()
+    mpmd.register_dialect(context)
+    return context
+
+
+def _function(module: ir.Module, name: str) -> ir.Operation:
+    for op in module.body.operations:
+        if (
+            op.operation.name == "func.func"
+            and ir.StringAttr(op.attributes["sym_name"]).value == name
+        ):
+            return op
+    raise ValueError(f"the module has no function @{name}")
+
+
+def random_arguments(text: str, seed: int = 0) -> list[np.ndarray]:
+    """Arguments for @main of a plain module: one array per argument.
+
+    Floats are normal with scale 0.1, so that deep programs stay finite;
+    integers are in [0, 8), so that they are good indices; booleans are fair.
+    """
+    rng = np.random.default_rng(seed)
+    context = make_context()
+    with context:
+        function = _function(ir.Module.parse(text), "main")
+        signature = ir.FunctionType(
+            ir.TypeAttr(function.attributes["function_type"]).value
+        )
+        arguments = []
+        for type_ in signature.inputs:
+            tensor = ir.RankedTensorType(type_)
+            dtype = np.dtype(_DTYPES[str(tensor.element_type)])
+            shape = tuple(tensor.shape)
+            if dtype == np.bool_:
+                value = rng.integers(0, 2, shape)
+            elif np.issubdtype(dtype, np.integer):
+                value = rng.integers(0, 8, shape)
+            else:
+                value = 0.1 * rng.standard_normal(shape)
+            arguments.append(np.asarray(value).astype(dtype))
+        return arguments
+
+
+def run(text: str, arguments: list[np.ndarray]) -> list[np.ndarray]:
+    """Compiles @main of a plain StableHLO module for one CPU device, runs it.
+
+    Raises what XLA raises if the module does not compile.
+    """
+    device = jax.devices("cpu")[0]
+    options = jax.extend.backend.get_compile_options(
+        num_replicas=1,
+        num_partitions=1,
+        device_assignment=np.array([[0]]),
+    )
+    executable = device.client.compile_and_load(text, [device], options)
+    buffers = [jax.device_put(value, device) for value in arguments]
+    results = executable.execute_sharded(buffers)
+    return [np.asarray(a[0]) for a in results.disassemble_into_single_device_arrays()]
+
+
+def largest_difference(left: list[np.ndarray], right: list[np.ndarray]) -> float:
+    """The largest difference over all results, relative to each array's scale.
+
+    Infinite if shapes, types or the places of NaNs differ.
+    """
+    if len(left) != len(right):
+        return float("inf")
+    worst = 0.0
+    for a, b in zip(left, right, strict=True):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return float("inf")
+        if a.size == 0 or a.tobytes() == b.tobytes():
+            continue
+        wide = np.complex128 if np.iscomplexobj(a) else np.float64
+        a, b = a.astype(wide), b.astype(wide)
+        if not np.array_equal(np.isnan(a), np.isnan(b)):
+            return float("inf")
+        a, b = np.nan_to_num(a), np.nan_to_num(b)
+        scale = max(float(np.abs(a).max()), 1e-30)
+        worst = max(worst, float(np.abs(a - b).max()) / scale)
+    return worst
+
+
+def strip_names(text: str) -> str:
+    """Takes the names off an annotated, not yet partitioned program.
+
+    Done with jaxlib's MLIR alone, so that it can judge what our passes do:
+    named computations are inlined, named tensors and broadcasts forwarded,
+    `mpmd.call` becomes `func.call`.
+    """
+    context = make_context()
+    with context, ir.Location.unknown():
+        module = ir.Module.parse(text)
+        for function in module.body.operations:
+            if function.operation.name == "func.func":
+                _strip_block(function.regions[0].blocks[0])
+        return str(module)
+
+
+def _strip_block(block: ir.Block) -> None:
+    for op in list(block.operations):
+        name = op.operation.name
+        if name == "mpmd.named_computation":
+            body = op.regions[0].blocks[0]
+            _strip_block(body)
+            inner = list(body.operations)
+            for argument, operand in zip(body.arguments, op.operands, strict=True):
+                argument.replace_all_uses_with(operand)
+            returned = list(inner[-1].operands)
+            for moved in inner[:-1]:
+                moved.operation.move_before(op.operation)
+            for result, value in zip(op.results, returned, strict=True):
+                result.replace_all_uses_with(value)
+            op.operation.erase()
+        elif name in ("mpmd.named_tensor", "mpmd.broadcast"):
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.operation.erase()
+        elif name == "mpmd.call":
+            with ir.InsertionPoint(op.operation):
+                call = ir.Operation.create(
+                    "func.call",
+                    results=[result.type for result in op.results],
+                    operands=list(op.operands),
+                    attributes={"callee": op.attributes["callee"]},
+                )
+            for old, new in zip(op.results, call.results, strict=True):
+                old.replace_all_uses_with(new)
+            op.operation.erase()

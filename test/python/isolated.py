@@ -1,0 +1,44 @@
+"""Calls of jaxlib's native code in a process of its own, since it may abort."""
+
+import concurrent.futures
+import multiprocessing
+
+
+class Isolated:
+    """Runs functions in one worker process; starts another when it dies."""
+
+    def __init__(self):
+        self.pool = None
+
+    def call(self, function, *args):
+        """The result of the call. Raises `Aborted` if the process died, and
+        `RuntimeError` with the text of any exception of the function."""
+        if self.pool is None:
+            self.pool = concurrent.futures.ProcessPoolExecutor(
+                1, mp_context=multiprocessing.get_context("spawn")
+            )
+        try:
+            task = self.pool.submit(_call, function, args)
+            ok, value = task.result(timeout=120)
+        except concurrent.futures.process.BrokenProcessPool:
+            self.pool = None
+            raise Aborted(function.__name__) from None
+        if not ok:
+            raise RuntimeError(value)
+        return value
+
+    def close(self):
+        if self.pool is not None:
+            self.pool.shutdown()
+
+
+class Aborted(Exception):
+    """The native code ended the process."""
+
+
+def _call(function, args):
+    # Native exceptions do not travel between processes; their text does.
+    try:
+        return True, function(*args)
+    except Exception as error:
+        return False, str(error)

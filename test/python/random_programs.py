@@ -1,0 +1,238 @@
+"""Random, partly annotated programs: named computations, calls, loops, captures.
+
+Every value is a `tensor<4xf32>`, so that any operation takes any value. Numbers
+stay small: each operation is bounded or averages its operands.
+"""
+
+import dataclasses
+import random
+
+T = "tensor<4xf32>"
+
+
+@dataclasses.dataclass
+class Program:
+    text: str
+    config: dict
+
+    def with_topology(self) -> str:
+        """The text with the topology on @main, as the import passes want it."""
+        meshes = ", ".join(
+            f'<"{mesh}" : <["x"={axes["x"]}]>>'
+            for mesh, axes in self.config["topology"].items()
+        )
+        head, rest = self.text.split(") {\n", 1)
+        return f"{head}) attributes {{topology = #mpmd.topology<{meshes}>}} {{\n{rest}"
+
+
+class _Body:
+    """The operations of one block, and the values that may be used in it."""
+
+    def __init__(self, writer: "_Writer", values: list[str], indent: str):
+        self.writer, self.values, self.indent = writer, list(values), indent
+        self.lines: list[str] = []
+
+    def emit(self, line: str) -> None:
+        self.lines.append(self.indent + line)
+
+    def pick(self) -> str:
+        # Recent values more often, so that programs are deep.
+        rng = self.writer.rng
+        if rng.random() < 0.6:
+            return rng.choice(self.values[-4:])
+        return rng.choice(self.values)
+
+    def define(self, rest: str, *, count: int = 1) -> list[str]:
+        name = self.writer.fresh()
+        self.emit(f"{name}{f':{count}' if count > 1 else ''} = {rest}")
+        results = [name] if count == 1 else [f"{name}#{i}" for i in range(count)]
+        self.values += results
+        return results
+
+    def compute(self) -> None:
+        """One operation without a name."""
+        rng = self.writer.rng
+        kind = rng.randrange(7)
+        if kind == 0:
+            self.define(f"stablehlo.tanh {self.pick()} : {T}")
+        elif kind == 1:
+            self.define(f"stablehlo.negate {self.pick()} : {T}")
+        elif kind == 2:
+            value = rng.choice(["5.0e-01", "-2.5e-01", "1.0"])
+            self.define(f"stablehlo.constant dense<{value}> : {T}")
+        elif kind == 3:
+            self.define(f"stablehlo.logistic {self.pick()} : {T}")
+        else:
+            op = rng.choice(["maximum", "minimum", "add", "subtract"])
+            (total,) = self.define(f"stablehlo.{op} {self.pick()}, {self.pick()} : {T}")
+            self.define(f"stablehlo.tanh {total} : {T}")
+
+    def named(self) -> None:
+        writer = self.writer
+        name = writer.rng.choice(list(writer.assignment))
+        inputs = [self.pick() for _ in range(writer.rng.randint(1, 3))]
+        arguments = [writer.fresh() for _ in inputs]
+        inner = _Body(writer, arguments, self.indent + "  ")
+        for _ in range(writer.rng.randint(1, 3)):
+            inner.compute()
+        count = writer.rng.randint(1, 2)
+        returned = [inner.pick() for _ in range(count)]
+        result = writer.fresh()
+        head = f"{result}{f':{count}' if count > 1 else ''}"
+        transposed = writer.rng.choice(["", "", "(1)"])
+        block = ", ".join(f"{argument}: {T}" for argument in arguments)
+        self.emit(
+            f'{head} = mpmd.named_computation<"{name}"{transposed}> '
+            f"({', '.join(inputs)}) ({block}) {{"
+        )
+        self.lines += inner.lines
+        self.emit(f"  mpmd.return {', '.join(returned)} : {types(count)}")
+        outer = T if count == 1 else f"({types(count)})"
+        self.emit(f"}} : ({types(len(inputs))}) -> {outer}")
+        self.values += (
+            [result] if count == 1 else [f"{result}#{i}" for i in range(count)]
+        )
+
+    def tensor(self) -> None:
+        name = self.writer.rng.choice(list(self.writer.tensors))
+        self.define(f'mpmd.named_tensor {self.pick()} name="{name}" : {T}')
+
+    def loop(self) -> None:
+        """A loop of two trips that captures a value from outside."""
+        writer = self.writer
+        zero, one, two = (self.constant(number) for number in ("0", "1", "2"))
+        start, captured = self.pick(), self.pick()
+        counter, carried = writer.fresh(), writer.fresh()
+        result = writer.fresh()
+        condition, following, value = writer.fresh(), writer.fresh(), writer.fresh()
+        inner = _Body(writer, [carried, captured], self.indent + "  ")
+        inner.compute()
+        inner.emit(f"{value} = stablehlo.minimum {inner.pick()}, {captured} : {T}")
+        i32 = "tensor<i32>"
+        self.emit(
+            f"{result}:2 = stablehlo.while({counter} = {zero}, {carried} = {start}) "
+            f": {i32}, {T}"
+        )
+        self.emit("cond {")
+        self.emit(
+            f"  {condition} = stablehlo.compare LT, {counter}, {two}, SIGNED : "
+            f"({i32}, {i32}) -> tensor<i1>"
+        )
+        self.emit(f"  stablehlo.return {condition} : tensor<i1>")
+        self.emit("} do {")
+        self.lines += inner.lines
+        self.emit(f"  {following} = stablehlo.add {counter}, {one} : {i32}")
+        self.emit(f"  stablehlo.return {following}, {value} : {i32}, {T}")
+        self.emit("}")
+        self.values.append(f"{result}#1")
+
+    def constant(self, number: str) -> str:
+        name = self.writer.fresh()
+        self.emit(f"{name} = stablehlo.constant dense<{number}> : tensor<i32>")
+        return name
+
+    def call(self) -> None:
+        writer = self.writer
+        callee = writer.rng.choice(writer.callees)
+        operands = ", ".join(self.pick() for _ in range(callee.inputs))
+        outer = T if callee.outputs == 1 else f"({types(callee.outputs)})"
+        if callee.counted:
+            writer.calls += 1
+            rest = (
+                f"mpmd.call @{callee.name}({operands}) "
+                f"{{call_counter = {writer.calls} : ui32}}"
+            )
+        else:
+            rest = f"func.call @{callee.name}({operands})"
+        self.define(
+            f"{rest} : ({types(callee.inputs)}) -> {outer}", count=callee.outputs
+        )
+
+
+@dataclasses.dataclass
+class _Callee:
+    name: str
+    inputs: int
+    outputs: int
+    counted: bool
+
+
+class _Writer:
+    def __init__(self, seed: int):
+        self.rng = random.Random(seed)
+        self.counter = self.calls = 0
+        self.callees: list[_Callee] = []
+        meshes = [f"m{i}" for i in range(self.rng.randint(1, 4))]
+        self.meshes = meshes
+        self.assignment = {
+            f"c{i}": self.rng.choice(meshes) for i in range(self.rng.randint(1, 4))
+        }
+        self.tensors = {f"t{i}": self.rng.choice(meshes) for i in range(2)}
+
+    def fresh(self) -> str:
+        self.counter += 1
+        return f"%v{self.counter}"
+
+    def function(self, name: str, visibility: str, size: int) -> tuple[str, int, int]:
+        inputs = self.rng.randint(2, 4)
+        arguments = [self.fresh() for _ in range(inputs)]
+        body = _Body(self, arguments, "  ")
+        body.named()
+        for _ in range(size):
+            steps = [body.compute] * 4 + [body.named] * 3 + [body.tensor, body.loop]
+            if self.callees:
+                steps += [body.call] * 2
+            self.rng.choice(steps)()
+        outputs = self.rng.randint(1, 3)
+        returned = [body.pick() for _ in range(outputs)]
+        signature = ", ".join(f"{argument}: {T}" for argument in arguments)
+        text = "\n".join(
+            [
+                f"func.func {visibility} @{name}({signature}) -> ({types(outputs)}) {{",
+                *body.lines,
+                f"  return {', '.join(returned)} : {types(outputs)}",
+                "}",
+            ]
+        )
+        return text, inputs, outputs
+
+
+def types(count: int) -> str:
+    return ", ".join([T] * count)
+
+
+def generate(seed: int) -> Program:
+    writer = _Writer(seed)
+    functions = []
+    for index in range(writer.rng.randint(0, 2)):
+        name = f"f{index}"
+        text, inputs, outputs = writer.function(name, "private", 2)
+        functions.append(text)
+        counted = writer.rng.random() < 0.7
+        writer.callees.append(_Callee(name, inputs, outputs, counted))
+    main, inputs, outputs = writer.function("main", "public", writer.rng.randint(2, 8))
+    text = "\n".join([main, *functions])
+    rng = writer.rng
+    config = {
+        "topology": {mesh: {"x": 2} for mesh in writer.meshes},
+        "assignment": {
+            name: mesh
+            for name, mesh in (writer.assignment | writer.tensors).items()
+            if f'<"{name}"' in text or f'name="{name}"' in text
+        },
+        "options": {
+            "mpmd_infer_transfers": rng.random() < 0.7,
+            "mpmd_split_bwd_fragments": rng.random() < 0.3,
+            "mpmd_absorb_inferred_fragments_on_entry_point_function": rng.random()
+            < 0.3,
+        },
+    }
+    if rng.random() < 0.4:
+        config["input_meshes"] = [
+            rng.choice([None, *writer.meshes]) for _ in range(inputs)
+        ]
+    if rng.random() < 0.4:
+        config["output_meshes"] = [
+            rng.choice([None, *writer.meshes]) for _ in range(outputs)
+        ]
+    return Program(text, config)

@@ -1,0 +1,217 @@
+"""Bad input to the meshwright tool: one clear diagnostic, exit code 1, no output."""
+
+import json
+import os
+
+import pytest
+
+PROGRAM = """
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = mpmd.named_computation<"enc"> (%x) (%a: tensor<4xf32>) {
+    %1 = stablehlo.tanh %a : tensor<4xf32>
+    mpmd.return %1 : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+CONFIG = {"topology": {"m1": {"x": 2}, "m2": {"x": 2}}, "assignment": {"enc": "m1"}}
+
+
+@pytest.fixture
+def partition(tools, tmp_path):
+    """Runs `meshwright partition` on a program and a configuration."""
+
+    def run(program=PROGRAM, config=CONFIG, out=tmp_path / "out"):
+        source = tmp_path / "program.mlir"
+        if isinstance(program, bytes):
+            source.write_bytes(program)
+        elif program is not None:
+            source.write_text(program)
+        settings = tmp_path / "config.json"
+        if config is not None:
+            settings.write_text(
+                config if isinstance(config, str) else json.dumps(config, indent=1)
+            )
+        return tools.run(
+            "meshwright", "partition", source, "--config", settings, "-o", out
+        )
+
+    run.out = tmp_path / "out"
+    return run
+
+
+def expect_error(done, out, *parts):
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count("error:") == 1, done.stderr
+    for part in parts:
+        assert part in done.stderr, done.stderr
+    assert not out.exists() or not list(out.iterdir())
+
+
+def test_good_input_is_accepted(partition):
+    done = partition()
+    assert done.returncode == 0, done.stderr
+    assert (partition.out / "partitioned.mlir").exists()
+
+
+def test_missing_program(partition):
+    done = partition(program=None)
+    expect_error(done, partition.out, "program.mlir", "cannot be read", "No such file")
+
+
+def test_missing_config(partition):
+    done = partition(config=None)
+    expect_error(done, partition.out, "config.json", "cannot be read", "No such file")
+
+
+def test_unreadable_program_is_a_folder(tools, tmp_path):
+    done = tools.run("meshwright", "check", tmp_path)
+    assert done.returncode == 1
+    assert "cannot be read" in done.stderr
+
+
+def test_syntax_error(partition):
+    done = partition(program=PROGRAM.replace("stablehlo.tanh %a", "stablehlo.tanh a"))
+    expect_error(done, partition.out, "program.mlir:4:", "expected SSA operand")
+
+
+def test_unknown_dialect(partition):
+    program = PROGRAM.replace("stablehlo.tanh %a", "nope.tanh %a")
+    expect_error(partition(program=program), partition.out, "program.mlir:4:", "nope")
+
+
+def test_unknown_operation(partition):
+    program = PROGRAM.replace("stablehlo.tanh %a", "stablehlo.tahn %a")
+    expect_error(
+        partition(program=program), partition.out, "program.mlir:4:", "stablehlo.tahn"
+    )
+
+
+def test_empty_program(partition):
+    expect_error(partition(program=""), partition.out, "program.mlir", "is empty")
+
+
+def test_truncated_bytecode(partition, tools):
+    whole = tools.run("mpmd-opt", "-", "--emit-bytecode", stdin=PROGRAM.encode()).stdout
+    assert whole.startswith(b"ML\xefR")
+    done = partition(program=whole[: len(whole) // 2])
+    assert done.returncode == 1
+    assert "error:" in done.stderr
+    assert not partition.out.exists()
+
+
+def test_bytecode_is_accepted(partition, tools):
+    whole = tools.run("mpmd-opt", "-", "--emit-bytecode", stdin=PROGRAM.encode()).stdout
+    assert partition(program=whole).returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs /dev/full")
+def test_unwritable_output_folder(partition, tmp_path):
+    blocker = tmp_path / "file"
+    blocker.write_text("not a folder")
+    done = partition(out=blocker / "out")
+    assert done.returncode == 1
+    assert "cannot be made" in done.stderr
+    assert blocker.read_text() == "not a folder"
+
+
+def with_changes(**changes):
+    return CONFIG | changes
+
+
+BAD_CONFIGS = {
+    "malformed": ('{"topology": }', ["config.json:1:", "malformed JSON"]),
+    "not_an_object": ("[]", ["config.json:1:1", "expected a configuration object"]),
+    "duplicate_key": (
+        '{"topology": {"m1": {"x": 2}, "m1": {}}}',
+        ["config.json:1:31", 'key "m1" stands here twice'],
+    ),
+    "unknown_key": (
+        with_changes(topologie={}),
+        ['unknown key "topologie"', "known are function, topology", '"topology"?'],
+    ),
+    "no_topology": ({"assignment": {}}, ['key "topology" is missing']),
+    "empty_topology": (with_changes(topology={}), ["topology: expected at least one"]),
+    "wrong_type_of_topology": (
+        with_changes(topology=[]),
+        ["topology: expected an object, but got an array"],
+    ),
+    "wrong_axis_size": (
+        with_changes(topology={"m1": {"x": 0}}),
+        ["topology.m1.x: expected a named axis of positive size, but got 0"],
+    ),
+    "axis_size_is_text": (
+        with_changes(topology={"m1": {"x": "2"}}),
+        ["topology.m1.x: expected an integer, but got a string"],
+    ),
+    "unknown_mesh": (
+        with_changes(assignment={"enc": "m7"}),
+        ['assignment.enc: unknown mesh "m7", known are m1, m2', 'did you mean "m1"?'],
+    ),
+    "wrong_type_of_assignment": (
+        with_changes(assignment={"enc": 3}),
+        ["assignment.enc: expected a mesh or [mesh, stage], but got an integer"],
+    ),
+    "negative_stage": (
+        with_changes(assignment={"enc": ["m1", -1]}),
+        ["assignment.enc[1]: expected a stage of 0 or more, but got -1"],
+    ),
+    "unknown_name": (
+        with_changes(assignment={"enc": "m1", "emc": "m1"}),
+        ['no computation or tensor is named "emc"', 'did you mean "enc"?'],
+    ),
+    "unknown_function": (
+        with_changes(function="mian"),
+        ["no function @mian", "known are main", 'did you mean "main"?'],
+    ),
+    "wrong_count_of_inputs": (
+        with_changes(input_meshes=["m1", None]),
+        ["input_meshes: expected one entry for each of the 1 arguments of @main"],
+    ),
+    "unknown_input_mesh": (
+        with_changes(input_meshes=["m3"]),
+        ['input_meshes[0]: unknown mesh "m3"'],
+    ),
+    "wrong_count_of_outputs": (
+        with_changes(output_meshes=[None, None, None]),
+        ["output_meshes: expected one entry for each of the 1 results of @main"],
+    ),
+    "donated_argument_does_not_exist": (
+        with_changes(donate=[1]),
+        ["donate: argument 1 does not exist; @main has 1 arguments"],
+    ),
+    "unknown_option": (
+        with_changes(options={"mpmd_infer_transfer": True}),
+        ['options: unknown key "mpmd_infer_transfer"', '"mpmd_infer_transfers"?'],
+    ),
+    "wrong_type_of_option": (
+        with_changes(options={"mpmd_infer_transfers": "yes"}),
+        ["options.mpmd_infer_transfers: expected a boolean, but got a string"],
+    ),
+    "unknown_schedule": (
+        with_changes(options={"mpmd_pipeline_schedule": "1F2B"}),
+        ['unknown schedule "1F2B"', 'did you mean "1F1B"?'],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CONFIGS)
+def test_bad_config(partition, case):
+    config, parts = BAD_CONFIGS[case]
+    expect_error(partition(config=config), partition.out, *parts)
+
+
+def test_unassigned_computation_names_it(partition):
+    done = partition(config={"topology": {"m1": {"x": 2}}})
+    expect_error(done, partition.out, "program.mlir:3:", '"enc"', "not assigned")
+
+
+def test_no_verb_prints_the_overview(tools):
+    done = tools.run("meshwright")
+    assert done.returncode == 1
+    assert "meshwright partition program.mlir" in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["check", "erase", "partition"])
+def test_help_of_each_verb(tools, verb):
+    assert "program.mlir" in tools.check("meshwright", verb, "--help")

@@ -1,0 +1,84 @@
+"""Real programs: parsed, printed, partitioned, erased, and run by JAX."""
+
+import pathlib
+import re
+import sys
+
+import pytest
+from conftest import PROGRAMS, ROOT
+
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
+
+import numerics  # noqa: E402
+
+PLAIN = sorted(path.stem for path in PROGRAMS.glob("*.mlir"))
+MPMD = ["gpt_4_4_4", "gpt_8_4_8", "gpt_16_4_16", "gpt_32_8_32"]
+ALL = [PROGRAMS / f"{name}.mlir" for name in PLAIN] + [
+    PROGRAMS / "mpmd" / f"{name}.mlir" for name in MPMD
+]
+
+
+def jaxlib_print(text: str, **options) -> str:
+    with numerics.make_context():
+        module = numerics.ir.Module.parse(text)
+        return module.operation.get_asm(**options)
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_prints_back_byte_for_byte(tools, path: pathlib.Path):
+    text = path.read_text()
+    assert tools.opt(text).rstrip("\n") == jaxlib_print(text).rstrip("\n")
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_generic_form_is_that_of_jaxlib(tools, path: pathlib.Path):
+    text = path.read_text()
+    ours = tools.opt(text, "--mlir-print-op-generic")
+    theirs = jaxlib_print(text, print_generic_op_form=True)
+    assert ours.rstrip("\n") == theirs.rstrip("\n")
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_bytecode_keeps_everything(tools, path: pathlib.Path):
+    bytecode = tools.run("mpmd-opt", path, "--emit-bytecode").stdout
+    assert bytecode.startswith(b"ML\xefR")
+    again = tools.run("mpmd-opt", "-", stdin=bytecode).stdout.decode()
+    assert again == tools.check("mpmd-opt", path)
+
+
+def partition(tools, name: str, tmp_path: pathlib.Path) -> str:
+    source = PROGRAMS / "mpmd" / f"{name}.mlir"
+    config = source.with_suffix(".json")
+    tools.check("meshwright", "partition", source, "--config", config, "-o", tmp_path)
+    return (tmp_path / "partitioned.mlir").read_text()
+
+
+@pytest.mark.parametrize("name", MPMD)
+def test_every_computation_is_in_a_fragment(tools, tmp_path, name):
+    text = partition(tools, name, tmp_path)
+    top_level = set(re.findall(r"^    (?:%\S+ = )?\"?([\w.]+)", text, re.MULTILINE))
+    assert top_level == {"mpmd.fragment", "mpmd.transfer", "return"}
+    jaxlib_print(text)
+
+
+@pytest.mark.parametrize("name", MPMD)
+def test_fragments_and_transfers_are_as_many_as_the_peers(tools, tmp_path, name):
+    import peer
+
+    source = PROGRAMS / "mpmd" / f"{name}.mlir"
+    config = peer.json.loads(source.with_suffix(".json").read_text())
+    theirs, _ = peer.partition(peer.load(), source.read_text(), config, "import")
+    assert peer.count(partition(tools, name, tmp_path)) == peer.count(theirs)
+
+
+@pytest.mark.parametrize("name", MPMD[:2])
+def test_erased_program_computes_the_same_numbers(tools, tmp_path, name):
+    partition(tools, name, tmp_path)
+    erased = tools.check("meshwright", "erase", tmp_path / "partitioned.mlir")
+    assert "mpmd" not in erased
+    original = numerics.strip_names((PROGRAMS / "mpmd" / f"{name}.mlir").read_text())
+    arguments = numerics.random_arguments(original)
+    difference = numerics.largest_difference(
+        numerics.run(original, arguments), numerics.run(erased, arguments)
+    )
+    assert difference <= 1e-5

@@ -1,0 +1,47 @@
+//===- ModuleFile.h - Reading and writing of programs -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TOOLS_MESHWRIGHT_MODULEFILE_H
+#define MESHWRIGHT_TOOLS_MESHWRIGHT_MODULEFILE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace meshwright {
+
+/// A context with every dialect, and the diagnostics of the files read into it
+/// printed to stderr with the line they are about.
+class Session {
+public:
+  Session();
+
+  mlir::MLIRContext *getContext() { return &context; }
+
+  /// The contents of a file, or of standard input for "-". Diagnosed if it
+  /// cannot be read.
+  mlir::FailureOr<llvm::StringRef> readFile(llvm::StringRef path);
+
+  /// Parses and verifies a program, text or bytecode. Diagnosed if it holds
+  /// no operation at all.
+  mlir::OwningOpRef<mlir::ModuleOp> readModule(llvm::StringRef path);
+
+private:
+  mlir::MLIRContext context;
+  llvm::SourceMgr sourceMgr;
+  mlir::SourceMgrDiagnosticHandler diagnosticHandler;
+};
+
+/// Writes a program, to standard output for "-". The file appears whole or not
+/// at all.
+mlir::LogicalResult writeModule(mlir::ModuleOp module, llvm::StringRef path,
+                                bool asBytecode);
+
+/// Prints "error: <message>" for what has no place in a file.
+mlir::LogicalResult reportError(const llvm::Twine &message);
+
+} // namespace meshwright
+
+#endif

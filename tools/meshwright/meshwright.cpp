@@ -1,0 +1,38 @@
+//===- meshwright.cpp - The user's command --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace meshwright;
+
+static constexpr llvm::StringLiteral kOverview =
+    R"(Meshwright partitions one tensor program into programs on many meshes.
+
+  meshwright check program.mlir
+  meshwright partition program.mlir --config config.json -o out
+  meshwright erase out/partitioned.mlir -o plain.mlir
+
+A program is StableHLO, as text or as MLIR bytecode, with computations named by
+mpmd.named_computation. The configuration says which meshes there are and which
+name runs where:
+
+  {"function": "main",
+   "topology": {"m1": {"x": 2}, "m2": {"x": 2}},
+   "assignment": {"encoder": "m1", "decoder": "m2"}}
+
+`meshwright VERB --help` tells the options of a verb.
+)";
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::cl::ParseCommandLineOptions(argc, argv, kOverview);
+  for (const Command *command :
+       {&checkCommand, &eraseCommand, &partitionCommand})
+    if (command->subCommand)
+      return llvm::failed(command->run());
+  llvm::errs() << kOverview;
+  return 1;
+}
