@@ -8,6 +8,7 @@
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Import/Pipeline.h"
 #include "meshwright/Partitioner/NearestName.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -147,6 +148,8 @@ static void addPhase(Phase phase, OpPassManager &passes,
 static LogicalResult runPhase(Phase phase, ModuleOp module,
                               const PartitionConfig &config) {
   PassManager passes(module.getContext());
+  // Verified once, behind the phase; mpmd-opt verifies after each pass.
+  passes.enableVerifier(false);
   addPhase(phase, passes, config);
   bool hasError = false;
   DiagnosticEngine &engine = module.getContext()->getDiagEngine();
@@ -156,6 +159,8 @@ static LogicalResult runPhase(Phase phase, ModuleOp module,
         return failure();
       });
   LogicalResult result = passes.run(module);
+  if (succeeded(result))
+    result = verify(module);
   engine.eraseHandler(watcher);
   return failure(hasError || failed(result));
 }
