@@ -45,6 +45,12 @@ def make_context() -> ir.Context:
     return context
 
 
+def print_module(text: str, **options) -> str:
+    """What jaxlib prints for a module; options are those of `get_asm`."""
+    with make_context():
+        return ir.Module.parse(text).operation.get_asm(**options)
+
+
 def _function(module: ir.Module, name: str) -> ir.Operation:
     for op in module.body.operations:
         if (

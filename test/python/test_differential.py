@@ -46,12 +46,6 @@ UNKNOWN_TO_JAXLIB = (
 )
 
 
-def jaxlib_print(text: str, **options) -> str:
-    with numerics.make_context():
-        module = numerics.ir.Module.parse(text)
-        return module.operation.get_asm(**options)
-
-
 def functions_of(text: str):
     """Each function of a file on its own, with what it refers to."""
     items, current = [], []
@@ -112,7 +106,9 @@ def jaxlib():
 
 
 def jaxlib_print_both(text: str) -> tuple[str, str]:
-    return jaxlib_print(text), jaxlib_print(text, print_generic_op_form=True)
+    return numerics.print_module(text), numerics.print_module(
+        text, print_generic_op_form=True
+    )
 
 
 @pytest.mark.parametrize("chunk", CHUNKS)
