@@ -10,6 +10,7 @@
 #include "meshwright/Dialect/CHLO/Transforms/Passes.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
 #include "meshwright/Export/Passes.h"
@@ -35,6 +36,7 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 inline void registerAllPasses() {
+  mlir::sdy::registerSdyPasses();
   mlir::stablehlo::registerStablehloPasses();
   mlir::mpmd::registerCommonPasses();
   mlir::mpmd::registerImportPasses();

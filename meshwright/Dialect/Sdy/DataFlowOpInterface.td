@@ -66,12 +66,12 @@ def Sdy_DataFlowOpInterface : OpInterface<"DataFlowOpInterface"> {
       (ins "::llvm::ArrayRef<::mlir::sdy::TensorShardingAttr>":$shardings), "",
       "::mlir::sdy::setResultShardings($_op, shardings);">,
     InterfaceMethod<[{
-        What the sharding of an edge looks like at one of its targets while
-        shardings propagate through the body; the reverse with `toBody` unset.
+        Turns the sharding stored for an edge into what the sources of the edge
+        see, or, with `toSources` unset, back.
       }],
       "::mlir::sdy::TensorShardingAttr", "transformTargetSharding",
       (ins "::mlir::Value":$target,
-           "::mlir::sdy::TensorShardingAttr":$sharding, "bool":$toBody), "",
+           "::mlir::sdy::TensorShardingAttr":$sharding, "bool":$toSources), "",
       "return sharding;">,
   ];
 }

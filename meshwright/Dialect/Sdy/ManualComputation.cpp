@@ -163,16 +163,6 @@ ResultRange ManualComputationOp::getOpResultEdgeOwners() {
 }
 
 SmallVector<TensorShardingAttr>
-ManualComputationOp::getBlockArgumentEdgeOwnerShardings() {
-  return llvm::to_vector(getInShardings());
-}
-
-void ManualComputationOp::setBlockArgumentEdgeOwnerShardings(
-    ArrayRef<TensorShardingAttr> shardings) {
-  setInShardingsAttr(TensorShardingPerValueAttr::get(getContext(), shardings));
-}
-
-SmallVector<TensorShardingAttr>
 ManualComputationOp::getOpResultEdgeOwnerShardings() {
   return llvm::to_vector(getOutShardings());
 }
@@ -203,18 +193,23 @@ Value ManualComputationOp::getEdgeOwnerFromSource(OpOperand &source) {
 static TensorShardingAttr dropManualAxes(TensorShardingAttr sharding,
                                          ManualAxesAttr manualAxes) {
   auto keepFree = [&](ArrayRef<AxisRefAttr> axes) {
-    return llvm::to_vector(llvm::make_filter_range(axes, [&](AxisRefAttr axis) {
+    SmallVector<AxisRefAttr> free;
+    llvm::copy_if(axes, std::back_inserter(free), [&](AxisRefAttr axis) {
       return !manualAxes.contains(axis.getName());
-    }));
+    });
+    return free;
   };
-  return sharding
-      .replaceDimShardings(
-          llvm::map_to_vector(sharding.getDimShardings(),
-                              [&](DimensionShardingAttr dim) {
-                                return dim.replaceAxes(dim.getAxes().drop_front(
-                                    getManualPrefix(dim, manualAxes).size()));
-                              }))
-      .replaceReplicatedAxes(keepFree(sharding.getReplicatedAxes()));
+  auto dims = llvm::map_to_vector(
+      sharding.getDimShardings(), [&](DimensionShardingAttr dim) {
+        auto prefix = getManualPrefix(dim, manualAxes);
+        DimensionShardingAttr rest =
+            dim.replaceAxes(dim.getAxes().drop_front(prefix.size()));
+        return rest.emptyAxes() && rest.getIsClosed() ? rest.dropPriority()
+                                                      : rest;
+      });
+  return sharding.replaceDimShardings(dims)
+      .replaceReplicatedAxes(keepFree(sharding.getReplicatedAxes()))
+      .replaceUnreducedAxes(keepFree(sharding.getUnreducedAxes()));
 }
 
 /// Puts the manual axes of the stored sharding `original` back in front of the
@@ -223,6 +218,18 @@ static TensorShardingAttr addManualAxes(TensorShardingAttr inside,
                                         TensorShardingAttr original,
                                         ManualAxesAttr manualAxes,
                                         MeshAttr mesh) {
+  auto withManual = [&](ArrayRef<AxisRefAttr> free,
+                        ArrayRef<AxisRefAttr> before) {
+    auto axes = llvm::to_vector(free);
+    llvm::copy_if(before, std::back_inserter(axes), [&](AxisRefAttr axis) {
+      return manualAxes.contains(axis.getName());
+    });
+    if (mesh)
+      llvm::sort(axes, [&](AxisRefAttr a, AxisRefAttr b) {
+        return isBefore(a, b, mesh);
+      });
+    return axes;
+  };
   SmallVector<DimensionShardingAttr> dims;
   for (auto [dim, originalDim] :
        llvm::zip(inside.getDimShardings(), original.getDimShardings())) {
@@ -230,27 +237,42 @@ static TensorShardingAttr addManualAxes(TensorShardingAttr inside,
     llvm::append_range(axes, dim.getAxes());
     dims.push_back(dim.replaceAxes(axes));
   }
-  auto replicated = llvm::to_vector(inside.getReplicatedAxes());
-  for (AxisRefAttr axis : original.getReplicatedAxes())
-    if (manualAxes.contains(axis.getName()))
-      replicated.push_back(axis);
-  if (mesh)
-    llvm::sort(replicated, [&](AxisRefAttr a, AxisRefAttr b) {
-      return isBefore(a, b, mesh);
-    });
-  return inside.replaceDimShardings(dims).replaceReplicatedAxes(replicated);
+  return inside.replaceDimShardings(dims)
+      .replaceReplicatedAxes(
+          withManual(inside.getReplicatedAxes(), original.getReplicatedAxes()))
+      .replaceUnreducedAxes(
+          withManual(inside.getUnreducedAxes(), original.getUnreducedAxes()));
+}
+
+SmallVector<TensorShardingAttr>
+ManualComputationOp::getBlockArgumentEdgeOwnerShardings() {
+  return llvm::map_to_vector(getInShardings(), [&](TensorShardingAttr attr) {
+    return dropManualAxes(attr, getManualAxes());
+  });
+}
+
+void ManualComputationOp::setBlockArgumentEdgeOwnerShardings(
+    ArrayRef<TensorShardingAttr> shardings) {
+  SmallVector<TensorShardingAttr> outside;
+  for (auto [inside, original] : llvm::zip(shardings, getInShardings()))
+    outside.push_back(
+        addManualAxes(inside, original, getManualAxes(), getCommonMesh(*this)));
+  setInShardingsAttr(TensorShardingPerValueAttr::get(getContext(), outside));
 }
 
 TensorShardingAttr ManualComputationOp::transformTargetSharding(
-    Value target, TensorShardingAttr sharding, bool toBody) {
-  auto arg = dyn_cast<BlockArgument>(target);
-  if (!sharding || !arg || getManualAxes().empty())
+    Value target, TensorShardingAttr sharding, bool toSources) {
+  if (!sharding || getManualAxes().empty())
     return sharding;
-  if (toBody)
+  auto arg = dyn_cast<BlockArgument>(target);
+  // The sources of a block argument are outside, those of a result inside.
+  if (!arg == toSources)
     return dropManualAxes(sharding, getManualAxes());
-  return addManualAxes(sharding,
-                       getInShardings().getShardings()[arg.getArgNumber()],
-                       getManualAxes(), getCommonMesh(*this));
+  TensorShardingAttr stored =
+      arg ? getInShardings().getShardings()[arg.getArgNumber()]
+          : getOutShardings()
+                .getShardings()[cast<OpResult>(target).getResultNumber()];
+  return addManualAxes(sharding, stored, getManualAxes(), getCommonMesh(*this));
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,141 @@
+//===- ApplyShardingConstraints.cpp ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A constraint says how its operand is to be split, so a value that may still
+// be split any way takes the sharding of the constraint at once. Values at the
+// end of a data-flow edge have one sharding for all ends; there the constraint
+// rather steps between the value and its uses:
+//
+//   %1 = sdy.data_flow_edge %0                %1 = sdy.data_flow_edge %0
+//   %2 = stablehlo.sine %1            becomes %2 = sdy.sharding_constraint %1 …
+//   %3 = sdy.sharding_constraint %1 …         %3 = stablehlo.sine %2
+//
+// Operands of manual computations count as constrained by their in-shardings.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::sdy {
+#define GEN_PASS_DEF_APPLYSHARDINGCONSTRAINTSPASS
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
+} // namespace mlir::sdy
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+/// The sharding that a use demands of its value; null for other uses.
+static TensorShardingAttr getDemand(OpOperand &use) {
+  if (auto constraint = dyn_cast<ShardingConstraintOp>(use.getOwner()))
+    return constraint.getSharding();
+  if (auto manual = dyn_cast<ManualComputationOp>(use.getOwner()))
+    return manual.getInShardings().getShardings()[use.getOperandNumber()];
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+/// The end of a chain of constraints that only read each other; the constraint
+/// itself if it is no chain.
+static ShardingConstraintOp getEndOfChain(ShardingConstraintOp head) {
+  ShardingConstraintOp last = head;
+  while (last->hasOneUse()) {
+    auto next = dyn_cast<ShardingConstraintOp>(*last->user_begin());
+    if (!next)
+      break;
+    last = next;
+  }
+  return last;
+}
+
+/// Lets what reads the value behind a chain read the end of the chain. The
+/// value has no sharding, and the head of the chain is its only demand.
+static void redirectToChain(ShardingConstraintOp head) {
+  ShardingConstraintOp last = getEndOfChain(head);
+  Value value = head.getInput();
+  if (last == head || getSharding(value))
+    return;
+  for (OpOperand &use : value.getUses())
+    if (use.getOwner() != head && getDemand(use))
+      return;
+  value.replaceUsesWithIf(last, [&](OpOperand &use) {
+    if (use.getOwner() == head || isa<func::ReturnOp>(use.getOwner()))
+      return false;
+    Operation *ancestor =
+        last->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    return ancestor && last->isBeforeInBlock(ancestor);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Single demands
+//===----------------------------------------------------------------------===//
+
+static bool isOnEdge(Value value) {
+  return value.getDefiningOp<DataFlowEdgeOp>() || getEdgeOwner(value);
+}
+
+/// Puts the demand of a use right behind its value, for all other uses too.
+static void constrainAtSource(OpOperand &use, TensorShardingAttr demand) {
+  Value value = use.get();
+  auto constraint = dyn_cast<ShardingConstraintOp>(use.getOwner());
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  if (!constraint)
+    constraint = ShardingConstraintOp::create(builder, use.getOwner()->getLoc(),
+                                              value, demand);
+  else if (builder.getInsertionPoint() != constraint->getIterator())
+    constraint->moveBefore(builder.getInsertionBlock(),
+                           builder.getInsertionPoint());
+  value.replaceAllUsesExcept(constraint, constraint);
+  if (demand.getUnreducedAxes().empty())
+    return;
+  setSharding(value,
+              TensorShardingAttr::getFullyOpenLike(value.getType(), demand)
+                  .replaceUnreducedAxes(demand.getUnreducedAxes(),
+                                        demand.getReductionKind()));
+}
+
+static void applyDemand(OpOperand &use) {
+  TensorShardingAttr demand = getDemand(use);
+  Value value = use.get();
+  if (!demand || !demand.isFullyClosed() || !canHaveSharding(value) ||
+      getSharding(value))
+    return;
+  for (OpOperand &other : value.getUses())
+    if (TensorShardingAttr otherDemand = getDemand(other);
+        otherDemand && otherDemand != demand)
+      return;
+  if (isOnEdge(value))
+    constrainAtSource(use, demand);
+  else
+    setSharding(value, demand);
+}
+
+namespace {
+struct ApplyShardingConstraintsPass
+    : sdy::impl::ApplyShardingConstraintsPassBase<
+          ApplyShardingConstraintsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<ShardingConstraintOp, ManualComputationOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
+        redirectToChain(constraint);
+      for (OpOperand &operand : op->getOpOperands())
+        applyDemand(operand);
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,34 @@
+//===- DropShardingRules.cpp ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Propagation leaves on each op the rule it used. Only those that the user
+// wrote mean something to others.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
+
+namespace mlir::sdy {
+#define GEN_PASS_DEF_DROPSHARDINGRULESPASS
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
+} // namespace mlir::sdy
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+namespace {
+struct DropShardingRulesPass
+    : sdy::impl::DropShardingRulesPassBase<DropShardingRulesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    getOperation().walk([](Operation *op) {
+      auto rule = op->getAttrOfType<OpShardingRuleAttr>(kShardingRuleAttr);
+      if (rule && !rule.isCustom())
+        op->removeAttr(kShardingRuleAttr);
+    });
+  }
+};
+} // namespace

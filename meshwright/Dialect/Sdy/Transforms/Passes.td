@@ -1,0 +1,314 @@
+//===- Passes.td --------------------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+// Entries in alphabetical order of the flag.
+
+#ifndef MESHWRIGHT_DIALECT_SDY_TRANSFORMS_PASSES_TD
+#define MESHWRIGHT_DIALECT_SDY_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AddDataFlowEdgesPass
+    : Pass<"sdy-add-data-flow-edges", "::mlir::ModuleOp"> {
+  let summary = "Gives each data-flow edge an op that holds its sharding";
+  let description = [{
+    Inserts a `sdy.data_flow_edge` behind every owner of an edge that has a
+    static shape: at the start of the block for block arguments, behind the op
+    for results, in the order of the owners. The edge op gets the sharding of the
+    owner and takes over all its uses.
+
+    ```mlir
+    %0 = stablehlo.optimization_barrier %x : tensor<8xf32>
+    // becomes
+    %0 = stablehlo.optimization_barrier %x : tensor<8xf32>
+    %1 = sdy.data_flow_edge %0 : tensor<8xf32>
+    ```
+
+    The shardings kept in the data-flow op stay as they are, out of date until
+    sdy-sink-data-flow-edges. Leaves alone owners that feed an edge op already.
+  }];
+  let statistics = [
+    Statistic<"numEdges", "num-edges", "Edge ops inserted">,
+  ];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def ApplyShardingConstraintsPass
+    : Pass<"sdy-apply-sharding-constraints", "::mlir::ModuleOp"> {
+  let summary = "Moves sharding constraints to the values they constrain";
+  let description = [{
+    Treats in order every `sdy.sharding_constraint`, and every operand of a
+    `sdy.manual_computation` with its in-sharding, as a demand on a value.
+
+    A value without sharding gets the sharding demanded, if all its dimensions
+    are closed and nothing else demands another one:
+
+    ```mlir
+    %0 = stablehlo.sine %x : tensor<8xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{"x"} ]> : tensor<8xf32>
+    // becomes
+    %0 = stablehlo.sine %x {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"} ]>]>} : tensor<8xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{"x"} ]> : tensor<8xf32>
+    ```
+
+    The target of a data-flow edge is left to the source of the edge: there the
+    constraint moves behind the value and takes over all its other uses. If a
+    value without sharding only meets a chain of constraints, its uses behind
+    the chain read the end of the chain; `func.return` does not.
+  }];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def CloseShardingsPass : Pass<"sdy-close-shardings", "::mlir::ModuleOp"> {
+  let summary = "Closes all dimensions of all shardings";
+  let description = [{
+    Empties the lists of replicated axes too; they only matter in open
+    dimensions.
+
+    ```mlir
+    #sdy.sharding<@mesh, [{"x", ?}, {?} ], replicated={"y"}>
+    // becomes
+    #sdy.sharding<@mesh, [{"x"}, {} ]>
+    ```
+
+    Keeps axes, unreduced axes, and the priorities of dimensions with axes.
+  }];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def ConstantOrScalarMergerPass
+    : Pass<"sdy-constant-or-scalar-merger", "::mlir::func::FuncOp"> {
+  let summary = "Merges equal constants that are sharded alike";
+  let description = [{
+    Undoes what sdy-constant-or-scalar-splitter did where it was of no use:
+    constants with equal attributes, `sdy.sharding` included, become one in each
+    region, and so do broadcasts of one scalar to one type.
+
+    ```mlir
+    %0 = sdy.constant dense<0.0> : tensor<8xf32>
+    %1 = sdy.constant dense<0.0> : tensor<8xf32>
+    // becomes
+    %0 = sdy.constant dense<0.0> : tensor<8xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numMerged", "num-merged", "Ops replaced by an equal one">,
+  ];
+}
+
+def ConstantOrScalarSplitterPass
+    : Pass<"sdy-constant-or-scalar-splitter", "::mlir::ModuleOp"> {
+  let summary = "Gives each use of a constant its own copy";
+  let description = [{
+    Lets each use of a constant be sharded on its own. Every `stablehlo.constant`
+    becomes a `sdy.constant`, which nothing merges. Then each operand that is
+    computed from constants only, or that is the broadcast of a scalar, becomes
+    a copy of all ops that compute it; scalars stay shared.
+
+    ```mlir
+    %0 = stablehlo.constant dense<0.0> : tensor<8xf32>
+    %1 = stablehlo.add %0, %x : tensor<8xf32>
+    %2 = stablehlo.add %0, %y : tensor<8xf32>
+    // becomes
+    %0 = sdy.constant dense<0.0> : tensor<8xf32>
+    %1 = sdy.constant dense<0.0> : tensor<8xf32>
+    %2 = stablehlo.add %0, %x : tensor<8xf32>
+    %3 = stablehlo.add %1, %y : tensor<8xf32>
+    ```
+
+    Copies stand before what they copy and join its sharding groups; originals
+    that nothing else uses are erased.
+  }];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def DropShardingRulesPass
+    : Pass<"sdy-drop-sharding-rules", "::mlir::func::FuncOp"> {
+  let summary = "Removes sharding rules that are not the user's";
+  let description = [{
+    ```mlir
+    %0 = stablehlo.sine %x {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}>} : tensor<8xf32>
+    // becomes
+    %0 = stablehlo.sine %x : tensor<8xf32>
+    ```
+
+    Keeps rules marked as custom.
+  }];
+}
+
+def LiftInlinedMeshesPass : Pass<"sdy-lift-inlined-meshes", "::mlir::ModuleOp"> {
+  let summary = "Makes all shardings refer to meshes by name";
+  let description = [{
+    Equal meshes become one. A mesh that is written inside a sharding, or in the
+    replica groups of a collective, is replaced by a reference to an equal one,
+    which is added as `@mesh`, `@empty_mesh` or `@maximal_mesh_<id>` if there is
+    none. Each mesh gets its StableHLO form as a discardable attribute.
+
+    ```mlir
+    #sdy.sharding<mesh<["x"=2]>, [{"x"} ]>
+    // becomes
+    sdy.mesh @mesh = <["x"=2]> {stablehlo.mesh = {axes = [{name = "x", size = 2 : i64} ]}}
+    #sdy.sharding<@mesh, [{"x"} ]>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numMerged", "num-merged", "Mesh ops replaced by an equal one">,
+    Statistic<"numLifted", "num-lifted", "Mesh ops added">,
+  ];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def ManualAxesCleanupPass
+    : Pass<"sdy-manual-axes-cleanup", "::mlir::ModuleOp"> {
+  let summary = "Makes all shardings of a manual computation name its axes";
+  let description = [{
+    Sorts the manual axes in the order of the mesh and adds those that a
+    sharding does not mention to its replicated axes.
+
+    ```mlir
+    in_shardings=[<@mesh, [{"y"} ]>] … manual_axes={"y", "x"}
+    // becomes
+    in_shardings=[<@mesh, [{"y"} ], replicated={"x"}>] … manual_axes={"x", "y"}
+    ```
+
+    Fails on manual axes without any operand or result but with a body: nothing
+    then says which mesh they belong to.
+  }];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def PreOrderFuncsPass : Pass<"sdy-pre-order-funcs", "::mlir::ModuleOp"> {
+  let summary = "Orders functions so that callers come before callees";
+  let description = [{
+    ```mlir
+    func.func private @callee() { … }
+    func.func @caller() { call @callee() … }
+    // becomes
+    func.func @caller() { call @callee() … }
+    func.func private @callee() { … }
+    ```
+
+    Leaves the module alone if it is ordered already; otherwise functions move
+    behind all other ops.
+  }];
+}
+
+def RemoveSizeOneAxesPass
+    : Pass<"sdy-remove-size-one-axes", "::mlir::ModuleOp"> {
+  let summary = "Removes axes of size 1 from shardings";
+  let description = [{
+    They split nothing but could keep other axes from spreading.
+
+    ```mlir
+    sdy.mesh @mesh = <["x"=2, "one"=1]>
+    #sdy.sharding<@mesh, [{"x", "one"} ], replicated={"one"}>
+    // becomes
+    #sdy.sharding<@mesh, [{"x"} ]>
+    ```
+
+    A closed dimension without axes left loses its priority. Meshes and manual
+    axes stay.
+  }];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def RemoveSubAxesInInputOutputShardingsPass
+    : Pass<"sdy-remove-sub-axes-in-input-output-shardings",
+           "::mlir::ModuleOp"> {
+  let summary = "Cuts open dimensions of the signature before sub-axes";
+  let description = [{
+    In the main function, the only one or the one called `main`, the open
+    dimensions of argument and result shardings keep only the axes before their
+    first sub-axis.
+
+    ```mlir
+    #sdy.sharding<@mesh, [{"x", "y":(1)2, "z", ?} ]>
+    // becomes
+    #sdy.sharding<@mesh, [{"x", ?} ]>
+    ```
+
+    Leaves closed dimensions alone: the user wrote those.
+  }];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def ShardingGroupImportPass
+    : Pass<"sdy-sharding-group-import", "::mlir::ModuleOp"> {
+  let summary = "Unites sharding groups with common values";
+  let description = [{
+    Renumbers the groups from 0, in the order of the smallest id they had, and
+    erases a second membership of a value in one group.
+
+    ```mlir
+    sdy.sharding_group %a group_id=7 : tensor<8xf32>
+    sdy.sharding_group %a group_id=9 : tensor<8xf32>
+    sdy.sharding_group %b group_id=9 : tensor<8xf32>
+    // becomes
+    sdy.sharding_group %a group_id=0 : tensor<8xf32>
+    sdy.sharding_group %b group_id=0 : tensor<8xf32>
+    ```
+
+    Fails if members of a group have different shapes or are in different manual
+    computations.
+  }];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def SinkDataFlowEdgesPass
+    : Pass<"sdy-sink-data-flow-edges", "::mlir::func::FuncOp"> {
+  let summary = "Puts the shardings of edge ops back into data-flow ops";
+  let description = [{
+    If an edge op of the block arguments of a data-flow op has a sharding, the
+    shardings of all these block arguments are written: those of the edge ops,
+    fully open ones where there is none. Likewise for results. Then every edge
+    op is replaced by its operand.
+
+    ```mlir
+    %0 = stablehlo.optimization_barrier %x : tensor<8xf32>
+    %1 = sdy.data_flow_edge %0 sharding=<@mesh, [{"x"} ]> : tensor<8xf32>
+    // becomes
+    %0 = stablehlo.optimization_barrier %x {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"} ]>]>} : tensor<8xf32>
+    ```
+
+    Leaves the shardings of a data-flow op alone where no edge op has one.
+  }];
+  let options = [
+    Option<"sinkDebugShardingOrigins", "sink-debug-sharding-origins", "bool",
+           /*default=*/"false",
+           "Also move the discardable attribute `sdy.sharding_origins` of edge "
+           "ops to the data-flow op.">,
+    Option<"sinkDebugPropagationEdgeSharding",
+           "sink-debug-propagation-edge-sharding", "bool",
+           /*default=*/"false",
+           "Also move the discardable attribute `sdy.propagation_edges` of edge "
+           "ops to the data-flow op.">,
+  ];
+  let statistics = [
+    Statistic<"numEdges", "num-edges", "Edge ops removed">,
+  ];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def UpdateNonDivisibleInputOutputShardingsPass
+    : Pass<"sdy-update-non-divisible-input-output-shardings",
+           "::mlir::ModuleOp"> {
+  let summary = "Cuts axes that do not divide a dimension";
+  let description = [{
+    Of a dimension that its axes do not split evenly, keeps the longest run of
+    axes, from the left, that do; the last one may become a sub-axis.
+
+    ```mlir
+    sdy.mesh @mesh = <["x"=2, "y"=4]>
+    tensor<12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"} ]>}
+    // becomes
+    tensor<12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y":(1)2} ]>}
+    ```
+
+    Acts on function arguments and results, results of calls, and on values of
+    ops that ask for even shardings, such as fragments and transfers. A dimension
+    that changes loses its priority. Leaves other values alone.
+  }];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+#endif

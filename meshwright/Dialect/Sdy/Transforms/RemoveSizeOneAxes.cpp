@@ -1,0 +1,66 @@
+//===- RemoveSizeOneAxes.cpp ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// An axis of size 1 splits nothing, but at the minor end of a dimension it
+// would keep other axes from merging with or following what is there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
+#include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace mlir::sdy {
+#define GEN_PASS_DEF_REMOVESIZEONEAXESPASS
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
+} // namespace mlir::sdy
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+static bool hasSizeOneAxis(MeshAttr mesh) {
+  return llvm::any_of(mesh.getAxes(),
+                      [](MeshAxisAttr axis) { return axis.getSize() == 1; });
+}
+
+static TensorShardingAttr dropSizeOneAxes(TensorShardingAttr sharding,
+                                          MeshAttr mesh) {
+  auto keepOthers = [&](ArrayRef<AxisRefAttr> axes) {
+    SmallVector<AxisRefAttr> kept;
+    llvm::copy_if(axes, std::back_inserter(kept),
+                  [&](AxisRefAttr axis) { return axis.getSize(mesh) != 1; });
+    return kept;
+  };
+  auto dims = llvm::map_to_vector(
+      sharding.getDimShardings(), [&](DimensionShardingAttr dim) {
+        DimensionShardingAttr kept = dim.replaceAxes(keepOthers(dim.getAxes()));
+        return kept.emptyAxes() && kept.getIsClosed() ? kept.dropPriority()
+                                                      : kept;
+      });
+  return sharding.replaceDimShardings(dims)
+      .replaceReplicatedAxes(keepOthers(sharding.getReplicatedAxes()))
+      .replaceUnreducedAxes(keepOthers(sharding.getUnreducedAxes()));
+}
+
+namespace {
+struct RemoveSizeOneAxesPass
+    : sdy::impl::RemoveSizeOneAxesPassBase<RemoveSizeOneAxesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (llvm::none_of(module.getOps<MeshOp>(), [](MeshOp mesh) {
+          return hasSizeOneAxis(mesh.getMesh());
+        }))
+      return;
+    SymbolTable symbols(module);
+    transformShardings(module, [&](TensorShardingAttr sharding) {
+      MeshAttr mesh = sharding.getMesh(symbols);
+      return mesh && hasSizeOneAxis(mesh) ? dropSizeOneAxes(sharding, mesh)
+                                          : sharding;
+    });
+  }
+};
+} // namespace

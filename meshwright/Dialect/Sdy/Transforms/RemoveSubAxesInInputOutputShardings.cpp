@@ -1,0 +1,47 @@
+//===- RemoveSubAxesInInputOutputShardings.cpp ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Whoever calls the main function can often not split by a part of an axis.
+// Propagation put sub-axes only where the user left a dimension open; there
+// they go again, with all axes behind them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
+#include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
+
+namespace mlir::sdy {
+#define GEN_PASS_DEF_REMOVESUBAXESININPUTOUTPUTSHARDINGSPASS
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
+} // namespace mlir::sdy
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+static TensorShardingAttr cutBeforeSubAxes(TensorShardingAttr sharding) {
+  return sharding.replaceDimShardings(llvm::map_to_vector(
+      sharding.getDimShardings(), [](DimensionShardingAttr dim) {
+        if (dim.getIsClosed())
+          return dim;
+        return dim.replaceAxes(dim.getAxes().take_while(
+            [](AxisRefAttr axis) { return axis.isFullAxis(); }));
+      }));
+}
+
+namespace {
+struct RemoveSubAxesInInputOutputShardingsPass
+    : sdy::impl::RemoveSubAxesInInputOutputShardingsPassBase<
+          RemoveSubAxesInInputOutputShardingsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> main = getMainFunction(getOperation());
+    if (failed(main))
+      return signalPassFailure();
+    transformSignature(*main, cutBeforeSubAxes);
+  }
+};
+} // namespace

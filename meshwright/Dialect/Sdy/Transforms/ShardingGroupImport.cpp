@@ -1,0 +1,116 @@
+//===- ShardingGroupImport.cpp --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A value in two groups makes all members of both equal, so groups with a
+// common value are one. Ids become dense, in the order of the smallest id of
+// each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::sdy {
+#define GEN_PASS_DEF_SHARDINGGROUPIMPORTPASS
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
+} // namespace mlir::sdy
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+namespace {
+
+/// The groups of a module while they are united.
+class Groups {
+public:
+  explicit Groups(ModuleOp module) {
+    module.walk([&](ShardingGroupOp op) { ops.push_back(op); });
+  }
+
+  void unite() {
+    llvm::EquivalenceClasses<int64_t> united;
+    llvm::DenseMap<Value, int64_t> groupOf;
+    std::set<int64_t> ids;
+    for (ShardingGroupOp op : ops) {
+      int64_t id = op.getGroupId();
+      united.insert(id);
+      ids.insert(id);
+      auto [known, isNew] = groupOf.try_emplace(op.getInput(), id);
+      if (!isNew)
+        united.unionSets(known->second, id);
+    }
+    // Ascending, so that a union is numbered when its smallest id comes.
+    llvm::DenseMap<int64_t, int64_t> newIds;
+    for (int64_t id : ids)
+      newIds.try_emplace(united.getLeaderValue(id), newIds.size());
+    for (ShardingGroupOp op : ops)
+      op.setGroupId(newIds.lookup(united.getLeaderValue(op.getGroupId())));
+  }
+
+  /// Erases all but the first op of each value, which are in one group by now.
+  void eraseDuplicates() {
+    llvm::DenseSet<Value> seen; // Membership only: its order never shows.
+    llvm::erase_if(ops, [&](ShardingGroupOp op) {
+      if (seen.insert(op.getInput()).second)
+        return false;
+      op.erase();
+      return true;
+    });
+  }
+
+  LogicalResult verify() {
+    llvm::MapVector<int64_t, ShardingGroupOp> firstOfGroup;
+    for (ShardingGroupOp op : ops) {
+      ShardingGroupOp first =
+          firstOfGroup.try_emplace(op.getGroupId(), op).first->second;
+      if (failed(verifyMembers(first, op)))
+        return failure();
+    }
+    return success();
+  }
+
+private:
+  static LogicalResult verifyMembers(ShardingGroupOp first,
+                                     ShardingGroupOp op) {
+    if (first->getParentOfType<ManualComputationOp>() !=
+        op->getParentOfType<ManualComputationOp>()) {
+      InFlightDiagnostic diag =
+          op.emitError() << "members of a sharding group must be in the same "
+                            "manual computation";
+      diag.attachNote(first.getLoc()) << "another member of the group";
+      return diag;
+    }
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    auto firstType = cast<RankedTensorType>(first.getInput().getType());
+    if (type.getShape() == firstType.getShape())
+      return success();
+    InFlightDiagnostic diag =
+        op.emitError() << "members of a sharding group must have the same "
+                          "shape, got "
+                       << firstType << " and " << type;
+    diag.attachNote(first.getLoc()) << "another member of the group";
+    return diag;
+  }
+
+  SmallVector<ShardingGroupOp> ops;
+};
+
+struct ShardingGroupImportPass
+    : sdy::impl::ShardingGroupImportPassBase<ShardingGroupImportPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    Groups groups(getOperation());
+    groups.unite();
+    groups.eraseDuplicates();
+    if (failed(groups.verify()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,25 @@
+//===- ShardingWalk.h - Change all shardings of a module --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_SDY_TRANSFORMS_SHARDINGWALK_H
+#define MESHWRIGHT_DIALECT_SDY_TRANSFORMS_SHARDINGWALK_H
+
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::sdy {
+
+using ShardingFn = llvm::function_ref<TensorShardingAttr(TensorShardingAttr)>;
+
+/// Replaces every sharding below an op, in program order: those of function
+/// arguments and results, `sdy.sharding` of ops, and those that data-flow ops
+/// and sdy ops hold themselves.
+void transformShardings(Operation *root, ShardingFn transform);
+
+/// Replaces the shardings of the arguments, then of the results of a function.
+void transformSignature(func::FuncOp func, ShardingFn transform);
+
+} // namespace mlir::sdy
+
+#endif
