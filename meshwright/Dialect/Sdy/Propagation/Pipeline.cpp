@@ -1,0 +1,75 @@
+//===- Pipeline.cpp - From annotations to shardings everywhere ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Import gives every value that is to be sharded on its own a place for its
+// sharding: constants are copied for each use, edges get ops. After propagation
+// export undoes this, and cuts what cannot be split evenly.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Propagation/Pipeline.h"
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+void sdy::addImportPipeline(OpPassManager &passes) {
+  passes.addPass(createSymbolDCEPass());
+  passes.addPass(createLiftInlinedMeshesPass());
+  passes.addPass(createRemoveSizeOneAxesPass());
+  passes.addPass(createConstantOrScalarSplitterPass());
+  passes.addPass(createSymbolDCEPass());
+  passes.addPass(createManualAxesCleanupPass());
+  passes.addPass(createAddDataFlowEdgesPass());
+}
+
+void sdy::addExportPipeline(OpPassManager &passes,
+                            const PropagationOptions &options) {
+  passes.addNestedPass<func::FuncOp>(createConstantOrScalarMergerPass());
+  passes.addNestedPass<func::FuncOp>(createSinkDataFlowEdgesPass());
+  passes.addPass(createUpdateNonDivisibleInputOutputShardingsPass());
+  passes.addPass(createRemoveSubAxesInInputOutputShardingsPass());
+  passes.addPass(createCloseShardingsPass());
+  passes.addNestedPass<func::FuncOp>(createDropShardingRulesPass());
+}
+
+void sdy::addPropagationPipeline(OpPassManager &passes,
+                                 const PropagationOptions &options) {
+  addImportPipeline(passes);
+  passes.addPass(createApplyShardingConstraintsPass());
+  passes.addPass(createShardingGroupImportPass());
+  passes.addPass(createPreOrderFuncsPass());
+  addExportPipeline(passes, options);
+}
+
+namespace {
+struct TextualOptions : PassPipelineOptions<TextualOptions> {
+  Option<bool> avoidExportForPartitioning{
+      *this, "avoid-export-for-partitioning",
+      llvm::cl::desc("Keep sharding groups and constraints."),
+      llvm::cl::init(false)};
+
+  PropagationOptions get() const { return {avoidExportForPartitioning}; }
+};
+} // namespace
+
+void sdy::registerSdyPipelines() {
+  PassPipelineRegistration<>(
+      "sdy-import-pipeline",
+      "Brings a module into the form that shardings propagate through",
+      addImportPipeline);
+  PassPipelineRegistration<TextualOptions>(
+      "sdy-export-pipeline", "Closes shardings after propagation",
+      [](OpPassManager &passes, const TextualOptions &options) {
+        addExportPipeline(passes, options.get());
+      });
+  PassPipelineRegistration<TextualOptions>(
+      "sdy-propagation-pipeline", "Propagates shardings through a module",
+      [](OpPassManager &passes, const TextualOptions &options) {
+        addPropagationPipeline(passes, options.get());
+      });
+}
