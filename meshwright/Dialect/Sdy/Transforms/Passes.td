@@ -177,6 +177,28 @@ def ManualAxesCleanupPass
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
+def PopulateOpShardingRulesPass
+    : Pass<"sdy-populate-op-sharding-rules", "::mlir::func::FuncOp"> {
+  let summary = "Writes on each op its sharding rule";
+  let description = [{
+    Makes visible what propagation knows about the ops of a program: stores on
+    every op through which shardings pass the rule that it would use.
+
+    ```mlir
+    %0 = stablehlo.dot %x, %y : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+    // becomes
+    %0 = stablehlo.dot %x, %y {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=2, k=4} reduction={k}>} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+    ```
+
+    Keeps rules that are there. Warns, once per process, about an op of which
+    nothing is known. sdy-drop-sharding-rules takes the rules away again.
+  }];
+  let statistics = [
+    Statistic<"numRules", "num-rules", "Ops with a rule">,
+  ];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
 def PreOrderFuncsPass : Pass<"sdy-pre-order-funcs", "::mlir::ModuleOp"> {
   let summary = "Orders functions so that callers come before callees";
   let description = [{

@@ -1,0 +1,106 @@
+//===- ReshapeRule.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Walks the dimensions of both sides from major to minor and cuts them where
+// they can be cut alike. Each side knows how many elements the dimensions that
+// it has opened count together (total), and how many of them have factors
+// (covered); total is a multiple of covered. As long as both sides have covered
+// the same number, the next factor may be shared.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Rules/RuleFamilies.h"
+#include "meshwright/Dialect/Sdy/Rules/ShardingRuleBuilder.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::sdy;
+using namespace mlir::stablehlo;
+
+namespace {
+/// One of the two shapes, and how far it is cut.
+struct Side {
+  ArrayRef<int64_t> shape;
+  int64_t dim = 0;
+  int64_t total = 1, covered = 1;
+
+  bool isDone() const { return dim == static_cast<int64_t>(shape.size()); }
+  bool isBetweenDims() const { return total == covered; }
+  bool isAtSizeOne() const {
+    return !isDone() && isBetweenDims() && shape[dim] == 1;
+  }
+  /// What the open dimension still lacks.
+  int64_t rest() const { return total / covered; }
+  void openDim() {
+    if (!isDone() && isBetweenDims())
+      total *= shape[dim];
+  }
+  void closeDim() {
+    if (!isDone() && isBetweenDims())
+      ++dim;
+  }
+};
+} // namespace
+
+/// The size of a factor of the side that has covered less than the other: up to
+/// where that one stands, or else up to a common part, or else all.
+static int64_t sizeOfPrivateFactor(const Side &side, int64_t otherCovered,
+                                   int64_t common) {
+  int64_t rest = side.rest();
+  if (otherCovered % side.covered == 0 &&
+      rest % (otherCovered / side.covered) == 0)
+    return otherCovered / side.covered;
+  return rest > common ? rest / common : rest;
+}
+
+OpShardingRuleAttr mlir::sdy::getRule(ReshapeOp op) {
+  auto operandType = cast<ShapedType>(op.getOperand().getType());
+  auto resultType = cast<ShapedType>(op->getResult(0).getType());
+  if (operandType.getNumElements() == 0)
+    return {};
+  ShardingRuleBuilder rule(op);
+  Side in{operandType.getShape()}, out{resultType.getShape()};
+  auto addIn = [&](int64_t size) {
+    rule.add(size).operand(0, in.dim);
+    in.covered *= size;
+  };
+  auto addOut = [&](int64_t size) {
+    rule.add(size).result(0, out.dim);
+    out.covered *= size;
+  };
+  while (!in.isDone() || !out.isDone()) {
+    if (in.isAtSizeOne()) {
+      addIn(1);
+      ++in.dim;
+      continue;
+    }
+    if (out.isAtSizeOne()) {
+      addOut(1);
+      ++out.dim;
+      continue;
+    }
+    in.openDim();
+    out.openDim();
+    int64_t inRest = in.rest(), outRest = out.rest();
+    int64_t common = std::gcd(inRest, outRest);
+    if (in.covered == out.covered) {
+      if (common > 1) {
+        rule.add(common).operand(0, in.dim).result(0, out.dim);
+        in.covered *= common;
+        out.covered *= common;
+      } else {
+        addIn(inRest);
+        addOut(outRest);
+      }
+    } else if (in.covered < out.covered) {
+      addIn(sizeOfPrivateFactor(in, out.covered, common));
+    } else {
+      addOut(sizeOfPrivateFactor(out, in.covered, common));
+    }
+    in.closeDim();
+    out.closeDim();
+  }
+  return rule.build();
+}
