@@ -15,6 +15,7 @@
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Export/Pipeline.h"
 #include "meshwright/Import/InferMeshPipeline.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Import/Pipeline.h"
@@ -49,6 +50,7 @@ inline void registerAllPasses() {
   mlir::chlo::registerCHLOPasses();
   mlir::mpmd::registerShardingPasses();
   mlir::mpmd::registerExportPasses();
+  mlir::mpmd::registerExportPipeline();
 }
 
 } // namespace meshwright

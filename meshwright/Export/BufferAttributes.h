@@ -1,0 +1,30 @@
+//===- BufferAttributes.h - What attributes say about buffers ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Attributes of function arguments and results and, until fragments become
+// functions, of the entries of `arg_attrs` and `res_attrs`. Executors read
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_EXPORT_BUFFERATTRIBUTES_H
+#define MESHWRIGHT_EXPORT_BUFFERATTRIBUTES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::mpmd {
+
+/// `i32`: the result that takes over the buffer of the argument.
+inline constexpr llvm::StringLiteral kAliasingOutputAttr = "tf.aliasing_output";
+/// `bool`: the buffer of the argument may be used for anything.
+inline constexpr llvm::StringLiteral kBufferDonorAttr = "jax.buffer_donor";
+/// The layout in memory: `"auto"`, `"default"` or text for the executor.
+inline constexpr llvm::StringLiteral kLayoutModeAttr = "mhlo.layout_mode";
+/// `i64`, on fragments and their functions: memory to be left to others.
+inline constexpr llvm::StringLiteral kReservedHbmBytesAttr =
+    "reserved_hbm_bytes";
+
+} // namespace mlir::mpmd
+
+#endif

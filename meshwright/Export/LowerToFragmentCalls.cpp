@@ -1,0 +1,300 @@
+//===- LowerToFragmentCalls.cpp - One function per distinct program -------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// An executor compiles functions, and compiling is dear: fragments that compute
+// the same become calls of one function.
+//
+//   %0 = fragment<"m", ["f"]> (%x) {B}     %0 = fragment_call<"m", ["f"]>
+//   @p0(%x) %1 = fragment<"m", ["g"]> (%0) {B}     %1 = fragment_call<"m",
+//   ["g"]> @p0(%0)
+//                                          func @p0 {B}
+//
+// First everything that could be wrong is checked, then fragments are grouped
+// and groups named, then each group gives the body of its first member away and
+// its members become calls. No body is copied.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Export/BufferAttributes.h"
+#include "meshwright/Export/FragmentGroups.h"
+#include "meshwright/Export/FragmentNames.h"
+#include "meshwright/Export/Passes.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_LOWERTOFRAGMENTCALLSPASS
+#include "meshwright/Export/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static constexpr StringLiteral kDefaultModuleName = "main";
+
+namespace {
+/// Fragments that become calls of one function.
+struct Program {
+  SmallVector<FragmentOp> members;
+  std::string name;
+  sdy::MeshAttr mesh;
+};
+} // namespace
+
+static SmallVector<FragmentOp> getFragments(ModuleOp module) {
+  SmallVector<FragmentOp> fragments;
+  for (auto func : module.getOps<func::FuncOp>())
+    func.walk<WalkOrder::PreOrder>([&](FragmentOp fragment) {
+      fragments.push_back(fragment);
+      return WalkResult::skip(); // No fragment inside a fragment.
+    });
+  return fragments;
+}
+
+/// What a fragment may be and a call may not.
+static LogicalResult checkLowerable(FragmentOp fragment) {
+  if (!isa<func::FuncOp>(fragment->getParentOp()))
+    return fragment.emitError()
+           << "fragment in a loop cannot become a call; unroll the loop first, "
+              "for example by mpmd-unroll-for-loops";
+  auto isToken = [](Type type) { return !isa<MeshTensorType>(type); };
+  if (llvm::any_of(fragment->getOperandTypes(), isToken) ||
+      llvm::any_of(fragment->getResultTypes(), isToken))
+    return fragment.emitError()
+           << "fragment that takes or gives a token cannot become a call; "
+              "mpmd-sink-create-token-into-fragments removes tokens";
+  return success(succeeded(getMeshOrError(fragment, fragment.getMeshName())));
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Program> planPrograms(ArrayRef<FragmentOp> fragments,
+                                         StringRef moduleName) {
+  bool allForward = isAllForward(fragments);
+  SmallVector<Program> programs;
+  for (SmallVector<FragmentOp> &group : groupFragments(fragments)) {
+    FragmentOp first = group.front();
+    std::string name =
+        getFunctionName(programs.size(), group, allForward, moduleName);
+    sdy::MeshAttr mesh = *getMeshOrError(first, first.getMeshName());
+    programs.push_back({std::move(group), std::move(name), mesh});
+  }
+  return programs;
+}
+
+/// What one fragment is made of: `[f, g]`, with phases if `showPhases`.
+static void printOrigins(FragmentOp fragment, bool showPhases,
+                         llvm::raw_ostream &os) {
+  auto print = [&](UserOriginAttr origin) {
+    os << origin.getUserName().getValue();
+    if (!showPhases)
+      return;
+    int64_t count = origin.getTransposeCount();
+    if (count > 1)
+      os << "(TransposeCount=" << count << ')';
+    else
+      os << (count == 0 ? "(fwd)" : "(bwd)");
+  };
+  os << '[';
+  llvm::interleaveComma(fragment.getOrigin().getAsRange<UserOriginAttr>(), os,
+                        print);
+  os << ']';
+}
+
+static void printFragment(FragmentOp fragment, StringRef functionName,
+                          bool showPhases, llvm::raw_ostream &os) {
+  os << "  - " << functionName << " from program with origins ";
+  printOrigins(fragment, showPhases, os);
+  if (IntegerAttr stage = fragment.getStageIdAttr())
+    os << ", stage " << stage.getValue().getSExtValue();
+  if (std::optional<uint32_t> counter = getCallCounter(fragment))
+    os << ", call counter " << *counter;
+  os << '\n';
+}
+
+/// Lists, for each mesh, what it will run in which order.
+static void printPlan(ArrayRef<FragmentOp> fragments,
+                      ArrayRef<Program> programs, TopologyAttr topology,
+                      StringRef moduleName, llvm::raw_ostream &os) {
+  llvm::DenseMap<Operation *, StringRef> functionNames;
+  llvm::StringMap<SmallVector<FragmentOp>> fragmentsOnMesh;
+  for (const Program &program : programs)
+    for (FragmentOp member : program.members)
+      functionNames[member] = program.name;
+  for (FragmentOp fragment : fragments)
+    fragmentsOnMesh[fragment.getMeshName()].push_back(fragment);
+  bool showPhases = !isAllForward(fragments);
+  for (NamedMeshAttr mesh : topology.getMeshes()) {
+    os << "Module " << moduleName << " on mesh " << mesh.getName()
+       << " will execute these programs:\n";
+    for (FragmentOp fragment : fragmentsOnMesh[mesh.getName()])
+      printFragment(fragment, functionNames.at(fragment), showPhases, os);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+/// The entries of `arg_attrs` or `res_attrs`, each with the sharding that the
+/// type of its value has.
+static SmallVector<DictionaryAttr>
+getSignatureAttrs(FragmentOp fragment, StringRef list, TypeRange types) {
+  auto entries = fragment->getAttrOfType<ArrayAttr>(list);
+  SmallVector<DictionaryAttr> attrs;
+  for (auto [index, type] : llvm::enumerate(types)) {
+    NamedAttrList entry;
+    if (entries && index < entries.size())
+      entry = NamedAttrList(dyn_cast<DictionaryAttr>(entries[index]));
+    if (auto sharding = cast<MeshTensorType>(type).getSharding())
+      entry.set(sdy::kShardingAttr, sharding);
+    attrs.push_back(entry.getDictionary(fragment.getContext()));
+  }
+  return attrs;
+}
+
+/// The most that a member wants; null if none wants any.
+static IntegerAttr getReservedBytes(const Program &program) {
+  IntegerAttr most;
+  for (FragmentOp member : program.members) {
+    auto bytes = member->getAttrOfType<IntegerAttr>(kReservedHbmBytesAttr);
+    if (bytes && (!most || bytes.getInt() > most.getInt()))
+      most = bytes;
+  }
+  return most;
+}
+
+static func::FuncOp createFunction(const Program &program) {
+  FragmentOp fragment = program.members.front();
+  Operation *terminator = fragment.getBody()->getTerminator();
+  Builder attrs(fragment.getContext());
+  auto func = func::FuncOp::create(
+      fragment.getLoc(), program.name,
+      attrs.getFunctionType(fragment.getRegion().getArgumentTypes(),
+                            terminator->getOperandTypes()));
+  func->setAttr(kMeshShapeAttr, program.mesh);
+  if (IntegerAttr bytes = getReservedBytes(program))
+    func->setAttr(kReservedHbmBytesAttr,
+                  attrs.getI64IntegerAttr(bytes.getInt()));
+  func.setAllArgAttrs(
+      getSignatureAttrs(fragment, kArgAttrsAttr, fragment->getOperandTypes()));
+  func.setAllResultAttrs(
+      getSignatureAttrs(fragment, kResAttrsAttr, fragment->getResultTypes()));
+
+  func.getBody().takeBody(fragment.getRegion());
+  OpBuilder builder(terminator);
+  func::ReturnOp::create(builder, terminator->getLoc(),
+                         terminator->getOperands());
+  terminator->erase();
+  return func;
+}
+
+/// Makes all manual computations in a function refer to one mesh symbol.
+/// Returns whether one referred to another.
+static bool rebindManualComputations(func::FuncOp func,
+                                     FlatSymbolRefAttr mesh) {
+  bool changed = false;
+  auto rebind = [&](sdy::TensorShardingPerValueAttr shardings) {
+    auto rebound = llvm::map_to_vector(
+        shardings.getShardings(), [&](sdy::TensorShardingAttr sharding) {
+          FlatSymbolRefAttr symbol = sharding.getMeshSymName();
+          if (!symbol || symbol == mesh)
+            return sharding;
+          changed = true;
+          return sharding.replaceMesh(mesh).replaceUnreducedAxes(
+              sharding.getUnreducedAxes(), sdy::ReductionKind::Sum);
+        });
+    return sdy::TensorShardingPerValueAttr::get(func.getContext(), rebound);
+  };
+  func.walk([&](sdy::ManualComputationOp op) {
+    op.setInShardingsAttr(rebind(op.getInShardings()));
+    op.setOutShardingsAttr(rebind(op.getOutShardings()));
+  });
+  return changed;
+}
+
+/// Declares the mesh of a program under the name that fragments know it by.
+static LogicalResult declareMesh(const Program &program, StringRef name,
+                                 Location loc, SymbolTable &symbols) {
+  Operation *known = symbols.lookup(name);
+  if (isa_and_present<sdy::MeshOp>(known))
+    return success();
+  if (known)
+    return (emitError(loc) << "manual computations of this fragment need an "
+                              "`sdy.mesh` called @"
+                           << name << ", but something else has that name")
+               .attachNote(known->getLoc())
+           << "this has it; give it or the mesh another name";
+  Block *body = cast<ModuleOp>(symbols.getOp()).getBody();
+  OpBuilder builder = OpBuilder::atBlockBegin(body);
+  auto mesh = sdy::MeshOp::create(builder, loc, name, program.mesh);
+  symbols.insert(mesh, body->begin());
+  return success();
+}
+
+static void replaceByCall(FragmentOp fragment, StringRef callee) {
+  OpBuilder builder(fragment);
+  auto call = FragmentCallOp::create(
+      builder, fragment.getLoc(), fragment->getResultTypes(),
+      fragment->getOperands(), fragment.getOriginAttr(),
+      fragment.getMeshNameAttr(),
+      FlatSymbolRefAttr::get(fragment.getContext(), callee));
+  if (Attribute remat = fragment->getAttr(kRematAttr))
+    call->setAttr(kRematAttr, remat);
+  fragment->replaceAllUsesWith(call);
+  fragment->erase();
+}
+
+static LogicalResult lower(const Program &program, SymbolTable &symbols) {
+  FragmentOp first = program.members.front();
+  if (!symbols.lookup(program.name)) {
+    func::FuncOp func = createFunction(program);
+    symbols.insert(func);
+    StringRef mesh = first.getMeshName();
+    if (rebindManualComputations(
+            func, FlatSymbolRefAttr::get(func.getContext(), mesh)) &&
+        failed(declareMesh(program, mesh, first.getLoc(), symbols)))
+      return failure();
+  }
+  for (FragmentOp member : program.members)
+    replaceByCall(member, program.name);
+  return success();
+}
+
+namespace {
+struct LowerToFragmentCallsPass
+    : mpmd::impl::LowerToFragmentCallsPassBase<LowerToFragmentCallsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<FragmentOp> fragments = getFragments(module);
+    bool lowerable = true;
+    for (FragmentOp fragment : fragments)
+      lowerable &= succeeded(checkLowerable(fragment));
+    if (!lowerable)
+      return signalPassFailure();
+
+    SymbolTable symbols(module);
+    StringRef moduleName = module.getSymName().value_or(kDefaultModuleName);
+    SmallVector<Program> programs = planPrograms(fragments, moduleName);
+    if (auto main = symbols.lookup<func::FuncOp>("main");
+        verboseLogging && main && isMpmdFunction(main))
+      printPlan(fragments, programs, getTopology(main), moduleName,
+                llvm::errs());
+    for (const Program &program : programs)
+      if (failed(lower(program, symbols)))
+        return signalPassFailure();
+    numFragments += fragments.size();
+    numFunctions += programs.size();
+  }
+};
+} // namespace

@@ -1,0 +1,88 @@
+//===- Pipeline.cpp - The export phase ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Clean up, mark, lower. What fragments may share with each other and reuse of
+// each other's memory is marked on them as late as possible, when their number,
+// order and contents are settled; functions are made of marked fragments.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Export/Pipeline.h"
+#include "meshwright/Common/Passes.h"
+#include "meshwright/Export/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static void addCleanup(OpPassManager &passes, const ExportOptions &options) {
+  passes.addNestedPass<func::FuncOp>(createCSEPass());
+  if (options.copyConstantsFromProducerToConsumer)
+    passes.addNestedPass<func::FuncOp>(createCopyConstantsPass());
+  GreedyRewriteConfig canonicalization;
+  canonicalization.setRegionSimplificationLevel(
+      GreedySimplifyRegionLevel::Disabled);
+  passes.addPass(createCanonicalizerPass(canonicalization));
+  passes.addNestedPass<func::FuncOp>(createFragmentDedupPass());
+  if (options.applyMergeTransfers) {
+    passes.addNestedPass<func::FuncOp>(createMergeTransfersPass());
+    passes.addNestedPass<func::FuncOp>(createFragmentDedupPass());
+    passes.addNestedPass<func::FuncOp>(createCSEPass());
+  }
+  passes.addNestedPass<func::FuncOp>(createFragmentDcePass());
+  passes.addNestedPass<func::FuncOp>(createUniquifyFunctionInputsOutputsPass());
+  passes.addNestedPass<func::FuncOp>(createMergeInferredFragmentsPass());
+}
+
+void mpmd::addExportPipeline(OpPassManager &passes,
+                             const ExportOptions &options) {
+  addCleanup(passes, options);
+  LowerToFragmentCallsPassOptions lowering;
+  lowering.verboseLogging = options.verboseLogging;
+  passes.addPass(createLowerToFragmentCallsPass(lowering));
+}
+
+namespace {
+struct TextualOptions : PassPipelineOptions<TextualOptions> {
+  ExportOptions defaults;
+  Option<bool> failOnReshardOnlyFragments{
+      *this, "fail-on-reshard-only-fragments",
+      llvm::cl::desc("Fail if a fragment does nothing but reshard."),
+      llvm::cl::init(defaults.failOnReshardOnlyFragments)};
+  Option<bool> failOnBackwardDeps{
+      *this, "fail-on-backward-deps",
+      llvm::cl::desc("Fail if a forward-only program sends a value to an "
+                     "earlier mesh."),
+      llvm::cl::init(defaults.failOnBackwardDeps)};
+  Option<bool> failOnInferredFragments{
+      *this, "fail-on-inferred-fragments",
+      llvm::cl::desc("Fail if an inferred fragment that should have been "
+                     "merged is left."),
+      llvm::cl::init(defaults.failOnInferredFragments)};
+  Option<bool> failOnParamTransfers{
+      *this, "fail-on-param-transfers",
+      llvm::cl::desc("Fail if a parameter goes from mesh to mesh."),
+      llvm::cl::init(defaults.failOnParamTransfers)};
+  Option<std::string> paramTransferPattern{
+      *this, "param-transfer-pattern",
+      llvm::cl::desc("The part of a name that tells parameters."),
+      llvm::cl::init(defaults.paramTransferPattern)};
+};
+} // namespace
+
+void mpmd::registerExportPipeline() {
+  PassPipelineRegistration<TextualOptions>(
+      "mpmd-export-pipeline",
+      "Turns fragments into calls of one function per distinct computation",
+      [](OpPassManager &passes, const TextualOptions &textual) {
+        ExportOptions options;
+        options.failOnReshardOnlyFragments = textual.failOnReshardOnlyFragments;
+        options.failOnBackwardDeps = textual.failOnBackwardDeps;
+        options.failOnInferredFragments = textual.failOnInferredFragments;
+        options.failOnParamTransfers = textual.failOnParamTransfers;
+        options.paramTransferPattern = textual.paramTransferPattern;
+        addExportPipeline(passes, options);
+      });
+}

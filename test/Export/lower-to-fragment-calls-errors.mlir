@@ -1,0 +1,58 @@
+// RUN: mpmd-opt %s -mpmd-lower-to-fragment-calls -verify-diagnostics -split-input-file
+
+!pa = !mpmd.mesh_tensor<"pa", tensor<4xf32>>
+#topology = #mpmd.topology<<"pa": <["x"=2]>>>
+
+func.func @reports_fragment_in_loop(%a: !pa) -> !pa attributes {topology = #topology} {
+  %0 = mpmd.for (%a) {iterations = 2 : ui32} (%i: !pa, %n: tensor<ui32>) {
+    // expected-error@+1 {{fragment in a loop cannot become a call; unroll the loop first}}
+    %1 = mpmd.fragment<mesh="pa", origin=["f"]> (%i) (%x: tensor<4xf32>) {
+      mpmd.return %x : tensor<4xf32>
+    } : (!pa) -> !pa
+    mpmd.return %1 : !pa
+  } : !pa
+  return %0 : !pa
+}
+
+// -----
+
+#topology = #mpmd.topology<<"pa": <["x"=2]>>>
+
+func.func @reports_token(%a: !stablehlo.token) attributes {topology = #topology} {
+  // expected-error@+1 {{fragment that takes or gives a token cannot become a call}}
+  mpmd.fragment<mesh="pa", origin=["f"]> (%a) (%x: !stablehlo.token) {
+    mpmd.return
+  } : (!stablehlo.token) -> ()
+  return
+}
+
+// -----
+
+#topology = #mpmd.topology<<"pa": <["x"=2]>>>
+
+func.func @reports_unknown_mesh() attributes {topology = #topology} {
+  // expected-error@+1 {{mesh "pc" is not in the topology}}
+  mpmd.fragment<mesh="pc", origin=["f"]> () () {
+    mpmd.return
+  } : () -> ()
+  return
+}
+
+// -----
+
+!pa = !mpmd.mesh_tensor<"pa", tensor<4xf32>>
+#topology = #mpmd.topology<<"pa": <["x"=2]>>>
+sdy.mesh @grid = <["x"=2]>
+
+func.func @main(%a: !pa) -> !pa attributes {topology = #topology} {
+  // expected-error@+1 {{manual computations of this fragment need an `sdy.mesh` called @pa, but something else has that name}}
+  %0 = mpmd.fragment<mesh="pa", origin=["f"]> (%a) (%x: tensor<4xf32>) {
+    %m = sdy.manual_computation(%x) in_shardings=[<@grid, [{"x"}]>] out_shardings=[<@grid, [{"x"}]>] manual_axes={"x"} (%i: tensor<2xf32>) {
+      sdy.return %i : tensor<2xf32>
+    } : (tensor<4xf32>) -> tensor<4xf32>
+    mpmd.return %m : tensor<4xf32>
+  } : (!pa) -> !pa
+  return %0 : !pa
+}
+// expected-note@+1 {{this has it; give it or the mesh another name}}
+func.func private @pa()
