@@ -22,6 +22,7 @@
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Optimize/Pipeline.h"
 #include "meshwright/Sharding/Passes.h"
+#include "meshwright/Sharding/Pipeline.h"
 #include "mlir/Dialect/Func/Extensions/AllExtensions.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"
@@ -49,6 +50,7 @@ inline void registerAllPasses() {
   mlir::mpmd::registerOptimizePipeline();
   mlir::chlo::registerCHLOPasses();
   mlir::mpmd::registerShardingPasses();
+  mlir::mpmd::registerShardingPropagationPipeline();
   mlir::mpmd::registerExportPasses();
   mlir::mpmd::registerExportPipeline();
 }

@@ -8,4 +8,159 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertSdyConstantsPass
+    : Pass<"mpmd-convert-sdy-constants", "::mlir::func::FuncOp"> {
+  let summary = "Makes constants those of StableHLO again";
+  let description = [{
+    Propagation turns constants into `sdy.constant`, which nothing folds or
+    merges. This undoes it.
+
+    ```mlir
+    %0 = sdy.constant dense<1.0> : tensor<8xf32>
+    // becomes
+    %0 = stablehlo.constant dense<1.0> : tensor<8xf32>
+    ```
+
+    Acts on every function, at any depth. Constants keep value, type, location
+    and all attributes. Cost: linear.
+  }];
+  let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
+}
+
+def ConvertSdyShardingsToMpmdTypesPass
+    : Pass<"mpmd-convert-sdy-shardings-to-mpmd-types", "::mlir::func::FuncOp"> {
+  let summary = "Moves shardings from attributes into the types of values";
+  let description = [{
+    Gives the operands and results of fragments, transfers and loops, and the
+    arguments of the function, types with the shardings that attributes state,
+    and removes these attributes.
+
+    ```mlir
+    func.func @f(%a: !m {sdy.sharding = #sdy.sharding<@g, [{"x"} ]>}) -> !m {
+      %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"x"} ]>]> (%a) ...
+    // with !m_x being !m with sharding=<@g, [{"x"} ]>, becomes
+    func.func @f(%a: !m_x) -> !m {
+      %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) ...
+    ```
+
+    Acts on distributed functions. A value without sharding keeps its type. The
+    last of several users that state the sharding of a value wins, a function
+    argument's own sharding over all of them. Results of the function have the
+    types of what is returned; their attributes are removed without effect.
+    Leaves alone: what `sdy` ops state, and `sdy.sharding` of `stablehlo.send`
+    and `stablehlo.recv`. Reports the first transfer that would have to reshard,
+    without failing. Cost: linear in operands and results.
+  }];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def EnforceUserShardingsPass
+    : Pass<"mpmd-enforce-user-shardings", "::mlir::func::FuncOp"> {
+  let summary = "Makes the program keep to the shardings of its signature";
+  let description = [{
+    Sets the shardings of function arguments and results on what reads and makes
+    them: fragments that read an argument, fragments and transfers that make a
+    result, fragments that read a result.
+
+    ```mlir
+    func.func @f(%a: !m {sdy.sharding = #sdy.sharding<@g, [{"x", "y":(1)2}, {} ]>}) {
+      %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{}, {"y"} ]>]> (%a) ...
+    // becomes
+    func.func @f(%a: !m {sdy.sharding = #sdy.sharding<@g, [{"x"}, {} ]>}) {
+      %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"x"}, {} ]>]> (%a) ...
+    ```
+
+    Acts on MPMD functions that are entry points, after propagation. Each
+    dimension is first cut at its first sub-axis, and closed if that removes
+    something; the first argument and the first result of the process to which
+    this happens cause a warning. The attribute of a result keeps its text, the
+    value that is returned gets the truncated sharding. Leaves alone: transfers
+    that read an argument or a result, and other ops at either end. Cost: linear
+    in the uses of arguments and results.
+  }];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def ExtractReshardsFromInterMeshTransfersPass
+    : Pass<"mpmd-extract-reshards-from-inter-mesh-transfers",
+           "::mlir::func::FuncOp"> {
+  let summary = "Lets fragments reshard what transfers would have to";
+  let description = [{
+    Moves the change of sharding of a transfer to one of its ends, so that the
+    transfer copies each device's piece as it is.
+
+    ```mlir
+    %t = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@g, [{}, {"x"} ]>]>} %a // %a is [{"x"}, {} ]
+    return %t
+    // becomes
+    %t = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"x"}, {} ]>]>} %a
+    %k = mpmd.fragment<mesh="m2", origin=[], out_shardings=[<@g, [{}, {"x"} ]>]> (%t) {mpmd.inferred_by = ["extract_reshards"]} ...
+    return %k
+    ```
+
+    The producer reshards if the destination is in host memory, or if a device
+    then has less to send; else the consumer does. A fragment that makes or
+    reads the value takes the new sharding; other ends, and other transfers and
+    returns of the value, get a fragment of their own.
+
+    Acts on MPMD functions whose meshes are alike but for axes of size 1, on all
+    transfers; requires shardings in attributes. Reports transfers from host to
+    host, without failing, and warns of the first reshard of the process.
+    Leaves alone: the signature, and fragments that read a value whose producer
+    reshards. A transfer that is replaced loses its other attributes. Cost:
+    linear in transfers and the uses of what they read and make.
+  }];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def PopulateUnreducedOutShardingPass
+    : Pass<"mpmd-populate-unreduced-out-sharding", "::mlir::func::FuncOp"> {
+  let summary = "Makes results of fragments unreduced where the body says so";
+  let description = [{
+    Where a body returns the result of a constraint with unreduced axes, the
+    result of the fragment gets these axes.
+
+    ```mlir
+    %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: tensor<8xf32>) {
+      %c = sdy.sharding_constraint %x <@g, [{} ], unreduced={"x"}> : tensor<8xf32>
+      mpmd.return %c : tensor<8xf32>
+    } : (!m) -> !m
+    // becomes
+    %0 = mpmd.fragment<mesh="m", origin=["f"], out_shardings=[<@g, [{} ], unreduced={"x"}>]> ...
+    ```
+
+    Acts on distributed functions. The split of dimensions and the replicated
+    axes of the result stay, closed and without axes if there was none; all
+    results go to the mesh of the last constraint that mattered, and partial
+    values are summed. Leaves alone: fragments in which nothing changes.
+    Cost: linear in results.
+  }];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def SimplifyProgramPass
+    : Pass<"mpmd-simplify-program", "::mlir::func::FuncOp"> {
+  let summary = "Removes what fragments need not take or return";
+  let description = [{
+    Merges equal operands and equal results of fragments, replaces results that
+    are operands of the same type, and removes operands and results that nobody
+    needs.
+
+    ```mlir
+    %0:2 = fragment (%a, %a, %b) (%x, %y, %z) { %m = multiply %x, %y; return %m, %z }
+    return %0#0, %0#1
+    // becomes
+    %0 = fragment (%a) (%x) { %m = multiply %x, %x; return %m }
+    return %0, %b
+    ```
+
+    Acts on every function and on fragments only, also those in loops, until
+    nothing changes. A fragment without side effects goes if nothing reads it;
+    one with side effects stays whole if nothing reads it. Rebuilt fragments
+    keep all attributes; lists per operand or result are not shortened, so there
+    should be none.
+  }];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
 #endif

@@ -1,0 +1,145 @@
+//===- ConvertSdyShardingsToMpmdTypes.cpp ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// During propagation the sharding of a value is in an attribute of its owner.
+// Afterwards it belongs to the value, and so into its type:
+//
+//   func @f(%a: !m {sdy.sharding = [{"r"}]})      func @f(%a: !m_r)
+//     fragment<in_shardings=[[{"r"}]]> (%a)         fragment (%a)
+//
+// Operations come before their users and nested ones before those around them,
+// so that of several users that disagree the last one decides. Arguments come
+// at the end: what the signature says counts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Sharding/Passes.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_CONVERTSDYSHARDINGSTOMPMDTYPESPASS
+#include "meshwright/Sharding/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+using sdy::TensorShardingAttr;
+
+/// Gives the type of a value a sharding. Null, and a value that is not on a
+/// mesh, change nothing.
+static void moveIntoType(Value value, TensorShardingAttr sharding) {
+  if (auto type = dyn_cast<MeshTensorType>(value.getType()); type && sharding)
+    value.setType(type.replaceSharding(sharding));
+}
+
+static void moveIntoTypes(ValueRange values,
+                          sdy::TensorShardingPerValueAttr shardings) {
+  for (auto [value, sharding] : llvm::zip(values, shardings))
+    moveIntoType(value, sharding);
+}
+
+/// The sharding of a value, whether or not it is in the type already.
+static TensorShardingAttr getSharding(Value value) {
+  if (TensorShardingAttr sharding = sdy::getSharding(value))
+    return sharding;
+  auto type = dyn_cast<MeshTensorType>(value.getType());
+  return type ? type.getSharding() : TensorShardingAttr();
+}
+
+static void convertFragment(FragmentOp op) {
+  if (sdy::TensorShardingPerValueAttr shardings = op.getInShardingsAttr()) {
+    moveIntoTypes(op->getOperands(), shardings);
+    op.removeInShardingsAttr();
+  }
+  if (sdy::TensorShardingPerValueAttr shardings = op.getOutShardingsAttr()) {
+    moveIntoTypes(op->getResults(), shardings);
+    op.removeOutShardingsAttr();
+  }
+}
+
+/// Gives a value that has no sharding yet one.
+static void moveIntoTypeIfNone(Value value, TensorShardingAttr sharding) {
+  TensorShardingAttr own = getSharding(value);
+  moveIntoType(value, own ? own : sharding);
+}
+
+/// All values of one position have one type. Propagation gives them one
+/// sharding, too, unless it is one without axes, which it does not spread.
+static void convertFor(ForOp op) {
+  auto yielded = op.getBody()->getTerminator()->getOperands();
+  for (auto [operand, argument, next, result] :
+       llvm::zip(op->getOperands(), op.getRegion().getArguments(), yielded,
+                 op->getResults())) {
+    TensorShardingAttr sharding = getSharding(operand);
+    if (!sharding)
+      sharding = sdy::getSharding(result);
+    moveIntoType(operand, sharding);
+    moveIntoType(argument, sharding);
+    moveIntoTypeIfNone(next, sharding);
+    moveIntoTypeIfNone(result, sharding);
+  }
+}
+
+static void convert(Operation *op) {
+  if (auto fragment = dyn_cast<FragmentOp>(op)) {
+    convertFragment(fragment);
+  } else if (auto transfer = dyn_cast<TransferOp>(op)) {
+    moveIntoType(transfer.getTensor(), sdy::getSharding(transfer.getTensor()));
+    moveIntoType(transfer.getResult(), sdy::getSharding(transfer.getResult()));
+  } else if (auto loop = dyn_cast<ForOp>(op)) {
+    convertFor(loop);
+  }
+  // The devices that these send to and receive from remain on them.
+  if (!isa<stablehlo::SendOp, stablehlo::RecvOp>(op))
+    op->removeDiscardableAttr(sdy::kShardingAttr);
+}
+
+static void convertSignature(func::FuncOp func) {
+  for (BlockArgument arg : func.getArguments()) {
+    moveIntoType(arg, sdy::getArgSharding(func, arg.getArgNumber()));
+    func.removeArgAttr(arg.getArgNumber(), sdy::kShardingAttr);
+  }
+  for (unsigned index = 0; index < func.getNumResults(); ++index)
+    func.removeResultAttr(
+        index, StringAttr::get(func.getContext(), sdy::kShardingAttr));
+  updateFunctionType(func);
+}
+
+/// Reports the first transfer that would have to reshard.
+static void verifyTransfers(func::FuncOp func) {
+  func.walk(
+      [](TransferOp op) {
+        TensorShardingAttr from = op.getTensor().getType().getSharding();
+        TensorShardingAttr to = op.getType().getSharding();
+        if (!from || !to || from.getMeshOrRef() != to.getMeshOrRef() ||
+            sdy::areEquivalent(from, to))
+          return WalkResult::advance();
+        emitError(op.getLoc())
+            << "transfer has different shardings for the operand and result: "
+            << from << " and " << to
+            << "; a transfer on one mesh of axes cannot reshard";
+        return WalkResult::interrupt();
+      });
+}
+
+namespace {
+struct ConvertSdyShardingsToMpmdTypesPass
+    : mpmd::impl::ConvertSdyShardingsToMpmdTypesPassBase<
+          ConvertSdyShardingsToMpmdTypesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration() || !isDistributedFunction(func))
+      return markAllAnalysesPreserved();
+    func.walk(convert);
+    convertSignature(func);
+    verifyTransfers(func);
+  }
+};
+} // namespace

@@ -1,0 +1,120 @@
+//===- EnforceUserShardings.cpp -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Propagation may shard a value inside the program differently from what the
+// signature says, and may leave parts of axes in the signature, which callers
+// cannot split by. The signature wins:
+//
+//   func @f(%a {[{"r", "c":(1)2}, {}]})            func @f(%a {[{"r"}, {}]})
+//     fragment<in_shardings=[[{}, {"c"}]]> (%a)      fragment<[[{"r"}, {}]]>
+//     (%a)
+//
+// Only fragments at either end, and transfers that are returned, change; what
+// that breaks in between becomes a reshard.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Sharding/Passes.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include <atomic>
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_ENFORCEUSERSHARDINGSPASS
+#include "meshwright/Sharding/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+using sdy::AxisRefAttr;
+using sdy::DimensionShardingAttr;
+using sdy::TensorShardingAttr;
+
+/// Keeps the axes of each dimension that stand before its first sub-axis.
+static TensorShardingAttr truncateSubAxes(TensorShardingAttr sharding) {
+  return sharding.replaceDimShardings(llvm::map_to_vector(
+      sharding.getDimShardings(), [](DimensionShardingAttr dim) {
+        ArrayRef<AxisRefAttr> kept = dim.getAxes().take_while(
+            [](AxisRefAttr axis) { return axis.isFullAxis(); });
+        if (kept.size() == dim.getAxes().size())
+          return dim;
+        return DimensionShardingAttr::get(dim.getContext(), kept,
+                                          /*isClosed=*/true);
+      }));
+}
+
+/// Warns that a sharding had to be truncated, once per process and kind.
+static void warnOnce(std::atomic<bool> &hasWarned, Location loc, StringRef kind,
+                     unsigned index, TensorShardingAttr sharding,
+                     TensorShardingAttr truncated) {
+  if (!hasWarned.exchange(true))
+    emitWarning(loc) << "Sub-axes sharding found for " << kind << ' ' << index
+                     << ": " << sharding << " will be truncated to "
+                     << truncated
+                     << "; split inputs and outputs by whole axes to avoid a "
+                        "reshard";
+}
+
+/// Lets every fragment read a value with the given sharding.
+static void setShardingOfReaders(Value value, TensorShardingAttr sharding) {
+  for (OpOperand &use : value.getUses())
+    if (auto fragment = dyn_cast<FragmentOp>(use.getOwner()))
+      if (fragment.getInputSharding(use.getOperandNumber()) != sharding)
+        fragment.setInputSharding(use.getOperandNumber(), sharding);
+}
+
+static void enforceArguments(func::FuncOp func) {
+  static std::atomic<bool> hasWarned = false;
+  for (BlockArgument arg : func.getArguments()) {
+    unsigned index = arg.getArgNumber();
+    TensorShardingAttr sharding = sdy::getArgSharding(func, index);
+    if (!sharding)
+      continue;
+    TensorShardingAttr truncated = truncateSubAxes(sharding);
+    if (truncated != sharding) {
+      sdy::setArgSharding(func, index, truncated);
+      warnOnce(hasWarned, arg.getLoc(), "arg", index, sharding, truncated);
+    }
+    setShardingOfReaders(arg, truncated);
+  }
+}
+
+static void enforceResults(func::FuncOp func, func::ReturnOp returnOp) {
+  static std::atomic<bool> hasWarned = false;
+  for (auto [index, value] : llvm::enumerate(returnOp.getOperands())) {
+    TensorShardingAttr sharding = sdy::getResultSharding(func, index);
+    if (!sharding)
+      continue;
+    TensorShardingAttr truncated = truncateSubAxes(sharding);
+    if (truncated != sharding) {
+      sdy::setSharding(value, truncated);
+      warnOnce(hasWarned, returnOp.getLoc(), "result", index, sharding,
+               truncated);
+    }
+    if (!isa_and_present<FragmentOp, TransferOp>(value.getDefiningOp()))
+      continue;
+    sdy::setSharding(value, truncated);
+    setShardingOfReaders(value, truncated);
+  }
+}
+
+namespace {
+struct EnforceUserShardingsPass
+    : mpmd::impl::EnforceUserShardingsPassBase<EnforceUserShardingsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration() || !isMpmdFunction(func) ||
+        !isEntryPointFunction(func))
+      return markAllAnalysesPreserved();
+    enforceArguments(func);
+    if (auto returnOp = dyn_cast<func::ReturnOp>(func.front().getTerminator()))
+      enforceResults(func, returnOp);
+  }
+};
+} // namespace

@@ -1,0 +1,53 @@
+//===- Pipeline.cpp - The shard phase -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Propagation knows attributes, not types. So each position of the signature
+// first gets a value of its own, then shardings are propagated and put right
+// where they meet the signature and where transfers cannot follow, and only
+// then they move into the types. What is left over in the bodies, constants
+// above all, is cleaned up at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Sharding/Pipeline.h"
+#include "meshwright/Common/Passes.h"
+#include "meshwright/Dialect/Sdy/Propagation/Pipeline.h"
+#include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
+#include "meshwright/Sharding/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+void mpmd::addShardingPropagationPipeline(
+    OpPassManager &passes, const ShardingPropagationOptions &options) {
+  UniquifyFunctionInputsOutputsPassOptions uniquify;
+  uniquify.useTransferInsteadOfFragment = true;
+  passes.addNestedPass<func::FuncOp>(
+      createUniquifyFunctionInputsOutputsPass(uniquify));
+
+  sdy::PropagationOptions propagation;
+  propagation.avoidExportForPartitioning = true;
+  sdy::addPropagationPipeline(passes, propagation);
+
+  passes.addNestedPass<func::FuncOp>(createPopulateUnreducedOutShardingPass());
+  passes.addNestedPass<func::FuncOp>(createEnforceUserShardingsPass());
+  passes.addNestedPass<func::FuncOp>(
+      createExtractReshardsFromInterMeshTransfersPass());
+  passes.addNestedPass<func::FuncOp>(
+      createConvertSdyShardingsToMpmdTypesPass());
+  passes.addNestedPass<func::FuncOp>(createConvertSdyConstantsPass());
+  passes.addNestedPass<func::FuncOp>(
+      stablehlo::createTargetIndependentOptimizationPass());
+  passes.addNestedPass<func::FuncOp>(createSimplifyProgramPass());
+}
+
+void mpmd::registerShardingPropagationPipeline() {
+  PassPipelineRegistration<>(
+      "mpmd-sharding-propagation-pipeline",
+      "Spreads shardings over the program and moves them into types",
+      [](OpPassManager &passes) {
+        addShardingPropagationPipeline(passes, {});
+      });
+}

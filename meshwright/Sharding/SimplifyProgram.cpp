@@ -1,0 +1,61 @@
+//===- SimplifyProgram.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Once bodies are optimized, fragments return values twice, take operands that
+// nothing reads, and pass values through that they do not change:
+//
+//   %0:3 = fragment (%a, %a, %b) (%x, %y, %z) {     %0 = fragment (%a) (%x) {
+//     %m = multiply %x, %y                            %m = multiply %x, %x
+//     return %m, %z, %m                               return %m
+//   }                                               }
+//   return %0#0, %0#1, %0#2                         return %0, %b, %0
+//
+// Patterns run to a fixed point, because a fragment that loses an operand may
+// leave a result of another one unused.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Common/SimplifyRegionOp.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Sharding/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_SIMPLIFYPROGRAMPASS
+#include "meshwright/Sharding/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+namespace {
+struct SimplifyFragment : OpRewritePattern<FragmentOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(FragmentOp op,
+                                PatternRewriter &rewriter) const override {
+    return simplifyRegionOp(op, SimplifiedAttrs::All, rewriter);
+  }
+};
+
+struct SimplifyProgramPass
+    : mpmd::impl::SimplifyProgramPassBase<SimplifyProgramPass> {
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    set.add<SimplifyFragment>(context);
+    patterns = std::move(set);
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (failed(applyPatternsGreedily(getOperation(), patterns)))
+      signalPassFailure();
+  }
+
+private:
+  FrozenRewritePatternSet patterns;
+};
+} // namespace
