@@ -9,19 +9,21 @@ using namespace mlir;
 using namespace mlir::sdy;
 using namespace mlir::stablehlo;
 
-/// The dimension along which the pieces of the devices are joined or cut has
-/// one factor on each side; the others are shared.
-static OpShardingRuleAttr getRuleApartFromDim(Operation *op,
-                                              int64_t specialDim) {
+/// Shares all dimensions but the special ones, along which the devices exchange
+/// their pieces; each of these has one factor on either side.
+static OpShardingRuleAttr getRuleApartFrom(Operation *op,
+                                           ArrayRef<int64_t> specialDims) {
   auto operandType = cast<ShapedType>(op->getOperand(0).getType());
   auto resultType = cast<ShapedType>(op->getResult(0).getType());
   ShardingRuleBuilder rule(op);
-  for (auto [dim, size] : llvm::enumerate(operandType.getShape())) {
-    if (static_cast<int64_t>(dim) != specialDim) {
+  for (auto [index, size] : llvm::enumerate(operandType.getShape())) {
+    int64_t dim = index;
+    if (!llvm::is_contained(specialDims, dim))
       rule.add(size).everywhere(dim);
-      continue;
-    }
-    rule.add(size, FactorKind::NeedReplication).operands(dim);
+  }
+  for (int64_t dim : specialDims) {
+    rule.add(operandType.getDimSize(dim), FactorKind::NeedReplication)
+        .operands(dim);
     rule.add(resultType.getDimSize(dim), FactorKind::NeedReplication)
         .results(dim);
   }
@@ -29,28 +31,17 @@ static OpShardingRuleAttr getRuleApartFromDim(Operation *op,
 }
 
 OpShardingRuleAttr mlir::sdy::getRule(stablehlo::AllGatherOp op) {
-  return getRuleApartFromDim(op, op.getAllGatherDim());
+  return getRuleApartFrom(op, static_cast<int64_t>(op.getAllGatherDim()));
 }
 
 OpShardingRuleAttr mlir::sdy::getRule(stablehlo::ReduceScatterOp op) {
-  return getRuleApartFromDim(op, op.getScatterDimension());
+  return getRuleApartFrom(op, static_cast<int64_t>(op.getScatterDimension()));
 }
 
 OpShardingRuleAttr mlir::sdy::getRule(stablehlo::AllToAllOp op) {
-  auto operandType = cast<ShapedType>(op->getOperand(0).getType());
-  auto resultType = cast<ShapedType>(op->getResult(0).getType());
   int64_t splitDim = op.getSplitDimension();
   int64_t concatDim = op.getConcatDimension();
-  ShardingRuleBuilder rule(op);
-  for (auto [index, size] : llvm::enumerate(operandType.getShape())) {
-    int64_t dim = index;
-    if (dim != splitDim && dim != concatDim) {
-      rule.add(size).everywhere(dim);
-      continue;
-    }
-    rule.add(size, FactorKind::NeedReplication).operands(dim);
-    rule.add(resultType.getDimSize(dim), FactorKind::NeedReplication)
-        .results(dim);
-  }
-  return rule.build();
+  if (splitDim == concatDim)
+    return getRuleApartFrom(op, splitDim);
+  return getRuleApartFrom(op, {splitDim, concatDim});
 }

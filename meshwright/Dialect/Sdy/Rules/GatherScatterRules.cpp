@@ -111,12 +111,15 @@ OpShardingRuleAttr mlir::sdy::getRule(GatherOp op) {
 static bool combinesInAnyOrder(ScatterOp op) {
   Block &body = op.getUpdateComputation().front();
   Operation *terminator = body.getTerminator();
+  Operation *first = terminator->getOperand(0).getDefiningOp();
   int64_t numInputs = op.getInputs().size();
   for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
     Operation *combiner = value.getDefiningOp();
     bool isPred = getElementTypeOrSelf(value).isInteger(1);
     if (!isa_and_present<AddOp, MultiplyOp, MaximumOp, MinimumOp>(combiner) &&
         !(isPred && isa_and_present<AndOp, OrOp>(combiner)))
+      return false;
+    if (combiner->getName() != first->getName())
       return false;
     Value old = body.getArgument(index);
     Value update = body.getArgument(index + numInputs);

@@ -57,20 +57,19 @@ OpShardingRuleAttr mlir::sdy::getRule(TriangularSolveOp op) {
   rule.addEverywhere(b.getShape().drop_back(2));
 
   bool isTransposed = op.getTransposeA() != Transpose::NO_TRANSPOSE;
-  bool isLeft = op.getLeftSide();
-  int64_t contracted = isLeft ? m : n, free = isLeft ? n : m;
-  // Where x stands on the right, op(a) is contracted along its columns.
-  bool contractsColumns = isLeft != isTransposed;
-  int64_t aContracted = contractsColumns ? n : m;
-  int64_t aFree = contractsColumns ? m : n;
-  rule.add(b.getDimSize(contracted), FactorKind::NeedReplication)
-      .operand(0, aFree)
-      .operand(1, contracted);
-  rule.add(b.getDimSize(free), FactorKind::NeedReplication)
-      .operand(1, free)
-      .result(0, free);
-  rule.add(b.getDimSize(contracted), FactorKind::NeedReplication)
-      .operand(0, aContracted)
-      .result(0, contracted);
+  int64_t solvedDim = op.getLeftSide() ? m : n;
+  // x stands on the right of op(a), or op(a) on the right of x.
+  bool contractsColumns = op.getLeftSide() != isTransposed;
+  for (int64_t dim : {m, n}) {
+    auto factor = rule.add(b.getDimSize(dim), FactorKind::NeedReplication)
+                      .operand(1, dim);
+    if (dim == solvedDim)
+      factor.operand(0, contractsColumns ? m : n);
+    else
+      factor.result(0, dim);
+  }
+  rule.add(b.getDimSize(solvedDim), FactorKind::NeedReplication)
+      .operand(0, contractsColumns ? n : m)
+      .result(0, solvedDim);
   return rule.build();
 }
