@@ -9,6 +9,7 @@
 #include "meshwright/Dialect/CHLO/ChloDialect.h"
 #include "meshwright/Dialect/CHLO/Transforms/Passes.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 #include "meshwright/Dialect/Sdy/Propagation/Pipeline.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
@@ -40,6 +41,7 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 
 inline void registerAllPasses() {
   mlir::sdy::registerSdyPasses();
+  mlir::sdy::registerSdyPropagationPasses();
   mlir::sdy::registerSdyPipelines();
   mlir::stablehlo::registerStablehloPasses();
   mlir::mpmd::registerCommonPasses();

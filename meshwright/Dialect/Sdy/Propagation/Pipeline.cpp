@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Propagation/Pipeline.h"
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -31,6 +32,10 @@ void sdy::addExportPipeline(OpPassManager &passes,
                             const PropagationOptions &options) {
   passes.addNestedPass<func::FuncOp>(createConstantOrScalarMergerPass());
   passes.addNestedPass<func::FuncOp>(createSinkDataFlowEdgesPass());
+  if (!options.avoidExportForPartitioning) {
+    passes.addPass(createRemoveShardingGroupsPass());
+    passes.addNestedPass<func::FuncOp>(createShardingConstraintToReshardPass());
+  }
   passes.addPass(createUpdateNonDivisibleInputOutputShardingsPass());
   passes.addPass(createRemoveSubAxesInInputOutputShardingsPass());
   passes.addPass(createCloseShardingsPass());
@@ -43,6 +48,7 @@ void sdy::addPropagationPipeline(OpPassManager &passes,
   passes.addPass(createApplyShardingConstraintsPass());
   passes.addPass(createShardingGroupImportPass());
   passes.addPass(createPreOrderFuncsPass());
+  passes.addPass(createUserPriorityPropagatePass());
   addExportPipeline(passes, options);
 }
 

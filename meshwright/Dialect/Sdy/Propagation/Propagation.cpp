@@ -1,0 +1,375 @@
+//===- Propagation.cpp - Spread shardings through a module ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A sweep tries ops in program order. An op that changes a value lets all that
+// read this value be tried again: next if they had their turn, else when their
+// turn comes. Ops without axes around them cannot change anything and are never
+// looked at; nor are ops that were tried with the same shardings before.
+//
+// The order settles conflicts, so it is part of the result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Propagation/Propagation.h"
+
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+static bool hasAxes(TensorShardingAttr sharding) {
+  return sharding && !sharding.isFullyReplicated();
+}
+
+Propagation::Propagation(ModuleOp module, func::FuncOp main,
+                         ShardingTable &table)
+    : main(main), table(table), symbols(module), active(table.getNumOps()),
+      isAgain(table.getNumOps()), planOf(table.getNumOps()),
+      slotRange(table.getNumOps()) {
+  for (BitVector &bits : waiting)
+    bits.resize(table.getNumOps());
+  collectGroups(module);
+  for (unsigned slot = 0; slot < table.getNumSlots(); ++slot)
+    if (hasAxes(table.get(slot)))
+      markReaders(slot);
+  // Ops without uses go when their turn comes.
+  for (unsigned index = 0; index < table.getNumOps(); ++index)
+    if (Operation *op = table.getOp(index);
+        op->use_empty() && isOpTriviallyDead(op))
+      waiting[0].set(index);
+  waiting[1] = waiting[0];
+}
+
+void Propagation::collectGroups(ModuleOp module) {
+  llvm::MapVector<int64_t, unsigned> numbers;
+  module.walk([&](ShardingGroupOp op) {
+    unsigned slot = table.getSlot(op.getInput());
+    if (slot == ShardingTable::kNoSlot)
+      return;
+    unsigned group =
+        numbers.try_emplace(op.getGroupId(), groups.size()).first->second;
+    if (group == groups.size())
+      groups.emplace_back();
+    groupOf.try_emplace(slot, group);
+    groups[group].push_back(slot);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Levels and sweeps
+//===----------------------------------------------------------------------===//
+
+void Propagation::run(ArrayRef<SpreadStrategy> strategies) {
+  for (unsigned next = 0; next <= kLastLevel; ++next) {
+    startLevel(next);
+    for (SpreadStrategy strategy : strategies)
+      sweep(strategy);
+  }
+}
+
+/// Lets those ops be tried for which the level makes a difference.
+void Propagation::startLevel(unsigned next) {
+  level = next;
+  for (unsigned index : active.set_bits()) {
+    if (level != 0 && (!getPlan(index) || !getPlan(index)->isChangedAt(level)))
+      continue;
+    for (BitVector &bits : waiting)
+      bits.set(index);
+  }
+}
+
+void Propagation::sweep(SpreadStrategy strategy) {
+  BitVector &bits = waiting[static_cast<unsigned>(strategy)];
+  spreadFunctionResults(strategy);
+  isQueuing = true;
+  for (cursor = -1;;) {
+    if (!again.empty()) {
+      current = again.back();
+      again.pop_back();
+      isAgain.reset(current);
+    } else {
+      current = cursor = bits.find_next(cursor);
+      if (cursor == -1)
+        break;
+    }
+    bits.reset(current);
+    visit(current, strategy);
+  }
+  isQueuing = false;
+  spreadFunctionResults(strategy);
+}
+
+/// Between what the main function returns and the shardings of its results.
+void Propagation::spreadFunctionResults(SpreadStrategy strategy) {
+  if (!main || main.isDeclaration())
+    return;
+  Operation *terminator = main.front().getTerminator();
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    auto type = dyn_cast<ShapedType>(operand.get().getType());
+    unsigned returned = table.getSlot(operand.get());
+    if (!type || !type.hasStaticShape() || returned == ShardingTable::kNoSlot)
+      continue;
+    unsigned result = table.getResultSlot(main, operand.getOperandNumber());
+    TensorShardingAttr state[] = {table.get(returned), table.get(result)};
+    if (!hasAxes(state[0]) && !hasAxes(state[1]))
+      continue;
+    const OpPlan &plan = *plans.getIdentity(type, /*numOperands=*/1);
+    for (auto [position, sharding] : getChanges(
+             plan, plan.getDirectionsId(kLastLevel, false), strategy, state))
+      change(position == 0 ? returned : result, sharding);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// One op
+//===----------------------------------------------------------------------===//
+
+/// Whether a non-scalar operand has other uses.
+static bool hasSharedOperand(Operation *op) {
+  return llvm::any_of(op->getOperands(), [](Value operand) {
+    auto type = dyn_cast<ShapedType>(operand.getType());
+    return !operand.hasOneUse() &&
+           !(type && type.hasRank() && type.getRank() == 0);
+  });
+}
+
+void Propagation::visit(unsigned index, SpreadStrategy strategy) {
+  Operation *op = table.getOp(index);
+  if (!op)
+    return;
+  if (op->use_empty() && isOpTriviallyDead(op))
+    return eraseDeadOp(index);
+  if (!active.test(index))
+    return;
+  const OpPlan *plan = getPlan(index);
+  if (!plan)
+    return;
+  State state;
+  for (unsigned slot : getSlotsOf(index))
+    state.push_back(slot == ShardingTable::kNoSlot ? TensorShardingAttr()
+                                                   : table.get(slot));
+  transformEdge(index, state.back(), /*toSources=*/true);
+  bool isShared = level == 0 && plan->asksForUses() && hasSharedOperand(op);
+  unsigned directionsId = plan->getDirectionsId(level, isShared);
+  // Changing a sharding moves the pool of slots.
+  auto slots = llvm::to_vector(getSlotsOf(index));
+  for (auto [position, sharding] :
+       getChanges(*plan, directionsId, strategy, state)) {
+    TensorShardingAttr changed = sharding;
+    if (position + 1 == slots.size())
+      transformEdge(index, changed, /*toSources=*/false);
+    if (slots[position] != ShardingTable::kNoSlot)
+      change(slots[position], changed);
+  }
+}
+
+/// The sharding of an edge looks different to its sources if manual axes lie
+/// between them.
+void Propagation::transformEdge(unsigned index, TensorShardingAttr &sharding,
+                                bool toSources) {
+  auto edge = dyn_cast<DataFlowEdgeOp>(table.getOp(index));
+  if (!edge || !sharding)
+    return;
+  if (auto flow = dyn_cast_or_null<ManualComputationOp>(
+          getDataFlowOp(edge.getInput()).getOperation()))
+    sharding =
+        cast<DataFlowOpInterface>(flow.getOperation())
+            .transformTargetSharding(edge.getInput(), sharding, toSources);
+}
+
+/// What computed operands only for this op comes next; it may be dead now.
+void Propagation::eraseDeadOp(unsigned index) {
+  Operation *op = table.getOp(index);
+  auto operands = llvm::to_vector(op->getOperands());
+  plans.forget(op);
+  table.eraseOp(index);
+  for (Value operand : operands) {
+    // Operands with one use left join earlier levels; not before the next
+    // sweep, where they had their turn.
+    isQueuing = false;
+    markUsers(operand);
+    isQueuing = true;
+    Operation *def = operand.getDefiningOp();
+    if (def && (operand.use_empty() || operand.hasOneUse()))
+      mark(def);
+  }
+}
+
+const OpPlan *Propagation::getPlan(unsigned index) {
+  std::optional<const OpPlan *> &plan = planOf[index];
+  if (!plan)
+    plan = table.getOp(index) ? plans.getFor(table.getOp(index)) : nullptr;
+  return *plan;
+}
+
+/// Operands, then results; for an edge its sources, then the edge.
+ArrayRef<unsigned> Propagation::getSlotsOf(unsigned index) {
+  auto &[begin, end] = slotRange[index];
+  if (begin == end) {
+    begin = slotPool.size();
+    Operation *op = table.getOp(index);
+    if (auto edge = dyn_cast<DataFlowEdgeOp>(op)) {
+      Value owner = edge.getInput();
+      for (OpOperand *source : getDataFlowOp(owner).getEdgeSources(owner))
+        slotPool.push_back(table.getSlot(source->get()));
+    } else {
+      for (Value operand : op->getOperands())
+        slotPool.push_back(table.getSlot(operand));
+    }
+    for (Value result : op->getResults())
+      slotPool.push_back(table.getSlot(result));
+    end = slotPool.size();
+  }
+  return ArrayRef(slotPool).slice(begin, end - begin);
+}
+
+//===----------------------------------------------------------------------===//
+// What happens at an op
+//===----------------------------------------------------------------------===//
+
+ArrayRef<Propagation::Change>
+Propagation::getChanges(const OpPlan &plan, unsigned directionsId,
+                        SpreadStrategy strategy,
+                        ArrayRef<TensorShardingAttr> state) {
+  if (llvm::none_of(state, hasAxes))
+    return {};
+  SmallVector<const void *, 12> key = {
+      &plan,
+      reinterpret_cast<const void *>(static_cast<uintptr_t>(
+          directionsId * kNumStrategies + static_cast<unsigned>(strategy)))};
+  for (TensorShardingAttr sharding : state)
+    key.push_back(sharding.getAsOpaquePointer());
+  if (auto it = known.find(key); it != known.end())
+    return it->second;
+  auto changes = computeChanges(plan, directionsId, strategy, state);
+  ArrayRef<Change> stored = ArrayRef(changes).copy(allocator);
+  known.try_emplace(ArrayRef(key).copy(allocator), stored);
+  return stored;
+}
+
+MeshAttr Propagation::getMesh(TensorShardingAttr sharding) {
+  MeshAttr &mesh = meshes[sharding.getMeshOrRef()];
+  if (!mesh)
+    mesh = sharding.getMesh(symbols);
+  return mesh;
+}
+
+SmallVector<Propagation::Change>
+Propagation::computeChanges(const OpPlan &plan, unsigned directionsId,
+                            SpreadStrategy strategy,
+                            ArrayRef<TensorShardingAttr> state) {
+  MeshAttr mesh;
+  Attribute meshOrRef;
+  for (TensorShardingAttr sharding : state) {
+    MeshAttr other = sharding ? getMesh(sharding) : MeshAttr();
+    if (!other || other.empty())
+      continue;
+    if (other.isMaximal() || (mesh && other != mesh))
+      return {};
+    if (!mesh)
+      meshOrRef = sharding.getMeshOrRef();
+    mesh = other;
+  }
+  if (!mesh)
+    return {};
+
+  OpShardingRuleAttr rule = plan.getRule();
+  ShardingProjection projection;
+  auto [operandState, resultState] =
+      std::pair(state.take_front(rule.getOperandMappings().size()),
+                state.drop_front(rule.getOperandMappings().size()));
+  for (auto [mapping, sharding] :
+       llvm::zip(rule.getOperandMappings(), operandState))
+    projection.operands.push_back(
+        projectSharding(sharding, mapping, rule, mesh));
+  for (auto [mapping, sharding] :
+       llvm::zip(rule.getResultMappings(), resultState))
+    projection.results.push_back(
+        projectSharding(sharding, mapping, rule, mesh));
+  spreadAxes(projection,
+             {rule, plan.getDirections(directionsId), plan.isElementwise()},
+             mesh, strategy);
+
+  SmallVector<Change> changes;
+  auto compose = [&](const ProjectedTensor &tensor, TensorMappingAttr mapping,
+                     unsigned position) {
+    if (!tensor.isExtended)
+      return;
+    TensorShardingAttr before = state[position];
+    TensorShardingAttr sharding =
+        composeSharding(tensor, mapping, rule, before, meshOrRef, mesh);
+    if (sharding != before && (before || hasAxes(sharding)))
+      changes.emplace_back(position, sharding);
+  };
+  for (auto [index, tensor] : llvm::enumerate(projection.operands))
+    compose(tensor, rule.getOperandMappings()[index], index);
+  for (auto [index, tensor] : llvm::enumerate(projection.results))
+    compose(tensor, rule.getResultMappings()[index],
+            operandState.size() + index);
+  return changes;
+}
+
+//===----------------------------------------------------------------------===//
+// Changes
+//===----------------------------------------------------------------------===//
+
+void Propagation::change(unsigned slot, TensorShardingAttr sharding) {
+  if (auto group = groupOf.find(slot); group != groupOf.end()) {
+    for (unsigned member : groups[group->second]) {
+      table.set(member, sharding);
+      markReaders(member);
+    }
+    return;
+  }
+  table.set(slot, sharding);
+  markReaders(slot);
+}
+
+void Propagation::noteChange(unsigned slot) { markReaders(slot); }
+
+/// Marks all ops whose rule or edge has the value of a slot.
+void Propagation::markReaders(unsigned slot) {
+  Value value = table.getValue(slot);
+  if (!value)
+    return;
+  Operation *op = table.getOp(table.getOwner(slot));
+  mark(op);
+  markUsers(value);
+  auto edge = dyn_cast<DataFlowEdgeOp>(op);
+  Value owner = edge ? edge.getInput() : value;
+  if (DataFlowOpInterface flow = getDataFlowOp(owner))
+    for (Value target : flow.getNonEdgeOwnerTargets(owner))
+      markUsers(target);
+}
+
+/// The users of a value, and the edges that it is a source of.
+void Propagation::markUsers(Value value) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    mark(user);
+    auto flow = dyn_cast<DataFlowOpInterface>(user);
+    if (!flow && user->hasTrait<OpTrait::IsTerminator>())
+      flow = dyn_cast_or_null<DataFlowOpInterface>(user->getParentOp());
+    if (!flow)
+      continue;
+    Value owner = flow.getEdgeOwnerFromSource(use);
+    if (DataFlowEdgeOp edge =
+            owner ? DataFlowEdgeOp::getFor(owner) : DataFlowEdgeOp())
+      mark(edge);
+  }
+}
+
+/// An op that waits for its turn keeps it; the one being tried is done with.
+void Propagation::mark(Operation *op) {
+  unsigned index = table.getIndex(op);
+  active.set(index);
+  for (BitVector &bits : waiting)
+    bits.set(index);
+  if (!isQueuing || index > cursor || index == current || isAgain.test(index))
+    return;
+  isAgain.set(index);
+  again.push_back(index);
+}

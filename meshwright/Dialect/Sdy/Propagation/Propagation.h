@@ -1,0 +1,99 @@
+//===- Propagation.h - Spread shardings through a module --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_PROPAGATION_H
+#define MESHWRIGHT_DIALECT_SDY_PROPAGATION_PROPAGATION_H
+
+#include "meshwright/Dialect/Sdy/Propagation/OpPlans.h"
+#include "meshwright/Dialect/Sdy/Propagation/ShardingTable.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/Support/Allocator.h"
+
+namespace mlir::sdy {
+
+/// Spreads the shardings of a table until nothing changes.
+///
+/// An op is only tried again where something has changed since, be it the
+/// sharding of a value or what the level allows; and what happens at an op is
+/// computed once for all ops of its kind with these shardings.
+class Propagation {
+public:
+  /// Values with a common group id are kept alike.
+  Propagation(ModuleOp module, func::FuncOp main, ShardingTable &table);
+
+  /// Runs all levels, in each level the strategies in order.
+  void run(ArrayRef<SpreadStrategy> strategies);
+
+  /// Tells that the sharding of a slot was set from outside.
+  void noteChange(unsigned slot);
+
+private:
+  static constexpr unsigned kNumStrategies = 2;
+
+  /// A sharding that changes, by position among operands, then results.
+  using Change = std::pair<unsigned, TensorShardingAttr>;
+  /// The sharding of each operand and result of an op.
+  using State = SmallVector<TensorShardingAttr, 8>;
+
+  void collectGroups(ModuleOp module);
+  void startLevel(unsigned level);
+  void sweep(SpreadStrategy strategy);
+  void spreadFunctionResults(SpreadStrategy strategy);
+
+  void visit(unsigned index, SpreadStrategy strategy);
+  void eraseDeadOp(unsigned index);
+  ArrayRef<unsigned> getSlotsOf(unsigned index);
+  const OpPlan *getPlan(unsigned index);
+  void transformEdge(unsigned index, TensorShardingAttr &sharding,
+                     bool toSources);
+
+  ArrayRef<Change> getChanges(const OpPlan &plan, unsigned directionsId,
+                              SpreadStrategy strategy,
+                              ArrayRef<TensorShardingAttr> state);
+  SmallVector<Change> computeChanges(const OpPlan &plan, unsigned directionsId,
+                                     SpreadStrategy strategy,
+                                     ArrayRef<TensorShardingAttr> state);
+  MeshAttr getMesh(TensorShardingAttr sharding);
+
+  void change(unsigned slot, TensorShardingAttr sharding);
+  void markReaders(unsigned slot);
+  void markUsers(Value value);
+  void mark(Operation *op);
+
+  func::FuncOp main;
+  ShardingTable &table;
+  SymbolTable symbols;
+  llvm::DenseMap<Attribute, MeshAttr> meshes;
+  OpPlans plans;
+  /// By slot, where it is in a group; and the slots of each group.
+  llvm::DenseMap<unsigned, unsigned> groupOf;
+  std::vector<SmallVector<unsigned>> groups;
+
+  /// Ops that read a sharding with axes.
+  BitVector active;
+  /// Ops to try, by strategy.
+  BitVector waiting[kNumStrategies];
+  /// Ops that changed after their turn; the last one is tried next.
+  std::vector<unsigned> again;
+  BitVector isAgain;
+  unsigned level = 0;
+  /// The last op that was tried in program order, and the op being tried.
+  int64_t cursor = -1, current = -1;
+  /// Whether changes let ops be tried in this sweep already.
+  bool isQueuing = false;
+
+  /// By op, made when needed: plan, and range in slotPool.
+  std::vector<std::optional<const OpPlan *>> planOf;
+  std::vector<std::pair<unsigned, unsigned>> slotRange;
+  std::vector<unsigned> slotPool;
+
+  /// What happened at ops so far, by plan, directions, strategy and state.
+  llvm::BumpPtrAllocator allocator;
+  llvm::DenseMap<ArrayRef<const void *>, ArrayRef<Change>> known;
+};
+
+} // namespace mlir::sdy
+
+#endif

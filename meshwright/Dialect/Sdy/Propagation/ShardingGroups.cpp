@@ -1,0 +1,73 @@
+//===- ShardingGroups.cpp - Values that are split alike -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Propagation/ShardingGroups.h"
+
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+/// Where a value comes from, for messages.
+static Location getDefinition(Value value) {
+  if (Operation *op = value.getDefiningOp())
+    return op->getLoc();
+  return cast<BlockArgument>(value).getOwner()->getParentOp()->getLoc();
+}
+
+static void warnOfConflict(ArrayRef<ShardingGroupOp> members) {
+  ShardingGroupOp first = members.front();
+  InFlightDiagnostic diag =
+      mlir::emitWarning(getDefinition(first.getInput()))
+      << "the initial operand shardings on the sharding groups of groupID: "
+      << first.getGroupId()
+      << " do not match; open constraints keep the shardings of its members";
+  for (ShardingGroupOp op : members)
+    if (TensorShardingAttr sharding = getSharding(op.getInput()))
+      diag.attachNote(getDefinition(op.getInput()))
+          << "member with sharding " << sharding;
+}
+
+/// The constraints hold what the group settles on; the values keep theirs.
+static void separateMembers(ArrayRef<ShardingGroupOp> members,
+                            TensorShardingAttr onMesh) {
+  OpBuilder builder(onMesh.getContext());
+  for (ShardingGroupOp op : members) {
+    Value value = op.getInput();
+    builder.setInsertionPointAfterValue(value);
+    auto constraint = ShardingConstraintOp::create(
+        builder, value.getLoc(), value,
+        TensorShardingAttr::getFullyOpenLike(value.getType(), onMesh));
+    value.replaceAllUsesExcept(constraint, constraint);
+  }
+}
+
+void sdy::synchronizeShardingGroups(ModuleOp module) {
+  llvm::MapVector<int64_t, SmallVector<ShardingGroupOp>> groups;
+  module.walk(
+      [&](ShardingGroupOp op) { groups[op.getGroupId()].push_back(op); });
+  for (auto &[id, members] : groups) {
+    if (members.size() < 2)
+      continue;
+    TensorShardingAttr common;
+    bool isConflict = false;
+    for (ShardingGroupOp op : members) {
+      TensorShardingAttr sharding = getSharding(op.getInput());
+      if (!sharding || sharding.isFullyOpen())
+        continue;
+      isConflict |= common && common != sharding;
+      if (!common)
+        common = sharding;
+    }
+    if (isConflict) {
+      warnOfConflict(members);
+      separateMembers(members, common);
+      continue;
+    }
+    for (ShardingGroupOp op : members)
+      setSharding(op.getInput(), common);
+  }
+}

@@ -1,0 +1,204 @@
+//===- ShardingTable.cpp - Ops and shardings by number --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Propagation/ShardingTable.h"
+
+#include "meshwright/Dialect/Sdy/Shardings.h"
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+//===----------------------------------------------------------------------===//
+// Numbering and reading
+//===----------------------------------------------------------------------===//
+
+ShardingTable::ShardingTable(ModuleOp module) {
+  module->walk<WalkOrder::PreOrder>([&](Operation *op) { number(op); });
+  firstSlots.push_back(owners.size());
+  shardings.resize(owners.size());
+  // Owners of edges are behind their ops, so all must have their numbers.
+  for (auto [index, op] : llvm::enumerate(ops))
+    read(op, index);
+  stored = shardings;
+}
+
+/// How many slots an op needs beside those of its results.
+static unsigned getNumArgumentSlots(Operation *op) {
+  if (op->getNumRegions() == 0)
+    return 0;
+  if (auto func = dyn_cast<func::FuncOp>(op))
+    return func.getNumArguments() + func.getNumResults();
+  if (auto flow = dyn_cast<DataFlowOpInterface>(op))
+    return flow.getBlockArgumentEdgeOwners().size();
+  return 0;
+}
+
+void ShardingTable::number(Operation *op) {
+  indices.try_emplace(op, ops.size());
+  firstSlots.push_back(owners.size());
+  owners.resize(owners.size() + op->getNumResults() + getNumArgumentSlots(op),
+                ops.size());
+  ops.push_back(op);
+}
+
+void ShardingTable::read(Operation *op, unsigned index) {
+  unsigned slot = firstSlots[index];
+  if (auto func = dyn_cast<func::FuncOp>(op)) {
+    for (unsigned arg = 0; arg < func.getNumArguments(); ++arg)
+      shardings[slot++] = getArgSharding(func, arg);
+    for (unsigned result = 0; result < func.getNumResults(); ++result)
+      shardings[slot++] = getResultSharding(func, result);
+    return;
+  }
+  if (auto edge = dyn_cast<DataFlowEdgeOp>(op)) {
+    shardings[slot] = edge.getShardingAttr();
+    return;
+  }
+  if (auto flow = dyn_cast<DataFlowOpInterface>(op)) {
+    readOwners(flow.getOpResultEdgeOwners(),
+               flow.getOpResultEdgeOwnerShardings());
+    readOwners(llvm::to_vector_of<Value>(flow.getBlockArgumentEdgeOwners()),
+               flow.getBlockArgumentEdgeOwnerShardings());
+    return;
+  }
+  if (isa_and_nonnull<SdyDialect>(op->getDialect()) ||
+      op->getDiscardableAttr(kShardingAttr))
+    for (Value result : op->getResults())
+      shardings[slot++] = getSharding(result);
+}
+
+/// Where there is an edge op, that has the sharding.
+void ShardingTable::readOwners(ValueRange edgeOwners,
+                               ArrayRef<TensorShardingAttr> list) {
+  for (auto [owner, sharding] : llvm::zip(edgeOwners, list))
+    if (!DataFlowEdgeOp::getFor(owner))
+      shardings[getOwnSlot(owner)] = sharding;
+}
+
+//===----------------------------------------------------------------------===//
+// Slots
+//===----------------------------------------------------------------------===//
+
+unsigned ShardingTable::getOwnSlot(Value value) const {
+  if (auto result = dyn_cast<OpResult>(value))
+    return firstSlots[getIndex(result.getOwner())] + result.getResultNumber();
+  auto arg = cast<BlockArgument>(value);
+  Operation *parent = arg.getOwner()->getParentOp();
+  return firstSlots[getIndex(parent)] + parent->getNumResults() +
+         arg.getArgNumber();
+}
+
+unsigned ShardingTable::getSlot(Value value) const {
+  if (DataFlowOpInterface flow = getDataFlowOp(value)) {
+    Value owner = flow.getEdgeOwnerFromTarget(value);
+    if (!owner)
+      return kNoSlot;
+    DataFlowEdgeOp edge = DataFlowEdgeOp::getFor(owner);
+    return getOwnSlot(edge ? edge.getResult() : owner);
+  }
+  auto arg = dyn_cast<BlockArgument>(value);
+  if (arg && !(arg.getOwner()->isEntryBlock() &&
+               isa_and_nonnull<func::FuncOp>(arg.getOwner()->getParentOp())))
+    return kNoSlot;
+  return getOwnSlot(value);
+}
+
+unsigned ShardingTable::getResultSlot(func::FuncOp func,
+                                      unsigned result) const {
+  return firstSlots[getIndex(func)] + func.getNumArguments() + result;
+}
+
+Value ShardingTable::getValue(unsigned slot) const {
+  Operation *op = ops[owners[slot]];
+  unsigned number = slot - firstSlots[owners[slot]];
+  if (number < op->getNumResults())
+    return op->getResult(number);
+  number -= op->getNumResults();
+  if (auto func = dyn_cast<func::FuncOp>(op))
+    return number < func.getNumArguments() && !func.isDeclaration()
+               ? Value(func.getArgument(number))
+               : Value();
+  return cast<DataFlowOpInterface>(op).getBlockArgumentEdgeOwners()[number];
+}
+
+void ShardingTable::set(unsigned slot, TensorShardingAttr sharding) {
+  shardings[slot] = sharding;
+  Operation *op = ops[owners[slot]];
+  if (op->getNumResults() < 2 || isa<DataFlowOpInterface>(op))
+    return;
+  unsigned first = firstSlots[owners[slot]];
+  for (OpResult result : op->getResults())
+    if (TensorShardingAttr &other = shardings[first + result.getResultNumber()];
+        !other)
+      other = TensorShardingAttr::getFullyOpenLike(result.getType(), sharding);
+}
+
+void ShardingTable::eraseOp(unsigned index) {
+  Operation *root = ops[index];
+  root->walk([&](Operation *op) {
+    auto it = indices.find(op);
+    ops[it->second] = nullptr;
+    indices.erase(it);
+  });
+  root->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Storing
+//===----------------------------------------------------------------------===//
+
+void ShardingTable::storeSignature(func::FuncOp func, unsigned firstSlot) {
+  auto name = StringAttr::get(func.getContext(), kShardingAttr);
+  // All dictionaries at once: setting one copies the list of all.
+  auto update = [&](ArrayAttr attrs, unsigned count, unsigned slot,
+                    auto setAll) {
+    SmallVector<Attribute> updated;
+    bool isAnyChanged = false;
+    for (unsigned i = 0; i < count; ++i, ++slot) {
+      auto dict = attrs ? cast<DictionaryAttr>(attrs[i])
+                        : DictionaryAttr::get(func.getContext());
+      if (isChanged(slot)) {
+        isAnyChanged = true;
+        NamedAttrList list(dict);
+        list.set(name, shardings[slot]);
+        dict = list.getDictionary(func.getContext());
+      }
+      updated.push_back(dict);
+    }
+    if (isAnyChanged)
+      setAll(ArrayAttr::get(func.getContext(), updated));
+  };
+  update(func.getArgAttrsAttr(), func.getNumArguments(), firstSlot,
+         [&](ArrayAttr attrs) { func.setArgAttrsAttr(attrs); });
+  update(func.getResAttrsAttr(), func.getNumResults(),
+         firstSlot + func.getNumArguments(),
+         [&](ArrayAttr attrs) { func.setResAttrsAttr(attrs); });
+}
+
+void ShardingTable::storeOp(Operation *op, unsigned firstSlot) {
+  if (isa<DataFlowOpInterface>(op) ||
+      isa_and_nonnull<SdyDialect>(op->getDialect())) {
+    for (unsigned slot = firstSlot, end = firstSlots[indices.lookup(op) + 1];
+         slot != end; ++slot)
+      if (isChanged(slot))
+        setSharding(getValue(slot), shardings[slot]);
+    return;
+  }
+  setResultShardings(op,
+                     ArrayRef(shardings).slice(firstSlot, op->getNumResults()));
+}
+
+void ShardingTable::store() {
+  for (auto [index, op] : llvm::enumerate(ops)) {
+    auto slots = llvm::seq(firstSlots[index], firstSlots[index + 1]);
+    if (!op ||
+        llvm::none_of(slots, [&](unsigned slot) { return isChanged(slot); }))
+      continue;
+    if (auto func = dyn_cast<func::FuncOp>(op))
+      storeSignature(func, firstSlots[index]);
+    else
+      storeOp(op, firstSlots[index]);
+  }
+  stored = shardings;
+}

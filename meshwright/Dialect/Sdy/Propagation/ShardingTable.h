@@ -1,0 +1,76 @@
+//===- ShardingTable.h - Ops and shardings by number ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// While shardings propagate they are kept outside of the IR. Ops are numbered
+// in program order, an op before its body. Each value that can have a sharding
+// of its own has a slot; all targets of a data-flow edge share the slot of the
+// edge op. Function results have slots too.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_SHARDINGTABLE_H
+#define MESHWRIGHT_DIALECT_SDY_PROPAGATION_SHARDINGTABLE_H
+
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::sdy {
+
+class ShardingTable {
+public:
+  static constexpr unsigned kNoSlot = ~0u;
+
+  explicit ShardingTable(ModuleOp module);
+
+  unsigned getNumOps() const { return ops.size(); }
+  /// Null for ops that were erased.
+  Operation *getOp(unsigned index) const { return ops[index]; }
+  unsigned getIndex(Operation *op) const { return indices.lookup(op); }
+  /// Erases an op and what is in it. Its slots stay, without a meaning.
+  void eraseOp(unsigned index);
+
+  unsigned getNumSlots() const { return shardings.size(); }
+  /// kNoSlot if the value cannot have a sharding.
+  unsigned getSlot(Value value) const;
+  unsigned getResultSlot(func::FuncOp func, unsigned result) const;
+  /// The op that a slot belongs to: what defines the value, or the function or
+  /// data-flow op that it is an argument or function result of.
+  unsigned getOwner(unsigned slot) const { return owners[slot]; }
+  /// The value that a slot was made for; null for function results.
+  Value getValue(unsigned slot) const;
+
+  /// Null if there is none.
+  TensorShardingAttr get(unsigned slot) const { return shardings[slot]; }
+  /// Sets a sharding; the other results of the same op become open if they had
+  /// no sharding.
+  void set(unsigned slot, TensorShardingAttr sharding);
+
+  /// Writes what has changed into the IR.
+  void store();
+
+private:
+  void number(Operation *op);
+  void read(Operation *op, unsigned index);
+  void readOwners(ValueRange owners, ArrayRef<TensorShardingAttr> list);
+  unsigned getOwnSlot(Value value) const;
+  void storeSignature(func::FuncOp func, unsigned firstSlot);
+  void storeOp(Operation *op, unsigned firstSlot);
+  bool isChanged(unsigned slot) const {
+    return shardings[slot] != stored[slot];
+  }
+
+  std::vector<Operation *> ops;
+  llvm::DenseMap<Operation *, unsigned> indices;
+  /// By op: the slots of its results, then of its arguments, then, for
+  /// functions, of its function results.
+  std::vector<unsigned> firstSlots;
+  /// By slot.
+  std::vector<unsigned> owners;
+  std::vector<TensorShardingAttr> shardings, stored;
+};
+
+} // namespace mlir::sdy
+
+#endif

@@ -1,0 +1,89 @@
+//===- UserPriorityPropagate.cpp ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Shardings spread in rounds, from what is to be settled first to what is to be
+// settled last:
+//
+//   for each priority of the user, 0 first      UserPriorities
+//     for each level, elementwise ops first     OpPlans
+//       for each strategy, basic first          FactorPropagation
+//         a sweep over all ops                  Propagation
+//
+// Shardings are in a table all the while and return to the IR at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
+#include "meshwright/Dialect/Sdy/Propagation/Propagation.h"
+#include "meshwright/Dialect/Sdy/Propagation/ShardingGroups.h"
+#include "meshwright/Dialect/Sdy/Propagation/UserPriorities.h"
+#include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
+#include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
+
+namespace mlir::sdy {
+#define GEN_PASS_DEF_USERPRIORITYPROPAGATEPASS
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h.inc"
+} // namespace mlir::sdy
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+static LogicalResult verifyResults(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) -> WalkResult {
+    for (Type type : op->getResultTypes()) {
+      if (isa<TupleType>(type))
+        return op->emitError()
+               << "Shardy propagation doesn't support tuples: got " << type
+               << "; return the elements one by one";
+      if (auto shaped = dyn_cast<ShapedType>(type);
+          shaped && !shaped.hasStaticShape())
+        return op->emitError() << "Shardy propagation only supports ranked "
+                                  "tensors with a static shape: got "
+                               << type << "; make all dimensions static";
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static SmallVector<SpreadStrategy> getStrategies(PropagationStrategy strategy) {
+  switch (strategy) {
+  case PropagationStrategy::Basic:
+    return {SpreadStrategy::Basic};
+  case PropagationStrategy::Aggressive:
+    return {SpreadStrategy::Aggressive};
+  case PropagationStrategy::BasicThenAggressive:
+    return {SpreadStrategy::Basic, SpreadStrategy::Aggressive};
+  }
+  llvm_unreachable("unknown strategy");
+}
+
+namespace {
+struct UserPriorityPropagatePass
+    : sdy::impl::UserPriorityPropagatePassBase<UserPriorityPropagatePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<func::FuncOp> main = getMainFunction(module);
+    if (failed(main) || failed(verifyResults(module)))
+      return signalPassFailure();
+    synchronizeShardingGroups(module);
+
+    ShardingTable table(module);
+    UserPriorities priorities(table, SymbolTable(module));
+    Propagation propagation(module, *main, table);
+    auto strategies = getStrategies(strategy);
+    propagation.run(strategies);
+    for (int64_t priority : priorities.getPriorities()) {
+      priorities.uncover(priority,
+                         [&](unsigned slot) { propagation.noteChange(slot); });
+      propagation.run(strategies);
+    }
+    table.store();
+    if (keepShardingRules)
+      module.walk([](Operation *op) { getOrCreateShardingRule(op); });
+  }
+};
+} // namespace
