@@ -1,0 +1,38 @@
+//===- EntryAttrs.h - Attributes of operands, many at a time ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_EXPORT_ENTRYATTRS_H
+#define MESHWRIGHT_EXPORT_ENTRYATTRS_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Operation.h"
+
+namespace mlir::mpmd {
+
+/// The `arg_attrs` or `res_attrs` of an op, taken apart to be changed. Becomes
+/// an attribute again only once, in `write`.
+class EntryAttrs {
+public:
+  EntryAttrs() = default;
+  /// Reads the list, if it is there; at least `size` entries.
+  EntryAttrs(Operation *op, StringRef list, unsigned size);
+
+  Attribute get(unsigned index, StringRef name) const {
+    return entries[index].get(name);
+  }
+  void set(unsigned index, StringRef name, Attribute value) {
+    entries[index].set(name, value);
+  }
+  void remove(unsigned index, StringRef name) { entries[index].erase(name); }
+
+  /// Sets the list on `op`, whether or not an entry has an attribute.
+  void write(Operation *op, StringRef list) const;
+
+private:
+  SmallVector<NamedAttrList> entries;
+};
+
+} // namespace mlir::mpmd
+
+#endif
