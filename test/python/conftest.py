@@ -3,10 +3,13 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# The package as it is in the tree, with the extension that was built last.
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "build" / "python")]
 PROGRAMS = ROOT / "test" / "programs"
 
 

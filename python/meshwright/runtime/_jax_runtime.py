@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything the runtime takes from JAX that JAX does not promise to keep.
+
+The raw way to run an executable (`execute_sharded`, handlers, copies between
+devices) is an order of magnitude cheaper than the public one and is the only one
+that lets a module decide its own aliasing. Each name is looked up here, once, so
+that a JAX without it fails at import with a sentence and not in a training step.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import Any
+
+import jax
+import numpy as np
+
+OLDEST = (0, 10, 0)
+UNTESTED = (0, 11, 0)
+
+_NAMES = (
+    ("jax.extend.backend", "get_compile_options"),
+    ("jax.extend.mlir", "ir"),
+    ("jax.interpreters.mlir", "make_ir_context"),
+    ("jax.interpreters.mlir", "module_to_bytecode"),
+    ("jax._src.array", "ArrayImpl"),
+    ("jax._src.compiler", "compile_or_get_cached"),
+    ("jax._src.core", "ShapedArray"),
+    ("jax._src.core", "update_aval_with_sharding"),
+    ("jax._src.dispatch", "runtime_tokens"),
+    ("jax._src.lib._jax", "ArrayCopySemantics"),
+    ("jax._src.lib._jax", "DeviceList"),
+    ("jax._src.lib._jax", "array_result_handler"),
+    ("jax._src.lib._jax", "batched_copy_array_to_devices_with_sharding"),
+    ("jax._src.lib.xla_client", "HloSharding"),
+    ("jax._src.op_shardings", "are_hlo_shardings_equal"),
+)
+
+
+def _find(module: str, name: str) -> Any:
+    """A name of a module, or of something that a module has under a dotted name."""
+    parent, _, last = module.rpartition(".")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError:
+        found = getattr(importlib.import_module(parent), last)
+    if hasattr(found, name):
+        return getattr(found, name)
+    return importlib.import_module(f"{module}.{name}")
+
+
+def _load() -> dict[str, Any]:
+    """The objects by name. Raises ImportError naming what this JAX lacks."""
+    advice = "install one that meshwright was tested with: pip install 'jax==0.10.2'"
+    if jax.__version_info__ < OLDEST:
+        raise ImportError(
+            f"meshwright's runtime needs jax 0.10 or newer, found {jax.__version__}; "
+            f"{advice}"
+        )
+    found, missing = {}, []
+    for module, name in _NAMES:
+        try:
+            found[name] = _find(module, name)
+        except (ImportError, AttributeError):
+            missing.append(f"{module}.{name}")
+    if missing:
+        raise ImportError(
+            f"meshwright's runtime uses {', '.join(missing)}, which jax "
+            f"{jax.__version__} does not have; {advice}"
+        )
+    if jax.__version_info__ >= UNTESTED:
+        warnings.warn(
+            f"meshwright's runtime was not tested with jax {jax.__version__}; {advice}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+_FOUND = _load()
+
+ArrayImpl = _FOUND["ArrayImpl"]
+DeviceList = _FOUND["DeviceList"]
+ShapedArray = _FOUND["ShapedArray"]
+copy_arrays = _FOUND["batched_copy_array_to_devices_with_sharding"]
+ir = _FOUND["ir"]
+make_ir_context = _FOUND["make_ir_context"]
+module_to_bytecode = _FOUND["module_to_bytecode"]
+same_hlo_sharding = _FOUND["are_hlo_shardings_equal"]
+
+REUSE_INPUT = _FOUND["ArrayCopySemantics"].REUSE_INPUT
+ALWAYS_COPY = _FOUND["ArrayCopySemantics"].ALWAYS_COPY
+
+
+def make_aval(shape: tuple[int, ...], dtype: Any, sharding: Any) -> Any:
+    """The abstract value that JAX itself gives an array of this sharding."""
+    return _FOUND["update_aval_with_sharding"](ShapedArray(shape, dtype), sharding)
+
+
+def make_handler(aval: Any, sharding: Any) -> Any:
+    """Turns the buffers of one result into a jax.Array with exactly this sharding."""
+    return _FOUND["array_result_handler"](
+        aval, sharding, committed=True, _skip_checks=True
+    )
+
+
+def hlo_sharding(sharding: Any, rank: int) -> Any:
+    """How XLA calls a NamedSharding of an array with this many dimensions."""
+    return sharding._to_xla_hlo_sharding(rank)
+
+
+def compiled_shardings(executable: Any) -> tuple[list[Any], list[Any]] | None:
+    """What XLA really did with arguments and results; None if it does not say."""
+    sides = executable.get_parameter_shardings(), executable.get_output_shardings()
+    if sides[0] is None or sides[1] is None:
+        return None
+    from_proto = _FOUND["HloSharding"].from_proto
+    return [from_proto(p) for p in sides[0]], [from_proto(p) for p in sides[1]]
+
+
+def _options(devices: tuple[Any, ...], overrides: dict[str, Any]) -> Any:
+    return _FOUND["get_compile_options"](
+        num_replicas=1,
+        num_partitions=len(devices),
+        device_assignment=np.array([devices]),
+        env_options_overrides=overrides or None,
+        backend=devices[0].client,
+    )
+
+
+def compile_module(
+    module: Any, devices: tuple[Any, ...], overrides: dict[str, Any], callbacks: list
+) -> Any:
+    """Compiles a module for devices in this order, through JAX's persistent cache."""
+    return _FOUND["compile_or_get_cached"](
+        devices[0].client,
+        module,
+        np.array(devices, dtype=object),
+        _options(devices, overrides),
+        callbacks,
+        DeviceList(devices),
+    )
+
+
+def load_copy(
+    serialized: bytes, devices: tuple[Any, ...], overrides: dict[str, Any]
+) -> Any:
+    """Loads an executable that was compiled for other devices onto these."""
+    return devices[0].client.deserialize_executable(
+        serialized, DeviceList(devices), _options(devices, overrides)
+    )
+
+
+def keep_token(devices: tuple[Any, ...], token: Any) -> None:
+    """Lets `jax.effects_barrier()` wait for a launch that has side effects."""
+    for position, device in enumerate(devices):
+        _FOUND["runtime_tokens"].set_output_runtime_token(
+            device, token.get_token(position)
+        )
+
+
+def copy_first_shard(array: Any) -> Any:
+    """A copy of the first device's part on that device; does not wait for it."""
+    shard = array.addressable_data(0)
+    devices = DeviceList(tuple(shard.devices()))
+    return copy_arrays([shard], [devices], [shard.sharding], [ALWAYS_COPY])[0]

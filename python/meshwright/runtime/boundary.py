@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks between a user's arrays and executables that check nothing.
+
+An array of another shape, sharding or device, or one that was deleted, would end
+the process inside a launch on several devices. Each is an exception here.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+
+import jax
+
+from . import _jax_runtime
+from .placement import Place
+
+
+class Boundary:
+    """Checks the arguments of a program."""
+
+    def __init__(
+        self,
+        places: Sequence[Place],
+        names: Sequence[str | None],
+        donated: Sequence[int],
+    ):
+        self.places = tuple(places)
+        self.rows = [(p.sharding, p.shape, p.dtype) for p in places]
+        self.names = list(names)
+        self.donated = frozenset(donated)
+        self.groups = self._groups_that_could_share()
+
+    def _groups_that_could_share(self) -> list[list[int]]:
+        """Inputs of equal shards on the same devices, one of them donated."""
+        groups = collections.defaultdict(list)
+        for position, place in enumerate(self.places):
+            shard = place.sharding.shard_shape(place.shape)
+            groups[place.mesh.name, place.memory, shard, place.dtype].append(position)
+        return [
+            group
+            for group in groups.values()
+            if len(group) > 1 and not self.donated.isdisjoint(group)
+        ]
+
+    def check(self, arrays: Sequence[jax.Array]) -> None:
+        """Raises TypeError, ValueError or RuntimeError that names the argument."""
+        if len(arrays) != len(self.rows):
+            raise TypeError(
+                f"the program takes {len(self.rows)} arrays, got {len(arrays)}"
+            )
+        kind = _jax_runtime.ArrayImpl
+        for position, (array, row) in enumerate(zip(arrays, self.rows, strict=True)):
+            sharding, shape, dtype = row
+            if type(array) is not kind:
+                self._fail_kind(position, array)
+            if array.shape != shape or array.dtype != dtype:
+                self._fail_type(position, array)
+            if array.is_deleted():
+                raise RuntimeError(
+                    f"{self._name(position)} was deleted or donated to an earlier "
+                    "call; pass the array that call returned"
+                )
+            found = array.sharding
+            if found is not sharding and found != sharding:
+                self._check_sharding(position, found)
+        for group in self.groups:
+            self._check_shared(arrays, group)
+
+    def _check_sharding(self, position: int, found) -> None:
+        place = self.places[position]
+        if not found.is_equivalent_to(place.sharding, len(place.shape)):
+            raise ValueError(
+                f"{self._name(position)} has sharding {found} on devices "
+                f"{_devices(found)}; expected {place.sharding} on mesh "
+                f"{place.mesh.name!r}, devices {_devices(place.sharding)}; move it "
+                "with jax.device_put"
+            )
+
+    def _check_shared(self, arrays: Sequence[jax.Array], group: list[int]) -> None:
+        """No buffer may come in twice if one of the two is donated."""
+        first: dict[tuple[int, int], int] = {}
+        for position in group:
+            for pointer in _pointers(arrays[position]):
+                other = first.setdefault(pointer, position)
+                if other != position and self._gives_away(other, position):
+                    raise ValueError(
+                        f"{self._name(other)} and {self._name(position)} share a "
+                        "buffer, and one of them is donated; pass a copy instead"
+                    )
+
+    def _gives_away(self, *positions: int) -> bool:
+        return not self.donated.isdisjoint(positions)
+
+    def _fail_kind(self, position: int, array) -> None:
+        raise TypeError(
+            f"{self._name(position)} is a {type(array).__module__}."
+            f"{type(array).__qualname__}; expected a jax.Array (put NumPy arrays on "
+            "their mesh with jax.device_put, take jax.random.key_data of keys)"
+        )
+
+    def _fail_type(self, position: int, array) -> None:
+        place = self.places[position]
+        raise TypeError(
+            f"{self._name(position)} is {array.dtype}{list(array.shape)}; expected "
+            f"{place.dtype}{list(place.shape)}"
+        )
+
+    def _name(self, position: int) -> str:
+        name = self.names[position]
+        return f"argument {position}" + (f" ({name})" if name else "")
+
+
+def _pointers(array: jax.Array) -> list[tuple[int, int]]:
+    """Where each local shard is; nothing for empty arrays, which share nothing."""
+    if not array.nbytes:
+        return []
+    shards = range(len(array.sharding.addressable_devices))
+    return [(i, array.addressable_data(i).unsafe_buffer_pointer()) for i in shards]
+
+
+def _devices(sharding) -> str:
+    return str(sorted(device.id for device in sharding.device_set))

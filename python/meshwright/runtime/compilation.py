@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns the fragments of a program into executables on the devices of its meshes.
+
+Stages of a pipeline are often the same module under another name. Such modules
+are compiled once, and the executable is loaded onto the other devices, which
+costs milliseconds. What is left is compiled in parallel: XLA releases the GIL.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import re
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from . import _jax_runtime
+from .errors import FragmentError, ProgramError
+from .placement import ProgramMesh
+
+ir = _jax_runtime.ir
+
+# Calls of Python functions; such executables belong to one fragment for good.
+_CALLBACK = re.compile(r"custom_call @xla_(ffi_)?(partitioned_)?python_\w*callback")
+_DEVICE_IDS = re.compile(
+    r"(sdy\.mesh @\S+ = <\[[^\]\n]+\]), device_ids\s*=\s*\[[^\]\n]*\]"
+)
+_MODULE_NAME = re.compile(r"\Amodule @(\"[^\"\n]*\"|\S+)")
+_COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What @main of a fragment's module says about itself."""
+
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    aliases: tuple[int | None, ...]
+    donors: tuple[bool, ...]
+
+
+class Loaded:
+    """An executable on the devices of one mesh; shared by equal fragments."""
+
+    def __init__(self, executable: Any, devices: tuple, seconds: float, copied: bool):
+        self.executable = executable
+        self.devices = devices
+        self.seconds = seconds
+        self.copied = copied
+
+    def memory_stats(self) -> Any | None:
+        """XLA's account of arguments, results and temporaries on each device."""
+        try:
+            return self.executable.get_compiled_memory_stats()
+        except jax.errors.JaxRuntimeError:  # Not every backend keeps one.
+            return None
+
+    def cost(self) -> dict[str, float]:
+        try:
+            found = self.executable.cost_analysis()
+        except jax.errors.JaxRuntimeError:
+            return {}
+        return dict(found[0] if isinstance(found, list) else found or {})
+
+
+@dataclass
+class Source:
+    """A fragment's module, read and checked, and what identifies its code."""
+
+    name: str
+    mesh: ProgramMesh
+    text: str
+    code: str
+    signature: Signature
+    callbacks: bool
+    options: tuple[tuple[str, Any], ...]
+    origins: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple:
+        owner = self.name if self.callbacks else None
+        return (
+            self.code,
+            len(self.mesh.devices),
+            id(self.mesh.client),
+            self.options,
+            owner,
+        )
+
+    def describe(self) -> str:
+        return describe_fragment(self.name, self.origins, self.mesh.name)
+
+
+def describe_fragment(name: str, origins: Sequence[str], mesh: str) -> str:
+    made_from = f" (from {', '.join(origins)})" if origins else ""
+    return f'fragment "{name}"{made_from} on mesh "{mesh}"'
+
+
+# Executables of programs that are still alive, by code and devices.
+_loaded: weakref.WeakValueDictionary[tuple, Loaded] = weakref.WeakValueDictionary()
+
+
+def resolve_options(options: Mapping | None, meshes: Sequence[str]) -> dict[str, dict]:
+    """Compiler options of each mesh, from one dict for all or one dict per mesh."""
+    options = dict(options or {})
+    nested = [name for name, value in options.items() if isinstance(value, Mapping)]
+    if not nested:
+        return {mesh: options for mesh in meshes}
+    if len(nested) != len(options):
+        raise ValueError(
+            "compile_options mix options for all meshes with options per mesh: "
+            f"{sorted(set(options) - set(nested))} beside {sorted(nested)}; give one "
+            "dict of options, or one dict per mesh"
+        )
+    unknown = sorted(set(nested) - set(meshes))
+    if unknown:
+        raise ValueError(
+            f"compile_options name unknown meshes {unknown}; known are {list(meshes)}"
+        )
+    return {mesh: dict(options.get(mesh, {})) for mesh in meshes}
+
+
+def read_source(
+    name: str, mesh: ProgramMesh, text: str, options: dict[str, Any]
+) -> Source:
+    """Parses a fragment's module in the current MLIR context."""
+    # The order of devices is that of the mesh the program was bound to.
+    text = _DEVICE_IDS.sub(r"\1", text) if len(mesh.devices) > 1 else text
+    try:
+        module = ir.Module.parse(text)
+    except ir.MLIRError as error:
+        raise ProgramError(f'fragment "{name}" does not parse: {error}') from None
+    signature = _signature(name, module)
+    code = module.operation.get_asm(
+        enable_debug_info=False, print_generic_op_form=False
+    )
+    return Source(
+        name=name,
+        mesh=mesh,
+        text=text,
+        code=_MODULE_NAME.sub("module", code),
+        signature=signature,
+        callbacks=_CALLBACK.search(code) is not None,
+        options=tuple(sorted(options.items())),
+    )
+
+
+def _signature(name: str, module: Any) -> Signature:
+    for op in module.body.operations:
+        attributes = op.operation.attributes
+        if (
+            op.operation.name == "func.func"
+            and ir.StringAttr(attributes["sym_name"]).value == "main"
+        ):
+            break
+    else:
+        raise ProgramError(f'fragment "{name}" has no function @main')
+    kind = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+    marks = [{}] * len(kind.inputs)
+    if "arg_attrs" in attributes:
+        marks = [
+            {a.name: a.attr for a in ir.DictAttr(entry)}
+            for entry in ir.ArrayAttr(attributes["arg_attrs"])
+        ]
+    aliases = [
+        ir.IntegerAttr(mark["tf.aliasing_output"]).value
+        if "tf.aliasing_output" in mark
+        else None
+        for mark in marks
+    ]
+    donors = [
+        "jax.buffer_donor" in mark and ir.BoolAttr(mark["jax.buffer_donor"]).value
+        for mark in marks
+    ]
+    return Signature(
+        tuple(map(str, kind.inputs)),
+        tuple(map(str, kind.results)),
+        tuple(aliases),
+        tuple(donors),
+    )
+
+
+def compile_all(sources: list[Source], callbacks: Sequence[Callable]) -> list[Loaded]:
+    """An executable for each source, in order. Raises FragmentError."""
+    result: dict[int, Loaded] = {}
+    groups: dict[tuple, list[int]] = {}
+    for index, source in enumerate(sources):
+        alive = _loaded.get((source.key, source.mesh.devices))
+        if alive is not None and not source.callbacks:
+            result[index] = alive
+        else:
+            groups.setdefault(source.key, []).append(index)
+    if groups:
+        _run_jobs(sources, list(groups.values()), callbacks, result)
+    for index, source in enumerate(sources):
+        if not source.callbacks:
+            _loaded[source.key, source.mesh.devices] = result[index]
+    return [result[index] for index in range(len(sources))]
+
+
+def _run_jobs(sources, groups: list[list[int]], callbacks, result: dict) -> None:
+    threads = min(len(groups), os.cpu_count() or 1, 32)
+    pool = concurrent.futures.ThreadPoolExecutor(threads, "meshwright-compile")
+    try:
+        jobs = [
+            pool.submit(_compile_group, [sources[i] for i in group], callbacks)
+            for group in groups
+        ]
+        _wait(jobs)
+        for group, job in zip(groups, jobs, strict=True):
+            result |= zip(group, job.result(), strict=True)
+    finally:
+        # After an error or Ctrl-C nobody waits for what is still compiling.
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _wait(jobs: list[concurrent.futures.Future]) -> None:
+    """Waits for all, or for the first failure; draws a bar if that takes long."""
+    pending, bar = set(jobs), ProgressBar(len(jobs))
+    try:
+        while pending:
+            done, pending = concurrent.futures.wait(
+                pending, timeout=0.2, return_when=concurrent.futures.FIRST_EXCEPTION
+            )
+            if any(job.exception() for job in done):
+                return
+            bar.show(sum(job.done() for job in jobs))
+    finally:
+        bar.close()
+
+
+class ProgressBar:
+    """A line on a terminal, from the second second on; nothing in a pipe."""
+
+    def __init__(self, total: int, stream=None, delay: float = 1.0):
+        self.total, self.stream = total, stream or sys.stderr
+        self.start, self.delay, self.drawn = time.monotonic(), delay, False
+
+    def show(self, done: int) -> None:
+        elapsed = time.monotonic() - self.start
+        if elapsed < self.delay or not self.stream.isatty():
+            return
+        full = 30 * done // self.total
+        self.stream.write(
+            f"\rcompiling fragments [{'#' * full}{'.' * (30 - full)}] "
+            f"{done}/{self.total} {elapsed:.0f} s"
+        )
+        self.stream.flush()
+        self.drawn = True
+
+    def close(self) -> None:
+        if self.drawn:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+
+
+_thread = threading.local()
+
+
+def _parse_here(text: str) -> Any:
+    """A module in the context of this thread: contexts are not shared by threads."""
+    if not hasattr(_thread, "context"):
+        _thread.context = _jax_runtime.make_ir_context()
+    with _thread.context:
+        return ir.Module.parse(text)
+
+
+def _compile_group(group: list[Source], callbacks: Sequence[Callable]) -> list[Loaded]:
+    """Compiles the first of some equal sources, and loads it for the others."""
+    first = _compile(group[0], callbacks)
+    by_devices = {first.devices: first}
+    serialized = None
+    for source in group[1:]:
+        devices = source.mesh.devices
+        if devices in by_devices:
+            continue
+        start = time.perf_counter()
+        try:
+            serialized = serialized or first.executable.serialize()
+            copy = _jax_runtime.load_copy(serialized, devices, dict(source.options))
+        except jax.errors.JaxRuntimeError:  # A backend that cannot; compile again.
+            by_devices[devices] = _compile(source, callbacks)
+            continue
+        seconds = time.perf_counter() - start
+        by_devices[devices] = Loaded(copy, devices, seconds, copied=True)
+    return [by_devices[source.mesh.devices] for source in group]
+
+
+def _compile(source: Source, callbacks: Sequence[Callable]) -> Loaded:
+    named = []
+    if source.callbacks:
+        named = [name_errors(callback, source.describe()) for callback in callbacks]
+    start = time.perf_counter()
+    try:
+        executable = _jax_runtime.compile_module(
+            _parse_here(source.text), source.mesh.devices, dict(source.options), named
+        )
+    except Exception as error:
+        raise FragmentError(f"{source.describe()} does not compile: {error}") from error
+    seconds = time.perf_counter() - start
+    jax.monitoring.record_event_duration_secs(
+        _COMPILE_EVENT, seconds, fun_name=source.name
+    )
+    return Loaded(executable, source.mesh.devices, seconds, copied=False)
+
+
+def name_errors(callback: Callable, where: str) -> Callable:
+    """The callback, whose exceptions say where in the program they happened."""
+
+    def named(*args):
+        try:
+            return callback(*args)
+        except Exception as error:
+            text = f"{where} failed: {type(error).__name__}: {error}"
+            raise FragmentError(text) from error
+
+    return named

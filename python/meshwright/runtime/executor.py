@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads a partitioned program onto devices and runs it.
+
+All work happens at load: the plan, the executables, and for every step a function
+of the list of arrays. A run checks its arguments, then calls these functions one
+after the other. None of them waits for a device.
+"""
+
+from __future__ import annotations
+
+import collections
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.sharding import Mesh, NamedSharding
+
+from . import _jax_runtime
+from .boundary import Boundary
+from .compilation import Loaded, compile_all, resolve_options
+from .errors import FragmentError
+from .memory import Account, MeshMemory, keep_account
+from .placement import bind_meshes
+from .plan import Plan, Planner
+from .profile import current as current_recording
+from .steps import Launch, Step
+
+# Launches from several threads can deadlock two programs, so only one issues.
+_issuing = threading.RLock()
+
+
+@dataclass(frozen=True)
+class FragmentSummary:
+    """What became of one distinct fragment.
+
+    Attributes:
+      name, mesh, origins: as in the program.
+      calls: how often a run calls it.
+      flops: of one call, over the whole mesh; None if unknown.
+      compile_seconds: time to compile it, or to load what was compiled for others.
+      compiled_for_others: whether it is a copy of an equal fragment's executable.
+    """
+
+    name: str
+    mesh: str
+    origins: tuple[str, ...]
+    calls: int
+    flops: float | None
+    compile_seconds: float
+    compiled_for_others: bool
+
+
+def load(
+    program: dict,
+    fragments: Mapping[str, str],
+    meshes: Mapping[str, Mesh],
+    *,
+    compile_options: Mapping[str, Any] | None = None,
+    host_callbacks: Sequence[Callable] = (),
+) -> ProgramExecutor:
+    """Compiles a partitioned program for the devices of some meshes.
+
+    Args:
+      program: the schedule that the compiler wrote (`schedule.json`).
+      fragments: text of the StableHLO module of each fragment, by its name.
+      meshes: a jax Mesh per mesh of the program, with its axes.
+      compile_options: XLA options for all meshes, or one dict per mesh name.
+      host_callbacks: Python functions that the modules call, by their index.
+
+    Returns:
+      A :class:`ProgramExecutor`.
+
+    Raises:
+      ProgramError: program, fragments and meshes do not fit; a ValueError.
+      FragmentError: a fragment does not compile; names it.
+    """
+    bound = bind_meshes(program, dict(meshes))
+    options = resolve_options(compile_options, list(bound))
+    with _jax_runtime.make_ir_context():
+        plan = Planner(program, dict(fragments), bound, options).build()
+    loaded = compile_all(plan.sources, list(host_callbacks))
+    return ProgramExecutor(program, plan, bound, loaded)
+
+
+class ProgramExecutor:
+    """A program on devices. Call it with its arrays, in the order of its inputs.
+
+    Attributes:
+      input_shardings, output_shardings: a NamedSharding per input and output.
+      fragments: a :class:`FragmentSummary` per distinct fragment.
+    """
+
+    def __init__(self, program: dict, plan: Plan, meshes: dict, loaded: list[Loaded]):
+        self.program = program
+        self.input_shardings: list[NamedSharding] = [p.sharding for p in plan.inputs]
+        self.output_shardings: list[NamedSharding] = [p.sharding for p in plan.outputs]
+        self.output_avals = [p.aval for p in plan.outputs]
+        self._plan, self._meshes, self._loaded = plan, meshes, loaded
+        _check_compiled(plan, loaded)
+        self._tokens: list[Any] = []
+        self._issues = [step.bind(loaded, self._tokens) for step in plan.steps]
+        self._blank = [None] * (plan.slot_count - len(plan.inputs))
+        names = [entry.get("name") for entry in program["inputs"]]
+        self._boundary = Boundary(plan.inputs, names, plan.donated)
+        self._account: Account | None = None
+
+    def __call__(self, *arrays: jax.Array) -> list[jax.Array]:
+        """Issues one run and returns its results, which need not be ready yet.
+
+        Raises:
+          TypeError, ValueError, RuntimeError: an argument does not fit or is
+            deleted; nothing was issued.
+          FragmentError: a fragment failed while it was issued.
+        """
+        with _issuing:
+            self._boundary.check(arrays)
+            slots = [*arrays, *self._blank]
+            del arrays
+            self._tokens.clear()
+            recorder = current_recording()
+            position = -1
+            try:
+                if recorder is None:
+                    for position, issue in enumerate(self._issues):  # noqa: B007
+                        issue(slots)
+                else:
+                    watch = recorder.start_run(self)
+                    for position, issue in enumerate(self._issues):
+                        watch(position, issue, slots)
+            except Exception as error:
+                self._explain(position, error)
+            for slot in self._plan.unread:
+                slots[slot].delete()
+            return [slots[slot] for slot in self._plan.output_slots]
+
+    def wait(self) -> None:
+        """Waits until the last run is done.
+
+        Raises:
+          FragmentError: something failed; names the first fragment that did.
+        """
+        launches = [s for s in self._plan.steps if isinstance(s, Launch)]
+        for step, token in zip(launches, list(self._tokens), strict=False):
+            try:
+                token.block_until_ready()
+            except Exception as error:
+                raise _failure(step.what, error) from error
+
+    def _explain(self, position: int, error: Exception) -> None:
+        """Raises an error that names the step where it all began."""
+        self.wait()
+        what = self._plan.steps[position].what if position >= 0 else "the program"
+        raise _failure(what, error) from error
+
+    def end_of(self, step: Step, slots: list) -> Any:
+        """Something to wait for that is ready when the step just issued is done."""
+        if isinstance(step, Launch):
+            return self._tokens[-1]
+        slot = step.writes.start
+        if slot in self._plan.consumed:
+            # The array itself may be donated before anyone could wait for it.
+            return _jax_runtime.copy_first_shard(slots[slot])
+        return slots[slot]
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps of a run, in the order of issue."""
+        return self._plan.steps
+
+    @property
+    def fragments(self) -> list[FragmentSummary]:
+        items = self.program["items"]
+        calls = collections.Counter(
+            item["fragment"] for item in items if item["kind"] == "call"
+        )
+        return [
+            FragmentSummary(
+                name=fragment["name"],
+                mesh=fragment["mesh"],
+                origins=tuple(self._plan.sources[source].origins),
+                calls=calls[index],
+                flops=fragment.get("flops"),
+                compile_seconds=self._loaded[source].seconds,
+                compiled_for_others=self._loaded[source].copied,
+            )
+            for index, (fragment, source) in enumerate(
+                zip(self.program["fragments"], self._plan.fragment_sources, strict=True)
+            )
+        ]
+
+    @property
+    def account(self) -> Account:
+        """Live bytes per mesh, step by step; computed when first asked for."""
+        if self._account is None:
+            self._account = keep_account(self._plan, self._meshes, self._loaded)
+        return self._account
+
+    def memory_analysis(self) -> dict[str, MeshMemory]:
+        """Bytes on each device of every mesh: arguments, peak of live arrays, …"""
+        return dict(self.account.meshes)
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        """The most that any device needs: live arrays, temporaries and code."""
+        return max(
+            (m.peak_bytes + m.code_bytes for m in self.account.meshes.values()),
+            default=0,
+        )
+
+    def cost_analysis(self) -> dict[str, dict[str, float]]:
+        """XLA's estimates per mesh, summed over the calls and devices of one run."""
+        costs: dict[str, collections.Counter] = {
+            name: collections.Counter() for name in self._meshes
+        }
+        estimates: dict[int, dict[str, float]] = {}
+        for step in self._plan.steps:
+            if isinstance(step, Launch):
+                if step.source not in estimates:
+                    estimates[step.source] = self._loaded[step.source].cost()
+                mesh = self._plan.sources[step.source].mesh
+                for key, value in estimates[step.source].items():
+                    costs[mesh.name][key] += value * len(mesh.devices)
+        return {name: dict(found) for name, found in costs.items()}
+
+
+def _failure(what: str, error: Exception) -> FragmentError:
+    text = str(error)
+    return FragmentError(text if what in text else f"{what} failed: {text}")
+
+
+def _check_compiled(plan: Plan, loaded: list[Loaded]) -> None:
+    """Compares what XLA made of the shardings with what the plan relies on."""
+    seen: set[int] = set()
+    for step in plan.steps:
+        if not isinstance(step, Launch) or step.source in seen:
+            continue
+        seen.add(step.source)
+        target = loaded[step.source]
+        if len(target.devices) == 1:
+            continue
+        compiled = _jax_runtime.compiled_shardings(target.executable)
+        if compiled is None:
+            continue
+        reads = [plan.slots[slot] for slot in step.reads]
+        for side, places, found in (
+            ("argument", reads, compiled[0]),
+            ("result", step.places, compiled[1]),
+        ):
+            for position, (place, sharding) in enumerate(
+                zip(places, found, strict=True)
+            ):
+                if not _jax_runtime.same_hlo_sharding(place.hlo, sharding):
+                    raise FragmentError(
+                        f"{step.what}: XLA compiled {side} {position} with sharding "
+                        f"{sharding}, the program says {place.hlo}"
+                    )

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one order in which the items of a program are issued.
+
+Everything is issued by one thread, and a device takes only so many launches
+before the next one waits (32 on CPU). Issuing one mesh's whole queue first would
+starve the others, so items are issued in the order in which they would start if
+every fragment took as long as its FLOPs say and transfers took no time. Each
+mesh keeps the order of its own items, transfers included, exactly.
+"""
+
+from __future__ import annotations
+
+
+def issue_order(program: dict) -> list[int]:
+    """Positions of the program's items, in the order to issue them.
+
+    A topological order of the data flow in which the items of each mesh keep
+    their relative order.
+    """
+    starts = simulate_starts(program)
+    # An item that needs another starts no earlier and stands after it, so equal
+    # times are settled by position.
+    return sorted(range(len(starts)), key=lambda index: (starts[index], index))
+
+
+def simulate_starts(program: dict) -> list[float]:
+    """When each item starts, in FLOPs per device since the first one."""
+    devices = {
+        mesh["name"]: _product(size for _, size in mesh["axes"])
+        for mesh in program["meshes"]
+    }
+    costs = _call_costs(program, devices)
+    ready = [0.0] * len(program["values"])
+    free = dict.fromkeys(devices, 0.0)
+    last = dict.fromkeys(devices, 0.0)
+    starts = []
+    for item in program["items"]:
+        if item["kind"] == "call":
+            mesh = item["mesh"]
+            inputs = max((ready[v] for v in item["operands"]), default=0.0)
+            start = max(inputs, free[mesh], last[mesh])
+            free[mesh] = stop = start + costs[item["fragment"]]
+            for value in item["results"]:
+                ready[value] = stop
+            last[mesh] = start
+        else:
+            source, target = item["from"], item["to"]
+            start = max(ready[item["operand"]], last[source], last[target])
+            ready[item["result"]] = last[source] = last[target] = start
+        starts.append(start)
+    return starts
+
+
+def _call_costs(program: dict, devices: dict[str, int]) -> list[float]:
+    """FLOPs per device of each fragment; at least a hundredth of the mean."""
+    costs = [
+        float(fragment.get("flops") or 0) / devices[fragment["mesh"]]
+        for fragment in program["fragments"]
+    ]
+    least = sum(costs) / len(costs) / 100 if any(costs) else 1.0
+    return [max(cost, least) for cost in costs]
+
+
+def _product(sizes) -> int:
+    result = 1
+    for size in sizes:
+        result *= int(size)
+    return result

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the values of a program live: mesh, split, memory kind.
+
+A program names axes and parts of axes ("the first half of x"); JAX names whole
+axes of a `Mesh`. A sharding with parts therefore lives on a refined mesh: the
+same devices, with the axis cut into several.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import ml_dtypes
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+from . import _jax_runtime
+from .errors import ProgramError
+
+_DTYPES = {
+    "i1": np.bool_,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
+    "bf16": ml_dtypes.bfloat16,
+    "complex<f32>": np.complex64,
+    "complex<f64>": np.complex128,
+    **{f"i{n}": getattr(np, f"int{n}") for n in (8, 16, 32, 64)},
+    **{f"ui{n}": getattr(np, f"uint{n}") for n in (8, 16, 32, 64)},
+    **{f"i{n}": getattr(ml_dtypes, f"int{n}") for n in (2, 4)},
+    **{f"ui{n}": getattr(ml_dtypes, f"uint{n}") for n in (2, 4)},
+}
+_FLOAT_PREFIXES = {"f4E": "float4_e", "f6E": "float6_e", "f8E": "float8_e"}
+
+
+@functools.cache
+def parse_dtype(text: str) -> np.dtype:
+    """The NumPy type of an MLIR element type such as `f32`, `ui8`, `f8E4M3FN`."""
+    found = _DTYPES.get(text)
+    for prefix, name in _FLOAT_PREFIXES.items():
+        if text.startswith(prefix):
+            found = getattr(ml_dtypes, name + text[len(prefix) :].lower(), None)
+    if found is None:
+        raise ProgramError(f"element type {text!r} has no NumPy type")
+    return np.dtype(found)
+
+
+@dataclass(frozen=True)
+class AxisPart:
+    """`size` consecutive steps of an axis, after `pre` bigger ones; or all of it."""
+
+    axis: str
+    pre: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """The axes that split each dimension, major to minor; axes to be summed over."""
+
+    dims: tuple[tuple[AxisPart, ...], ...]
+    unreduced: tuple[AxisPart, ...] = ()
+
+
+class Place:
+    """One mesh, memory kind, type and split; equal ones are the same object.
+
+    Attributes:
+      sharding: the NamedSharding that arrays in this place carry.
+      aval: the abstract value of such arrays.
+      handler: makes such an array from the buffers of a launch.
+      device_bytes: bytes of one shard.
+    """
+
+    def __init__(self, mesh: ProgramMesh, element: str, shape, split: Split, kind):
+        self.mesh, self.element, self.shape = mesh, element, shape
+        self.split, self.kind = split, kind
+        self.dtype = parse_dtype(element)
+        self.sharding = mesh.sharding(split, kind)
+        self.aval = _jax_runtime.make_aval(shape, self.dtype, self.sharding)
+        self.handler = _jax_runtime.make_handler(self.aval, self.sharding)
+        self.hlo = _jax_runtime.hlo_sharding(self.sharding, len(shape))
+        shard = self.sharding.shard_shape(shape)
+        self.device_bytes = math.prod(shard) * self.dtype.itemsize
+        self.memory = self.sharding.memory_kind or mesh.default_kind
+
+    def splits_like(self, other: Place) -> bool:
+        """Whether shard i of both is the same part of the array."""
+        if len(self.mesh.devices) != len(other.mesh.devices):
+            return False
+        return len(self.mesh.devices) == 1 or _jax_runtime.same_hlo_sharding(
+            self.hlo, other.hlo
+        )
+
+    def same(self, other: Place) -> bool:
+        """Whether an array in one place is, unchanged, an array in the other."""
+        return self is other or (
+            self.mesh is other.mesh
+            and self.memory == other.memory
+            and self.splits_like(other)
+        )
+
+    @property
+    def type_text(self) -> str:
+        return f"tensor<{'x'.join([*map(str, self.shape), self.element])}>"
+
+
+class ProgramMesh:
+    """A mesh of a program on the devices of a jax Mesh."""
+
+    def __init__(self, description: dict, mesh: Mesh):
+        self.name = description["name"]
+        self.axes = {axis: int(size) for axis, size in description["axes"]}
+        self.jax_mesh = self._check(mesh, description.get("device_ids"))
+        self.devices = tuple(self.jax_mesh.devices.flat)
+        self.device_list = _jax_runtime.DeviceList(self.devices)
+        self.client = self.devices[0].client
+        self.default_kind = self.devices[0].default_memory().kind
+        self.kinds = {m.kind for m in self.devices[0].addressable_memories()}
+        self._places: dict[Any, Place] = {}
+        self._shardings: dict[Any, NamedSharding] = {}
+
+    def _check(self, mesh: Mesh, device_ids: list[int] | None) -> Mesh:
+        if dict(mesh.shape) != self.axes or list(mesh.axis_names) != list(self.axes):
+            raise ProgramError(
+                f"mesh {self.name!r} has axes {dict(mesh.shape)}, but the program was "
+                f"partitioned for {self.axes}; pass a mesh with these axes"
+            )
+        count = mesh.devices.size
+        if device_ids is None or list(device_ids) == list(range(count)):
+            return mesh
+        if sorted(device_ids) != list(range(count)):
+            raise ProgramError(
+                f"mesh {self.name!r} has {count} devices; its device_ids must be an "
+                f"order of 0 to {count - 1}, not {device_ids}"
+            )
+        # Partition i of the module is what the program put on device_ids[i].
+        devices = mesh.devices.reshape(-1)[list(device_ids)]
+        return Mesh(devices.reshape(mesh.devices.shape), mesh.axis_names)
+
+    def place(
+        self, value: dict, sharding: dict | None, kind: str | None = None
+    ) -> Place:
+        """Where a value of this type is under a sharding of the program."""
+        if kind == self.default_kind or kind not in self.kinds:
+            kind = None
+        shape = tuple(value["shape"])
+        split = self._divisible(self._split(sharding, len(shape)), shape)
+        return self.intern(value["dtype"], shape, split, kind)
+
+    def intern(self, element: str, shape: tuple, split: Split, kind) -> Place:
+        key = element, shape, split, kind
+        if key not in self._places:
+            self._places[key] = Place(self, *key)
+        return self._places[key]
+
+    def replicated(self, like: Place) -> Place:
+        """The whole array on every device of this mesh."""
+        split = Split(((),) * len(like.shape))
+        return self.intern(like.element, like.shape, split, None)
+
+    def _part(self, axis: str | dict) -> AxisPart:
+        name = axis if isinstance(axis, str) else axis["axis"]
+        if name not in self.axes:
+            raise ProgramError(
+                f"a sharding uses axis {name!r} of mesh {self.name!r}, which has "
+                f"{list(self.axes)}"
+            )
+        if isinstance(axis, str):
+            return AxisPart(name, 1, self.axes[name])
+        return AxisPart(name, int(axis["pre"]), int(axis["size"]))
+
+    def _split(self, sharding: dict | None, rank: int) -> Split:
+        if sharding is None:
+            return Split(((),) * rank)
+        dims = tuple(tuple(map(self._part, dim)) for dim in sharding["dims"])
+        if len(dims) != rank:
+            raise ProgramError(
+                f"a sharding on mesh {self.name!r} has {len(dims)} dimensions, its "
+                f"value {rank}"
+            )
+        return Split(dims, tuple(map(self._part, sharding.get("unreduced", ()))))
+
+    @staticmethod
+    def _divisible(split: Split, shape: tuple[int, ...]) -> Split:
+        """What XLA keeps of a split at the edge of a module: whole shards only."""
+        dims = []
+        for size, parts in zip(shape, split.dims, strict=True):
+            kept = []
+            for part in parts:
+                common = math.gcd(part.size, size)
+                if common > 1:
+                    kept.append(AxisPart(part.axis, part.pre, common))
+                if common != part.size:
+                    break
+                size //= common
+            dims.append(tuple(kept))
+        return Split(tuple(dims), split.unreduced)
+
+    def sharding(self, split: Split, kind: str | None) -> NamedSharding:
+        key = split, kind
+        if key not in self._shardings:
+            mesh, names = self._refine(split)
+            spec = PartitionSpec(
+                *(_entry([names[part] for part in dim]) for dim in split.dims),
+                unreduced={name for part in split.unreduced for name in names[part]},
+            )
+            self._shardings[key] = NamedSharding(mesh, spec, memory_kind=kind)
+        return self._shardings[key]
+
+    def _refine(self, split: Split) -> tuple[Mesh, dict[AxisPart, list[str]]]:
+        """A mesh whose axes include every part, and the axes that make up each."""
+        parts = [p for group in (*split.dims, split.unreduced) for p in group]
+        sizes, names, changed = [], [], False
+        pieces: dict[str, list[tuple[int, int, str]]] = {}
+        for axis, size in self.axes.items():
+            cuts = {1, size}
+            for part in parts:
+                if part.axis == axis:
+                    cuts |= {part.pre, part.pre * part.size}
+            bounds = sorted(cuts)
+            if len(bounds) <= 2:
+                pieces[axis] = [(1, size, axis)]
+            else:
+                changed = True
+                pieces[axis] = [
+                    (low, high, f"{axis}:({low}){high // low}")
+                    for low, high in zip(bounds, bounds[1:], strict=False)
+                ]
+            sizes += [high // low for low, high, _ in pieces[axis]]
+            names += [name for _, _, name in pieces[axis]]
+        members = {
+            part: [
+                name
+                for low, high, name in pieces[part.axis]
+                if part.pre <= low and high <= part.pre * part.size
+            ]
+            for part in parts
+        }
+        mesh = self.jax_mesh
+        if split.unreduced:
+            kinds = (AxisType.Explicit,) * len(names)
+            devices = np.array(self.devices).reshape(sizes)
+            return Mesh(devices, names, axis_types=kinds), members
+        if changed:
+            mesh = Mesh(np.array(self.devices).reshape(sizes), names)
+        return mesh, members
+
+
+def _entry(groups: list[list[str]]) -> tuple[str, ...] | str | None:
+    names = [name for group in groups for name in group]
+    return None if not names else names[0] if len(names) == 1 else tuple(names)
+
+
+def bind_meshes(program: dict, meshes: dict[str, Mesh]) -> dict[str, ProgramMesh]:
+    """The meshes of a program on devices; checks that no device serves two."""
+    bound: dict[str, ProgramMesh] = {}
+    owner: dict[jax.Device, str] = {}
+    for description in program["meshes"]:
+        name = description["name"]
+        if name not in meshes:
+            raise ProgramError(
+                f"the program runs on mesh {name!r}, which was not given; given are "
+                f"{sorted(meshes)}"
+            )
+        bound[name] = ProgramMesh(description, meshes[name])
+        for device in bound[name].devices:
+            if device in owner:
+                raise ProgramError(
+                    f"meshes {owner[device]!r} and {name!r} share device {device}; "
+                    "give every mesh devices of its own"
+                )
+            owner[device] = name
+    return bound

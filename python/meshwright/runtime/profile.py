@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records when fragments and transfers run.
+
+    with meshwright.profile() as recording:
+        step(params, batch)
+    recording.save("step.json")
+    recording.save_chrome_trace("step.trace.json")
+
+Watching threads wait for each launch and note when it is done; the issuing thread
+goes on meanwhile. An end is exact to about a millisecond. A start is the later of
+the end before it on the same mesh, the end of what it reads, and its issue.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .steps import Launch
+
+_active: Recording | None = None
+
+
+def current() -> Recording | None:
+    """The recording that runs now, if any."""
+    return _active
+
+
+@contextlib.contextmanager
+def profile(path: str | os.PathLike | None = None) -> Iterator[Recording]:
+    """Records every run of a program inside the `with` block.
+
+    Args:
+      path: where to write the recording at the end: a Chrome trace if it ends in
+        `.trace.json`, else plain JSON. Nothing is written without it.
+
+    Raises:
+      RuntimeError: inside another `profile()`.
+    """
+    global _active
+    if _active is not None:
+        raise RuntimeError("profile() is active already; end that block first")
+    _active = recording = Recording()
+    try:
+        yield recording
+    finally:
+        _active = None
+        recording.finish()
+    if path is not None:
+        if os.fspath(path).endswith(".trace.json"):
+            recording.save_chrome_trace(path)
+        else:
+            recording.save(path)
+
+
+@dataclass
+class Event:
+    """One launch or copy of one run. Times are seconds since the recording began.
+
+    Attributes:
+      run: which run, from 0.
+      item: position in the program's items; None for a step after the last.
+      kind: `fragment`, `transfer` or `reshard`.
+      name: the fragment's name, or `source -> target`.
+      mesh: where it runs; of a transfer, where the value goes.
+      origins: named computations that the fragment came from.
+      bytes: global bytes of a transfer.
+      issued, issue_seconds: when the issuing thread came to it, for how long.
+      start, stop: when the devices worked on it; `stop` is when it was done.
+      error: what went wrong, if anything.
+    """
+
+    run: int
+    item: int | None
+    kind: str
+    name: str
+    mesh: str
+    origins: list[str]
+    bytes: int
+    issued: float
+    issue_seconds: float
+    start: float = 0.0
+    stop: float = 0.0
+    error: str | None = None
+
+
+@dataclass
+class _Entry:
+    """An event on its way: its lane, what it waits for, what tells its end."""
+
+    event: Event
+    lane: str
+    after: list[Event]
+    done: Any
+
+
+class Recording:
+    """Events of the runs inside one `profile()` block; complete once it is left."""
+
+    def __init__(self):
+        self.events: list[Event] = []
+        self.runs = 0
+        self._began = time.perf_counter()
+        self._watchers: dict[str, _Watcher] = {}
+        self._entries: list[_Entry] = []
+
+    def start_run(self, executor) -> Callable:
+        """What the executor calls instead of each step's own function."""
+        run = _Run(self, executor, self.runs)
+        self.runs += 1
+        return run.step
+
+    def now(self) -> float:
+        return time.perf_counter() - self._began
+
+    def watch(self, entry: _Entry) -> None:
+        self.events.append(entry.event)
+        self._entries.append(entry)
+        if entry.lane not in self._watchers:
+            self._watchers[entry.lane] = _Watcher(self, entry.lane)
+        self._watchers[entry.lane].queue.put(entry)
+
+    def finish(self) -> None:
+        """Waits for everything that was issued, then dates the starts."""
+        for watcher in self._watchers.values():
+            watcher.queue.put(None)
+        for watcher in self._watchers.values():
+            watcher.join()
+        self._watchers.clear()
+        ends: dict[str, float] = {}
+        for entry in self._entries:
+            event = entry.event
+            ready = [before.stop for before in entry.after]
+            start = max(event.issued, ends.get(entry.lane, 0.0), *ready)
+            event.start = min(start, event.stop)
+            ends[entry.lane] = event.stop
+        self._entries.clear()
+
+    def summary(self) -> dict[str, dict[str, float]]:
+        """Calls and seconds (total, mean, longest) by name and mesh."""
+        found: dict[str, dict[str, float]] = {}
+        for event in self.events:
+            row = found.setdefault(
+                f"{event.name} @ {event.mesh}",
+                {"calls": 0, "seconds": 0.0, "longest": 0.0},
+            )
+            seconds = event.stop - event.start
+            row["calls"] += 1
+            row["seconds"] += seconds
+            row["longest"] = max(row["longest"], seconds)
+        for row in found.values():
+            row["mean"] = row["seconds"] / row["calls"]
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "version": 1,
+            "runs": self.runs,
+            "events": [asdict(event) for event in self.events],
+            "summary": self.summary(),
+        }
+
+    def save(self, path: str | os.PathLike) -> None:
+        with open(path, "w") as file:
+            json.dump(self.to_json(), file, indent=1)
+
+    def chrome_trace(self) -> dict[str, Any]:
+        """For chrome://tracing and Perfetto: a process per mesh, and the issuer."""
+        meshes = list(dict.fromkeys(event.mesh for event in self.events))
+        lanes = {"fragment": 0, "reshard": 1, "transfer": 2}
+        trace = [_named("process_name", 0, 0, "issuing thread")]
+        for pid, mesh in enumerate(meshes, 1):
+            trace.append(_named("process_name", pid, 0, mesh))
+            for kind, tid in lanes.items():
+                trace.append(_named("thread_name", pid, tid, f"{kind}s"))
+        for event in self.events:
+            arguments = {
+                "run": event.run,
+                "item": event.item,
+                "origins": event.origins,
+                "bytes": event.bytes,
+            }
+            place = meshes.index(event.mesh) + 1, lanes[event.kind]
+            trace.append(_complete(event, *place, event.start, event.stop, arguments))
+            done = event.issued + event.issue_seconds
+            trace.append(_complete(event, 0, 0, event.issued, done, arguments))
+        return {"traceEvents": trace, "displayTimeUnit": "ms"}
+
+    def save_chrome_trace(self, path: str | os.PathLike) -> None:
+        with open(path, "w") as file:
+            json.dump(self.chrome_trace(), file)
+
+
+def _named(name: str, pid: int, tid: int, value: str) -> dict:
+    return {"ph": "M", "name": name, "pid": pid, "tid": tid, "args": {"name": value}}
+
+
+def _complete(event: Event, pid: int, tid: int, start, stop, arguments) -> dict:
+    return {
+        "ph": "X",
+        "name": event.name,
+        "cat": event.kind,
+        "pid": pid,
+        "tid": tid,
+        "ts": start * 1e6,
+        "dur": (stop - start) * 1e6,
+        "args": arguments,
+    }
+
+
+class _Run:
+    """One run of one program: issues each step and hands it to a watcher."""
+
+    def __init__(self, recording: Recording, executor, number: int):
+        self.recording, self.executor, self.number = recording, executor, number
+        self.program, self.steps = executor.program, executor.steps
+        self.last_writer: dict[int, Event] = {}
+
+    def step(self, position: int, issue: Callable, slots: list) -> None:
+        step, recording = self.steps[position], self.recording
+        issued = recording.now()
+        issue(slots)
+        event = self._event(step, issued, recording.now() - issued)
+        after = [self.last_writer[s] for s in step.reads if s in self.last_writer]
+        self.last_writer |= dict.fromkeys(step.writes, event)
+        done = self.executor.end_of(step, slots)
+        recording.watch(_Entry(event, f"{event.kind} {event.mesh}", after, done))
+
+    def _event(self, step, issued: float, seconds: float) -> Event:
+        item = None if step.item is None else self.program["items"][step.item]
+        mesh = step.places[0].mesh.name if step.places else ""
+        kind, name, origins, size = "reshard", step.what, [], 0
+        if item is not None and item["kind"] == "call":
+            mesh, origins = item["mesh"], list(item.get("origins", ()))
+            if isinstance(step, Launch) and step.fragment:
+                kind = "fragment"
+                name = self.program["fragments"][item["fragment"]]["name"]
+        elif item is not None:
+            kind = "transfer"
+            name, size = f"{item['from']} -> {item['to']}", item.get("bytes", 0)
+        return Event(
+            self.number, step.item, kind, name, mesh, origins, size, issued, seconds
+        )
+
+
+class _Watcher(threading.Thread):
+    """Waits for the launches of one lane, in their order."""
+
+    def __init__(self, recording: Recording, lane: str):
+        super().__init__(name=f"meshwright-watch {lane}", daemon=True)
+        self.recording, self.queue = recording, queue.SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        while (entry := self.queue.get()) is not None:
+            try:
+                entry.done.block_until_ready()
+            except Exception as error:
+                entry.event.error = str(error)
+            entry.event.stop = self.recording.now()
+            entry.done = None

@@ -1,0 +1,368 @@
+"""Programs run by the runtime: numbers, order, donation, memory."""
+
+import jax
+import numpy as np
+import pytest
+from jax.sharding import NamedSharding
+from meshwright.runtime import ProgramError, compilation
+from meshwright.runtime.order import issue_order
+from meshwright.runtime.steps import Launch
+from runtime_programs import Builder, iota
+
+
+def two_stages(**marks):
+    """y = (x + x) on a, then y * y on b."""
+    b = Builder(a={"x": 1}, b={"x": 1})
+    x = b.input("a", [4], donated=bool(marks))
+    h = b.unary("first", "stablehlo.add", x, **marks)
+    b.output(b.unary("second", "stablehlo.multiply", b.transfer(h, "b")))
+    return b
+
+
+def test_runs_fragments_on_two_meshes():
+    b = two_stages()
+    program = b.load()
+    x = b.put(iota(4), "a")
+    (y,) = program(x)
+    np.testing.assert_array_equal(np.asarray(y), (2 * iota(4)) ** 2)
+    assert isinstance(y.sharding, NamedSharding) and y.sharding.mesh == b.meshes["b"]
+    assert y.committed and not x.is_deleted()
+    assert program.output_shardings == [y.sharding]
+    assert float(jax.numpy.sum(y)) == float(((2 * iota(4)) ** 2).sum())
+
+
+def test_runs_twice_with_its_own_results():
+    b = Builder(a={"x": 2})
+    x = b.input("a", [4], dims=[["x"]], donated=True)
+    b.output(b.unary("double", "stablehlo.add", x, alias={0: 0}))
+    program = b.load()
+    (y,) = program(b.put(iota(4), "a", "x"))
+    (z,) = program(y)
+    assert y.is_deleted()
+    np.testing.assert_array_equal(np.asarray(z), 4 * iota(4))
+
+
+def test_shards_inside_a_mesh():
+    b = Builder(a={"x": 2, "y": 2}, b={"x": 2, "y": 2})
+    x = b.input("a", [4, 8], dims=[["x"], ["y"]])
+    h = b.unary("first", "stablehlo.add", x)
+    moved = b.transfer(h, "b", dims=[["x"], ["y"]])
+    b.output(b.unary("second", "stablehlo.multiply", moved))
+    program = b.load()
+    (y,) = program(b.put(iota(4, 8), "a", "x", "y"))
+    np.testing.assert_array_equal(np.asarray(y), (2 * iota(4, 8)) ** 2)
+    assert y.sharding.spec == jax.P("x", "y")
+    assert y.addressable_shards[1].data.shape == (2, 4)
+
+
+def test_part_of_an_axis_splits_through_a_refined_mesh():
+    half = {"axis": "x", "pre": 2, "size": 2}
+    b = Builder(a={"x": 4})
+    x = b.input("a", [8], dims=[[half]])
+    b.output(b.unary("double", "stablehlo.add", x))
+    program = b.load()
+    (sharding,) = program.input_shardings
+    assert sharding.shard_shape((8,)) == (4,)
+    (y,) = program(jax.device_put(iota(8), sharding))
+    np.testing.assert_array_equal(np.asarray(y), 2 * iota(8))
+    first = [shard.data[0].item() for shard in y.addressable_shards]
+    assert first == [0, 8, 0, 8]
+
+
+def test_split_that_does_not_divide_keeps_whole_shards():
+    b = Builder(a={"x": 4})
+    x = b.input("a", [6])
+    y = b.value("a", [6], dims=[["x"]])
+    b.output(b.unary("double", "stablehlo.add", x, y))
+    program = b.load()
+    (out,) = program(b.put(iota(6), "a"))
+    assert out.addressable_shards[0].data.shape == (3,)
+    np.testing.assert_array_equal(np.asarray(out), 2 * iota(6))
+
+
+def test_unreduced_value_is_summed_when_it_moves():
+    b = Builder(a={"x": 4}, b={"x": 4})
+    x = b.input("a", [2, 4], dims=[[], ["x"]])
+    y = b.input("a", [4, 2], dims=[["x"], []])
+    z = b.value("a", [2, 2], unreduced=["x"])
+    body = (
+        "    %r = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]"
+        " {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], "
+        'unreduced={"x"}>]>} : (tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>\n'
+        "    return %r : tensor<2x2xf32>"
+    )
+    b.call(b.fragment("dot", "a", body, [x, y], [z]), [x, y], [z])
+    b.output(b.transfer(z, "b"))
+    (out,) = b.load()(
+        b.put(iota(2, 4), "a", None, "x"), b.put(iota(4, 2), "a", "x", None)
+    )
+    np.testing.assert_array_equal(np.asarray(out), iota(2, 4) @ iota(4, 2))
+
+
+def test_explicit_device_order_holds():
+    b = Builder(a={"x": 4})
+    b.program["meshes"][0]["device_ids"] = [3, 2, 1, 0]
+    x = b.input("a", [4], dims=[["x"]])
+    b.output(b.unary("double", "stablehlo.add", x))
+    text = b.modules["double"]
+    b.modules["double"] = text.replace("]>\n", "], device_ids=[3, 2, 1, 0]>\n", 1)
+    program = b.load()
+    (y,) = program(jax.device_put(iota(4), program.input_shardings[0]))
+    np.testing.assert_array_equal(np.asarray(y), 2 * iota(4))
+    last = next(s for s in y.addressable_shards if s.device == jax.devices()[3])
+    assert last.data.item() == 0
+
+
+def test_memory_kinds_are_kept():
+    b = Builder(a={"x": 1}, b={"x": 1})
+    x = b.input("a", [4], kind="pinned_host")
+    near = b.transfer(x, "a")
+    h = b.unary("double", "stablehlo.add", near)
+    b.output(b.transfer(h, "b", kind="pinned_host"))
+    program = b.load()
+    (y,) = program(b.put(iota(4), "a", memory_kind="pinned_host"))
+    assert y.sharding.memory_kind == "pinned_host"
+    np.testing.assert_array_equal(np.asarray(y), 2 * iota(4))
+    with pytest.raises(ValueError, match="pinned_host"):
+        program(b.put(iota(4), "a"))
+
+
+def test_equal_fragments_are_compiled_once():
+    b = Builder(a={"x": 2}, b={"x": 2}, c={"x": 2})
+    value = b.input("a", [4], dims=[["x"]])
+    for mesh, name in (("a", "p0"), ("b", "p1"), ("c", "p2")):
+        if mesh != "a":
+            value = b.transfer(value, mesh, dims=[["x"]])
+        value = b.unary(name, "stablehlo.add", value)
+    b.output(value)
+    program = b.load()
+    assert [f.compiled_for_others for f in program.fragments] == [False, True, True]
+    (y,) = program(b.put(iota(4), "a", "x"))
+    np.testing.assert_array_equal(np.asarray(y), 8 * iota(4))
+
+
+def test_second_load_compiles_nothing(monkeypatch):
+    b = two_stages()
+    first = b.load()
+    monkeypatch.setattr(compilation, "_compile", None)
+    second = b.load()
+    x = b.put(iota(4), "a")
+    np.testing.assert_array_equal(np.asarray(first(x)[0]), np.asarray(second(x)[0]))
+
+
+def test_compile_options_reach_xla():
+    b = two_stages()
+    b.load(compile_options={"xla_backend_optimization_level": 0})
+    with pytest.raises(Exception, match="no_such_option"):
+        b.load(compile_options={"no_such_option": 1})
+    with pytest.raises(ValueError, match=r"unknown meshes \['c'\]"):
+        b.load(compile_options={"c": {}})
+    with pytest.raises(ValueError, match="mix"):
+        b.load(compile_options={"a": {}, "xla_backend_optimization_level": 0})
+
+
+def test_donated_input_takes_over_the_buffer():
+    b = two_stages(alias={0: 0})
+    x = b.put(iota(4), "a")
+    b.load()(x)
+    assert x.is_deleted()
+
+
+def test_donated_input_without_alias_is_deleted():
+    b = Builder(a={"x": 1})
+    x = b.input("a", [4], donated=True)
+    unread = b.input("a", [2], donated=True)
+    b.output(b.unary("double", "stablehlo.add", x))
+    arrays = b.put(iota(4), "a"), b.put(iota(2), "a")
+    (y,) = b.load()(*arrays)
+    np.testing.assert_array_equal(np.asarray(y), 2 * iota(4))
+    assert arrays[0].is_deleted() and arrays[1].is_deleted() and unread
+
+
+def test_input_that_nobody_donated_survives_a_donating_fragment():
+    b = Builder(a={"x": 1})
+    x = b.input("a", [4])
+    b.output(b.unary("double", "stablehlo.add", x, alias={0: 0}))
+    array = b.put(iota(4), "a")
+    (y,) = b.load()(array)
+    np.testing.assert_array_equal(np.asarray(array), iota(4))
+    np.testing.assert_array_equal(np.asarray(y), 2 * iota(4))
+
+
+def test_value_read_later_survives_a_donating_fragment():
+    b = Builder(a={"x": 2})
+    x = b.input("a", [4], dims=[["x"]], donated=True)
+    y = b.unary("double", "stablehlo.add", x, alias={0: 0})
+    b.output(y, b.unary("square", "stablehlo.multiply", x))
+    outputs = b.load()(b.put(iota(4), "a", "x"))
+    np.testing.assert_array_equal(np.asarray(outputs[0]), 2 * iota(4))
+    np.testing.assert_array_equal(np.asarray(outputs[1]), iota(4) ** 2)
+
+
+def test_value_passed_twice_survives_a_donating_fragment():
+    b = Builder(a={"x": 2})
+    x = b.input("a", [4], dims=[["x"]], donated=True)
+    y = b.value("a", [4], dims=[["x"]])
+    kind = "tensor<4xf32>"
+    body = f"    %r = stablehlo.add %arg0, %arg1 : {kind}\n    return %r : {kind}"
+    b.call(b.fragment("add", "a", body, [x, x], [y], alias={0: 0}), [x, x], [y])
+    b.output(y)
+    (out,) = b.load()(b.put(iota(4), "a", "x"))
+    np.testing.assert_array_equal(np.asarray(out), 2 * iota(4))
+
+
+def test_inputs_come_back_as_results():
+    b = Builder(a={"x": 2})
+    kept = b.input("a", [4], dims=[["x"]])
+    given = b.input("a", [4], dims=[["x"]], donated=True)
+    b.output(kept, given, given)
+    program = b.load()
+    arrays = b.put(iota(4), "a", "x"), b.put(iota(4), "a", "x")
+    outputs = program(*arrays)
+    assert outputs[0] is arrays[0] and not arrays[0].is_deleted()
+    assert arrays[1].is_deleted()
+    assert outputs[1] is not outputs[2]
+    for output in outputs:
+        np.testing.assert_array_equal(np.asarray(output), iota(4))
+    again = program(outputs[0], outputs[1])
+    np.testing.assert_array_equal(np.asarray(again[1]), iota(4))
+
+
+def live_bytes(meshes):
+    """Bytes of live arrays on the first device of each mesh, each buffer once."""
+    owner = {mesh.devices.flat[0]: name for name, mesh in meshes.items()}
+    found, seen = dict.fromkeys(meshes, 0), set()
+    for array in jax.live_arrays():
+        for position in range(len(array.sharding.addressable_devices)):
+            shard = array.addressable_data(position)
+            (device,) = shard.devices()
+            key = device, shard.unsafe_buffer_pointer()
+            if device in owner and key not in seen:
+                seen.add(key)
+                found[owner[device]] += shard.nbytes
+    return found
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_account_equals_live_arrays_after_every_step(devices):
+    split = [["x"]]
+    b = Builder(a={"x": devices}, b={"x": devices})
+    x = b.input("a", [256], dims=split, donated=True)
+    y = b.unary("p0", "stablehlo.add", x)
+    z = b.unary("p1", "stablehlo.multiply", y, alias={0: 0})
+    moved = b.transfer(y, "b", dims=[[]])
+    unused = b.unary("p2", "stablehlo.subtract", moved)
+    out = b.unary("p3", "stablehlo.multiply", moved)
+    b.output(z, out)
+    program = b.load()
+    assert unused and len(program.account.history) == len(program.steps)
+
+    before = live_bytes(b.meshes)
+    slots = [b.put(iota(256), "a", "x"), *program._blank]
+    for issue, expected in zip(program._issues, program.account.history, strict=True):
+        issue(slots)
+        now = live_bytes(b.meshes)
+        found = {name: now[name] - before[name] for name in now}
+        assert {k: v for k, v in found.items() if v} == expected
+
+
+def test_peak_counts_a_reused_buffer_once():
+    b = Builder(a={"x": 1})
+    x = b.input("a", [256], donated=True)
+    for step in range(4):
+        x = b.unary(f"p{step}", "stablehlo.add", x, alias={0: 0})
+    b.output(x)
+    program = b.load()
+    memory = program.memory_analysis()["a"]
+    assert memory.live_bytes == memory.argument_bytes == memory.output_bytes == 1024
+    assert program.peak_memory_bytes >= 1024
+
+
+def test_cost_analysis_sums_over_calls():
+    b = Builder(a={"x": 1}, b={"x": 2})
+    x = b.input("a", [64])
+    h = b.unary("p0", "stablehlo.add", b.unary("p1", "stablehlo.add", x))
+    b.output(b.unary("p2", "stablehlo.multiply", b.transfer(h, "b")))
+    cost = b.load().cost_analysis()
+    assert cost["a"]["flops"] == 128 and cost["b"]["flops"] == 128
+
+
+def chains(length):
+    """A chain of fragments per mesh, one mesh after the other; then they meet."""
+    b = Builder(a={"x": 1}, b={"x": 1})
+    ends = []
+    for mesh in "ab":
+        x = b.input(mesh, [4])
+        kind = "tensor<4xf32>"
+        body = f"    %r = stablehlo.negate %arg0 : {kind}\n    return %r : {kind}"
+        fragment = b.fragment(f"p_{mesh}", mesh, body, [x], [x], flops=100)
+        for _ in range(length):
+            y = b.value(mesh, [4])
+            b.call(fragment, [x], [y])
+            x = y
+        ends.append(x)
+    b.output(b.transfer(ends[0], "b"), ends[1])
+    return b
+
+
+def test_order_is_by_time_and_keeps_each_mesh():
+    b = chains(3)
+    items = b.program["items"]
+    order = issue_order(b.program)
+    assert sorted(order) == list(range(len(items)))
+    for mesh in "ab":
+        mine = [
+            i
+            for i in order
+            if mesh in (items[i].get("mesh"), items[i].get("from"), items[i].get("to"))
+        ]
+        assert mine == sorted(mine)
+    meshes = [items[i]["mesh"] for i in order if items[i]["kind"] == "call"]
+    assert meshes == ["a", "b"] * 3
+
+
+def test_more_launches_than_a_device_queues():
+    b = chains(101)
+    outputs = b.load()(b.put(iota(4), "a"), b.put(iota(4), "b"))
+    for output in outputs:
+        np.testing.assert_array_equal(np.asarray(output), -iota(4))
+
+
+def test_wait_returns_when_all_is_done():
+    b = two_stages()
+    program = b.load()
+    (y,) = program(b.put(iota(4), "a"))
+    program.wait()
+    assert sum(isinstance(step, Launch) for step in program.steps) == 2
+    assert np.asarray(y)[1] == 4
+
+
+def test_misfits_are_found_at_load():
+    b = two_stages()
+    b.program["items"][0]["operands"] = [2]
+    with pytest.raises(ProgramError, match="before it is computed"):
+        b.load()
+    b = two_stages()
+    b.program["values"][0]["shape"] = [8]
+    with pytest.raises(ProgramError, match="tensor<8xf32> in the program"):
+        b.load()
+    b = two_stages()
+    del b.modules["second"]
+    with pytest.raises(ProgramError, match='"second" has no module'):
+        b.load()
+    b = two_stages()
+    b.modules["second"] = "module {"
+    with pytest.raises(ProgramError, match='"second" does not parse'):
+        b.load()
+    b = two_stages()
+    b.meshes["b"] = b.meshes["a"]
+    with pytest.raises(ProgramError, match="'a' and 'b' share device"):
+        b.load()
+    b = two_stages()
+    del b.meshes["b"]
+    with pytest.raises(ProgramError, match="mesh 'b', which was not given"):
+        b.load()
+    b = two_stages()
+    b.program["meshes"][0]["axes"] = [["x", 2]]
+    with pytest.raises(ProgramError, match="partitioned for"):
+        b.load()

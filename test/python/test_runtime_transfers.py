@@ -1,0 +1,147 @@
+"""Transfers between meshes of all sizes and splits; none goes through the host."""
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+from jax.sharding import PartitionSpec
+from meshwright.runtime import placement
+from meshwright.runtime.steps import Copy, FirstShard, Launch, Put
+from runtime_programs import Builder, iota
+
+MESHES = [{"x": 1}, {"x": 2}, {"x": 4}, {"y": 2, "z": 2}]
+
+
+def splits(axes):
+    """Ways to split a matrix over these axes."""
+    names = list(axes)
+    ways = [[[], []], [[names[0]], []], [[], [names[0]]]]
+    if len(names) > 1:
+        ways += [[[names[1]], [names[0]]], [[names[1], names[0]], []]]
+    return ways
+
+
+CASES = [
+    (i, j, before, after)
+    for i, j in itertools.product(range(len(MESHES)), repeat=2)
+    for before in splits(MESHES[i])
+    for after in splits(MESHES[j])
+]
+
+
+def spec(dims):
+    return PartitionSpec(*(tuple(dim) or None for dim in dims))
+
+
+@pytest.mark.parametrize("source", range(len(MESHES)))
+def test_moves_between_all_meshes_and_splits(source):
+    for i, j, before, after in CASES:
+        if i != source:
+            continue
+        b = Builder(a=MESHES[i], b=MESHES[j])
+        x = b.input("a", [8, 8], dims=before)
+        b.output(b.transfer(x, "b", dims=after))
+        program = b.load()
+        array = b.put(iota(8, 8), "a", *spec(before))
+        (y,) = program(array)
+        message = f"{MESHES[i]} {before} -> {MESHES[j]} {after}"
+        np.testing.assert_array_equal(np.asarray(y), iota(8, 8), message)
+        assert y.sharding == program.output_shardings[0]
+        assert y.sharding.is_equivalent_to(
+            jax.NamedSharding(b.meshes["b"], spec(after)), 2
+        ), message
+        # What each device holds, not only what the whole array looks like.
+        for shard in y.addressable_shards:
+            np.testing.assert_array_equal(
+                np.asarray(shard.data), iota(8, 8)[shard.index], message
+            )
+
+
+def steps_of(i, before, j, after):
+    b = Builder(a=MESHES[i], b=MESHES[j])
+    x = b.input("a", [8, 8], dims=before)
+    b.output(b.transfer(x, "b", dims=after))
+    return [type(step) for step in b.load().steps]
+
+
+def test_equal_splits_need_one_copy():
+    assert steps_of(1, [["x"], []], 1, [["x"], []]) == [Copy]
+    assert steps_of(0, [[], []], 0, [["x"], []]) == [Copy]
+    # Axes of other names, the same parts on the same devices.
+    assert steps_of(2, [["x"], []], 3, [["y", "z"], []]) == [Copy]
+
+
+def test_other_splits_are_made_on_the_source():
+    assert steps_of(1, [["x"], []], 1, [[], ["x"]]) == [Launch, Copy]
+    assert steps_of(2, [["x"], []], 3, [["z"], ["y"]]) == [Launch, Copy]
+
+
+def test_other_sizes_go_through_one_device():
+    assert steps_of(0, [[], []], 2, [["x"], []]) == [Put]
+    assert steps_of(2, [["x"], []], 0, [[], []]) == [Launch, FirstShard, Copy]
+    assert steps_of(2, [[], []], 0, [[], []]) == [FirstShard, Copy]
+    assert steps_of(1, [["x"], []], 2, [["x"], []]) == [Launch, FirstShard, Put]
+
+
+def test_within_a_mesh():
+    b = Builder(a={"x": 2})
+    x = b.input("a", [4, 4], dims=[["x"], []])
+    same = b.transfer(x, "a", dims=[["x"], []])
+    other = b.transfer(x, "a", dims=[[], ["x"]])
+    host = b.transfer(x, "a", dims=[[], ["x"]], kind="pinned_host")
+    b.output(same, other, host)
+    array = b.put(iota(4, 4), "a", "x")
+    outputs = b.load()(array)
+    for output in outputs:
+        np.testing.assert_array_equal(np.asarray(output), iota(4, 4))
+    assert outputs[0] is not array
+    assert outputs[1].sharding.spec == jax.P(None, "x")
+    assert outputs[2].sharding.memory_kind == "pinned_host"
+
+
+def test_operand_in_another_split_is_resharded():
+    b = Builder(a={"x": 2})
+    x = b.input("a", [4, 4], dims=[["x"], []])
+    like = b.value("a", [4, 4], dims=[[], ["x"]])
+    kind = b.tensor(x)
+    body = f"    %r = stablehlo.add %arg0, %arg0 : {kind}\n    return %r : {kind}"
+    fragment = b.fragment("double", "a", body, [like], [like], alias={0: 0})
+    y = b.value("a", [4, 4], dims=[["x"], []])
+    b.call(fragment, [x], [y])
+    b.output(y)
+    array = b.put(iota(4, 4), "a", "x")
+    (out,) = b.load()(array)
+    np.testing.assert_array_equal(np.asarray(out), 2 * iota(4, 4))
+    assert out.sharding.spec == jax.P("x", None) and not array.is_deleted()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["i1", "ui8", "i64", "f16", "bf16", "f8E4M3FN", "complex<f32>", "i4"]
+)
+def test_element_types(dtype):
+    numpy_type = placement.parse_dtype(dtype)
+    b = Builder(a={"x": 2}, b={"x": 2})
+    x = b.input("a", [4], dims=[["x"]])
+    b.program["values"][x]["dtype"] = dtype
+    b.output(b.transfer(x, "b", dims=[[]]))
+    values = iota(4).astype(numpy_type)
+    with jax.enable_x64(True):
+        (y,) = b.load()(b.put(values, "a", "x"))
+    assert y.dtype == numpy_type
+    np.testing.assert_array_equal(np.asarray(y), values)
+
+
+def test_scalars_and_empty_arrays():
+    b = Builder(a={"x": 2}, b={"x": 4})
+    x, e = b.input("a", []), b.input("a", [0, 4], dims=[[], ["x"]])
+    b.output(b.transfer(x, "b"), b.transfer(e, "b", dims=[[], ["x"]]))
+    y, f = b.load()(
+        b.put(np.float32(3), "a"), b.put(np.zeros((0, 4), np.float32), "a", None, "x")
+    )
+    assert float(y) == 3 and f.shape == (0, 4)
+
+
+def test_unknown_element_type_is_an_error():
+    with pytest.raises(ValueError, match="'!quant' has no NumPy type"):
+        placement.parse_dtype("!quant")
