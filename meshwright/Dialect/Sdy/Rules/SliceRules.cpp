@@ -30,7 +30,8 @@ OpShardingRuleAttr mlir::sdy::getRule(DynamicUpdateSliceOp op) {
   auto operand = cast<ShapedType>(op.getOperand().getType());
   auto update = cast<ShapedType>(op.getUpdate().getType());
   bool isPlaceKnown = llvm::all_of(op.getStartIndices(), [](Value index) {
-    return matchPattern(index, m_Constant());
+    return matchPattern(index, m_Constant()) ||
+           index.getDefiningOp<sdy::ConstantOp>();
   });
   ShardingRuleBuilder rule(op);
   for (auto [dim, size] : llvm::enumerate(operand.getShape())) {
