@@ -10,6 +10,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The package as it is in the tree, with the extension that was built last.
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "build" / "python")]
+# Read when JAX starts: enough CPU devices for several meshes.
+os.environ.setdefault("JAX_NUM_CPU_DEVICES", "9")
 PROGRAMS = ROOT / "test" / "programs"
 
 

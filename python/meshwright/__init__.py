@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Meshwright: one annotated JAX function, many meshes.
+
+    import meshwright as mw
+
+Name computations and tensors, say on which mesh each name lives, and `mw.jit`
+makes one program of it: fragments per mesh, transfers, an order (docs/python.md).
+"""
+
+from ._jit import MpmdWrapped as MpmdWrapped
+from ._jit import jit as jit
+from .ops import broadcast as broadcast
+from .ops import call as call
+from .ops import enumerated_for as enumerated_for
+from .ops import fori_loop as fori_loop
+from .ops import named_computation as named_computation
+from .ops import named_tensor as named_tensor
+from .ops import reduce as reduce
+from .pipeline import FragmentInfo as FragmentInfo
+from .pipeline import FragmentMergeRule as FragmentMergeRule
+from .pipeline import FragmentMergeRules as FragmentMergeRules
+from .pipeline import FragmentOrigin as FragmentOrigin
+from .pipeline import FragmentScheduleRule as FragmentScheduleRule
+from .pipeline import FragmentScheduleRules as FragmentScheduleRules
+from .pipeline import PipelineContext as PipelineContext
+from .pipeline import PipelineSchedule as PipelineSchedule
+from .pipeline import SplitFragmentType as SplitFragmentType
+from .pipeline_registry import get_pipeline_schedule as get_pipeline_schedule
+from .stages import Compiled as Compiled
+from .stages import Executable as Executable
+from .stages import Lowered as Lowered
+from .types import Config as Config
+from .types import FunctionIOMeshAssignment as FunctionIOMeshAssignment
+from .types import FunctionNamedShardings as FunctionNamedShardings
+from .types import MpmdJitShardingInfo as MpmdJitShardingInfo
+from .types import NameToMeshAssignment as NameToMeshAssignment
+from .types import NameToStageAssignment as NameToStageAssignment
+from .types import PartitioningOptions as PartitioningOptions
+from .types import Topology as Topology
+from .types import make_config as make_config
+from .types import mesh_names as mesh_names

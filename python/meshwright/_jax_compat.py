@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one place where Meshwright leaves JAX's public interface.
+
+Everything private or only semi-public that the front end needs is named here,
+checked once at import: a JAX that moved one of these names is reported as what
+it is instead of failing somewhere inside a trace.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+MINIMUM_VERSION = (0, 10, 0)
+
+
+def check_version(version: tuple[int, ...] | None = None) -> None:
+    """Raises ImportError if JAX is older than Meshwright can work with.
+
+    Args:
+      version: the version to check, that of the installed JAX by default.
+
+    Raises:
+      ImportError: the version is too old; the message says which one is needed.
+    """
+    version = jax.__version_info__ if version is None else version
+    if tuple(version) < MINIMUM_VERSION:
+        found = ".".join(map(str, version))
+        needed = ".".join(map(str, MINIMUM_VERSION))
+        raise ImportError(
+            f"meshwright needs jax >= {needed}, found {found}; upgrade jax and jaxlib"
+        )
+
+
+def _require(module: str, *names: str) -> list[Any]:
+    try:
+        found = importlib.import_module(module)
+        return [getattr(found, name) for name in names]
+    except (ImportError, AttributeError) as error:
+        raise ImportError(
+            f"meshwright does not know jax {jax.__version__}: {error}; "
+            "it was written for jax 0.10, install that release"
+        ) from error
+
+
+check_version()
+
+_CORE = "jax._src.core"
+_AD = "jax._src.interpreters.ad"
+_PE = "jax._src.interpreters.partial_eval"
+_BATCHING = "jax._src.interpreters.batching"
+_MLIR = "jax._src.interpreters.mlir"
+
+# Programs with a body.
+Primitive, ClosedJaxpr, JaxprEqn = _require(
+    "jax.extend.core", "Primitive", "ClosedJaxpr", "JaxprEqn"
+)
+eval_jaxpr, positional_effects, eqn_effects, new_jaxpr_eqn, jaxpr_const_args = _require(
+    _CORE,
+    "eval_jaxpr",
+    "positional_effects",
+    "eqn_effects",
+    "new_jaxpr_eqn",
+    "jaxpr_const_args",
+)
+ordered_effects = _require("jax._src.effects", "ordered_effects")[0]
+wrap_init = _require("jax._src.linear_util", "wrap_init")[0]
+weakref_lru_cache = _require("jax._src.util", "weakref_lru_cache")[0]
+
+# Differentiation.
+Zero, ValAccum, NullAccum, jvp_jaxpr, linearize_jaxpr = _require(
+    _AD, "Zero", "ValAccum", "NullAccum", "jvp_jaxpr", "linearize_jaxpr"
+)
+backward_pass, project_accums, unproject_accums = _require(
+    _AD, "backward_pass3", "project_accums", "unproject_accums"
+)
+primitive_jvps, primitive_linearizations, fancy_transposes, deflinear2 = _require(
+    _AD,
+    "primitive_jvps",
+    "primitive_linearizations",
+    "fancy_transposes",
+    "deflinear2",
+)
+
+# Partial evaluation and dead code.
+(
+    dce_rules,
+    dce_jaxpr,
+    has_effects,
+    trace_to_jaxpr_dynamic,
+    custom_partial_eval_rules,
+    partial_eval_jaxpr_custom_rules,
+    partial_eval_jaxpr_nounits,
+    closed_call_partial_eval_custom_rule,
+    jaxpr_forwarding,
+    prune_closed_jaxpr_outputs,
+    JaxprTracer,
+    PartialVal,
+    new_eqn_recipe,
+) = _require(
+    _PE,
+    "dce_rules",
+    "dce_jaxpr",
+    "has_effects",
+    "trace_to_jaxpr_dynamic",
+    "custom_partial_eval_rules",
+    "partial_eval_jaxpr_custom_rules",
+    "partial_eval_jaxpr_nounits",
+    "closed_call_partial_eval_custom_rule",
+    "_jaxpr_forwarding",
+    "prune_closed_jaxpr_outputs",
+    "JaxprTracer",
+    "PartialVal",
+    "new_eqn_recipe",
+)
+
+# Batching.
+batch_jaxpr, fancy_primitive_batchers, defvectorized = _require(
+    _BATCHING, "batch_jaxpr2", "fancy_primitive_batchers", "defvectorized"
+)
+
+# Lowering.
+(
+    LoweringParameters,
+    TokenSet,
+    aval_to_ir_type,
+    ir_constant,
+    core_call_lowering,
+    jaxpr_subcomp,
+    lower_fun,
+    lower_jaxpr_to_fun,
+    register_lowering,
+    make_ir_context,
+) = _require(
+    _MLIR,
+    "LoweringParameters",
+    "TokenSet",
+    "aval_to_ir_type",
+    "_ir_constant",
+    "core_call_lowering",
+    "jaxpr_subcomp",
+    "lower_fun",
+    "lower_jaxpr_to_fun",
+    "register_lowering",
+    "make_ir_context",
+)
+ir = importlib.import_module("jax.extend.mlir.ir")
+mpmd = importlib.import_module("jax.extend.mlir.dialects.mpmd")
+func = importlib.import_module("jax.extend.mlir.dialects.func")
+current_source_info, register_exclusion = _require(
+    "jax.extend.source_info_util", "current", "register_exclusion"
+)
+
+# Stages.
+StageLowering = _require("jax._src.stages", "Lowering")[0]
+Format = _require("jax.experimental.layout", "Format")[0]
+
+# Locations and error messages point at the user's code, not at this package.
+register_exclusion(os.path.dirname(os.path.abspath(__file__)))
+
+
+def trace_body(
+    fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Any, list[Any], list[Any], Any]:
+    """Traces `fun` once per function object and argument types.
+
+    Args:
+      fun: the function to trace; its arguments are pytrees of arrays.
+      args: positional arguments, possibly tracers of an enclosing trace.
+      kwargs: keyword arguments.
+
+    Returns:
+      The closed jaxpr, the values that it captured from enclosing traces, the
+      flat arguments, and the tree of the result. The jaxpr takes the captured
+      values first.
+    """
+    traced = jax.jit(fun).trace(*args, **kwargs)
+    flat_args = jax.tree.leaves((args, kwargs))
+    return traced.jaxpr, list(traced._consts), flat_args, traced.out_tree
+
+
+def traced_parts(traced: Any) -> tuple[Any, ...]:
+    """Constructor arguments of a `jax.stages.Traced`, to make a subclass of it."""
+    return (
+        traced._meta_tys_flat,
+        traced._params,
+        traced._in_tree,
+        traced.out_tree,
+        traced._consts,
+    )
+
+
+def plain_lower(
+    traced: Any, rules: Sequence[tuple[Any, Callable[..., Any]]], platform: str
+) -> Any:
+    """`lower_with_rules` for a subclass of `jax.stages.Traced`."""
+    return lower_with_rules(jax.stages.Traced(*traced_parts(traced)), rules, platform)
+
+
+def lower_with_rules(
+    traced: Any, rules: Sequence[tuple[Any, Callable[..., Any]]], platform: str
+) -> Any:
+    """Lowers a traced function, giving precedence to `rules`.
+
+    Args:
+      traced: what `jax.jit(f).trace(...)` returned.
+      rules: pairs of a primitive and its lowering rule.
+      platform: the platform to lower for, e.g. "cpu".
+
+    Returns:
+      The `jax.stages.Lowered`. Plain `jax.jit` is not affected by `rules`.
+    """
+    parameters = LoweringParameters(override_lowering_rules=tuple(rules))
+    return traced.lower(lowering_platforms=(platform,), _private_parameters=parameters)
+
+
+def kept_arguments(lowered: Any) -> list[int]:
+    """Flat positions of the arguments that became arguments of `main`."""
+    skipped = len(lowered._lowering.const_args)
+    kept = lowered._lowering.compile_args["kept_var_idx"]
+    return sorted(index - skipped for index in kept if index >= skipped)
+
+
+def constant_arguments(lowered: Any) -> list[Any]:
+    """Values of the leading arguments of `main` that are hoisted constants."""
+    return list(lowered._lowering.const_args)
+
+
+def flat_types(lowered: Any) -> tuple[list[Any], list[Any]]:
+    """Abstract values of main's arguments (without constants) and results."""
+    arguments = lowered._lowering.compile_args
+    skipped = len(lowered._lowering.const_args)
+    return (
+        list(arguments["global_in_avals"])[skipped:],
+        list(arguments["global_out_avals"]),
+    )
+
+
+def aval_of(info: Any) -> Any:
+    """Abstract value of a `jax.stages.ArgInfo`."""
+    return info._aval
+
+
+def host_callbacks(lowered: Any) -> list[Any]:
+    """Python callbacks that the lowered module refers to."""
+    return list(lowered._lowering.compile_args.get("host_callbacks") or ())
+
+
+def module_text(lowered: Any) -> str:
+    """The StableHLO module of a lowered function, with locations."""
+    module = lowered.compiler_ir("stablehlo")
+    return module.operation.get_asm(enable_debug_info=True, use_local_scope=False)
+
+
+def parse_module(text: str) -> Any:
+    """Parses a module in a context that knows mpmd, sdy and StableHLO."""
+    with make_ir_context(), ir.Location.unknown():
+        return ir.Module.parse(text)
+
+
+def shard_aval(aval: Any) -> Any:
+    """The sharding that is part of an abstract value's type, or None."""
+    return getattr(aval, "sharding", None)

@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`meshwright.jit`: from a Python function to a partitioned program."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from . import _jax_compat as compat
+from . import _native, _shardings, pipeline
+from ._lowering import RULES
+from .stages import Compiled, Lowered, ProgramSignature
+from .types import Config, PyTree, mesh_names
+from .utils import function_name
+
+__all__ = ["MpmdTraced", "MpmdWrapped", "jit"]
+
+
+def _positions(numbers: int | Sequence[int] | None) -> tuple[int, ...]:
+    if numbers is None:
+        return ()
+    return (numbers,) if isinstance(numbers, int) else tuple(numbers)
+
+
+def _is_mesh_leaf(leaf: Any) -> bool:
+    return leaf is None or isinstance(leaf, str)
+
+
+def _flat_meshes(what: str, prefix: PyTree, tree: Any) -> list[str | None]:
+    """One mesh (or None) per leaf of `tree`, from a prefix of the tree."""
+    count = tree.num_leaves
+    if isinstance(prefix, tuple) and not prefix:
+        return [None] * count
+    full = jax.tree.unflatten(tree, range(count))
+    try:
+        meshes = jax.tree.broadcast(prefix, full, is_leaf=_is_mesh_leaf)
+    except ValueError as error:
+        raise ValueError(
+            f"{what}: {prefix!r} is no prefix of the tree {tree}: {error}"
+        ) from None
+    return jax.tree.leaves(meshes, is_leaf=_is_mesh_leaf)
+
+
+class MpmdTraced(jax.stages.Traced):
+    """A traced function, ready to be lowered for its topology."""
+
+    __slots__ = ["_wrapped"]
+
+    def __init__(self, traced: jax.stages.Traced, wrapped: MpmdWrapped):
+        super().__init__(*compat.traced_parts(traced))
+        self._wrapped = wrapped
+
+    def lower(self) -> Lowered:
+        """Lowers to StableHLO with dialect mpmd, and partitions the result.
+
+        Returns:
+          The lowered function.
+
+        Raises:
+          RuntimeError: the program cannot be partitioned; the text says why, with
+            the place in the user's source.
+          ValueError: mesh assignments do not fit the arguments or results.
+        """
+        return self._wrapped._lower(self)
+
+
+class MpmdWrapped:
+    """A function that runs on the meshes of a topology; what `jit` returns.
+
+    Attributes:
+      mpmd_config: the config given to `jit`.
+      name: the function's name in compiled programs.
+    """
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        mpmd_config: Config,
+        *,
+        in_shardings: PyTree = None,
+        out_shardings: PyTree = None,
+        donate_argnums: int | Sequence[int] | None = None,
+        static_argnums: int | Sequence[int] | None = None,
+        keep_unused: bool = False,
+        override_func_name: str | None = None,
+    ):
+        self.mpmd_config = mpmd_config
+        self.name = override_func_name or function_name(func)
+        self._static = _positions(static_argnums)
+        self._assigned = self._assigned_meshes(in_shardings, out_shardings)
+        self._compiled: dict[Any, tuple[Lowered, Compiled]] = {}
+        options: dict[str, Any] = {
+            "donate_argnums": _positions(donate_argnums),
+            "static_argnums": self._static,
+            "keep_unused": keep_unused,
+        }
+        mesh = self._reference_mesh
+        if in_shardings is not None:
+            options["in_shardings"] = _shardings.move_tree(
+                in_shardings, mesh, "in_shardings"
+            )
+        if out_shardings is not None:
+            options["out_shardings"] = _shardings.move_tree(
+                out_shardings, mesh, "out_shardings"
+            )
+
+        @functools.wraps(func)
+        def named(*args):
+            return func(*args)
+
+        named.__name__ = named.__qualname__ = self.name
+        functools.update_wrapper(self, named)
+        self._jitted = jax.jit(named, **options)
+
+    @property
+    def _reference_mesh(self) -> jax.sharding.Mesh:
+        return next(iter(self.mpmd_config.topology.values()))
+
+    def _assigned_meshes(
+        self, in_shardings: PyTree, out_shardings: PyTree
+    ) -> tuple[PyTree, PyTree]:
+        config = self.mpmd_config
+        if not config.read_input_output_mesh_from_shardings:
+            return config.input_mesh_assignment, config.output_mesh_assignment
+        return (
+            mesh_names(in_shardings, config.topology),
+            mesh_names(out_shardings, config.topology),
+        )
+
+    def trace(self, *args: Any) -> MpmdTraced:
+        """Traces the function for arguments of the given types.
+
+        Args:
+          *args: arrays, `ShapeDtypeStruct`s, numpy arrays or Python scalars, in
+            pytrees. Only their types and shardings matter; a named sharding must
+            fit the first mesh of the topology.
+
+        Returns:
+          The traced function.
+
+        Raises:
+          ValueError: the mesh of an argument has other axes than the first mesh.
+          TypeError: an argument is a tracer of a JAX transformation.
+        """
+        # Exceptions, not assert statements: they must hold under -O, too.
+        if not jax.config.jax_use_shardy_partitioner:
+            raise AssertionError(
+                "meshwright.jit needs JAX's Shardy partitioner; remove "
+                "jax_use_shardy_partitioner=False from the configuration"
+            )
+        types = [
+            arg if index in self._static else jax.tree.map(self._type_of, arg)
+            for index, arg in enumerate(args)
+        ]
+        return MpmdTraced(self._jitted.trace(*types), self)
+
+    def _type_of(self, leaf: Any) -> Any:
+        if isinstance(leaf, jax.core.Tracer):
+            raise TypeError(
+                f"meshwright.jit of {self.name!r} was called inside a JAX "
+                "transformation; transform the function first and apply "
+                "meshwright.jit last"
+            )
+        if not isinstance(leaf, (jax.Array, jax.ShapeDtypeStruct)):
+            return leaf
+        sharding = leaf.sharding
+        if isinstance(sharding, compat.Format):
+            sharding = sharding.sharding
+        if isinstance(sharding, jax.sharding.NamedSharding):
+            sharding = _shardings.move(sharding, self._reference_mesh, "lowering_args")
+        else:
+            sharding = None
+        return jax.ShapeDtypeStruct(
+            leaf.shape, leaf.dtype, sharding=sharding, weak_type=leaf.weak_type
+        )
+
+    def lower(self, *args: Any) -> Lowered:
+        """Traces, lowers and partitions; see `trace` and `MpmdTraced.lower`."""
+        return self.trace(*args).lower()
+
+    def _lower(self, traced: MpmdTraced) -> Lowered:
+        with warnings.catch_warnings():
+            # Which donations are usable is decided by the partitioner.
+            warnings.filterwarnings("ignore", "Some donated buffers were not usable")
+            lowered = compat.plain_lower(
+                traced, RULES, self._reference_mesh.devices.flat[0].platform
+            )
+        signature = self._signature(lowered)
+        text = compat.module_text(lowered)
+        result = self._partition(text, signature)
+        return Lowered(lowered, self.mpmd_config, signature, result)
+
+    def _signature(self, lowered: jax.stages.Lowered) -> ProgramSignature:
+        args_info, _ = lowered.args_info
+        infos, input_tree = jax.tree.flatten(args_info)
+        paths = [path for path, _ in jax.tree.leaves_with_path(args_info)]
+        inputs, outputs = self._assigned
+        return ProgramSignature(
+            name=self.name,
+            input_tree=input_tree,
+            output_tree=lowered.out_tree,
+            input_avals=tuple(compat.aval_of(info) for info in infos),
+            output_avals=tuple(compat.flat_types(lowered)[1]),
+            input_paths=tuple("args" + jax.tree_util.keystr(path) for path in paths),
+            kept=tuple(compat.kept_arguments(lowered)),
+            donated=frozenset(i for i, info in enumerate(infos) if info.donated),
+            const_args=tuple(compat.constant_arguments(lowered)),
+            input_meshes=tuple(
+                _flat_meshes("input_mesh_assignment", inputs, input_tree)
+            ),
+            output_meshes=tuple(
+                _flat_meshes("output_mesh_assignment", outputs, lowered.out_tree)
+            ),
+        )
+
+    def _partition(self, text: str, signature: ProgramSignature) -> Any:
+        config = self.mpmd_config
+        num_consts = len(signature.const_args)
+        inputs = [signature.input_meshes[index] for index in signature.kept]
+        request = {
+            "function": "main",
+            "topology": {
+                name: dict(mesh.shape) for name, mesh in config.topology.items()
+            },
+            "assignment": config.mesh_and_stage_assignment,
+            "input_meshes": [None] * num_consts + inputs if any(inputs) else [],
+            "output_meshes": (
+                list(signature.output_meshes) if any(signature.output_meshes) else []
+            ),
+            "donate": [
+                num_consts + position
+                for position, index in enumerate(signature.kept)
+                if index in signature.donated
+            ],
+            "options": dict(config.partitioning_options or {}),
+        }
+        schedule = config.pipeline_schedule
+        if schedule is None:
+            return _native.partition(text, request)
+        imported = _native.partition(text, request, phases=_native.IMPORT)
+        schedule_rules, merge_rules = pipeline.build_rules(
+            schedule,
+            _native.fragment_infos(imported.module),
+            pipeline.pipeline_context(config.topology),
+        )
+        if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
+            # The builtin schedule realises these rules, and faster.
+            schedule_rules = []
+        return _native.partition(
+            imported.module,
+            request,
+            phases=_native.OPTIMIZE | _native.PARTITION,
+            merge_rules=map(pipeline.rule_text, merge_rules),
+            schedule_rules=map(pipeline.rule_text, schedule_rules),
+        )
+
+    def __call__(self, *args: Any) -> Any:
+        """Runs the function; lowers and compiles it on the first call of a type.
+
+        Args:
+          *args: pytrees of arrays. Arrays that are committed to devices must have
+            the sharding that the program expects; numpy arrays, Python scalars
+            and uncommitted arrays are placed.
+
+        Returns:
+          The result, a pytree of arrays.
+        """
+        key = self._call_key(args)
+        entry = self._compiled.get(key)
+        if entry is None:
+            lowered = self.lower(*args)
+            entry = self._compiled[key] = lowered, lowered.compile()
+        _, compiled = entry
+        dynamic = [arg for index, arg in enumerate(args) if index not in self._static]
+        return compiled(*compiled.mpmd_executable.place(dynamic))
+
+    def _call_key(self, args: Sequence[Any]) -> Any:
+        static = tuple(args[index] for index in self._static)
+        dynamic = [arg for index, arg in enumerate(args) if index not in self._static]
+        leaves, tree = jax.tree.flatten(dynamic)
+        types = []
+        for leaf in leaves:
+            if isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer):
+                named = isinstance(leaf.sharding, jax.sharding.NamedSharding)
+                types.append((leaf.aval, leaf.sharding if named else None))
+            elif isinstance(leaf, (np.ndarray, np.generic)):
+                types.append((leaf.shape, leaf.dtype))
+            else:
+                types.append(type(leaf))
+        return static, tree, tuple(types)
+
+
+def jit(
+    func: Callable[..., Any],
+    mpmd_config: Config,
+    *,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    static_argnums: int | Sequence[int] | None = None,
+    keep_unused: bool = False,
+    override_func_name: str | None = None,
+) -> MpmdWrapped:
+    """Makes a function run on the meshes of a topology.
+
+    Args:
+      func: a function of positional arguments, pytrees of arrays. Named
+        computations inside it run on the meshes that the config assigns.
+      mpmd_config: what `make_config` returned.
+      in_shardings: as for `jax.jit`. A named sharding says how an argument is
+        split, not on which mesh of the topology it lives: its mesh needs the axes
+        of the first mesh. (`read_input_output_mesh_from_shardings` changes that.)
+      out_shardings: the same for the result.
+      donate_argnums: arguments whose buffers the program may reuse.
+      static_argnums: arguments that are Python values. They are left out when a
+        compiled program is called.
+      keep_unused: keep arguments that the function does not use.
+      override_func_name: name to use instead of the function's own.
+
+    Returns:
+      The wrapped function, with `trace`, `lower` and `__call__`.
+
+    Raises:
+      ValueError: a sharding's mesh has other axes than the first mesh.
+
+    Example: two meshes of one device each.
+
+      >>> import jax
+      >>> from jax.sharding import Mesh
+      >>> meshes = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)}
+      >>> config = make_config(meshes, {"double": "m0", "square": "m1"})
+      >>> double = named_computation(lambda x: 2 * x, name="double")
+      >>> square = named_computation(lambda x: x * x, name="square")
+      >>> jit(lambda x: square(double(x)), config)(3.0)  # doctest: +SKIP
+      Array(36., dtype=float32)
+    """
+    return MpmdWrapped(
+        func,
+        mpmd_config,
+        in_shardings=in_shardings,
+        out_shardings=out_shardings,
+        donate_argnums=donate_argnums,
+        static_argnums=static_argnums,
+        keep_unused=keep_unused,
+        override_func_name=override_func_name,
+    )

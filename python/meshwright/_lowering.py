@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `meshwright.jit` emits for each primitive: operations of dialect mpmd."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import _jax_compat as compat
+from . import _primitives as primitives
+
+ir = compat.ir
+mpmd = compat.mpmd
+
+
+def _ui32(value: int) -> Any:
+    return ir.IntegerAttr.get(ir.IntegerType.get_unsigned(32), value)
+
+
+def _types(ctx: Any, avals: Sequence[Any]) -> list[Any]:
+    return [compat.aval_to_ir_type(ctx.module_context, aval) for aval in avals]
+
+
+def _refuse_ordered_effects(what: str, jaxpr: Any) -> None:
+    ordered = compat.ordered_effects.filter_in(jaxpr.effects)
+    if list(ordered):
+        raise NotImplementedError(
+            f"{what} has ordered side effects ({', '.join(map(str, ordered))}); "
+            "fragments on different meshes have no common order, use unordered "
+            "effects, e.g. jax.debug.print(..., ordered=False)"
+        )
+
+
+def _constants(ctx: Any, jaxpr: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """Constants that JAX hoists out of a body: objects, types, values here."""
+    pairs = compat.jaxpr_const_args(jaxpr.jaxpr)
+    values = [
+        compat.ir_constant(const, const_lowering=ctx.const_lowering, aval=aval)
+        for const, aval in pairs
+    ]
+    return [const for const, _ in pairs], [aval for _, aval in pairs], values
+
+
+def _named_computation(ctx, *args, jaxpr, name, transpose_count):
+    _refuse_ordered_effects(f"named computation {name!r}", jaxpr)
+    if not ctx.avals_out:
+        return []
+    constants, const_avals, const_values = _constants(ctx, jaxpr)
+    operands = [*const_values, *args]
+    op = mpmd.NamedComputationOp(
+        _types(ctx, ctx.avals_out),
+        operands,
+        mpmd.UserOriginAttr.get(name, transpose_count),
+    )
+    block = op.regions[0].blocks.append(*[operand.type for operand in operands])
+    arguments = list(block.arguments)
+    const_lowering = {
+        (id(const), aval): argument
+        for const, aval, argument in zip(
+            constants, const_avals, arguments[: len(constants)], strict=True
+        )
+    }
+    with ir.InsertionPoint(block):
+        results, _ = compat.jaxpr_subcomp(
+            ctx.module_context,
+            jaxpr.jaxpr,
+            ctx.name_stack,
+            compat.TokenSet(),
+            [
+                compat.ir_constant(value, const_lowering=const_lowering, aval=var.aval)
+                for value, var in zip(jaxpr.consts, jaxpr.jaxpr.constvars, strict=True)
+            ],
+            *arguments[len(constants) :],
+            dim_var_values=ctx.dim_var_values,
+            const_lowering=const_lowering,
+            outer_traceback=ctx.traceback,
+        )
+        mpmd.ReturnOp(list(results))
+    return op.results
+
+
+def _callee(ctx: Any, name: str, jaxpr: Any, const_avals: Sequence[Any]) -> str:
+    """Name of the private function for a body; equal bodies share one."""
+    avals = [*const_avals, *jaxpr.in_avals]
+    shardings = tuple(compat.shard_aval(aval) for aval in avals)
+    cache = ctx.module_context.cached_primitive_lowerings
+    key = (primitives.call_p, name, jaxpr, shardings)
+    function = cache.get(key)
+    if function is None:
+        function = compat.lower_jaxpr_to_fun(
+            ctx.module_context,
+            name,
+            jaxpr,
+            [],
+            num_const_args=len(const_avals),
+            in_avals=avals,
+            arg_shardings=shardings,
+        )
+        cache[key] = function
+    return function.name.value
+
+
+def _call(ctx, *args, jaxpr, name, call_counter):
+    _refuse_ordered_effects(f"call of {name!r}", jaxpr)
+    _, const_avals, const_values = _constants(ctx, jaxpr)
+    callee = _callee(ctx, name, jaxpr, const_avals)
+    op = mpmd.CallOp(
+        _types(ctx, ctx.avals_out),
+        [*const_values, *args],
+        ir.FlatSymbolRefAttr.get(callee),
+    )
+    if call_counter is not None:
+        op.attributes["call_counter"] = _ui32(call_counter)
+    return op.results
+
+
+def _has_loop(jaxpr: Any) -> bool:
+    """Whether a jaxpr, or one it applies, contains a loop of ours."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is primitives.for_p:
+            return True
+        for value in eqn.params.values():
+            inner = getattr(value, "jaxpr", None)
+            if inner is not None and _has_loop(getattr(inner, "jaxpr", inner)):
+                return True
+    return False
+
+
+def _for(ctx, *args, jaxpr, name, num_captured, iterations, plain_call):
+    _refuse_ordered_effects(f"loop over {name!r}", jaxpr)
+    if _has_loop(jaxpr.jaxpr):
+        raise ValueError(
+            f"loop over {name!r} contains another loop, and loops do not nest "
+            "under meshwright.jit; write the inner one as a Python loop of "
+            "meshwright.call"
+        )
+    _, const_avals, const_values = _constants(ctx, jaxpr)
+    callee = _callee(ctx, name, jaxpr, const_avals)
+    operands = [*const_values, *args]
+    num_fixed = len(const_values) + num_captured
+    types = [operand.type for operand in operands]
+    op = mpmd.ForOp(types, operands, _ui32(iterations), unroll_factor=_ui32(iterations))
+    index_type = ir.RankedTensorType.get([], ir.IntegerType.get_unsigned(32))
+    block = op.regions[0].blocks.append(*types, index_type)
+    arguments = list(block.arguments)
+    results = types[num_fixed:]
+    symbol = ir.FlatSymbolRefAttr.get(callee)
+    with ir.InsertionPoint(block):
+        if plain_call:
+            call = compat.func.CallOp(results, symbol, arguments)
+        else:
+            call = mpmd.CallOp(results, arguments, symbol)
+        mpmd.ReturnOp([*arguments[:num_fixed], *call.results])
+    return list(op.results)[num_fixed:]
+
+
+def _named_tensor(ctx, x, *, name):
+    return [mpmd.NamedTensorOp(x, name).result]
+
+
+def _broadcast(ctx, x):
+    return [mpmd.BroadcastOp(x).result]
+
+
+def _reduce(ctx, x):
+    return [mpmd.ReduceOp([x]).result]
+
+
+RULES = (
+    (primitives.named_computation_p, _named_computation),
+    (primitives.named_tensor_p, _named_tensor),
+    (primitives.call_p, _call),
+    (primitives.for_p, _for),
+    (primitives.broadcast_p, _broadcast),
+    (primitives.reduce_p, _reduce),
+)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiler: texts in, texts out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .pipeline import FragmentInfo, FragmentOrigin, SplitFragmentType
+
+_logger = logging.getLogger(__name__)
+
+IMPORT = 1
+OPTIMIZE = 2
+PARTITION = 4
+
+_SPLIT_TYPES = {
+    "keep_transferred": SplitFragmentType.KEEP_TRANSFERRED,
+    "drop_transferred": SplitFragmentType.DROP_TRANSFERRED,
+}
+
+
+def _extension() -> Any:
+    try:
+        import _meshwright
+    except ImportError as error:
+        raise ImportError(
+            f"meshwright's compiler cannot be loaded: {error}; install the package "
+            "(pip install .), or build it and put build/python on PYTHONPATH"
+        ) from error
+    return _meshwright
+
+
+def partition(
+    module: str,
+    config: Mapping[str, Any],
+    *,
+    phases: int = IMPORT | OPTIMIZE | PARTITION,
+    merge_rules: Sequence[str] = (),
+    schedule_rules: Sequence[str] = (),
+) -> Any:
+    """Runs phases of the partitioner over the text of a module.
+
+    Args:
+      module: text of a module, with locations.
+      config: keys of the configuration file (docs/config.md).
+      phases: which phases to run, a bit set.
+      merge_rules: rules in the compiler's syntax.
+      schedule_rules: rules in the compiler's syntax.
+
+    Returns:
+      The extension's result: `module`, `program`, `fragments`, `io`, `warnings`.
+
+    Raises:
+      RuntimeError: the program cannot be partitioned. The text is the first
+        error with its place in the user's source.
+    """
+    result = _extension().partition(
+        module,
+        json.dumps(config),
+        phases,
+        list(merge_rules),
+        list(schedule_rules),
+    )
+    for warning in result.warnings:
+        _logger.warning("%s", warning)
+    return result
+
+
+def fragment_infos(module: str, function: str = "main") -> list[FragmentInfo]:
+    """Describes the fragments of a function in program order."""
+    return [
+        FragmentInfo(
+            origins=tuple(FragmentOrigin(*origin) for origin in info["origins"]),
+            stage_id=info["stage_id"],
+            call_counter=info["call_counter"],
+            split_type=_SPLIT_TYPES.get(info["split_type"]),
+            mesh_name=info["mesh_name"],
+        )
+        for info in _extension().fragment_info(module, function)
+    ]

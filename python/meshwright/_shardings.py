@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shardings between the user's meshes, the reference mesh and the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from ._jax_compat import Format
+from .types import PyTree, Topology
+
+
+def _axes(mesh: Any) -> str:
+    return ", ".join(f"{name}={size}" for name, size in mesh.shape.items()) or "none"
+
+
+def move(sharding: Any, mesh: Mesh, what: str) -> Any:
+    """Moves a named sharding to another mesh with the same axes.
+
+    Args:
+      sharding: a `NamedSharding`, a `Format` around one, or anything else, which
+        is returned as it is.
+      mesh: the mesh to move to.
+      what: the argument to name in errors.
+
+    Returns:
+      The same sharding on `mesh`.
+
+    Raises:
+      ValueError: axis names or sizes differ.
+    """
+    if isinstance(sharding, Format):
+        return Format(sharding.layout, move(sharding.sharding, mesh, what))
+    if not isinstance(sharding, NamedSharding) or sharding.mesh == mesh:
+        return sharding
+    if tuple(sharding.mesh.shape.items()) != tuple(mesh.shape.items()):
+        raise ValueError(
+            f"{what}: {sharding} is on a mesh with axes {_axes(sharding.mesh)}, but "
+            f"the first mesh of the topology has axes {_axes(mesh)}; use a mesh with "
+            "the axes of the first one, for example config.sharding_mesh"
+        )
+    return NamedSharding(mesh, sharding.spec, memory_kind=sharding.memory_kind)
+
+
+def move_tree(tree: PyTree, mesh: Mesh, what: str) -> PyTree:
+    """Moves every sharding of a tree; see `move`."""
+    return jax.tree.map(
+        lambda leaf: move(leaf, mesh, what), tree, is_leaf=lambda leaf: leaf is None
+    )
+
+
+def from_spec(spec: Mapping[str, Any], topology: Topology) -> NamedSharding:
+    """A sharding as the compiler reports it, on the mesh of the topology.
+
+    Args:
+      spec: `mesh`, `dims` (axes per dimension), `unreduced`, `memory_kind`.
+      topology: mesh name to mesh.
+
+    Returns:
+      The `NamedSharding`, without trailing replicated dimensions; memory kind
+      `device` is the default one.
+    """
+    dims: list[Any] = []
+    for axes in spec["dims"]:
+        dims.append(tuple(axes) if len(axes) > 1 else axes[0] if axes else None)
+    while dims and dims[-1] is None:
+        dims.pop()
+    kind = spec["memory_kind"]
+    return NamedSharding(
+        topology[spec["mesh"]],
+        PartitionSpec(*dims, unreduced=frozenset(spec["unreduced"])),
+        memory_kind=None if kind == "device" else kind,
+    )
+
+
+def retarget(topology: Topology, devices: Sequence[jax.Device]) -> dict[str, Mesh]:
+    """The meshes of a topology on other devices.
+
+    Args:
+      topology: mesh name to mesh.
+      devices: devices to use, consumed mesh by mesh in topology order.
+
+    Returns:
+      The new topology.
+
+    Raises:
+      ValueError: fewer devices than the meshes have.
+    """
+    needed = sum(mesh.size for mesh in topology.values())
+    if len(devices) < needed:
+        sizes = ", ".join(f"{name}: {mesh.size}" for name, mesh in topology.items())
+        raise ValueError(
+            f"device_assignment: the topology needs {needed} devices ({sizes}), got "
+            f"{len(devices)}"
+        )
+    meshes, start = {}, 0
+    for name, mesh in topology.items():
+        chosen = np.empty(mesh.size, dtype=object)
+        chosen[:] = devices[start : start + mesh.size]
+        start += mesh.size
+        meshes[name] = Mesh(
+            chosen.reshape(mesh.devices.shape),
+            mesh.axis_names,
+            axis_types=mesh.axis_types,
+        )
+    return meshes
+
+
+def _significant(sharding: NamedSharding) -> NamedSharding:
+    """Drops mesh axes of size one from a spec: they split nothing."""
+    sizes = sharding.mesh.shape
+    dims = []
+    for entry in sharding.spec:
+        axes = entry if isinstance(entry, tuple) else (entry,)
+        kept = tuple(axis for axis in axes if axis is not None and sizes[axis] > 1)
+        dims.append(kept or None)
+    return NamedSharding(
+        sharding.mesh,
+        PartitionSpec(
+            *dims,
+            unreduced=frozenset(
+                axis for axis in sharding.spec.unreduced if sizes[axis] > 1
+            ),
+        ),
+        memory_kind=sharding.memory_kind,
+    )
+
+
+def equivalent(received: Any, expected: NamedSharding, ndim: int) -> bool:
+    """Whether two shardings put the same bytes on the same devices."""
+    if received == expected:
+        return True
+    if isinstance(received, NamedSharding):
+        received = _significant(received)
+    return received.is_equivalent_to(_significant(expected), ndim)
+
+
+def describe(sharding: Any, topology: Topology) -> str:
+    """A sharding for messages, with the topology's name of its mesh."""
+    if not isinstance(sharding, NamedSharding):
+        return str(sharding)
+    names = [name for name, mesh in topology.items() if mesh == sharding.mesh]
+    kind = f", memory kind {sharding.memory_kind}" if sharding.memory_kind else ""
+    if names:
+        return f"{sharding.spec} on mesh {names[0]!r}{kind}"
+    ids = [device.id for device in sharding.mesh.devices.flat]
+    return (
+        f"{sharding.spec} on a mesh that is not in the topology (axes "
+        f"{_axes(sharding.mesh)}, devices {ids}){kind}"
+    )

@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Annotations that tell the compiler what may run where.
+
+Eager execution and plain `jax.jit` see through all of them: a named tensor is
+the tensor, a named computation or a call is the function, a loop is a loop.
+Only `meshwright.jit` emits operations of dialect mpmd for them.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import _jax_compat as compat
+from . import _primitives as primitives
+from .utils import function_name
+
+__all__ = [
+    "broadcast",
+    "call",
+    "enumerated_for",
+    "fori_loop",
+    "named_computation",
+    "named_tensor",
+    "reduce",
+]
+
+T = TypeVar("T")
+
+CALLEE_PREFIX = "shardy_mpmd"
+_RESERVED_PREFIX = "partir."
+
+
+def _check_computation_name(name: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(
+            f"named_computation: name must be a string, got {type(name).__name__}"
+        )
+    if name == "main" or name.startswith(_RESERVED_PREFIX):
+        raise ValueError(
+            f"named_computation: name {name!r} is reserved ('main', and names that "
+            f"start with {_RESERVED_PREFIX!r}); choose another name"
+        )
+
+
+def _static_positions(fn: Callable[..., Any], static: frozenset[str]) -> frozenset[int]:
+    """Positions of the parameters of `fn` that are named in `static`."""
+    parameters = list(inspect.signature(fn).parameters.values())
+    unknown = sorted(static - {parameter.name for parameter in parameters})
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    if unknown and not takes_any:
+        known = ", ".join(parameter.name for parameter in parameters)
+        raise ValueError(
+            f"named_computation: static_argnames {', '.join(unknown)} are no "
+            f"parameters of the function, which has {known or 'none'}"
+        )
+    by_position = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
+    return frozenset(
+        index
+        for index, parameter in enumerate(parameters)
+        if parameter.name in static and parameter.kind in by_position
+    )
+
+
+def _without_static(
+    fn: Callable[..., Any],
+    static: frozenset[str],
+    positions: frozenset[int],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
+    """Captures the static arguments; gives the rest and who takes them."""
+    fixed = {index: args[index] for index in positions if index < len(args)}
+    fixed_kwargs = {key: value for key, value in kwargs.items() if key in static}
+
+    @functools.wraps(fn)
+    def rest(*dynamic, **dynamic_kwargs):
+        values = iter(dynamic)
+        whole = [
+            fixed[index] if index in fixed else next(values)
+            for index in range(len(dynamic) + len(fixed))
+        ]
+        return fn(*whole, **fixed_kwargs, **dynamic_kwargs)
+
+    dynamic = [arg for index, arg in enumerate(args) if index not in fixed]
+    others = {key: value for key, value in kwargs.items() if key not in static}
+    return rest, dynamic, others
+
+
+def named_computation(
+    fn: Callable[..., Any] | None = None,
+    *,
+    name: str,
+    static_argnames: str | Sequence[str] | None = None,
+) -> Callable[..., Any]:
+    """Names a computation, so that a config can say on which mesh it runs.
+
+    Args:
+      fn: the computation, a function of pytrees of arrays. Omit it to use
+        `named_computation` as a decorator.
+      name: what `make_config` knows the computation by.
+      static_argnames: names of parameters whose arguments are Python values
+        instead of arrays; given by position or by keyword.
+
+    Returns:
+      A callable with the signature of `fn`. Its derivative is a named
+      computation of the same name whose transpose count is one higher.
+
+    Raises:
+      ValueError: `name` is `main` or starts with `partir.`, or a static name is
+        no parameter of `fn`.
+      TypeError: `name` is not a string.
+
+    Example:
+
+      >>> double = named_computation(lambda x: 2 * x, name="double")
+      >>> double(3)
+      6
+    """
+    _check_computation_name(name)
+    if fn is None:
+        return functools.partial(
+            named_computation, name=name, static_argnames=static_argnames
+        )
+    if isinstance(static_argnames, str):
+        static_argnames = (static_argnames,)
+    static = frozenset(static_argnames or ())
+    positions = _static_positions(fn, static) if static else frozenset()
+
+    @functools.wraps(fn)
+    def scoped(*args, **kwargs):
+        with jax.named_scope(name):
+            return fn(*args, **kwargs)
+
+    @functools.wraps(fn)
+    def wrapped(*args, **kwargs):
+        body = scoped
+        if static:
+            body, args, kwargs = _without_static(
+                scoped, static, positions, args, kwargs
+            )
+        jaxpr, captured, flat, tree = compat.trace_body(body, args, kwargs)
+        outs = primitives.named_computation_p.bind(
+            *captured, *flat, jaxpr=jaxpr, name=name, transpose_count=0
+        )
+        return jax.tree.unflatten(tree, outs)
+
+    return wrapped
+
+
+def named_tensor(x: T, name: str) -> T:
+    """Names a value, so that a config can say on which mesh it lives.
+
+    Only meaningful outside named computations, which live on one mesh anyway.
+
+    Args:
+      x: an array, or a pytree of arrays that all get the name.
+      name: what `make_config` knows the tensor by.
+
+    Returns:
+      `x`. Its cotangent gets the same name.
+    """
+    return jax.tree.map(lambda leaf: primitives.named_tensor_p.bind(leaf, name=name), x)
+
+
+def broadcast(x: T) -> T:
+    """Lets a value be copied to every mesh that uses it.
+
+    Args:
+      x: an array or a pytree of arrays.
+
+    Returns:
+      `x`. The transpose is `reduce`.
+    """
+    return jax.tree.map(primitives.broadcast_p.bind, x)
+
+
+def reduce(x: T) -> T:
+    """Marks the outcome of a reduction whose operands may be on many meshes.
+
+    Args:
+      x: an array or a pytree of arrays: a tree of additions (or max, min, mul,
+        or, and), possibly followed by a chain of unary operations.
+
+    Returns:
+      `x`. The transpose is `broadcast`.
+    """
+    return jax.tree.map(primitives.reduce_p.bind, x)
+
+
+def call(
+    fn: Callable[..., Any], *, call_counter: int | None = None
+) -> Callable[..., Any]:
+    """Marks one call, e.g. of the step of one microbatch.
+
+    Calls of one function with equal types share one function in the compiled
+    program. Schedules tell the calls apart by their counter, which all fragments
+    of the call and of its derivative carry.
+
+    Args:
+      fn: a function of pytrees of arrays.
+      call_counter: number of the call, from 0.
+
+    Returns:
+      A callable with the signature of `fn`.
+
+    Raises:
+      ValueError: a negative `call_counter`.
+
+    Example: a loss over two microbatches.
+
+      >>> square = lambda x: x * x
+      >>> sum(call(square, call_counter=i)(x) for i, x in enumerate([2, 3]))
+      13
+    """
+    if call_counter is not None:
+        call_counter = operator.index(call_counter)
+        if call_counter < 0:
+            raise ValueError(
+                f"call: call_counter must not be negative, got {call_counter}"
+            )
+    name = CALLEE_PREFIX + function_name(fn)
+
+    @functools.wraps(fn)
+    def wrapped(*args, **kwargs):
+        jaxpr, captured, flat, tree = compat.trace_body(fn, args, kwargs)
+        outs = primitives.call_p.bind(
+            *captured, *flat, jaxpr=jaxpr, name=name, call_counter=call_counter
+        )
+        return jax.tree.unflatten(tree, outs)
+
+    return wrapped
+
+
+def _check_loop_result(what: str, init_val: Any, jaxpr: Any, tree: Any) -> None:
+    leaves, expected = jax.tree.flatten(init_val)
+    if tree != expected:
+        raise ValueError(
+            f"{what}: the body returns a tree of structure {tree}, expected that of "
+            f"the initial value, {expected}"
+        )
+    paths = [path for path, _ in jax.tree.leaves_with_path(init_val)]
+    for path, leaf, aval in zip(paths, leaves, jaxpr.out_avals, strict=True):
+        initial = jax.typeof(leaf)
+        if (initial.shape, initial.dtype) != (aval.shape, aval.dtype):
+            where = jax.tree_util.keystr(path)
+            raise ValueError(
+                f"{what}: the body returns {aval.str_short()} for leaf {where or '.'}"
+                f" of the value, whose shape and dtype were {initial.str_short()}; "
+                "both must be equal in every iteration"
+            )
+
+
+def _loop(
+    num_iterations: int,
+    body_fun: Callable[..., Any],
+    init_val: T,
+    *,
+    what: str,
+    plain_call: bool,
+) -> T:
+    num_iterations = operator.index(num_iterations)
+    if num_iterations < 0:
+        raise ValueError(
+            f"{what}: num_iterations must not be negative, got {num_iterations}"
+        )
+    name = f"{CALLEE_PREFIX}_{function_name(body_fun)}"
+
+    @functools.wraps(body_fun)
+    def index_last(value, index):
+        return body_fun(index, value)
+
+    del index_last.__wrapped__  # Its parameters are the other way around.
+    index = jax.ShapeDtypeStruct((), jnp.uint32)
+    jaxpr, captured, flat, tree = compat.trace_body(index_last, (init_val, index), {})
+    _check_loop_result(what, init_val, jaxpr, tree)
+    if num_iterations == 0 or not jaxpr.out_avals:
+        return init_val
+    outs = primitives.for_p.bind(
+        *captured,
+        *flat[:-1],
+        jaxpr=jaxpr,
+        name=name,
+        num_captured=len(captured),
+        iterations=num_iterations,
+        plain_call=plain_call,
+    )
+    return jax.tree.unflatten(tree, outs)
+
+
+def fori_loop(
+    num_iterations: int, body_fun: Callable[[jax.Array, T], T], init_val: T
+) -> T:
+    """A loop that the compiler unrolls into calls with ascending counters.
+
+    Args:
+      num_iterations: how often the body runs.
+      body_fun: maps (index, value) to the next value; the index is a `uint32`.
+      init_val: the first value, a pytree of arrays.
+
+    Returns:
+      The last value. A loop can be neither differentiated nor batched, and does
+      not nest.
+
+    Raises:
+      ValueError: the body's result differs from `init_val` in tree structure or
+        in shape or dtype of a leaf, or `num_iterations` is negative.
+
+    Example:
+
+      >>> int(fori_loop(4, lambda i, total: total + i, jnp.uint32(0)))
+      6
+    """
+    return _loop(num_iterations, body_fun, init_val, what="fori_loop", plain_call=False)
+
+
+def _is_container(x: Any) -> bool:
+    return isinstance(x, (list, tuple, dict))
+
+
+def _is_sequence(x: Any) -> bool:
+    """A list or tuple that holds no further containers."""
+    return isinstance(x, (list, tuple)) and not any(map(_is_container, x))
+
+
+def _check_sequences(inputs: Any) -> int:
+    """The common length of all sequences in the tree `inputs`."""
+    sequences = jax.tree.leaves_with_path(inputs, is_leaf=_is_sequence)
+    lengths = {}
+    for path, sequence in sequences:
+        where = "inputs" + jax.tree_util.keystr(path)
+        if not _is_sequence(sequence):
+            raise ValueError(
+                f"enumerated_for: {where} must be a sequence (list or tuple) of "
+                f"arrays, got {type(sequence).__name__}"
+            )
+        for element in sequence:
+            if not isinstance(element, (jax.Array, np.ndarray, np.generic)):
+                raise ValueError(
+                    f"enumerated_for: the sequence {where} must hold arrays only, "
+                    f"got an element of type {type(element).__name__}"
+                )
+        lengths[where] = len(sequence)
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{where}: {n}" for where, n in lengths.items())
+        raise ValueError(
+            f"enumerated_for: all sequences must have the same length, got {listed}"
+        )
+    return next(iter(lengths.values()), 0)
+
+
+def _element_at(sequence: Sequence[Any], index: jax.Array) -> jax.Array:
+    """The array at a traced index: the compiler folds this when it unrolls."""
+    arrays = [jnp.asarray(element) for element in sequence]
+    shape = arrays[0].shape
+    stacked = jax.lax.concatenate([jax.lax.reshape(x, (1, *shape)) for x in arrays], 0)
+    starts = (index, *[jnp.uint32(0)] * len(shape))
+    return jax.lax.reshape(jax.lax.dynamic_slice(stacked, starts, (1, *shape)), shape)
+
+
+def enumerated_for(
+    body_fun: Callable[[T, Any, Any], T],
+    initial_carry: T,
+    inputs: Any,
+    *,
+    unroll: bool = False,
+) -> T:
+    """Runs a body once per element of the inputs, as one call each.
+
+    Args:
+      body_fun: maps (carry, index, element) to the next carry. The element is
+        `inputs` with every sequence replaced by its array at that index.
+      initial_carry: the first carry, a pytree of arrays.
+      inputs: a pytree of equally long lists or tuples of arrays.
+      unroll: write the calls out here instead of leaving a loop to the compiler.
+        Only the unrolled form can be differentiated and batched.
+
+    Returns:
+      The last carry.
+
+    Raises:
+      ValueError: a leaf of `inputs` is not a sequence, a sequence holds something
+        that is not an array, or the lengths differ.
+
+    Example:
+
+      >>> rows = [jnp.float32(1), jnp.float32(2)]
+      >>> float(enumerated_for(lambda c, i, x: c + x, jnp.float32(0), rows))
+      3.0
+    """
+    length = _check_sequences(inputs)
+    if unroll:
+        carry = initial_carry
+        for index in range(length):
+            element = jax.tree.map(
+                lambda sequence, at=index: sequence[at], inputs, is_leaf=_is_sequence
+            )
+            step = call(body_fun, call_counter=index)
+            carry = step(carry, jnp.uint32(index), element)
+        return carry
+
+    def _for_i_body(index, value):
+        carry, sequences = value
+        element = jax.tree.map(
+            lambda sequence: _element_at(sequence, index),
+            sequences,
+            is_leaf=_is_sequence,
+        )
+        return call(body_fun)(carry, index, element), sequences
+
+    carry, _ = _loop(
+        length,
+        _for_i_body,
+        (initial_carry, inputs),
+        what="enumerated_for",
+        plain_call=True,
+    )
+    return carry

@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topologies, configs and what a lowered program says about its meshes."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import jax
+from jax.sharding import AbstractMesh, Mesh, NamedSharding
+
+from ._jax_compat import Format
+from .pipeline import PipelineSchedule
+from .utils import MEMORY_KIND_SEPARATOR, MEMORY_KINDS, mesh_without_memory_kind
+
+__all__ = [
+    "BOOLEAN_OPTIONS",
+    "Config",
+    "FunctionIOMeshAssignment",
+    "FunctionNamedShardings",
+    "MpmdJitShardingInfo",
+    "NameToMeshAssignment",
+    "NameToStageAssignment",
+    "PIPELINE_SCHEDULE_NAMES",
+    "PartitioningOptions",
+    "PyTree",
+    "Topology",
+    "make_config",
+    "mesh_names",
+]
+
+_logger = logging.getLogger(__name__)
+
+PyTree = Any
+# Mesh name to mesh, in pipeline order; the first one is the reference mesh.
+Topology = Mapping[str, Mesh]
+# Name of a computation or tensor to a mesh, or `mesh#memory_kind`.
+NameToMeshAssignment = Mapping[str, str]
+# Name of a computation to the stage that it belongs to.
+NameToStageAssignment = Mapping[str, int]
+PartitioningOptions = Mapping[str, bool | str]
+
+SCHEDULE_OPTION = "mpmd_pipeline_schedule"
+
+BOOLEAN_OPTIONS = (
+    "mpmd_infer_transfers",
+    "mpmd_infer_cross_mesh_reductions",
+    "mpmd_fragment_remat",
+    "mpmd_merge_remat_fragments",
+    "mpmd_split_bwd_fragments",
+    "mpmd_assume_homogeneous_devices",
+    "mpmd_absorb_inferred_fragments_on_entry_point_function",
+    "mpmd_copy_constant_creation_from_producer_to_consumer",
+    "mpmd_apply_merge_transfers_pass",
+    "mpmd_merge_inferred_after_scheduling",
+)
+
+PIPELINE_SCHEDULE_NAMES = (
+    "None",
+    "1F1B",
+    "GPipe",
+    "Circular",
+    "CircularWithReversedBackward",
+    "GPipeBut1F1BForLastMesh",
+    "ZeroBubbleH1",
+    "ZeroBubbleH2ZeroTxLatency",
+    "ZeroBubbleH2HalfTxLatency",
+    "ZeroBubbleH2FullTxLatency",
+    "ParallelPipelinesWithWrapAround",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class FunctionIOMeshAssignment:
+    """The mesh of each input and output of a function.
+
+    Attributes:
+      input_meshes: tree like the arguments; leaves are mesh names.
+      output_meshes: tree like the result; leaves are mesh names.
+    """
+
+    input_meshes: PyTree
+    output_meshes: PyTree
+
+
+@dataclasses.dataclass(frozen=True)
+class FunctionNamedShardings:
+    """The sharding of each input and output of a function.
+
+    Attributes:
+      input_specs: tree like the arguments; leaves are `NamedSharding`s.
+      output_specs: tree like the result; leaves are `NamedSharding`s.
+    """
+
+    input_specs: PyTree
+    output_specs: PyTree
+
+
+@dataclasses.dataclass(frozen=True)
+class MpmdJitShardingInfo:
+    """Where a lowered function's names, inputs and outputs are.
+
+    Attributes:
+      topology: mesh name to mesh.
+      name_to_mesh_map: name of a computation or tensor to mesh name.
+      named_shardings: shardings of inputs and outputs.
+      io_mesh_assignment: mesh names of inputs and outputs.
+    """
+
+    topology: Topology
+    name_to_mesh_map: NameToMeshAssignment
+    named_shardings: FunctionNamedShardings
+    io_mesh_assignment: FunctionIOMeshAssignment
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """What `meshwright.jit` needs to know beside the function; see `make_config`."""
+
+    topology: Topology
+    name_to_mesh_assignment: NameToMeshAssignment
+    name_to_stage_assignment: NameToStageAssignment = dataclasses.field(
+        default_factory=dict
+    )
+    input_mesh_assignment: PyTree = ()
+    output_mesh_assignment: PyTree = ()
+    partitioning_options: PartitioningOptions | None = None
+    read_input_output_mesh_from_shardings: bool = False
+    pipeline_schedule: PipelineSchedule | None = None
+
+    @property
+    def sharding_mesh(self) -> AbstractMesh:
+        """The first mesh without its devices.
+
+        For sharding annotations inside the function, which say how a value is
+        split and not on which mesh of the topology it lives.
+        """
+        return next(iter(self.topology.values())).abstract_mesh
+
+    @property
+    def mesh_and_stage_assignment(self) -> dict[str, str | tuple[str, int]]:
+        """Name to mesh, or to (mesh, stage) where the name has a stage."""
+        stages = self.name_to_stage_assignment
+        return {
+            name: (mesh, stages[name]) if name in stages else mesh
+            for name, mesh in self.name_to_mesh_assignment.items()
+        }
+
+
+def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
+    """Text of an error about a name that is not among the known ones."""
+    names = list(known)
+    text = f"{what}: unknown {name!r}, known are {', '.join(names) or 'none'}"
+    close = difflib.get_close_matches(str(name), names, n=1)
+    return f"{text}; did you mean {close[0]!r}?" if close else text
+
+
+def _check_topology(topology: Topology) -> None:
+    if not topology:
+        raise ValueError(
+            "topology: must have at least one mesh, got none; "
+            "give a dict of mesh names to jax.sharding.Mesh"
+        )
+    for name in topology:
+        if "@" in name:
+            raise ValueError(
+                f"topology: mesh name {name!r} must not contain '@'; rename the mesh"
+            )
+        for kind in MEMORY_KINDS:
+            if name.endswith(MEMORY_KIND_SEPARATOR + kind):
+                raise ValueError(
+                    f"topology: mesh name {name!r} must not end with the memory kind "
+                    f"'#{kind}'; memory kinds belong into assignments"
+                )
+
+
+def _check_options(options: PartitioningOptions | None) -> None:
+    known = (*BOOLEAN_OPTIONS, SCHEDULE_OPTION)
+    for key, value in (options or {}).items():
+        if key not in known:
+            raise ValueError(unknown_name("partitioning_options", key, known))
+        if key == SCHEDULE_OPTION:
+            if value not in PIPELINE_SCHEDULE_NAMES:
+                raise ValueError(
+                    unknown_name(
+                        f"partitioning_options: {SCHEDULE_OPTION}",
+                        value,
+                        PIPELINE_SCHEDULE_NAMES,
+                    )
+                )
+        elif not isinstance(value, bool):
+            raise ValueError(
+                f"partitioning_options: {key} must be a bool, got {value!r} of type "
+                f"{type(value).__name__}"
+            )
+
+
+def _check_meshes(what: str, meshes: Iterable[Any], topology: Topology) -> None:
+    for mesh in meshes:
+        if not isinstance(mesh, str):
+            raise ValueError(
+                f"{what}: meshes are given by name, got {mesh!r} of type "
+                f"{type(mesh).__name__}"
+            )
+        if mesh_without_memory_kind(mesh) not in topology:
+            raise ValueError(unknown_name(f"{what}: mesh", mesh, topology))
+
+
+def _with_required_options(
+    options: PartitioningOptions | None, schedule: PipelineSchedule | None
+) -> PartitioningOptions | None:
+    """The user's options plus those that the schedule cannot do without."""
+    required = dict((schedule and schedule.required_mpmd_options) or {})
+    if not required:
+        return options
+    _check_options(required)
+    given = dict(options or {})
+    conflicts = [
+        f"{key} is {given[key]!r} but must be {value!r}"
+        for key, value in required.items()
+        if key in given and given[key] != value
+    ]
+    if conflicts:
+        raise ValueError(
+            "partitioning_options: in conflict with what pipeline_schedule requires: "
+            + "; ".join(conflicts)
+        )
+    added = {key: value for key, value in required.items() if key not in given}
+    if added:
+        _logger.warning("pipeline_schedule sets partitioning options: %s", added)
+    return {**given, **added}
+
+
+def make_config(
+    topology: Topology,
+    name_to_mesh_assignment: NameToMeshAssignment,
+    *,
+    name_to_stage_assignment: NameToStageAssignment | None = None,
+    input_mesh_assignment: PyTree = (),
+    output_mesh_assignment: PyTree = (),
+    partitioning_options: PartitioningOptions | None = None,
+    read_input_output_mesh_from_shardings: bool = False,
+    pipeline_schedule: PipelineSchedule | None = None,
+) -> Config:
+    """Checks and bundles what `jit` needs beside the function.
+
+    Args:
+      topology: mesh name to mesh. The order is the order of the pipeline; the
+        first mesh is the one that shardings refer to. A mesh whose name ends in
+        `/cpu` takes no part in schedules.
+      name_to_mesh_assignment: name of a computation or tensor to the name of its
+        mesh, optionally with a memory kind: `tpu0#pinned_host`, `tpu0#device`.
+      name_to_stage_assignment: name of a computation to its stage. Computations
+        of one stage become one fragment.
+      input_mesh_assignment: pytree prefix of the tuple of arguments; a leaf is a
+        mesh name (or None) and holds for the whole subtree.
+      output_mesh_assignment: the same for the result.
+      partitioning_options: see `BOOLEAN_OPTIONS` and `mpmd_pipeline_schedule`.
+      read_input_output_mesh_from_shardings: take both assignments from the
+        `in_shardings` and `out_shardings` of `jit`.
+      pipeline_schedule: rules on the order and merging of fragments.
+
+    Returns:
+      A frozen `Config`.
+
+    Raises:
+      ValueError: an empty topology, an unusable mesh name, an unknown option or
+        option value, an assignment to an unknown mesh, a negative stage, meshes
+        given twice, or options that the schedule cannot work with.
+    """
+    _check_topology(topology)
+    _check_options(partitioning_options)
+    _check_meshes("name_to_mesh_assignment", name_to_mesh_assignment.values(), topology)
+    _check_meshes(
+        "input_mesh_assignment", jax.tree.leaves(input_mesh_assignment), topology
+    )
+    _check_meshes(
+        "output_mesh_assignment", jax.tree.leaves(output_mesh_assignment), topology
+    )
+    stages = dict(name_to_stage_assignment or {})
+    for name, stage in stages.items():
+        if stage < 0:
+            raise ValueError(
+                f"name_to_stage_assignment: stage of {name!r} must not be negative, "
+                f"got {stage}"
+            )
+    assigned = jax.tree.leaves((input_mesh_assignment, output_mesh_assignment))
+    if read_input_output_mesh_from_shardings and assigned:
+        raise ValueError(
+            "read_input_output_mesh_from_shardings: input_mesh_assignment and "
+            "output_mesh_assignment must be left out, the meshes come from the "
+            "in_shardings and out_shardings of jit"
+        )
+    options = _with_required_options(partitioning_options, pipeline_schedule)
+    return Config(
+        topology=topology,
+        name_to_mesh_assignment=name_to_mesh_assignment,
+        name_to_stage_assignment=stages,
+        input_mesh_assignment=input_mesh_assignment,
+        output_mesh_assignment=output_mesh_assignment,
+        partitioning_options=options,
+        read_input_output_mesh_from_shardings=read_input_output_mesh_from_shardings,
+        pipeline_schedule=pipeline_schedule,
+    )
+
+
+def _mesh_of(leaf: Any) -> Mesh | AbstractMesh | None:
+    if leaf is None or isinstance(leaf, (Mesh, AbstractMesh)):
+        return leaf
+    if isinstance(leaf, (jax.Array, jax.ShapeDtypeStruct, Format)):
+        sharding = leaf.sharding
+        return sharding.mesh if isinstance(sharding, NamedSharding) else None
+    if isinstance(leaf, NamedSharding):
+        return leaf.mesh
+    raise ValueError(
+        f"mesh_names: cannot tell the mesh of {leaf!r} of type {type(leaf).__name__}; "
+        "expected an array, a ShapeDtypeStruct, a NamedSharding, a Mesh or None"
+    )
+
+
+def mesh_names(tree: PyTree, topology: Topology) -> PyTree:
+    """Maps a tree to the names of the meshes that its leaves are on.
+
+    Args:
+      tree: leaves are arrays, `ShapeDtypeStruct`s, `NamedSharding`s, meshes or
+        None.
+      topology: mesh name to mesh.
+
+    Returns:
+      A tree of mesh names; None for None, for a missing sharding and for an
+      abstract mesh.
+
+    Raises:
+      ValueError: a mesh that is not in the topology, or a leaf of another type.
+    """
+
+    def name_of(leaf: Any) -> str | None:
+        mesh = _mesh_of(leaf)
+        if mesh is None or isinstance(mesh, AbstractMesh):
+            return None
+        for name, known in topology.items():
+            if known == mesh:
+                return name
+        raise ValueError(
+            f"mesh_names: {mesh} is not in the topology, whose meshes are "
+            f"{', '.join(topology)}"
+        )
+
+    return jax.tree.map(name_of, tree, is_leaf=lambda leaf: leaf is None)
