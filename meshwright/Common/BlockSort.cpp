@@ -7,6 +7,10 @@
 // without producers is taken in sweep 0. Within a sweep the old order stands.
 // One walk in the order of dependencies computes all sweeps.
 //
+// A demand between two large groups goes through a node of its own, which
+// remembers the latest of the one group: its last sweep, and the last position
+// in that sweep. That is all that the other group needs to know.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/BlockSort.h"
@@ -17,33 +21,68 @@
 #include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
+using namespace mlir::mpmd;
 
 namespace {
-struct Entry {
-  explicit Entry(Operation *op) : op(op) {}
-
-  Operation *op;
+struct Node {
+  Operation *op; ///< Null between two groups.
   unsigned sweep = 0;
+  /// Of the op in the block; between groups, of the latest op so far.
+  unsigned position = 0;
   /// Producers, each use counted, that have no final sweep yet.
   unsigned numPending = 0;
   SmallVector<unsigned, 4> readers;
 };
+
+class BlockSorter {
+public:
+  explicit BlockSorter(Block &block);
+
+  void addDemand(const OrderGroup &group);
+  /// Returns false if there is a cycle.
+  bool computeSweeps();
+  /// Moves the ops to where the sweeps put them.
+  void moveOps();
+
+private:
+  void addReads(unsigned reader);
+  void addEdge(unsigned producer, unsigned reader) {
+    nodes[producer].readers.push_back(reader);
+    ++nodes[reader].numPending;
+  }
+  void propagate(const Node &producer, Node &reader);
+
+  Block &block;
+  unsigned numOps = 0;
+  std::vector<Node> nodes; ///< Ops by position, then the nodes of groups.
+  DenseMap<Operation *, unsigned> positions;
+};
 } // namespace
 
-/// Adds to the entries which of them `op`, or an op nested in it, reads.
-static void addReads(unsigned reader, MutableArrayRef<Entry> entries,
-                     const DenseMap<Operation *, unsigned> &positions,
-                     Block &block) {
-  entries[reader].op->walk<WalkOrder::PreOrder>([&](Operation *nested) {
+BlockSorter::BlockSorter(Block &block) : block(block) {
+  Operation *terminator = nullptr;
+  if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())
+    terminator = &block.back();
+  for (Operation &op : block)
+    if (&op != terminator) {
+      positions[&op] = numOps;
+      nodes.push_back({&op, /*sweep=*/0, /*position=*/numOps, 0, {}});
+      ++numOps;
+    }
+  for (unsigned i = 0; i != numOps; ++i)
+    addReads(i);
+}
+
+/// Adds which ops this one, or an op nested in it, reads.
+void BlockSorter::addReads(unsigned reader) {
+  nodes[reader].op->walk<WalkOrder::PreOrder>([&](Operation *nested) {
     for (Value operand : nested->getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (producer)
         producer = block.findAncestorOpInBlock(*producer);
       auto it = positions.find(producer);
-      if (it == positions.end() || it->second == reader)
-        continue;
-      entries[it->second].readers.push_back(reader);
-      ++entries[reader].numPending;
+      if (it != positions.end() && it->second != reader)
+        addEdge(it->second, reader);
     }
     // What is isolated reads nothing of this block.
     bool skip = nested->hasTrait<OpTrait::IsIsolatedFromAbove>();
@@ -51,55 +90,76 @@ static void addReads(unsigned reader, MutableArrayRef<Entry> entries,
   });
 }
 
-/// Computes the sweep of each entry; returns how many have one in the end.
-static size_t computeSweeps(MutableArrayRef<Entry> entries) {
+void BlockSorter::addDemand(const OrderGroup &group) {
+  if (group.before.size() == 1 || group.after.size() == 1) {
+    for (Operation *before : group.before)
+      for (Operation *after : group.after)
+        addEdge(positions.at(before), positions.at(after));
+    return;
+  }
+  unsigned between = nodes.size();
+  nodes.push_back({nullptr, 0, 0, 0, {}});
+  for (Operation *before : group.before)
+    addEdge(positions.at(before), between);
+  for (Operation *after : group.after)
+    addEdge(between, positions.at(after));
+}
+
+void BlockSorter::propagate(const Node &producer, Node &reader) {
+  if (reader.op) {
+    unsigned sweep = producer.sweep + (producer.position > reader.position);
+    reader.sweep = std::max(reader.sweep, sweep);
+    return;
+  }
+  auto latest = std::max(std::pair(reader.sweep, reader.position),
+                         std::pair(producer.sweep, producer.position));
+  std::tie(reader.sweep, reader.position) = latest;
+}
+
+bool BlockSorter::computeSweeps() {
   SmallVector<unsigned> ready;
-  for (auto [position, entry] : llvm::enumerate(entries))
-    if (entry.numPending == 0)
-      ready.push_back(position);
+  for (auto [index, node] : llvm::enumerate(nodes))
+    if (node.numPending == 0)
+      ready.push_back(index);
   size_t numDone = 0;
   while (!ready.empty()) {
-    unsigned producer = ready.pop_back_val();
+    const Node &producer = nodes[ready.pop_back_val()];
     ++numDone;
-    for (unsigned reader : entries[producer].readers) {
-      unsigned sweep = entries[producer].sweep + (producer > reader);
-      entries[reader].sweep = std::max(entries[reader].sweep, sweep);
-      if (--entries[reader].numPending == 0)
+    for (unsigned reader : producer.readers) {
+      propagate(producer, nodes[reader]);
+      if (--nodes[reader].numPending == 0)
         ready.push_back(reader);
     }
   }
-  return numDone;
+  return numDone == nodes.size();
 }
 
-bool mlir::mpmd::sortBlockTopologically(Block &block) {
-  if (block.empty())
-    return true;
-  Operation *terminator =
-      block.back().hasTrait<OpTrait::IsTerminator>() ? &block.back() : nullptr;
-  std::vector<Entry> entries;
-  DenseMap<Operation *, unsigned> positions;
-  for (Operation &op : block)
-    if (&op != terminator) {
-      positions[&op] = entries.size();
-      entries.emplace_back(&op);
-    }
-  for (unsigned i = 0, e = entries.size(); i != e; ++i)
-    addReads(i, entries, positions, block);
-  if (computeSweeps(entries) != entries.size())
-    return sortTopologically(&block);
-
-  SmallVector<unsigned> order = llvm::to_vector(
-      llvm::seq<unsigned>(0, static_cast<unsigned>(entries.size())));
+void BlockSorter::moveOps() {
+  SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, numOps));
   llvm::sort(order, [&](unsigned a, unsigned b) {
-    return std::pair(entries[a].sweep, a) < std::pair(entries[b].sweep, b);
+    return std::pair(nodes[a].sweep, a) < std::pair(nodes[b].sweep, b);
   });
   Block::iterator next = block.begin();
   for (unsigned position : order) {
-    Operation *op = entries[position].op;
+    Operation *op = nodes[position].op;
     if (&*next == op)
       ++next;
     else
       op->moveBefore(&block, next);
   }
+}
+
+bool mlir::mpmd::sortBlockTopologically(Block &block) {
+  return sortBlockTopologically(block, {}) || sortTopologically(&block);
+}
+
+bool mlir::mpmd::sortBlockTopologically(Block &block,
+                                        ArrayRef<OrderGroup> groups) {
+  BlockSorter sorter(block);
+  for (const OrderGroup &group : groups)
+    sorter.addDemand(group);
+  if (!sorter.computeSweeps())
+    return false;
+  sorter.moveOps();
   return true;
 }

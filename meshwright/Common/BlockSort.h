@@ -20,6 +20,18 @@ namespace mlir::mpmd {
 /// there is a cycle, upstream's own way of breaking it is used.
 bool sortBlockTopologically(Block &block);
 
+/// A demand that is not in the IR: each op of `before` precedes each op of
+/// `after`. All of them are in one block and are not its terminator.
+struct OrderGroup {
+  SmallVector<Operation *, 2> before;
+  SmallVector<Operation *, 2> after;
+};
+
+/// Sorts so that the demands hold as well, as if each were a use. Returns false
+/// and leaves the block as it is if they contradict each other or the uses.
+/// Linear in the ops and the groups but for one sort, not in the pairs.
+bool sortBlockTopologically(Block &block, ArrayRef<OrderGroup> groups);
+
 } // namespace mlir::mpmd
 
 #endif

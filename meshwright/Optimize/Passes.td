@@ -27,16 +27,26 @@ def PipelineSchedulerPass
     block is sorted topologically, and stably; other ops move only as far as
     that takes them along. Leaves operations, operands, attributes and locations
     as they are. The index of a mesh counts the meshes of the topology whose name
-    does not end in `/cpu`. Cost: for each unit, linear in the ops it can reach.
+    does not end in `/cpu`.
+
+    A schedule that is a plan, as are those with several stages on each mesh and
+    all from files, requires that the program has its stages on its meshes. It
+    reports an error otherwise, and a warning where data flow contradicts it.
+    Cost: linear in the ops but for one sort; where something contradicts, or if
+    control dependencies are kept, for each unit linear in the ops.
   }];
   let options = [
     Option<"mustHappenBefore", "must-happen-before",
            "::mlir::mpmd::ScheduleOption",
            /*default=*/"::mlir::mpmd::getDefaultSchedule()",
-           "The schedule by its name, with or without `builtin:` before it.">,
+           "The schedule: its name, with or without `builtin:` before it, or "
+           "`file:` and the path of a CSV file.">,
     Option<"removeDependencies", "remove-control-dependencies", "bool",
            /*default=*/"true",
            "Remove the control dependencies that express the schedule.">,
+    Option<"reportMisfits", "report-misfits", "bool", /*default=*/"false",
+           "Warn if data flow contradicts the schedule, or if nothing is split "
+           "that it could fill bubbles with. For plans this is always on.">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
@@ -65,7 +75,9 @@ def RematFragmentPass : Pass<"mpmd-remat-fragment", "::mlir::func::FuncOp"> {
     requires nothing. Leaves alone: fragments without call counter, and the
     original fragment, even if nothing reads it any more. A clone has all
     attributes of the original; of those of the backward fragment, merging keeps
-    the call counter. Cost: linear in fragments and their uses.
+    the call counter. A remark gives the bytes of results, by their global shape,
+    that are no longer kept until the last backward fragment that read them.
+    Cost: linear in fragments and their uses.
   }];
   let options = [
     Option<"mergeRematFragments", "merge-remat-fragments", "bool",
@@ -74,6 +86,7 @@ def RematFragmentPass : Pass<"mpmd-remat-fragment", "::mlir::func::FuncOp"> {
   ];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments recomputed">,
+    Statistic<"numBytes", "num-bytes", "Bytes no longer kept">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
@@ -111,6 +124,9 @@ def RuleBasedSchedulePass
     Option<"removeDependencies", "remove-control-dependencies", "bool",
            /*default=*/"true",
            "Remove the control dependencies that express the rules.">,
+    Option<"reportMisfits", "report-misfits", "bool", /*default=*/"false",
+           "Warn about descriptions that no fragment fits, and about rules "
+           "that data flow or earlier rules contradict.">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }

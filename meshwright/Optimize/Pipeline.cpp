@@ -68,38 +68,18 @@ void mpmd::addOptimizePipeline(OpPassManager &passes,
 }
 
 namespace {
-/// The schedules that the textual pipeline offers.
-enum class TextualSchedule { None, OneForwardOneBackward, Circular };
-
 struct TextualOptions : PassPipelineOptions<TextualOptions> {
   Option<bool> mergeAfterScheduling{
       *this, "merge-after-scheduling",
       llvm::cl::desc("Merge inferred fragments after scheduling."),
       llvm::cl::init(false)};
-  Option<TextualSchedule> schedule{
+  Option<PrefixedScheduleOption> schedule{
       *this, "pipeline-schedule",
-      llvm::cl::desc("The order of fragments on each mesh."),
-      llvm::cl::init(TextualSchedule::OneForwardOneBackward),
-      llvm::cl::values(
-          clEnumValN(TextualSchedule::None, "none", "Program order."),
-          clEnumValN(TextualSchedule::OneForwardOneBackward, "1F1B",
-                     "One backward after each forward."),
-          clEnumValN(TextualSchedule::Circular, "Circular",
-                     "Stages of a mesh in turns."))};
+      llvm::cl::desc("The order of fragments on each mesh: none, 1F1B, "
+                     "Circular, builtin:NAME or file:PATH."),
+      llvm::cl::init(PrefixedScheduleOption{getDefaultSchedule()})};
 };
 } // namespace
-
-static StringRef getName(TextualSchedule schedule) {
-  switch (schedule) {
-  case TextualSchedule::None:
-    return "none";
-  case TextualSchedule::OneForwardOneBackward:
-    return "1F1B";
-  case TextualSchedule::Circular:
-    return "Circular";
-  }
-  llvm_unreachable("unknown schedule");
-}
 
 void mpmd::registerOptimizePipeline() {
   PassPipelineRegistration<TextualOptions>(
@@ -107,8 +87,7 @@ void mpmd::registerOptimizePipeline() {
       [](OpPassManager &passes, const TextualOptions &textual) {
         OptimizeOptions options;
         options.mergeAfterScheduling = textual.mergeAfterScheduling;
-        options.schedule.schedule =
-            meshwright::findSchedule(getName(textual.schedule));
+        options.schedule = textual.schedule.getValue();
         addOptimizePipeline(passes, options);
       });
 }

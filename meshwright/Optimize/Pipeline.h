@@ -15,7 +15,7 @@ struct OptimizeOptions {
   SmallVector<FragmentMergeRule> mergeRules;
   SmallVector<FragmentScheduleRule> scheduleRules;
   /// Used when there are no schedule rules.
-  ScheduleOption schedule = {meshwright::findSchedule("GPipe")};
+  ScheduleOption schedule = {meshwright::findSchedule("GPipe"), nullptr, ""};
   /// Merge inferred fragments here; import must then leave them alone.
   bool mergeAfterScheduling = false;
   bool applyRemat = false;

@@ -6,10 +6,16 @@
 //
 //   F0 B0 F1 B1   with GPipe becomes   F0 F1 B0 B1
 //
-// Each pair that data flow leaves open is asked, and the answer becomes an edge
-// of the graph; then the block is sorted. Units are visited in the order of the
-// program and the edges added so far count as data flow, so where two answers
-// contradict each other the first one stands, and no cycle arises.
+// By definition each pair that data flow leaves open is asked, in the order of
+// the program, the answer becomes an edge, and the edges so far count as data
+// flow: where two answers contradict each other the first one stands. Then the
+// block is sorted.
+//
+// Mostly, nothing contradicts. If all that the schedule demands forms no cycle
+// with the data flow, each demand is carried out, and the sorted block only
+// depends on what the demands imply together. So the few groups that imply
+// them all are handed to the sort, which is linear. Only if the sort finds a
+// cycle, or if later passes need the edges in the IR, are pairs asked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +25,9 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Optimize/BlockDependencies.h"
 #include "meshwright/Optimize/Passes.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringMap.h"
+#include "meshwright/Optimize/PlanDemands.h"
+#include "meshwright/Optimize/SchedulingUnits.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_PIPELINESCHEDULERPASS
@@ -29,150 +36,183 @@ namespace mlir::mpmd {
 
 using namespace mlir;
 using namespace mlir::mpmd;
-using meshwright::MeshPosition;
+using meshwright::Demands;
 using meshwright::Schedule;
-using meshwright::WorkItem;
-using meshwright::WorkKind;
 
 namespace {
-/// A scheduling unit, as the schedule and as the graph see it.
-struct Unit {
-  mutable FragmentOp fragment;
-  unsigned position;
-  WorkItem item;
-};
-
-/// The units of one mesh, in program order.
-struct MeshUnits {
-  MeshPosition mesh;
-  SmallVector<Unit> units;
+/// The units of a mesh, and what the schedule demands of them.
+struct OrderedMesh {
+  MeshUnits units;
+  Demands demands;
 };
 } // namespace
 
-static WorkItem getWorkItem(FragmentOp fragment) {
-  WorkKind kind = WorkKind::Forward;
-  if (!isForwardFragment(fragment))
-    kind = fragment->hasAttr(kSplitDropTransferredAttr) ? WorkKind::Weight
-                                                        : WorkKind::Backward;
-  std::optional<int64_t> stage;
-  if (IntegerAttr attr = fragment.getStageIdAttr())
-    stage = attr.getInt();
-  return {kind, *getCallCounter(fragment), stage};
-}
+using OrderedMeshes = std::vector<OrderedMesh>;
 
-/// The number from the first digit of a name to its end.
-static std::optional<int64_t> getNumber(StringRef mesh) {
-  int64_t number;
-  if (mesh.substr(mesh.find_first_of("0123456789")).getAsInteger(10, number))
-    return std::nullopt;
-  return number;
-}
-
-/// Meshes of the CPU take no part in a pipeline.
-static llvm::StringMap<MeshPosition> getMeshPositions(TopologyAttr topology) {
-  llvm::StringMap<MeshPosition> positions;
-  for (NamedMeshAttr mesh : topology.getMeshes())
-    if (!mesh.getName().ends_with("/cpu"))
-      positions.try_emplace(
-          mesh.getName(),
-          MeshPosition{positions.size(), 0, getNumber(mesh.getName())});
-  for (auto &entry : positions)
-    entry.second.count = positions.size();
-  return positions;
-}
-
-static SmallVector<MeshUnits> collectUnits(func::FuncOp func,
-                                           const BlockDependencies &graph) {
-  auto positions = getMeshPositions(getTopology(func));
-  llvm::MapVector<StringAttr, MeshUnits> meshes;
-  for (FragmentOp fragment : func.front().getOps<FragmentOp>()) {
-    auto position = positions.find(fragment.getMeshName());
-    if (position == positions.end() || !isSchedulingUnit(fragment))
-      continue;
-    MeshUnits &mesh = meshes[fragment.getMeshNameAttr()];
-    mesh.mesh = position->second;
-    mesh.units.push_back(
-        {fragment, graph.getPosition(fragment), getWorkItem(fragment)});
+static FailureOr<OrderedMeshes> getDemands(func::FuncOp func,
+                                           const ScheduleOption &option) {
+  SmallVector<MeshUnits> meshes = collectUnits(func);
+  const Schedule *schedule = option.schedule;
+  if (!schedule || !schedule->isSameOnAllMeshes)
+    llvm::erase_if(meshes,
+                   [](const MeshUnits &mesh) { return !mesh.isInPipeline(); });
+  SmallVector<Demands> demands;
+  if (schedule && schedule->getDemands) {
+    demands = llvm::map_to_vector(meshes, [&](const MeshUnits &mesh) {
+      return schedule->getDemands(mesh.mesh);
+    });
+  } else {
+    FailureOr<SmallVector<Demands>> ofPlan =
+        getPlanDemands(func, option, meshes);
+    if (failed(ofPlan))
+      return failure();
+    demands = std::move(*ofPlan);
   }
-  auto lists = meshes.takeVector();
-  return llvm::map_to_vector(lists, [](auto &entry) { return entry.second; });
+  OrderedMeshes ordered;
+  for (auto [mesh, ofMesh] : llvm::zip(meshes, demands))
+    ordered.push_back({std::move(mesh), std::move(ofMesh)});
+  return ordered;
+}
+
+static SmallVector<OrderGroup> getGroups(ArrayRef<OrderedMesh> meshes) {
+  SmallVector<OrderGroup> groups;
+  for (const OrderedMesh &mesh : meshes) {
+    auto getOps = [&](ArrayRef<unsigned> indices) {
+      SmallVector<Operation *, 2> ops;
+      for (unsigned index : indices)
+        ops.push_back(FragmentOp(mesh.units.fragments[index]));
+      return ops;
+    };
+    mesh.demands.forEachGroup(mesh.units.items, [&](ArrayRef<unsigned> before,
+                                                    ArrayRef<unsigned> after) {
+      groups.push_back({getOps(before), getOps(after)});
+    });
+  }
+  return groups;
 }
 
 namespace {
-/// Adds what a schedule demands to the graph, and remembers it.
-class Scheduler {
+/// Asks pair by pair, as the definition has it.
+class PairwiseScheduler {
 public:
-  Scheduler(const Schedule &schedule, BlockDependencies &graph)
-      : schedule(schedule), graph(graph) {}
+  PairwiseScheduler(Block &block, const ScheduleOption &option,
+                    ArrayRef<OrderedMesh> meshes)
+      : option(option), meshes(meshes), graph(block) {}
 
-  LogicalResult orderMesh(const MeshUnits &mesh);
+  /// Reports a pair that the schedule cannot order.
+  LogicalResult run();
 
   using Edge = std::pair<FragmentOp, FragmentOp>;
   ArrayRef<Edge> getEdges() const { return edges; }
+  /// What was demanded, but is the other way round by data flow or earlier
+  /// edges.
+  ArrayRef<Edge> getConflicts() const { return conflicts; }
 
 private:
-  LogicalResult checkPairs(const MeshUnits &mesh) const;
-  void orderUnit(const MeshUnits &mesh, const Unit &unit);
+  LogicalResult orderUnit(const OrderedMesh &mesh, unsigned index);
 
-  const Schedule &schedule;
-  BlockDependencies &graph;
-  SmallVector<Edge> edges;
+  const ScheduleOption &option;
+  ArrayRef<OrderedMesh> meshes;
+  BlockDependencies graph;
+  SmallVector<Edge> edges, conflicts;
 };
 } // namespace
 
-LogicalResult Scheduler::checkPairs(const MeshUnits &mesh) const {
-  if (!schedule.findProblem)
-    return success();
-  for (const Unit &first : mesh.units)
-    for (const Unit &second : mesh.units) {
-      if (&first == &second)
-        continue;
-      std::optional<std::string> problem =
-          schedule.findProblem(first.item, second.item, mesh.mesh);
-      if (!problem)
-        continue;
-      InFlightDiagnostic diag = first.fragment.emitError()
-                                << "schedule " << schedule.name << " "
-                                << *problem;
-      diag.attachNote(second.fragment.getLoc())
-          << "cannot be ordered with this fragment";
-      return diag;
-    }
-  return success();
+static LogicalResult reportProblem(const Schedule &schedule, FragmentOp first,
+                                   FragmentOp second, StringRef problem) {
+  InFlightDiagnostic diag = first.emitError()
+                            << "schedule " << schedule.name << " " << problem;
+  diag.attachNote(second.getLoc()) << "cannot be ordered with this fragment";
+  return diag;
 }
 
 /// Compares one unit with all others of its mesh, in program order.
-void Scheduler::orderUnit(const MeshUnits &mesh, const Unit &unit) {
-  // Those before the unit run first if data flow says so.
+LogicalResult PairwiseScheduler::orderUnit(const OrderedMesh &mesh,
+                                           unsigned index) {
+  const MeshUnits &units = mesh.units;
+  FragmentOp fragment = units.fragments[index];
+  unsigned position = graph.getPosition(fragment);
+  Schedule::Problem findProblem =
+      option.schedule ? option.schedule->findProblem : nullptr;
+  // Those before the unit run first if data flow says so. Edges out of the unit
+  // lead to nothing that has a path to it, so they do not change these.
   std::optional<llvm::BitVector> ancestors;
-  ForwardPaths paths(graph, unit.position);
-  for (const Unit &other : mesh.units) {
-    if (other.position == unit.position ||
-        !schedule.mustPrecede(unit.item, other.item, mesh.mesh))
+  ForwardPaths paths(graph, position);
+  for (auto [other, otherItem] : llvm::zip(units.fragments, units.items)) {
+    unsigned otherPosition = graph.getPosition(other);
+    bool isDemanded = mesh.demands.mustPrecede(units.items[index], otherItem);
+    if (otherPosition == position || (!isDemanded && !findProblem))
       continue;
-    if (other.position > unit.position) {
-      if (paths.reaches(other.position))
+    if (otherPosition > position) {
+      if (paths.reaches(otherPosition))
         continue;
-      paths.addEdge(other.position);
     } else {
-      // Edges out of the unit lead to nothing that has a path to it, so they
-      // do not change its ancestors.
       if (!ancestors)
-        ancestors = graph.findAncestors(unit.position);
-      if (ancestors->test(other.position))
+        ancestors = graph.findAncestors(position);
+      if (ancestors->test(otherPosition)) {
+        if (isDemanded)
+          conflicts.emplace_back(fragment, other);
         continue;
-      paths.addEdge(other.position);
+      }
     }
-    edges.emplace_back(unit.fragment, other.fragment);
+    if (findProblem)
+      if (std::optional<std::string> problem =
+              findProblem(units.items[index], otherItem, units.mesh))
+        return reportProblem(*option.schedule, fragment, other, *problem);
+    if (!isDemanded)
+      continue;
+    paths.addEdge(otherPosition);
+    edges.emplace_back(fragment, other);
   }
+  return success();
 }
 
-LogicalResult Scheduler::orderMesh(const MeshUnits &mesh) {
-  if (failed(checkPairs(mesh)))
-    return failure();
-  for (const Unit &unit : mesh.units)
-    orderUnit(mesh, unit);
+LogicalResult PairwiseScheduler::run() {
+  // Units of all meshes by position.
+  SmallVector<std::pair<const OrderedMesh *, unsigned>> units(
+      graph.getPositionCount());
+  for (const OrderedMesh &mesh : meshes)
+    for (auto [index, fragment] : llvm::enumerate(mesh.units.fragments))
+      units[graph.getPosition(fragment)] = {&mesh, index};
+  for (auto [mesh, index] : units)
+    if (mesh && failed(orderUnit(*mesh, index)))
+      return failure();
   return success();
+}
+
+/// Whether the schedule cannot order some pair, if nothing else does.
+static bool hasProblem(const ScheduleOption &option,
+                       ArrayRef<OrderedMesh> meshes) {
+  if (!option.schedule || !option.schedule->findProblem)
+    return false;
+  for (const OrderedMesh &mesh : meshes)
+    for (const meshwright::WorkItem &first : mesh.units.items)
+      for (const meshwright::WorkItem &second : mesh.units.items)
+        if (&first != &second &&
+            option.schedule->findProblem(first, second, mesh.units.mesh))
+          return true;
+  return false;
+}
+
+/// The relations that order weight gradients also run without any.
+static void reportMissingSplit(func::FuncOp func, const ScheduleOption &option,
+                               ArrayRef<OrderedMesh> meshes) {
+  if (!option.schedule || !option.schedule->splitsBackward ||
+      !option.schedule->getDemands)
+    return;
+  bool isAnyBackward = false;
+  for (const OrderedMesh &mesh : meshes)
+    for (const meshwright::WorkItem &item : mesh.units.items) {
+      if (item.kind == meshwright::WorkKind::Weight)
+        return;
+      isAnyBackward |= item.kind == meshwright::WorkKind::Backward;
+    }
+  if (isAnyBackward)
+    func.emitWarning()
+        << "schedule " << option.getName()
+        << " fills bubbles with the gradients of weights, but no backward "
+           "fragment is split; split them (mpmd-split-bwd-fragments, option "
+           "split_bwd_fragments)";
 }
 
 namespace {
@@ -185,17 +225,65 @@ struct PipelineSchedulerPass
     if (func.isDeclaration() || !isMpmdFunction(func))
       return markAllAnalysesPreserved();
 
-    BlockDependencies graph(func.front());
-    Scheduler scheduler(*mustHappenBefore.getValue().schedule, graph);
-    for (const MeshUnits &mesh : collectUnits(func, graph))
-      if (failed(scheduler.orderMesh(mesh)))
-        return signalPassFailure();
-
-    for (auto [first, second] : scheduler.getEdges())
-      addControlDependency(first, second);
-    sortBlockTopologically(func.front());
-    if (removeDependencies)
-      removeControlDependencies(func);
+    const ScheduleOption &option = mustHappenBefore.getValue();
+    FailureOr<OrderedMeshes> meshes = getDemands(func, option);
+    if (failed(meshes))
+      return signalPassFailure();
+    if (reportMisfits)
+      reportMissingSplit(func, option, *meshes);
+    if (removeDependencies && !hasProblem(option, *meshes) &&
+        sortBlockTopologically(func.front(), getGroups(*meshes)))
+      return;
+    if (failed(orderPairwise(func, *meshes)))
+      signalPassFailure();
   }
+
+private:
+  LogicalResult orderPairwise(func::FuncOp func, ArrayRef<OrderedMesh> meshes);
 };
 } // namespace
+
+/// Relations leave room for data flow; a plan leaves none, so its user should
+/// know.
+static void reportConflicts(ArrayRef<PairwiseScheduler::Edge> conflicts,
+                            const ScheduleOption &option) {
+  if (conflicts.empty())
+    return;
+  auto [first, second] = conflicts.front();
+  InFlightDiagnostic diag =
+      FragmentOp(first).emitWarning()
+      << "runs before another fragment by schedule " << option.getName()
+      << ", but needs its results; data flow wins, here and in "
+      << conflicts.size() - 1 << " other pairs";
+  diag.attachNote(FragmentOp(second).getLoc())
+      << "this is the other fragment; microbatches may depend on each other "
+         "by what was merged into them before scheduling";
+}
+
+LogicalResult
+PipelineSchedulerPass::orderPairwise(func::FuncOp func,
+                                     ArrayRef<OrderedMesh> meshes) {
+  PairwiseScheduler scheduler(func.front(), mustHappenBefore.getValue(),
+                              meshes);
+  if (failed(scheduler.run()))
+    return failure();
+  const Schedule *schedule = mustHappenBefore.getValue().schedule;
+  if (reportMisfits || !schedule || !schedule->getDemands)
+    reportConflicts(scheduler.getConflicts(), mustHappenBefore.getValue());
+  if (removeDependencies) {
+    auto groups =
+        llvm::map_to_vector(scheduler.getEdges(), [](const auto &edge) {
+          return OrderGroup{{edge.first}, {edge.second}};
+        });
+    sortBlockTopologically(func.front(), groups);
+    return success();
+  }
+  for (auto [first, second] : scheduler.getEdges())
+    if (first->getNumResults() == 0)
+      return first.emitError() << "is scheduled before another fragment, but "
+                                  "has no result by which that could wait";
+  for (auto [first, second] : scheduler.getEdges())
+    addControlDependency(first, second);
+  sortBlockTopologically(func.front());
+  return success();
+}

@@ -16,6 +16,9 @@
 // nothing is done. As fragments are added, each knows its neighbours on its
 // mesh, so that this is a lookup.
 //
+// A remark says what that saves: the bytes of the results that no op reads any
+// more where the backward fragment stands, or behind it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/MergeFragments.h"
@@ -24,8 +27,13 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Optimize/Passes.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
+
+#define DEBUG_TYPE "mpmd-remat-fragment"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_REMATFRAGMENTPASS
@@ -131,6 +139,71 @@ static FragmentOp cloneBefore(FragmentOp forward, FragmentOp backward,
 }
 
 namespace {
+/// What the forward fragments that are recomputed keep for less time.
+class Savings {
+public:
+  /// Positions are those of the block before anything is recomputed.
+  explicit Savings(Block &block) {
+    for (Operation &op : block)
+      positions.try_emplace(&op, positions.size());
+  }
+
+  /// Notes which results of `forward` the fragment `backward`, which is in the
+  /// block, reads before they are recomputed for it.
+  void addReads(FragmentOp forward, FragmentOp backward) {
+    unsigned position = positions.at(backward);
+    for (Value operand : backward->getOperands())
+      if (operand.getDefiningOp() == forward) {
+        unsigned &last = lastReads[operand];
+        last = std::max(last, position);
+      }
+  }
+
+  /// Notes that `merged` has replaced `fragment`, which may be gone by now.
+  void replace(Operation *fragment, Operation *merged) {
+    unsigned position = positions.at(fragment);
+    positions.erase(fragment);
+    positions[merged] = position;
+  }
+
+  /// Bytes of results that were kept until a backward fragment read them, and
+  /// that nothing reads there or behind it any more.
+  uint64_t countBytes() const {
+    uint64_t bytes = 0;
+    for (auto &[result, position] : lastReads)
+      if (!isReadFrom(result, position))
+        bytes += getBytes(result);
+    return bytes;
+  }
+
+private:
+  bool isReadFrom(Value result, unsigned position) const {
+    return llvm::any_of(result.getUsers(), [&](Operation *user) {
+      auto known = positions.find(user);
+      // The copies of fragments are new, and read for a backward fragment.
+      return known == positions.end() || known->second >= position;
+    });
+  }
+
+  static uint64_t getBytes(Value result) {
+    RankedTensorType type =
+        cast<MeshTensorType>(result.getType()).getRankedTensorType();
+    Type element = type.getElementType();
+    uint64_t perElement = 1;
+    if (auto complex = dyn_cast<ComplexType>(element)) {
+      element = complex.getElementType();
+      perElement = 2;
+    }
+    if (!element.isIntOrFloat() || !type.hasStaticShape())
+      return 0;
+    perElement *= llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+    return perElement * type.getNumElements();
+  }
+
+  DenseMap<Operation *, unsigned> positions;
+  llvm::MapVector<Value, unsigned> lastReads;
+};
+
 struct RematFragmentPass
     : mpmd::impl::RematFragmentPassBase<RematFragmentPass> {
   using Base::Base;
@@ -145,20 +218,37 @@ struct RematFragmentPass
                   isForwardFragment);
     IRRewriter rewriter(&getContext());
     MeshQueues queues(func.front());
+    Savings savings(func.front());
+    unsigned count = 0;
     for (FragmentOp forward : forwards)
       for (Operation *backward : findReaders(forward, queues)) {
-        rematerialize(forward, cast<FragmentOp>(backward), queues, rewriter);
-        ++numFragments;
+        savings.addReads(forward, cast<FragmentOp>(backward));
+        Operation *now = rematerialize(forward, cast<FragmentOp>(backward),
+                                       queues, rewriter);
+        if (now != backward)
+          savings.replace(backward, now);
+        ++count;
       }
+    if (count == 0)
+      return;
+    numFragments += count;
+    uint64_t bytes = savings.countBytes();
+    numBytes += bytes;
+    remark::passed(func.getLoc(),
+                   remark::RemarkOpts::name("Recomputed").category(DEBUG_TYPE))
+        << remark::metric("Fragments", count)
+        << remark::metric("BytesNoLongerKept", bytes);
   }
 
 private:
-  void rematerialize(FragmentOp forward, FragmentOp backward,
-                     MeshQueues &queues, RewriterBase &rewriter) {
+  /// Returns what the backward fragment is now.
+  Operation *rematerialize(FragmentOp forward, FragmentOp backward,
+                           MeshQueues &queues, RewriterBase &rewriter) {
     FragmentOp clone = cloneBefore(forward, backward, rewriter);
     if (!mergeRematFragments) {
       clone->setAttr(kRematAttr, rewriter.getUnitAttr());
-      return queues.insertBefore(clone, backward);
+      queues.insertBefore(clone, backward);
+      return backward;
     }
     Attribute counter = backward->getAttr(kCallCounterAttr);
     Operation *replaced = backward;
@@ -166,6 +256,7 @@ private:
     merged->setAttr(kCallCounterAttr, counter);
     merged->setAttr(kRematAttr, rewriter.getUnitAttr());
     queues.replace(replaced, merged);
+    return merged;
   }
 };
 } // namespace

@@ -14,13 +14,16 @@
 
 #include "meshwright/Common/BlockSort.h"
 #include "meshwright/Common/ControlDependencies.h"
+#include "meshwright/Common/LocationText.h"
 #include "meshwright/Dialect/Mpmd/FragmentInfo.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Optimize/BlockDependencies.h"
 #include "meshwright/Optimize/Passes.h"
 #include "llvm/Support/DebugLog.h"
+#include <limits>
 #include <map>
+#include <set>
 
 #define DEBUG_TYPE "mpmd-rule-based-schedule"
 
@@ -34,55 +37,104 @@ using namespace mlir::mpmd;
 
 using FragmentsByInfo = std::map<FragmentInfo, FragmentOp>;
 
+static std::string toString(const FragmentInfo &info) {
+  std::string text;
+  llvm::raw_string_ostream(text) << info;
+  return text;
+}
+
 /// Registers the user fragments of a function. Two that fit one description
 /// could not be told apart by rules.
 static LogicalResult registerFragments(func::FuncOp func,
                                        FragmentsByInfo &fragments) {
   bool areDistinct = true;
-  func.walk(
-      [&](FragmentOp fragment) {
-        if (isInferredFragment(fragment))
-          return;
-        FragmentInfo info = getFragmentInfo(fragment);
-        auto [known, isNew] = fragments.try_emplace(info, fragment);
-        if (isNew)
-          return;
-        areDistinct = false;
-        std::string text;
-        llvm::raw_string_ostream(text) << info;
-        InFlightDiagnostic diag =
-            func.emitError()
-            << "two fragments fit the description " << text
-            << "; rules need distinct ones: do two named computations share a "
-               "name?";
-        diag.attachNote(known->second.getLoc()) << "this is one of them";
-        diag.attachNote(fragment.getLoc()) << "this is the other";
-      });
+  func.walk([&](FragmentOp fragment) {
+    if (isInferredFragment(fragment))
+      return;
+    FragmentInfo info = getFragmentInfo(fragment);
+    auto [known, isNew] = fragments.try_emplace(info, fragment);
+    if (isNew)
+      return;
+    areDistinct = false;
+    func.emitError()
+        << "two fragments fit the description " << toString(info)
+        << "; rules need distinct ones: do two named computations share a "
+           "name? They are at "
+        << getLocationText(known->second.getLoc()) << " and at "
+        << getLocationText(fragment.getLoc());
+  });
   return success(areDistinct);
 }
 
 namespace {
 class RuleApplier {
 public:
-  RuleApplier(func::FuncOp func, const FragmentsByInfo &fragments)
-      : block(&func.front()), graph(func.front()), fragments(fragments) {}
+  RuleApplier(func::FuncOp func, const FragmentsByInfo &fragments,
+              bool reportMisfits)
+      : func(func), graph(func.front()), fragments(fragments),
+        reportMisfits(reportMisfits) {}
 
   LogicalResult apply(const FragmentScheduleRule &rule);
 
 private:
-  FragmentOp find(const FragmentInfo &info) const {
-    auto known = fragments.find(info);
-    if (known == fragments.end())
-      LDBG() << "no fragment fits " << info;
-    return known == fragments.end() ? FragmentOp() : known->second;
-  }
+  FragmentOp find(const FragmentInfo &info);
   LogicalResult order(FragmentOp first, FragmentOp second);
+  void reportConflict(FragmentOp first, FragmentOp second) const;
 
-  Block *block;
+  func::FuncOp func;
   BlockDependencies graph;
   const FragmentsByInfo &fragments;
+  bool reportMisfits;
+  std::set<FragmentInfo> reported; ///< Each description once.
 };
 } // namespace
+
+/// The description whose text differs least; null if there is none at all.
+static const FragmentInfo *findNearest(const FragmentInfo &info,
+                                       const FragmentsByInfo &fragments) {
+  std::string text = toString(info);
+  const FragmentInfo *nearest = nullptr;
+  unsigned best = std::numeric_limits<unsigned>::max();
+  for (auto &[known, fragment] : fragments) {
+    std::string knownText = toString(known);
+    unsigned distance = StringRef(text).edit_distance(
+        knownText, /*AllowReplacements=*/true, /*MaxEditDistance=*/best);
+    if (distance < best) {
+      best = distance;
+      nearest = &known;
+    }
+  }
+  return nearest;
+}
+
+FragmentOp RuleApplier::find(const FragmentInfo &info) {
+  auto known = fragments.find(info);
+  if (known != fragments.end())
+    return known->second;
+  LDBG() << "no fragment fits " << info;
+  if (!reportMisfits || !reported.insert(info).second)
+    return {};
+  InFlightDiagnostic diag = func.emitWarning()
+                            << "no fragment fits the description "
+                            << toString(info) << " of a schedule rule";
+  if (const FragmentInfo *nearest = findNearest(info, fragments))
+    diag.attachNote(FragmentOp(fragments.at(*nearest)).getLoc())
+        << "the nearest is " << toString(*nearest);
+  return {};
+}
+
+void RuleApplier::reportConflict(FragmentOp first, FragmentOp second) const {
+  LDBG() << "data flow contradicts " << getFragmentInfo(first) << "->"
+         << getFragmentInfo(second);
+  if (!reportMisfits)
+    return;
+  InFlightDiagnostic diag =
+      first.emitWarning()
+      << "a schedule rule puts this before another fragment that it depends "
+         "on, by its operands or by earlier rules; the rule is not followed "
+         "there";
+  diag.attachNote(second.getLoc()) << "this is the other fragment";
+}
 
 LogicalResult RuleApplier::order(FragmentOp first, FragmentOp second) {
   if (first == second)
@@ -92,15 +144,14 @@ LogicalResult RuleApplier::order(FragmentOp first, FragmentOp second) {
     return success();
   }
   for (FragmentOp fragment : {first, second})
-    if (fragment->getBlock() != block)
+    if (fragment->getBlock() != &func.front())
       return fragment.emitError()
              << "is named by a rule, but not directly in the function body";
   unsigned from = graph.getPosition(first), to = graph.getPosition(second);
   if (graph.hasPath(from, to))
     return success();
   if (graph.hasPath(to, from)) {
-    LDBG() << "data flow contradicts " << getFragmentInfo(first) << "->"
-           << getFragmentInfo(second);
+    reportConflict(first, second);
     return success();
   }
   if (first->getNumResults() == 0)
@@ -140,7 +191,7 @@ struct RuleBasedSchedulePass
     FragmentsByInfo fragments;
     if (failed(registerFragments(func, fragments)))
       return signalPassFailure();
-    RuleApplier applier(func, fragments);
+    RuleApplier applier(func, fragments, reportMisfits);
     for (const FragmentScheduleRule &rule : rules)
       if (failed(applier.apply(rule))) {
         removeControlDependencies(func);

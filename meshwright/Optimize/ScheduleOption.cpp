@@ -1,40 +1,80 @@
-//===- ScheduleOption.cpp - Builtin schedules as pass options -------------===//
+//===- ScheduleOption.cpp - Schedules as pass options ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Optimize/ScheduleOption.h"
+#include "meshwright/Schedule/PlanFile.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir::mpmd;
 
+std::string ScheduleOption::getName() const {
+  return schedule ? schedule->name.str() : "file:" + path;
+}
+
 ScheduleOption mlir::mpmd::getDefaultSchedule() {
-  return {meshwright::findSchedule("1F1B")};
+  return {meshwright::findSchedule("1F1B"), nullptr, ""};
+}
+
+llvm::Expected<ScheduleOption> mlir::mpmd::parseSchedule(llvm::StringRef text) {
+  llvm::StringRef path = text;
+  if (path.consume_front("file:")) {
+    llvm::Expected<meshwright::Plan> plan = meshwright::readPlanFile(path);
+    if (!plan)
+      return plan.takeError();
+    return ScheduleOption{
+        nullptr, std::make_shared<const meshwright::Plan>(std::move(*plan)),
+        path.str()};
+  }
+  if (const meshwright::Schedule *schedule = meshwright::findSchedule(text))
+    return ScheduleOption{schedule, nullptr, ""};
+  return llvm::createStringError("unknown pipeline schedule '" + text + "', " +
+                                 meshwright::listSchedules(text));
 }
 
 llvm::raw_ostream &mlir::mpmd::operator<<(llvm::raw_ostream &os,
                                           const ScheduleOption &option) {
-  return os << "builtin:" << option.schedule->name;
+  return os << (option.schedule ? "builtin:" : "") << option.getName();
 }
 
-bool llvm::cl::parser<ScheduleOption>::parse(Option &option, StringRef name,
+bool llvm::cl::parser<ScheduleOption>::parse(Option &option, StringRef,
                                              StringRef text,
                                              ScheduleOption &value) {
-  value.schedule = meshwright::findSchedule(text);
-  if (value.schedule)
-    return false;
-  std::string known;
-  raw_string_ostream os(known);
-  interleaveComma(
-      meshwright::getSchedules(), os,
-      [&](const meshwright::Schedule *schedule) { os << schedule->name; });
-  return option.error("unknown pipeline schedule '" + text + "', known are " +
-                      known);
+  Expected<ScheduleOption> parsed = parseSchedule(text);
+  if (!parsed)
+    return option.error(toString(parsed.takeError()));
+  value = std::move(*parsed);
+  return false;
 }
 
 void llvm::cl::parser<ScheduleOption>::printOptionDiff(
-    const Option &option, const ScheduleOption &value,
-    const OptVal &defaultValue, size_t globalWidth) const {
+    const Option &option, const ScheduleOption &value, const OptVal &,
+    size_t globalWidth) const {
+  printOptionName(option, globalWidth);
+  outs() << "= " << value << "\n";
+}
+
+bool llvm::cl::parser<PrefixedScheduleOption>::parse(
+    Option &option, StringRef, StringRef text, PrefixedScheduleOption &value) {
+  constexpr StringLiteral kBare[] = {"none", "1F1B", "Circular"};
+  if (!is_contained(kBare, text) && !text.starts_with("builtin:") &&
+      !text.starts_with("file:"))
+    return option.error("unknown pipeline schedule '" + text + "', expected " +
+                        join(std::begin(kBare), std::end(kBare), ", ") +
+                        ", builtin:NAME or file:PATH; " +
+                        meshwright::listSchedules(text));
+  Expected<ScheduleOption> parsed = parseSchedule(text);
+  if (!parsed)
+    return option.error(toString(parsed.takeError()));
+  static_cast<ScheduleOption &>(value) = std::move(*parsed);
+  return false;
+}
+
+void llvm::cl::parser<PrefixedScheduleOption>::printOptionDiff(
+    const Option &option, const PrefixedScheduleOption &value, const OptVal &,
+    size_t globalWidth) const {
   printOptionName(option, globalWidth);
   outs() << "= " << value << "\n";
 }

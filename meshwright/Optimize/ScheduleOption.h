@@ -1,4 +1,4 @@
-//===- ScheduleOption.h - Builtin schedules as pass options -----*- C++ -*-===//
+//===- ScheduleOption.h - Schedules as pass options -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
@@ -7,23 +7,38 @@
 
 #include "meshwright/Schedule/Schedule.h"
 #include "llvm/Support/CommandLine.h"
+#include <memory>
 
 namespace mlir::mpmd {
 
-/// A schedule given by its name, with or without `builtin:` before it.
+/// A schedule that comes with the compiler, or a plan from a file.
 struct ScheduleOption {
   const meshwright::Schedule *schedule = nullptr;
+  std::shared_ptr<const meshwright::Plan> plan; ///< If there is no schedule.
+  std::string path;                             ///< Of the plan.
+
+  /// `1F1B` or `file:plan.csv`.
+  std::string getName() const;
 
   bool operator==(const ScheduleOption &other) const {
-    return schedule == other.schedule;
+    return schedule == other.schedule && path == other.path;
   }
 };
 
 /// 1F1B.
 ScheduleOption getDefaultSchedule();
 
+/// Reads `NAME`, `builtin:NAME` or `file:PATH`, and the file. The error says
+/// which names there are, or where in the file something is wrong.
+llvm::Expected<ScheduleOption> parseSchedule(llvm::StringRef text);
+
+/// Prints what parses to the same schedule.
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
                               const ScheduleOption &option);
+
+/// The schedule of the textual pipeline: a few bare names, in their own case,
+/// and everything that has a prefix.
+struct PrefixedScheduleOption : ScheduleOption {};
 
 } // namespace mlir::mpmd
 
@@ -39,6 +54,19 @@ public:
   StringRef getValueName() const override { return "schedule"; }
   void printOptionDiff(const Option &option,
                        const mlir::mpmd::ScheduleOption &value,
+                       const OptVal &defaultValue, size_t globalWidth) const;
+};
+
+template <>
+class parser<mlir::mpmd::PrefixedScheduleOption>
+    : public basic_parser<mlir::mpmd::PrefixedScheduleOption> {
+public:
+  using basic_parser::basic_parser;
+  bool parse(Option &option, StringRef name, StringRef text,
+             mlir::mpmd::PrefixedScheduleOption &value);
+  StringRef getValueName() const override { return "schedule"; }
+  void printOptionDiff(const Option &option,
+                       const mlir::mpmd::PrefixedScheduleOption &value,
                        const OptVal &defaultValue, size_t globalWidth) const;
 };
 

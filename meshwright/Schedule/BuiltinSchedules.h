@@ -9,17 +9,9 @@
 
 namespace meshwright {
 
-extern const Schedule kNone;
-extern const Schedule kOneForwardOneBackward;
-extern const Schedule kGPipe;
-extern const Schedule kCircular;
-extern const Schedule kCircularWithReversedBackward;
-extern const Schedule kGPipeBut1F1BForLastMesh;
-extern const Schedule kZeroBubbleH1;
-extern const Schedule kZeroBubbleH2ZeroTxLatency;
-extern const Schedule kZeroBubbleH2HalfTxLatency;
-extern const Schedule kZeroBubbleH2FullTxLatency;
-extern const Schedule kParallelPipelinesWithWrapAround;
+#define MESHWRIGHT_SCHEDULE(name) extern const Schedule name;
+#include "meshwright/Schedule/BuiltinSchedules.def"
+#undef MESHWRIGHT_SCHEDULE
 
 } // namespace meshwright
 

@@ -7,43 +7,76 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Schedule/Alternate.h"
 #include "meshwright/Schedule/BuiltinSchedules.h"
-#include <tuple>
+#include "llvm/ADT/STLExtras.h"
+#include <limits>
 
 using namespace meshwright;
 
-using Key = std::tuple<int64_t, int64_t, int64_t>;
-
-/// Phase, stage (negated to count it downwards), microbatch.
-static Key getKey(const WorkItem &item, const MeshPosition &mesh,
-                  int64_t stageSign) {
-  return {item.microbatch / mesh.count, stageSign * *item.stage,
-          item.microbatch};
+/// Phase, stage, microbatch; all forward work first. Backward work counts the
+/// stages down, or everything.
+template <bool reversedBackward>
+static Demands getDemands(const MeshPosition &mesh) {
+  Demands demands;
+  demands.findPlace =
+      [count = mesh.count](const WorkItem &item) -> std::optional<Place> {
+    if (!item.stage)
+      return std::nullopt;
+    int64_t phase = item.microbatch / count;
+    if (item.kind == WorkKind::Forward)
+      return Place{0, {0, phase, *item.stage, item.microbatch}};
+    if (reversedBackward)
+      return Place{0, {1, -phase, -*item.stage, -item.microbatch}};
+    return Place{0, {1, phase, -*item.stage, item.microbatch}};
+  };
+  return demands;
 }
 
 template <bool reversedBackward>
-static bool mustPrecede(const WorkItem &first, const WorkItem &second,
-                        const MeshPosition &mesh) {
-  if (!first.stage || !second.stage)
-    return false;
-  bool firstIsForward = first.kind == WorkKind::Forward;
-  if (firstIsForward != (second.kind == WorkKind::Forward))
-    return firstIsForward;
-  if (firstIsForward)
-    return getKey(first, mesh, 1) < getKey(second, mesh, 1);
-  if (reversedBackward)
-    return getKey(first, mesh, 1) > getKey(second, mesh, 1);
-  return getKey(first, mesh, -1) < getKey(second, mesh, -1);
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  if (llvm::Error error = checkShape(
+          reversedBackward ? "CircularWithReversedBackward" : "Circular", shape,
+          1, shape.chunks))
+    return error;
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
+    ActionList &list = plan.meshes.emplace_back();
+    for (auto [i, chunk] :
+         numberUnits(shape.microbatches, shape.chunks, shape.meshes))
+      list.push_back({chunk * shape.meshes + mesh, ActionKind::Forward, i});
+    auto backward = numberUnits(shape.microbatches, shape.chunks, shape.meshes);
+    if (reversedBackward)
+      std::reverse(backward.begin(), backward.end());
+    for (auto [i, chunk] : backward) {
+      int64_t turned = reversedBackward ? chunk : shape.chunks - 1 - chunk;
+      list.push_back({turned * shape.meshes + mesh, ActionKind::Backward, i});
+    }
+  }
+  return plan;
 }
 
 static constexpr llvm::StringLiteral kSource =
     "Narayanan et al., Efficient Large-Scale Language Model Training on GPU "
-    "Clusters Using Megatron-LM, arXiv:2104.04473";
+    "Clusters Using Megatron-LM, arXiv:2104.04473, section 2.2";
 
 const Schedule meshwright::kCircular = {
-    "Circular", "stages of a mesh in turns, a phase of microbatches at a time",
-    kSource, mustPrecede<false>};
+    "Circular",
+    "stages of a mesh in turns, a phase of microbatches at a time",
+    kSource,
+    makePlan<false>,
+    getDemands<false>,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/false,
+    /*usualChunks=*/2,
+    /*isSameOnAllMeshes=*/true};
 const Schedule meshwright::kCircularWithReversedBackward = {
     "CircularWithReversedBackward",
-    "Circular, with the backward work in exactly the opposite order", kSource,
-    mustPrecede<true>};
+    "Circular, with the backward work in exactly the opposite order",
+    kSource,
+    makePlan<true>,
+    getDemands<true>,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/false,
+    /*usualChunks=*/2,
+    /*isSameOnAllMeshes=*/true};

@@ -2,19 +2,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Schedule/Alternate.h"
 #include "meshwright/Schedule/BuiltinSchedules.h"
-#include <tuple>
 
 using namespace meshwright;
 
-static bool mustPrecede(const WorkItem &first, const WorkItem &second,
-                        const MeshPosition &) {
-  auto key = [](const WorkItem &item) {
-    return std::make_tuple(item.kind != WorkKind::Forward, item.microbatch);
+static Demands getDemands(const MeshPosition &) {
+  Demands demands;
+  demands.findPlace = [](const WorkItem &item) {
+    bool isBackward = item.kind != WorkKind::Forward;
+    return Place{0, {isBackward, item.microbatch}};
   };
-  return key(first) < key(second);
+  return demands;
+}
+
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  if (llvm::Error error = checkShape("GPipe", shape))
+    return error;
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
+    plan.meshes.push_back(alternate(mesh, shape, shape.microbatches,
+                                    {/*lead=*/shape.microbatches, {}}));
+  return plan;
 }
 
 const Schedule meshwright::kGPipe = {
-    "GPipe", "all forward work by microbatch, then all backward work",
-    "Huang et al., GPipe, arXiv:1811.06965", mustPrecede};
+    "GPipe",
+    "all forward work by microbatch, then all backward work",
+    "Huang et al., GPipe, arXiv:1811.06965, section 2.3",
+    makePlan,
+    getDemands,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/false,
+    /*usualChunks=*/1,
+    /*isSameOnAllMeshes=*/true};

@@ -1,15 +1,33 @@
 //===- None.cpp - Program order -------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
+//
+// The plan is that of a program that was written microbatch by microbatch.
+//
+//===----------------------------------------------------------------------===//
 
+#include "meshwright/Schedule/Alternate.h"
 #include "meshwright/Schedule/BuiltinSchedules.h"
 
 using namespace meshwright;
 
-static bool mustPrecede(const WorkItem &, const WorkItem &,
-                        const MeshPosition &) {
-  return false;
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  if (llvm::Error error = checkShape("none", shape, 1, shape.chunks))
+    return error;
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
+    ActionList &list = plan.meshes.emplace_back();
+    for (int64_t i = 0; i < shape.microbatches; ++i) {
+      for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+        list.push_back({chunk * shape.meshes + mesh, ActionKind::Forward, i});
+      for (int64_t chunk = shape.chunks; chunk-- > 0;)
+        list.push_back({chunk * shape.meshes + mesh, ActionKind::Backward, i});
+    }
+  }
+  return plan;
 }
 
+static Demands getDemands(const MeshPosition &) { return {}; }
+
 const Schedule meshwright::kNone = {"none", "leaves the order of the program",
-                                    "", mustPrecede};
+                                    "", makePlan, getDemands};

@@ -1,4 +1,4 @@
-//===- OneForwardOneBackward.cpp - 1F1B and its mix with GPipe ------------===//
+//===- OneForwardOneBackward.cpp - A backward for each forward ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
@@ -9,33 +9,37 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Schedule/Alternate.h"
 #include "meshwright/Schedule/BuiltinSchedules.h"
 
 using namespace meshwright;
 
-static bool mustPrecede(const WorkItem &first, const WorkItem &second,
-                        const MeshPosition &mesh) {
-  bool firstIsForward = first.kind == WorkKind::Forward;
-  bool secondIsForward = second.kind == WorkKind::Forward;
-  if (firstIsForward == secondIsForward)
-    return first.microbatch < second.microbatch;
+static Demands getDemands(const MeshPosition &mesh) {
+  constexpr WorkKind F = WorkKind::Forward;
   int64_t inFlight = mesh.count - mesh.index;
-  if (firstIsForward)
-    return first.microbatch == second.microbatch + inFlight - 1;
-  return first.microbatch == second.microbatch - inFlight;
+  Demands demands;
+  demands.findPlace = [](const WorkItem &item) {
+    bool isBackward = item.kind != WorkKind::Forward;
+    return Place{isBackward, {item.microbatch}};
+  };
+  for (WorkKind backward : {WorkKind::Backward, WorkKind::Weight}) {
+    demands.offsets.push_back({F, backward, inFlight - 1});
+    demands.offsets.push_back({backward, F, -inFlight});
+  }
+  return demands;
 }
 
-static bool mustPrecedeOnLastMesh(const WorkItem &first, const WorkItem &second,
-                                  const MeshPosition &mesh) {
-  bool isLast = mesh.index == mesh.count - 1;
-  return isLast ? mustPrecede(first, second, mesh)
-                : kGPipe.mustPrecede(first, second, mesh);
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  if (llvm::Error error = checkShape("1F1B", shape))
+    return error;
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
+    plan.meshes.push_back(alternate(mesh, shape, shape.microbatches,
+                                    {/*lead=*/shape.meshes - mesh, {}}));
+  return plan;
 }
 
 const Schedule meshwright::kOneForwardOneBackward = {
     "1F1B", "one backward after each forward once the pipeline is full",
-    "Narayanan et al., PipeDream, arXiv:1806.03377", mustPrecede};
-
-const Schedule meshwright::kGPipeBut1F1BForLastMesh = {
-    "GPipeBut1F1BForLastMesh", "1F1B on the last mesh, GPipe on the others",
-    "Huang et al., GPipe, arXiv:1811.06965", mustPrecedeOnLastMesh};
+    "Narayanan et al., PipeDream, arXiv:1806.03377, section 3.1", makePlan,
+    getDemands};

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Schedule/Alternate.h"
 #include "meshwright/Schedule/BuiltinSchedules.h"
 
 using namespace meshwright;
@@ -24,17 +25,39 @@ static std::optional<std::string> findProblem(const WorkItem &first,
   return std::nullopt;
 }
 
-static bool mustPrecede(const WorkItem &first, const WorkItem &second,
-                        const MeshPosition &mesh) {
-  int64_t own = *mesh.number;
-  if (first.microbatch == own || second.microbatch == own)
-    return first.microbatch == own;
-  bool onSameSide = (first.microbatch < own) == (second.microbatch < own);
-  return onSameSide ? first.microbatch > second.microbatch
-                    : first.microbatch < second.microbatch;
+static Demands getDemands(const MeshPosition &mesh) {
+  Demands demands;
+  demands.findPlace = [own = mesh.number.value_or(0)](const WorkItem &item) {
+    int64_t turn = item.microbatch == own ? 0 : item.microbatch < own ? 1 : 2;
+    return Place{0, {turn, -item.microbatch}};
+  };
+  return demands;
+}
+
+/// As many microbatches as meshes, each through as many stages.
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  constexpr llvm::StringLiteral kName = "ParallelPipelinesWithWrapAround";
+  if (llvm::Error error = checkShape(kName, shape))
+    return error;
+  if (shape.microbatches != shape.meshes)
+    return llvm::createStringError(
+        "schedule " + kName + " starts one microbatch on each of " +
+        std::to_string(shape.meshes) + " meshes, got " +
+        std::to_string(shape.microbatches) + " microbatches");
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
+    ActionList &list = plan.meshes.emplace_back();
+    for (int64_t stage = 0; stage < shape.meshes; ++stage)
+      list.push_back({stage, ActionKind::Forward,
+                      (mesh - stage + shape.meshes) % shape.meshes});
+  }
+  return plan;
 }
 
 const Schedule meshwright::kParallelPipelinesWithWrapAround = {
     "ParallelPipelinesWithWrapAround",
-    "a pipeline starts on each mesh of a ring", "the Shardy MPMD project",
-    mustPrecede, findProblem};
+    "a pipeline starts on each mesh of a ring",
+    "the Shardy MPMD project",
+    makePlan,
+    getDemands,
+    findProblem};

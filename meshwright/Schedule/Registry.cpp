@@ -3,21 +3,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/BuiltinSchedules.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace meshwright;
 
 static const Schedule *const kSchedules[] = {
-    &kNone,
-    &kOneForwardOneBackward,
-    &kGPipe,
-    &kCircular,
-    &kCircularWithReversedBackward,
-    &kGPipeBut1F1BForLastMesh,
-    &kZeroBubbleH1,
-    &kZeroBubbleH2ZeroTxLatency,
-    &kZeroBubbleH2HalfTxLatency,
-    &kZeroBubbleH2FullTxLatency,
-    &kParallelPipelinesWithWrapAround,
+#define MESHWRIGHT_SCHEDULE(name) &name,
+#include "meshwright/Schedule/BuiltinSchedules.def"
+#undef MESHWRIGHT_SCHEDULE
 };
 
 llvm::ArrayRef<const Schedule *> meshwright::getSchedules() {
@@ -30,4 +23,24 @@ const Schedule *meshwright::findSchedule(llvm::StringRef name) {
     if (schedule->name.equals_insensitive(name))
       return schedule;
   return nullptr;
+}
+
+std::string meshwright::listSchedules(llvm::StringRef unknown) {
+  unknown.consume_front("builtin:");
+  std::string text = "known are ";
+  llvm::StringRef nearest;
+  // A slip changes a third of a name at most.
+  unsigned best = unknown.size() / 3 + 2;
+  for (const Schedule *schedule : kSchedules) {
+    text += schedule->name.str() + ", ";
+    unsigned distance = unknown.edit_distance_insensitive(schedule->name);
+    if (distance < best) {
+      best = distance;
+      nearest = schedule->name;
+    }
+  }
+  text += "and file:PATH";
+  if (!nearest.empty())
+    text += "; did you mean " + nearest.str() + "?";
+  return text;
 }

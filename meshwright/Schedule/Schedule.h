@@ -2,47 +2,52 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// A schedule is a relation: which of two pieces of work on one mesh must happen
-// first. It says nothing about most pairs; data flow orders the rest, and where
-// the two disagree data flow wins. A new schedule is a file with a relation and
-// a line in Registry.cpp.
+// A schedule says in which order the meshes of a pipeline do their work. There
+// are two kinds:
+//
+// - a relation (`getDemands`): facts of the form "this before that" on one
+//   mesh, for any set of work. It says nothing about most pairs; data flow
+//   orders the rest, and where the two disagree data flow wins;
+// - a plan (`makePlan`): a complete list for each mesh, made for a number of
+//   meshes, microbatches and chunks.
+//
+// A relation has a plan as well, which completes it, so that it can be drawn
+// and simulated. A new schedule is a file and a line in BuiltinSchedules.def.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_SCHEDULE_SCHEDULE_H
 #define MESHWRIGHT_SCHEDULE_SCHEDULE_H
 
+#include "meshwright/Schedule/Demands.h"
+#include "meshwright/Schedule/Plan.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace meshwright {
 
-/// Forward work, backward work (or only the gradient of the inputs, if the
-/// weights' is apart), and the gradient of the weights.
-enum class WorkKind { Forward, Backward, Weight };
-
-/// A piece of work: the computation of one microbatch in one stage.
-struct WorkItem {
-  WorkKind kind;
-  int64_t microbatch;
-  std::optional<int64_t> stage;
-};
-
-/// The mesh that two items share.
+/// The mesh that the compared items share.
 struct MeshPosition {
   int64_t index;                 ///< Among the meshes of the pipeline, from 0.
   int64_t count;                 ///< Of the meshes of the pipeline.
   std::optional<int64_t> number; ///< The number in its name, `m3` has 3.
 };
 
+/// What a plan is made for.
+struct PlanShape {
+  int64_t meshes;
+  int64_t microbatches;
+  int64_t chunks = 1; ///< Stages on each mesh.
+};
+
 struct Schedule {
-  /// True if `first` must happen before `second`. Both are on the given mesh
-  /// and are different items.
-  using Relation = bool (*)(const WorkItem &first, const WorkItem &second,
-                            const MeshPosition &mesh);
+  using DemandsMaker = Demands (*)(const MeshPosition &mesh);
+  /// Fails, saying why, if the schedule does not exist for that shape.
+  using PlanMaker = llvm::Expected<Plan> (*)(const PlanShape &shape);
   /// Why the schedule cannot order two items, if it cannot.
   using Problem = std::optional<std::string> (*)(const WorkItem &first,
                                                  const WorkItem &second,
@@ -51,8 +56,16 @@ struct Schedule {
   llvm::StringLiteral name;
   llvm::StringLiteral description;
   llvm::StringLiteral source; ///< The paper or project it comes from.
-  Relation mustPrecede;
+  PlanMaker makePlan;
+  DemandsMaker getDemands = nullptr; ///< Null: the plan is the demand.
   Problem findProblem = nullptr;
+  /// Fills bubbles with weight gradients that are apart from backward work.
+  bool splitsBackward = false;
+  /// The number of stages on each mesh that it is usually drawn with.
+  int64_t usualChunks = 1;
+  /// The demands do not ask for the index of the mesh, so they also order what
+  /// runs on a mesh that is no part of the pipeline.
+  bool isSameOnAllMeshes = false;
 };
 
 /// All schedules, in the order in which they are listed to users.
@@ -61,6 +74,10 @@ llvm::ArrayRef<const Schedule *> getSchedules();
 /// The schedule of that name in any case, with or without `builtin:` before
 /// it; null if there is none.
 const Schedule *findSchedule(llvm::StringRef name);
+
+/// The end of a message about a name that no schedule has: lists the names,
+/// and the nearest if it is close enough to be a slip.
+std::string listSchedules(llvm::StringRef unknown);
 
 } // namespace meshwright
 

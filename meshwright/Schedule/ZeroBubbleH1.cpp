@@ -9,31 +9,40 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Schedule/Alternate.h"
 #include "meshwright/Schedule/BuiltinSchedules.h"
 
 using namespace meshwright;
 
-static bool mustPrecede(const WorkItem &first, const WorkItem &second,
-                        const MeshPosition &mesh) {
-  int64_t ahead = first.microbatch - second.microbatch;
+static Demands getDemands(const MeshPosition &mesh) {
+  constexpr WorkKind F = WorkKind::Forward, B = WorkKind::Backward,
+                     W = WorkKind::Weight;
   int64_t inFlight = mesh.count - mesh.index;
-  auto is = [&](WorkKind a, WorkKind b) {
-    return first.kind == a && second.kind == b;
-  };
-  if (is(WorkKind::Forward, WorkKind::Backward))
-    return ahead == inFlight - 1;
-  if (is(WorkKind::Backward, WorkKind::Forward))
-    return ahead == -inFlight;
-  if (is(WorkKind::Backward, WorkKind::Weight))
-    return ahead == mesh.index;
-  if (is(WorkKind::Weight, WorkKind::Forward))
-    return ahead == -mesh.count;
-  if (is(WorkKind::Weight, WorkKind::Backward))
-    return ahead == -(mesh.index + 1);
-  return false;
+  Demands demands;
+  demands.offsets = {{F, B, inFlight - 1},
+                     {B, F, -inFlight},
+                     {B, W, mesh.index},
+                     {W, F, -mesh.count},
+                     {W, B, -(mesh.index + 1)}};
+  return demands;
+}
+
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  if (llvm::Error error = checkShape("ZeroBubbleH1", shape))
+    return error;
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
+    plan.meshes.push_back(
+        alternate(mesh, shape, shape.microbatches,
+                  {/*lead=*/shape.meshes - mesh, /*lag=*/mesh}));
+  return plan;
 }
 
 const Schedule meshwright::kZeroBubbleH1 = {
-    "ZeroBubbleH1", "1F1B with weight gradients in its bubbles",
+    "ZeroBubbleH1",
+    "1F1B with weight gradients in its bubbles",
     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
-    mustPrecede};
+    makePlan,
+    getDemands,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/true};

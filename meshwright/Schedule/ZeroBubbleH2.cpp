@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Schedule/Alternate.h"
 #include "meshwright/Schedule/BuiltinSchedules.h"
 
 using namespace meshwright;
@@ -20,39 +21,62 @@ static int64_t countWarmUp(int64_t index, int64_t count, int64_t halves) {
   return 2 * remaining - 1 + halves * (remaining - 1);
 }
 
-template <int64_t halves>
-static bool mustPrecede(const WorkItem &first, const WorkItem &second,
-                        const MeshPosition &mesh) {
-  int64_t ahead = first.microbatch - second.microbatch;
+/// The rows from B to F and from F to B hold behind the warm-up only. That is
+/// where the microbatch ahead always is in the one, and what the warm-up says
+/// anyway in the other.
+template <int64_t halves> static Demands getDemands(const MeshPosition &mesh) {
+  constexpr WorkKind F = WorkKind::Forward, B = WorkKind::Backward,
+                     W = WorkKind::Weight;
   int64_t warmUp = countWarmUp(mesh.index, mesh.count, halves);
   int64_t mirrored =
       countWarmUp(mesh.count - mesh.index - 1, mesh.count, halves);
-  auto is = [&](WorkKind a, WorkKind b) {
-    return first.kind == a && second.kind == b;
-  };
-  if (is(WorkKind::Forward, WorkKind::Backward))
-    return first.microbatch < warmUp || ahead == warmUp - 1;
-  if (is(WorkKind::Forward, WorkKind::Weight))
-    return first.microbatch < warmUp;
-  if (is(WorkKind::Backward, WorkKind::Forward))
-    return second.microbatch >= warmUp && ahead == -warmUp;
-  if (is(WorkKind::Backward, WorkKind::Weight))
-    return ahead == mirrored - 1;
-  if (is(WorkKind::Weight, WorkKind::Backward))
-    return ahead == -mirrored;
-  return false;
+  Demands demands;
+  demands.warmUps = {{F, B, warmUp}, {F, W, warmUp}};
+  demands.offsets = {{F, B, warmUp - 1},
+                     {B, F, -warmUp},
+                     {B, W, mirrored - 1},
+                     {W, B, -mirrored}};
+  return demands;
+}
+
+template <int64_t halves>
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  if (llvm::Error error = checkShape("ZeroBubbleH2", shape))
+    return error;
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
+    plan.meshes.push_back(alternate(
+        mesh, shape, shape.microbatches,
+        {/*lead=*/countWarmUp(mesh, shape.meshes, halves),
+         /*lag=*/countWarmUp(shape.meshes - 1 - mesh, shape.meshes, halves) -
+             1}));
+  return plan;
 }
 
 static constexpr llvm::StringLiteral kSource =
     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241";
 
 const Schedule meshwright::kZeroBubbleH2ZeroTxLatency = {
-    "ZeroBubbleH2ZeroTxLatency", "no bubble if transfers take no time", kSource,
-    mustPrecede<0>};
+    "ZeroBubbleH2ZeroTxLatency",
+    "no bubble if transfers take no time",
+    kSource,
+    makePlan<0>,
+    getDemands<0>,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/true};
 const Schedule meshwright::kZeroBubbleH2HalfTxLatency = {
     "ZeroBubbleH2HalfTxLatency",
-    "no bubble if transfers take half as long as work", kSource,
-    mustPrecede<1>};
+    "no bubble if transfers take half as long as work",
+    kSource,
+    makePlan<1>,
+    getDemands<1>,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/true};
 const Schedule meshwright::kZeroBubbleH2FullTxLatency = {
-    "ZeroBubbleH2FullTxLatency", "no bubble if transfers take as long as work",
-    kSource, mustPrecede<2>};
+    "ZeroBubbleH2FullTxLatency",
+    "no bubble if transfers take as long as work",
+    kSource,
+    makePlan<2>,
+    getDemands<2>,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/true};

@@ -1,0 +1,57 @@
+//===- SchedulingUnits.cpp - What a schedule orders -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Optimize/SchedulingUnits.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+using meshwright::MeshPosition;
+using meshwright::WorkItem;
+using meshwright::WorkKind;
+
+static WorkItem getWorkItem(FragmentOp fragment) {
+  WorkKind kind = WorkKind::Forward;
+  if (!isForwardFragment(fragment))
+    kind = fragment->hasAttr(kSplitDropTransferredAttr) ? WorkKind::Weight
+                                                        : WorkKind::Backward;
+  std::optional<int64_t> stage;
+  if (IntegerAttr attr = fragment.getStageIdAttr())
+    stage = attr.getInt();
+  return {kind, *getCallCounter(fragment), stage};
+}
+
+/// The number from the first digit of a name to its end.
+static std::optional<int64_t> getNumber(StringRef mesh) {
+  size_t first = mesh.find_first_of("0123456789");
+  int64_t number;
+  if (first == StringRef::npos || mesh.substr(first).getAsInteger(10, number))
+    return std::nullopt;
+  return number;
+}
+
+SmallVector<MeshUnits> mlir::mpmd::collectUnits(func::FuncOp func) {
+  SmallVector<MeshUnits> meshes;
+  DenseMap<StringAttr, unsigned> indices;
+  int64_t count = 0;
+  for (NamedMeshAttr mesh : getTopology(func).getMeshes()) {
+    auto name = StringAttr::get(func.getContext(), mesh.getName());
+    int64_t index = mesh.getName().ends_with("/cpu") ? -1 : count++;
+    indices[name] = meshes.size();
+    meshes.push_back({name, {index, 0, getNumber(mesh.getName())}, {}, {}});
+  }
+  for (MeshUnits &mesh : meshes)
+    mesh.mesh.count = count;
+  for (FragmentOp fragment : func.front().getOps<FragmentOp>()) {
+    auto index = indices.find(fragment.getMeshNameAttr());
+    if (index == indices.end() || !isSchedulingUnit(fragment))
+      continue;
+    MeshUnits &mesh = meshes[index->second];
+    mesh.fragments.push_back(fragment);
+    mesh.items.push_back(getWorkItem(fragment));
+  }
+  return meshes;
+}

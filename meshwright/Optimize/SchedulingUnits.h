@@ -1,0 +1,33 @@
+//===- SchedulingUnits.h - What a schedule orders ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULINGUNITS_H
+#define MESHWRIGHT_OPTIMIZE_SCHEDULINGUNITS_H
+
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Schedule/Schedule.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::mpmd {
+
+/// The scheduling units of one mesh, in program order: the fragments, and what
+/// schedules see of them.
+struct MeshUnits {
+  StringAttr meshName;
+  meshwright::MeshPosition mesh;
+  SmallVector<FragmentOp> fragments;
+  SmallVector<meshwright::WorkItem> items;
+
+  /// Meshes of the CPU take no part in a pipeline.
+  bool isInPipeline() const { return mesh.index >= 0; }
+};
+
+/// The units directly in the body of `func`, by mesh, in the order of the
+/// topology; also meshes without units. Those that are no part of the pipeline
+/// have the index -1.
+SmallVector<MeshUnits> collectUnits(func::FuncOp func);
+
+} // namespace mlir::mpmd
+
+#endif

@@ -1,0 +1,51 @@
+//===- Plan.cpp - What each mesh of a pipeline does, in order -------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Plan.h"
+#include <tuple>
+
+using namespace meshwright;
+
+char meshwright::getLetter(ActionKind kind) {
+  return "FBIW"[static_cast<int>(kind)];
+}
+
+bool Action::operator==(const Action &other) const {
+  return std::tie(stage, kind, microbatch, joinsNext) ==
+         std::tie(other.stage, other.kind, other.microbatch, other.joinsNext);
+}
+
+size_t Plan::countActions() const {
+  size_t count = 0;
+  for (const ActionList &list : meshes)
+    count += list.size();
+  return count;
+}
+
+llvm::raw_ostream &meshwright::operator<<(llvm::raw_ostream &os,
+                                          const Action &action) {
+  return os << action.stage << getLetter(action.kind) << action.microbatch;
+}
+
+std::string meshwright::toString(const Action &action) {
+  std::string text;
+  llvm::raw_string_ostream(text) << action;
+  return text;
+}
+
+void meshwright::printCsv(const Plan &plan, llvm::raw_ostream &os) {
+  for (const ActionList &list : plan.meshes) {
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (i > 0)
+        os << ',';
+      if (!list[i].joinsNext) {
+        os << list[i];
+        continue;
+      }
+      os << '(' << list[i] << ';' << list[i + 1] << ")OVERLAP_F_B";
+      ++i;
+    }
+    os << '\n';
+  }
+}

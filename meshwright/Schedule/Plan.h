@@ -1,0 +1,61 @@
+//===- Plan.h - What each mesh of a pipeline does, in order -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A plan has a list of actions for each mesh. A mesh runs its list in order,
+// each action as soon as its inputs are there; nothing but the order is part of
+// the plan. The inputs of an action, by stage and microbatch:
+//
+//   F(s, m)          F(s - 1, m)
+//   B or I(s, m)     F(s, m), and B or I(s + 1, m)
+//   W(s, m)          I(s, m)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SCHEDULE_PLAN_H
+#define MESHWRIGHT_SCHEDULE_PLAN_H
+
+#include "llvm/Support/raw_ostream.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace meshwright {
+
+/// Forward; backward as a whole; its two halves, the gradient of the input
+/// and that of the weights.
+enum class ActionKind { Forward, Backward, Input, Weight };
+
+/// 'F', 'B', 'I' or 'W'.
+char getLetter(ActionKind kind);
+
+struct Action {
+  int64_t stage;
+  ActionKind kind;
+  int64_t microbatch;
+  /// Runs as one step with the next action, a backward, overlapping it.
+  bool joinsNext = false;
+
+  bool operator==(const Action &other) const;
+  bool operator!=(const Action &other) const { return !(*this == other); }
+};
+
+using ActionList = std::vector<Action>;
+
+struct Plan {
+  std::vector<ActionList> meshes;
+
+  size_t countActions() const;
+};
+
+/// Prints `0F3`: stage, letter, microbatch.
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Action &action);
+std::string toString(const Action &action);
+
+/// Prints one line per mesh, actions separated by commas, overlapped ones as
+/// `(0F3;7B0)OVERLAP_F_B`.
+void printCsv(const Plan &plan, llvm::raw_ostream &os);
+
+} // namespace meshwright
+
+#endif

@@ -1,0 +1,299 @@
+//===- PlanFile.cpp - Plans written by users ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/PlanFile.h"
+#include "meshwright/Schedule/Timeline.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <map>
+
+using namespace meshwright;
+
+static constexpr llvm::StringLiteral kOverlap = ")OVERLAP_F_B";
+
+namespace {
+/// Where an action stands, both counted from 0.
+struct CellPosition {
+  size_t row;
+  size_t column;
+};
+
+/// A plan, and for each of its actions the cell it was read from.
+class PlanReader {
+public:
+  llvm::Error read(llvm::StringRef text);
+  /// Numbers the actions, by which cells that contradict each other are found.
+  llvm::Error checkCells();
+  llvm::Error checkComplete() const;
+  llvm::Error checkRuns() const;
+
+  Plan takePlan() { return std::move(plan); }
+
+private:
+  using Key = std::pair<std::pair<int64_t, int64_t>, int>;
+  static Key getKey(int64_t stage, int64_t microbatch, ActionKind kind) {
+    return {{stage, microbatch}, static_cast<int>(kind)};
+  }
+
+  llvm::Error readCell(llvm::StringRef cell, CellPosition position);
+  llvm::Error readAction(llvm::StringRef cell, CellPosition position);
+  llvm::Error checkWork(int64_t stage, int64_t microbatch) const;
+  llvm::Error checkOrder(const Action &first, const Action &second) const;
+  const CellPosition *find(const Action &action) const;
+
+  Plan plan;
+  std::vector<std::vector<CellPosition>> cells;
+  llvm::DenseMap<Key, CellPosition> positions;
+  int64_t numStages = 0, numMicrobatches = 0;
+};
+} // namespace
+
+static std::string toString(CellPosition position) {
+  return llvm::formatv("row {0} column {1}", position.row + 1,
+                       position.column + 1);
+}
+
+template <typename... Ts>
+static llvm::Error makeError(CellPosition position, const char *format,
+                             Ts &&...values) {
+  return llvm::createStringError(
+      toString(position) + ": " +
+      llvm::formatv(format, std::forward<Ts>(values)...).str());
+}
+
+static std::optional<ActionKind> findKind(llvm::StringRef word) {
+  return llvm::StringSwitch<std::optional<ActionKind>>(word)
+      .Case("F", ActionKind::Forward)
+      .Case("B", ActionKind::Backward)
+      .Case("I", ActionKind::Input)
+      .Case("W", ActionKind::Weight)
+      .Default(std::nullopt);
+}
+
+/// PyTorch's cells that are no computation.
+static bool isCommunication(llvm::StringRef word) {
+  return llvm::StringSwitch<bool>(word)
+      .Cases({"SEND_F", "RECV_F", "SEND_B", "RECV_B", "UNSHARD", "RESHARD",
+              "REDUCE_GRAD"},
+             true)
+      .Default(false);
+}
+
+llvm::Error PlanReader::readAction(llvm::StringRef cell,
+                                   CellPosition position) {
+  llvm::StringRef stageText = cell.take_while(llvm::isDigit);
+  llvm::StringRef word = cell.drop_front(stageText.size()).rtrim("0123456789");
+  llvm::StringRef microbatchText =
+      cell.drop_front(stageText.size() + word.size());
+  if (isCommunication(word))
+    return makeError(position,
+                     "'{0}' is communication; only computations are read, the "
+                     "compiler finds the transfers",
+                     cell);
+  if (word == "BW")
+    return makeError(position,
+                     "'{0}' is of an older format, in which B is the gradient "
+                     "of the input; write B for the whole backward, I and W "
+                     "for its halves",
+                     cell);
+  std::optional<ActionKind> kind = findKind(word);
+  int32_t stage, microbatch;
+  if (!kind || stageText.getAsInteger(10, stage) ||
+      microbatchText.getAsInteger(10, microbatch))
+    return makeError(position,
+                     "unknown cell '{0}'; expected a stage, F, B, I or W, and "
+                     "a microbatch, as in 0F3, or (0F3;1B0)OVERLAP_F_B",
+                     cell);
+  plan.meshes.back().push_back({stage, *kind, microbatch});
+  cells.back().push_back(position);
+  return llvm::Error::success();
+}
+
+llvm::Error PlanReader::readCell(llvm::StringRef cell, CellPosition position) {
+  cell = cell.trim();
+  if (cell.empty())
+    return llvm::Error::success();
+  if (!cell.starts_with("("))
+    return readAction(cell, position);
+  llvm::StringRef pair = cell.drop_front();
+  if (!pair.consume_back(kOverlap) || !pair.contains(';'))
+    return makeError(position,
+                     "unknown cell '{0}'; expected (0F3;1B0)OVERLAP_F_B", cell);
+  auto [first, second] = pair.split(';');
+  if (llvm::Error error = readAction(first, position))
+    return error;
+  if (llvm::Error error = readAction(second, position))
+    return error;
+  Action &forward = *std::prev(plan.meshes.back().end(), 2);
+  const Action &backward = plan.meshes.back().back();
+  if (forward.kind != ActionKind::Forward ||
+      (backward.kind != ActionKind::Backward &&
+       backward.kind != ActionKind::Input))
+    return makeError(position,
+                     "'{0}' overlaps {1} with {2}; expected a forward, then a "
+                     "backward",
+                     cell, first, second);
+  forward.joinsNext = true;
+  return llvm::Error::success();
+}
+
+llvm::Error PlanReader::read(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> rows;
+  text.rtrim().split(rows, '\n');
+  for (auto [row, line] : llvm::enumerate(rows)) {
+    if (line.trim().empty())
+      return makeError({row, 0}, "the row is empty; each row is a mesh, and "
+                                 "has at least one action");
+    plan.meshes.emplace_back();
+    cells.emplace_back();
+    llvm::SmallVector<llvm::StringRef> columns;
+    line.split(columns, ',');
+    for (auto [column, cell] : llvm::enumerate(columns))
+      if (llvm::Error error = readCell(cell, {row, column}))
+        return error;
+    if (plan.meshes.back().empty())
+      return makeError({row, 0}, "the row has no action");
+  }
+  return llvm::Error::success();
+}
+
+const CellPosition *PlanReader::find(const Action &action) const {
+  auto it =
+      positions.find(getKey(action.stage, action.microbatch, action.kind));
+  return it == positions.end() ? nullptr : &it->second;
+}
+
+llvm::Error PlanReader::checkCells() {
+  llvm::DenseMap<int64_t, CellPosition> homes;
+  for (auto [list, listCells] : llvm::zip(plan.meshes, cells))
+    for (auto [action, cell] : llvm::zip(list, listCells)) {
+      auto [home, isNewStage] = homes.try_emplace(action.stage, cell);
+      if (home->second.row != cell.row)
+        return makeError(cell,
+                         "{0} is of stage {1}, which is on rank {2} ({3}), not "
+                         "on rank {4}; a stage runs in one row",
+                         meshwright::toString(action), action.stage,
+                         home->second.row, ::toString(home->second), cell.row);
+      auto [known, isNew] = positions.try_emplace(
+          getKey(action.stage, action.microbatch, action.kind), cell);
+      if (!isNew)
+        return makeError(cell, "{0} twice; it is in {1} already",
+                         meshwright::toString(action),
+                         ::toString(known->second));
+      numStages = std::max(numStages, action.stage + 1);
+      numMicrobatches = std::max(numMicrobatches, action.microbatch + 1);
+    }
+  return llvm::Error::success();
+}
+
+llvm::Error PlanReader::checkOrder(const Action &first,
+                                   const Action &second) const {
+  const CellPosition &a = *find(first), &b = *find(second);
+  bool isOrdered = a.column < b.column;
+  // In one cell, the pair was checked to be a forward and a backward.
+  if (isOrdered || a.column == b.column)
+    return llvm::Error::success();
+  return makeError(b,
+                   "{0} is out of order: it needs {1}, which comes in "
+                   "column {2}",
+                   meshwright::toString(second), meshwright::toString(first),
+                   a.column + 1);
+}
+
+/// One forward and one backward, in this order.
+llvm::Error PlanReader::checkWork(int64_t stage, int64_t microbatch) const {
+  Action F{stage, ActionKind::Forward, microbatch},
+      B{stage, ActionKind::Backward, microbatch},
+      I{stage, ActionKind::Input, microbatch},
+      W{stage, ActionKind::Weight, microbatch};
+  std::string found;
+  const CellPosition *some = nullptr;
+  for (const Action &action : {F, B, I, W})
+    if (const CellPosition *cell = find(action)) {
+      found += getLetter(action.kind);
+      some = cell;
+    }
+  if (found == "FB")
+    return checkOrder(F, B);
+  if (found == "FIW") {
+    if (llvm::Error error = checkOrder(F, I))
+      return error;
+    return checkOrder(I, W);
+  }
+  std::string expected = llvm::formatv(
+      "expected F and B, or F, I and W, of each of {0} stages and {1} "
+      "microbatches",
+      numStages, numMicrobatches);
+  if (!some)
+    return llvm::createStringError(
+        llvm::formatv("stage {0} microbatch {1} is missing; {2}", stage,
+                      microbatch, expected)
+            .str());
+  std::string hint =
+      found == "FBW" ? "; in an older format B is the gradient of the input, "
+                       "which is I here"
+                     : "";
+  return makeError(
+      *some, "stage {0} microbatch {1} has {2}; {3}{4}", stage, microbatch,
+      llvm::join(
+          llvm::map_range(found, [](char c) { return std::string(1, c); }),
+          ", "),
+      expected, hint);
+}
+
+llvm::Error PlanReader::checkComplete() const {
+  // Stops at the first gap, so huge numbers in a cell cost nothing.
+  for (int64_t stage = 0; stage < numStages; ++stage)
+    for (int64_t microbatch = 0; microbatch < numMicrobatches; ++microbatch)
+      if (llvm::Error error = checkWork(stage, microbatch))
+        return error;
+  return llvm::Error::success();
+}
+
+llvm::Error PlanReader::checkRuns() const {
+  std::vector<Stall> stalls = findStalls(plan);
+  if (stalls.empty())
+    return llvm::Error::success();
+  std::string text = "deadlock: ";
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(
+      stalls, os,
+      [&](const Stall &stall) {
+        os << ::toString(cells[stall.mesh][stall.index]) << " (rank "
+           << stall.mesh << ") waits at "
+           << plan.meshes[stall.mesh][stall.index] << " for " << stall.missing;
+      },
+      "; ");
+  return llvm::createStringError(text);
+}
+
+llvm::Expected<Plan> meshwright::parsePlan(llvm::StringRef text) {
+  if (text.trim().empty())
+    return llvm::createStringError(
+        "the schedule is empty; expected a row for each mesh");
+  PlanReader reader;
+  if (llvm::Error error = reader.read(text))
+    return error;
+  if (llvm::Error error = reader.checkCells())
+    return error;
+  if (llvm::Error error = reader.checkComplete())
+    return error;
+  if (llvm::Error error = reader.checkRuns())
+    return error;
+  return reader.takePlan();
+}
+
+llvm::Expected<Plan> meshwright::readPlanFile(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (std::error_code error = buffer.getError())
+    return llvm::createStringError(path +
+                                   ": cannot be read: " + error.message());
+  llvm::Expected<Plan> plan = parsePlan((*buffer)->getBuffer());
+  if (!plan)
+    return llvm::createStringError(path + ": " +
+                                   llvm::toString(plan.takeError()));
+  return plan;
+}

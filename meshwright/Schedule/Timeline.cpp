@@ -1,0 +1,284 @@
+//===- Timeline.cpp - When the actions of a plan run ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A mesh advances until an input of its next action is missing, and is taken up
+// again when that input is there. So each action is looked at as often as it
+// has inputs, at most.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Timeline.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+
+using namespace meshwright;
+
+namespace {
+/// An action by its place in the plan.
+struct ActionId {
+  size_t mesh;
+  size_t index;
+};
+
+class Simulation {
+public:
+  Simulation(const Plan &plan, const ActionCosts &costs);
+
+  /// Runs all meshes until none can go on.
+  void run();
+  std::vector<Stall> getStalls() const;
+  Timeline takeTimeline();
+
+private:
+  using Key = std::pair<std::pair<int64_t, int64_t>, int>;
+  static Key getKey(int64_t stage, int64_t microbatch, ActionKind kind) {
+    return {{stage, microbatch}, static_cast<int>(kind)};
+  }
+
+  const ActionId *find(int64_t stage, int64_t microbatch,
+                       ActionKind kind) const;
+  const ActionId *findBackward(int64_t stage, int64_t microbatch) const;
+  llvm::SmallVector<const ActionId *, 2> getInputs(const Action &action) const;
+  bool isDone(const ActionId &id) const { return id.index < numDone[id.mesh]; }
+  const ActionId *findMissing(const Action &action) const;
+  void advance(size_t mesh);
+  /// The actions of the next step of a mesh: one, or an overlapped pair.
+  llvm::ArrayRef<Action> getStep(size_t mesh) const;
+  int64_t getCost(llvm::ArrayRef<Action> step) const;
+  void finishStep(size_t mesh, llvm::ArrayRef<Action> step);
+
+  const Plan &plan;
+  const ActionCosts &costs;
+  llvm::DenseMap<Key, ActionId> ids;
+  std::vector<size_t> numDone;
+  std::vector<size_t> ready; ///< Meshes to take up.
+  /// Meshes that wait for an action.
+  llvm::DenseMap<std::pair<size_t, size_t>, llvm::SmallVector<size_t, 2>>
+      waiting;
+  Timeline timeline;
+};
+} // namespace
+
+Simulation::Simulation(const Plan &plan, const ActionCosts &costs)
+    : plan(plan), costs(costs), numDone(plan.meshes.size()) {
+  ids.reserve(plan.countActions());
+  for (auto [mesh, list] : llvm::enumerate(plan.meshes)) {
+    for (auto [index, action] : llvm::enumerate(list))
+      ids.try_emplace(getKey(action.stage, action.microbatch, action.kind),
+                      ActionId{mesh, index});
+    timeline.meshes.emplace_back(list.size());
+    ready.push_back(mesh);
+  }
+  std::reverse(ready.begin(), ready.end());
+  timeline.busy.resize(plan.meshes.size());
+}
+
+const ActionId *Simulation::find(int64_t stage, int64_t microbatch,
+                                 ActionKind kind) const {
+  auto it = ids.find(getKey(stage, microbatch, kind));
+  return it == ids.end() ? nullptr : &it->second;
+}
+
+const ActionId *Simulation::findBackward(int64_t stage,
+                                         int64_t microbatch) const {
+  const ActionId *whole = find(stage, microbatch, ActionKind::Backward);
+  return whole ? whole : find(stage, microbatch, ActionKind::Input);
+}
+
+/// The inputs that the plan has; the first stage of a pipeline needs none of
+/// another.
+llvm::SmallVector<const ActionId *, 2>
+Simulation::getInputs(const Action &action) const {
+  llvm::SmallVector<const ActionId *, 2> inputs;
+  auto add = [&](const ActionId *id) {
+    if (id)
+      inputs.push_back(id);
+  };
+  switch (action.kind) {
+  case ActionKind::Forward:
+    add(find(action.stage - 1, action.microbatch, ActionKind::Forward));
+    break;
+  case ActionKind::Backward:
+  case ActionKind::Input:
+    add(find(action.stage, action.microbatch, ActionKind::Forward));
+    add(findBackward(action.stage + 1, action.microbatch));
+    break;
+  case ActionKind::Weight:
+    add(find(action.stage, action.microbatch, ActionKind::Input));
+    break;
+  }
+  return inputs;
+}
+
+const ActionId *Simulation::findMissing(const Action &action) const {
+  for (const ActionId *input : getInputs(action))
+    if (!isDone(*input))
+      return input;
+  return nullptr;
+}
+
+llvm::ArrayRef<Action> Simulation::getStep(size_t mesh) const {
+  const ActionList &list = plan.meshes[mesh];
+  size_t next = numDone[mesh];
+  return llvm::ArrayRef(list).slice(next, list[next].joinsNext ? 2 : 1);
+}
+
+int64_t Simulation::getCost(llvm::ArrayRef<Action> step) const {
+  if (step.size() == 2 && costs.overlapped)
+    return *costs.overlapped;
+  int64_t cost = 0;
+  for (const Action &action : step)
+    switch (action.kind) {
+    case ActionKind::Forward:
+      cost += costs.forward;
+      break;
+    case ActionKind::Backward:
+      cost += costs.backward;
+      break;
+    case ActionKind::Input:
+      cost += costs.input;
+      break;
+    case ActionKind::Weight:
+      cost += costs.weight;
+      break;
+    }
+  return cost;
+}
+
+void Simulation::finishStep(size_t mesh, llvm::ArrayRef<Action> step) {
+  size_t index = numDone[mesh];
+  int64_t start = index == 0 ? 0 : timeline.meshes[mesh][index - 1].stop;
+  for (const Action &action : step)
+    for (const ActionId *input : getInputs(action)) {
+      int64_t hop = input->mesh == mesh ? 0 : costs.transfer;
+      start = std::max(start,
+                       timeline.meshes[input->mesh][input->index].stop + hop);
+    }
+  int64_t cost = getCost(step);
+  timeline.busy[mesh] += cost;
+  for (size_t i = 0; i < step.size(); ++i) {
+    timeline.meshes[mesh][index + i] = {start, start + cost};
+    ++numDone[mesh];
+    auto waiters = waiting.find({mesh, index + i});
+    if (waiters == waiting.end())
+      continue;
+    llvm::append_range(ready, waiters->second);
+    waiting.erase(waiters);
+  }
+}
+
+void Simulation::advance(size_t mesh) {
+  while (numDone[mesh] < plan.meshes[mesh].size()) {
+    llvm::ArrayRef<Action> step = getStep(mesh);
+    for (const Action &action : step)
+      if (const ActionId *missing = findMissing(action)) {
+        waiting[{missing->mesh, missing->index}].push_back(mesh);
+        return;
+      }
+    finishStep(mesh, step);
+  }
+}
+
+void Simulation::run() {
+  while (!ready.empty()) {
+    size_t mesh = ready.back();
+    ready.pop_back();
+    advance(mesh);
+  }
+}
+
+std::vector<Stall> Simulation::getStalls() const {
+  std::vector<Stall> stalls;
+  for (size_t mesh = 0; mesh < plan.meshes.size(); ++mesh) {
+    if (numDone[mesh] == plan.meshes[mesh].size())
+      continue;
+    for (const Action &action : getStep(mesh))
+      if (const ActionId *missing = findMissing(action)) {
+        size_t index = &action - plan.meshes[mesh].data();
+        stalls.push_back(
+            {mesh, index, plan.meshes[missing->mesh][missing->index]});
+        break;
+      }
+  }
+  return stalls;
+}
+
+Timeline Simulation::takeTimeline() {
+  for (const auto &intervals : timeline.meshes) {
+    if (intervals.empty())
+      continue;
+    timeline.makespan = std::max(timeline.makespan, intervals.back().stop);
+    timeline.longestSpan = std::max(
+        timeline.longestSpan, intervals.back().stop - intervals.front().start);
+  }
+  return std::move(timeline);
+}
+
+static double getIdlePart(llvm::ArrayRef<int64_t> busy, int64_t time) {
+  if (busy.empty() || time == 0)
+    return 0;
+  double total = 0;
+  for (int64_t ofMesh : busy)
+    total += ofMesh;
+  return 1 - total / (static_cast<double>(time) * busy.size());
+}
+
+double Timeline::getBubble() const { return getIdlePart(busy, makespan); }
+double Timeline::getBubbleOfSpan() const {
+  return getIdlePart(busy, longestSpan);
+}
+
+std::vector<Stall> meshwright::findStalls(const Plan &plan) {
+  ActionCosts costs;
+  Simulation simulation(plan, costs);
+  simulation.run();
+  return simulation.getStalls();
+}
+
+llvm::Expected<Timeline> meshwright::simulatePlan(const Plan &plan,
+                                                  const ActionCosts &costs) {
+  Simulation simulation(plan, costs);
+  simulation.run();
+  std::vector<Stall> stalls = simulation.getStalls();
+  if (stalls.empty())
+    return simulation.takeTimeline();
+  std::string text = "deadlock: ";
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(
+      stalls, os,
+      [&](const Stall &stall) {
+        os << "mesh " << stall.mesh << " waits at "
+           << plan.meshes[stall.mesh][stall.index] << " for " << stall.missing;
+      },
+      "; ");
+  return llvm::createStringError(text);
+}
+
+LiveCounts meshwright::countPeakLive(const ActionList &list) {
+  LiveCounts now, peak;
+  for (const Action &action : list) {
+    switch (action.kind) {
+    case ActionKind::Forward:
+      ++now.untilWeight;
+      ++now.untilInput;
+      break;
+    case ActionKind::Backward:
+      --now.untilWeight;
+      --now.untilInput;
+      break;
+    case ActionKind::Input:
+      --now.untilInput;
+      break;
+    case ActionKind::Weight:
+      --now.untilWeight;
+      break;
+    }
+    peak.untilWeight = std::max(peak.untilWeight, now.untilWeight);
+    peak.untilInput = std::max(peak.untilInput, now.untilInput);
+  }
+  return peak;
+}

@@ -1,0 +1,76 @@
+//===- Timeline.h - When the actions of a plan run --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Each mesh runs its list in order, each action as soon as its inputs are
+// there. Transfers between meshes take their time, but no mesh's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SCHEDULE_TIMELINE_H
+#define MESHWRIGHT_SCHEDULE_TIMELINE_H
+
+#include "meshwright/Schedule/Plan.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+
+namespace meshwright {
+
+/// How long actions take, in units of one's choice, so that times are exact.
+struct ActionCosts {
+  int64_t forward = 1;
+  int64_t input = 1;
+  int64_t weight = 1;
+  int64_t backward = 2;
+  int64_t transfer = 0;
+  /// A forward and a backward as one step; the sum if absent.
+  std::optional<int64_t> overlapped = std::nullopt;
+};
+
+struct Interval {
+  int64_t start;
+  int64_t stop;
+};
+
+struct Timeline {
+  /// For each mesh and action, as in the plan.
+  std::vector<std::vector<Interval>> meshes;
+  std::vector<int64_t> busy; ///< Of each mesh.
+  int64_t makespan = 0;
+  int64_t longestSpan = 0; ///< Of one mesh, from its first start to its end.
+
+  /// The part of the makespan in which a mesh idles, all meshes together.
+  double getBubble() const;
+  /// The same for the time between the first and the last action of a mesh.
+  double getBubbleOfSpan() const;
+};
+
+/// A mesh that cannot go on: the input that its next action waits for.
+struct Stall {
+  size_t mesh;
+  size_t index; ///< Of the action in the list of the mesh.
+  Action missing;
+};
+
+/// Where the meshes stop for good; empty if the plan runs to its end.
+std::vector<Stall> findStalls(const Plan &plan);
+
+/// Fails if the plan does not run to its end. Linear in the actions.
+llvm::Expected<Timeline> simulatePlan(const Plan &plan,
+                                      const ActionCosts &costs = {});
+
+/// Stages of microbatches whose forward has begun on a mesh and whose backward
+/// has not ended: until the end of B or W, and until the end of B or I.
+struct LiveCounts {
+  int64_t untilWeight = 0;
+  int64_t untilInput = 0;
+};
+LiveCounts countPeakLive(const ActionList &list);
+
+/// Prints the timeline as text, a line for each mesh, and its figures.
+void printTimeline(const Plan &plan, const Timeline &timeline,
+                   llvm::raw_ostream &os);
+
+} // namespace meshwright
+
+#endif
