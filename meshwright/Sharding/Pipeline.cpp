@@ -14,6 +14,7 @@
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Dialect/Sdy/Propagation/Pipeline.h"
 #include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
+#include "meshwright/Sharding/DumpModule.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 
@@ -22,6 +23,10 @@ using namespace mlir::mpmd;
 
 void mpmd::addShardingPropagationPipeline(
     OpPassManager &passes, const ShardingPropagationOptions &options) {
+  auto dump = [&](StringRef name) {
+    if (!options.dumpDirectory.empty())
+      passes.addPass(createDumpModulePass(options.dumpDirectory, name));
+  };
   UniquifyFunctionInputsOutputsPassOptions uniquify;
   uniquify.useTransferInsteadOfFragment = true;
   passes.addNestedPass<func::FuncOp>(
@@ -29,7 +34,9 @@ void mpmd::addShardingPropagationPipeline(
 
   sdy::PropagationOptions propagation;
   propagation.avoidExportForPartitioning = true;
+  dump("before_propagation");
   sdy::addPropagationPipeline(passes, propagation);
+  dump("after_propagation");
 
   passes.addNestedPass<func::FuncOp>(createPopulateUnreducedOutShardingPass());
   passes.addNestedPass<func::FuncOp>(createEnforceUserShardingsPass());
