@@ -1,0 +1,144 @@
+"""What users can pass to a program: each misfit is an exception, none a crash."""
+
+import jax
+import numpy as np
+import pytest
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
+from runtime_programs import Builder, iota
+
+
+@pytest.fixture(scope="module")
+def program():
+    """z = p * x on two devices; p is donated, then y = x + x reads x once more."""
+    b = Builder(a={"x": 2})
+    p = b.input("a", [4, 4], dims=[["x"], []], donated=True, name="params['w']")
+    x = b.input("a", [4, 4], dims=[["x"], []])
+    z = b.value("a", [4, 4], dims=[["x"], []])
+    kind = b.tensor(p)
+    body = f"    %r = stablehlo.multiply %arg0, %arg1 : {kind}\n    return %r : {kind}"
+    b.call(b.fragment("mul", "a", body, [p, x], [z], alias={0: 0}), [p, x], [z])
+    b.output(z, b.unary("double", "stablehlo.add", x))
+    b.executor = b.load()
+    return b
+
+
+def good(b):
+    return b.put(iota(4, 4), "a", "x"), b.put(iota(4, 4), "a", "x")
+
+
+def test_good_arguments_pass(program):
+    p, x = good(program)
+    z, y = program.executor(p, x)
+    np.testing.assert_array_equal(np.asarray(z), iota(4, 4) ** 2)
+    np.testing.assert_array_equal(np.asarray(y), 2 * iota(4, 4))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        (lambda b, x: iota(4, 4), TypeError, "numpy.ndarray; expected a jax.Array"),
+        (lambda b, x: 1.0, TypeError, "float; expected a jax.Array"),
+        (
+            lambda b, x: jax.random.key(0),
+            TypeError,
+            "take jax.random.key_data of keys",
+        ),
+        (
+            lambda b, x: b.put(iota(2, 8), "a", "x"),
+            TypeError,
+            r"float32\[2, 8\]; expected float32\[4, 4\]",
+        ),
+        (
+            lambda b, x: b.put(iota(4, 4, dtype=np.int32), "a", "x"),
+            TypeError,
+            r"int32\[4, 4\]; expected float32",
+        ),
+        (
+            lambda b, x: b.put(iota(4, 4), "a", None, "x"),
+            ValueError,
+            "expected NamedSharding.*'x'.* on mesh 'a', devices .0, 1.; move it",
+        ),
+        (
+            lambda b, x: jax.device_put(iota(4, 4), jax.devices()[0]),
+            ValueError,
+            "devices .0.; expected",
+        ),
+        (
+            lambda b, x: jax.device_put(
+                iota(4, 4),
+                NamedSharding(
+                    Mesh(np.array(jax.devices()[2:4]), "x"), PartitionSpec("x")
+                ),
+            ),
+            ValueError,
+            "devices .2, 3.; expected",
+        ),
+        (
+            lambda b, x: jax.device_put(
+                iota(4, 4),
+                NamedSharding(
+                    Mesh(np.array(jax.devices()[1::-1]), "x"), PartitionSpec("x")
+                ),
+            ),
+            ValueError,
+            "move it with jax.device_put",
+        ),
+    ],
+)
+@pytest.mark.parametrize("position", [0, 1])
+def test_misfits_name_the_argument(program, position, change, error, text):
+    arguments = list(good(program))
+    arguments[position] = change(program, arguments[position])
+    name = r"argument 0 \(params\['w'\]\)" if position == 0 else "argument 1"
+    with pytest.raises(error, match=rf"(?s){name} .*{text}"):
+        program.executor(*arguments)
+    # Nothing was issued: what is left can be passed again.
+    assert not any(a.is_deleted() for a in arguments if isinstance(a, jax.Array))
+    program.executor(*good(program))
+
+
+def test_wrong_number_of_arguments(program):
+    with pytest.raises(TypeError, match="takes 2 arrays, got 1"):
+        program.executor(good(program)[0])
+
+
+def test_deleted_array(program):
+    p, x = good(program)
+    x.delete()
+    with pytest.raises(RuntimeError, match="argument 1 was deleted or donated"):
+        program.executor(p, x)
+
+
+def test_donated_array_used_again(program):
+    p, x = good(program)
+    program.executor(p, x)
+    with pytest.raises(RuntimeError, match=r"argument 0 \(params.* was deleted"):
+        program.executor(p, x)
+
+
+def test_same_array_donated_and_read(program):
+    p, _ = good(program)
+    with pytest.raises(ValueError, match=r"argument 0.* and argument 1 share"):
+        program.executor(p, p)
+    assert not p.is_deleted()
+
+
+def test_view_of_a_donated_array(program):
+    p, _ = good(program)
+    shards = [shard.data for shard in p.addressable_shards]
+    view = jax.make_array_from_single_device_arrays(p.shape, p.sharding, shards)
+    with pytest.raises(ValueError, match="share a buffer"):
+        program.executor(p, view)
+
+
+def test_equivalent_shardings_pass(program):
+    devices = np.array(jax.devices()[:2]).reshape(1, 2)
+    other = NamedSharding(Mesh(devices, ("u", "v")), PartitionSpec(("u", "v"), None))
+    p, x = (jax.device_put(iota(4, 4), other) for _ in range(2))
+    np.testing.assert_array_equal(
+        np.asarray(program.executor(p, x)[0]), iota(4, 4) ** 2
+    )
+    b = Builder(a={"x": 1})
+    b.output(b.unary("double", "stablehlo.add", b.input("a", [4])))
+    single = jax.device_put(iota(4), SingleDeviceSharding(jax.devices()[0]))
+    np.testing.assert_array_equal(np.asarray(b.load()(single)[0]), 2 * iota(4))

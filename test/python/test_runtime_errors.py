@@ -1,0 +1,259 @@
+"""Failures inside fragments: they are named, and the process stays usable."""
+
+import io
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+
+import jax
+import numpy as np
+import pytest
+from conftest import ROOT
+from jax.sharding import NamedSharding, PartitionSpec
+from meshwright.runtime import compilation
+from runtime_programs import Builder, iota
+
+from meshwright import runtime
+
+
+def with_callback(devices, function):
+    """`second`, on mesh b, calls a Python function; `third` reads its result."""
+    b = Builder(a={"x": devices}, b={"x": devices})
+    dims = [["x"]]
+    x = b.input("a", [8], dims=dims)
+    h = b.transfer(b.unary("first", "stablehlo.add", x), "b", dims=dims)
+
+    def call(v):
+        shard = jax.ShapeDtypeStruct((8 // devices,), np.float32)
+        return jax.pure_callback(function, shard, v)
+
+    # Every device calls on its own: XLA aborts when some wait for one that failed.
+    split = NamedSharding(b.meshes["b"], PartitionSpec("x"))
+    local = jax.shard_map(
+        call, mesh=split.mesh, in_specs=split.spec, out_specs=split.spec
+    )
+    lowered = jax.jit(local).lower(
+        jax.ShapeDtypeStruct((8,), np.float32, sharding=split)
+    )
+    y = b.value("b", [8], dims=dims)
+    fragment = b.fragment("second", "b", "", [h], [y])
+    text = lowered.as_text()
+    result = 'sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>'
+    b.modules["second"] = re.sub(
+        r"-> \(tensor<8xf32> \{[^}]*\}\)", f"-> (tensor<8xf32> {{{result}}})", text
+    )
+    b.call(fragment, [h], [y], ["enc", "enc(1)"])
+    b.output(b.unary("third", "stablehlo.add", y))
+    callbacks = lowered._lowering.compile_args["host_callbacks"]
+    return b, b.load(host_callbacks=callbacks)
+
+
+NAMED = (
+    r'(?s)fragment "second" \(from enc, enc\(1\)\) on mesh "b" failed: .*no more data'
+)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_exception_in_a_callback_names_the_fragment(devices, capfd):
+    fail = threading.Event()
+
+    def function(x):
+        if fail.is_set():
+            raise KeyError("no more data")
+        return x + 1
+
+    b, program = with_callback(devices, function)
+    x = b.put(iota(8), "a", "x")
+    np.testing.assert_array_equal(np.asarray(program(x)[0]), 2 * (2 * iota(8) + 1))
+    fail.set()
+    with pytest.raises(jax.errors.JaxRuntimeError, match=NAMED):
+        jax.block_until_ready(program(x))
+    with pytest.raises(runtime.FragmentError, match=NAMED):
+        program.wait()
+    fail.clear()
+    np.testing.assert_array_equal(np.asarray(program(x)[0]), 2 * (2 * iota(8) + 1))
+    capfd.readouterr()  # JAX logs the traceback of a failing callback.
+
+
+def test_effects_barrier_waits_for_callbacks():
+    seen = []
+
+    def function(x):
+        seen.append(x.sum())
+        return x
+
+    b, program = with_callback(1, function)
+    program(b.put(iota(8), "a", "x"))
+    jax.effects_barrier()
+    assert seen == [2 * iota(8).sum()]
+
+
+def test_module_that_does_not_compile_is_named():
+    b = Builder(a={"x": 1})
+    b.output(b.unary("first", "stablehlo.add", b.input("a", [4]), origins=["enc"]))
+    b.modules["first"] = b.modules["first"].replace(
+        "%r = stablehlo.add %arg0, %arg0 : tensor<4xf32>",
+        "%r = stablehlo.custom_call @nobody_has_this(%arg0) : "
+        "(tensor<4xf32>) -> tensor<4xf32>",
+    )
+    named = r'(?s)"first" \(from enc\) on mesh "a" does not compile: .*nobody_has_this'
+    with pytest.raises(runtime.FragmentError, match=named):
+        b.load()
+
+
+def test_sharding_that_xla_compiled_otherwise_is_an_error():
+    b = Builder(a={"x": 2})
+    x = b.input("a", [4], dims=[["x"]])
+    b.output(b.unary("first", "stablehlo.add", x))
+    b.modules["first"] = b.modules["first"].replace('[{"x"}]', "[{}]")
+    with pytest.raises(runtime.FragmentError, match="XLA compiled argument 0"):
+        b.load()
+
+
+def test_threads_may_call_at_the_same_time():
+    b = Builder(a={"x": 2}, b={"x": 2})
+    dims = [["x"]]
+    h = b.unary("first", "stablehlo.add", b.input("a", [4], dims=dims))
+    b.output(b.unary("second", "stablehlo.add", b.transfer(h, "b", dims=dims)))
+    program, found = b.load(), []
+
+    def work(scale):
+        x = b.put(scale * iota(4), "a", "x")
+        for _ in range(20):
+            found.append(np.array_equal(np.asarray(program(x)[0]), 4 * scale * iota(4)))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 80
+
+
+def test_interrupt_while_compiling_leaves_the_process_usable():
+    script = textwrap.dedent(
+        """
+        import os, signal, sys, threading, time
+        sys.path[:0] = [TESTS, PACKAGE]
+        import conftest
+        from runtime_programs import Builder, iota
+        from meshwright.runtime import compilation
+        b = Builder(a={"x": 1})
+        b.output(b.unary("first", "stablehlo.add", b.input("a", [4])))
+        real, release = compilation._jax_runtime.compile_module, threading.Event()
+        def slow(*args):
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            release.wait(60)
+            return real(*args)
+        compilation._jax_runtime.compile_module = slow
+        start = time.monotonic()
+        try:
+            b.load()
+        except KeyboardInterrupt:
+            print("interrupted", time.monotonic() - start < 30)
+        release.set()
+        compilation._jax_runtime.compile_module = real
+        print(b.load()(b.put(iota(4), "a"))[0])
+        """
+    )
+    header = f"TESTS, PACKAGE = {str(ROOT / 'test/python')!r}, {str(ROOT / 'python')!r}"
+    done = subprocess.run(
+        [sys.executable, "-c", header + script],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "interrupted True\n[0. 2. 4. 6.]\n"
+
+
+def test_interrupt_while_issuing_passes_through():
+    b = Builder(a={"x": 1})
+    b.output(b.unary("first", "stablehlo.add", b.input("a", [4])))
+    program = b.load()
+    x = b.put(iota(4), "a")
+    real = program._issues[0]
+
+    def interrupted(slots):
+        real(slots)
+        raise KeyboardInterrupt
+
+    program._issues[0] = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        program(x)
+    program._issues[0] = real
+    assert np.asarray(program(x)[0])[1] == 2
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_drawn_on_terminals_only():
+    for stream, delay, drawn in (
+        (Terminal(), 0.0, True),
+        (io.StringIO(), 0.0, False),
+        (Terminal(), 1000.0, False),
+    ):
+        bar = compilation.ProgressBar(4, stream, delay)
+        bar.show(1)
+        bar.close()
+        assert ("1/4" in stream.getvalue()) == drawn
+        assert stream.getvalue().endswith("\r\x1b[K") == drawn
+
+
+def test_persistent_cache_is_used(tmp_path):
+    events = []
+    script = textwrap.dedent(
+        """
+        import sys
+        sys.path[:0] = [TESTS, PACKAGE]
+        import conftest
+        from runtime_programs import Builder, iota
+        import jax
+        jax.config.update("jax_compilation_cache_dir", CACHE)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+        events = []
+        jax.monitoring.register_event_listener(lambda e, **kw: events.append(e))
+        b = Builder(a={"x": 2})
+        x = b.input("a", [4], dims=[["x"]])
+        b.output(b.unary("first", "stablehlo.add", x))
+        print(b.load()(b.put(iota(4), "a", "x"))[0])
+        print([e.rpartition("/")[2] for e in events if "cache_" in e][-1])
+        """
+    )
+    header = (
+        f"TESTS, PACKAGE = {str(ROOT / 'test/python')!r}, {str(ROOT / 'python')!r}\n"
+        f"CACHE = {str(tmp_path)!r}"
+    )
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", header + script],
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert done.returncode == 0, done.stderr
+        events.append(done.stdout.split()[-1])
+    assert events == ["cache_misses", "cache_hits"], done.stdout
+
+
+def test_missing_private_names_are_a_clear_error(monkeypatch):
+    from meshwright.runtime import _jax_runtime
+
+    monkeypatch.setattr(
+        _jax_runtime, "_NAMES", (("jax._src.compiler", "no_such_function"),)
+    )
+    with pytest.raises(ImportError, match="no_such_function, which jax .* install"):
+        _jax_runtime._load()
+    monkeypatch.setattr(jax, "__version_info__", (0, 9, 0))
+    with pytest.raises(ImportError, match="needs jax 0.10 or newer"):
+        _jax_runtime._load()
+    monkeypatch.setattr(_jax_runtime, "_NAMES", ())
+    monkeypatch.setattr(jax, "__version_info__", (0, 12, 0))
+    with pytest.warns(RuntimeWarning, match="was not tested"):
+        _jax_runtime._load()
