@@ -15,15 +15,20 @@
 // answers no, because this pass must not be anticipated. It also moves the rest
 // of the block away and back for each call.
 //
+// A callee has as many copies as there are microbatches, and all of them
+// together are most of the program, so they are made from templates.
+//
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Common/BlockTemplate.h"
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_CALLINLINEPASS
@@ -51,21 +56,29 @@ namespace {
 /// Inlines calls of one module.
 class CallInliner {
 public:
-  explicit CallInliner(MLIRContext *context) : rewriter(context) {}
+  CallInliner(ArrayRef<CallOp> calls, bool markNestedLocs);
 
   LogicalResult run(CallOp call);
 
 private:
-  FailureOr<Block *> getCalleeBody(CallOp call);
-  void adapt(Operation *inlined, CallOp call,
-             DenseMap<Attribute, LocationAttr> &locs);
+  FailureOr<func::FuncOp> getCallee(CallOp call);
+  std::shared_ptr<const BlockTemplate> getTemplate(func::FuncOp callee);
 
-  IRRewriter rewriter;
+  bool markNestedLocs;
   SymbolTableCollection symbolTables;
+  /// Functions whose body changes while the calls in it are inlined.
+  DenseSet<Operation *> callers;
+  DenseMap<Operation *, std::shared_ptr<const BlockTemplate>> templates;
 };
 } // namespace
 
-FailureOr<Block *> CallInliner::getCalleeBody(CallOp call) {
+CallInliner::CallInliner(ArrayRef<CallOp> calls, bool markNestedLocs)
+    : markNestedLocs(markNestedLocs) {
+  for (CallOp call : calls)
+    callers.insert(call->getParentOfType<func::FuncOp>());
+}
+
+FailureOr<func::FuncOp> CallInliner::getCallee(CallOp call) {
   auto callee = symbolTables.lookupNearestSymbolFrom<func::FuncOp>(
       call, call.getCalleeAttr());
   if (!callee || !callee.getBody().hasOneBlock())
@@ -79,50 +92,67 @@ FailureOr<Block *> CallInliner::getCalleeBody(CallOp call) {
            << call->getNumResults() << " results, but callee @"
            << call.getCallee() << " has " << callee.getNumArguments()
            << " arguments and " << callee.getNumResults() << " results";
-  return &callee.getBody().front();
+  return callee;
 }
 
-/// Marks a copy, and all that is nested in it, as inlined at `call`.
-void CallInliner::adapt(Operation *inlined, CallOp call,
-                        DenseMap<Attribute, LocationAttr> &locs) {
-  auto getLoc = [&](LocationAttr loc) -> Location {
-    LocationAttr &inlinedLoc = locs[loc];
-    if (!inlinedLoc)
-      inlinedLoc = getInlinedLoc(loc, call.getLoc());
-    return inlinedLoc;
-  };
-  inlined->walk([&](Operation *op) {
-    op->setLoc(getLoc(op->getLoc()));
-    for (Region &region : op->getRegions())
-      for (BlockArgument argument : region.getArguments())
-        argument.setLoc(getLoc(argument.getLoc()));
-    if (isa<FragmentOp, FragmentCallOp>(op))
-      for (NamedAttribute attr : call->getDiscardableAttrs())
-        op->setAttr(attr.getName(), attr.getValue());
-  });
+/// Of a function without calls there is one template for all copies. Where a
+/// call was inlined before, the copy includes what has become of it.
+std::shared_ptr<const BlockTemplate>
+CallInliner::getTemplate(func::FuncOp callee) {
+  if (callers.contains(callee))
+    return std::make_shared<BlockTemplate>(callee.front());
+  std::shared_ptr<const BlockTemplate> &known = templates[callee];
+  if (!known)
+    known = std::make_shared<BlockTemplate>(callee.front());
+  return known;
 }
 
 LogicalResult CallInliner::run(CallOp call) {
-  FailureOr<Block *> body = getCalleeBody(call);
-  if (failed(body))
+  FailureOr<func::FuncOp> callee = getCallee(call);
+  if (failed(callee))
     return failure();
-  // The body may be that of the function around the call: copy no copies.
-  auto originals =
-      llvm::map_to_vector(**body, [](Operation &op) { return &op; });
-  Operation *terminator = originals.pop_back_val();
-
-  IRMapping mapping;
-  mapping.map((*body)->getArguments(), call->getOperands());
-  DenseMap<Attribute, LocationAttr> locs;
-  rewriter.setInsertionPoint(call);
-  for (Operation *op : originals)
-    adapt(rewriter.clone(*op, mapping), call, locs);
-  auto results =
-      llvm::map_to_vector(terminator->getOperands(), [&](Value result) {
-        return mapping.lookupOrDefault(result);
-      });
-  rewriter.replaceOp(call, results);
+  std::shared_ptr<const BlockTemplate> body = getTemplate(*callee);
+  auto locs = llvm::map_to_vector(body->getLocs(), [&](auto used) -> Location {
+    if (used.isNested && !markNestedLocs)
+      return used.loc;
+    return getInlinedLoc(used.loc, call.getLoc());
+  });
+  auto giveAttributes = [&](Operation *copy) {
+    if (isa<FragmentOp, FragmentCallOp>(copy))
+      for (NamedAttribute attr : call->getDiscardableAttrs())
+        copy->setAttr(attr.getName(), attr.getValue());
+  };
+  SmallVector<Value> results =
+      body->copyBefore(*call->getBlock(), call->getIterator(),
+                       call->getOperands(), locs, giveAttributes);
+  call->replaceAllUsesWith(results);
+  call->erase();
   return success();
+}
+
+/// The private functions that nothing refers to once `calls` are inlined. What
+/// a copy calls is still needed.
+static SmallVector<func::FuncOp> findDeadCallees(ModuleOp module,
+                                                 ArrayRef<CallOp> calls) {
+  DenseSet<Operation *> inlined;
+  for (CallOp call : calls)
+    inlined.insert(call);
+  SymbolTableCollection symbolTables;
+  SymbolUserMap users(symbolTables, module);
+  auto isInlined = [&](Operation *user) { return inlined.contains(user); };
+  auto isDead = [&](func::FuncOp func) {
+    return func.isPrivate() && !users.useEmpty(func) &&
+           llvm::all_of(users.getUsers(func), isInlined);
+  };
+  auto isCopied = [&](Operation *user) {
+    auto caller = user->getParentOfType<func::FuncOp>();
+    return llvm::any_of(users.getUsers(caller), isInlined);
+  };
+  SmallVector<func::FuncOp> dead;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (isDead(func) && llvm::none_of(users.getUsers(func), isCopied))
+      dead.push_back(func);
+  return dead;
 }
 
 namespace {
@@ -133,12 +163,18 @@ struct CallInlinePass : mpmd::impl::CallInlinePassBase<CallInlinePass> {
     SmallVector<CallOp> calls;
     getOperation().walk<WalkOrder::PreOrder>(
         [&](CallOp call) { calls.push_back(call); });
-    CallInliner inliner(&getContext());
+    SmallVector<func::FuncOp> dead;
+    if (eraseCallees)
+      dead = findDeadCallees(getOperation(), calls);
+
+    CallInliner inliner(calls, markNestedLocs);
     for (CallOp call : calls) {
       if (failed(inliner.run(call)))
         return signalPassFailure();
       ++numCalls;
     }
+    for (func::FuncOp callee : dead)
+      callee.erase();
   }
 };
 } // namespace

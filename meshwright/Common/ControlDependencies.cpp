@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/ControlDependencies.h"
+#include "meshwright/Dialect/Mpmd/FragmentWalk.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "mlir/IR/Builders.h"
 
@@ -18,7 +19,7 @@ void mlir::mpmd::addControlDependency(FragmentOp first, FragmentOp second) {
 }
 
 void mlir::mpmd::removeControlDependencies(func::FuncOp func) {
-  func.walk([](FragmentOp fragment) {
+  walkOutsideFragments<FragmentOp>(func, [](FragmentOp fragment) {
     auto start =
         fragment->getAttrOfType<IntegerAttr>(kControlOperandStartIdxAttr);
     if (!start)

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/Passes.h"
+#include "meshwright/Dialect/Mpmd/FragmentWalk.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -62,10 +63,9 @@ struct FragmentDedupPass
     func::FuncOp func = getOperation();
     if (!isDistributedFunction(func))
       return markAllAnalysesPreserved();
-    func.walk<WalkOrder::PreOrder>([](FragmentOp fragment) {
+    walkOutsideFragments<FragmentOp>(func, [](FragmentOp fragment) {
       dedupOperands(fragment);
       dedupResults(fragment);
-      return WalkResult::skip(); // No fragment inside a fragment.
     });
   }
 };

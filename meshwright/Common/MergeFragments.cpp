@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/MergeFragments.h"
+#include "meshwright/Dialect/Mpmd/FragmentWalk.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -270,7 +271,7 @@ FragmentOp FragmentMerger::merge(FragmentOp producer, FragmentOp consumer,
 }
 
 void FragmentMerger::setLocations(func::FuncOp func) {
-  func.walk([&](FragmentOp fragment) {
+  walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
     auto it = stepOf.find(fragment);
     if (it == stepOf.end() || steps[it->second].loc)
       return;

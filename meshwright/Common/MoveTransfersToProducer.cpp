@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/Passes.h"
+#include "meshwright/Dialect/Mpmd/FragmentWalk.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 
@@ -47,7 +48,8 @@ struct MoveTransfersToProducerPass
 
     // Collected first: a moved transfer must not be met a second time.
     SmallVector<TransferOp> transfers;
-    func.walk([&](TransferOp transfer) { transfers.push_back(transfer); });
+    walkOutsideFragments<TransferOp>(
+        func, [&](TransferOp transfer) { transfers.push_back(transfer); });
     for (TransferOp transfer : transfers)
       moveToProducer(transfer);
     numTransfers += transfers.size();

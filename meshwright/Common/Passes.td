@@ -68,9 +68,18 @@ def CallInlinePass : Pass<"mpmd-call-inline", "::mlir::ModuleOp"> {
     ```
 
     Requires callees whose body is one block. Leaves alone: `func.call`,
-    `mpmd.fragment_call`, and the callees, which `symbol-dce` removes. Locations
-    become call sites. Cost: linear in the size of the result.
+    `mpmd.fragment_call`, and, by default, the callees, which `symbol-dce`
+    removes. Locations become call sites. Cost: linear in the size of the
+    result.
   }];
+  let options = [
+    Option<"eraseCallees", "erase-callees", "bool", /*default=*/"false",
+           "Erase private callees that nothing refers to any more.">,
+    Option<"markNestedLocs", "mark-nested-locations", "bool",
+           /*default=*/"true",
+           "Make call sites of the locations in fragments too, not only of "
+           "those of the fragments.">,
+  ];
   let statistics = [
     Statistic<"numCalls", "num-calls", "Calls inlined">,
   ];

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/Passes.h"
+#include "meshwright/Dialect/Mpmd/FragmentWalk.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
@@ -36,7 +37,7 @@ struct UnitCounts {
 static uint64_t countMicrobatches(func::FuncOp func) {
   uint64_t largest = 0;
   bool startsAtZero = false;
-  func.walk([&](FragmentOp fragment) {
+  walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
     if (std::optional<uint32_t> counter = getCallCounter(fragment)) {
       largest = std::max<uint64_t>(largest, *counter);
       startsAtZero |= *counter == 0;

@@ -11,6 +11,7 @@
 
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Common/SplitFragment.h"
+#include "meshwright/Dialect/Mpmd/FragmentWalk.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -51,7 +52,7 @@ struct SplitBwdFragmentsPass
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<FragmentOp> fragments;
-    getOperation().walk([&](FragmentOp fragment) {
+    walkOutsideFragments<FragmentOp>(getOperation(), [&](FragmentOp fragment) {
       if (isBackwardFragment(fragment) && !isSplitFragment(fragment))
         fragments.push_back(fragment);
     });

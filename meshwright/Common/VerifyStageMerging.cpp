@@ -15,6 +15,7 @@
 
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Dialect/Mpmd/FragmentInfo.h"
+#include "meshwright/Dialect/Mpmd/FragmentWalk.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
@@ -104,7 +105,7 @@ struct VerifyStageMergingPass
       return;
 
     std::map<StageClaim, Claimants> claims;
-    func.walk([&](FragmentOp fragment) {
+    walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
       IntegerAttr stage = fragment.getStageIdAttr();
       if (!stage)
         return;

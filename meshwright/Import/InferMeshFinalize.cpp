@@ -232,7 +232,7 @@ static LogicalResult verifyBody(func::FuncOp func) {
 /// Fragments keep a set that someone put on them.
 static void removeSets(func::FuncOp func) {
   func->walk([](Operation *op) {
-    if (isa<FragmentOp>(op))
+    if (isa<FragmentOp>(op) || op->getRawDictionaryAttrs().empty())
       return;
     setMeshSet(op, kUseSetAttr, {});
     setMeshSet(op, kSrcSetAttr, {});

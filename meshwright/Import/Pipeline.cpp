@@ -95,8 +95,11 @@ static void addCleanUp(OpPassManager &pm, const ImportOptions &options) {
   addOnFunctions(pm, createFragmentDedupPass());
   addOnFunctions(pm, createFragmentDcePass());
   addOnFunctions(pm, createRemoveTransferCyclesPass());
-  pm.addPass(createCallInlinePass());
+  // Whether a symbol is used is found out while its users are few. The location
+  // of a fragment tells the call, its ops need not repeat it.
   pm.addPass(createSymbolDCEPass());
+  pm.addPass(
+      createCallInlinePass({/*eraseCallees=*/true, /*markNestedLocs=*/false}));
   if (!options.mergeAfterScheduling)
     addOnFunctions(pm, createMergeInferredFragmentsPass());
 }

@@ -148,7 +148,7 @@ static void addPhase(Phase phase, OpPassManager &passes,
 static LogicalResult runPhase(Phase phase, ModuleOp module,
                               const PartitionConfig &config) {
   PassManager passes(module.getContext());
-  // Verified once, behind the phase; mpmd-opt verifies after each pass.
+  // Verified once, behind the last phase; mpmd-opt verifies after each pass.
   passes.enableVerifier(false);
   addPhase(phase, passes, config);
   bool hasError = false;
@@ -159,8 +159,6 @@ static LogicalResult runPhase(Phase phase, ModuleOp module,
         return failure();
       });
   LogicalResult result = passes.run(module);
-  if (succeeded(result))
-    result = verify(module);
   engine.eraseHandler(watcher);
   return failure(hasError || failed(result));
 }
@@ -190,5 +188,7 @@ FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
     if (info.phase == until)
       break;
   }
+  if (failed(verify(module)))
+    return failure();
   return PartitionResult{*func, summarize(*func)};
 }

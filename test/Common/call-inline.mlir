@@ -1,5 +1,5 @@
-// RUN: mpmd-opt %s -mpmd-call-inline -split-input-file | FileCheck %s
-// RUN: mpmd-opt %s -mpmd-call-inline -split-input-file -mlir-print-debuginfo -mlir-print-local-scope | FileCheck %s --check-prefix=LOC
+// RUN: mpmd-opt %s -mpmd-call-inline -split-input-file -allow-unregistered-dialect | FileCheck %s
+// RUN: mpmd-opt %s -mpmd-call-inline -split-input-file -allow-unregistered-dialect -mlir-print-debuginfo -mlir-print-local-scope | FileCheck %s --check-prefix=LOC
 
 !t = tensor<4xf32>
 !m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
@@ -96,4 +96,32 @@ func.func @keeps_call_in_a_copy(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = mpmd.call @keeps_call_in_a_copy(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %1 = stablehlo.abs %0 : tensor<4xf32>
   return %1 : tensor<4xf32>
+}
+
+// -----
+
+!t = tensor<4xf32>
+
+// A copy has branches and values that are defined further down, like the body.
+// CHECK-LABEL: func public @copies_regions_with_branches
+func.func public @copies_regions_with_branches(%x: !t) -> !t {
+  // CHECK-SAME: (%[[X:.*]]: tensor
+  // CHECK-NEXT: %[[R:.*]] = "test.region"() ({
+  // CHECK-NEXT:   %[[V:.*]] = "test.make"(%[[X]])
+  // CHECK-NEXT:   "test.branch"(%[[V]])[^[[BB:.*]]] :
+  // CHECK-NEXT: ^[[BB]](%[[A:.*]]: tensor<4xf32>):
+  // CHECK-NEXT:   "test.done"(%[[A]])
+  // CHECK:      return %[[R]]
+  %0 = mpmd.call @branches(%x) : (!t) -> !t
+  return %0 : !t
+}
+
+func.func private @branches(%x: !t) -> !t {
+  %0 = "test.region"() ({
+    %1 = "test.make"(%x) : (!t) -> !t
+    "test.branch"(%1)[^bb1] : (!t) -> ()
+  ^bb1(%a: !t):
+    "test.done"(%a) : (!t) -> ()
+  }) : () -> !t
+  return %0 : !t
 }
