@@ -13,6 +13,7 @@
 #include "meshwright/Dialect/Mpmd/FragmentWalk.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -84,7 +85,7 @@ struct SchedulingUnitsVerifierPass
 
     llvm::StringMap<UnitCounts> counts = countUnits(func);
     for (NamedMeshAttr mesh : getTopology(func).getMeshes()) {
-      if (mesh.getName().ends_with("/cpu"))
+      if (isCpuMesh(mesh.getName()))
         continue;
       UnitCounts ofMesh = counts.lookup(mesh.getName());
       warnUnlessEqual(func, "forward", mesh.getName(), microbatches,

@@ -166,7 +166,8 @@ static IntegerAttr getReservedBytes(const Program &program) {
   IntegerAttr most;
   for (FragmentOp member : program.members) {
     auto bytes = member->getAttrOfType<IntegerAttr>(kReservedHbmBytesAttr);
-    if (bytes && (!most || bytes.getInt() > most.getInt()))
+    if (bytes && bytes.getType().isSignlessInteger(64) &&
+        (!most || bytes.getInt() > most.getInt()))
       most = bytes;
   }
   return most;
@@ -182,8 +183,7 @@ static func::FuncOp createFunction(const Program &program) {
                             terminator->getOperandTypes()));
   func->setAttr(kMeshShapeAttr, program.mesh);
   if (IntegerAttr bytes = getReservedBytes(program))
-    func->setAttr(kReservedHbmBytesAttr,
-                  attrs.getI64IntegerAttr(bytes.getInt()));
+    func->setAttr(kReservedHbmBytesAttr, bytes);
   func.setAllArgAttrs(
       getSignatureAttrs(fragment, kArgAttrsAttr, fragment->getOperandTypes()));
   func.setAllResultAttrs(

@@ -20,6 +20,7 @@
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Export/BufferAttributes.h"
 #include "meshwright/Export/EntryAttrs.h"
@@ -74,7 +75,7 @@ struct Uses {
 
 /// On CPU meshes values have no layouts of their own.
 static bool isLayoutless(TransferOp transfer) {
-  return transfer.getType().getMeshName().ends_with("/cpu");
+  return isCpuMesh(transfer.getType().getMeshName());
 }
 
 static Layout getResultLayout(func::FuncOp func, unsigned index) {

@@ -8,6 +8,54 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DelayInferredFragmentsPass
+    : Pass<"mpmd-delay-inferred-fragments", "::mlir::func::FuncOp"> {
+  let summary = "Moves inferred fragments to their first reader";
+  let description = [{
+    Moves each inferred fragment that is read right before the first op that
+    reads it, so that its results do not wait in memory.
+
+    ```mlir
+    %0 = fragment<"m", []> (%x)
+    %1 = fragment<"m", ["g"]> (%y)
+    %2 = fragment<"m", ["f"]> (%0, %1)
+    // becomes
+    %1 = fragment<"m", ["g"]> (%y)
+    %0 = fragment<"m", []> (%x)
+    %2 = fragment<"m", ["f"]> (%0, %1)
+    ```
+
+    Acts on the fragments that stand directly in an MPMD function that is an
+    entry point, from the last to the first: two that move before one op change
+    places. Leaves alone: user fragments, and fragments that nobody reads. Cost:
+    linear.
+  }];
+}
+
+def DelayTransfersFromCpuPass
+    : Pass<"mpmd-delay-transfers-from-cpu", "::mlir::func::FuncOp"> {
+  let summary = "Moves transfers from the host to their first reader";
+  let description = [{
+    Moves each transfer whose operand is on a mesh of hosts, whose name ends in
+    `/cpu`, or by its type in host memory, right before the first op that reads
+    its result, so that the result does not wait in device memory.
+
+    ```mlir
+    %0 = mpmd.transfer %host
+    %1 = fragment<"m", ["g"]> (%y)
+    return %1, %0
+    // becomes
+    %1 = fragment<"m", ["g"]> (%y)
+    %0 = mpmd.transfer %host
+    return %1, %0
+    ```
+
+    Acts on the transfers of MPMD functions that are entry points, from the first
+    to the last: two that move before one op keep their order. Leaves alone
+    transfers that nobody reads. Cost: linear.
+  }];
+}
+
 def LowerToFragmentCallsPass
     : Pass<"mpmd-lower-to-fragment-calls", "::mlir::ModuleOp"> {
   let summary = "Turns fragments into calls of one function per computation";
@@ -60,6 +108,64 @@ def LowerToFragmentCallsPass
   let dependentDialects = ["::mlir::func::FuncDialect",
                            "::mlir::mpmd::MpmdDialect",
                            "::mlir::sdy::SdyDialect"];
+}
+
+def MarkAliasingAndDonationPass
+    : Pass<"mpmd-mark-aliasing-and-donation", "::mlir::func::FuncOp"> {
+  let summary = "Marks operands whose memory a fragment may use";
+  let description = [{
+    Marks, in `arg_attrs`, each operand that a fragment is the last to read: with
+    the result that can have its memory, else as donated.
+
+    ```mlir
+    %1 = fragment<"m", ["f"]> (%0, %x) : (!m, !m) -> !m
+    // becomes
+    %1 = fragment<"m", ["f"]> (%0, %x) {arg_attrs =
+        [{tf.aliasing_output = 0 : i32}, {} ]} : (!m, !m) -> !m
+    ```
+
+    A result can have it that is of the operand's type and `mhlo.layout_mode`, is
+    not in host memory by `res_attrs`, and is not taken by an operand before.
+    Arguments of the function take part only if they have `jax.buffer_donor`, and
+    are donated, or an integer `tf.aliasing_output`: then the result of this
+    fragment that becomes that result of the function goes first.
+
+    Acts on MPMD functions; requires memory kinds and layouts in `arg_attrs` and
+    `res_attrs`. Leaves alone: values that any transfer reads, values in host
+    memory, fragments in loops, `res_attrs`. Fails on an operand that is marked
+    already. Cost: linear.
+  }];
+  let statistics = [
+    Statistic<"numAliases", "num-aliases", "Operands that alias a result">,
+    Statistic<"numDonations", "num-donations", "Operands that are donated">,
+  ];
+}
+
+def MarkFragmentReservedMemoryPass
+    : Pass<"mpmd-mark-fragment-reserved-memory", "::mlir::func::FuncOp"> {
+  let summary = "Marks how much memory a fragment must leave to others";
+  let description = [{
+    Sets `reserved_hbm_bytes` on each fragment: what one device of its mesh holds
+    while the fragment runs, its own operands and results aside.
+
+    ```mlir
+    // %x and %y: 16 bytes each, %y is not donated
+    %0 = fragment<"m", ["f"]> (%x)
+    return %0
+    // becomes
+    %0 = fragment<"m", ["f"]> (%x) {reserved_hbm_bytes = 16 : i64}
+    return %0
+    ```
+
+    Values live from where they are computed to their last use, if they are used;
+    arguments of the function from its start to its end, or to their last use if
+    they have `jax.buffer_donor` (a `tf.aliasing_output` counts if it is text).
+    Host memory, by `mhlo.memory_kind` of function arguments, in `arg_attrs` and
+    in `res_attrs`, does not count. Sizes are those of the local parts.
+
+    Acts on MPMD functions; fails on ops other than fragments and transfers.
+    Cost: linear in the number of operands and results.
+  }];
 }
 
 def MarkInputOutputWithLayoutsPass
@@ -116,6 +222,127 @@ def MarkOffloadedInputOutputPass
     each result.
   }];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def SinkCreateTokenIntoFragmentsPass
+    : Pass<"mpmd-sink-create-token-into-fragments", "::mlir::func::FuncOp"> {
+  let summary = "Makes fragments create the tokens they read";
+  let description = [{
+    Replaces operands of fragments that are tokens by tokens that the fragments
+    create, and removes the tokens they return.
+
+    ```mlir
+    %0:2 = fragment<"m", ["f"]> (%t, %x) (%k: !token, %a: !l) {
+      %1 = stablehlo.after_all %k : !token
+      return %1, %a
+    }
+    // becomes
+    %0 = fragment<"m", ["f"]> (%x) (%a: !l) {
+      %k = stablehlo.create_token : !token
+      %1 = stablehlo.after_all %k : !token
+      return %a
+    }
+    ```
+
+    Acts on the fragments that stand directly in an MPMD function. The lists per
+    operand and per result, `arg_attrs`, `in_shardings` and so on, lose the
+    entries. Fails if anything but a fragment reads a token of a fragment. Leaves
+    alone: tokens that the function creates, its signature. Cost: linear.
+  }];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
+                           "::mlir::stablehlo::StablehloDialect"];
+}
+
+def ValidateNoBackwardDepsPass
+    : Pass<"mpmd-validate-no-backward-deps", "::mlir::func::FuncOp"> {
+  let summary = "Reports values that travel to an earlier mesh";
+  let description = [{
+    Reports each operand of a fragment call that another call computes on a later
+    mesh, or on one of the same rank, if the program is forward-only.
+
+    ```mlir
+    %0 = mpmd.fragment_call<mesh="m2", origin=["f"]> @p0_f(%x)
+    %1 = mpmd.transfer %0
+    // a backward dependency:
+    %2 = mpmd.fragment_call<mesh="m1", origin=["g"]> @p1_g(%1)
+    ```
+
+    Meshes are ordered by the numbers their names end in, or else as text. With
+    the option, a program that is not forward-only is an error, without it goes
+    unchecked. Acts on MPMD functions and changes nothing. Cost: linear.
+  }];
+  let options = [
+    Option<"failOnBackwardDeps", "fail-on-backward-deps", "bool",
+           /*default=*/"false", "Fail instead of warning.">,
+  ];
+}
+
+def ValidateNoInferredFragmentsPass
+    : Pass<"mpmd-validate-no-inferred-fragments", "::mlir::func::FuncOp"> {
+  let summary = "Reports inferred fragments that were not merged";
+  let description = [{
+    Reports each fragment without an origin, with the passes that made it. One
+    that does not say who made it is always an error; one that is made where
+    there may be nothing to merge it with is always a warning.
+
+    ```mlir
+    // Inferred fragment has not been merged (inferred by uniquify)
+    %0 = mpmd.fragment<mesh="m", origin=[]> (%x) {mpmd.inferred_by = ["uniquify"]}
+    ```
+
+    Acts on distributed functions and changes nothing. Cost: linear.
+  }];
+  let options = [
+    Option<"failOnInferredFragments", "fail-on-inferred-fragments", "bool",
+           /*default=*/"true", "Fail instead of warning.">,
+  ];
+}
+
+def ValidateNoParamTransfersPass
+    : Pass<"mpmd-validate-no-param-transfers", "::mlir::func::FuncOp"> {
+  let summary = "Reports parameters that go from mesh to mesh";
+  let description = [{
+    Reports each inter-mesh transfer that has, or whose operand has, a name for
+    its location that contains the pattern.
+
+    ```mlir
+    func.func @main(%w: !m1 loc("params['transformer/mlp']['b']")) {
+      %0 = mpmd.transfer %w : (!m1) -> !m2 // reported
+    ```
+
+    Acts on MPMD functions and changes nothing. Cost: linear.
+  }];
+  let options = [
+    Option<"failOnParamTransfers", "fail-on-param-transfers", "bool",
+           /*default=*/"false", "Fail instead of warning.">,
+    Option<"paramPattern", "param-pattern", "std::string",
+           /*default=*/"\"params['transformer\"",
+           "The part of a name that tells parameters.">,
+  ];
+}
+
+def ValidateNoReshardsPass
+    : Pass<"mpmd-validate-no-reshards", "::mlir::func::FuncOp"> {
+  let summary = "Reports functions that do nothing but reshard";
+  let description = [{
+    Reports each fragment call whose callee returns nothing but its arguments,
+    with shardings, shapes and names of operands and results. If the call has an
+    origin, that is an error in any case.
+
+    ```mlir
+    // Detected reshard-only fragment 'p0_inferred.main'
+    %0 = mpmd.fragment_call<mesh="m", origin=[]> @p0_inferred.main(%x)
+    func.func @p0_inferred.main(%x: !l) -> !l {
+      return %x : !l
+    }
+    ```
+
+    Acts on distributed functions and changes nothing. Cost: linear.
+  }];
+  let options = [
+    Option<"failOnReshardOnlyFragments", "fail-on-reshard-only-fragments",
+           "bool", /*default=*/"false", "Fail instead of warning.">,
+  ];
 }
 
 #endif

@@ -36,12 +36,45 @@ static void addCleanup(OpPassManager &passes, const ExportOptions &options) {
   passes.addNestedPass<func::FuncOp>(createMergeInferredFragmentsPass());
 }
 
-void mpmd::addExportPipeline(OpPassManager &passes,
-                             const ExportOptions &options) {
-  addCleanup(passes, options);
+static void addMarking(OpPassManager &passes) {
+  passes.addNestedPass<func::FuncOp>(createMarkOffloadedInputOutputPass());
+  passes.addNestedPass<func::FuncOp>(createMarkInputOutputWithLayoutsPass());
+  passes.addNestedPass<func::FuncOp>(createDelayInferredFragmentsPass());
+  passes.addNestedPass<func::FuncOp>(createDelayTransfersFromCpuPass());
+  passes.addNestedPass<func::FuncOp>(createSinkCreateTokenIntoFragmentsPass());
+  passes.addNestedPass<func::FuncOp>(createMarkAliasingAndDonationPass());
+  passes.addNestedPass<func::FuncOp>(createMarkFragmentReservedMemoryPass());
+}
+
+static void addLowering(OpPassManager &passes, const ExportOptions &options) {
+  ValidateNoParamTransfersPassOptions params;
+  params.failOnParamTransfers = options.failOnParamTransfers;
+  params.paramPattern = options.paramTransferPattern;
+  passes.addNestedPass<func::FuncOp>(
+      createValidateNoParamTransfersPass(params));
+  ValidateNoInferredFragmentsPassOptions inferred;
+  inferred.failOnInferredFragments = options.failOnInferredFragments;
+  passes.addNestedPass<func::FuncOp>(
+      createValidateNoInferredFragmentsPass(inferred));
+
   LowerToFragmentCallsPassOptions lowering;
   lowering.verboseLogging = options.verboseLogging;
   passes.addPass(createLowerToFragmentCallsPass(lowering));
+
+  ValidateNoReshardsPassOptions reshards;
+  reshards.failOnReshardOnlyFragments = options.failOnReshardOnlyFragments;
+  passes.addNestedPass<func::FuncOp>(createValidateNoReshardsPass(reshards));
+  ValidateNoBackwardDepsPassOptions backward;
+  backward.failOnBackwardDeps = options.failOnBackwardDeps;
+  passes.addNestedPass<func::FuncOp>(
+      createValidateNoBackwardDepsPass(backward));
+}
+
+void mpmd::addExportPipeline(OpPassManager &passes,
+                             const ExportOptions &options) {
+  addCleanup(passes, options);
+  addMarking(passes);
+  addLowering(passes, options);
 }
 
 namespace {

@@ -25,3 +25,10 @@ StringAttr mpmd::getAttributeMemoryKind(Value value) {
   DictionaryAttr attrs = getResAttrs(op, result.getResultNumber());
   return attrs ? attrs.getAs<StringAttr>(kMemoryKindAttr) : StringAttr();
 }
+
+bool mpmd::isOnHost(DictionaryAttr attrs) {
+  auto kind = attrs ? attrs.getAs<StringAttr>(kMemoryKindAttr) : StringAttr();
+  return kind && kind.getValue() == kMemoryKindPinnedHost;
+}
+
+bool mpmd::isCpuMesh(StringRef meshName) { return meshName.ends_with("/cpu"); }

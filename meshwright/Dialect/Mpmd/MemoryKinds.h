@@ -16,6 +16,13 @@ inline constexpr llvm::StringLiteral kMemoryKindAttr = "mhlo.memory_kind";
 /// `res_attrs` of the fragment, call or loop that made it. Null if none.
 StringAttr getAttributeMemoryKind(Value value);
 
+/// Whether attributes of an argument or result put it into host memory. They
+/// may be null.
+bool isOnHost(DictionaryAttr attrs);
+
+/// Whether a mesh is made of hosts: its name ends in `/cpu`.
+bool isCpuMesh(llvm::StringRef meshName);
+
 } // namespace mlir::mpmd
 
 #endif

@@ -1,0 +1,50 @@
+//===- DelayInferredFragments.cpp -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A result takes memory from where it is computed to where it is read last.
+// Nobody chose the place of an inferred fragment, so it may as well run when
+// its result is needed:
+//
+//   %0 = fragment<"m", []> (%x)            %1 = fragment<"m", ["g"]> (%y)
+//   %1 = fragment<"m", ["g"]> (%y)    ->   %0 = fragment<"m", []> (%x)
+//   %2 = fragment<"m", ["f"]> (%0, %1)     %2 = fragment<"m", ["f"]> (%0, %1)
+//
+// From the end of the block, so that what an inferred fragment reads follows
+// it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Export/BlockOrder.h"
+#include "meshwright/Export/Passes.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_DELAYINFERREDFRAGMENTSPASS
+#include "meshwright/Export/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+namespace {
+struct DelayInferredFragmentsPass
+    : mpmd::impl::DelayInferredFragmentsPassBase<DelayInferredFragmentsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration() || !isMpmdFunction(func) ||
+        !isEntryPointFunction(func))
+      return markAllAnalysesPreserved();
+    BlockOrder order(func.front());
+    // Listed first: an op that moves backwards would be met twice.
+    auto fragments = llvm::to_vector(func.front().getOps<FragmentOp>());
+    for (FragmentOp fragment : llvm::reverse(fragments))
+      if (isInferredFragment(fragment))
+        if (Operation *user = order.getFirstUser(fragment))
+          order.moveBefore(fragment, user);
+  }
+};
+} // namespace

@@ -1,0 +1,50 @@
+//===- DelayTransfersFromCpu.cpp ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Host memory is plenty, device memory is not: what waits on the host is
+// fetched when it is needed.
+//
+//   %0 = transfer %host               %1 = fragment<"m", ["g"]> (%y)
+//   %1 = fragment<"m", ["g"]> (%y) -> %0 = transfer %host
+//   return %1, %0                     return %1, %0
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MemoryKinds.h"
+#include "meshwright/Export/BlockOrder.h"
+#include "meshwright/Export/Passes.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_DELAYTRANSFERSFROMCPUPASS
+#include "meshwright/Export/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static bool comesFromHost(TransferOp transfer) {
+  MeshTensorType source = transfer.getTensor().getType();
+  return source.isOnHost() || isCpuMesh(source.getMeshName());
+}
+
+namespace {
+struct DelayTransfersFromCpuPass
+    : mpmd::impl::DelayTransfersFromCpuPassBase<DelayTransfersFromCpuPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration() || !isMpmdFunction(func) ||
+        !isEntryPointFunction(func))
+      return markAllAnalysesPreserved();
+    BlockOrder order(func.front());
+    for (TransferOp transfer :
+         llvm::to_vector(func.front().getOps<TransferOp>()))
+      if (comesFromHost(transfer))
+        if (Operation *user = order.getFirstUser(transfer))
+          order.moveBefore(transfer, user);
+  }
+};
+} // namespace

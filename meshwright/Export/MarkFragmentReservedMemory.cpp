@@ -1,0 +1,215 @@
+//===- MarkFragmentReservedMemory.cpp -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// While a fragment runs, other values wait on its mesh. The executor must not
+// plan with their memory:
+//
+//   %0 = fragment<"m"> (%x) ; %1 = fragment<"m"> (%y) ; return %0, %1
+//   // %0 waits while the second runs: {reserved_hbm_bytes = size of %0}
+//
+// One walk over the program keeps count of what is alive on each mesh, in bits,
+// so that elements of less than a byte add up exactly. Arguments that are not
+// donated live to the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MemoryKinds.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Export/BufferAttributes.h"
+#include "meshwright/Export/LastUses.h"
+#include "meshwright/Export/Passes.h"
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_MARKFRAGMENTRESERVEDMEMORYPASS
+#include "meshwright/Export/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static constexpr int64_t kBitsPerByte = 8;
+
+static int64_t getElementBits(Type type) {
+  if (auto complex = dyn_cast<ComplexType>(type))
+    return 2 * getElementBits(complex.getElementType());
+  if (auto quantized = dyn_cast<quant::QuantizedType>(type))
+    return quantized.getStorageTypeIntegralWidth();
+  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth()
+                             : IndexType::kInternalStorageBitWidth;
+}
+
+static bool hasAllAxes(sdy::TensorShardingAttr sharding, sdy::MeshAttr mesh) {
+  return !sharding.anyOfAxisRef(
+      [&](sdy::AxisRefAttr axis) { return !mesh.hasAxis(axis.getName()); });
+}
+
+namespace {
+/// Knows how much one device of its mesh holds of a value.
+class LocalSizes {
+public:
+  explicit LocalSizes(func::FuncOp func) : topology(getTopology(func)) {
+    if (auto module = func->getParentOfType<ModuleOp>())
+      for (auto mesh : module.getOps<sdy::MeshOp>())
+        meshes[mesh.getSymName()] = mesh.getMesh();
+  }
+
+  /// In bits. Values that are no mesh tensors take no memory; of a value whose
+  /// shape is not static it is not known how much it takes.
+  FailureOr<int64_t> getBits(Value value) {
+    auto type = dyn_cast<MeshTensorType>(value.getType());
+    if (!type)
+      return 0;
+    auto [it, isNew] = known.try_emplace(type, 0);
+    if (!isNew)
+      return it->second;
+    RankedTensorType local = getLocalType(type);
+    if (!local.hasStaticShape())
+      return emitError(value.getLoc())
+             << "memory of a value of type " << type
+             << " is not known; its shape must be static";
+    return it->second =
+               local.getNumElements() * getElementBits(local.getElementType());
+  }
+
+private:
+  /// By the mesh that the sharding names; by that of the topology if the module
+  /// has no such mesh, or another one.
+  RankedTensorType getLocalType(MeshTensorType type) {
+    sdy::TensorShardingAttr sharding = type.getSharding();
+    if (!sharding)
+      return type.getGlobalTensorType();
+    auto mesh = dyn_cast<sdy::MeshAttr>(sharding.getMeshOrRef());
+    if (!mesh)
+      mesh = meshes.lookup(sharding.getMeshName());
+    if (!mesh || !hasAllAxes(sharding, mesh))
+      mesh = getMeshByName(topology, type.getMeshName());
+    return type.getLocalTensorType(mesh);
+  }
+
+  TopologyAttr topology;
+  llvm::StringMap<sdy::MeshAttr> meshes;
+  DenseMap<Type, int64_t> known;
+};
+
+/// The walk over one function.
+class LiveMemory {
+public:
+  explicit LiveMemory(func::FuncOp func)
+      : func(func), sizes(func), lastUses(findLastUses(func.front())) {}
+
+  LogicalResult addArguments();
+  /// Marks an op that is a fragment, then lets it take effect.
+  LogicalResult visit(Operation &op);
+
+private:
+  bool isDonated(BlockArgument arg);
+  bool isDeadAfter(Value value, Operation *op);
+  /// Adds the value to what is alive on its mesh `times` times.
+  LogicalResult add(Value value, int64_t times);
+  LogicalResult mark(FragmentOp fragment, ArrayRef<Value> operands);
+
+  func::FuncOp func;
+  LocalSizes sizes;
+  DenseMap<Value, OpOperand *> lastUses;
+  llvm::StringMap<int64_t> bitsOnMesh;
+};
+} // namespace
+
+bool LiveMemory::isDonated(BlockArgument arg) {
+  unsigned index = arg.getArgNumber();
+  auto donor = func.getArgAttrOfType<BoolAttr>(index, kBufferDonorAttr);
+  return (donor && donor.getValue()) ||
+         func.getArgAttrOfType<StringAttr>(index, kAliasingOutputAttr);
+}
+
+bool LiveMemory::isDeadAfter(Value value, Operation *op) {
+  auto arg = dyn_cast<BlockArgument>(value);
+  return (!arg || isDonated(arg)) && lastUses.at(value)->getOwner() == op;
+}
+
+LogicalResult LiveMemory::add(Value value, int64_t times) {
+  FailureOr<int64_t> bits = sizes.getBits(value);
+  if (failed(bits))
+    return failure();
+  if (auto type = dyn_cast<MeshTensorType>(value.getType()))
+    bitsOnMesh[type.getMeshName()] += times * *bits;
+  return success();
+}
+
+LogicalResult LiveMemory::addArguments() {
+  for (BlockArgument arg : func.getArguments()) {
+    bool onHost = isOnHost(func.getArgAttrDict(arg.getArgNumber()));
+    if (!onHost && !(arg.use_empty() && isDonated(arg)) && failed(add(arg, 1)))
+      return failure();
+  }
+  return success();
+}
+
+/// What waits is what is alive, but for the operands.
+LogicalResult LiveMemory::mark(FragmentOp fragment, ArrayRef<Value> operands) {
+  int64_t waiting = bitsOnMesh.lookup(fragment.getMeshName());
+  for (Value operand : operands) {
+    FailureOr<int64_t> bits = sizes.getBits(operand);
+    if (failed(bits))
+      return failure();
+    waiting -= *bits;
+  }
+  fragment->setAttr(
+      kReservedHbmBytesAttr,
+      Builder(fragment.getContext())
+          .getI64IntegerAttr(llvm::divideCeilSigned(waiting, kBitsPerByte)));
+  return success();
+}
+
+LogicalResult LiveMemory::visit(Operation &op) {
+  if (!isa<FragmentOp, TransferOp>(op))
+    return op.emitError()
+           << "memory cannot be reserved around this op; a function must "
+              "consist of mpmd.fragment, mpmd.transfer and func.return";
+  // A value on the host is none of the device's, unless it is passed as a
+  // device value, too.
+  llvm::SmallSetVector<Value, 8> operands;
+  for (OpOperand &operand : op.getOpOperands())
+    if (!isOnHost(getArgAttrs(&op, operand.getOperandNumber())))
+      operands.insert(operand.get());
+  if (auto fragment = dyn_cast<FragmentOp>(op))
+    if (failed(mark(fragment, operands.getArrayRef())))
+      return failure();
+  for (Value operand : operands)
+    if (isDeadAfter(operand, &op) && failed(add(operand, -1)))
+      return failure();
+  for (OpResult result : op.getResults())
+    if (!result.use_empty() &&
+        !isOnHost(getResAttrs(&op, result.getResultNumber())) &&
+        failed(add(result, 1)))
+      return failure();
+  return success();
+}
+
+namespace {
+struct MarkFragmentReservedMemoryPass
+    : mpmd::impl::MarkFragmentReservedMemoryPassBase<
+          MarkFragmentReservedMemoryPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration() || !isMpmdFunction(func))
+      return markAllAnalysesPreserved();
+    LiveMemory memory(func);
+    if (failed(memory.addArguments()))
+      return signalPassFailure();
+    // All ops, so that one run shows all that cannot be there.
+    for (Operation &op : func.front().without_terminator())
+      if (failed(memory.visit(op)))
+        signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,90 @@
+//===- ValidateNoBackwardDeps.cpp -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// In a pipeline that only goes forward, values travel to later meshes. One that
+// travels back makes an earlier mesh wait for a later one, and the bubbles that
+// the schedule avoids are there again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MeshOrder.h"
+#include "meshwright/Export/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_VALIDATENOBACKWARDDEPSPASS
+#include "meshwright/Export/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static bool isTransposed(FragmentCallOp call) {
+  return llvm::any_of(
+      call.getOrigin().getAsRange<UserOriginAttr>(),
+      [](UserOriginAttr origin) { return origin.getTransposeCount() != 0; });
+}
+
+/// The call that computes a value, looking through transfers.
+static FragmentCallOp findProducer(Value value) {
+  while (auto transfer = value.getDefiningOp<TransferOp>())
+    value = transfer.getTensor();
+  return value.getDefiningOp<FragmentCallOp>();
+}
+
+/// `"p0_f.main" mesh="m1"`.
+static void print(FragmentCallOp call, InFlightDiagnostic &diag) {
+  diag << '"' << call.getCallee() << "\" mesh=\"" << call.getMeshName() << '"';
+}
+
+static void report(InFlightDiagnostic diag, FragmentCallOp producer,
+                   FragmentCallOp consumer) {
+  diag << "Detected backward dependency in a forward-only pipeline: ";
+  print(producer, diag);
+  diag << " is read by ";
+  print(consumer, diag);
+}
+
+namespace {
+struct ValidateNoBackwardDepsPass
+    : mpmd::impl::ValidateNoBackwardDepsPassBase<ValidateNoBackwardDepsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    func::FuncOp func = getOperation();
+    if (!isMpmdFunction(func))
+      return;
+    SmallVector<FragmentCallOp> calls;
+    func.walk([&](FragmentCallOp call) { calls.push_back(call); });
+    if (auto transposed = llvm::find_if(calls, isTransposed);
+        transposed != calls.end()) {
+      if (!failOnBackwardDeps)
+        return;
+      (func.emitError() << "Expected forward-only program, as "
+                           "fail-on-backward-deps demands")
+              .attachNote(transposed->getLoc())
+          << "this call has a transposed origin";
+      return signalPassFailure();
+    }
+    for (FragmentCallOp call : calls)
+      validate(call);
+  }
+
+private:
+  void validate(FragmentCallOp consumer) {
+    for (Value operand : consumer->getOperands()) {
+      FragmentCallOp producer = findProducer(operand);
+      if (!producer || producer.getMeshName() == consumer.getMeshName() ||
+          meshBefore(producer.getMeshName(), consumer.getMeshName()))
+        continue;
+      report(failOnBackwardDeps ? consumer.emitError() : consumer.emitWarning(),
+             producer, consumer);
+      if (failOnBackwardDeps)
+        signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,74 @@
+//===- ValidateNoParamTransfers.cpp ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Parameters are large, and a program should keep each where it is read. JAX
+// gives the location of an argument its path in the user's tree of parameters,
+// and so tells which transfers move one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Export/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_VALIDATENOPARAMTRANSFERSPASS
+#include "meshwright/Export/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+using Names = llvm::SmallSetVector<StringRef, 2>;
+
+/// The names of a transfer's operand and of the transfer that have the pattern.
+static Names findParamNames(TransferOp transfer, StringRef pattern) {
+  Names names;
+  for (Location loc : {transfer.getTensor().getLoc(), transfer.getLoc()})
+    if (auto name = dyn_cast<NameLoc>(loc))
+      if (name.getName().getValue().contains(pattern))
+        names.insert(name.getName());
+  return names;
+}
+
+static void report(InFlightDiagnostic diag, TransferOp transfer,
+                   StringRef pattern, const Names &names) {
+  std::string list;
+  llvm::raw_string_ostream os(list);
+  llvm::interleaveComma(names, os,
+                        [&](StringRef name) { os << '"' << name << '"'; });
+  diag << "cross-mesh transfer of a parameter, which is what a name with \""
+       << pattern << "\" tells, from mesh \""
+       << transfer.getTensor().getType().getMeshName() << "\" to mesh \""
+       << transfer.getType().getMeshName() << "\"; JAX locations: [" << list
+       << "]";
+}
+
+namespace {
+struct ValidateNoParamTransfersPass
+    : mpmd::impl::ValidateNoParamTransfersPassBase<
+          ValidateNoParamTransfersPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    func::FuncOp func = getOperation();
+    if (!isMpmdFunction(func))
+      return;
+    func.walk([&](TransferOp transfer) {
+      if (transfer.isIntraMesh())
+        return;
+      Names names = findParamNames(transfer, paramPattern);
+      if (names.empty())
+        return;
+      report(failOnParamTransfers ? transfer.emitError()
+                                  : transfer.emitWarning(),
+             transfer, paramPattern, names);
+      if (failOnParamTransfers)
+        signalPassFailure();
+    });
+  }
+};
+} // namespace

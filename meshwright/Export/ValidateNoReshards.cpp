@@ -1,0 +1,107 @@
+//===- ValidateNoReshards.cpp ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A function that returns its arguments computes nothing: all a call of it can
+// do is to change shardings, at the price of communication that nobody asked
+// for. The message shows what is resharded, in the user's names.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Export/Passes.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_VALIDATENORESHARDSPASS
+#include "meshwright/Export/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static bool onlyReturnsArguments(func::FuncOp func) {
+  if (func.isDeclaration() || !llvm::hasSingleElement(func.getBody()))
+    return false;
+  auto returnOp = dyn_cast<func::ReturnOp>(func.front().front());
+  return returnOp &&
+         llvm::all_of(returnOp.getOperands(), llvm::IsaPred<BlockArgument>);
+}
+
+/// The sharding, then the shape as tensor types have it.
+static void printTensor(Type type, llvm::raw_ostream &os) {
+  auto tensor = cast<MeshTensorType>(type);
+  if (sdy::TensorShardingAttr sharding = tensor.getSharding())
+    os << Attribute(sharding);
+  else
+    os << "Replicated";
+  std::string text;
+  llvm::raw_string_ostream(text) << tensor.getGlobalTensorType();
+  StringRef shape = text;
+  shape.consume_front("tensor");
+  os << ' ' << shape;
+}
+
+/// A result is known by the names that the function's results have.
+static void printResult(OpResult result, func::FuncOp func,
+                        llvm::raw_ostream &os) {
+  printTensor(result.getType(), os);
+  for (OpOperand &use : result.getUses())
+    if (isa<func::ReturnOp>(use.getOwner()))
+      if (auto info = func.getResultAttrOfType<StringAttr>(
+              use.getOperandNumber(), kResultInfoAttr))
+        os << ' ' << Location(NameLoc::get(info));
+}
+
+static std::string describe(FragmentCallOp call) {
+  auto func = call->getParentOfType<func::FuncOp>();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "Operands: ";
+  llvm::interleaveComma(call->getOperands(), os, [&](Value operand) {
+    printTensor(operand.getType(), os);
+    os << ' ' << operand.getLoc();
+  });
+  os << ". Results: ";
+  llvm::interleaveComma(call->getResults(), os, [&](OpResult result) {
+    printResult(result, func, os);
+  });
+  return text;
+}
+
+namespace {
+struct ValidateNoReshardsPass
+    : mpmd::impl::ValidateNoReshardsPassBase<ValidateNoReshardsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    func::FuncOp func = getOperation();
+    if (!isDistributedFunction(func))
+      return;
+    // Looks at the module at the first call; most functions have none.
+    SymbolTableCollection symbols;
+    func.walk([&](FragmentCallOp call) {
+      auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
+          call, call.getCalleeAttr());
+      if (callee && onlyReturnsArguments(callee) && failed(report(call)))
+        signalPassFailure();
+    });
+  }
+
+private:
+  LogicalResult report(FragmentCallOp call) {
+    if (!call.getOrigin().empty())
+      return call.emitError()
+             << "Internal error: '" << call.getCallee()
+             << "' does nothing but reshard, but its fragment has an origin: "
+                "it is not an inferred fragment";
+    (failOnReshardOnlyFragments ? call.emitError() : call.emitWarning())
+        << "Detected reshard-only fragment '" << call.getCallee()
+        << "', which usually indicates an unexpected reshard. "
+        << describe(call);
+    return failure(failOnReshardOnlyFragments);
+  }
+};
+} // namespace
