@@ -26,6 +26,9 @@ from .pipeline import PipelineContext as PipelineContext
 from .pipeline import PipelineSchedule as PipelineSchedule
 from .pipeline import SplitFragmentType as SplitFragmentType
 from .pipeline_registry import get_pipeline_schedule as get_pipeline_schedule
+from .runtime import FragmentError as FragmentError
+from .runtime import ProgramError as ProgramError
+from .runtime import profile as profile
 from .stages import Compiled as Compiled
 from .stages import Executable as Executable
 from .stages import Lowered as Lowered

@@ -245,6 +245,11 @@ def aval_of(info: Any) -> Any:
     return info._aval
 
 
+def wrap_key(data: Any, dtype: Any) -> Any:
+    """Key data as an array of the typed keys of `dtype`."""
+    return jax.random.wrap_key_data(data, impl=dtype._impl.name)
+
+
 def host_callbacks(lowered: Any) -> list[Any]:
     """Python callbacks that the lowered module refers to."""
     return list(lowered._lowering.compile_args.get("host_callbacks") or ())

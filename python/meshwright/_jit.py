@@ -221,13 +221,19 @@ class MpmdWrapped:
     def _partition(self, text: str, signature: ProgramSignature) -> Any:
         config = self.mpmd_config
         num_consts = len(signature.const_args)
+        # A config may serve several functions: only names that occur matter.
+        names = _native.names_in(text)
         inputs = [signature.input_meshes[index] for index in signature.kept]
         request = {
             "function": "main",
             "topology": {
                 name: dict(mesh.shape) for name, mesh in config.topology.items()
             },
-            "assignment": config.mesh_and_stage_assignment,
+            "assignment": {
+                name: target
+                for name, target in config.mesh_and_stage_assignment.items()
+                if name in names
+            },
             "input_meshes": [None] * num_consts + inputs if any(inputs) else [],
             "output_meshes": (
                 list(signature.output_meshes) if any(signature.output_meshes) else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,6 +32,22 @@ def _extension() -> Any:
             "(pip install .), or build it and put build/python on PYTHONPATH"
         ) from error
     return _meshwright
+
+
+_NAMES = re.compile(
+    r'mpmd\.(?:named_computation<|named_tensor [^\n]*? name=)"((?:[^"\\]|\\.)*)"'
+)
+_ESCAPES = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1]
+    return chr(int(code, 16)) if len(code) == 2 else code
+
+
+def names_in(module: str) -> set[str]:
+    """Names of all computations and tensors in the text of a module."""
+    return {_ESCAPES.sub(_unescape, name) for name in _NAMES.findall(module)}
 
 
 def partition(

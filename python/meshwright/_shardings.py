@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from ._jax_compat import Format
 from .types import PyTree, Topology
@@ -53,26 +53,40 @@ def move_tree(tree: PyTree, mesh: Mesh, what: str) -> PyTree:
     )
 
 
-def from_spec(spec: Mapping[str, Any], topology: Topology) -> NamedSharding:
+def _with_explicit(mesh: Mesh, axes: frozenset[str]) -> Mesh:
+    """A mesh of the same devices on which `axes` may be unreduced."""
+    types = [
+        AxisType.Explicit if name in axes else kind
+        for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)
+    ]
+    return Mesh(mesh.devices, mesh.axis_names, axis_types=tuple(types))
+
+
+def from_spec(spec: Mapping[str, Any], topology: Topology, ndim: int) -> NamedSharding:
     """A sharding as the compiler reports it, on the mesh of the topology.
 
     Args:
       spec: `mesh`, `dims` (axes per dimension), `unreduced`, `memory_kind`.
       topology: mesh name to mesh.
+      ndim: number of dimensions that the user sees; a typed key has one less than
+        its data.
 
     Returns:
       The `NamedSharding`, without trailing replicated dimensions; memory kind
       `device` is the default one.
     """
     dims: list[Any] = []
-    for axes in spec["dims"]:
+    for axes in spec["dims"][:ndim]:
         dims.append(tuple(axes) if len(axes) > 1 else axes[0] if axes else None)
     while dims and dims[-1] is None:
         dims.pop()
+    mesh, unreduced = topology[spec["mesh"]], frozenset(spec["unreduced"])
+    if unreduced:
+        mesh = _with_explicit(mesh, unreduced)
     kind = spec["memory_kind"]
     return NamedSharding(
-        topology[spec["mesh"]],
-        PartitionSpec(*dims, unreduced=frozenset(spec["unreduced"])),
+        mesh,
+        PartitionSpec(*dims, unreduced=unreduced),
         memory_kind=None if kind == "device" else kind,
     )
 
@@ -108,35 +122,6 @@ def retarget(topology: Topology, devices: Sequence[jax.Device]) -> dict[str, Mes
             axis_types=mesh.axis_types,
         )
     return meshes
-
-
-def _significant(sharding: NamedSharding) -> NamedSharding:
-    """Drops mesh axes of size one from a spec: they split nothing."""
-    sizes = sharding.mesh.shape
-    dims = []
-    for entry in sharding.spec:
-        axes = entry if isinstance(entry, tuple) else (entry,)
-        kept = tuple(axis for axis in axes if axis is not None and sizes[axis] > 1)
-        dims.append(kept or None)
-    return NamedSharding(
-        sharding.mesh,
-        PartitionSpec(
-            *dims,
-            unreduced=frozenset(
-                axis for axis in sharding.spec.unreduced if sizes[axis] > 1
-            ),
-        ),
-        memory_kind=sharding.memory_kind,
-    )
-
-
-def equivalent(received: Any, expected: NamedSharding, ndim: int) -> bool:
-    """Whether two shardings put the same bytes on the same devices."""
-    if received == expected:
-        return True
-    if isinstance(received, NamedSharding):
-        received = _significant(received)
-    return received.is_equivalent_to(_significant(expected), ndim)
 
 
 def describe(sharding: Any, topology: Topology) -> str:

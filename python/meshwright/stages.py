@@ -111,25 +111,29 @@ def _io_specs(
     """
     num_consts = len(signature.const_args)
     consts, kept = io["inputs"][:num_consts], io["inputs"][num_consts:]
+    outputs = zip(io["outputs"], signature.output_avals, strict=True)
     first = next(iter(topology))
     meshes, shardings = [], []
     specs = dict(zip(signature.kept, kept, strict=True))
     for index, assigned in enumerate(signature.input_meshes):
         if index in specs:
             meshes.append(specs[index]["mesh"])
-            shardings.append(_shardings.from_spec(specs[index], topology))
+            ndim = signature.input_avals[index].ndim
+            shardings.append(_shardings.from_spec(specs[index], topology, ndim))
         else:
             name = mesh_without_memory_kind(assigned) if assigned else first
             meshes.append(name)
             shardings.append(NamedSharding(topology[name], PartitionSpec()))
     return IOSpecs(
         topology=topology,
-        const_shardings=tuple(_shardings.from_spec(spec, topology) for spec in consts),
+        const_shardings=tuple(
+            _shardings.from_spec(spec, topology, len(spec["dims"])) for spec in consts
+        ),
         input_meshes=tuple(meshes),
         input_shardings=tuple(shardings),
         output_meshes=tuple(spec["mesh"] for spec in io["outputs"]),
         output_shardings=tuple(
-            _shardings.from_spec(spec, topology) for spec in io["outputs"]
+            _shardings.from_spec(spec, topology, aval.ndim) for spec, aval in outputs
         ),
     )
 
@@ -345,6 +349,7 @@ class Lowered(jax.stages.Lowered):
             dict(self.partitioning_result.fragments),
             dict(specs.topology),
             compile_options=options_by_mesh(compiler_options, specs.topology),
+            host_callbacks=self.host_callbacks,
         )
         executable = Executable(
             program, self._signature, specs, self.partitioning_result.module_text
@@ -481,6 +486,10 @@ class Compiled(jax.stages.Compiled):
         return self.call(*args, **kwargs)
 
 
+def _is_key(aval: Any) -> bool:
+    return jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key)
+
+
 def _tree_error(signature: ProgramSignature, tree: Any) -> str:
     return (
         f"{signature.name} was compiled for arguments of the structure "
@@ -514,16 +523,13 @@ class Executable:
                 signature.const_args, specs.const_shardings, strict=True
             )
         ]
-        # What to check of an input: its position, type and the shardings that were
-        # found to be equivalent to the expected one.
-        self._checks = [
-            (index, aval.shape, aval.dtype, {specs.input_shardings[index]})
-            for index, aval in enumerate(signature.input_avals)
-            if index in set(signature.kept)
+        avals, used = signature.input_avals, set(signature.kept)
+        self._keys = {i for i in used if _is_key(avals[i])}
+        self._key_outputs = [
+            i for i, aval in enumerate(self.out_avals) if _is_key(aval)
         ]
-        used = set(signature.kept)
-        self._unused_donated = [i for i in sorted(signature.donated) if i not in used]
-        self._used_donated = [i for i in sorted(signature.donated) if i in used]
+        self._unused = [i for i in range(len(avals)) if i not in used]
+        self._direct = not (self._consts or self._keys or self._unused)
 
     def call(self, *args: Any) -> list[jax.Array]:
         """Runs the program.
@@ -540,19 +546,47 @@ class Executable:
           TypeError: the wrong number of inputs, or another shape or dtype.
           RuntimeError: an input was deleted.
         """
-        self._check(args)
-        kept = [args[index] for index in self.signature.kept]
-        outs = self._program(*self._consts, *kept)
-        for index in self._unused_donated:
-            if not args[index].is_deleted():
+        values = args if self._direct else self._values(args)
+        try:
+            outs = self._program(*values)
+        except (TypeError, ValueError, RuntimeError):
+            # The program's own checks know positions and buffers; the user knows
+            # arguments. What is not about the arguments is raised as it is.
+            self._check(args)
+            raise
+        for index in self._unused:
+            if index in self.signature.donated and not args[index].is_deleted():
                 args[index].delete()
-        return list(outs)
+        for index in self._key_outputs:
+            outs[index] = compat.wrap_key(outs[index], self.out_avals[index].dtype)
+        return outs
+
+    def _values(self, args: Sequence[Any]) -> list[Any]:
+        """What the program takes: constants, then the inputs that are used."""
+        if len(args) != len(self.signature.input_avals):
+            self._check(args)
+        for index in (*self._unused, *self._keys):
+            if not isinstance(args[index], jax.Array):
+                self._check(args)
+        return [
+            *self._consts,
+            *(
+                self._key_data(args, index) if index in self._keys else args[index]
+                for index in self.signature.kept
+            ),
+        ]
+
+    def _key_data(self, args: Sequence[Any], index: int) -> Any:
+        if args[index].dtype != self.signature.input_avals[index].dtype:
+            self._check(args)
+        return jax.random.key_data(args[index])
 
     def _check(self, args: Sequence[Any]) -> None:
-        expected = len(self.signature.input_avals)
-        if len(args) != expected:
+        """Raises an error that names the first unfit arguments, if there are any."""
+        avals = self.signature.input_avals
+        if len(args) != len(avals):
             raise TypeError(
-                f"{self.signature.name} takes {expected} flat inputs, got {len(args)}"
+                f"{self.signature.name} takes {len(avals)} flat inputs, got {len(args)}"
             )
         for index, arg in enumerate(args):
             if not isinstance(arg, jax.Array) or isinstance(arg, jax.core.Tracer):
@@ -562,32 +596,27 @@ class Executable:
                     "the sharding is in input_shardings"
                 )
         misplaced = []
-        for position, (index, shape, dtype, known) in enumerate(self._checks):
-            arg = args[index]
-            if arg.shape != shape or arg.dtype != dtype:
+        for position, index in enumerate(self.signature.kept):
+            arg, aval = args[index], avals[index]
+            if arg.shape != aval.shape or arg.dtype != aval.dtype:
                 raise TypeError(
-                    f"{self._where(index)} must be {np.dtype(dtype).name}"
-                    f"{list(shape)}, got {arg.dtype.name}{list(arg.shape)}; lower the "
-                    "function again for other types"
+                    f"{self._where(index)} must be {aval.str_short()}, got "
+                    f"{jax.typeof(arg).str_short()}; lower the function again for "
+                    "other types"
                 )
             if arg.is_deleted():
                 raise RuntimeError(
                     f"{self._where(index)} has been deleted: it was donated to an "
                     "earlier call or deleted by hand; use that call's result instead"
                 )
-            if arg.sharding not in known:
-                wanted = self._specs.input_shardings[index]
-                if _shardings.equivalent(arg.sharding, wanted, len(shape)):
-                    known.add(arg.sharding)
-                else:
-                    misplaced.append((position, index))
+            wanted = self._specs.input_shardings[index]
+            if not arg.sharding.is_equivalent_to(wanted, arg.ndim):
+                misplaced.append((position, index))
         if misplaced:
             raise ValueError(self._misplaced(args, misplaced))
         self._check_donations(args)
 
     def _check_donations(self, args: Sequence[Any]) -> None:
-        if not self._used_donated:
-            return
         owners: dict[int, int] = {}
         for index in self.signature.kept:
             other = owners.setdefault(id(args[index]), index)

@@ -52,3 +52,16 @@ def microbatched(step, num_microbatches):
         return total
 
     return loss
+
+
+def microbatched_gradients(step, num_microbatches):
+    """Sums loss and gradient over microbatches, one call for both directions."""
+
+    def gradients(w, xs):
+        total = None
+        for index in range(num_microbatches):
+            part = mw.call(jax.value_and_grad(step), call_counter=index)(w, xs[index])
+            total = part if total is None else jax.tree.map(jnp.add, total, part)
+        return total
+
+    return gradients
