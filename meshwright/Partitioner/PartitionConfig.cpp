@@ -5,31 +5,21 @@
 #include "meshwright/Partitioner/PartitionConfig.h"
 #include "meshwright/Partitioner/LocatedJson.h"
 #include "meshwright/Partitioner/NearestName.h"
+#include "meshwright/Schedule/Schedule.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
+using namespace mlir::mpmd;
 using namespace meshwright;
 using Kind = JsonValue::Kind;
 using Options = PartitionConfig::Options;
 
 static constexpr StringLiteral kConfigKeys[] = {
-    "function",      "topology", "assignment", "input_meshes",
-    "output_meshes", "donate",   "options"};
-
-static constexpr StringLiteral kSchedules[] = {
-    "None",
-    "1F1B",
-    "GPipe",
-    "Circular",
-    "CircularWithReversedBackward",
-    "GPipeBut1F1BForLastMesh",
-    "ZeroBubbleH1",
-    "ZeroBubbleH2ZeroTxLatency",
-    "ZeroBubbleH2HalfTxLatency",
-    "ZeroBubbleH2FullTxLatency",
-    "ParallelPipelinesWithWrapAround"};
+    "function",     "topology",       "assignment",
+    "input_meshes", "output_meshes",  "donate",
+    "merge_rules",  "schedule_rules", "options"};
 
 namespace {
 struct Switch {
@@ -191,7 +181,44 @@ static LogicalResult readDonate(const JsonValue &value,
   return success();
 }
 
-static LogicalResult readOptions(const JsonValue &value, Options &options) {
+llvm::Error meshwright::setSchedule(PartitionConfig &config, StringRef name) {
+  if (!name.contains(':') && !findSchedule(name)) {
+    auto known =
+        llvm::map_to_vector(getSchedules(), [](const Schedule *schedule) {
+          return StringRef(schedule->name);
+        });
+    return llvm::createStringError("unknown schedule \"" + name + "\", " +
+                                   listKnown(name, known));
+  }
+  llvm::Expected<ScheduleOption> schedule = parseSchedule(name);
+  if (!schedule)
+    return schedule.takeError();
+  config.options.schedule = std::move(*schedule);
+  return llvm::Error::success();
+}
+
+/// A list of rules, each a text as pass options have it.
+template <typename Rule>
+static LogicalResult readRules(const JsonValue &value, StringRef key,
+                               llvm::Expected<Rule> (*parse)(StringRef),
+                               SmallVectorImpl<Rule> &rules) {
+  if (failed(expect(value, Kind::Array, key)))
+    return failure();
+  for (auto [index, element] : llvm::enumerate(value.elements)) {
+    std::string place = (key + "[" + Twine(index) + "]").str();
+    if (failed(expect(element, Kind::String, place)))
+      return failure();
+    llvm::Expected<Rule> rule = parse(element.string);
+    if (!rule)
+      return element.emitError()
+             << place << ": " << llvm::toString(rule.takeError());
+    rules.push_back(std::move(*rule));
+  }
+  return success();
+}
+
+static LogicalResult readOptions(const JsonValue &value,
+                                 PartitionConfig &config) {
   if (failed(expect(value, Kind::Object, "options")))
     return failure();
   SmallVector<StringRef> known = llvm::map_to_vector(
@@ -204,23 +231,16 @@ static LogicalResult readOptions(const JsonValue &value, Options &options) {
     if (entry.key.string == kScheduleKey) {
       if (failed(expect(entry.value, Kind::String, key)))
         return failure();
-      SmallVector<StringRef> schedules(std::begin(kSchedules),
-                                       std::end(kSchedules));
-      StringRef name = entry.value.string;
-      auto *found = llvm::find_if(schedules, [&](StringRef schedule) {
-        return schedule.equals_insensitive(name);
-      });
-      if (found == schedules.end())
-        return entry.value.emitError() << key << ": unknown schedule \"" << name
-                                       << "\", " << listKnown(name, schedules);
-      options.pipelineSchedule = found->str();
+      if (llvm::Error error = setSchedule(config, entry.value.string))
+        return entry.value.emitError()
+               << key << ": " << llvm::toString(std::move(error));
       continue;
     }
     if (failed(expect(entry.value, Kind::Boolean, key)))
       return failure();
     for (const Switch &option : kSwitches)
       if (option.key == entry.key.string)
-        options.*option.field = entry.value.boolean;
+        config.options.*option.field = entry.value.boolean;
   }
   return success();
 }
@@ -239,8 +259,13 @@ static LogicalResult readMember(StringRef key, const JsonValue &value,
     return readMeshList(value, key, config, config.outputMeshes);
   if (key == "donate")
     return readDonate(value, config);
+  if (key == "merge_rules")
+    return readRules(value, key, parseFragmentMergeRule, config.mergeRules);
+  if (key == "schedule_rules")
+    return readRules(value, key, parseFragmentScheduleRule,
+                     config.scheduleRules);
   if (key == "options")
-    return readOptions(value, config.options);
+    return readOptions(value, config);
   return success();
 }
 

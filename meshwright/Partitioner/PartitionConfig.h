@@ -5,8 +5,11 @@
 #ifndef MESHWRIGHT_PARTITIONER_PARTITIONCONFIG_H
 #define MESHWRIGHT_PARTITIONER_PARTITIONCONFIG_H
 
+#include "meshwright/Common/FragmentRules.h"
+#include "meshwright/Optimize/ScheduleOption.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/LLVM.h"
+#include "llvm/Support/Error.h"
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,7 +47,7 @@ struct PartitionConfig {
     bool applyMergeTransfers = false;
     bool mergeInferredAfterScheduling = false;
     bool failOnBackwardDeps = false;
-    std::string pipelineSchedule = "GPipe";
+    mlir::mpmd::ScheduleOption schedule = {findSchedule("GPipe"), nullptr, ""};
   };
 
   std::string function = "main";
@@ -54,8 +57,16 @@ struct PartitionConfig {
   std::vector<std::optional<std::string>> inputMeshes;
   std::vector<std::optional<std::string>> outputMeshes;
   std::vector<int64_t> donate;
+  /// Take effect in the optimize phase; with schedule rules, the builtin
+  /// schedule is not used.
+  llvm::SmallVector<mlir::mpmd::FragmentMergeRule> mergeRules;
+  llvm::SmallVector<mlir::mpmd::FragmentScheduleRule> scheduleRules;
   Options options;
 };
+
+/// Sets the schedule: the name of a builtin one, or `file:PATH`. The error
+/// lists the known ones, or says what is wrong with the file.
+llvm::Error setSchedule(PartitionConfig &config, llvm::StringRef name);
 
 /// Reads a configuration file's contents. Every problem is diagnosed at its
 /// place in the file, naming the key: unknown keys, wrong types, meshes that

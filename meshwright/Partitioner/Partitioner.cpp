@@ -5,9 +5,12 @@
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Export/Pipeline.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Import/Pipeline.h"
+#include "meshwright/Optimize/Pipeline.h"
 #include "meshwright/Partitioner/NearestName.h"
+#include "meshwright/Sharding/Pipeline.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/SetVector.h"
@@ -23,6 +26,9 @@ static constexpr StringLiteral kAliasingOutput = "tf.aliasing_output";
 
 static const PhaseInfo kPhases[] = {
     {Phase::Import, "import", "names to meshes, mesh inference, transfers"},
+    {Phase::Optimize, "optimize", "schedule, merges, rematerialization"},
+    {Phase::Shard, "shard", "shardings inside each mesh"},
+    {Phase::Export, "export", "one function per distinct fragment"},
 };
 
 ArrayRef<PhaseInfo> meshwright::getPhases() { return kPhases; }
@@ -133,6 +139,27 @@ static ImportOptions makeImportOptions(const PartitionConfig &config) {
   return options;
 }
 
+static OptimizeOptions makeOptimizeOptions(const PartitionConfig &config) {
+  OptimizeOptions options;
+  options.mergeRules = config.mergeRules;
+  options.scheduleRules = config.scheduleRules;
+  options.schedule = config.options.schedule;
+  options.mergeAfterScheduling = config.options.mergeInferredAfterScheduling;
+  options.applyRemat = config.options.fragmentRemat;
+  options.mergeRematFragments = config.options.mergeRematFragments;
+  options.absorbOnEntryPoint =
+      config.options.absorbInferredFragmentsOnEntryPoint;
+  return options;
+}
+
+static ExportOptions makeExportOptions(const PartitionConfig &config) {
+  ExportOptions options;
+  options.copyConstantsFromProducerToConsumer = config.options.copyConstants;
+  options.applyMergeTransfers = config.options.applyMergeTransfers;
+  options.failOnBackwardDeps = config.options.failOnBackwardDeps;
+  return options;
+}
+
 static void addPhase(Phase phase, OpPassManager &passes,
                      const PartitionConfig &config) {
   switch (phase) {
@@ -140,6 +167,12 @@ static void addPhase(Phase phase, OpPassManager &passes,
     addImportPasses(passes, makeImportOptions(config));
     passes.addNestedPass<func::FuncOp>(createVerifyPlacementPass());
     return;
+  case Phase::Optimize:
+    return addOptimizePipeline(passes, makeOptimizeOptions(config));
+  case Phase::Shard:
+    return addShardingPropagationPipeline(passes, {});
+  case Phase::Export:
+    return addExportPipeline(passes, makeExportOptions(config));
   }
 }
 
@@ -163,21 +196,34 @@ static LogicalResult runPhase(Phase phase, ModuleOp module,
   return failure(hasError || failed(result));
 }
 
+/// What the user says about names, arguments and results is about the program
+/// before import.
+static LogicalResult prepareForImport(ModuleOp module, func::FuncOp func,
+                                      const PartitionConfig &config) {
+  if (failed(checkNames(module, config)) ||
+      failed(checkCount(func, "input_meshes", "arguments", config.inputMeshes,
+                        func.getNumArguments())) ||
+      failed(checkCount(func, "output_meshes", "results", config.outputMeshes,
+                        func.getNumResults())))
+    return failure();
+  return markDonation(func, config);
+}
+
 FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
                                                  const PartitionConfig &config,
-                                                 Phase until,
+                                                 PhaseSet phases,
                                                  const PhaseListener &onPhase) {
   FailureOr<func::FuncOp> func = findFunction(module, config.function);
-  if (failed(func) || failed(checkNames(module, config)) ||
-      failed(checkCount(*func, "input_meshes", "arguments", config.inputMeshes,
-                        func->getNumArguments())) ||
-      failed(checkCount(*func, "output_meshes", "results", config.outputMeshes,
-                        func->getNumResults())) ||
-      failed(markDonation(*func, config)))
+  if (failed(func))
+    return failure();
+  if (phases.contains(Phase::Import) &&
+      failed(prepareForImport(module, *func, config)))
     return failure();
   setTopology(*func, buildTopology(config, module.getContext()));
 
   for (const PhaseInfo &info : kPhases) {
+    if (!phases.contains(info.phase))
+      continue;
     auto start = std::chrono::steady_clock::now();
     if (failed(runPhase(info.phase, module, config)))
       return failure();
@@ -185,10 +231,15 @@ FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
         std::chrono::steady_clock::now() - start;
     if (onPhase)
       onPhase(info, seconds.count());
-    if (info.phase == until)
-      break;
   }
   if (failed(verify(module)))
     return failure();
-  return PartitionResult{*func, summarize(*func)};
+  PartitionResult result{*func, summarize(*func), std::nullopt};
+  if (phases.contains(Phase::Export)) {
+    FailureOr<ExportedProgram> program = describeProgram(*func);
+    if (failed(program))
+      return failure();
+    result.program = std::move(*program);
+  }
+  return result;
 }

@@ -7,12 +7,14 @@
 //   FailureOr<PartitionConfig> config = parsePartitionConfig(json, name, ctx);
 //   FailureOr<PartitionResult> result = partition(module, *config);
 //   printTable(result->summary, llvm::outs());
+//   writeJson(*result->program, llvm::outs());
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_PARTITIONER_PARTITIONER_H
 #define MESHWRIGHT_PARTITIONER_PARTITIONER_H
 
+#include "meshwright/Partitioner/ExportedProgram.h"
 #include "meshwright/Partitioner/PartitionConfig.h"
 #include "meshwright/Partitioner/ProgramSummary.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -21,7 +23,7 @@
 namespace meshwright {
 
 /// The phases of a compile, in order.
-enum class Phase { Import };
+enum class Phase { Import, Optimize, Shard, Export };
 
 struct PhaseInfo {
   Phase phase;
@@ -30,18 +32,45 @@ struct PhaseInfo {
 };
 llvm::ArrayRef<PhaseInfo> getPhases();
 
+/// Which phases to run. A program that others have imported may be taken on
+/// from there.
+class PhaseSet {
+public:
+  static PhaseSet none() { return PhaseSet(0); }
+  static PhaseSet all() { return between(Phase::Import, Phase::Export); }
+  /// From the first to the last; none if they stand in the other order.
+  static PhaseSet between(Phase first, Phase last) {
+    return PhaseSet((2 * bit(last) - 1) & ~(bit(first) - 1));
+  }
+
+  bool contains(Phase phase) const { return bits & bit(phase); }
+  PhaseSet &insert(Phase phase) {
+    bits |= bit(phase);
+    return *this;
+  }
+
+private:
+  explicit PhaseSet(unsigned bits) : bits(bits) {}
+  static unsigned bit(Phase phase) {
+    return 1u << static_cast<unsigned>(phase);
+  }
+  unsigned bits;
+};
+
 struct PartitionResult {
   /// The partitioned function, in the module that was given.
   mlir::func::FuncOp function;
   ProgramSummary summary;
+  /// What a runtime has to do; only behind the export phase.
+  std::optional<ExportedProgram> program;
 };
 
 /// Called after each phase with the seconds it took.
 using PhaseListener = std::function<void(const PhaseInfo &, double)>;
 
-/// Partitions the configured function of `module` in place, phase by phase up
-/// to and including `until`. The function is the symbol `config.function`, or
-/// `@main` if the module is called `jit_<config.function>`, as JAX calls it.
+/// Partitions the configured function of `module` in place. The function is the
+/// symbol `config.function`, or `@main` if the module is called
+/// `jit_<config.function>`, as JAX calls it.
 ///
 /// Emits a diagnostic and fails if the function does not exist or is
 /// empty, if the configuration does not fit it (unknown names, wrong counts of
@@ -49,7 +78,7 @@ using PhaseListener = std::function<void(const PhaseInfo &, double)>;
 /// an unspecified, though valid, state.
 mlir::FailureOr<PartitionResult> partition(mlir::ModuleOp module,
                                            const PartitionConfig &config,
-                                           Phase until = Phase::Import,
+                                           PhaseSet phases = PhaseSet::all(),
                                            const PhaseListener &onPhase = {});
 
 } // namespace meshwright

@@ -6,6 +6,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Partitioner/Flops.h"
+#include "meshwright/Partitioner/TensorBytes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
@@ -16,22 +17,9 @@ using namespace mlir;
 using namespace mlir::mpmd;
 using namespace meshwright;
 
-static double countBytes(Type type) {
+static double countGlobalBytes(Type type) {
   auto mesh = dyn_cast<MeshTensorType>(type);
-  if (!mesh)
-    return 0;
-  RankedTensorType tensor = mesh.getRankedTensorType();
-  double count = 1;
-  for (int64_t dim : tensor.getShape())
-    count *= ShapedType::isDynamic(dim) ? 1 : dim;
-  Type element = tensor.getElementType();
-  if (auto complex = dyn_cast<ComplexType>(element)) {
-    count *= 2;
-    element = complex.getElementType();
-  }
-  double bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 8;
-  // A boolean takes a byte; narrower numbers are packed.
-  return count * (bits == 1 ? 8 : bits) / 8;
+  return mesh ? countBytes(mesh.getRankedTensorType()) : 0;
 }
 
 /// Equal for fragments that run the same program. Values are numbered in the
@@ -66,7 +54,7 @@ namespace {
 /// Keeps the first fragment of each program and what it costs.
 class Programs {
 public:
-  explicit Programs(Operation *module) : estimator(module) {}
+  explicit Programs(Operation *module) : symbols(module), estimator(module) {}
 
   /// The work of the fragment; `isNew` if no equal one was seen before.
   Work add(FragmentOp fragment, bool &isNew) {
@@ -81,9 +69,20 @@ public:
     return bucket.back().second;
   }
 
+  Work add(FragmentCallOp call, bool &isNew) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    auto [entry, inserted] = callees.try_emplace(callee);
+    isNew = inserted;
+    if (isNew)
+      entry->second = estimator.estimate(callee.getBody());
+    return entry->second;
+  }
+
 private:
+  SymbolTable symbols;
   WorkEstimator estimator;
   DenseMap<size_t, SmallVector<std::pair<FragmentOp, Work>, 1>> buckets;
+  DenseMap<Operation *, Work> callees;
 };
 
 /// Follows the bytes alive on each mesh through the program.
@@ -97,7 +96,7 @@ public:
 
   void define(Value value, MeshSummary &mesh) {
     double &alive = bytes[&mesh];
-    alive += countBytes(value.getType());
+    alive += countGlobalBytes(value.getType());
     mesh.activationBytes = std::max(mesh.activationBytes, alive);
     owners[value] = &mesh;
   }
@@ -115,7 +114,7 @@ public:
 private:
   void release(Value value) {
     if (MeshSummary *mesh = owners.lookup(value))
-      bytes[mesh] -= countBytes(value.getType());
+      bytes[mesh] -= countGlobalBytes(value.getType());
   }
 
   DenseMap<Value, Operation *> lastUser;
@@ -140,26 +139,30 @@ ProgramSummary meshwright::summarize(func::FuncOp func) {
 
   for (Type type : func.getArgumentTypes())
     if (MeshSummary *mesh = meshOf(type))
-      mesh->parameterBytes += countBytes(type);
+      mesh->parameterBytes += countGlobalBytes(type);
 
   Programs programs(func->getParentOp());
   LiveBytes live(func.front());
+  auto addProgram = [&](StringRef meshName, auto op) {
+    auto found = indices.find(meshName);
+    if (found == indices.end())
+      return;
+    MeshSummary &mesh = summary.meshes[found->second];
+    bool isNew;
+    Work work = programs.add(op, isNew);
+    ++mesh.fragments;
+    mesh.distinctPrograms += isNew;
+    mesh.flops += work.flops;
+    mesh.transcendentals += work.transcendentals;
+    summary.unknownWork += work.unknown;
+  };
   for (Operation &op : func.front()) {
-    if (auto fragment = dyn_cast<FragmentOp>(op)) {
-      auto found = indices.find(fragment.getMeshName());
-      if (found == indices.end())
-        continue;
-      MeshSummary &mesh = summary.meshes[found->second];
-      bool isNew;
-      Work work = programs.add(fragment, isNew);
-      ++mesh.fragments;
-      mesh.distinctPrograms += isNew;
-      mesh.flops += work.flops;
-      mesh.transcendentals += work.transcendentals;
-      summary.unknownWork += work.unknown;
-    }
+    if (auto fragment = dyn_cast<FragmentOp>(op))
+      addProgram(fragment.getMeshName(), fragment);
+    if (auto call = dyn_cast<FragmentCallOp>(op))
+      addProgram(call.getMeshName(), call);
     if (auto transfer = dyn_cast<TransferOp>(op)) {
-      double bytes = countBytes(transfer.getType());
+      double bytes = countGlobalBytes(transfer.getType());
       if (MeshSummary *from = meshOf(transfer.getTensor().getType())) {
         ++from->transfersOut;
         from->bytesOut += bytes;

@@ -34,7 +34,8 @@ struct ProgramSummary {
   unsigned unknownWork = 0;
 };
 
-/// Summarizes an MPMD function whose computations are all in fragments.
+/// Summarizes an MPMD function whose computations are all in fragments, or in
+/// the functions that fragments have become.
 /// Linear in the size of the function.
 ProgramSummary summarize(mlir::func::FuncOp func);
 

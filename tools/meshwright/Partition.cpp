@@ -4,9 +4,11 @@
 
 #include "Commands.h"
 #include "ModuleFile.h"
+#include "meshwright/Partitioner/FragmentModule.h"
 #include "meshwright/Partitioner/NearestName.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -28,33 +30,100 @@ static cl::opt<std::string>
                cl::value_desc("config.json"), cl::sub(subCommand));
 static cl::opt<std::string>
     output("o", cl::init("out"), cl::value_desc("folder"),
-           cl::desc("Where partitioned.mlir goes; - prints the program "
-                    "instead, and the table to stderr (default: out)"),
+           cl::desc("Where partitioned.mlir, fragments/ and schedule.json go; "
+                    "- prints the program instead, and the table to stderr "
+                    "(default: out)"),
            cl::sub(subCommand));
 static cl::opt<bool> emitBytecode("emit-bytecode",
                                   cl::desc("Write MLIR bytecode, not text"),
                                   cl::sub(subCommand));
 
 static cl::opt<std::string>
+    schedule("schedule", cl::value_desc("name"),
+             cl::desc("Pipeline schedule, instead of the configured one "
+                      "(`meshwright schedule` lists them)"),
+             cl::sub(subCommand));
+static cl::opt<std::string>
+    from("from", cl::value_desc("phase"),
+         cl::desc("Start with this phase, on a program that has been through "
+                  "those before it"),
+         cl::sub(subCommand));
+static cl::opt<std::string>
     until("until", cl::value_desc("phase"),
-          cl::desc("Stop after this phase (default: the last)"),
+          cl::desc("Stop after this phase: import, optimize, shard or export "
+                   "(default: the last)"),
           cl::sub(subCommand));
 static cl::opt<bool>
     showTime("time", cl::sub(subCommand),
              cl::desc("Print the time of each phase, also when not on a "
                       "terminal"));
 
-static FailureOr<Phase> findLastPhase() {
+static FailureOr<Phase> findPhase(StringRef option, StringRef name,
+                                  Phase byDefault) {
   SmallVector<StringRef> names;
   for (const PhaseInfo &info : getPhases()) {
-    if (info.name == until)
+    if (info.name == name)
       return info.phase;
     names.push_back(info.name);
   }
-  if (until.empty())
-    return getPhases().back().phase;
-  return reportError("--until: unknown phase \"" + until + "\", " +
-                     listKnown(until, names));
+  if (name.empty())
+    return byDefault;
+  return reportError(option + ": unknown phase \"" + name + "\", " +
+                     listKnown(name, names));
+}
+
+static FailureOr<PhaseSet> readPhases() {
+  FailureOr<Phase> first = findPhase("--from", from, getPhases().front().phase);
+  if (failed(first))
+    return failure();
+  FailureOr<Phase> last = findPhase("--until", until, getPhases().back().phase);
+  if (failed(last))
+    return failure();
+  if (*first > *last)
+    return reportError("--from: phase \"" + from + "\" comes behind phase \"" +
+                       until + "\" of --until");
+  return PhaseSet::between(*first, *last);
+}
+
+/// The programs of fragments, and what ties them together. Everything is made
+/// before anything is written.
+static LogicalResult writeExport(ModuleOp module,
+                                 const ExportedProgram &program) {
+  SmallString<128> folder(output);
+  llvm::sys::path::append(folder, "fragments");
+  SymbolTable symbols(module);
+  std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>> fragments;
+  for (const ExportedProgram::Fragment &fragment : program.fragments) {
+    func::FuncOp function = fragment.function;
+    FailureOr<OwningOpRef<ModuleOp>> own =
+        makeFragmentModule(function, symbols);
+    if (failed(own))
+      return failure();
+    SmallString<128> path(folder);
+    llvm::sys::path::append(path, getFragmentFileStem(function.getSymName()) +
+                                      (emitBytecode ? ".mlirbc" : ".mlir"));
+    fragments.emplace_back(path.str().str(), std::move(*own));
+  }
+  // Those of an earlier run would be taken for parts of this one.
+  llvm::sys::fs::remove_directories(folder, /*IgnoreErrors=*/true);
+  if (std::error_code error = llvm::sys::fs::create_directories(folder))
+    return reportError(folder +
+                       ": the folder cannot be made: " + error.message());
+  for (auto &[path, own] : fragments)
+    if (failed(writeModule(*own, path, emitBytecode)))
+      return failure();
+
+  SmallString<128> path(output);
+  llvm::sys::path::append(path, "schedule.json");
+  llvm::Error error =
+      llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
+        writeJson(program, os, /*indent=*/1);
+        return llvm::Error::success();
+      });
+  if (error)
+    return reportError(
+        path + ": cannot be written: " + llvm::toString(std::move(error)));
+  return success();
 }
 
 static LogicalResult writeResult(ModuleOp module,
@@ -69,16 +138,22 @@ static LogicalResult writeResult(ModuleOp module,
   SmallString<128> path(output);
   llvm::sys::path::append(path, emitBytecode ? "partitioned.mlirbc"
                                              : "partitioned.mlir");
+  if (result.program && failed(writeExport(module, *result.program)))
+    return failure();
   if (failed(writeModule(module, path, emitBytecode)))
     return failure();
   printTable(result.summary, llvm::outs());
-  llvm::outs() << "written: " << path << "\n";
+  llvm::outs() << "written: " << path;
+  if (result.program)
+    llvm::outs() << ", schedule.json and " << result.program->fragments.size()
+                 << " programs in fragments/";
+  llvm::outs() << "\n";
   return success();
 }
 
 static LogicalResult run() {
-  FailureOr<Phase> last = findLastPhase();
-  if (failed(last))
+  FailureOr<PhaseSet> phases = readPhases();
+  if (failed(phases))
     return failure();
   Session session;
   FailureOr<StringRef> text = session.readFile(configFile);
@@ -88,6 +163,9 @@ static LogicalResult run() {
       parsePartitionConfig(*text, configFile, session.getContext());
   if (failed(config))
     return failure();
+  if (!schedule.empty())
+    if (llvm::Error error = setSchedule(*config, schedule))
+      return reportError("--schedule: " + llvm::toString(std::move(error)));
   OwningOpRef<ModuleOp> module = session.readModule(program);
   if (!module)
     return failure();
@@ -99,7 +177,7 @@ static LogicalResult run() {
                                     phase.description, seconds);
     };
   FailureOr<PartitionResult> result =
-      partition(*module, *config, *last, onPhase);
+      partition(*module, *config, *phases, onPhase);
   if (failed(result))
     return failure();
   return writeResult(*module, *result);

@@ -1,0 +1,230 @@
+//===- ExportedProgram.cpp - What a runtime has to do ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/ExportedProgram.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Partitioner/Flops.h"
+#include "meshwright/Partitioner/SourcePlace.h"
+#include "meshwright/Partitioner/TensorBytes.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+using namespace meshwright;
+
+using Slot = ExportedProgram::Slot;
+
+static std::string getText(DictionaryAttr attributes, StringRef key) {
+  auto text = attributes ? attributes.getAs<StringAttr>(key) : StringAttr();
+  return text ? text.getValue().str() : "";
+}
+
+static Slot readSlot(DictionaryAttr attributes) {
+  Slot slot;
+  slot.memoryKind = getText(attributes, "mhlo.memory_kind");
+  slot.layout = getText(attributes, "mhlo.layout_mode");
+  if (!attributes)
+    return slot;
+  slot.sharding = attributes.getAs<sdy::TensorShardingAttr>(sdy::kShardingAttr);
+  if (auto alias = attributes.getAs<IntegerAttr>("tf.aliasing_output"))
+    slot.alias = alias.getInt();
+  if (auto donor = attributes.getAs<BoolAttr>("jax.buffer_donor"))
+    slot.isDonated = donor.getValue();
+  slot.isDonated |= slot.alias.has_value();
+  return slot;
+}
+
+static std::string getSourceText(Location location) {
+  std::optional<SourcePlace> place = findSourcePlace(location);
+  return place ? place->getText() : "";
+}
+
+static std::string findName(Location location) {
+  auto name = dyn_cast<NameLoc>(location);
+  return name ? name.getName().str() : "";
+}
+
+namespace {
+class Describer {
+public:
+  explicit Describer(func::FuncOp function)
+      : function(function), module(function->getParentOfType<ModuleOp>()),
+        symbols(module), estimator(module) {}
+
+  FailureOr<ExportedProgram> describe();
+
+private:
+  LogicalResult addValue(Value value, std::string memoryKind = "");
+  LogicalResult addCall(FragmentCallOp call);
+  LogicalResult addTransfer(TransferOp transfer);
+  unsigned getFragment(FragmentCallOp call, unsigned mesh);
+  LogicalResult addOutputs(Operation *terminator);
+  void addLastUses();
+
+  func::FuncOp function;
+  ModuleOp module;
+  SymbolTable symbols;
+  WorkEstimator estimator;
+  ExportedProgram program;
+  llvm::StringMap<unsigned> meshIds;
+  DenseMap<Value, unsigned> valueIds;
+  DenseMap<Operation *, unsigned> fragmentIds;
+};
+} // namespace
+
+LogicalResult Describer::addValue(Value value, std::string memoryKind) {
+  auto type = dyn_cast<MeshTensorType>(value.getType());
+  if (!type)
+    return emitError(value.getLoc())
+           << "cannot be run: expected a tensor on a mesh, but got "
+           << value.getType();
+  unsigned mesh = meshIds.lookup(type.getMeshName());
+  RankedTensorType global = type.getRankedTensorType();
+  RankedTensorType local = type.getLocalTensorType(program.meshes[mesh].shape);
+  if (StringAttr kind = type.getMemoryKind())
+    memoryKind = kind.str();
+  valueIds[value] = program.values.size();
+  program.values.push_back({mesh, global, type.getSharding(),
+                            std::move(memoryKind), countBytes(global),
+                            countBytes(local)});
+  return success();
+}
+
+unsigned Describer::getFragment(FragmentCallOp call, unsigned mesh) {
+  auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+  auto [entry, isNew] =
+      fragmentIds.try_emplace(callee, program.fragments.size());
+  if (isNew) {
+    ExportedProgram::Fragment &fragment = program.fragments.emplace_back();
+    fragment.function = callee;
+    fragment.mesh = mesh;
+    fragment.flops = estimator.estimate(callee.getBody()).flops;
+    if (auto bytes = callee->getAttrOfType<IntegerAttr>("reserved_hbm_bytes"))
+      fragment.reservedBytes = bytes.getInt();
+    for (unsigned i = 0; i < callee.getNumArguments(); ++i)
+      fragment.arguments.push_back(readSlot(callee.getArgAttrDict(i)));
+    for (unsigned i = 0; i < callee.getNumResults(); ++i)
+      fragment.results.push_back(readSlot(callee.getResultAttrDict(i)));
+  }
+  return entry->second;
+}
+
+LogicalResult Describer::addCall(FragmentCallOp call) {
+  unsigned mesh = meshIds.lookup(call.getMeshName());
+  ExportedProgram::Item item;
+  item.fragment = getFragment(call, mesh);
+  item.fromMesh = item.toMesh = mesh;
+  ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
+  ++fragment.calls;
+  for (auto origin : call.getOrigin().getAsRange<UserOriginAttr>()) {
+    std::string text = origin.getUserName().str();
+    if (int64_t count = origin.getTransposeCount())
+      text += "(" + std::to_string(count) + ")";
+    item.origins.push_back(std::move(text));
+  }
+  item.isRemat = call->hasAttr(kRematAttr);
+  for (Value operand : call.getTensors())
+    item.operands.push_back(valueIds.lookup(operand));
+  for (OpResult result : call.getResults()) {
+    if (failed(addValue(result,
+                        fragment.results[result.getResultNumber()].memoryKind)))
+      return failure();
+    item.results.push_back(valueIds.lookup(result));
+  }
+  item.location = getSourceText(call.getLoc());
+  program.meshes[mesh].items.push_back(program.items.size());
+  program.items.push_back(std::move(item));
+  return success();
+}
+
+LogicalResult Describer::addTransfer(TransferOp transfer) {
+  if (failed(addValue(transfer.getResult())))
+    return failure();
+  ExportedProgram::Item item;
+  item.operands = {valueIds.lookup(transfer.getTensor())};
+  item.results = {valueIds.lookup(transfer.getResult())};
+  item.fromMesh = program.values[item.operands.front()].mesh;
+  item.toMesh = program.values[item.results.front()].mesh;
+  item.location = getSourceText(transfer.getLoc());
+  program.meshes[item.fromMesh].items.push_back(program.items.size());
+  if (item.toMesh != item.fromMesh)
+    program.meshes[item.toMesh].items.push_back(program.items.size());
+  program.items.push_back(std::move(item));
+  return success();
+}
+
+LogicalResult Describer::addOutputs(Operation *terminator) {
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    Slot slot = readSlot(function.getResultAttrDict(index));
+    slot.name = getText(function.getResultAttrDict(index), kResultInfoAttr);
+    program.outputs.push_back(
+        {valueIds.lookup(operand.get()), std::move(slot)});
+  }
+  return success();
+}
+
+/// Outputs are live to the end; anything else ends at its last reader, or
+/// where it is made if nothing reads it.
+void Describer::addLastUses() {
+  std::vector<bool> isLive(program.values.size());
+  for (const ExportedProgram::Boundary &output : program.outputs)
+    isLive[output.value] = true;
+  for (ExportedProgram::Item &item : llvm::reverse(program.items)) {
+    auto end = [&](ArrayRef<unsigned> values) {
+      for (unsigned value : values)
+        if (!isLive[value]) {
+          isLive[value] = true;
+          item.lastUses.push_back(value);
+        }
+    };
+    end(item.results);
+    end(item.operands);
+    llvm::sort(item.lastUses);
+  }
+}
+
+FailureOr<ExportedProgram> Describer::describe() {
+  program.name = module.getSymName().value_or("main").str();
+  TopologyAttr topology = getTopology(function);
+  if (!topology || function.isExternal())
+    return function.emitError()
+           << "cannot be run: expected a function with a body and a topology";
+  for (NamedMeshAttr mesh : topology.getMeshes()) {
+    meshIds[mesh.getName()] = program.meshes.size();
+    program.meshes.push_back({mesh.getName().str(), mesh.getMesh(), {}});
+  }
+  for (BlockArgument argument : function.getArguments()) {
+    DictionaryAttr attributes =
+        function.getArgAttrDict(argument.getArgNumber());
+    Slot slot = readSlot(attributes);
+    slot.name = findName(argument.getLoc());
+    if (failed(addValue(argument, slot.memoryKind)))
+      return failure();
+    program.inputs.push_back({valueIds.lookup(argument), std::move(slot)});
+  }
+  for (Operation &op : function.front()) {
+    LogicalResult result = success();
+    if (auto call = dyn_cast<FragmentCallOp>(op))
+      result = addCall(call);
+    else if (auto transfer = dyn_cast<TransferOp>(op))
+      result = addTransfer(transfer);
+    else if (isa<func::ReturnOp>(op))
+      result = addOutputs(&op);
+    else
+      result = op.emitError() << "cannot be run: expected only fragment calls "
+                                 "and transfers in an exported function; run "
+                                 "the export pipeline first";
+    if (failed(result))
+      return failure();
+  }
+  addLastUses();
+  return std::move(program);
+}
+
+FailureOr<ExportedProgram> meshwright::describeProgram(func::FuncOp function) {
+  return Describer(function).describe();
+}

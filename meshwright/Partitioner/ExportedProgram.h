@@ -1,0 +1,102 @@
+//===- ExportedProgram.h - What a runtime has to do -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// An exported function as plain data: values on meshes, the distinct programs
+// of its fragments, and the calls and transfers that tie them together, in an
+// order that respects the data flow. docs/schedule-json.md shows it as JSON.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_PARTITIONER_EXPORTEDPROGRAM_H
+#define MESHWRIGHT_PARTITIONER_EXPORTEDPROGRAM_H
+
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace meshwright {
+
+struct ExportedProgram {
+  /// What function attributes say about an argument or result. Empty texts
+  /// stand for the default.
+  struct Slot {
+    std::string name;
+    std::string memoryKind;
+    std::string layout;
+    mlir::sdy::TensorShardingAttr sharding; ///< Null if unknown.
+    /// Arguments: the result that takes over the buffer, and whether the
+    /// buffer is given up.
+    std::optional<int64_t> alias;
+    bool isDonated = false;
+  };
+  struct Mesh {
+    std::string name;
+    mlir::sdy::MeshAttr shape;
+    std::vector<unsigned> items; ///< It takes part in, in order.
+  };
+  /// An argument of the function, or a result of an item.
+  struct Value {
+    unsigned mesh;
+    mlir::RankedTensorType type; ///< Global.
+    mlir::sdy::TensorShardingAttr sharding;
+    std::string memoryKind;
+    double bytes;
+    double deviceBytes; ///< On each device that holds a part.
+  };
+  struct Boundary {
+    unsigned value;
+    Slot slot;
+  };
+  struct Fragment {
+    mlir::func::FuncOp function;
+    unsigned mesh;
+    unsigned calls = 0;
+    double flops = 0; ///< Of one call, on the whole mesh.
+    std::optional<int64_t> reservedBytes;
+    std::vector<Slot> arguments;
+    std::vector<Slot> results;
+  };
+  /// A call of a fragment's program, or a transfer.
+  struct Item {
+    std::optional<unsigned> fragment; ///< Calls only.
+    unsigned fromMesh, toMesh;        ///< The same for calls.
+    std::vector<std::string> origins;
+    bool isRemat = false;
+    std::vector<unsigned> operands;
+    std::vector<unsigned> results;
+    /// Values that nothing reads after this item and that are not outputs.
+    std::vector<unsigned> lastUses;
+    std::string location; ///< "file:line:column", empty if unknown.
+  };
+
+  std::string name; ///< Of the module.
+  std::vector<Mesh> meshes;
+  std::vector<Value> values;
+  std::vector<Boundary> inputs;
+  std::vector<Boundary> outputs;
+  std::vector<Fragment> fragments;
+  std::vector<Item> items;
+};
+
+/// Describes an exported MPMD function. Emits an error if it holds anything
+/// but fragment calls and transfers, or values that are not on a mesh. Linear
+/// in its size.
+mlir::FailureOr<ExportedProgram> describeProgram(mlir::func::FuncOp function);
+
+/// Writes a program as JSON, version 1; on one line unless indented.
+void writeJson(const ExportedProgram &program, llvm::raw_ostream &os,
+               unsigned indent = 0);
+
+/// Writes the placement of the arguments and results of an MPMD function whose
+/// values are mesh tensors, as JSON: for each its mesh, the full axes that
+/// shard its dimensions, unreduced axes and memory kind. Emits an error if an
+/// argument or result is not on a mesh.
+mlir::LogicalResult writePlacementJson(mlir::func::FuncOp function,
+                                       llvm::raw_ostream &os);
+
+} // namespace meshwright
+
+#endif

@@ -1,0 +1,126 @@
+//===- FragmentModule.cpp - One fragment as a program of its own ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/FragmentModule.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+using namespace meshwright;
+
+/// Everything a function refers to, and what that refers to, in the order in
+/// which it is met.
+static llvm::SetVector<Operation *> collectSymbols(func::FuncOp function,
+                                                   SymbolTable &symbols) {
+  llvm::SetVector<Operation *> result;
+  SmallVector<Operation *> worklist = {function};
+  while (!worklist.empty()) {
+    std::optional<SymbolTable::UseRange> uses =
+        SymbolTable::getSymbolUses(worklist.pop_back_val());
+    if (!uses)
+      continue;
+    for (SymbolTable::SymbolUse use : *uses) {
+      Operation *symbol = symbols.lookup(use.getSymbolRef().getRootReference());
+      if (symbol && symbol != function && result.insert(symbol))
+        worklist.push_back(symbol);
+    }
+  }
+  return result;
+}
+
+/// The mesh that the shardings of a signature name; a new one if none does.
+static sdy::MeshOp getSignatureMesh(func::FuncOp function, ModuleOp module,
+                                    sdy::MeshAttr shape) {
+  for (auto mesh : module.getOps<sdy::MeshOp>())
+    if (mesh.getMesh() == shape)
+      return mesh;
+  auto builder = OpBuilder::atBlockBegin(module.getBody());
+  auto mesh = sdy::MeshOp::create(builder, function.getLoc(), "mesh", shape);
+  SymbolTable(module).insert(mesh, module.getBody()->begin());
+  return mesh;
+}
+
+static void replicateTheRest(func::FuncOp function, ModuleOp module,
+                             sdy::MeshAttr shape) {
+  sdy::MeshOp mesh;
+  auto replicated = [&](Type type) -> sdy::TensorShardingAttr {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return {};
+    if (!mesh)
+      mesh = getSignatureMesh(function, module, shape);
+    return sdy::TensorShardingAttr::getFullyClosed(
+        function.getContext(), tensor.getRank(), mesh.getSymName());
+  };
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (!sdy::getArgSharding(function, index))
+      if (sdy::TensorShardingAttr sharding = replicated(type))
+        sdy::setArgSharding(function, index, sharding);
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+    if (!sdy::getResultSharding(function, index))
+      if (sdy::TensorShardingAttr sharding = replicated(type))
+        sdy::setResultSharding(function, index, sharding);
+}
+
+static LogicalResult checkIsPlain(func::FuncOp function) {
+  WalkResult result = function.walk([](Operation *op) {
+    if (!isa<MpmdDialect>(op->getDialect()))
+      return WalkResult::advance();
+    op->emitError() << "cannot be part of a fragment's program: expected only "
+                       "operations that run on one mesh";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+FailureOr<OwningOpRef<ModuleOp>>
+meshwright::makeFragmentModule(func::FuncOp function, SymbolTable &symbols) {
+  if (failed(checkIsPlain(function)))
+    return failure();
+  auto shape = function->getAttrOfType<sdy::MeshAttr>(kMeshShapeAttr);
+  if (!shape)
+    return function.emitError()
+           << "is not the program of a fragment: expected attribute \""
+           << kMeshShapeAttr << "\"";
+  llvm::SetVector<Operation *> used = collectSymbols(function, symbols);
+
+  OwningOpRef<ModuleOp> module =
+      ModuleOp::create(function.getLoc(), function.getSymName());
+  auto builder = OpBuilder::atBlockEnd(module->getBody());
+  for (Operation *symbol : used)
+    if (isa<sdy::MeshOp>(symbol))
+      builder.clone(*symbol);
+  auto main = cast<func::FuncOp>(builder.clone(*function));
+  main->removeAttr(kMeshShapeAttr);
+  main->removeAttr("reserved_hbm_bytes");
+  main.setPublic();
+  for (Operation *symbol : used)
+    if (!isa<sdy::MeshOp>(symbol))
+      builder.clone(*symbol);
+
+  // A helper of the user's may have the name that the entry needs.
+  SymbolTable ownSymbols(*module);
+  if (Operation *other = ownSymbols.lookup("main"); other && other != main)
+    if (failed(ownSymbols.renameToUnique(other, {})))
+      return other->emitError() << "cannot be renamed";
+  if (main.getSymName() != "main")
+    if (failed(ownSymbols.rename(main, "main")))
+      return function.emitError() << "cannot be renamed to @main";
+  replicateTheRest(main, *module, shape);
+  return module;
+}
+
+std::string meshwright::getFragmentFileStem(StringRef functionName) {
+  // Leaves room for an extension in what file systems take.
+  constexpr size_t kMaxLength = 200;
+  std::string stem = functionName.take_front(kMaxLength).str();
+  for (char &c : stem)
+    if (!llvm::isAlnum(c) && !StringRef("._-").contains(c))
+      c = '_';
+  return stem;
+}

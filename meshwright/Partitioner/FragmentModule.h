@@ -1,0 +1,41 @@
+//===- FragmentModule.h - One fragment as a program of its own --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_PARTITIONER_FRAGMENTMODULE_H
+#define MESHWRIGHT_PARTITIONER_FRAGMENTMODULE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/SymbolTable.h"
+#include <string>
+
+namespace meshwright {
+
+/// A copy of the function of a fragment as `@main` of a module that any
+/// compiler of StableHLO with sdy shardings takes:
+///
+///   func.func @p0_enc.step(%x: tensor<8xf32>) -> tensor<8xf32>
+///       attributes {mesh_shape = #sdy.mesh<["x"=2]>} {...}
+///   // becomes
+///   module @p0_enc.step {
+///     sdy.mesh @mesh = <["x"=2]>
+///     func.func public @main(
+///         %x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>})
+///         -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {...}
+///   }
+///
+/// Functions and meshes that it refers to come along. Arguments and results
+/// without a sharding are replicated. Emits an error if the body holds
+/// operations of the mpmd dialect. `symbols` are those of the whole module.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+makeFragmentModule(mlir::func::FuncOp function, mlir::SymbolTable &symbols);
+
+/// The name of a file for a fragment's module: that of its function, with what
+/// a file system may not like replaced by '_'. Names of functions begin with
+/// the number of their group, so they stay apart.
+std::string getFragmentFileStem(llvm::StringRef functionName);
+
+} // namespace meshwright
+
+#endif

@@ -1,0 +1,218 @@
+//===- TextPartitioner.cpp - Texts in, texts out --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/TextPartitioner.h"
+#include "meshwright/Dialect/Mpmd/FragmentInfo.h"
+#include "meshwright/InitAll.h"
+#include "meshwright/Partitioner/FragmentModule.h"
+#include "meshwright/Partitioner/Partitioner.h"
+#include "meshwright/Partitioner/SourcePlace.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+using namespace meshwright;
+
+static StringRef getSeverityName(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Error:
+    return "error";
+  case DiagnosticSeverity::Warning:
+    return "warning";
+  case DiagnosticSeverity::Remark:
+    return "remark";
+  case DiagnosticSeverity::Note:
+    return "note";
+  }
+  llvm_unreachable("all severities are named");
+}
+
+static TextDiagnostic makeDiagnostic(const Diagnostic &diagnostic) {
+  TextDiagnostic result;
+  result.severity = getSeverityName(diagnostic.getSeverity()).str();
+  result.text = diagnostic.str();
+  if (std::optional<SourcePlace> place =
+          findSourcePlace(diagnostic.getLocation())) {
+    result.file = place->file;
+    result.line = place->line;
+    result.column = place->column;
+  }
+  return result;
+}
+
+namespace {
+/// A context of one call, whose diagnostics go to a list.
+class TextSession {
+public:
+  explicit TextSession(std::vector<TextDiagnostic> &diagnostics)
+      : context(makeRegistry()),
+        handler(&context, [&diagnostics](Diagnostic &diagnostic) {
+          diagnostics.push_back(makeDiagnostic(diagnostic));
+          for (Diagnostic &note : diagnostic.getNotes())
+            diagnostics.push_back(makeDiagnostic(note));
+        }) {
+    context.printOpOnDiagnostic(false);
+  }
+
+  MLIRContext *getContext() { return &context; }
+
+  OwningOpRef<ModuleOp> parse(std::string_view program) {
+    return parseSourceString<ModuleOp>(StringRef(program), &context, "program");
+  }
+
+private:
+  static DialectRegistry makeRegistry() {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    return registry;
+  }
+
+  MLIRContext context;
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+/// Parses rules that come apart from the configuration.
+template <typename Rule>
+static LogicalResult
+addRules(ArrayRef<std::string> texts, llvm::Expected<Rule> (*parse)(StringRef),
+         MLIRContext *context, SmallVectorImpl<Rule> &rules) {
+  for (const std::string &text : texts) {
+    llvm::Expected<Rule> rule = parse(text);
+    if (!rule)
+      return emitError(UnknownLoc::get(context))
+             << "rule " << text << ": " << llvm::toString(rule.takeError());
+    rules.push_back(std::move(*rule));
+  }
+  return success();
+}
+
+static PhaseSet makePhases(unsigned bits) {
+  PhaseSet phases = PhaseSet::none();
+  if (bits & kTextImport)
+    phases.insert(Phase::Import);
+  if (bits & kTextOptimize)
+    phases.insert(Phase::Optimize);
+  if (bits & kTextPartition)
+    phases.insert(Phase::Shard).insert(Phase::Export);
+  return phases;
+}
+
+static std::string printWithLocations(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, OpPrintingFlags().enableDebugInfo());
+  return text;
+}
+
+static LogicalResult writeExport(const PartitionResult &partitioned,
+                                 ModuleOp module, TextResult &result) {
+  llvm::raw_string_ostream programStream(result.program);
+  writeJson(*partitioned.program, programStream);
+  SymbolTable symbols(module);
+  for (const ExportedProgram::Fragment &fragment :
+       partitioned.program->fragments) {
+    func::FuncOp function = fragment.function;
+    FailureOr<OwningOpRef<ModuleOp>> own =
+        makeFragmentModule(function, symbols);
+    if (failed(own))
+      return failure();
+    result.fragments.emplace_back(function.getSymName().str(),
+                                  printWithLocations(**own));
+  }
+  return success();
+}
+
+static LogicalResult run(const TextRequest &request, TextSession &session,
+                         TextResult &result) {
+  MLIRContext *context = session.getContext();
+  if (request.phases & ~kTextAll)
+    return emitError(UnknownLoc::get(context))
+           << "unknown phases " << (request.phases & ~kTextAll)
+           << "; known are import (1), optimize (2), partition (4)";
+  FailureOr<PartitionConfig> config =
+      parsePartitionConfig(StringRef(request.config), "config", context);
+  if (failed(config) ||
+      failed(addRules(request.mergeRules, parseFragmentMergeRule, context,
+                      config->mergeRules)) ||
+      failed(addRules(request.scheduleRules, parseFragmentScheduleRule, context,
+                      config->scheduleRules)))
+    return failure();
+  OwningOpRef<ModuleOp> module = session.parse(request.program);
+  if (!module)
+    return failure();
+  FailureOr<PartitionResult> partitioned =
+      partition(*module, *config, makePhases(request.phases));
+  if (failed(partitioned))
+    return failure();
+  result.module = printWithLocations(*module);
+  llvm::raw_string_ostream placementStream(result.placement);
+  if (failed(writePlacementJson(partitioned->function, placementStream)))
+    return failure();
+  return partitioned->program ? writeExport(*partitioned, *module, result)
+                              : success();
+}
+
+TextResult meshwright::partitionText(const TextRequest &request) {
+  TextResult result;
+  TextSession session(result.diagnostics);
+  result.succeeded = succeeded(run(request, session, result));
+  return result;
+}
+
+std::string
+meshwright::describeErrors(const std::vector<TextDiagnostic> &diagnostics) {
+  std::string text;
+  bool isOfError = false;
+  for (const TextDiagnostic &diagnostic : diagnostics) {
+    if (diagnostic.severity != "note")
+      isOfError = diagnostic.severity == "error";
+    if (!isOfError)
+      continue;
+    if (!text.empty())
+      text += "\n";
+    if (!diagnostic.file.empty())
+      text += diagnostic.file + ":" + std::to_string(diagnostic.line) + ":" +
+              std::to_string(diagnostic.column) + ": ";
+    if (diagnostic.severity == "note")
+      text += "note: ";
+    text += diagnostic.text;
+  }
+  return text.empty() ? "the partitioner failed without saying why" : text;
+}
+
+static TextFragmentInfo makeInfo(FragmentOp fragment) {
+  FragmentInfo info = getFragmentInfo(fragment);
+  TextFragmentInfo result;
+  for (const FragmentOrigin &origin : info.origins)
+    result.origins.emplace_back(origin.name, origin.transposeCount);
+  result.stageId = info.stageId;
+  result.callCounter = info.callCounter;
+  if (info.splitType)
+    result.splitType = *info.splitType == SplitFragmentType::kKeepTransferred
+                           ? "keep_transferred"
+                           : "drop_transferred";
+  result.meshName = info.meshName;
+  return result;
+}
+
+std::optional<std::vector<TextFragmentInfo>>
+meshwright::readFragmentInfos(std::string_view program,
+                              std::string_view function,
+                              std::vector<TextDiagnostic> &diagnostics) {
+  TextSession session(diagnostics);
+  OwningOpRef<ModuleOp> module = session.parse(program);
+  if (!module)
+    return std::nullopt;
+  auto func = module->lookupSymbol<func::FuncOp>(StringRef(function));
+  if (!func) {
+    module->emitError() << "no function @" << StringRef(function)
+                        << " in this program";
+    return std::nullopt;
+  }
+  std::vector<TextFragmentInfo> infos;
+  func.walk([&](FragmentOp fragment) { infos.push_back(makeInfo(fragment)); });
+  return infos;
+}

@@ -1,0 +1,80 @@
+//===- TextPartitioner.h - Texts in, texts out ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The front door for those who do not link MLIR: the C API and Python. Only
+// the standard library is in this interface, and no state is shared between
+// calls, which may come from any thread.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_PARTITIONER_TEXTPARTITIONER_H
+#define MESHWRIGHT_PARTITIONER_TEXTPARTITIONER_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace meshwright {
+
+/// Phases as bits; sharding and export together are one.
+enum TextPhase : unsigned {
+  kTextImport = 1,
+  kTextOptimize = 2,
+  kTextPartition = 4,
+  kTextAll = 7
+};
+
+struct TextRequest {
+  std::string_view program; ///< A module, as text or bytecode.
+  std::string_view config;  ///< JSON.
+  unsigned phases = kTextAll;
+  /// In the syntax of pass options, behind those of the configuration.
+  std::vector<std::string> mergeRules;
+  std::vector<std::string> scheduleRules;
+};
+
+struct TextDiagnostic {
+  std::string severity; ///< "error", "warning", "remark" or "note".
+  std::string text;
+  std::string file; ///< Empty if the place is not known.
+  unsigned line = 0;
+  unsigned column = 0;
+};
+
+struct TextResult {
+  bool succeeded = false;
+  /// In order; notes stand behind what they belong to.
+  std::vector<TextDiagnostic> diagnostics;
+  std::string module;    ///< The partitioned program, with locations.
+  std::string placement; ///< Meshes and shardings of inputs and outputs, JSON.
+  // Behind the last phase:
+  std::string program; ///< What to run, JSON.
+  std::vector<std::pair<std::string, std::string>> fragments; ///< Modules.
+};
+
+TextResult partitionText(const TextRequest &request);
+
+/// All errors with their places and notes, a line each.
+std::string describeErrors(const std::vector<TextDiagnostic> &diagnostics);
+
+struct TextFragmentInfo {
+  std::vector<std::pair<std::string, int64_t>> origins; ///< Sorted.
+  std::optional<int64_t> stageId;
+  std::optional<int64_t> callCounter;
+  std::string splitType; ///< Empty, "keep_transferred" or "drop_transferred".
+  std::string meshName;
+};
+
+/// The fragments of a function, in program order; none and diagnostics if the
+/// program cannot be read.
+std::optional<std::vector<TextFragmentInfo>>
+readFragmentInfos(std::string_view program, std::string_view function,
+                  std::vector<TextDiagnostic> &diagnostics);
+
+} // namespace meshwright
+
+#endif

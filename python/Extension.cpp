@@ -1,0 +1,171 @@
+//===- Extension.cpp - The compiler in a Python process -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The module `_meshwright`. It exchanges texts only, because JAX brings an MLIR
+// of its own into the process.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/TextPartitioner.h"
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace meshwright;
+
+namespace {
+/// The texts of a partitioned program.
+struct Result {
+  TextResult texts;
+
+  nb::dict getFragments() const {
+    nb::dict result;
+    for (const auto &[name, module] : texts.fragments)
+      result[name.c_str()] = module;
+    return result;
+  }
+
+  std::vector<std::string> getWarnings() const {
+    std::vector<std::string> result;
+    for (const TextDiagnostic &diagnostic : texts.diagnostics)
+      if (diagnostic.severity == "warning")
+        result.push_back(diagnostic.text);
+    return result;
+  }
+};
+} // namespace
+
+static nb::object partitionError;
+
+static nb::list listDiagnostics(const std::vector<TextDiagnostic> &all) {
+  nb::list result;
+  for (const TextDiagnostic &diagnostic : all) {
+    nb::object file = nb::none();
+    if (!diagnostic.file.empty())
+      file = nb::str(diagnostic.file.c_str());
+    result.append(nb::make_tuple(diagnostic.severity, file, diagnostic.line,
+                                 diagnostic.column, diagnostic.text));
+  }
+  return result;
+}
+
+[[noreturn]] static void raise(const std::vector<TextDiagnostic> &diagnostics) {
+  nb::object error = partitionError(describeErrors(diagnostics));
+  error.attr("diagnostics") = listDiagnostics(diagnostics);
+  PyErr_SetObject(partitionError.ptr(), error.ptr());
+  throw nb::python_error();
+}
+
+/// The contents of a `str` or `bytes`, which must outlive the view.
+static std::string_view viewText(nb::handle text) {
+  Py_ssize_t size = 0;
+  if (PyUnicode_Check(text.ptr())) {
+    const char *data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (!data)
+      throw nb::python_error();
+    return {data, static_cast<size_t>(size)};
+  }
+  if (PyBytes_Check(text.ptr())) {
+    char *data = nullptr;
+    if (PyBytes_AsStringAndSize(text.ptr(), &data, &size) != 0)
+      throw nb::python_error();
+    return {data, static_cast<size_t>(size)};
+  }
+  throw nb::type_error("expected a module as str (text) or bytes (bytecode)");
+}
+
+static Result partition(nb::handle module, const std::string &config,
+                        unsigned phases, std::vector<std::string> mergeRules,
+                        std::vector<std::string> scheduleRules) {
+  TextRequest request;
+  request.program = viewText(module);
+  request.config = config;
+  request.phases = phases;
+  request.mergeRules = std::move(mergeRules);
+  request.scheduleRules = std::move(scheduleRules);
+  Result result;
+  {
+    nb::gil_scoped_release released;
+    result.texts = partitionText(request);
+  }
+  if (!result.texts.succeeded)
+    raise(result.texts.diagnostics);
+  return result;
+}
+
+static nb::dict makeInfo(const TextFragmentInfo &info) {
+  auto orNone = [](std::optional<int64_t> number) -> nb::object {
+    return number ? nb::object(nb::int_(*number)) : nb::none();
+  };
+  nb::dict result;
+  nb::list origins;
+  for (const auto &[name, count] : info.origins)
+    origins.append(nb::make_tuple(name, count));
+  result["origins"] = origins;
+  result["stage_id"] = orNone(info.stageId);
+  result["call_counter"] = orNone(info.callCounter);
+  result["split_type"] = info.splitType.empty()
+                             ? nb::object(nb::none())
+                             : nb::object(nb::str(info.splitType.c_str()));
+  result["mesh_name"] = info.meshName;
+  return result;
+}
+
+static nb::list fragmentInfo(nb::handle module, const std::string &function) {
+  std::vector<TextDiagnostic> diagnostics;
+  std::string_view text = viewText(module);
+  std::optional<std::vector<TextFragmentInfo>> infos;
+  {
+    nb::gil_scoped_release released;
+    infos = readFragmentInfos(text, function, diagnostics);
+  }
+  if (!infos)
+    raise(diagnostics);
+  nb::list result;
+  for (const TextFragmentInfo &info : *infos)
+    result.append(makeInfo(info));
+  return result;
+}
+
+NB_MODULE(_meshwright, m) {
+  m.doc() = "The Meshwright compiler, in process.";
+  m.attr("version") = MESHWRIGHT_VERSION;
+  partitionError = nb::steal(
+      PyErr_NewExceptionWithDoc("_meshwright.PartitionError",
+                                "A program cannot be partitioned. "
+                                "`diagnostics` lists (severity, file, line, "
+                                "column, text), notes behind their errors.",
+                                PyExc_RuntimeError, nullptr));
+  m.attr("PartitionError") = partitionError;
+  // The interpreter takes the module down before the statics of this library.
+  nb::module_::import_("atexit").attr("register")(
+      nb::cpp_function([] { partitionError.reset(); }));
+
+  nb::class_<Result>(m, "Result", "A partitioned program, as texts.")
+      .def_prop_ro(
+          "module", [](const Result &r) { return r.texts.module; },
+          "The partitioned module, with locations.")
+      .def_prop_ro(
+          "program", [](const Result &r) { return r.texts.program; },
+          "What a runtime has to do, as JSON; empty before the last phase.")
+      .def_prop_ro(
+          "io", [](const Result &r) { return r.texts.placement; },
+          "Meshes and shardings of inputs and outputs, as JSON.")
+      .def_prop_ro("fragments", &Result::getFragments,
+                   "The distinct programs of fragments: function to module.")
+      .def_prop_ro("warnings", &Result::getWarnings);
+
+  m.def("partition", &partition, nb::arg("module"), nb::arg("config"),
+        nb::arg("phases") = static_cast<unsigned>(kTextAll),
+        nb::arg("merge_rules") = std::vector<std::string>(),
+        nb::arg("schedule_rules") = std::vector<std::string>(),
+        "Partitions a module, text or bytecode, as a configuration in JSON "
+        "says. `phases` is a set of bits: import 1, optimize 2, partition 4. "
+        "Raises PartitionError.");
+  m.def("fragment_info", &fragmentInfo, nb::arg("module"), nb::arg("function"),
+        "Describes the fragments of a function, in program order. Raises "
+        "PartitionError.");
+}
