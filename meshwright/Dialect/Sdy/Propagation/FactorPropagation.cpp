@@ -256,8 +256,7 @@ private:
         if (factor.isPresent)
           size *= rule.rule.getFactorSize(index);
       for (FactorOffer &offer : offers)
-        if (tensor.factors[offer.factor].isPresent &&
-            tensor.factors[offer.factor].axes == offer.axes &&
+        if (hasAll(tensor.factors[offer.factor], offer.axes) &&
             size > offer.sourceSize) {
           offer.sourceSize = size;
           offer.sourcePosition = position;
@@ -266,6 +265,11 @@ private:
     };
     llvm::for_each(projection.operands, visit);
     llvm::for_each(projection.results, visit);
+  }
+
+  static bool hasAll(const FactorSharding &factor, ArrayRef<AxisRefAttr> axes) {
+    return factor.isPresent && (axes == ArrayRef(factor.axes) ||
+                                isStrictExtension(axes, factor.axes));
   }
 
   /// An operand of an elementwise op must not be split further than a result.

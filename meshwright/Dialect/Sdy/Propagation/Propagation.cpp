@@ -35,12 +35,18 @@ Propagation::Propagation(ModuleOp module, func::FuncOp main,
   for (unsigned slot = 0; slot < table.getNumSlots(); ++slot)
     if (hasAxes(table.get(slot)))
       markReaders(slot);
-  // Ops without uses go when their turn comes.
-  for (unsigned index = 0; index < table.getNumOps(); ++index)
-    if (Operation *op = table.getOp(index);
-        op->use_empty() && isOpTriviallyDead(op))
-      waiting[0].set(index);
-  waiting[1] = waiting[0];
+  for (unsigned index = 0; index < table.getNumOps(); ++index) {
+    Operation *op = table.getOp(index);
+    // Ops without uses go when their turn comes.
+    if (op->use_empty() && isOpTriviallyDead(op))
+      for (BitVector &bits : waiting)
+        bits.set(index);
+    // The shardings of arguments do not show manual axes.
+    if (auto manual = dyn_cast<ManualComputationOp>(op))
+      for (BlockArgument arg : manual.getBody().getArguments())
+        if (DataFlowEdgeOp edge = DataFlowEdgeOp::getFor(arg))
+          mark(edge);
+  }
 }
 
 void Propagation::collectGroups(ModuleOp module) {

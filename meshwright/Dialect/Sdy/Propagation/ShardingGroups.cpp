@@ -11,6 +11,15 @@
 using namespace mlir;
 using namespace mlir::sdy;
 
+/// Replicated axes alone do not count.
+static bool saysAnything(TensorShardingAttr sharding) {
+  return sharding && llvm::any_of(sharding.getDimShardings(),
+                                  [](DimensionShardingAttr dim) {
+                                    return dim.getIsClosed() ||
+                                           !dim.emptyAxes();
+                                  });
+}
+
 /// Where a value comes from, for messages.
 static Location getDefinition(Value value) {
   if (Operation *op = value.getDefiningOp())
@@ -56,7 +65,7 @@ void sdy::synchronizeShardingGroups(ModuleOp module) {
     bool isConflict = false;
     for (ShardingGroupOp op : members) {
       TensorShardingAttr sharding = getSharding(op.getInput());
-      if (!sharding || sharding.isFullyOpen())
+      if (!saysAnything(sharding))
         continue;
       isConflict |= common && common != sharding;
       if (!common)

@@ -79,7 +79,9 @@ static void projectDim(DimensionShardingAttr dim, DimMappingAttr mapping,
       remaining.takeAll(factor.axes);
     else
       remaining.takeForMajorFactor(rule.getFactorSize(index), factor);
-    isBehindOverflow |= !factor.overflowAxes.empty();
+    if (isBehindOverflow)
+      break;
+    isBehindOverflow = !factor.overflowAxes.empty();
   }
 }
 

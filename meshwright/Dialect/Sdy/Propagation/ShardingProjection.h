@@ -11,7 +11,8 @@
 //     j: "y":(2)2             the rest
 //
 // Axes that do not divide a factor with another one behind it overflow: they
-// are kept with the factor, and nothing behind them is split.
+// are kept with the factor, the next one closes, and the tensor has no part in
+// those behind that one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -82,8 +82,14 @@ struct UserPriorityPropagatePass
       propagation.run(strategies);
     }
     table.store();
-    if (keepShardingRules)
-      module.walk([](Operation *op) { getOrCreateShardingRule(op); });
+    module.walk([&](Operation *op) {
+      if (keepShardingRules)
+        getOrCreateShardingRule(op);
+      else if (auto rule =
+                   op->getAttrOfType<OpShardingRuleAttr>(kShardingRuleAttr);
+               rule && !rule.isCustom())
+        op->removeAttr(kShardingRuleAttr);
+    });
   }
 };
 } // namespace

@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
@@ -82,13 +83,12 @@ private:
       return true;
     if (!isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp,
              stablehlo::SliceOp>(op) &&
-        !(op->hasTrait<OpTrait::Elementwise>() && isPure(op)))
+        !(isElementwiseForSharding(op) && isPure(op)))
       return false;
     return op->getNumOperands() != 0 &&
            llvm::all_of(op->getOperands(), [&](Value operand) {
              Operation *def = operand.getDefiningOp();
-             return def && constantExpressions.contains(def) &&
-                    def->getParentRegion() == op->getParentRegion();
+             return def && constantExpressions.contains(def);
            });
   }
 
