@@ -17,9 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/Transforms/AddDataFlowEdges.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
-#include "mlir/IR/Builders.h"
 
 namespace mlir::sdy {
 #define GEN_PASS_DEF_ADDDATAFLOWEDGESPASS
@@ -48,6 +47,21 @@ static unsigned addEdges(ValueRange owners,
   return numEdges;
 }
 
+unsigned mlir::sdy::addDataFlowEdges(DataFlowOpInterface op,
+                                     OpBuilder &builder) {
+  OpBuilder::InsertionGuard guard(builder);
+  unsigned numEdges = 0;
+  ArrayRef<BlockArgument> arguments = op.getBlockArgumentEdgeOwners();
+  if (!arguments.empty()) {
+    builder.setInsertionPointToStart(arguments.front().getOwner());
+    numEdges += addEdges(llvm::to_vector_of<Value>(arguments),
+                         op.getBlockArgumentEdgeOwnerShardings(), builder);
+  }
+  builder.setInsertionPointAfter(op);
+  return numEdges + addEdges(op.getOpResultEdgeOwners(),
+                             op.getOpResultEdgeOwnerShardings(), builder);
+}
+
 namespace {
 struct AddDataFlowEdgesPass
     : sdy::impl::AddDataFlowEdgesPassBase<AddDataFlowEdgesPass> {
@@ -56,15 +70,7 @@ struct AddDataFlowEdgesPass
   void runOnOperation() override {
     OpBuilder builder(&getContext());
     getOperation().walk([&](DataFlowOpInterface op) {
-      ArrayRef<BlockArgument> arguments = op.getBlockArgumentEdgeOwners();
-      if (!arguments.empty()) {
-        builder.setInsertionPointToStart(arguments.front().getOwner());
-        numEdges += addEdges(llvm::to_vector_of<Value>(arguments),
-                             op.getBlockArgumentEdgeOwnerShardings(), builder);
-      }
-      builder.setInsertionPointAfter(op);
-      numEdges += addEdges(op.getOpResultEdgeOwners(),
-                           op.getOpResultEdgeOwnerShardings(), builder);
+      numEdges += addDataFlowEdges(op, builder);
     });
   }
 };

@@ -1,0 +1,45 @@
+//===- PropagateToFuncResults.cpp -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Propagation exchanges shardings between the returned values and the results
+// of the main function only. Other functions are new, made of named
+// computations; what they return is what their results are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
+
+namespace mlir::sdy {
+#define GEN_PASS_DEF_PROPAGATETOFUNCRESULTSPASS
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
+} // namespace mlir::sdy
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+namespace {
+struct PropagateToFuncResultsPass
+    : sdy::impl::PropagateToFuncResultsPassBase<PropagateToFuncResultsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    auto funcs = getOperation().getOps<func::FuncOp>();
+    if (funcs.empty())
+      return;
+    FailureOr<func::FuncOp> main = getMainFunction(getOperation());
+    if (failed(main))
+      return signalPassFailure();
+    for (func::FuncOp func : funcs) {
+      if (func == *main || !func.getBody().hasOneBlock())
+        continue;
+      Operation *terminator = func.getBody().front().getTerminator();
+      for (auto [index, value] : llvm::enumerate(terminator->getOperands()))
+        if (TensorShardingAttr sharding = getSharding(value))
+          setResultSharding(func, index, sharding);
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,74 @@
+// RUN: mpmd-opt %s -sdy-import-func-calls=add-data-flow-edges-on-named-computations=false | FileCheck %s
+// RUN: mpmd-opt %s -sdy-import-func-calls | FileCheck %s --check-prefix=EDGES
+
+sdy.mesh @mesh = <["x"=2]>
+
+func.func private @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %y: tensor<4x4xf32>) -> (tensor<8xf32>, tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.sine %x : tensor<8xf32>
+  return %0, %y : tensor<8xf32>, tensor<4x4xf32>
+}
+func.func private @g(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.cosine %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @calls_g(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = call @g(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @clone(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sdy.original_func_name = "g"} {
+  return %x : tensor<8xf32>
+}
+func.func private @external(tensor<8xf32>) -> tensor<8xf32>
+
+// CHECK-LABEL: func @takes_shardings_of_function
+// CHECK-SAME:    (%[[X:.*]]: tensor<8xf32>, %[[Y:.*]]: tensor<4x4xf32>)
+// EDGES-LABEL: func @takes_shardings_of_function
+func.func @takes_shardings_of_function(%x: tensor<8xf32>, %y: tensor<4x4xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: %[[F:.*]]:2 = sdy.named_computation<"f">(%[[X]], %[[Y]])
+  // CHECK-SAME:   in_shardings=[<@mesh, [{"x"}]>, <@mesh, [{?}, {?}]>]
+  // CHECK-SAME:   out_shardings=[<@mesh, [{?}]>, <@mesh, [{"x"}, {}]>]
+  // CHECK-SAME:   (%[[A:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<4x4xf32>) {
+  // CHECK-NEXT:   %[[SINE:.*]] = stablehlo.sine %[[A]]
+  // CHECK-NEXT:   sdy.return %[[SINE]], %[[B]]
+  // CHECK-NEXT: } {kept} :
+  // CHECK-NEXT: return %[[F]]#0
+  // EDGES-NEXT: sdy.named_computation<"f">
+  // EDGES-NEXT:   sdy.data_flow_edge %{{.*}} sharding=<@mesh, [{"x"}]>
+  // EDGES-NEXT:   sdy.data_flow_edge %{{.*}} sharding=<@mesh, [{?}, {?}]>
+  // EDGES:      } {kept}
+  // EDGES-NEXT: sdy.data_flow_edge %{{.*}}#0
+  // EDGES-NEXT: sdy.data_flow_edge %{{.*}}#1
+  %0:2 = call @f(%x, %y) {kept} : (tensor<8xf32>, tensor<4x4xf32>) -> (tensor<8xf32>, tensor<4x4xf32>)
+  return %0#0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: func @prefers_shardings_of_call
+func.func @prefers_shardings_of_call(%x: tensor<8xf32>, %y: tensor<4x4xf32>) -> tensor<8xf32> {
+  // CHECK: out_shardings=[<@mesh, [{"x"}]>, <@mesh, [{}, {}]>]
+  // CHECK: } : (tensor<8xf32>
+  %0:2 = call @f(%x, %y) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>, <@mesh, [{}, {}]>]>} : (tensor<8xf32>, tensor<4x4xf32>) -> (tensor<8xf32>, tensor<4x4xf32>)
+  return %0#0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: func @nests_calls_of_callee
+func.func @nests_calls_of_callee(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: sdy.named_computation<"calls_g">(%{{.*}}) (%{{.*}}: tensor<8xf32>) {
+  // CHECK-NEXT:   sdy.named_computation<"g">(%{{.*}}) (%{{.*}}: tensor<8xf32>) {
+  // CHECK-NEXT:     stablehlo.cosine
+  %0 = call @calls_g(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: func @keeps_name_of_original
+func.func @keeps_name_of_original(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK: } {sdy.original_func_name = "g"} :
+  %0 = call @clone(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: func @leaves_call_of_external_function_alone
+func.func @leaves_call_of_external_function_alone(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: call @external
+  %0 = call @external(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
