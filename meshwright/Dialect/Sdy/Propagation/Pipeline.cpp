@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Import gives every value that is to be sharded on its own a place for its
-// sharding: constants are copied for each use, edges get ops. After propagation
-// export undoes this, and cuts what cannot be split evenly.
+// sharding: constants are copied for each use, edges get ops, calls bodies.
+// After propagation export undoes this, and cuts what cannot be split evenly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +22,24 @@ void sdy::addImportPipeline(OpPassManager &passes) {
   passes.addPass(createSymbolDCEPass());
   passes.addPass(createLiftInlinedMeshesPass());
   passes.addPass(createRemoveSizeOneAxesPass());
+  passes.addPass(createPropagateShardingFromFuncToCallPass());
   passes.addPass(createConstantOrScalarSplitterPass());
   passes.addPass(createSymbolDCEPass());
   passes.addPass(createManualAxesCleanupPass());
   passes.addPass(createAddDataFlowEdgesPass());
+  passes.addPass(createFlattenCallGraphPass());
+  passes.addPass(createSymbolDCEPass());
+  passes.addPass(createImportFuncCallsPass());
+  passes.addPass(createSymbolDCEPass());
 }
 
 void sdy::addExportPipeline(OpPassManager &passes,
                             const PropagationOptions &options) {
+  passes.addPass(createExportNamedComputationsPass());
+  passes.addPass(createPropagateToFuncResultsPass());
+  passes.addPass(createUnflattenCallGraphPass());
+  passes.addPass(createSymbolDCEPass());
+  passes.addPass(createInsertFuncCallReshardsPass());
   passes.addNestedPass<func::FuncOp>(createConstantOrScalarMergerPass());
   passes.addNestedPass<func::FuncOp>(createSinkDataFlowEdgesPass());
   if (!options.avoidExportForPartitioning) {
