@@ -176,7 +176,10 @@ class MpmdWrapped:
         else:
             sharding = None
         return jax.ShapeDtypeStruct(
-            leaf.shape, leaf.dtype, sharding=sharding, weak_type=leaf.weak_type
+            leaf.shape,
+            leaf.dtype,
+            sharding=sharding,
+            weak_type=getattr(leaf, "weak_type", False),  # Typed keys have none.
         )
 
     def lower(self, *args: Any) -> Lowered:
@@ -289,16 +292,20 @@ class MpmdWrapped:
         static = tuple(args[index] for index in self._static)
         dynamic = [arg for index, arg in enumerate(args) if index not in self._static]
         leaves, tree = jax.tree.flatten(dynamic)
-        types = []
-        for leaf in leaves:
-            if isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer):
-                named = isinstance(leaf.sharding, jax.sharding.NamedSharding)
-                types.append((leaf.aval, leaf.sharding if named else None))
-            elif isinstance(leaf, (np.ndarray, np.generic)):
-                types.append((leaf.shape, leaf.dtype))
-            else:
-                types.append(type(leaf))
-        return static, tree, tuple(types)
+        return static, tree, tuple(map(_type_key, leaves))
+
+
+def _type_key(leaf: Any) -> Any:
+    """What lowering depends on of an argument."""
+    if isinstance(leaf, jax.core.Tracer):
+        return type(leaf)
+    if isinstance(leaf, jax.Array):
+        named = isinstance(leaf.sharding, jax.sharding.NamedSharding)
+        weak = getattr(leaf, "weak_type", False)
+        return leaf.shape, leaf.dtype, weak, leaf.sharding if named else None
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return leaf.shape, leaf.dtype, False, None
+    return type(leaf)
 
 
 def jit(

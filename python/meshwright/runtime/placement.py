@@ -205,8 +205,11 @@ class ProgramMesh:
         key = split, kind
         if key not in self._shardings:
             mesh, names = self._refine(split)
+            dims = [_entry([names[part] for part in dim]) for dim in split.dims]
+            while dims and dims[-1] is None:  # As users write it: P("x"), P().
+                dims.pop()
             spec = PartitionSpec(
-                *(_entry([names[part] for part in dim]) for dim in split.dims),
+                *dims,
                 unreduced={name for part in split.unreduced for name in names[part]},
             )
             self._shardings[key] = NamedSharding(mesh, spec, memory_kind=kind)
