@@ -57,7 +57,7 @@ static LogicalResult flattenConcatenate(ConcatenateOp op,
 }
 
 // Pattern: slice(concatenate(x, y, z)) -> slice(concatenate(x, y)), of only the
-// pieces that it covers
+// pieces that it covers; if these are several, only if nothing else reads all
 static LogicalResult sliceCoveredPieces(SliceOp op, PatternRewriter &rewriter) {
   auto concat = op.getOperand().getDefiningOp<ConcatenateOp>();
   if (!concat || !getType(concat->getResult(0)).hasStaticShape())
@@ -79,7 +79,8 @@ static LogicalResult sliceCoveredPieces(SliceOp op, PatternRewriter &rewriter) {
     }
     begin = end;
   }
-  if (covered.empty() || covered.size() == concat.getInputs().size())
+  if (covered.empty() || covered.size() == concat.getInputs().size() ||
+      (covered.size() > 1 && !concat->hasOneUse()))
     return failure();
 
   Value pieces = covered.front();

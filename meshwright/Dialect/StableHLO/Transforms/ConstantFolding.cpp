@@ -69,6 +69,15 @@ static SmallVector<DenseElementsAttr> getConstantOperands(Operation *op) {
   return constants;
 }
 
+/// Whether a result that an op computes from constants is not too large. One
+/// of splats is itself a splat and takes no more room.
+static bool isWithinLimit(RankedTensorType type,
+                          ArrayRef<DenseElementsAttr> operands, int64_t limit) {
+  return type.getNumElements() <= limit ||
+         llvm::all_of(operands,
+                      [](DenseElementsAttr attr) { return attr.isSplat(); });
+}
+
 //===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//
@@ -200,8 +209,9 @@ static IntResult evaluateInteger(Operation *op, const APInt &x) {
 namespace {
 // Pattern: op(constants) -> constant, of arithmetic
 template <typename OpT> struct FoldArithmetic : OpRewritePattern<OpT> {
-  FoldArithmetic(MLIRContext *context, bool optimizeFloat)
-      : OpRewritePattern<OpT>(context), optimizeFloat(optimizeFloat) {}
+  FoldArithmetic(MLIRContext *context, const OptimizationOptions &options)
+      : OpRewritePattern<OpT>(context), optimizeFloat(options.optimizeFloat),
+        limit(options.foldOpElementLimit) {}
 
   LogicalResult matchAndRewrite(OpT op,
                                 PatternRewriter &rewriter) const override {
@@ -210,6 +220,8 @@ template <typename OpT> struct FoldArithmetic : OpRewritePattern<OpT> {
       return failure();
     RankedTensorType type = getResultType(op);
     Type element = type.getElementType();
+    if (operands.size() == 1 && !isWithinLimit(type, operands, limit))
+      return failure();
     DenseElementsAttr value;
     if (isa<IntegerType>(element))
       value = evaluate<APInt, APInt>(type, operands, [&](ArrayRef<APInt> x) {
@@ -231,6 +243,39 @@ template <typename OpT> struct FoldArithmetic : OpRewritePattern<OpT> {
 
 private:
   bool optimizeFloat;
+  int64_t limit;
+};
+} // namespace
+
+namespace {
+// Pattern: erf(constant) -> constant. CHLO is not among what this library
+// knows, so the op is matched by its name.
+struct FoldErf : RewritePattern {
+  FoldErf(MLIRContext *context, const OptimizationOptions &options)
+      : RewritePattern("chlo.erf", /*benefit=*/1, context), options(options) {}
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<DenseElementsAttr> operands = getConstantOperands(op);
+    if (operands.size() != 1 || !options.optimizeFloat)
+      return failure();
+    RankedTensorType type = getResultType(op);
+    if (!isa<FloatType>(type.getElementType()) ||
+        operands[0].getType() != type ||
+        !isWithinLimit(type, operands, options.foldOpElementLimit))
+      return failure();
+    DenseElementsAttr value =
+        evaluate<APFloat, APFloat>(type, operands, [](ArrayRef<APFloat> x) {
+          return viaDouble(x[0], std::erf);
+        });
+    if (!value)
+      return failure();
+    replaceByConstant(rewriter, op, value);
+    return success();
+  }
+
+private:
+  OptimizationOptions options;
 };
 } // namespace
 
@@ -256,11 +301,21 @@ static bool holds(ComparisonDirection direction, bool less, bool equal) {
   llvm_unreachable("unknown comparison direction");
 }
 
+/// The order of all bit patterns: numbers by their value, -0 before +0, NaN
+/// outside of the infinities on the side of its sign.
+static bool isBeforeInTotalOrder(const APFloat &a, const APFloat &b) {
+  APInt x = a.bitcastToAPInt(), y = b.bitcastToAPInt();
+  if (x.isNegative() != y.isNegative())
+    return x.isNegative();
+  return x.isNegative() ? y.ult(x) : x.ult(y);
+}
+
 // Pattern: compare(constants) -> constant
 static LogicalResult foldCompare(CompareOp op, PatternRewriter &rewriter) {
   SmallVector<DenseElementsAttr> operands = getConstantOperands(op);
-  if (operands.empty() || op.getCompareType() == ComparisonType::TOTALORDER)
+  if (operands.empty())
     return failure();
+  bool isTotal = op.getCompareType() == ComparisonType::TOTALORDER;
   ComparisonDirection direction = op.getComparisonDirection();
   Type element = operands[0].getElementType();
   DenseElementsAttr value;
@@ -273,9 +328,38 @@ static LogicalResult foldCompare(CompareOp op, PatternRewriter &rewriter) {
   else if (isa<FloatType>(element))
     value = evaluate<APFloat, APInt>(
         getResultType(op), operands, [&](ArrayRef<APFloat> x) -> IntResult {
+          if (isTotal)
+            return APInt(1, holds(direction, isBeforeInTotalOrder(x[0], x[1]),
+                                  x[0].bitwiseIsEqual(x[1])));
           if (x[0].isNaN() || x[1].isNaN())
             return APInt(1, direction == ComparisonDirection::NE);
           return APInt(1, holds(direction, x[0] < x[1], x[0] == x[1]));
+        });
+  if (!value)
+    return failure();
+  replaceByConstant(rewriter, op, value);
+  return success();
+}
+
+// Pattern: clamp(constants) -> constant, of bounds per element
+static LogicalResult foldClamp(ClampOp op, PatternRewriter &rewriter) {
+  SmallVector<DenseElementsAttr> operands = getConstantOperands(op);
+  if (operands.empty() || !llvm::all_equal(op->getOperandTypes()))
+    return failure();
+  RankedTensorType type = getResultType(op);
+  Type element = type.getElementType();
+  DenseElementsAttr value;
+  if (isa<IntegerType>(element))
+    value = evaluate<APInt, APInt>(
+        type, operands, [&](ArrayRef<APInt> x) -> IntResult {
+          using namespace llvm::APIntOps;
+          return isUnsigned(element) ? umin(umax(x[1], x[0]), x[2])
+                                     : smin(smax(x[1], x[0]), x[2]);
+        });
+  else if (isa<FloatType>(element))
+    value = evaluate<APFloat, APFloat>(
+        type, operands, [](ArrayRef<APFloat> x) -> FloatResult {
+          return llvm::minimum(llvm::maximum(x[1], x[0]), x[2]);
         });
   if (!value)
     return failure();
@@ -365,6 +449,18 @@ static LogicalResult foldSlice(SliceOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+// Pattern: get_dimension_size(x) of static size -> constant
+static LogicalResult foldDimensionSize(GetDimensionSizeOp op,
+                                       PatternRewriter &rewriter) {
+  auto operand = cast<RankedTensorType>(op.getOperand().getType());
+  if (operand.isDynamicDim(op.getDimension()))
+    return failure();
+  auto size = static_cast<int32_t>(operand.getDimSize(op.getDimension()));
+  replaceByConstant(rewriter, op,
+                    DenseElementsAttr::get(getResultType(op), size));
+  return success();
+}
+
 // Pattern: iota of one element -> 0
 static LogicalResult foldIota(IotaOp op, PatternRewriter &rewriter) {
   RankedTensorType type = getResultType(op);
@@ -387,11 +483,7 @@ template <typename OpT> struct LimitedFold : OpRewritePattern<OpT> {
   LimitedFold(MLIRContext *context, int64_t limit)
       : OpRewritePattern<OpT>(context), limit(limit) {}
 
-  bool isWithinLimit(Operation *op) const {
-    return getResultType(op).getNumElements() <= limit;
-  }
-
-private:
+protected:
   int64_t limit;
 };
 
@@ -401,7 +493,7 @@ struct FoldReverse : LimitedFold<ReverseOp> {
   LogicalResult matchAndRewrite(ReverseOp op,
                                 PatternRewriter &rewriter) const override {
     SmallVector<DenseElementsAttr> operands = getConstantOperands(op);
-    if (operands.empty() || !isWithinLimit(op))
+    if (operands.empty() || !isWithinLimit(getResultType(op), operands, limit))
       return failure();
     RankedTensorType type = getResultType(op);
     auto source = [&](ArrayRef<int64_t> to, MutableArrayRef<int64_t> from) {
@@ -432,7 +524,7 @@ struct FoldConcatenate : LimitedFold<ConcatenateOp> {
       replaceByConstant(rewriter, op, first.resizeSplat(type));
       return success();
     }
-    if (!isWithinLimit(op))
+    if (type.getNumElements() > limit)
       return failure();
 
     // Outside the dimension, pieces of all operands alternate.
@@ -464,7 +556,7 @@ struct FoldSelect : LimitedFold<SelectOp> {
         dyn_cast<RankedTensorType>(op->getResult(0).getType());
     if (operands.empty() || !isa<IntegerType>(type.getElementType()) ||
         operands[0].getType().getShape() != type.getShape() ||
-        !isWithinLimit(op))
+        !isWithinLimit(type, operands, limit))
       return failure();
     SmallVector<APInt> values;
     for (auto [pred, onTrue, onFalse] : llvm::zip_equal(
@@ -482,7 +574,7 @@ struct FoldConvert : LimitedFold<ConvertOp> {
   LogicalResult matchAndRewrite(ConvertOp op,
                                 PatternRewriter &rewriter) const override {
     SmallVector<DenseElementsAttr> operands = getConstantOperands(op);
-    if (operands.empty() || !isWithinLimit(op))
+    if (operands.empty() || getResultType(op).getNumElements() > limit)
       return failure();
     DenseElementsAttr value = convert(operands[0], getResultType(op));
     if (!value)
@@ -560,10 +652,13 @@ void mlir::stablehlo::populateConstantFolding(
       FoldArithmetic<SqrtOp>, FoldArithmetic<RsqrtOp>, FoldArithmetic<LogOp>,
       FoldArithmetic<ExponentialOp>, FoldArithmetic<LogisticOp>,
       FoldArithmetic<SineOp>, FoldArithmetic<CosineOp>, FoldArithmetic<TanOp>,
-      FoldArithmetic<TanhOp>>(context, options.optimizeFloat);
+      FoldArithmetic<TanhOp>>(context, options);
   patterns.add<FoldConcatenate, FoldConvert, FoldReverse, FoldSelect>(
       context, options.foldOpElementLimit);
+  patterns.add<FoldErf>(context, options);
+  patterns.add(foldClamp);
   patterns.add(foldCompare);
+  patterns.add(foldDimensionSize);
   patterns.add(foldIota);
   patterns.add(foldReshape);
   patterns.add(foldTranspose);

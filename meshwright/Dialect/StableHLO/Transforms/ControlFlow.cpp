@@ -36,15 +36,6 @@ static LogicalResult inlineKnownBranch(CaseOp op, PatternRewriter &rewriter) {
       rewriter);
 }
 
-// Pattern: if(constant) -> its branch
-static LogicalResult inlineKnownIf(IfOp op, PatternRewriter &rewriter) {
-  if (isConstantOne(op.getPred()))
-    return inlineRegion(op, op.getTrueBranch(), rewriter);
-  if (isConstantZero(op.getPred()))
-    return inlineRegion(op, op.getFalseBranch(), rewriter);
-  return failure();
-}
-
 // Pattern: while(x) whose condition is false -> x
 static LogicalResult removeLoopThatNeverRuns(WhileOp op,
                                              PatternRewriter &rewriter) {
@@ -179,7 +170,6 @@ static LogicalResult makeSortDimensionExplicit(SortOp op,
 void mlir::stablehlo::populateControlFlow(RewritePatternSet &patterns,
                                           const OptimizationOptions &options) {
   patterns.add(inlineKnownBranch);
-  patterns.add(inlineKnownIf);
   patterns.add(removeLoopThatNeverRuns);
   patterns.add(captureLoopInvariants);
   patterns.add(simplifyReduce);

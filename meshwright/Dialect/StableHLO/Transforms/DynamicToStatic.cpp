@@ -126,7 +126,7 @@ static LogicalResult makeGather(DynamicGatherOp op, PatternRewriter &rewriter) {
   replaceByNewOp<GatherOp>(rewriter, op, op.getOperand(), op.getStartIndices(),
                            op.getDimensionNumbersAttr(),
                            rewriter.getDenseI64ArrayAttr(*sizes),
-                           op.getIndicesAreSortedAttr());
+                           rewriter.getBoolAttr(op.getIndicesAreSorted()));
   return success();
 }
 
@@ -137,6 +137,7 @@ static LogicalResult makeSliceOfGather(GatherOp op, PatternRewriter &rewriter) {
   RankedTensorType to = getType(op->getResult(0));
   GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
   if (!indices || getType(op.getStartIndices()).getRank() > 1 ||
+      numbers.getIndexVectorDim() != 0 ||
       indices->size() != numbers.getStartIndexMap().size() ||
       !numbers.getOperandBatchingDims().empty() || !from.hasStaticShape() ||
       !to.hasStaticShape())

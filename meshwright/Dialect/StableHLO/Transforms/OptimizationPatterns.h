@@ -35,7 +35,13 @@ void populateDynamicToStatic(RewritePatternSet &patterns);
 /// Ops whose operands are constants.
 void populateConstantFolding(RewritePatternSet &patterns,
                              const OptimizationOptions &options);
-/// Branches that are known, loops that do not run, results nobody uses.
+/// Tensors without elements.
+void populateEmptyTensors(RewritePatternSet &patterns);
+/// Custom calls of the original API that have a dictionary for a typed one.
+void populateCustomCalls(RewritePatternSet &patterns);
+/// Inputs of reductions and sorts whose results nobody uses.
+void populateUnusedResults(RewritePatternSet &patterns);
+/// Branches that are known, loops that do not run.
 void populateControlFlow(RewritePatternSet &patterns,
                          const OptimizationOptions &options);
 

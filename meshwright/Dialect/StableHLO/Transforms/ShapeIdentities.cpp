@@ -61,14 +61,25 @@ static LogicalResult forwardUnreversed(ReverseOp op,
   return forwardOperand(op, rewriter);
 }
 
-// Pattern: dynamic_update_slice(x, y) -> y, if y is all of x
+// Pattern: dynamic_update_slice(x, y, zeros) -> y, if y is all of x
 static LogicalResult forwardWholeUpdate(DynamicUpdateSliceOp op,
                                         PatternRewriter &rewriter) {
   if (!keepsStaticType(op) ||
-      op.getUpdate().getType() != op->getResult(0).getType())
+      op.getUpdate().getType() != op->getResult(0).getType() ||
+      !llvm::all_of(op.getStartIndices(), isConstantZero))
     return failure();
   replaceKeepingAttrs(rewriter, op, op.getUpdate());
   return success();
+}
+
+// Pattern: set_dimension_size(x, constant) to the size it has -> x
+static LogicalResult forwardUnresized(SetDimensionSizeOp op,
+                                      PatternRewriter &rewriter) {
+  auto size = getConstantIntegers(op.getSize());
+  if (!size || !keepsStaticType(op) ||
+      size->front() != getType(op.getOperand()).getDimSize(op.getDimension()))
+    return failure();
+  return forwardOperand(op, rewriter);
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,6 +189,7 @@ void mlir::stablehlo::populateShapeIdentities(RewritePatternSet &patterns) {
   patterns.add(forwardUnpadded);
   patterns.add(forwardUnreversed);
   patterns.add(forwardWholeUpdate);
+  patterns.add(forwardUnresized);
   patterns.add(mergeReshapes);
   patterns.add(simplifyTranspose);
   patterns.add(mergeTransposes);

@@ -45,6 +45,9 @@ struct TargetIndependentOptimizationPass
     populateDynamicToStatic(all);
     populateConstantFolding(all, options);
     populateControlFlow(all, options);
+    populateCustomCalls(all);
+    populateEmptyTensors(all);
+    populateUnusedResults(all);
     patterns = std::move(all);
     return success();
   }

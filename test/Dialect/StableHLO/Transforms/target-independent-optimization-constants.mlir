@@ -1,0 +1,81 @@
+// RUN: mpmd-opt %s -stablehlo-target-independent-optimization | FileCheck %s
+// RUN: mpmd-opt %s -stablehlo-target-independent-optimization=fold-op-element-limit=3 | FileCheck %s --check-prefix=LIMIT
+
+// CHECK-LABEL: func @clamps_with_bounds_per_element
+func.func @clamps_with_bounds_per_element() -> (tensor<4xi32>, tensor<2xui8>, tensor<2xf32>) {
+  // CHECK-DAG: dense<[1, 2, 2, 4]> : tensor<4xi32>
+  // CHECK-DAG: dense<[100, 200]> : tensor<2xui8>
+  // CHECK-DAG: dense<[1.000000e+00, -1.000000e+00]> : tensor<2xf32>
+  %lo = stablehlo.constant dense<[0, 1, 2, 3]> : tensor<4xi32>
+  %hi = stablehlo.constant dense<[2, 5, 5, 5]> : tensor<4xi32>
+  %x = stablehlo.constant dense<[1, 2, -7, 4]> : tensor<4xi32>
+  %0 = stablehlo.clamp %lo, %x, %hi : tensor<4xi32>
+  %ulo = stablehlo.constant dense<100> : tensor<2xui8>
+  %uhi = stablehlo.constant dense<200> : tensor<2xui8>
+  %ux = stablehlo.constant dense<[3, 250]> : tensor<2xui8>
+  %1 = stablehlo.clamp %ulo, %ux, %uhi : tensor<2xui8>
+  %flo = stablehlo.constant dense<-1.0> : tensor<2xf32>
+  %fhi = stablehlo.constant dense<1.0> : tensor<2xf32>
+  %fx = stablehlo.constant dense<[3.0, -3.0]> : tensor<2xf32>
+  %2 = stablehlo.clamp %flo, %fx, %fhi : tensor<2xf32>
+  return %0, %1, %2 : tensor<4xi32>, tensor<2xui8>, tensor<2xf32>
+}
+
+// CHECK-LABEL: func @leaves_clamp_with_scalar_bounds_alone
+func.func @leaves_clamp_with_scalar_bounds_alone() -> tensor<2xf32> {
+  // CHECK: stablehlo.clamp
+  %lo = stablehlo.constant dense<0.0> : tensor<f32>
+  %hi = stablehlo.constant dense<1.0> : tensor<f32>
+  %x = stablehlo.constant dense<[3.0, -3.0]> : tensor<2xf32>
+  %0 = stablehlo.clamp %lo, %x, %hi : (tensor<f32>, tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -0 comes before +0, and NaN last.
+// CHECK-LABEL: func @compares_in_total_order
+func.func @compares_in_total_order() -> (tensor<4xi1>, tensor<4xi1>) {
+  // CHECK-DAG: %[[LT:.*]] = stablehlo.constant dense<[true, true, true, false]>
+  // CHECK-DAG: %[[EQ:.*]] = stablehlo.constant dense<[false, false, false, true]>
+  // CHECK:     return %[[LT]], %[[EQ]]
+  %a = stablehlo.constant dense<[0x80000000, 0x7F800000, -2.0, 0x7FC00000]> : tensor<4xf32>
+  %b = stablehlo.constant dense<[0.0, 0x7FC00000, -1.0, 0x7FC00000]> : tensor<4xf32>
+  %0 = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %1 = stablehlo.compare EQ, %a, %b, TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return %0, %1 : tensor<4xi1>, tensor<4xi1>
+}
+
+// CHECK-LABEL: func @evaluates_erf
+func.func @evaluates_erf() -> tensor<f32> {
+  // CHECK-NEXT: stablehlo.constant dense<0.842700779> : tensor<f32>
+  %x = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = chlo.erf %x : tensor<f32> -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// CHECK-LABEL: func @knows_static_sizes
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x3xf32>, %[[Y:.*]]: tensor<?xf32>)
+func.func @knows_static_sizes(%x: tensor<2x3xf32>, %y: tensor<?xf32>) -> (tensor<i32>, tensor<2x3xf32>, tensor<i32>) {
+  // CHECK-DAG: %[[N:.*]] = stablehlo.constant dense<3> : tensor<i32>
+  // CHECK-DAG: %[[D:.*]] = stablehlo.get_dimension_size %[[Y]]
+  // CHECK:     return %[[N]], %[[X]], %[[D]]
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %0 = stablehlo.get_dimension_size %x, dim = 1 : (tensor<2x3xf32>) -> tensor<i32>
+  %1 = stablehlo.set_dimension_size %x, %n, dim = 1 : (tensor<2x3xf32>, tensor<i32>) -> tensor<2x3xf32>
+  %2 = stablehlo.get_dimension_size %y, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  return %0, %1, %2 : tensor<i32>, tensor<2x3xf32>, tensor<i32>
+}
+
+// Arithmetic on one operand observes the limit, unless it is a splat.
+// LIMIT-LABEL: func @observes_limit_for_unary_ops
+func.func @observes_limit_for_unary_ops() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  // LIMIT-DAG: %[[SPLAT:.*]] = stablehlo.constant dense<-2.000000e+00> : tensor<4xf32>
+  // LIMIT-DAG: %[[N:.*]] = stablehlo.negate
+  // LIMIT-DAG: %[[SUM:.*]] = stablehlo.constant dense<[2.000000e+00, 4.000000e+00, 6.000000e+00, 8.000000e+00]>
+  // LIMIT:     return %[[N]], %[[SPLAT]], %[[SUM]]
+  %x = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %y = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %0 = stablehlo.negate %x : tensor<4xf32>
+  %1 = stablehlo.negate %y : tensor<4xf32>
+  %2 = stablehlo.add %x, %x : tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
