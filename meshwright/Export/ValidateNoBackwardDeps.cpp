@@ -55,10 +55,9 @@ struct ValidateNoBackwardDepsPass
   void runOnOperation() override {
     markAllAnalysesPreserved();
     func::FuncOp func = getOperation();
-    if (!isMpmdFunction(func))
+    if (func.isDeclaration() || !isMpmdFunction(func))
       return;
-    SmallVector<FragmentCallOp> calls;
-    func.walk([&](FragmentCallOp call) { calls.push_back(call); });
+    auto calls = llvm::to_vector(func.getOps<FragmentCallOp>());
     if (auto transposed = llvm::find_if(calls, isTransposed);
         transposed != calls.end()) {
       if (!failOnBackwardDeps)

@@ -55,20 +55,21 @@ struct ValidateNoParamTransfersPass
   void runOnOperation() override {
     markAllAnalysesPreserved();
     func::FuncOp func = getOperation();
-    if (!isMpmdFunction(func))
+    if (func.isDeclaration() || !isMpmdFunction(func))
       return;
-    func.walk([&](TransferOp transfer) {
-      if (transfer.isIntraMesh())
-        return;
-      Names names = findParamNames(transfer, paramPattern);
-      if (names.empty())
-        return;
-      report(failOnParamTransfers ? transfer.emitError()
-                                  : transfer.emitWarning(),
-             transfer, paramPattern, names);
-      if (failOnParamTransfers)
+    for (TransferOp transfer : func.getOps<TransferOp>())
+      if (transfer.isInterMesh() && failed(validate(transfer)))
         signalPassFailure();
-    });
+  }
+
+private:
+  LogicalResult validate(TransferOp transfer) {
+    Names names = findParamNames(transfer, paramPattern);
+    if (names.empty())
+      return success();
+    report(failOnParamTransfers ? transfer.emitError() : transfer.emitWarning(),
+           transfer, paramPattern, names);
+    return failure(failOnParamTransfers);
   }
 };
 } // namespace

@@ -78,16 +78,16 @@ struct ValidateNoReshardsPass
   void runOnOperation() override {
     markAllAnalysesPreserved();
     func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
+    if (func.isDeclaration() || !isDistributedFunction(func))
       return;
     // Looks at the module at the first call; most functions have none.
     SymbolTableCollection symbols;
-    func.walk([&](FragmentCallOp call) {
+    for (FragmentCallOp call : func.getOps<FragmentCallOp>()) {
       auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
           call, call.getCalleeAttr());
       if (callee && onlyReturnsArguments(callee) && failed(report(call)))
         signalPassFailure();
-    });
+    }
   }
 
 private:

@@ -67,6 +67,18 @@ static void setShardingOfReaders(Value value, TensorShardingAttr sharding) {
         fragment.setInputSharding(use.getOperandNumber(), sharding);
 }
 
+/// Makes the shardings of operands that arguments do not give count as unknown:
+/// their types stay as other users of the values have them. The list cannot be
+/// printed while it has such entries.
+static void addUnknownShardings(BlockArgument arg) {
+  for (Operation *user : arg.getUsers())
+    if (auto fragment = dyn_cast<FragmentOp>(user))
+      if (!fragment.getInShardingsAttr())
+        fragment.setInShardingsAttr(sdy::TensorShardingPerValueAttr::get(
+            arg.getContext(),
+            SmallVector<TensorShardingAttr>(fragment->getNumOperands())));
+}
+
 static void enforceArguments(func::FuncOp func) {
   static std::atomic<bool> hasWarned = false;
   for (BlockArgument arg : func.getArguments()) {
@@ -79,6 +91,7 @@ static void enforceArguments(func::FuncOp func) {
       sdy::setArgSharding(func, index, truncated);
       warnOnce(hasWarned, arg.getLoc(), "arg", index, sharding, truncated);
     }
+    addUnknownShardings(arg);
     setShardingOfReaders(arg, truncated);
   }
 }

@@ -130,7 +130,13 @@ static void printShardings(OpAsmPrinter &printer, StringRef name,
   if (!shardings)
     return;
   printer << ", " << name << "=[";
-  printer.printStrippedAttrOrType(shardings.getShardings());
+  llvm::interleaveComma(shardings.getShardings(), printer,
+                        [&](sdy::TensorShardingAttr sharding) {
+                          if (sharding)
+                            printer.printStrippedAttrOrType(sharding);
+                          else // Only between passes; it cannot be parsed.
+                            printer << "null";
+                        });
   printer << ']';
 }
 

@@ -44,6 +44,19 @@ toAttr(ArrayRef<sdy::TensorShardingAttr> list, TypeRange types) {
   return sdy::TensorShardingPerValueAttr::get(first->getContext(), filled);
 }
 
+/// The list with another sharding at `index`. One that is there keeps its null
+/// entries, which say that nothing is known.
+static sdy::TensorShardingPerValueAttr
+replaceEntry(sdy::TensorShardingPerValueAttr known, TypeRange types,
+             unsigned index, sdy::TensorShardingAttr sharding) {
+  auto list = toList(known, types);
+  list.resize(types.size());
+  list[index] = sharding;
+  return known
+             ? sdy::TensorShardingPerValueAttr::get(sharding.getContext(), list)
+             : toAttr(list, types);
+}
+
 bool FragmentOp::shouldKeepEdgeOwnerShardingsDivisible() { return true; }
 
 ArrayRef<BlockArgument> FragmentOp::getBlockArgumentEdgeOwners() {
@@ -101,22 +114,16 @@ sdy::TensorShardingAttr FragmentOp::getOutputSharding(unsigned index) {
 
 void FragmentOp::setInputSharding(unsigned index,
                                   sdy::TensorShardingAttr sharding) {
-  if (!sharding)
-    return;
-  auto list = getBlockArgumentEdgeOwnerShardings();
-  list.resize(getNumOperands());
-  list[index] = sharding;
-  setInShardingsAttr(toAttr(list, getOperandTypes()));
+  if (sharding)
+    setInShardingsAttr(
+        replaceEntry(getInShardingsAttr(), getOperandTypes(), index, sharding));
 }
 
 void FragmentOp::setOutputSharding(unsigned index,
                                    sdy::TensorShardingAttr sharding) {
-  if (!sharding)
-    return;
-  auto list = getOpResultEdgeOwnerShardings();
-  list.resize(getNumResults());
-  list[index] = sharding;
-  setOutShardingsAttr(toAttr(list, getResultTypes()));
+  if (sharding)
+    setOutShardingsAttr(
+        replaceEntry(getOutShardingsAttr(), getResultTypes(), index, sharding));
 }
 
 //===----------------------------------------------------------------------===//

@@ -122,8 +122,10 @@ static LogicalResult collapseChain(TransferOp op, PatternRewriter &rewriter) {
 
 void TransferOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
-  patterns.add(dropIdentity);
+  // In this order: of a chain that ends in an identity both ends stay, if both
+  // are read.
   patterns.add(collapseChain);
+  patterns.add(dropIdentity);
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,7 +49,10 @@ template <typename AttrT>
 void printBracketedAttrs(AsmPrinter &printer, ArrayRef<AttrT> attrs) {
   printer << '[';
   llvm::interleaveComma(attrs, printer, [&](AttrT attr) {
-    printer.printStrippedAttrOrType(attr);
+    if (attr)
+      printer.printStrippedAttrOrType(attr);
+    else // Only between passes; it cannot be parsed.
+      printer << "null";
   });
   printer << ']';
 }

@@ -174,6 +174,17 @@ func.func @inner_transfer_with_another_reader_stays(%x: !m1) -> (!m1_x, !m1_y) a
   return %0, %1 : !m1_x, !m1_y
 }
 
+// The collapse goes first: both ends of the chain are left.
+// CHECK-LABEL: func @identity_behind_read_transfer_reads_the_source
+func.func @identity_behind_read_transfer_reads_the_source(%x: !m1) -> (!m1_x, !m1_x) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[A:.*]] = mpmd.transfer {inner} %arg0
+  // CHECK-NEXT: %[[B:.*]] = mpmd.transfer %arg0
+  %0 = mpmd.transfer {inner} %x : (!m1) -> !m1_x
+  %1 = mpmd.transfer %0 : (!m1_x) -> !m1_x
+  // CHECK-NEXT: return %[[A]], %[[B]]
+  return %0, %1 : !m1_x, !m1_x
+}
+
 // CHECK-LABEL: func @memory_kinds_do_not_stop_the_collapse
 func.func @memory_kinds_do_not_stop_the_collapse(%x: !m1) -> !m1 attributes {topology = #topology} {
   // CHECK-NEXT: return %arg0
