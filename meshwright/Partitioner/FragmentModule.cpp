@@ -67,6 +67,16 @@ static void replicateTheRest(func::FuncOp function, ModuleOp module,
         sdy::setResultSharding(function, index, sharding);
 }
 
+/// Gives the mesh that stands for the reference mesh in the whole program the
+/// sizes that its axes have where the fragment runs.
+static void adaptMesh(sdy::MeshOp mesh, sdy::MeshAttr shape) {
+  auto name = [](sdy::MeshAxisAttr axis) { return axis.getName(); };
+  if (mesh.getMesh().getDeviceIds().empty() &&
+      llvm::equal(llvm::map_range(mesh.getMesh().getAxes(), name),
+                  llvm::map_range(shape.getAxes(), name)))
+    mesh.setMeshAttr(shape);
+}
+
 static LogicalResult checkIsPlain(func::FuncOp function) {
   WalkResult result = function.walk([](Operation *op) {
     if (!isa<MpmdDialect>(op->getDialect()))
@@ -94,7 +104,7 @@ meshwright::makeFragmentModule(func::FuncOp function, SymbolTable &symbols) {
   auto builder = OpBuilder::atBlockEnd(module->getBody());
   for (Operation *symbol : used)
     if (isa<sdy::MeshOp>(symbol))
-      builder.clone(*symbol);
+      adaptMesh(cast<sdy::MeshOp>(builder.clone(*symbol)), shape);
   auto main = cast<func::FuncOp>(builder.clone(*function));
   main->removeAttr(kMeshShapeAttr);
   main->removeAttr("reserved_hbm_bytes");
