@@ -13,8 +13,6 @@ from meshwright.pipeline_registry import (
 
 import meshwright as mw
 
-pytest.importorskip("_meshwright", reason="the extension module is not built")
-
 
 def mesh(start, size, axes=("x",)):
     shape = (size,) if len(axes) == 1 else (size // 2, 2)

@@ -12,8 +12,6 @@ from jax.sharding import PartitionSpec as P
 
 import meshwright as mw
 
-pytest.importorskip("_meshwright", reason="the extension module is not built")
-
 F32 = "float32"
 
 
