@@ -349,7 +349,7 @@ def jit(
       >>> config = make_config(meshes, {"double": "m0", "square": "m1"})
       >>> double = named_computation(lambda x: 2 * x, name="double")
       >>> square = named_computation(lambda x: x * x, name="square")
-      >>> jit(lambda x: square(double(x)), config)(3.0)  # doctest: +SKIP
+      >>> jit(lambda x: square(double(x)), config)(3.0)
       Array(36., dtype=float32)
     """
     return MpmdWrapped(

@@ -124,7 +124,7 @@ def named_computation(
     Example:
 
       >>> double = named_computation(lambda x: 2 * x, name="double")
-      >>> double(3)
+      >>> int(double(3))
       6
     """
     _check_computation_name(name)
@@ -220,7 +220,7 @@ def call(
     Example: a loss over two microbatches.
 
       >>> square = lambda x: x * x
-      >>> sum(call(square, call_counter=i)(x) for i, x in enumerate([2, 3]))
+      >>> int(sum(call(square, call_counter=i)(x) for i, x in enumerate([2, 3])))
       13
     """
     if call_counter is not None:

@@ -1,0 +1,31 @@
+"""The examples of docs/python.md and of the docstrings print what they say."""
+
+import doctest
+import importlib
+import re
+
+import pytest
+from conftest import ROOT
+
+MODULES = ["_jit", "ops", "pipeline", "pipeline_registry", "types", "utils"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_in_docstrings(module):
+    found = importlib.import_module(f"meshwright.{module}")
+    public = importlib.import_module("meshwright")
+    names = {**vars(found), **vars(public)}
+    assert doctest.testmod(found, extraglobs=names).failed == 0
+
+
+def test_examples_in_the_guide(capsys):
+    text = (ROOT / "docs" / "python.md").read_text()
+    blocks = re.findall(r"```(python)?\n(.*?)```", text, re.S)
+    names: dict = {}
+    shown = ""
+    for language, block in blocks:
+        if language:
+            exec(compile(block, "docs/python.md", "exec"), names)
+            shown = capsys.readouterr().out
+        else:
+            assert shown == block
