@@ -3,10 +3,12 @@
 
     .venv/bin/python bench/common_passes.py [--bin build/bin] [--sizes 1000 4000 16000]
 
-Three shapes: `chain` (each fragment reads the one before), `pipeline` (forward
-and backward fragments of many microbatches on eight meshes, with transfers),
-`star` (all fragments feed one). Prints seconds per pass and size, and the
-growth from each size to the next; a linear pass grows by 4 when the size does.
+Shapes: `chain` (each fragment reads the one before), `pipeline` (forward and
+backward fragments of many microbatches on eight meshes, with transfers), `star`
+(all fragments feed one), `fan` (one feeds all others), `row` (fragments that
+have nothing to do with each other, all of them returned). Prints seconds per
+pass and size, best of several runs, and the growth from each size to the next;
+a linear pass grows by 4 when the size does.
 """
 
 import argparse
@@ -72,6 +74,25 @@ def star(count: int) -> list[str]:
     return [*lines, f"return %sum : {mesh_type(0)}"]
 
 
+def fan(count: int) -> list[str]:
+    lines = [fragment("%first", 0, ["%x0"], 'origin=["first"]')]
+    lines += [
+        fragment(f"%v{i}", 0, ["%first", "%x1"], "origin=[]") for i in range(count)
+    ]
+    values = [f"%v{i}" for i in range(count)]
+    return [*lines, f"return {', '.join(values)} : {return_types(count)}"]
+
+
+def row(count: int) -> list[str]:
+    lines = [fragment(f"%v{i}", 0, [f"%x{i % 2}"], "origin=[]") for i in range(count)]
+    values = [f"%v{i}" for i in range(count)]
+    return [*lines, f"return {', '.join(values)} : {return_types(count)}"]
+
+
+def return_types(count: int) -> str:
+    return ", ".join([mesh_type(0)] * count)
+
+
 def pipeline(count: int) -> list[str]:
     """Forward through all meshes and back, one microbatch after the other."""
     lines = []
@@ -102,22 +123,27 @@ def pipeline(count: int) -> list[str]:
     return [*lines, f"return {value} : {mesh_type(0)}"]
 
 
-SHAPES = {"chain": chain, "pipeline": pipeline, "star": star}
+SHAPES = {"chain": chain, "pipeline": pipeline, "star": star, "fan": fan, "row": row}
 
 
 def module(lines: list[str]) -> str:
     topology = ", ".join(f'<"m{m}" : <["x"=2]>>' for m in range(MESHES))
     arguments = ", ".join(f"%x{i}: {mesh_type(0)}" for i in range(2))
+    results = lines[-1].split(" : ")[1]
     return (
-        f"func.func @main({arguments}) -> {mesh_type(0)} "
+        f"func.func @main({arguments}) -> ({results}) "
         f"attributes {{topology = #mpmd.topology<{topology}>}} {{\n"
         + "\n".join(lines)
         + "\n}\n"
     )
 
 
-def time_pass(mpmd_opt: pathlib.Path, text: str, name: str) -> float:
-    """Seconds of the pass alone, from MLIR's own timing."""
+def time_pass(mpmd_opt: pathlib.Path, text: str, name: str, repeat: int) -> float:
+    """Seconds of the pass alone, from MLIR's own timing; best of several."""
+    return min(time_once(mpmd_opt, text, name) for _ in range(repeat))
+
+
+def time_once(mpmd_opt: pathlib.Path, text: str, name: str) -> float:
     done = subprocess.run(
         [
             mpmd_opt,
@@ -127,6 +153,7 @@ def time_pass(mpmd_opt: pathlib.Path, text: str, name: str) -> float:
             "--mlir-timing",
             "--mlir-timing-display=list",
             "--mlir-disable-threading",
+            "--verify-each=false",
             f"--pass-pipeline=builtin.module(func.func({name}))",
         ],
         input=text,
@@ -147,12 +174,18 @@ def main() -> None:
     )
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 4000, 16000])
+    parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=SHAPES)
+    parser.add_argument("--passes", nargs="+", default=PASSES)
+    parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
-    for shape, build in SHAPES.items():
-        texts = [module(build(size)) for size in args.sizes]
+    for shape in args.shapes:
+        texts = [module(SHAPES[shape](size)) for size in args.sizes]
         print(f"\n{shape:<68}" + "".join(f"{size:>10}" for size in args.sizes))
-        for name in PASSES:
-            seconds = [time_pass(args.bin / "mpmd-opt", text, name) for text in texts]
+        for name in args.passes:
+            seconds = [
+                time_pass(args.bin / "mpmd-opt", text, name, args.repeat)
+                for text in texts
+            ]
             # Below a millisecond the clock decides, not the pass.
             growth = [
                 b / a if a > 1e-3 else float("nan")
