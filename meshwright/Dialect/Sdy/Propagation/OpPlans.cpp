@@ -103,7 +103,7 @@ bool OpPlans::EqualForRules::isEqual(const Operation *constA,
 /// Whether the rule of an op follows from its name, types and properties, not
 /// from what is around it.
 static bool isRuleSelfContained(Operation *op) {
-  if (op->hasAttr(kShardingRuleAttr) ||
+  if (op->getDiscardableAttr(kShardingRuleAttr) ||
       isa<stablehlo::ConcatenateOp, stablehlo::CustomCallOp,
           stablehlo::DynamicUpdateSliceOp>(op) ||
       isa<ShardingRuleOpInterface>(op))

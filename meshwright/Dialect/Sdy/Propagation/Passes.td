@@ -19,6 +19,20 @@ def RemoveShardingGroupsPass
   }];
 }
 
+def RemoveUnusedSymbolsPass
+    : Pass<"sdy-remove-unused-symbols", "::mlir::ModuleOp"> {
+  let summary = "Removes private symbols that nothing refers to";
+  let description = [{
+    ```mlir
+    func.func private @unused() { … }
+    // becomes nothing
+    ```
+
+    Does what symbol-dce does, but does not look for uses, which takes long in
+    large functions, if there is no private symbol.
+  }];
+}
+
 def ShardingConstraintToReshardPass
     : Pass<"sdy-sharding-constraint-to-reshard", "::mlir::func::FuncOp"> {
   let summary = "Turns constraints, which spread, into reshards, which act";

@@ -13,33 +13,40 @@
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
 
 void sdy::addImportPipeline(OpPassManager &passes) {
-  passes.addPass(createSymbolDCEPass());
+  passes.addPass(createRemoveUnusedSymbolsPass());
   passes.addPass(createLiftInlinedMeshesPass());
   passes.addPass(createRemoveSizeOneAxesPass());
   passes.addPass(createPropagateShardingFromFuncToCallPass());
   passes.addPass(createConstantOrScalarSplitterPass());
-  passes.addPass(createSymbolDCEPass());
+  passes.addPass(createRemoveUnusedSymbolsPass());
   passes.addPass(createManualAxesCleanupPass());
   passes.addPass(createAddDataFlowEdgesPass());
+}
+
+/// Calls become bodies in place.
+static void addCallImport(OpPassManager &passes) {
   passes.addPass(createFlattenCallGraphPass());
-  passes.addPass(createSymbolDCEPass());
+  passes.addPass(createRemoveUnusedSymbolsPass());
   passes.addPass(createImportFuncCallsPass());
-  passes.addPass(createSymbolDCEPass());
+  passes.addPass(createRemoveUnusedSymbolsPass());
+}
+
+/// And calls again.
+static void addCallExport(OpPassManager &passes) {
+  passes.addPass(createExportNamedComputationsPass());
+  passes.addPass(createPropagateToFuncResultsPass());
+  passes.addPass(createUnflattenCallGraphPass());
+  passes.addPass(createRemoveUnusedSymbolsPass());
+  passes.addPass(createInsertFuncCallReshardsPass());
 }
 
 void sdy::addExportPipeline(OpPassManager &passes,
                             const PropagationOptions &options) {
-  passes.addPass(createExportNamedComputationsPass());
-  passes.addPass(createPropagateToFuncResultsPass());
-  passes.addPass(createUnflattenCallGraphPass());
-  passes.addPass(createSymbolDCEPass());
-  passes.addPass(createInsertFuncCallReshardsPass());
   passes.addNestedPass<func::FuncOp>(createConstantOrScalarMergerPass());
   passes.addNestedPass<func::FuncOp>(createSinkDataFlowEdgesPass());
   if (!options.avoidExportForPartitioning) {
@@ -55,10 +62,13 @@ void sdy::addExportPipeline(OpPassManager &passes,
 void sdy::addPropagationPipeline(OpPassManager &passes,
                                  const PropagationOptions &options) {
   addImportPipeline(passes);
+  addCallImport(passes);
   passes.addPass(createApplyShardingConstraintsPass());
   passes.addPass(createShardingGroupImportPass());
   passes.addPass(createPreOrderFuncsPass());
+  // Rules would only be stored to be dropped at the end.
   passes.addPass(createUserPriorityPropagatePass());
+  addCallExport(passes);
   addExportPipeline(passes, options);
 }
 

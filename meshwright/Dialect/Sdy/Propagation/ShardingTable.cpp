@@ -18,8 +18,9 @@ ShardingTable::ShardingTable(ModuleOp module) {
   firstSlots.push_back(owners.size());
   shardings.resize(owners.size());
   // Owners of edges are behind their ops, so all must have their numbers.
+  auto name = StringAttr::get(module.getContext(), kShardingAttr);
   for (auto [index, op] : llvm::enumerate(ops))
-    read(op, index);
+    read(op, index, name);
   stored = shardings;
 }
 
@@ -42,8 +43,16 @@ void ShardingTable::number(Operation *op) {
   ops.push_back(op);
 }
 
-void ShardingTable::read(Operation *op, unsigned index) {
+void ShardingTable::read(Operation *op, unsigned index, StringAttr attrName) {
   unsigned slot = firstSlots[index];
+  if (!isa_and_nonnull<SdyDialect, func::FuncDialect>(op->getDialect()) &&
+      !isa<DataFlowOpInterface>(op)) {
+    auto list = dyn_cast_or_null<TensorShardingPerValueAttr>(
+        op->getDiscardableAttr(attrName));
+    if (list && list.size() == op->getNumResults())
+      llvm::copy(list, shardings.begin() + slot);
+    return;
+  }
   if (auto func = dyn_cast<func::FuncOp>(op)) {
     for (unsigned arg = 0; arg < func.getNumArguments(); ++arg)
       shardings[slot++] = getArgSharding(func, arg);
@@ -62,10 +71,8 @@ void ShardingTable::read(Operation *op, unsigned index) {
                flow.getBlockArgumentEdgeOwnerShardings());
     return;
   }
-  if (isa_and_nonnull<SdyDialect>(op->getDialect()) ||
-      op->getDiscardableAttr(kShardingAttr))
-    for (Value result : op->getResults())
-      shardings[slot++] = getSharding(result);
+  for (Value result : op->getResults())
+    shardings[slot++] = getSharding(result);
 }
 
 /// Where there is an edge op, that has the sharding.

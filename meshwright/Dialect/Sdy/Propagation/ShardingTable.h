@@ -52,7 +52,7 @@ public:
 
 private:
   void number(Operation *op);
-  void read(Operation *op, unsigned index);
+  void read(Operation *op, unsigned index, StringAttr attrName);
   void readOwners(ValueRange owners, ArrayRef<TensorShardingAttr> list);
   unsigned getOwnSlot(Value value) const;
   void storeSignature(func::FuncOp func, unsigned firstSlot);

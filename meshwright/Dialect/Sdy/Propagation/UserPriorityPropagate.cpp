@@ -20,6 +20,7 @@
 #include "meshwright/Dialect/Sdy/Propagation/UserPriorities.h"
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::sdy {
 #define GEN_PASS_DEF_USERPRIORITYPROPAGATEPASS
@@ -29,9 +30,13 @@ namespace mlir::sdy {
 using namespace mlir;
 using namespace mlir::sdy;
 
+/// Reports the first result that no sharding can be given.
 static LogicalResult verifyResults(ModuleOp module) {
-  WalkResult result = module.walk([](Operation *op) -> WalkResult {
+  llvm::DenseSet<Type> verified; // Membership only: its order never shows.
+  WalkResult result = module.walk([&](Operation *op) -> WalkResult {
     for (Type type : op->getResultTypes()) {
+      if (verified.contains(type))
+        continue;
       if (isa<TupleType>(type))
         return op->emitError()
                << "Shardy propagation doesn't support tuples: got " << type
@@ -41,10 +46,26 @@ static LogicalResult verifyResults(ModuleOp module) {
         return op->emitError() << "Shardy propagation only supports ranked "
                                   "tensors with a static shape: got "
                                << type << "; make all dimensions static";
+      verified.insert(type);
     }
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
+}
+
+static void storeRules(ModuleOp module) {
+  module.walk([](Operation *op) { getOrCreateShardingRule(op); });
+}
+
+/// Those of earlier passes; rules of the user stay.
+static void dropRules(ModuleOp module) {
+  auto name = StringAttr::get(module.getContext(), kShardingRuleAttr);
+  module.walk([&](Operation *op) {
+    auto rule =
+        dyn_cast_or_null<OpShardingRuleAttr>(op->getDiscardableAttr(name));
+    if (rule && !rule.isCustom())
+      op->removeDiscardableAttr(name);
+  });
 }
 
 static SmallVector<SpreadStrategy> getStrategies(PropagationStrategy strategy) {
@@ -82,14 +103,10 @@ struct UserPriorityPropagatePass
       propagation.run(strategies);
     }
     table.store();
-    module.walk([&](Operation *op) {
-      if (keepShardingRules)
-        getOrCreateShardingRule(op);
-      else if (auto rule =
-                   op->getAttrOfType<OpShardingRuleAttr>(kShardingRuleAttr);
-               rule && !rule.isCustom())
-        op->removeAttr(kShardingRuleAttr);
-    });
+    if (keepShardingRules)
+      storeRules(module);
+    else
+      dropRules(module);
   }
 };
 } // namespace

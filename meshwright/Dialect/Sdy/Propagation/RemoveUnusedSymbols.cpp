@@ -1,0 +1,42 @@
+//===- RemoveUnusedSymbols.cpp --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Finding the uses of symbols reads every attribute of a program, and most
+// programs have only public functions by now. So this first asks whether there
+// is anything that could go.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace mlir::sdy {
+#define GEN_PASS_DEF_REMOVEUNUSEDSYMBOLSPASS
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h.inc"
+} // namespace mlir::sdy
+
+using namespace mlir;
+
+static bool mayBeUnused(Operation &op) {
+  auto symbol = dyn_cast<SymbolOpInterface>(op);
+  return op.hasTrait<OpTrait::SymbolTable>() || (symbol && !symbol.isPublic());
+}
+
+namespace {
+struct RemoveUnusedSymbolsPass
+    : sdy::impl::RemoveUnusedSymbolsPassBase<RemoveUnusedSymbolsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (llvm::none_of(*getOperation().getBody(), mayBeUnused))
+      return markAllAnalysesPreserved();
+    OpPassManager passes(ModuleOp::getOperationName());
+    passes.addPass(createSymbolDCEPass());
+    if (failed(runPipeline(passes, getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace
