@@ -13,6 +13,7 @@
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -81,10 +82,12 @@ static FailureOr<Sides> getSides(Operation *op, TensorShardingAttr out,
   return Sides{in, out, mesh};
 }
 
-/// Checks a list of axes given to an op: known, and none twice.
+/// Checks a list of axes given to an op: known, none twice, and no neighbours
+/// that are one axis in two pieces.
 static LogicalResult verifyAxes(Operation *op, ArrayRef<AxisRefAttr> axes,
                                 MeshAttr mesh,
                                 SmallVectorImpl<AxisRefAttr> &seen) {
+  AxisRefAttr previous;
   for (AxisRefAttr axis : axes) {
     if (!mesh.hasAxis(axis.getName()))
       return op->emitOpError()
@@ -94,8 +97,28 @@ static LogicalResult verifyAxes(Operation *op, ArrayRef<AxisRefAttr> axes,
         return op->emitOpError()
                << "axes of a collective overlap: " << other.toString() << ", "
                << axis.toString();
+    if (previous && canMerge(previous, axis))
+      return op->emitOpError()
+             << "two consecutive sub-axes can be merged: "
+             << previous.toString() << ", " << axis.toString();
+    previous = axis;
     seen.push_back(axis);
   }
+  return success();
+}
+
+/// As above for a list that stands for no dimension, whose order says nothing.
+static LogicalResult verifyUnorderedAxes(Operation *op, AxisRefListAttr axes,
+                                         MeshAttr mesh) {
+  SmallVector<AxisRefAttr> seen;
+  if (failed(verifyAxes(op, axes.getValue(), mesh, seen)))
+    return failure();
+  for (auto [a, b] :
+       llvm::zip(seen, ArrayRef(seen).drop_front(seen.empty() ? 0 : 1)))
+    if (isBefore(b, a, mesh))
+      return op->emitOpError()
+             << "axes are not ordered w.r.t. mesh: " << a.toString()
+             << " comes before " << b.toString();
   return success();
 }
 
@@ -200,28 +223,46 @@ LogicalResult ShardedToUnreducedOp::verify() {
 
 LogicalResult ReplicatedToUnreducedOp::verify() {
   FailureOr<Sides> sides = getSides(*this, getOutSharding(), false);
-  SmallVector<AxisRefAttr> seen;
-  if (failed(sides) ||
-      failed(verifyAxes(*this, getAxes().getValue(), sides->mesh, seen)) ||
+  if (failed(sides))
+    return failure();
+  if (getAxes().empty())
+    return emitOpError() << "must have axes";
+  if (failed(verifyUnorderedAxes(*this, getAxes(), sides->mesh)) ||
       failed(verifyEqualAxes(*this, getAxesPerDim(sides->in),
                              getAxesPerDim(sides->out))))
     return failure();
   return verifyAddedUnreduced(*this, *sides, getAxes().getValue());
 }
 
+/// What is reduced neither splits nor replicates the operand, and is not left
+/// unreduced in the result.
+static LogicalResult verifyReduced(AllReduceOp op, AxisRefAttr reduced,
+                                   const Sides &sides) {
+  auto check = [&](ArrayRef<AxisRefAttr> axes,
+                   StringRef what) -> LogicalResult {
+    for (AxisRefAttr axis : axes)
+      if (overlaps(axis, reduced))
+        return op.emitOpError()
+               << "reduction axis " << reduced.toString() << " overlaps "
+               << what << ' ' << axis.toString();
+    return success();
+  };
+  for (DimensionShardingAttr dim : sides.in.getDimShardings())
+    if (failed(check(dim.getAxes(), "operand axis")))
+      return failure();
+  if (failed(check(sides.in.getReplicatedAxes(), "replicated operand axis")))
+    return failure();
+  return check(sides.out.getUnreducedAxes(), "unreduced result axis");
+}
+
 LogicalResult AllReduceOp::verify() {
   FailureOr<Sides> sides = getSides(*this, getOutSharding(), true);
-  SmallVector<AxisRefAttr> seen;
-  if (failed(sides) || failed(verifyAxes(*this, getReductionAxes().getValue(),
-                                         sides->mesh, seen)))
+  if (failed(sides) ||
+      failed(verifyUnorderedAxes(*this, getReductionAxes(), sides->mesh)))
     return failure();
-  for (DimensionShardingAttr dim : sides->in.getDimShardings())
-    for (AxisRefAttr axis : dim.getAxes())
-      for (AxisRefAttr reduced : getReductionAxes())
-        if (overlaps(axis, reduced))
-          return emitOpError()
-                 << "reduction axis " << reduced.toString() << " overlaps axis "
-                 << axis.toString() << " of the operand";
+  for (AxisRefAttr reduced : getReductionAxes())
+    if (failed(verifyReduced(*this, reduced, *sides)))
+      return failure();
   return verifyEqualAxes(*this, getAxesPerDim(sides->in),
                          getAxesPerDim(sides->out));
 }
@@ -265,26 +306,49 @@ static bool removeSuffix(SmallVectorImpl<AxisRefAttr> &dim,
   return true;
 }
 
+/// Sources in order, and no dimension in two parameters: then their order does
+/// not matter.
+static LogicalResult verifyDims(AllToAllOp op, int64_t rank) {
+  llvm::SmallBitVector seen(rank);
+  int64_t lastSource = 0;
+  for (AllToAllParamAttr param : op.getParams()) {
+    int64_t source = param.getSrcDim(), target = param.getTgtDim();
+    if (source < 0 || source >= rank || target < 0 || target >= rank)
+      return op.emitOpError() << "dimensions " << source << " and " << target
+                              << " must be in the range of rank " << rank;
+    if (source == target)
+      return op.emitOpError() << "source and target dimension must differ, got "
+                              << source << " for both";
+    for (int64_t dim : {source, target}) {
+      if (seen.test(dim))
+        return op.emitOpError() << "dimension " << dim
+                                << " is in two parameters of an all_to_all";
+      seen.set(dim);
+    }
+    if (source < lastSource)
+      return op.emitOpError()
+             << "source dimensions are not sorted in ascending order: "
+             << source << " appears after " << lastSource;
+    lastSource = source;
+  }
+  return success();
+}
+
 LogicalResult AllToAllOp::verify() {
   FailureOr<Sides> sides = getSides(*this, getOutSharding(), false);
   if (failed(sides))
     return failure();
+  if (getParams().empty())
+    return emitOpError() << "parameter list is empty";
+  if (failed(verifyDims(*this, sides->in.getRank())))
+    return failure();
   AxesPerDim dims = getAxesPerDim(sides->in);
-  int64_t rank = sides->in.getRank();
+  SmallVector<AxisRefAttr> seen;
   for (AllToAllParamAttr param : getParams()) {
-    SmallVector<AxisRefAttr> seen;
-    if (failed(verifyAxes(*this, param.getAxes(), sides->mesh, seen)))
-      return failure();
     if (param.getAxes().empty())
       return emitOpError() << "an all_to_all parameter must have axes";
-    if (param.getSrcDim() < 0 || param.getSrcDim() >= rank ||
-        param.getTgtDim() < 0 || param.getTgtDim() >= rank)
-      return emitOpError() << "dimensions " << param.getSrcDim() << " and "
-                           << param.getTgtDim()
-                           << " must be in the range of rank " << rank;
-    if (param.getSrcDim() == param.getTgtDim())
-      return emitOpError() << "source and target dimension must differ, got "
-                           << param.getSrcDim() << " for both";
+    if (failed(verifyAxes(*this, param.getAxes(), sides->mesh, seen)))
+      return failure();
     SmallVector<AxisRefAttr> &source = dims[param.getSrcDim()];
     if (!removeSuffix(source, param.getAxes(), sides->mesh))
       return emitOpError() << "axes " << toString(param.getAxes())
@@ -304,7 +368,6 @@ static bool isNoOp(ListOfAxisRefListsAttr axes) {
   return llvm::all_of(axes, [](AxisRefListAttr list) { return list.empty(); });
 }
 static bool isNoOp(AxisRefListAttr axes) { return axes.empty(); }
-static bool isNoOp(AllToAllParamListAttr params) { return params.empty(); }
 
 /// Pattern: collective without axes -> its operand.
 template <typename OpT, auto GetAxes>
@@ -366,14 +429,25 @@ static LogicalResult fuseReduceScatter(AllSliceOp op,
   return success();
 }
 
-/// Pattern: all_to_all(all_to_all(x)) -> all_to_all(x) by both.
+/// Pattern: all_to_all(all_to_all(x)) -> all_to_all(x) by both, unless the
+/// second one moves on what the first has moved.
 static LogicalResult combineAllToAlls(AllToAllOp op,
                                       PatternRewriter &rewriter) {
   auto inner = op.getTensor().getDefiningOp<AllToAllOp>();
   if (!inner || !inner->hasOneUse())
     return failure();
+  llvm::SmallBitVector dims(op.getOutSharding().getRank());
   auto params = llvm::to_vector(inner.getParams());
   llvm::append_range(params, op.getParams());
+  for (AllToAllParamAttr param : params)
+    for (int64_t dim : {param.getSrcDim(), param.getTgtDim()}) {
+      if (dims.test(dim))
+        return failure();
+      dims.set(dim);
+    }
+  llvm::sort(params, [](AllToAllParamAttr a, AllToAllParamAttr b) {
+    return a.getSrcDim() < b.getSrcDim();
+  });
   rewriter.modifyOpInPlace(op, [&] {
     op.setParamsAttr(AllToAllParamListAttr::get(op.getContext(), params));
     op.getTensorMutable().assign(inner.getTensor());
@@ -396,7 +470,6 @@ void AllSliceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 
 void AllToAllOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *) {
-  patterns.add(eraseNoOp<AllToAllOp, &AllToAllOp::getParams>);
   patterns.add(combineAllToAlls);
 }
 

@@ -127,12 +127,18 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   if (parseBracketedAttrs(parser, axes))
     return {};
-  if (succeeded(parser.parseOptionalComma()) &&
-      (parser.parseKeyword("device_ids") || parser.parseEqual() ||
-       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-         return parser.parseInteger(deviceIds.emplace_back());
-       })))
-    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    if (parser.parseKeyword("device_ids") || parser.parseEqual() ||
+        parser.parseLSquare())
+      return {};
+    // An empty list would not differ from none.
+    do {
+      if (parser.parseInteger(deviceIds.emplace_back()))
+        return {};
+    } while (succeeded(parser.parseOptionalComma()));
+    if (parser.parseRSquare())
+      return {};
+  }
   auto emitError = [&] { return parser.emitError(loc); };
   if (parser.parseGreater() || failed(verify(emitError, axes, deviceIds)))
     return {};

@@ -133,3 +133,8 @@ func.func private @not_custom() attributes {a = #sdy.op_sharding_rule<([i])->([i
 // expected-error@+2 {{expected 'operand' or 'result', got 'input'}}
 // expected-error@+1 {{failed to parse}}
 func.func private @edge_of_input() attributes {a = #sdy.propagation_edges<[{step-2 = [{"c" = input-1 -> [result-0]}]}]>}
+
+// -----
+
+// expected-error@+1 {{expected integer value}}
+sdy.mesh @empty_list_of_device_ids = <["r"=2], device_ids=[]>

@@ -116,10 +116,19 @@ func.func @fuses_reduce_and_slice(%x: tensor<12xf32> {sdy.sharding = #sdy.shardi
 }
 
 // CHECK-LABEL: func @combines_all_to_alls
-// CHECK-SAME: (%[[X:.*]]: tensor<12x8xf32>
-func.func @combines_all_to_alls(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {"c"}]>}) -> tensor<12x8xf32> {
-  // CHECK-NEXT: %[[R:.*]] = sdy.all_to_all [{"c"}: 1->0, {"r", "c"}: 0->1] %[[X]] out_sharding=<@grid, [{}, {"r", "c"}]>
+// CHECK-SAME: (%[[X:.*]]: tensor<12x8x4x4xf32>
+func.func @combines_all_to_alls(%x: tensor<12x8x4x4xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}, {"c"}, {}]>}) -> tensor<12x8x4x4xf32> {
+  // CHECK-NEXT: %[[R:.*]] = sdy.all_to_all [{"r"}: 0->1, {"c"}: 2->3] %[[X]] out_sharding=<@grid, [{}, {"r"}, {}, {"c"}]>
   // CHECK-NEXT: return %[[R]]
+  %0 = sdy.all_to_all [{"c"}: 2->3] %x out_sharding=<@grid, [{"r"}, {}, {}, {"c"}]> : tensor<12x8x4x4xf32>
+  %1 = sdy.all_to_all [{"r"}: 0->1] %0 out_sharding=<@grid, [{}, {"r"}, {}, {"c"}]> : tensor<12x8x4x4xf32>
+  return %1 : tensor<12x8x4x4xf32>
+}
+
+// CHECK-LABEL: func @keeps_all_to_alls_that_move_the_same_dimension
+func.func @keeps_all_to_alls_that_move_the_same_dimension(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {"c"}]>}) -> tensor<12x8xf32> {
+  // CHECK-NEXT: sdy.all_to_all [{"c"}: 1->0]
+  // CHECK-NEXT: sdy.all_to_all [{"r", "c"}: 0->1]
   %0 = sdy.all_to_all [{"c"}: 1->0] %x out_sharding=<@grid, [{"r", "c"}, {}]> : tensor<12x8xf32>
   %1 = sdy.all_to_all [{"r", "c"}: 0->1] %0 out_sharding=<@grid, [{}, {"r", "c"}]> : tensor<12x8xf32>
   return %1 : tensor<12x8xf32>

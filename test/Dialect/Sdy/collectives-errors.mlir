@@ -109,7 +109,7 @@ func.func @moves_major_axis(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 func.func @reduces_sharded_axis(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
-  // expected-error@+1 {{reduction axis "r" overlaps axis "r" of the operand}}
+  // expected-error@+1 {{reduction axis "r" overlaps operand axis "r"}}
   %0 = sdy.all_reduce {"r"} %x out_sharding=<@grid, [{"r"}, {}]> : tensor<12x8xf32>
   return
 }
@@ -120,5 +120,77 @@ sdy.mesh @grid = <["r"=2, "c"=4]>
 func.func @forgets_unreduced_axis(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
   // expected-error@+1 {{unreduced axes do not match: expected {"r"}, got {}}}
   %0 = sdy.sharded_to_unreduced [{"r"}, {}] %x out_sharding=<@grid, [{}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @gathers_axis_in_pieces(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c"}, {}]>}) {
+  // expected-error@+1 {{two consecutive sub-axes can be merged: "c":(1)2, "c":(2)2}}
+  %0 = sdy.all_gather [{"c":(1)2, "c":(2)2}, {}] %x out_sharding=<@grid, [{}, {}]> : tensor<16x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @reduces_in_another_order_than_the_mesh(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{}, {}]>}) {
+  // expected-error@+1 {{axes are not ordered w.r.t. mesh: "c" comes before "r"}}
+  %0 = sdy.all_reduce {"c", "r"} %x out_sharding=<@grid, [{}, {}]> : tensor<16x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @reduces_replicated_axis(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{}, {}], replicated={"r"}>}) {
+  // expected-error@+1 {{reduction axis "r" overlaps replicated operand axis "r"}}
+  %0 = sdy.all_reduce {"r"} %x out_sharding=<@grid, [{}, {}]> : tensor<16x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @leaves_reduced_axis_unreduced(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{}, {}], unreduced={"c"}>}) {
+  // expected-error@+1 {{reduction axis "c":(1)2 overlaps unreduced result axis "c"}}
+  %0 = sdy.all_reduce {"c":(1)2} %x out_sharding=<@grid, [{}, {}], unreduced={"c"}> : tensor<16x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @all_to_all_without_parameters(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
+  // expected-error@+1 {{parameter list is empty}}
+  %0 = sdy.all_to_all [] %x out_sharding=<@grid, [{"r"}, {}]> : tensor<16x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @all_to_all_with_dimension_in_two_parameters(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {"c"}]>}) {
+  // expected-error@+1 {{dimension 1 is in two parameters of an all_to_all}}
+  %0 = sdy.all_to_all [{"r"}: 0->1, {"c"}: 1->0] %x out_sharding=<@grid, [{"c"}, {"r"}]> : tensor<16x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @all_to_all_with_sources_out_of_order(%x: tensor<16x8x4x4xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}, {"c"}, {}]>}) {
+  // expected-error@+1 {{source dimensions are not sorted in ascending order: 0 appears after 2}}
+  %0 = sdy.all_to_all [{"c"}: 2->3, {"r"}: 0->1] %x out_sharding=<@grid, [{}, {"r"}, {}, {"c"}]> : tensor<16x8x4x4xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @leaves_nothing_unreduced(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
+  // expected-error@+1 {{must have axes}}
+  %0 = sdy.replicated_to_unreduced {} %x out_sharding=<@grid, [{"r"}, {}]> : tensor<16x8xf32>
   return
 }
