@@ -5,6 +5,7 @@
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Export/Pipeline.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Import/Pipeline.h"
@@ -56,6 +57,8 @@ static FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name) {
 
 static TopologyAttr buildTopology(const PartitionConfig &config,
                                   MLIRContext *context) {
+  // Parsing loads what a program uses, and a plain one uses neither.
+  context->loadDialect<MpmdDialect, sdy::SdyDialect>();
   SmallVector<NamedMeshAttr> meshes;
   for (const PartitionConfig::Mesh &mesh : config.topology) {
     auto axes =
