@@ -284,6 +284,10 @@ def test_hoisted_constants_run(monkeypatch):
         jax.config.update("jax_use_simplified_jaxpr_constants", False)
 
 
+def test_program_without_annotations_runs_on_the_first_mesh():
+    check(run(lambda x: {"y": x + 1, "x": x}, pair_config(), X), {"y": X + 1, "x": X})
+
+
 def test_meshes_of_different_sizes():
     topology = {"m0": mesh(0, 4, ("x", "y")), "m1": mesh(4, 2)}
     cfg = mw.make_config(topology, {"enc": "m0", "dec": "m1"})
