@@ -227,7 +227,9 @@ class ProgramExecutor:
 
 def _failure(what: str, error: Exception) -> FragmentError:
     text = str(error)
-    return FragmentError(text if what in text else f"{what} failed: {text}")
+    if what in text:  # Said already, within what JAX says about callbacks.
+        return FragmentError(text[text.index(what) :])
+    return FragmentError(f"{what} failed: {text}")
 
 
 def _check_compiled(plan: Plan, loaded: list[Loaded]) -> None:
