@@ -7,14 +7,15 @@ import sys
 import jax
 import numpy as np
 import pytest
+import runtime_programs  # noqa: F401  (sets the number of devices)
 from conftest import PROGRAMS, ROOT
 from jax.sharding import Mesh
-from meshwright import runtime
 from meshwright.runtime import _jax_runtime
 from meshwright.runtime.memory import keep_account
 from meshwright.runtime.placement import bind_meshes
 from meshwright.runtime.plan import Planner
-import runtime_programs  # noqa: F401  (sets the number of devices)
+
+from meshwright import runtime
 
 sys.path[:0] = [str(ROOT / "scripts")]
 
