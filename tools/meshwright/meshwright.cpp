@@ -14,6 +14,7 @@ static constexpr llvm::StringLiteral kOverview =
   meshwright check program.mlir
   meshwright partition program.mlir --config config.json -o out
   meshwright erase out/partitioned.mlir -o plain.mlir
+  meshwright schedule 1F1B --meshes 4 --microbatches 8
 
 A program is StableHLO, as text or as MLIR bytecode, with computations named by
 mpmd.named_computation. The configuration says which meshes there are and which
@@ -30,7 +31,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::cl::ParseCommandLineOptions(argc, argv, kOverview);
   for (const Command *command :
-       {&checkCommand, &eraseCommand, &partitionCommand})
+       {&checkCommand, &eraseCommand, &partitionCommand, &scheduleCommand})
     if (command->subCommand)
       return llvm::failed(command->run());
   llvm::errs() << kOverview;
