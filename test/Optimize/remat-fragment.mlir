@@ -141,3 +141,51 @@ func.func @clones_once_per_backward_fragment(%x: !m1) -> (!m1, !m1) attributes {
 func.func @leaves_functions_without_fragments_alone(%x: tensor<4xf32>) -> tensor<4xf32> attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
   return %x : tensor<4xf32>
 }
+
+// Host functions and declarations have nothing to recompute.
+// CHECK-LABEL: func private @leaves_declarations_alone
+func.func private @leaves_declarations_alone(!m1) -> !m1 attributes {topology = #topology}
+
+// The first forward fragment is recomputed from its own operand; the second,
+// from a result of the first that is not recomputed for it.
+// CHECK-LABEL: func @clones_read_what_the_originals_read
+// CHECK-SAME:    (%[[X:.*]]: !mpmd
+func.func @clones_read_what_the_originals_read(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK:      %[[F:.*]] = mpmd.fragment<mesh="m1", origin=["f"]> (%[[X]])
+  // CHECK:      mpmd.fragment<mesh="m1", origin=["g"], stage=1> (%[[F]])
+  // CHECK:      mpmd.fragment<mesh="m1", origin=["o"]>
+  // CHECK:      %[[G:.*]] = mpmd.fragment<mesh="m1", origin=["g"], stage=1> (%[[F]]) {call_counter = 0 : ui32, remat}
+  // CHECK:      mpmd.fragment<mesh="m1", origin=["g"(1)], stage=1> (%[[G]])
+  %f = mpmd.fragment<mesh="m1", origin=["f"]> (%x) {call_counter = 0 : ui32} (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  %g = mpmd.fragment<mesh="m1", origin=["g"], stage=1> (%f) {call_counter = 0 : ui32} (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  %o = mpmd.fragment<mesh="m1", origin=["o"]> (%x) (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  %b = mpmd.fragment<mesh="m1", origin=["g"(1)], stage=1> (%g) {call_counter = 0 : ui32} (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  return %b : !m1
+}
+
+// A forward fragment that nothing reads any more stays, for the other passes to
+// remove.
+// CHECK-LABEL: func @keeps_the_unused_original
+func.func @keeps_the_unused_original(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK:      mpmd.fragment<mesh="m1", origin=["f"]> (%{{.*}}) {call_counter = 0 : ui32} (
+  // CHECK:      mpmd.fragment<mesh="m1", origin=[]>
+  // CHECK:      mpmd.fragment<mesh="m1", origin=["f"]> (%{{.*}}) {call_counter = 0 : ui32, remat} (
+  %f = mpmd.fragment<mesh="m1", origin=["f"]> (%x) {call_counter = 0 : ui32} (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  %o = mpmd.fragment<mesh="m1", origin=[]> (%x) (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  %b = mpmd.fragment<mesh="m1", origin=["f"(1)]> (%f) {call_counter = 0 : ui32} (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  return %b : !m1
+}

@@ -1,0 +1,28 @@
+// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=ZeroBubbleH1 report-misfits=true" -verify-diagnostics
+
+!l = tensor<4xf32>
+!m0 = !mpmd.mesh_tensor<"m0", tensor<4xf32>>
+#topology = #mpmd.topology<<"m0": <["x"=2]>>>
+
+// expected-warning@+1 {{schedule ZeroBubbleH1 fills bubbles with the gradients of weights, but no backward fragment is split}}
+func.func @warns_of_backward_work_that_is_not_split(%x: !m0) -> !m0 attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m0", origin=["f"(1)]> (%x) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m0) -> !m0
+  return %0 : !m0
+}
+
+func.func @warns_where_data_flow_contradicts(%x: !m0) -> (!m0, !m0) attributes {topology = #topology} {
+  // expected-note@+1 {{this is the other fragment}}
+  %0 = mpmd.fragment<mesh="m0", origin=["f"(1)]> (%x) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m0) -> !m0
+  // expected-warning@+1 {{runs before another fragment by schedule ZeroBubbleH1, but needs its results; data flow wins}}
+  %1 = mpmd.fragment<mesh="m0", origin=["f"]> (%0) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m0) -> !m0
+  %2 = mpmd.fragment<mesh="m0", origin=["f"(1)]> (%x) {call_counter = 0 : ui32, split_drop_transferred} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m0) -> !m0
+  return %1, %2 : !m0, !m0
+}

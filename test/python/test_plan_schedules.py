@@ -1,0 +1,175 @@
+"""Schedules with complete lists, applied to pipelines with their stages.
+
+The programs are written microbatch by microbatch, with the stages placed and
+the backward split as the schedule has it; the pass must give each mesh exactly
+the list that `meshwright schedule --csv` prints, which the unit tests compare
+with published tables.
+"""
+
+import re
+
+import pytest
+
+T = "tensor<4xf32>"
+TRANSPOSED = {"F": "", "B": "(1)", "I": "(1)", "W": "(1)"}
+MARKS = {
+    "I": ", split_keep_transferred",
+    "W": ", split_drop_transferred",
+}
+
+
+def mesh_type(mesh: int) -> str:
+    return f'!mpmd.mesh_tensor<"m{mesh}", {T}>'
+
+
+def read_plan(csv: str) -> list[list[tuple[int, str, int]]]:
+    """Stage, letter and microbatch of each action, mesh by mesh."""
+    return [
+        [(int(s), k, int(m)) for s, k, m in re.findall(r"(\d+)([FBIW])(\d+)", line)]
+        for line in csv.splitlines()
+    ]
+
+
+def write_program(plan: list[list[tuple[int, str, int]]]) -> str:
+    """A program with the work of a plan, one microbatch after another."""
+    homes = {s: mesh for mesh, row in enumerate(plan) for s, _, _ in row}
+    work = {action for row in plan for action in row}
+    lines: list[str] = []
+
+    def move(value: str, source: int, target: int, result: str) -> str:
+        if source == target:
+            return value
+        lines.append(
+            f"{result} = mpmd.transfer {value} : ({mesh_type(source)}) "
+            f"-> {mesh_type(target)}"
+        )
+        return result
+
+    def compute(s: int, kind: str, m: int, values: list[str]) -> None:
+        mesh = homes[s]
+        arguments = ", ".join(f"%a{i}: {T}" for i in range(len(values)))
+        types = ", ".join([mesh_type(mesh)] * len(values))
+        lines.append(
+            f'%{kind}{s}_{m} = mpmd.fragment<mesh="m{mesh}", '
+            f'origin=["f"{TRANSPOSED[kind]}], stage={s}> ({", ".join(values)}) '
+            f"{{call_counter = {m} : ui32{MARKS.get(kind, '')}}} ({arguments}) {{\n"
+            f"    mpmd.return %a0 : {T}\n  }} : ({types}) -> {mesh_type(mesh)}"
+        )
+
+    results = []
+    for m in sorted({m for _, _, m in work}):
+        stages = sorted(s for s, kind, other in work if other == m and kind == "F")
+        for s in stages:
+            value = f"%x{homes[s]}"
+            if s > stages[0]:
+                source = f"%F{s - 1}_{m}"
+                value = move(source, homes[s - 1], homes[s], f"%sent{s}_{m}")
+            compute(s, "F", m, [value])
+        for s in reversed(stages):
+            value = f"%F{s}_{m}"
+            if s < stages[-1]:
+                kind = "B" if (s + 1, "B", m) in work else "I"
+                source = f"%{kind}{s + 1}_{m}"
+                value = move(source, homes[s + 1], homes[s], f"%back{s}_{m}")
+            for kind in "BIW":
+                if (s, kind, m) in work:
+                    compute(s, kind, m, [value, f"%F{s}_{m}"])
+                    results.append((f"%{kind}{s}_{m}", homes[s]))
+    names = ", ".join(name for name, _ in results)
+    types = ", ".join(mesh_type(mesh) for _, mesh in results)
+    topology = ", ".join(f'<"m{m}" : <["x"=2]>>' for m in range(len(plan)))
+    parameters = ", ".join(f"%x{m}: {mesh_type(m)}" for m in range(len(plan)))
+    return (
+        f"func.func @main({parameters}) -> ({types}) "
+        f"attributes {{topology = #mpmd.topology<{topology}>}} {{\n  "
+        + "\n  ".join(lines)
+        + f"\n  return {names} : {types}\n}}\n"
+    )
+
+
+FRAGMENT = re.compile(
+    r'mpmd\.fragment<mesh="m(\d+)", origin=\["f"(\(1\))?\], stage=(\d+)>'
+    r".*?call_counter = (\d+) : ui32([^}]*)"
+)
+
+
+def read_orders(text: str, meshes: int) -> list[list[tuple[int, str, int]]]:
+    rows: list[list[tuple[int, str, int]]] = [[] for _ in range(meshes)]
+    for mesh, transposed, stage, counter, marks in FRAGMENT.findall(text):
+        kind = "B" if transposed else "F"
+        kind = "I" if "keep" in marks else "W" if "drop" in marks else kind
+        rows[int(mesh)].append((int(stage), kind, int(counter)))
+    return rows
+
+
+CASES = [
+    ("Eager1F1B", 4, 8, 1),
+    ("Interleaved1F1B", 2, 4, 2),
+    ("Interleaved1F1B", 4, 8, 2),
+    ("Interleaved1F1B", 4, 10, 3),
+    ("LoopedBFS", 4, 6, 2),
+    ("InterleavedZeroBubble", 4, 8, 2),
+    ("ZeroBubbleV", 4, 8, 2),
+    ("ZeroBubbleV", 3, 4, 2),
+    ("DualPipeV", 4, 8, 2),
+    ("DualPipe", 4, 8, 2),
+]
+
+
+@pytest.mark.parametrize(("name", "meshes", "microbatches", "stages"), CASES)
+def test_each_mesh_has_its_list(tools, name, meshes, microbatches, stages, tmp_path):
+    csv = tools.check(
+        "meshwright",
+        "schedule",
+        name,
+        "--csv",
+        f"--meshes={meshes}",
+        f"--microbatches={microbatches}",
+        f"--stages-per-mesh={stages}",
+    )
+    plan = read_plan(csv)
+    program = write_program(plan)
+    for option in [name, f"builtin:{name.lower()}"]:
+        done = tools.run(
+            "mpmd-opt",
+            "-",
+            f"--mpmd-pipeline-scheduler=must-happen-before={option}",
+            stdin=program,
+        )
+        assert done.returncode == 0, done.stderr
+        assert not done.stderr
+        assert read_orders(done.stdout.decode(), meshes) == plan
+    if name == "DualPipe":  # Its stages are there twice, which files cannot say.
+        return
+    path = tmp_path / "schedule.csv"
+    path.write_text(csv)
+    found = tools.opt(
+        program, f"--mpmd-optimize-pipeline=pipeline-schedule=file:{path}"
+    )
+    assert read_orders(found, meshes) == plan
+
+
+def test_the_verb_lists_what_there_is(tools):
+    listed = tools.check("meshwright", "schedule")
+    names = [line.split()[0] for line in listed.splitlines()]
+    assert names[:3] == ["none", "1F1B", "GPipe"]
+    assert {name for name, *_ in CASES} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["1F2B"], "did you mean 1F1B?"),
+        (["Interleaved1F1B", "--microbatches=9"], "take 8 or 10 microbatches"),
+        (["ZeroBubbleV", "--stages-per-mesh=3"], "needs 2 stages on each mesh, got 3"),
+        (["1F1B", "--meshes=0"], "at least one mesh"),
+        (["1F1B", "--forward=0"], "takes a time of at least 1"),
+        (["1F1B", "--transfer=-1"], "cannot take less than no time"),
+        (["1F1B", "--microbatches=4000000000"], "take fewer meshes or microbatches"),
+        (["file:nowhere.csv"], "nowhere.csv: cannot be read"),
+    ],
+)
+def test_the_verb_says_what_does_not_fit(tools, arguments, message):
+    done = tools.run("meshwright", "schedule", *arguments)
+    assert done.returncode == 1
+    assert message in done.stderr
