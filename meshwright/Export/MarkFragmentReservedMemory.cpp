@@ -45,9 +45,13 @@ static int64_t getElementBits(Type type) {
                              : IndexType::kInternalStorageBitWidth;
 }
 
-static bool hasAllAxes(sdy::TensorShardingAttr sharding, sdy::MeshAttr mesh) {
-  return !sharding.anyOfAxisRef(
-      [&](sdy::AxisRefAttr axis) { return !mesh.hasAxis(axis.getName()); });
+/// Whether a sharding can be of a value on the mesh.
+static bool fits(MeshTensorType type, sdy::MeshAttr mesh) {
+  sdy::TensorShardingAttr sharding = type.getSharding();
+  return sharding.getRank() == type.getGlobalTensorType().getRank() &&
+         !sharding.anyOfAxisRef([&](sdy::AxisRefAttr axis) {
+           return !mesh.hasAxis(axis.getName());
+         });
 }
 
 namespace {
@@ -60,8 +64,9 @@ public:
         meshes[mesh.getSymName()] = mesh.getMesh();
   }
 
-  /// In bits. Values that are no mesh tensors take no memory; of a value whose
-  /// shape is not static it is not known how much it takes.
+  /// In bits. Values that are no mesh tensors take no memory. How much others
+  /// take is not known if the shape is not static, or the sharding not on a
+  /// mesh that is declared.
   FailureOr<int64_t> getBits(Value value) {
     auto type = dyn_cast<MeshTensorType>(value.getType());
     if (!type)
@@ -70,17 +75,18 @@ public:
     if (!isNew)
       return it->second;
     RankedTensorType local = getLocalType(type);
-    if (!local.hasStaticShape())
+    if (!local || !local.hasStaticShape())
       return emitError(value.getLoc())
-             << "memory of a value of type " << type
-             << " is not known; its shape must be static";
+             << "memory of a value of type " << type << " is not known; "
+             << (local ? "its shape must be static"
+                       : "its sharding must fit a mesh of the program");
     return it->second =
                local.getNumElements() * getElementBits(local.getElementType());
   }
 
 private:
   /// By the mesh that the sharding names; by that of the topology if the module
-  /// has no such mesh, or another one.
+  /// has no such mesh, or one that does not fit. Null if neither does.
   RankedTensorType getLocalType(MeshTensorType type) {
     sdy::TensorShardingAttr sharding = type.getSharding();
     if (!sharding)
@@ -88,9 +94,10 @@ private:
     auto mesh = dyn_cast<sdy::MeshAttr>(sharding.getMeshOrRef());
     if (!mesh)
       mesh = meshes.lookup(sharding.getMeshName());
-    if (!mesh || !hasAllAxes(sharding, mesh))
+    if (!mesh || !fits(type, mesh))
       mesh = getMeshByName(topology, type.getMeshName());
-    return type.getLocalTensorType(mesh);
+    return mesh && fits(type, mesh) ? type.getLocalTensorType(mesh)
+                                    : RankedTensorType();
   }
 
   TopologyAttr topology;

@@ -28,3 +28,24 @@ func.func @reports_unknown_size(%a: !m) -> !m attributes {topology = #topology} 
   } : (!m) -> !m
   return %0 : !m
 }
+
+// -----
+
+!m = !mpmd.mesh_tensor<"elsewhere", tensor<4xf32>, sharding=<@unknown, [{"y"}]>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>>
+
+// expected-error@+1 {{is not known; its sharding must fit a mesh of the program}}
+func.func @reports_unknown_mesh(%a: !m) attributes {topology = #topology} {
+  return
+}
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>, sharding=<@grid, [{"x"}, {}]>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>>
+sdy.mesh @grid = <["x"=2]>
+
+// expected-error@+1 {{is not known; its sharding must fit a mesh of the program}}
+func.func @reports_sharding_of_another_rank(%a: !m) attributes {topology = #topology} {
+  return
+}
