@@ -42,9 +42,11 @@ lint: build  ## formatting, clang-tidy, ruff, file lengths, stems
 
 docs: build  ## reference of dialects and passes, into docs/reference
 	@cmake --build $(BUILD) --target meshwright-docs
+	@$(PYTHON) scripts/schedule_docs.py --bin $(BUILD)/bin
 
 bench: build  ## speed against the peer that is compiled into jaxlib
 	@$(PYTHON) bench/run.py --bin $(BUILD)/bin
+	@$(PYTHON) bench/schedules.py --bin $(BUILD)/bin --peer
 
 clean:  ## remove build trees and outputs; keeps .venv
 	@rm -rf build build-* build.log build-*.log out

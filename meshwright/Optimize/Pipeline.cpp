@@ -22,11 +22,13 @@ static void addScheduling(OpPassManager &passes,
   if (!options.scheduleRules.empty()) {
     RuleBasedSchedulePassOptions schedule;
     schedule.rules = options.scheduleRules;
+    schedule.reportMisfits = options.reportMisfits;
     schedule.removeDependencies = isLastToNeedOrder;
     passes.addNestedPass<func::FuncOp>(createRuleBasedSchedulePass(schedule));
   } else {
     PipelineSchedulerPassOptions schedule;
     schedule.mustHappenBefore = options.schedule;
+    schedule.reportMisfits = options.reportMisfits;
     schedule.removeDependencies = isLastToNeedOrder;
     passes.addNestedPass<func::FuncOp>(createPipelineSchedulerPass(schedule));
   }

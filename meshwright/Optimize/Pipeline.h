@@ -22,6 +22,9 @@ struct OptimizeOptions {
   bool mergeRematFragments = false;
   bool mergeForwardWithBackward = false;
   bool absorbOnEntryPoint = false;
+  /// Warn about rules that fit nothing, and where data flow contradicts them or
+  /// the schedule.
+  bool reportMisfits = false;
 };
 
 /// Schedules the fragments that import has made, then merges and recomputes.

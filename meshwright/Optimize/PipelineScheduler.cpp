@@ -212,7 +212,7 @@ static void reportMissingSplit(func::FuncOp func, const ScheduleOption &option,
         << "schedule " << option.getName()
         << " fills bubbles with the gradients of weights, but no backward "
            "fragment is split; split them (mpmd-split-bwd-fragments, option "
-           "split_bwd_fragments)";
+           "mpmd_split_bwd_fragments)";
 }
 
 namespace {

@@ -189,7 +189,7 @@ static LogicalResult checkSplit(func::FuncOp func, const PlanIndex &index,
            << "schedule " << schedule
            << " fills bubbles with the gradients of weights, but no backward "
               "fragment is split; split them (mpmd-split-bwd-fragments, option "
-              "split_bwd_fragments) or take a schedule that does without";
+              "mpmd_split_bwd_fragments) or take a schedule that does without";
   for (auto &[stage, fragment] : wholeStages)
     fragment.emitWarning()
         << "is not split, so schedule " << schedule

@@ -78,7 +78,7 @@ func.func @reports_stages_on_some_fragments_only(%x: !m0) -> (!m0, !m0) attribut
 !m0 = !mpmd.mesh_tensor<"m0", tensor<4xf32>>
 #topology = #mpmd.topology<<"m0": <["x"=2]>>>
 
-// expected-error@+1 {{schedule ZeroBubbleV fills bubbles with the gradients of weights, but no backward fragment is split; split them (mpmd-split-bwd-fragments, option split_bwd_fragments) or take a schedule that does without}}
+// expected-error@+1 {{schedule ZeroBubbleV fills bubbles with the gradients of weights, but no backward fragment is split; split them (mpmd-split-bwd-fragments, option mpmd_split_bwd_fragments) or take a schedule that does without}}
 func.func @reports_backward_work_that_is_not_split(%x: !m0) -> (!m0, !m0, !m0, !m0) attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m0", origin=["f"], stage=0> (%x) {call_counter = 0 : ui32} (%a: !l) {
     mpmd.return %a : !l

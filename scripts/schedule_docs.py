@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""Writes docs/schedules.md: each schedule drawn, with its figures.
+
+    .venv/bin/python scripts/schedule_docs.py [--bin build/bin] [--check]
+
+All drawings and numbers come from `meshwright schedule`; only the sentences in
+between stand here. With --check nothing is written, and the exit code is 1 if
+the page is not what would be written.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "schedules.md"
+MESHES, MICROBATCHES = 4, 8
+
+INTRODUCTION = """\
+# Schedules
+
+For everyone who trains on a pipeline of meshes: in which order does each mesh do
+its work, how long is it idle, and how much does it have to keep?
+
+<!-- Written by scripts/schedule_docs.py; change that, not this page. -->
+
+A schedule is chosen by its name in the configuration (`mpmd_pipeline_schedule`), or
+for a pass by `-mpmd-pipeline-scheduler=must-happen-before=NAME`. The names are
+found in any case, also with `builtin:` before them. `meshwright schedule` lists
+them, and `meshwright schedule NAME --meshes 4 --microbatches 8` draws one for any
+pipeline, as here.
+
+## How to read the drawings
+
+Each line is a mesh, time goes to the right. `F3` is the forward of microbatch 3,
+`B3` its backward, which takes twice as long (`===`). Where the backward is split,
+`I3` is the gradient of the input, for which the stage before waits, and `W3` that
+of the weights, for which nobody waits. `.` is a unit of time in which the mesh is
+idle. With several stages on a mesh, the stage comes first: `5F3`. `5F3+2B1` is one
+step in which a forward and a backward overlap.
+
+All drawings are of {meshes} meshes and {microbatches} microbatches unless they say
+otherwise, and count forward, `I` and `W` of a stage as 1, transfers as 0; the
+options `--forward`, `--input`, `--weight` and `--transfer` draw with others.
+
+- *Bubble* is the part of the whole time, from the first start to the last end, in
+  which the meshes idle. Where a mesh starts later but ends later as well, the
+  bubble *between the first and the last action of a mesh* is smaller; papers on
+  zero-bubble schedules give that.
+- *Peak live microbatches* are forwards whose backward has not ended, for each mesh
+  and each of its stages: what has to be kept. Of a split backward, a part is
+  already freed behind `I`; the second line counts until there.
+
+## Overview
+
+With two stages on each mesh a stage takes half the time, so compare bubbles, not
+makespans; live microbatches are those of stages, so two count as one of a mesh.
+
+"""
+
+OF_YOUR_OWN = """\
+## A schedule of your own
+
+`file:PATH` in place of a name reads a CSV file: a line for each mesh, a cell for
+each action, in order. A cell is stage, letter and microbatch; `(0F3;7B1)OVERLAP_F_B`
+is an overlapped pair, an empty cell an idle slot that means nothing. PyTorch's
+pipelining writes its computations in this form. `meshwright schedule NAME --csv`
+prints a schedule like that, to start from:
+
+```
+{csv}```
+
+Refused are, with row and column: unknown cells, an action twice, work that is
+missing, a backward before its forward, a stage in two rows, and orders in which
+meshes wait for each other for ever:
+
+```
+{errors}```
+
+The file must have as many rows as the pipeline has meshes, its stages on those
+meshes, and as many microbatches as the program.
+
+## What the compiler makes of it
+
+Data flow always wins. {lists}
+and files are complete lists. They need their stages on their meshes and, if the
+drawing has `W`, split backward fragments (option `mpmd_split_bwd_fragments`); it is an
+error if they are not there, and a warning if data flow contradicts the list. A
+backward that was not split takes the place of its `I`; that changes nothing for the
+first stage, where each `W` follows its `I` at once.
+
+The other schedules are facts about pairs of fragments on a mesh, "this before
+that". Where there is none, or where data flow says otherwise, the order of the
+program stays, so a program of another shape than a pipeline is not refused; its
+order is just not the one that is drawn.
+
+A new schedule is a file in `meshwright/Schedule` that makes the lists, or the
+facts, and a line in `BuiltinSchedules.def`.
+"""
+
+SECTIONS = [
+    (
+        "none",
+        "The order of the program; here, of one written microbatch by microbatch.",
+    ),
+    ("GPipe", "Every mesh keeps all microbatches."),
+    ("1F1B", "The bubble of GPipe, but mesh m of N keeps N − m microbatches at most."),
+    (
+        "Eager1F1B",
+        "With transfers that take time, 1F1B waits for them in every round. Twice "
+        "as many forwards in flight hide them, for twice the memory.",
+    ),
+    (
+        "GPipeBut1F1BForLastMesh",
+        "The last mesh need not keep anything: each backward can follow its forward.",
+    ),
+    (
+        "Circular",
+        "Two stages on each mesh. As many microbatches as meshes, a phase, go "
+        "through all stages before the next phase.",
+    ),
+    (
+        "CircularWithReversedBackward",
+        "The backward work in exactly the opposite order of the forward work.",
+    ),
+    (
+        "Interleaved1F1B",
+        "Two stages on each mesh: the pipeline fills and drains in half the time, "
+        "for more transfers. Microbatches must fall into equal rounds of at least "
+        "as many as there are meshes.",
+    ),
+    (
+        "LoopedBFS",
+        "Two stages on each mesh, and all microbatches through one after another, "
+        "so that the gradients of a stage are complete early.",
+    ),
+    (
+        "ZeroBubbleH1",
+        "The gradients of weights wait until nothing else can be done. The bubble "
+        "of 1F1B shrinks to a third at these costs.",
+    ),
+    (
+        "ZeroBubbleH2ZeroTxLatency",
+        "With enough forwards in flight no mesh idles between its first and its "
+        "last action.",
+    ),
+    (
+        "ZeroBubbleH2HalfTxLatency",
+        "The same, if a transfer takes half as long as a forward.",
+    ),
+    (
+        "ZeroBubbleH2FullTxLatency",
+        "The same, if a transfer takes as long as a forward.",
+    ),
+    (
+        "InterleavedZeroBubble",
+        "Interleaved 1F1B with split backwards; with one stage on each mesh it is "
+        "ZeroBubbleH1.",
+    ),
+    (
+        "ZeroBubbleV",
+        "Two stages on each mesh, placed like a V: the first mesh also has the last "
+        "stage. No bubble as ZeroBubbleH2, with the memory of 1F1B's first mesh on "
+        "every mesh.",
+    ),
+    (
+        "DualPipeV",
+        "Placed like a V as well; the forward of one stage runs with the backward of "
+        "the other, so that the communication of experts hides behind work. Needs "
+        "twice as many microbatches as meshes.",
+    ),
+    (
+        "DualPipe",
+        "The model twice: stage 4 + j is a copy of stage j, microbatches enter at "
+        "both ends. The program must add the gradients of the copies. Needs an even "
+        "number of meshes and twice as many microbatches.",
+    ),
+    (
+        "ParallelPipelinesWithWrapAround",
+        "Inference on a ring: each microbatch starts on its own mesh. {microbatches} "
+        "microbatches.",
+    ),
+]
+
+
+class Tool:
+    def __init__(self, folder: pathlib.Path):
+        self.folder = folder
+
+    def run(self, *arguments: object, stdin: str = "") -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [self.folder / "meshwright", "schedule", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            input=stdin,
+        )
+
+    def draw(self, name: str) -> str:
+        microbatches = (
+            MESHES if name == "ParallelPipelinesWithWrapAround" else MICROBATCHES
+        )
+        done = self.run(name, f"--meshes={MESHES}", f"--microbatches={microbatches}")
+        if done.returncode:
+            sys.exit(done.stderr)
+        return done.stdout
+
+
+def read_figures(drawing: str) -> tuple[str, str, str]:
+    """Makespan, bubble (of the whole, and of the longest span), peak live."""
+    whole = re.search(r"makespan (\d+), bubble ([\d.]+)%", drawing)
+    span = re.search(r"at most \d+, bubble ([\d.]+)%", drawing)
+    live = re.search(r"peak live microbatches per mesh: (.*)", drawing)
+    bubble = f"{whole[2]} %"
+    if span and span[1] != whole[2]:
+        bubble += f" ({span[1]} %)"
+    return whole[1], bubble, live[1]
+
+
+def read_sources(path: pathlib.Path) -> dict[str, str]:
+    """What each schedule's own file cites."""
+    sources = {}
+    for file in sorted(path.glob("*.cpp")):
+        text = file.read_text()
+        strings = {
+            name: "".join(re.findall(r'"([^"]*)"', value))
+            for name, value in re.findall(
+                r"StringLiteral (kSource) =\s*((?:\"[^\"]*\"\s*)+);", text
+            )
+        }
+        for body in re.findall(
+            r"const Schedule meshwright::\w+ = \{(.*?)\};", text, re.S
+        ):
+            literals = re.findall(r"((?:\"[^\"]*\"\s*)+|\bkSource\b)", body)
+            parts = [
+                strings["kSource"]
+                if literal == "kSource"
+                else "".join(re.findall(r'"([^"]*)"', literal))
+                for literal in literals
+            ]
+            sources[parts[0]] = parts[2]
+    return sources
+
+
+def find_lists() -> list[str]:
+    """The schedules that are complete lists: they make no demands."""
+    found = []
+    for file in sorted((ROOT / "meshwright" / "Schedule").glob("*.cpp")):
+        text = file.read_text()
+        for body in re.findall(
+            r"const Schedule meshwright::\w+ = \{(.*?)\};", text, re.S
+        ):
+            if "getDemands" not in body or "getDemands=*/nullptr" in body:
+                found.append(re.search(r'"([^"]*)"', body)[1])
+    return found
+
+
+def write_page(tool: Tool) -> str:
+    sources = read_sources(ROOT / "meshwright" / "Schedule")
+    drawings = {name: tool.draw(name) for name, _ in SECTIONS}
+    names = [line.split()[0] for line in tool.run().stdout.splitlines()]
+    if sorted(names) != sorted(drawings):
+        missing = sorted(set(names) ^ set(drawings))
+        sys.exit(f"schedules without a section here: {missing}")
+    page = [INTRODUCTION.format(meshes=MESHES, microbatches=MICROBATCHES)]
+    page.append("| schedule | makespan | bubble | peak live per mesh |\n")
+    page.append("| --- | --- | --- | --- |\n")
+    for name, drawing in drawings.items():
+        makespan, bubble, live = read_figures(drawing)
+        page.append(f"| [{name}](#{name.lower()}) | {makespan} | {bubble} | {live} |\n")
+    page.append(
+        "\nIn parentheses: between the first and the last action of a mesh.\n\n"
+    )
+    for name, text in SECTIONS:
+        page.append(f"## {name}\n\n{text.format(microbatches=MESHES)}\n\n")
+        page.append(f"```\n{drawings[name]}```\n\n")
+        if sources[name]:
+            page.append(f"Source: {sources[name]}.\n\n")
+    bad = "unittests/Schedule/tables/bad"
+    errors = [
+        tool.run(f"file:{bad}/{name}.csv").stderr.replace(f"{bad}/", "")
+        for name in ("cell", "twice", "missing", "w_before_i", "two_ranks", "deadlock")
+    ]
+    csv = tool.run("1F1B", "--csv", "--meshes=2", "--microbatches=4").stdout
+    lists = textwrap.fill(", ".join(find_lists()), width=70)
+    page.append(OF_YOUR_OWN.format(csv=csv, errors="".join(errors), lists=lists))
+    return "".join(page)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
+    parser.add_argument("--check", action="store_true", help="compare, do not write")
+    args = parser.parse_args()
+    page = write_page(Tool(args.bin.resolve()))
+    if not args.check:
+        PAGE.write_text(page)
+    elif not PAGE.exists() or PAGE.read_text() != page:
+        sys.exit(f"{PAGE.relative_to(ROOT)} is out of date; run {parser.prog}")
+
+
+if __name__ == "__main__":
+    main()
