@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from jax.experimental.layout import Format, Layout
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 from runtime_programs import Builder, iota
 
@@ -142,3 +143,37 @@ def test_equivalent_shardings_pass(program):
     b.output(b.unary("double", "stablehlo.add", b.input("a", [4])))
     single = jax.device_put(iota(4), SingleDeviceSharding(jax.devices()[0]))
     np.testing.assert_array_equal(np.asarray(b.load()(single)[0]), 2 * iota(4))
+
+
+def in_layout(array, *order):
+    return jax.device_put(array, Format(Layout(order), array.sharding))
+
+
+def test_array_in_another_layout(program):
+    p, x = good(program)
+    with pytest.raises(ValueError, match=r"argument 1 .* order \(1, 0\).* \(0, 1\)"):
+        program.executor(p, in_layout(x, 1, 0))
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_layouts_that_fragments_ask_for(devices):
+    """`first` wants columns together, `second` reads the same input in rows."""
+    b = Builder(a={"x": devices}, b={"x": devices})
+    dims = [["x"], []]
+    x = b.input("a", [4, 8], dims=dims)
+    y = b.unary("first", "stablehlo.add", x)
+    z = b.unary("second", "stablehlo.multiply", b.transfer(x, "b", dims=dims))
+    b.output(y, z, b.unary("third", "stablehlo.subtract", y))
+    text = b.modules["first"]
+    b.modules["first"] = text.replace(
+        "%arg0: tensor<4x8xf32> {",
+        '%arg0: tensor<4x8xf32> {mhlo.layout_mode = "{0,1}", ',
+    )
+    program = b.load()
+    array = b.put(iota(4, 8), "a", "x")
+    with pytest.raises(ValueError, match=r"order \(0, 1\).*expected \(1, 0\)"):
+        program(array)
+    outputs = program(in_layout(array, 1, 0))
+    np.testing.assert_array_equal(np.asarray(outputs[0]), 2 * iota(4, 8))
+    np.testing.assert_array_equal(np.asarray(outputs[1]), iota(4, 8) ** 2)
+    np.testing.assert_array_equal(np.asarray(outputs[2]), 0 * iota(4, 8))

@@ -29,6 +29,7 @@ _NAMES = (
     ("jax._src.core", "ShapedArray"),
     ("jax._src.core", "update_aval_with_sharding"),
     ("jax._src.dispatch", "runtime_tokens"),
+    ("jax._src.layout", "Layout"),
     ("jax._src.lib._jax", "ArrayCopySemantics"),
     ("jax._src.lib._jax", "DeviceList"),
     ("jax._src.lib._jax", "array_result_handler"),
@@ -117,6 +118,26 @@ def compiled_shardings(executable: Any) -> tuple[list[Any], list[Any]] | None:
         return None
     from_proto = _FOUND["HloSharding"].from_proto
     return [from_proto(p) for p in sides[0]], [from_proto(p) for p in sides[1]]
+
+
+def compiled_layouts(executable: Any) -> tuple[list[Any], list[Any]]:
+    """Layouts of arguments and results that XLA chose or was told."""
+    return executable.get_parameter_layouts(), executable.get_output_layouts()
+
+
+def array_layout(array: Any) -> Any:
+    """The layout of an array's shards; None if it cannot say (it is in error)."""
+    try:
+        return array._pjrt_layout
+    except jax.errors.JaxRuntimeError:
+        return None
+
+
+def element_order(layout: Any, rank: int) -> tuple[int, ...]:
+    """Dimensions from major to minor; None is the default layout."""
+    if layout is None:
+        return tuple(range(rank))
+    return tuple(_FOUND["Layout"].from_pjrt_layout(layout).major_to_minor)
 
 
 def _options(devices: tuple[Any, ...], overrides: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 
@@ -22,11 +23,18 @@ class Boundary:
     def __init__(
         self,
         places: Sequence[Place],
+        layouts: Sequence[Any],
         names: Sequence[str | None],
         donated: Sequence[int],
     ):
         self.places = tuple(places)
         self.rows = [(p.sharding, p.shape, p.dtype) for p in places]
+        self.orders = [
+            _jax_runtime.element_order(layout, len(place.shape))
+            for place, layout in zip(places, layouts, strict=True)
+        ]
+        # Layouts as jaxlib has them, which compare faster than orders.
+        self.layouts = list(layouts)
         self.names = list(names)
         self.donated = frozenset(donated)
         self.groups = self._groups_that_could_share()
@@ -49,7 +57,7 @@ class Boundary:
             raise TypeError(
                 f"the program takes {len(self.rows)} arrays, got {len(arrays)}"
             )
-        kind = _jax_runtime.ArrayImpl
+        kind, layout_of = _jax_runtime.ArrayImpl, _jax_runtime.array_layout
         for position, (array, row) in enumerate(zip(arrays, self.rows, strict=True)):
             sharding, shape, dtype = row
             if type(array) is not kind:
@@ -64,6 +72,9 @@ class Boundary:
             found = array.sharding
             if found is not sharding and found != sharding:
                 self._check_sharding(position, found)
+            layout, known = layout_of(array), self.layouts[position]
+            if known is None or layout is None or layout != known:
+                self._check_layout(position, array)
         for group in self.groups:
             self._check_shared(arrays, group)
 
@@ -76,6 +87,19 @@ class Boundary:
                 f"{place.mesh.name!r}, devices {_devices(place.sharding)}; move it "
                 "with jax.device_put"
             )
+
+    def _check_layout(self, position: int, array: jax.Array) -> None:
+        found, expected = _jax_runtime.array_layout(array), self.orders[position]
+        if found is None:
+            return
+        order = _jax_runtime.element_order(found, array.ndim)
+        if order != expected:
+            raise ValueError(
+                f"{self._name(position)} has its dimensions in memory in the order "
+                f"{order}, major to minor; expected {expected}; move it with "
+                "jax.device_put and a jax.experimental.layout.Format"
+            )
+        self.layouts[position] = found
 
     def _check_shared(self, arrays: Sequence[jax.Array], group: list[int]) -> None:
         """No buffer may come in twice if one of the two is donated."""

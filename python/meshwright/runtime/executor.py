@@ -21,6 +21,7 @@ from . import _jax_runtime
 from .boundary import Boundary
 from .compilation import Loaded, compile_all, resolve_options
 from .errors import FragmentError
+from .layouts import settle_layouts
 from .memory import Account, MeshMemory, keep_account
 from .placement import bind_meshes
 from .plan import Plan, Planner
@@ -99,11 +100,12 @@ class ProgramExecutor:
         self.output_avals = [p.aval for p in plan.outputs]
         self._plan, self._meshes, self._loaded = plan, meshes, loaded
         _check_compiled(plan, loaded)
+        layouts = settle_layouts(plan, loaded)
         self._tokens: list[Any] = []
         self._issues = [step.bind(loaded, self._tokens) for step in plan.steps]
         self._blank = [None] * (plan.slot_count - len(plan.inputs))
         names = [entry.get("name") for entry in program["inputs"]]
-        self._boundary = Boundary(plan.inputs, names, plan.donated)
+        self._boundary = Boundary(plan.inputs, layouts, names, plan.donated)
         self._account: Account | None = None
 
     def __call__(self, *arrays: jax.Array) -> list[jax.Array]:

@@ -74,7 +74,8 @@ class Planner:
             else:
                 raise ProgramError(f"item {index} has unknown kind {item['kind']!r}")
         self._plan_outputs()
-        self._plan_drops()
+        self.plan.donated = sorted(self.donated)
+        assign_drops(self.plan)
         return self.plan
 
     def _find_last_readers(self) -> dict[int, int | None]:
@@ -355,15 +356,16 @@ class Planner:
             self.plan.output_slots.append(slot)
             self.plan.outputs.append(self.plan.slots[slot])
 
-    def _plan_drops(self) -> None:
-        """Gives every slot to the step after which nobody reads it."""
-        owned_by_caller = set(range(len(self.plan.inputs))) - self.donated
-        keep = owned_by_caller | set(self.plan.output_slots)
-        seen: set[int] = set()
-        for step in reversed(self.plan.steps):
-            dead = dict.fromkeys([*step.reads, *step.writes])
-            step.drops = sorted(s for s in dead if s not in seen and s not in keep)
-            step.deletes = [s for s in step.drops if s in self.donated]
-            seen |= dead.keys()
-        self.plan.donated = sorted(self.donated)
-        self.plan.unread = sorted(self.donated - seen)
+
+def assign_drops(plan: Plan) -> None:
+    """Gives every slot to the step after which nobody reads it."""
+    donated = set(plan.donated)
+    owned_by_caller = set(range(len(plan.inputs))) - donated
+    keep = owned_by_caller | set(plan.output_slots)
+    seen: set[int] = set()
+    for step in reversed(plan.steps):
+        dead = dict.fromkeys([*step.reads, *step.writes])
+        step.drops = sorted(s for s in dead if s not in seen and s not in keep)
+        step.deletes = [s for s in step.drops if s in donated]
+        seen |= dead.keys()
+    plan.unread = sorted(donated - seen)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+from jax.experimental.layout import Format, Layout
 
 from . import _jax_runtime
 from .compilation import Loaded
@@ -134,6 +135,25 @@ class Put(Step):
 
         def issue(slots):
             slots[write] = put(slots[read], sharding)
+            if finish:
+                finish(slots)
+
+        return issue
+
+
+@dataclass
+class Relayout(Step):
+    """Reorders the elements of each shard: dimensions from major to minor."""
+
+    order: tuple[int, ...] = ()
+
+    def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
+        (read,), write, finish = self.reads, self.writes.start, self.finish()
+        put = jax.device_put
+        target = Format(Layout(self.order), self.places[0].sharding)
+
+        def issue(slots):
+            slots[write] = put(slots[read], target)
             if finish:
                 finish(slots)
 
