@@ -102,6 +102,7 @@ class ProgramExecutor:
         _check_compiled(plan, loaded)
         layouts = settle_layouts(plan, loaded)
         self._tokens: list[Any] = []
+        self._failed: FragmentError | None = None
         self._issues = [step.bind(loaded, self._tokens) for step in plan.steps]
         self._blank = [None] * (plan.slot_count - len(plan.inputs))
         names = [entry.get("name") for entry in program["inputs"]]
@@ -121,6 +122,7 @@ class ProgramExecutor:
             slots = [*arrays, *self._blank]
             del arrays
             self._tokens.clear()
+            self._failed = None
             recorder = current_recording()
             position = -1
             try:
@@ -143,6 +145,8 @@ class ProgramExecutor:
         Raises:
           FragmentError: something failed; names the first fragment that did.
         """
+        if self._failed is not None:
+            raise self._failed
         launches = [s for s in self._plan.steps if isinstance(s, Launch)]
         for step, token in zip(launches, list(self._tokens), strict=False):
             try:
@@ -154,7 +158,8 @@ class ProgramExecutor:
         """Raises an error that names the step where it all began."""
         self.wait()
         what = self._plan.steps[position].what if position >= 0 else "the program"
-        raise _failure(what, error) from error
+        self._failed = _failure(what, error)
+        raise self._failed from error
 
     def end_of(self, step: Step, slots: list) -> Any:
         """Something to wait for that is ready when the step just issued is done."""
