@@ -6,6 +6,7 @@ split them by columns or by rows.
 """
 
 import json
+import random
 import re
 import sys
 
@@ -29,6 +30,8 @@ MEGATRON = {
 }
 TOKENS = {"2x17xi32": MEGATRON["2x17xi32"]}
 OPEN = {name: text.replace("{}", "{?}") for name, text in MEGATRON.items()}
+# Every matrix is split by rows over all devices, against the batch of the tokens.
+FULLY_SHARDED = dict.fromkeys(MEGATRON, '[{"data", "model"}, {}]')
 WITH_ONE = {name: text.replace("{}", '{"one"}') for name, text in MEGATRON.items()}
 
 # Axes of each mesh, shardings of arguments and of results, donated arguments.
@@ -41,11 +44,42 @@ VARIANTS = {
     "donated": ({"data": 2, "model": 4}, MEGATRON, MEGATRON, list(range(52))),
     "not_divisible": ({"data": 2, "model": 3}, MEGATRON, {}, []),
     "divisible_in_part": ({"data": 3, "model": 6}, MEGATRON, {}, []),
+    "fully_sharded": ({"data": 2, "model": 4}, FULLY_SHARDED, {}, []),
     "axis_of_size_one": ({"data": 2, "model": 4, "one": 1}, WITH_ONE, {}, []),
 }
 
 
-def annotate(text: str, axes: dict, arguments: dict, results: dict) -> str:
+def random_sharding(rng: random.Random, shape: str, axes: dict) -> str | None:
+    """Some sharding of a tensor: sub-axes, open dimensions, priorities."""
+    dims = shape.split("x")[:-1]
+    if not dims or rng.random() < 0.4:
+        return None
+    free, parts = list(axes), []
+    rng.shuffle(free)
+    for _ in dims:
+        used = []
+        while free and rng.random() < 0.45:
+            axis = free.pop()
+            is_part = axes[axis] == 4 and rng.random() < 0.3
+            used.append(f'"{axis}":(1)2' if is_part else f'"{axis}"')
+        if rng.random() < 0.4:
+            used.append("?")
+        priority = f"p{rng.randint(0, 2)}" if used and rng.random() < 0.3 else ""
+        parts.append("{" + ", ".join(used) + "}" + priority)
+    return "[" + ", ".join(parts) + "]"
+
+
+class RandomShardings:
+    """In place of a dictionary: each look-up gives another sharding or none."""
+
+    def __init__(self, rng: random.Random, axes: dict):
+        self.rng, self.axes = rng, axes
+
+    def get(self, shape: str) -> str | None:
+        return random_sharding(self.rng, shape, self.axes)
+
+
+def annotate(text: str, axes: dict, arguments, results) -> str:
     """Declares the mesh and annotates the signature of `@main`."""
     start = text.index("  func.func public @main(")
     end = text.index("\n", start)
@@ -53,16 +87,18 @@ def annotate(text: str, axes: dict, arguments: dict, results: dict) -> str:
 
     def argument(match: re.Match) -> str:
         name, shape = match.groups()
-        if shape not in arguments:
+        text = arguments.get(shape)
+        if not text:
             return match[0]
-        sharding = f"#sdy.sharding<@mesh, {arguments[shape]}>"
+        sharding = f"#sdy.sharding<@mesh, {text}>"
         return f"{name}: tensor<{shape}> {{sdy.sharding = {sharding}}}"
 
     def result(match: re.Match) -> str:
         shape, attributes = match.groups()
-        if shape not in results:
+        text = results.get(shape)
+        if not text:
             return match[0]
-        sharding = f"#sdy.sharding<@mesh, {results[shape]}>"
+        sharding = f"#sdy.sharding<@mesh, {text}>"
         return f"tensor<{shape}> {{{attributes}, sdy.sharding = {sharding}}}"
 
     operands = re.sub(r"(%arg\d+): tensor<([^>]*)>", argument, operands)
@@ -112,3 +148,15 @@ def test_sharded_program_is_as_the_peer_makes_it(tools, tmp_path, name):
     config["topology"] = {mesh: axes for mesh in config["topology"]}
     config["donate"] = donate
     check(tools, tmp_path, annotate(text, axes, arguments, results), config)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_randomly_sharded_program_is_as_the_peer_makes_it(tools, tmp_path, seed):
+    rng = random.Random(seed)
+    axes = [{"data": 2, "model": 4}, {"a": 2, "b": 2, "c": 2}][seed % 2]
+    text, config = read("gpt_4_4_4")
+    config["topology"] = {mesh: axes for mesh in config["topology"]}
+    config["donate"] = [index for index in range(52) if rng.random() < 0.5]
+    shardings = RandomShardings(rng, axes)
+    results = shardings if seed % 3 == 0 else {}
+    check(tools, tmp_path, annotate(text, axes, shardings, results), config)

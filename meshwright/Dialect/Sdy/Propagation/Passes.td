@@ -79,7 +79,7 @@ def UserPriorityPropagatePass
            "Store the rule of every op as `sdy.sharding_rule`.">,
     Option<"strategy", "propagation-strategy",
            "::mlir::sdy::PropagationStrategy",
-           "::mlir::sdy::PropagationStrategy::BasicThenAggressive",
+           "::mlir::sdy::PropagationStrategy::Aggressive",
            "How far axes spread where tensors of an op disagree.",
            [{::llvm::cl::values(
                clEnumValN(::mlir::sdy::PropagationStrategy::Basic, "basic",

@@ -103,7 +103,7 @@ func.func @closed_dimension_is_not_split(%a: tensor<12x8xf32> {sdy.sharding = #s
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// A closed dimension holds up the basic strategy for all tensors of the op, then
+// A closed dimension would hold up the basic strategy for all tensors of the op;
 // the aggressive one passes by.
 // CHECK-LABEL: func @aggressive_strategy_passes_closed_operand
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>},
