@@ -71,6 +71,9 @@ ordered_effects = _require("jax._src.effects", "ordered_effects")[0]
 wrap_init = _require("jax._src.linear_util", "wrap_init")[0]
 weakref_lru_cache = _require("jax._src.util", "weakref_lru_cache")[0]
 
+trace_context = _require("jax._src.config", "trace_context")[0]
+_trace_state = _require(_CORE, "trace_ctx")[0]
+
 # Differentiation.
 Zero, ValAccum, NullAccum, jvp_jaxpr, linearize_jaxpr = _require(
     _AD, "Zero", "ValAccum", "NullAccum", "jvp_jaxpr", "linearize_jaxpr"
@@ -161,6 +164,11 @@ Format = _require("jax.experimental.layout", "Format")[0]
 
 # Locations and error messages point at the user's code, not at this package.
 register_exclusion(os.path.dirname(os.path.abspath(__file__)))
+
+
+def current_trace() -> Any:
+    """The trace that primitives are being applied in."""
+    return _trace_state.trace
 
 
 def trace_body(

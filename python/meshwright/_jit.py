@@ -14,6 +14,7 @@ import numpy as np
 from . import _jax_compat as compat
 from . import _native, _shardings, pipeline
 from ._lowering import RULES
+from ._trace_cache import sharing_traces
 from .stages import Compiled, Lowered, ProgramSignature
 from .types import Config, PyTree, mesh_names
 from .utils import function_name
@@ -157,7 +158,8 @@ class MpmdWrapped:
             arg if index in self._static else jax.tree.map(self._type_of, arg)
             for index, arg in enumerate(args)
         ]
-        return MpmdTraced(self._jitted.trace(*types), self)
+        with sharing_traces():
+            return MpmdTraced(self._jitted.trace(*types), self)
 
     def _type_of(self, leaf: Any) -> Any:
         if isinstance(leaf, jax.core.Tracer):

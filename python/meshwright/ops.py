@@ -20,6 +20,7 @@ import numpy as np
 
 from . import _jax_compat as compat
 from . import _primitives as primitives
+from . import _trace_cache
 from .utils import function_name
 
 __all__ = [
@@ -233,7 +234,7 @@ def call(
 
     @functools.wraps(fn)
     def wrapped(*args, **kwargs):
-        jaxpr, captured, flat, tree = compat.trace_body(fn, args, kwargs)
+        jaxpr, captured, flat, tree = _trace_cache.trace(fn, args, kwargs)
         outs = primitives.call_p.bind(
             *captured, *flat, jaxpr=jaxpr, name=name, call_counter=call_counter
         )
