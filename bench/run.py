@@ -7,21 +7,25 @@ Two comparisons, best of several runs in one process each:
 
 - parse + verify + print of `gpt_32_8_32.mlir`: `mpmd-opt` as a whole process,
   against `ir.Module.parse` and `str()` in jaxlib's Python, imports excluded;
-- the import phase: the time `meshwright partition` reports for it, against the
-  partitioner that is compiled into jaxlib (`bench/peer.py`), parsing excluded.
+- the phases, with 1F1B: the times `meshwright partition` reports, against the
+  partitioner that is compiled into jaxlib (`bench/peer.py`), parsing excluded;
+  and the peak memory of the two processes, the peer's with its Python.
 
 Prints a row per program with both times and their ratio; above 1 is faster.
 """
 
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "test" / "programs" / "mpmd"
+PHASES = ("import", "optimize", "shard", "export")
 sys.path[:0] = [str(ROOT / "scripts")]
 
 
@@ -53,43 +57,75 @@ def parse_and_print(args: argparse.Namespace) -> None:
     report("parse + print", path.stem, best(ours), best(theirs))
 
 
-def import_phase(args: argparse.Namespace) -> None:
-    for path in sorted(PROGRAMS.glob("*.mlir"), key=lambda p: p.stat().st_size):
-        config = path.with_suffix(".json")
-        ours = []
-        for _ in range(args.repeat):
-            done = subprocess.run(
-                [
-                    args.bin / "meshwright",
-                    "partition",
-                    path,
-                    f"--config={config}",
-                    "-o=-",
-                    "--until=import",
-                    "--time",
-                ],
-                check=True,
-                capture_output=True,
-                text=True,
-            )
-            for line in done.stderr.splitlines():
-                if line.startswith("import "):
-                    ours.append(float(line.split()[-2]))
-        peer = subprocess.run(
+def run_ours(binary: pathlib.Path, path: pathlib.Path) -> tuple[dict, float]:
+    """Seconds per phase, and the peak memory of the process in MB."""
+    with tempfile.TemporaryDirectory() as folder:
+        process = subprocess.Popen(
             [
-                sys.executable,
-                ROOT / "bench" / "peer.py",
+                binary / "meshwright",
+                "partition",
                 path,
-                config,
-                "--until=import",
-                f"--repeat={args.repeat}",
+                f"--config={path.with_suffix('.json')}",
+                f"-o={folder}",
+                "--time",
             ],
-            check=True,
-            capture_output=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
         )
-        theirs = json.loads(peer.stdout)["seconds"]["import"]
-        report("import", path.stem, best(ours), theirs)
+        stderr = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(stderr)
+    seconds = {}
+    for line in stderr.splitlines():
+        words = line.split()
+        if words and words[0] in PHASES:
+            seconds[words[0]] = float(words[-2])
+    return seconds, usage.ru_maxrss / 1024
+
+
+def run_peer(path: pathlib.Path, repeat: int) -> tuple[dict, float]:
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            ROOT / "bench" / "peer.py",
+            path,
+            path.with_suffix(".json"),
+            "--until=partition",
+            f"--repeat={repeat}",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    stdout = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"the peer failed on {path}")
+    return json.loads(stdout.splitlines()[-1])["seconds"], usage.ru_maxrss / 1024
+
+
+def phases(args: argparse.Namespace) -> None:
+    for path in sorted(PROGRAMS.glob("*.mlir"), key=lambda p: p.stat().st_size):
+        runs = [run_ours(args.bin, path) for _ in range(args.repeat)]
+        ours = {phase: min(run[0][phase] for run in runs) for phase in PHASES}
+        theirs, their_memory = run_peer(path, args.repeat)
+        report("import", path.stem, ours["import"], theirs["import"])
+        report("optimize", path.stem, ours["optimize"], theirs["optimize"])
+        report(
+            "shard + export",
+            path.stem,
+            ours["shard"] + ours["export"],
+            theirs["partition"],
+        )
+        report("all phases", path.stem, sum(ours.values()), sum(theirs.values()))
+        memory = max(run[1] for run in runs)
+        print(
+            f"{'peak memory':<14} {path.stem:<12} {memory:7.0f} MB "
+            f"{their_memory:7.0f} MB {their_memory / memory:6.2f}x",
+            flush=True,
+        )
 
 
 def report(what: str, program: str, ours: float, theirs: float) -> None:
@@ -108,7 +144,7 @@ def main() -> None:
     args = parser.parse_args()
     print(f"{'':<14} {'program':<12} {'ours':>10} {'jaxlib':>10} {'ratio':>7}")
     parse_and_print(args)
-    import_phase(args)
+    phases(args)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The demo: partitions a GPT training step and checks what comes out.
+"""The demo: a GPT training step cut into programs on four meshes, then trained.
 
-Partitions `test/programs/mpmd/gpt_4_4_4.mlir` onto four meshes, prints what
-runs where, erases the partitioning again, and runs the original and the erased
-program with JAX on the same random inputs.
+1. Partitions `test/programs/mpmd/gpt_8_4_8.mlir`, prints what runs where, erases
+   the partitioning again, and runs the original and the erased program with JAX
+   on the same random inputs.
+2. Draws the schedule, and trains `examples/gpt.py` with it for 20 steps on CPU
+   devices beside plain `jax.jit`.
 """
 
 import argparse
@@ -14,8 +16,34 @@ import sys
 import numerics
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAM = ROOT / "test" / "programs" / "mpmd" / "gpt_4_4_4.mlir"
+PROGRAM = ROOT / "test" / "programs" / "mpmd" / "gpt_8_4_8.mlir"
 TOLERANCE = 1e-5
+
+
+def show(title: str, *command: object) -> None:
+    print(f"\n== {title}\n", flush=True)
+    subprocess.run([str(part) for part in command], check=True)
+
+
+def compare(meshwright: pathlib.Path, out: pathlib.Path) -> float:
+    """Largest relative difference of the original and the erased program."""
+    imported = out / "imported"
+    erased = out / "erased.mlir"
+    config = PROGRAM.with_suffix(".json")
+    subprocess.run(
+        [meshwright, "partition", PROGRAM, "--config", config]
+        + ["--until", "shard", "-o", imported],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    subprocess.run(
+        [meshwright, "erase", imported / "partitioned.mlir", "-o", erased], check=True
+    )
+    original = numerics.strip_names(PROGRAM.read_text())
+    arguments = numerics.random_arguments(original)
+    return numerics.largest_difference(
+        numerics.run(original, arguments), numerics.run(erased.read_text(), arguments)
+    )
 
 
 def main() -> int:
@@ -24,27 +52,35 @@ def main() -> int:
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out")
     args = parser.parse_args()
     meshwright = args.bin / "meshwright"
-    partitioned = args.out / "partitioned.mlir"
-    erased = args.out / "erased.mlir"
 
-    print(f"A GPT training step: 4 stages, 4 microbatches ({PROGRAM.name})\n")
-    sys.stdout.flush()
-    config = PROGRAM.with_suffix(".json")
-    subprocess.run(
-        [meshwright, "partition", PROGRAM, "--config", config, "-o", args.out],
-        check=True,
+    show(
+        f"A GPT training step, 4 stages, 8 microbatches ({PROGRAM.name}), partitioned",
+        meshwright,
+        "partition",
+        PROGRAM,
+        f"--config={PROGRAM.with_suffix('.json')}",
+        "--schedule=1F1B",
+        f"-o={args.out}",
+        "--time",
     )
-    subprocess.run([meshwright, "erase", partitioned, "-o", erased], check=True)
-
-    original = numerics.strip_names(PROGRAM.read_text())
-    arguments = numerics.random_arguments(original)
-    difference = numerics.largest_difference(
-        numerics.run(original, arguments), numerics.run(erased.read_text(), arguments)
-    )
-    print(f"written: {erased}")
+    difference = compare(meshwright, args.out)
     print(
         "\nOriginal and partitioned-then-erased program, run by JAX on random "
         f"inputs:\nlargest relative difference {difference:.1e}"
+    )
+    show(
+        "1F1B on 4 meshes with 4 microbatches",
+        meshwright,
+        "schedule",
+        "1F1B",
+        "--meshes=4",
+        "--microbatches=4",
+    )
+    show(
+        "examples/gpt.py: 20 training steps on 4 meshes of 2 CPU devices",
+        sys.executable,
+        ROOT / "examples" / "gpt.py",
+        "--steps=20",
     )
     return 0 if difference <= TOLERANCE else 1
 
