@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/ProgramSummary.h"
+#include "meshwright/Common/EqualBodies.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Partitioner/Flops.h"
@@ -22,32 +23,18 @@ static double countGlobalBytes(Type type) {
   return mesh ? countBytes(mesh.getRankedTensorType()) : 0;
 }
 
-/// Equal for fragments that run the same program. Values are numbered in the
-/// order of their definition, so names and positions do not matter.
+/// Equal for fragments that run the same program.
 static llvm::hash_code hashProgram(FragmentOp fragment) {
-  DenseMap<Value, unsigned> numbers;
-  llvm::hash_code hash = llvm::hash_combine_range(fragment->getOperandTypes());
-  fragment.getRegion().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    hash = llvm::hash_combine(hash, op->getName(), op->getRawDictionaryAttrs(),
-                              op->hashProperties(), op->getNumRegions());
-    for (Value operand : op->getOperands())
-      hash = llvm::hash_combine(
-          hash, numbers.try_emplace(operand, numbers.size()).first->second);
-    for (Value result : op->getResults())
-      hash = llvm::hash_combine(
-          hash, result.getType(),
-          numbers.try_emplace(result, numbers.size()).first->second);
-  });
   return llvm::hash_combine(
-      hash, llvm::hash_combine_range(fragment->getResultTypes()));
+      hashBody(fragment.getRegion()),
+      llvm::hash_combine_range(fragment->getOperandTypes()),
+      llvm::hash_combine_range(fragment->getResultTypes()));
 }
 
 static bool runSameProgram(FragmentOp a, FragmentOp b) {
   return a->getOperandTypes() == b->getOperandTypes() &&
          a->getResultTypes() == b->getResultTypes() &&
-         OperationEquivalence::isRegionEquivalentTo(
-             &a.getRegion(), &b.getRegion(),
-             OperationEquivalence::IgnoreLocations);
+         areEqualBodies(a.getRegion(), b.getRegion());
 }
 
 namespace {

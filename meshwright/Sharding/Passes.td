@@ -113,6 +113,32 @@ def ExtractReshardsFromInterMeshTransfersPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def OptimizeDistinctBodiesPass
+    : Pass<"mpmd-optimize-distinct-bodies", "::mlir::func::FuncOp"> {
+  let summary = "Optimizes the body of equal fragments once";
+  let description = [{
+    Does what `stablehlo-target-independent-optimization` does to a function,
+    at a cost that grows with its distinct fragments: equal bodies are optimized
+    once and copied.
+
+    ```mlir
+    %1 = mpmd.fragment<mesh="m1", origin=["f"]> (%0) (%x: tensor<4xf32>) {
+      %z = stablehlo.constant dense<0.0> : tensor<4xf32>
+      %s = stablehlo.add %x, %z : tensor<4xf32>
+      mpmd.return %s : tensor<4xf32>
+    } : (!m1) -> !m1
+    // becomes
+    %1 = mpmd.fragment<mesh="m1", origin=["f"]> (%0) (%x: tensor<4xf32>) {
+      mpmd.return %x : tensor<4xf32>
+    } : (!m1) -> !m1
+    ```
+
+    Copies have the locations of the first of their kind. A function that has
+    other things to optimize than the bodies of fragments is optimized whole.
+  }];
+  let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
+}
+
 def PopulateUnreducedOutShardingPass
     : Pass<"mpmd-populate-unreduced-out-sharding", "::mlir::func::FuncOp"> {
   let summary = "Makes results of fragments unreduced where the body says so";

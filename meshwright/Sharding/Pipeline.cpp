@@ -13,7 +13,6 @@
 #include "meshwright/Sharding/Pipeline.h"
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Dialect/Sdy/Propagation/Pipeline.h"
-#include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
 #include "meshwright/Sharding/DumpModule.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -45,8 +44,7 @@ void mpmd::addShardingPropagationPipeline(
   passes.addNestedPass<func::FuncOp>(
       createConvertSdyShardingsToMpmdTypesPass());
   passes.addNestedPass<func::FuncOp>(createConvertSdyConstantsPass());
-  passes.addNestedPass<func::FuncOp>(
-      stablehlo::createTargetIndependentOptimizationPass());
+  passes.addNestedPass<func::FuncOp>(createOptimizeDistinctBodiesPass());
   passes.addNestedPass<func::FuncOp>(createSimplifyProgramPass());
 }
 

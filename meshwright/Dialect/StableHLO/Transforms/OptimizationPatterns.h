@@ -12,6 +12,7 @@
 
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
 
 namespace mlir::stablehlo {
 
@@ -44,6 +45,16 @@ void populateUnusedResults(RewritePatternSet &patterns);
 /// Branches that are known, loops that do not run.
 void populateControlFlow(RewritePatternSet &patterns,
                          const OptimizationOptions &options);
+
+/// All of them.
+void populateTargetIndependentOptimization(RewritePatternSet &patterns,
+                                           const OptimizationOptions &options);
+
+/// Rewrites a region, which isolates what is in it from above, to a fixed
+/// point, constants at its start. `changed` tells whether anything was.
+LogicalResult optimizeRegion(Region &region,
+                             const FrozenRewritePatternSet &patterns,
+                             bool *changed = nullptr);
 
 /// Returns the value of a stablehlo.constant of integers, floats or complex
 /// numbers; null for anything else.

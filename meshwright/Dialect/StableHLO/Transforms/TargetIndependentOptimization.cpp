@@ -28,6 +28,30 @@ namespace mlir::stablehlo {
 using namespace mlir;
 using namespace mlir::stablehlo;
 
+void stablehlo::populateTargetIndependentOptimization(
+    RewritePatternSet &patterns, const OptimizationOptions &options) {
+  populateArithmeticIdentities(patterns, options);
+  populateConstantsToTheRight(patterns);
+  populateShapeIdentities(patterns);
+  populateConcatenateAndSlice(patterns);
+  populateDynamicToStatic(patterns);
+  populateConstantFolding(patterns, options);
+  populateControlFlow(patterns, options);
+  populateCustomCalls(patterns);
+  populateEmptyTensors(patterns);
+  populateUnusedResults(patterns);
+}
+
+LogicalResult
+stablehlo::optimizeRegion(Region &region,
+                          const FrozenRewritePatternSet &patterns,
+                          bool *changed) {
+  // Operands first: what a producer becomes decides what can merge with it.
+  GreedyRewriteConfig config;
+  config.setUseTopDownTraversal();
+  return applyPatternsGreedily(region, patterns, config, changed);
+}
+
 namespace {
 struct TargetIndependentOptimizationPass
     : stablehlo::impl::TargetIndependentOptimizationPassBase<
@@ -35,28 +59,16 @@ struct TargetIndependentOptimizationPass
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
-    OptimizationOptions options{assumeNoUndeclaredSideEffects,
-                                foldOpElementLimit, optimizeFloat};
     RewritePatternSet all(context);
-    populateArithmeticIdentities(all, options);
-    populateConstantsToTheRight(all);
-    populateShapeIdentities(all);
-    populateConcatenateAndSlice(all);
-    populateDynamicToStatic(all);
-    populateConstantFolding(all, options);
-    populateControlFlow(all, options);
-    populateCustomCalls(all);
-    populateEmptyTensors(all);
-    populateUnusedResults(all);
+    populateTargetIndependentOptimization(
+        all,
+        {assumeNoUndeclaredSideEffects, foldOpElementLimit, optimizeFloat});
     patterns = std::move(all);
     return success();
   }
 
   void runOnOperation() override {
-    // Operands first: what a producer becomes decides what can merge with it.
-    GreedyRewriteConfig config;
-    config.setUseTopDownTraversal();
-    if (failed(applyPatternsGreedily(getOperation(), patterns, config)))
+    if (failed(optimizeRegion(getOperation().getBody(), patterns)))
       signalPassFailure();
   }
 

@@ -1,0 +1,90 @@
+//===- OptimizeDistinctBodies.cpp -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A pipelined program has hundreds of fragments and a handful of bodies. Each
+// body is optimized where it is met first; where that changed it, the others of
+// its kind are replaced by copies.
+//
+//   f(%x) { x + 0 }   f(%x) { x + 0 }        f(%x) { x }   f(%x) { x }
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Common/EqualBodies.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
+#include "meshwright/Sharding/Passes.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_OPTIMIZEDISTINCTBODIESPASS
+#include "meshwright/Sharding/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+/// Whether there are ops outside of fragments that can be optimized.
+static bool hasOtherWork(func::FuncOp func) {
+  return func
+      .walk<WalkOrder::PreOrder>([](Operation *op) {
+        if (isa<FragmentOp>(op))
+          return WalkResult::skip();
+        return isa<MpmdDialect, func::FuncDialect>(op->getDialect())
+                   ? WalkResult::advance()
+                   : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+static void replaceBody(FragmentOp fragment, FragmentOp by) {
+  Region &body = fragment.getRegion();
+  body.dropAllReferences();
+  body.getBlocks().clear();
+  IRMapping mapping;
+  by.getRegion().cloneInto(&body, mapping);
+}
+
+namespace {
+struct OptimizeDistinctBodiesPass
+    : mpmd::impl::OptimizeDistinctBodiesPassBase<OptimizeDistinctBodiesPass> {
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet all(context);
+    stablehlo::populateTargetIndependentOptimization(all, {});
+    patterns = std::move(all);
+    return success();
+  }
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (hasOtherWork(func)) {
+      if (failed(stablehlo::optimizeRegion(func.getBody(), patterns)))
+        signalPassFailure();
+      return;
+    }
+    EqualityClasses<FragmentOp> classes;
+    func.walk<WalkOrder::PreOrder>([&](FragmentOp fragment) {
+      classes.add(fragment, hashBody(fragment.getRegion()),
+                  [](FragmentOp first, FragmentOp other) {
+                    return areEqualBodies(first.getRegion(), other.getRegion());
+                  });
+      return WalkResult::skip();
+    });
+    for (ArrayRef<FragmentOp> equal : classes.get()) {
+      FragmentOp first = equal.front();
+      bool changed = false;
+      if (failed(stablehlo::optimizeRegion(first.getRegion(), patterns,
+                                           &changed)))
+        return signalPassFailure();
+      if (changed)
+        for (FragmentOp other : equal.drop_front())
+          replaceBody(other, first);
+    }
+  }
+
+private:
+  FrozenRewritePatternSet patterns;
+};
+} // namespace
