@@ -186,6 +186,10 @@ def SimplifyProgramPass
     keep all attributes; lists per operand or result are not shortened, so there
     should be none.
   }];
+  let options = [
+    Option<"skipBodies", "skip-bodies", "bool", /*default=*/"false",
+           "Do not fold or erase ops in bodies that stay as they are.">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 

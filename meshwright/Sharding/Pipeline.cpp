@@ -45,7 +45,10 @@ void mpmd::addShardingPropagationPipeline(
       createConvertSdyShardingsToMpmdTypesPass());
   passes.addNestedPass<func::FuncOp>(createConvertSdyConstantsPass());
   passes.addNestedPass<func::FuncOp>(createOptimizeDistinctBodiesPass());
-  passes.addNestedPass<func::FuncOp>(createSimplifyProgramPass());
+  // The pass before has left nothing to fold.
+  SimplifyProgramPassOptions simplify;
+  simplify.skipBodies = true;
+  passes.addNestedPass<func::FuncOp>(createSimplifyProgramPass(simplify));
 }
 
 void mpmd::registerShardingPropagationPipeline() {

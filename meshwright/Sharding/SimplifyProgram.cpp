@@ -51,7 +51,21 @@ struct SimplifyProgramPass
   }
 
   void runOnOperation() override {
-    if (failed(applyPatternsGreedily(getOperation(), patterns)))
+    if (!skipBodies) {
+      if (failed(applyPatternsGreedily(getOperation(), patterns)))
+        signalPassFailure();
+      return;
+    }
+    SmallVector<Operation *> ops;
+    getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<func::FuncOp>(op))
+        return WalkResult::advance();
+      ops.push_back(op);
+      return isa<FragmentOp>(op) ? WalkResult::skip() : WalkResult::advance();
+    });
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    if (failed(applyOpPatternsGreedily(ops, patterns, config)))
       signalPassFailure();
   }
 
