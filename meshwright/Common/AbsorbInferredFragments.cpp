@@ -20,10 +20,13 @@
 //
 // Who absorbs whom depends on the order in which roots are visited. It is that
 // of the greedy driver, from the end of the block, which is why this pass is a
-// pattern although its result is no matter of taste.
+// pattern although its result is no matter of taste. A user fragment stays a
+// root whatever it absorbs, so it takes in all it can at once; what it would
+// take in next if it were built in between is worked out without building it.
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Common/Absorption.h"
 #include "meshwright/Common/MergeFragments.h"
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
@@ -47,13 +50,6 @@ static bool isRoot(FragmentOp fragment) {
          llvm::none_of(fragment->getOperands(), [](Value operand) {
            return operand.getDefiningOp<FragmentOp>();
          });
-}
-
-/// Whether `root` may take in `fragment`. Tokens can connect two meshes.
-static bool isAbsorbable(FragmentOp root, FragmentOp fragment) {
-  return isInferredFragment(fragment) &&
-         fragment->getBlock() == root->getBlock() &&
-         fragment.getMeshNameAttr() == root.getMeshNameAttr();
 }
 
 /// The op of the block of `op` that is, or contains, its first user. Null if
@@ -115,12 +111,23 @@ static void advanceTransfers(FragmentOp consumer, RewriterBase &rewriter) {
 namespace {
 class AbsorbPattern : public OpRewritePattern<FragmentOp> {
 public:
-  AbsorbPattern(MLIRContext *context, FragmentMerger &merger, bool &hasError)
-      : OpRewritePattern(context), merger(merger), hasError(hasError) {}
+  /// What the pattern remembers from one application to the next.
+  struct State {
+    FragmentMerger merger;
+    /// Fragments that the driver has taken from its list; those it has not are
+    /// still to come, in their turn. Membership only.
+    DenseSet<Operation *> visited;
+    bool hasError = false;
+  };
+
+  AbsorbPattern(MLIRContext *context, State &state)
+      : OpRewritePattern(context), state(state) {}
 
   LogicalResult matchAndRewrite(FragmentOp root,
                                 PatternRewriter &rewriter) const override {
-    if (hasError || !isa<func::FuncOp>(root->getParentOp()) || !isRoot(root))
+    state.visited.insert(root);
+    if (state.hasError || !isa<func::FuncOp>(root->getParentOp()) ||
+        !isRoot(root))
       return failure();
     if (succeeded(absorbProducer(root, rewriter)))
       return success();
@@ -133,84 +140,76 @@ private:
   LogicalResult absorbConsumer(FragmentOp root,
                                PatternRewriter &rewriter) const;
   LogicalResult verifySameStage(FragmentOp producer, FragmentOp consumer) const;
-  FragmentOp absorb(FragmentOp root, FragmentOp producer, FragmentOp consumer,
-                    PatternRewriter &rewriter) const;
+  void build(FragmentGroup &group, FragmentOp root,
+             PatternRewriter &rewriter) const;
 
-  FragmentMerger &merger;
-  bool &hasError;
+  State &state;
 };
 } // namespace
 
 LogicalResult AbsorbPattern::verifySameStage(FragmentOp producer,
                                              FragmentOp consumer) const {
   LogicalResult result = mpmd::verifySameStage(producer, consumer);
-  hasError |= failed(result);
+  state.hasError |= failed(result);
   return result;
 }
 
-/// Merges `producer` and `consumer`, one of which is `root`. The result has the
-/// attributes of the root.
-FragmentOp AbsorbPattern::absorb(FragmentOp root, FragmentOp producer,
-                                 FragmentOp consumer,
-                                 PatternRewriter &rewriter) const {
-  FragmentOp absorbed = root == producer ? consumer : producer;
-  NamedAttrList attrs(root->getDiscardableAttrDictionary());
-  attrs.erase(kControlOperandStartIdxAttr);
-  if (isInferredFragment(root) && absorbed->hasAttr(kInferredByAttr))
-    attrs.set(kInferredByAttr, uniteInferredBy(root, absorbed));
-
-  FragmentOp merged = merger.merge(producer, consumer, rewriter);
-  if (Attribute index = merged->getAttr(kControlOperandStartIdxAttr))
-    attrs.set(kControlOperandStartIdxAttr, index);
-  rewriter.modifyOpInPlace(merged, [&] {
-    merged->setDiscardableAttrs(attrs.getDictionary(getContext()));
-  });
-  return merged;
+/// The result has the attributes of the root. An inferred one also says who
+/// inferred what it absorbed.
+void AbsorbPattern::build(FragmentGroup &group, FragmentOp root,
+                          PatternRewriter &rewriter) const {
+  if (isInferredFragment(root))
+    for (FragmentOp member : group.getMembers())
+      if (member != root && member->hasAttr(kInferredByAttr))
+        root->setAttr(kInferredByAttr, uniteInferredBy(root, member));
+  state.merger.build(group, root, root->getDiscardableAttrDictionary(),
+                     rewriter);
 }
 
 LogicalResult AbsorbPattern::absorbProducer(FragmentOp root,
                                             PatternRewriter &rewriter) const {
-  llvm::SmallSetVector<Operation *, 8> producers;
-  for (Value operand : root->getOperands())
-    if (auto producer = operand.getDefiningOp<FragmentOp>();
-        producer && isAbsorbable(root, producer))
-      producers.insert(producer);
-
   FragmentOp absorbed;
-  for (Operation *op : producers) {
-    auto producer = cast<FragmentOp>(op);
+  for (FragmentOp producer : getInferredProducers(root)) {
     delayTransfers(producer, rewriter);
     if (!absorbed && findFirstUser(producer) == root)
       absorbed = producer;
   }
   if (!absorbed || failed(verifySameStage(absorbed, root)))
     return failure();
-  absorb(root, absorbed, root, rewriter);
+  if (isUserFragment(root) && isSimpleToAbsorb(absorbed)) {
+    Absorption absorption(root);
+    absorption.absorbProducers(absorbed, [&](FragmentOp producer) {
+      return !state.visited.contains(producer);
+    });
+    build(absorption.getGroup(), root, rewriter);
+    return success();
+  }
+  FragmentGroup group(absorbed), added(root);
+  group.append(added);
+  build(group, root, rewriter);
   return success();
 }
 
 LogicalResult AbsorbPattern::absorbConsumer(FragmentOp root,
                                             PatternRewriter &rewriter) const {
-  llvm::SmallSetVector<Operation *, 8> consumers;
-  for (Operation *user : root->getUsers())
-    if (auto consumer = dyn_cast<FragmentOp>(user);
-        consumer && isAbsorbable(root, consumer))
-      consumers.insert(consumer);
-
+  if (isUserFragment(root)) {
+    Absorption absorption(root);
+    if (absorption.absorbConsumers()) {
+      build(absorption.getGroup(), root, rewriter);
+      return success();
+    }
+  }
   FragmentOp absorbed;
-  for (Operation *op : consumers) {
-    auto consumer = cast<FragmentOp>(op);
+  for (FragmentOp consumer : getInferredConsumers(root, root->getResults())) {
     advanceTransfers(consumer, rewriter);
     if (!absorbed && findLastProducer(consumer) == root)
       absorbed = consumer;
   }
   if (!absorbed || failed(verifySameStage(root, absorbed)))
     return failure();
-  Operation *next = root->getNextNode();
-  if (next == absorbed)
-    next = next->getNextNode();
-  FragmentOp merged = absorb(root, root, absorbed, rewriter);
-  rewriter.moveOpBefore(merged, next);
+  FragmentGroup group(root), added(absorbed);
+  group.append(added);
+  build(group, root, rewriter);
   return success();
 }
 
@@ -225,18 +224,17 @@ struct AbsorbInferredFragmentsPass
         (isEntryPointFunction(func) && !absorbOnEntryPointFunction))
       return markAllAnalysesPreserved();
 
-    FragmentMerger merger;
-    bool hasError = false;
+    AbsorbPattern::State state;
     RewritePatternSet patterns(&getContext());
-    patterns.add<AbsorbPattern>(&getContext(), merger, hasError);
+    patterns.add<AbsorbPattern>(&getContext(), state);
     GreedyRewriteConfig config;
     config.enableFolding(false).setRegionSimplificationLevel(
         GreedySimplifyRegionLevel::Disabled);
     LogicalResult result =
         applyPatternsGreedily(func, std::move(patterns), config);
-    if (failed(result) || hasError)
+    if (failed(result) || state.hasError)
       return signalPassFailure();
-    merger.setLocations(func);
+    state.merger.setLocations(func);
   }
 };
 } // namespace

@@ -40,6 +40,11 @@ FragmentGroup::FragmentGroup(FragmentOp fragment)
     controlOperands.push_back(&operand);
 }
 
+SmallVector<FragmentOp> FragmentGroup::getMembers() const {
+  return llvm::map_to_vector(members,
+                             [](const Member &member) { return member.op; });
+}
+
 SmallVector<Location> FragmentGroup::getLocs() const {
   return llvm::map_to_vector(members,
                              [](const Member &member) { return member.loc; });

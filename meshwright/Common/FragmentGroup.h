@@ -30,7 +30,8 @@ public:
 
   bool contains(Operation *op) const { return memberSet.contains(op); }
 
-  /// The locations of the members, in order.
+  /// The members, in the order in which they run, and their locations.
+  SmallVector<FragmentOp> getMembers() const;
   SmallVector<Location> getLocs() const;
 
   /// Calls `visit` for each operand that the merged fragment would have, until

@@ -59,17 +59,36 @@ ArrayAttr mpmd::uniteInferredBy(FragmentOp first, FragmentOp second) {
 unsigned FragmentMerger::getStep(FragmentOp fragment) {
   auto [it, isNew] = stepOf.try_emplace(fragment, steps.size());
   if (isNew)
-    steps.push_back({fragment.getLoc()});
+    steps.push_back({fragment.getLoc(), {}});
   return it->second;
 }
 
-FragmentOp FragmentMerger::merge(FragmentOp producer, FragmentOp consumer,
+FragmentOp FragmentMerger::build(FragmentGroup &group, FragmentOp place,
+                                 DictionaryAttr attributes,
                                  RewriterBase &rewriter) {
-  Step step{/*loc=*/nullptr, getStep(producer), getStep(consumer)};
+  SmallVector<FragmentOp> members = group.getMembers();
+  Step step;
+  ArrayAttr origin = members.front().getOrigin();
+  IntegerAttr stage = members.front().getStageIdAttr();
+  for (FragmentOp member : members)
+    step.joined.push_back(getStep(member));
+  for (FragmentOp member : ArrayRef(members).drop_front()) {
+    origin = mergeOrigins(origin, member.getOrigin());
+    if (!stage)
+      stage = member.getStageIdAttr();
+  }
+  NamedAttrList kept(attributes);
+  kept.erase(kControlOperandStartIdxAttr);
+
   FragmentOp merged =
-      mergeFragments(producer, consumer, rewriter, producer.getLoc());
+      group.build(rewriter, place, members.front().getLoc(), origin, stage);
+  if (Attribute index = merged->getAttr(kControlOperandStartIdxAttr))
+    kept.set(kControlOperandStartIdxAttr, index);
+  rewriter.modifyOpInPlace(merged, [&] {
+    merged->setDiscardableAttrs(kept.getDictionary(merged.getContext()));
+  });
   stepOf[merged] = steps.size();
-  steps.push_back(step);
+  steps.push_back(std::move(step));
   return merged;
 }
 
@@ -85,7 +104,7 @@ void FragmentMerger::setLocations(func::FuncOp func) {
       if (step.loc)
         locs.push_back(step.loc);
       else
-        stack.append({step.consumer, step.producer});
+        llvm::append_range(stack, llvm::reverse(step.joined));
     }
     fragment->setLoc(FusedLoc::get(func.getContext(), locs));
   });

@@ -5,9 +5,8 @@
 #ifndef MESHWRIGHT_COMMON_MERGEFRAGMENTS_H
 #define MESHWRIGHT_COMMON_MERGEFRAGMENTS_H
 
-#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Common/FragmentGroup.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mlir::mpmd {
@@ -56,20 +55,21 @@ ArrayAttr uniteInferredBy(FragmentOp first, FragmentOp second);
 /// every copy; this class remembers who was merged and fuses once.
 class FragmentMerger {
 public:
-  /// As mergeFragments.
-  FragmentOp merge(FragmentOp producer, FragmentOp consumer,
-                   RewriterBase &rewriter);
+  /// Replaces the members of `group` by one fragment in front of `place`, which
+  /// is one of them. Of `attributes`, the index of control operands is not
+  /// taken.
+  FragmentOp build(FragmentGroup &group, FragmentOp place,
+                   DictionaryAttr attributes, RewriterBase &rewriter);
 
   /// Gives the fragments of `func` that came out of merges their locations: all
   /// those of the originals, in order. Call it once, when all is merged.
   void setLocations(func::FuncOp func);
 
 private:
-  /// A step has the location of an original, or the two steps that it joins.
+  /// A step has the location of an original, or the steps that it joins.
   struct Step {
     LocationAttr loc;
-    unsigned producer = 0;
-    unsigned consumer = 0;
+    SmallVector<unsigned, 2> joined;
   };
 
   unsigned getStep(FragmentOp fragment);

@@ -173,9 +173,14 @@ void MergeMatch::merge(ArrayRef<Operation *> members,
   while (merging.contains(place))
     place = place->getNextNode();
 
-  auto merged = cast<FragmentOp>(members.front());
-  for (Operation *member : members.drop_front())
-    merged = merger.merge(merged, cast<FragmentOp>(member), rewriter);
+  FragmentGroup group(cast<FragmentOp>(members.front()));
+  for (Operation *member : members.drop_front()) {
+    FragmentGroup added(cast<FragmentOp>(member));
+    group.append(added);
+  }
+  FragmentOp merged =
+      merger.build(group, cast<FragmentOp>(members.back()),
+                   /*attributes=*/rewriter.getDictionaryAttr({}), rewriter);
   rewriter.modifyOpInPlace(merged, [&] { setFragmentInfo(merged, target); });
   rewriter.moveOpBefore(merged, place);
   index.add(merged);

@@ -145,7 +145,10 @@ TEST_F(MergeFragmentsTest, MergerFusesTheLocationsThatSingleMergesWould) {
     parse(body);
     FragmentMerger merger;
     FragmentOp merged = mergeAll([&](FragmentOp producer, FragmentOp consumer) {
-      return merger.merge(producer, consumer, rewriter);
+      FragmentGroup group(producer), added(consumer);
+      group.append(added);
+      return merger.build(group, producer, rewriter.getDictionaryAttr({}),
+                          rewriter);
     });
     merger.setLocations(func);
     EXPECT_EQ(merged.getLoc(), expected);
