@@ -553,7 +553,8 @@ def test_compiled_tells_about_itself():
     assert compiled.args_info[0][0].shape == (4, 4)
 
 
-def test_callbacks_inside_fragments_run():
+@pytest.mark.parametrize("size", [1, 2])
+def test_callbacks_inside_fragments_run(size):
     seen = []
 
     def f(x):
@@ -563,8 +564,8 @@ def test_callbacks_inside_fragments_run():
 
         return mw.named_computation(enc, name="enc")(x)
 
-    topology = meshes(2, 1)
+    topology = meshes(2, size)
     cfg = mw.make_config(topology, {"enc": "m0"})
     check(run(f, cfg, X), X * 2)
     jax.effects_barrier()
-    assert seen
+    assert seen == [float(X.sum())]

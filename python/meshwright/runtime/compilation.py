@@ -127,6 +127,37 @@ def resolve_options(options: Mapping | None, meshes: Sequence[str]) -> dict[str,
     return {mesh: dict(options.get(mesh, {})) for mesh in meshes}
 
 
+def _pin_side_effects(module: Any) -> bool:
+    """Runs what has side effects, e.g. a Python callback, on the first device.
+
+    XLA partitions no such call without being told where it runs, and the compiler
+    drops the shardings of operations once values have theirs.
+
+    Returns:
+      Whether the module has such calls.
+    """
+    free = []
+
+    def visit(op):
+        if op.name == "stablehlo.custom_call" and "sdy.sharding" not in op.attributes:
+            effect = op.attributes.get("has_side_effect")
+            if effect is not None and ir.BoolAttr(effect).value:
+                free.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    for op in free:
+        pins = ", ".join(["<@first_device, []>"] * max(1, len(op.results)))
+        op.attributes["sdy.sharding"] = ir.Attribute.parse(
+            f"#sdy.sharding_per_value<[{pins}]>"
+        )
+    if free:
+        with ir.Location.unknown():
+            mesh = ir.Operation.parse("sdy.mesh @first_device = <[], device_ids=[0]>")
+        ir.InsertionPoint.at_block_begin(module.body).insert(mesh)
+    return bool(free)
+
+
 def read_source(
     name: str, mesh: ProgramMesh, text: str, options: dict[str, Any]
 ) -> Source:
@@ -137,6 +168,8 @@ def read_source(
         module = ir.Module.parse(text)
     except ir.MLIRError as error:
         raise ProgramError(f'fragment "{name}" does not parse: {error}') from None
+    if len(mesh.devices) > 1 and _pin_side_effects(module):
+        text = module.operation.get_asm(enable_debug_info=True)
     signature = _signature(name, module)
     code = module.operation.get_asm(
         enable_debug_info=False, print_generic_op_form=False
