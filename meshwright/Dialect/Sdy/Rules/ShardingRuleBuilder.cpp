@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Rules/ShardingRuleBuilder.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -98,15 +97,18 @@ void ShardingRuleBuilder::addEverywhere(
 // Building
 //===----------------------------------------------------------------------===//
 
-TensorMappingAttr ShardingRuleBuilder::buildMapping(int64_t tensor) {
-  SmallVector<DimMappingAttr> dims;
-  for (int64_t i = firstDim[tensor], end = firstDim[tensor + 1]; i < end; ++i) {
-    if (factorsOfDim[i].empty()) {
+void ShardingRuleBuilder::completeDims() {
+  for (Factors &factors : factorsOfDim)
+    if (factors.empty()) {
       add(1);
-      factorsOfDim[i].push_back(sizes.size() - 1);
+      factors.push_back(sizes.size() - 1);
     }
-    dims.push_back(DimMappingAttr::get(context, factorsOfDim[i]));
-  }
+}
+
+TensorMappingAttr ShardingRuleBuilder::buildMapping(int64_t tensor) const {
+  SmallVector<DimMappingAttr> dims;
+  for (const Factors &factors : getDims(tensor))
+    dims.push_back(DimMappingAttr::get(context, factors));
   return TensorMappingAttr::get(context, dims);
 }
 
@@ -120,9 +122,14 @@ ShardingRuleBuilder::factorsOfKind(FactorKind wanted) const {
 }
 
 OpShardingRuleAttr ShardingRuleBuilder::build() {
-  auto mappings =
-      llvm::map_to_vector(llvm::seq(numTensors),
-                          [&](int64_t tensor) { return buildMapping(tensor); });
+  completeDims();
+  // Most tensors of most ops are mapped alike, and looking up attributes is
+  // what takes the time.
+  SmallVector<TensorMappingAttr> mappings;
+  for (int64_t tensor = 0; tensor < numTensors; ++tensor)
+    mappings.push_back(tensor > 0 && getDims(tensor) == getDims(tensor - 1)
+                           ? mappings.back()
+                           : buildMapping(tensor));
   return OpShardingRuleAttr::get(
       context, sizes, ArrayRef(mappings).take_front(numOperands),
       ArrayRef(mappings).drop_front(numOperands),

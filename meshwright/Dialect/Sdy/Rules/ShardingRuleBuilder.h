@@ -70,8 +70,12 @@ private:
   using Factors = SmallVector<int64_t, 2>;
 
   void map(int64_t tensor, int64_t dim, int64_t factor);
-  /// Completes and returns the mapping of a tensor.
-  TensorMappingAttr buildMapping(int64_t tensor);
+  ArrayRef<Factors> getDims(int64_t tensor) const {
+    return ArrayRef(factorsOfDim)
+        .slice(firstDim[tensor], firstDim[tensor + 1] - firstDim[tensor]);
+  }
+  void completeDims();
+  TensorMappingAttr buildMapping(int64_t tensor) const;
   SmallVector<int64_t> factorsOfKind(FactorKind kind) const;
 
   MLIRContext *context;
