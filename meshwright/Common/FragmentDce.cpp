@@ -25,6 +25,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -76,6 +77,20 @@ static void dropUnusedOperands(FragmentOp fragment) {
   body.eraseArguments(isUnused);
 }
 
+/// Whether region simplification may find something: most bodies have nothing
+/// dead, which a look at the unused ops tells.
+static bool mayBeSimplified(FragmentOp fragment) {
+  return fragment
+      ->walk([](Operation *op) {
+        bool hasBranches = llvm::any_of(op->getRegions(), [](Region &region) {
+          return !region.empty() && !region.hasOneBlock();
+        });
+        return hasBranches || isOpTriviallyDead(op) ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 static bool isEmpty(FragmentOp fragment) {
   return fragment->getNumResults() == 0 && fragment->getNumOperands() == 0 &&
          llvm::hasSingleElement(fragment.getRegion().front());
@@ -106,9 +121,9 @@ struct FragmentDcePass : mpmd::impl::FragmentDcePassBase<FragmentDcePass> {
 private:
   void shrink(FragmentOp fragment, RewriterBase &rewriter) {
     fragment = dropUnusedResults(fragment, rewriter);
-    // Success only tells whether anything was dead.
-    (void)simplifyRegions(rewriter, fragment->getRegions(),
-                          /*mergeBlocks=*/false);
+    if (mayBeSimplified(fragment)) // Success only tells whether it was.
+      (void)simplifyRegions(rewriter, fragment->getRegions(),
+                            /*mergeBlocks=*/false);
     dropUnusedOperands(fragment);
     if (!isEmpty(fragment))
       return;
