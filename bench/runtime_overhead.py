@@ -9,7 +9,8 @@ device, in 1F1B order: 56 fragment calls (the last stage does forward and backwa
 in one) and 48 transfers. The loop calls `jax.jit(...).lower().compile()` objects
 and copies arrays with jaxlib's own copy, in the same order and with the same
 kernels; it checks nothing, drops arrays at their last use as Python does, and is
-what one would write for this one program. Both run in turns in this process.
+what one would write for this one program. A third side runs the same kernels back
+to back on two threads, in no order. All take turns in this process.
 
 Prints one line of JSON: medians and bests in milliseconds until the call returns
 (host) and until everything is done (step), CPU time of the issuing thread, ratios.
@@ -18,6 +19,7 @@ must find `spectrax_step.py` beside that option's value or under --spectrax-scri
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -207,6 +209,39 @@ class HandWritten:
                     [below], lists[there], [shardings[there]], reuse
                 )
         return [loss, *(g for stage in grads for g in stage)]
+
+
+class TwoThreads:
+    """The same kernels back to back, without order: half of the stages a thread.
+
+    What two cores need at least if nothing ever waits for another stage.
+    """
+
+    def __init__(self, kernels: Kernels, loop: HandWritten):
+        self.kernels, self.run = kernels, loop.run
+        self.pool = concurrent.futures.ThreadPoolExecutor(2)
+
+    def __call__(self, inputs):
+        halves = [range(STAGES // 2), range(STAGES // 2, STAGES)]
+        jobs = [self.pool.submit(self.work, inputs, half) for half in halves]
+        return [job.result() for job in jobs]
+
+    def work(self, inputs, stages):
+        weights, grads, loss, xs, targets = inputs
+        zeros = np.zeros(self.kernels.activation.shape, np.float32)
+        for stage in stages:
+            x = jax.device_put(zeros, self.kernels.shardings[stage])
+            sums = grads[stage]
+            for m in range(MICROBATCHES):
+                if stage == STAGES - 1:
+                    sums, loss, _ = self.run[stage, "l"](
+                        weights[stage], sums, loss, x, targets[m]
+                    )
+                else:
+                    self.run[stage, "f"](weights[stage], x)
+                    sums, _ = self.run[stage, "b"](weights[stage], sums, x, x)
+                jax.block_until_ready(sums)
+        return sums
 
 
 class Runtime:
@@ -430,6 +465,7 @@ def main() -> None:
     results = [step(kernels.inputs()) for step in steps.values()]
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
+    steps["two_threads"] = TwoThreads(kernels, steps["loop"])
     items = steps["runtime"].execute.program["items"]
     calls = sum(item["kind"] == "call" for item in items)
     report = {
@@ -443,6 +479,9 @@ def main() -> None:
     for key in ("host", "step", "cpu", "best_host", "best_step"):
         ratio = report["runtime"][key] / report["loop"][key]
         report[f"{key}_ratio"] = round(ratio, 2)
+    for key in ("step", "best_step"):
+        ratio = report["runtime"][key] / report["two_threads"][key]
+        report[f"{key}_to_two_threads"] = round(ratio, 2)
     report["us_per_item"] = round(report["runtime"]["host"] * 1e3 / len(items), 1)
     if args.spectrax:
         report["spectrax"] = run_spectrax(args)
