@@ -54,6 +54,9 @@ class Planner:
         self.meshes, self.options = meshes, options
         self.values, self.items = program["values"], program["items"]
         self.plan = Plan()
+        self.types = [_type_text(value) for value in self.values]
+        self.argument_places: dict[tuple, Place] = {}
+        self.result_places: dict[int, tuple[Place, ...]] = {}
         self.order = issue_order(program)
         self.last_reader = self._find_last_readers()
         self.slot_of: dict[int, int] = {}
@@ -160,72 +163,75 @@ class Planner:
     # Items.
 
     def _plan_call(self, index: int, item: dict) -> None:
-        source = self.plan.sources[self.plan.fragment_sources[item["fragment"]]]
-        fragment = self.program["fragments"][item["fragment"]]
+        number = item["fragment"]
+        position = self.plan.fragment_sources[number]
+        source = self.plan.sources[position]
         what = describe_fragment(source.name, item.get("origins", ()), item["mesh"])
         if item["mesh"] != source.mesh.name:
             raise ProgramError(f"{what} was made for mesh {source.mesh.name!r}")
         self._check_types(what, "argument", item["operands"], source.signature)
         self._check_types(what, "result", item["results"], source.signature)
         reads = [
-            self._argument(index, what, source.mesh, value, described)
-            for value, described in zip(
-                item["operands"], fragment["arguments"], strict=True
-            )
+            self._argument(index, what, number, argument, value)
+            for argument, value in enumerate(item["operands"])
         ]
         reads = self._protect(index, what, item, reads, source.signature)
-        places = tuple(
-            source.mesh.place(
-                self.values[value], described["sharding"], described["memory_kind"]
-            )
-            for value, described in zip(
-                item["results"], fragment["results"], strict=True
-            )
-        )
+        places = self._result_places(number, item["results"])
         slots = self._new_slots(places)
         self.slot_of |= zip(item["results"], slots, strict=True)
-        self.plan.steps.append(
-            Launch(
-                index,
-                tuple(reads),
-                slots,
-                places,
-                what,
-                source=self.plan.fragment_sources[item["fragment"]],
-                fragment=True,
-                side_effects=source.callbacks,
-            )
-        )
+        step = Launch(index, tuple(reads), slots, places, what)
+        step.source, step.fragment = position, True
+        step.side_effects = source.callbacks
+        self.plan.steps.append(step)
 
     def _check_types(self, what, side: str, values, signature: Signature) -> None:
         types = signature.arguments if side == "argument" else signature.results
+        found = tuple(self.types[value] for value in values)
+        if found == types:
+            return
         if len(types) != len(values):
             raise ProgramError(
                 f"{what} is called with {len(values)} {side}s; its module has "
                 f"{len(types)}"
             )
-        for position, (value, expected) in enumerate(zip(values, types, strict=True)):
-            entry = self.values[value]
-            found = f"tensor<{'x'.join([*map(str, entry['shape']), entry['dtype']])}>"
-            if found != expected:
+        for position, (ours, theirs) in enumerate(zip(found, types, strict=True)):
+            if ours != theirs:
                 raise ProgramError(
-                    f"{what}: {side} {position} is {found} in the program and "
-                    f"{expected} in its module"
+                    f"{what}: {side} {position} is {ours} in the program and {theirs} "
+                    "in its module"
                 )
 
-    def _argument(self, index, what, mesh: ProgramMesh, value, described) -> int:
+    def _result_places(self, number: int, values: list[int]) -> tuple[Place, ...]:
+        """Where a fragment puts its results; the same in every call."""
+        if number not in self.result_places:
+            fragment = self.program["fragments"][number]
+            mesh = self._mesh(fragment["mesh"])
+            self.result_places[number] = tuple(
+                mesh.place(
+                    self.values[value], described["sharding"], described["memory_kind"]
+                )
+                for value, described in zip(values, fragment["results"], strict=True)
+            )
+        return self.result_places[number]
+
+    def _argument(self, index: int, what: str, number: int, argument: int, value: int):
         """The slot to pass: the value's own, or a resharded copy of it."""
         slot = self._slot(value, what)
         place = self.plan.slots[slot]
-        if place.mesh is not mesh:
+        fragment = self.program["fragments"][number]
+        if place.mesh.name != fragment["mesh"]:
             raise ProgramError(
                 f"{what} reads value {value} of mesh {place.mesh.name!r}"
             )
-        wanted = mesh.place(
-            self.values[value],
-            described["sharding"],
-            described["memory_kind"] or place.kind,
-        )
+        key = number, argument, place.kind
+        wanted = self.argument_places.get(key)
+        if wanted is None:
+            described = fragment["arguments"][argument]
+            kind = described["memory_kind"] or place.kind
+            wanted = self._mesh(fragment["mesh"]).place(
+                self.values[value], described["sharding"], kind
+            )
+            self.argument_places[key] = wanted
         if place.same(wanted):
             return slot
         moved = self._move(index, what, slot, wanted)
@@ -234,13 +240,13 @@ class Planner:
 
     def _protect(self, index, what, item, reads, signature: Signature) -> list[int]:
         """Copies donated operands that are still needed, here or by the caller."""
-        reads = list(reads)
+        reads, times = list(reads), collections.Counter(reads)
         for position, slot in enumerate(reads):
             if signature.aliases[position] is None and not signature.donors[position]:
                 continue
             if slot in self.temporaries:
                 continue
-            shared = reads.count(slot) > 1
+            shared = times[slot] > 1
             if shared or not self._dies(item["operands"][position], index, slot):
                 place = self.plan.slots[slot]
                 reads[position] = self._identity(index, what, slot, place)
@@ -355,6 +361,10 @@ class Planner:
             taken.add(slot)
             self.plan.output_slots.append(slot)
             self.plan.outputs.append(self.plan.slots[slot])
+
+
+def _type_text(value: dict) -> str:
+    return f"tensor<{'x'.join([*map(str, value['shape']), value['dtype']])}>"
 
 
 def assign_drops(plan: Plan) -> None:
