@@ -14,8 +14,10 @@
 // Mostly, nothing contradicts. If all that the schedule demands forms no cycle
 // with the data flow, each demand is carried out, and the sorted block only
 // depends on what the demands imply together. So the few groups that imply
-// them all are handed to the sort, which is linear. Only if the sort finds a
-// cycle, or if later passes need the edges in the IR, are pairs asked.
+// them all are handed to the sort, which is linear. If it finds a cycle, the
+// pairs that data flow alone orders the other way are dropped: they would not
+// have been carried out in any case. Only if demands still contradict each
+// other, or if later passes need the edges in the IR, are pairs asked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +26,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Optimize/BlockDependencies.h"
+#include "meshwright/Optimize/ConsistentDemands.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Optimize/PlanDemands.h"
 #include "meshwright/Optimize/SchedulingUnits.h"
@@ -38,14 +41,6 @@ using namespace mlir;
 using namespace mlir::mpmd;
 using meshwright::Demands;
 using meshwright::Schedule;
-
-namespace {
-/// The units of a mesh, and what the schedule demands of them.
-struct OrderedMesh {
-  MeshUnits units;
-  Demands demands;
-};
-} // namespace
 
 using OrderedMeshes = std::vector<OrderedMesh>;
 
@@ -74,23 +69,6 @@ static FailureOr<OrderedMeshes> getDemands(func::FuncOp func,
   return ordered;
 }
 
-static SmallVector<OrderGroup> getGroups(ArrayRef<OrderedMesh> meshes) {
-  SmallVector<OrderGroup> groups;
-  for (const OrderedMesh &mesh : meshes) {
-    auto getOps = [&](ArrayRef<unsigned> indices) {
-      SmallVector<Operation *, 2> ops;
-      for (unsigned index : indices)
-        ops.push_back(FragmentOp(mesh.units.fragments[index]));
-      return ops;
-    };
-    mesh.demands.forEachGroup(mesh.units.items, [&](ArrayRef<unsigned> before,
-                                                    ArrayRef<unsigned> after) {
-      groups.push_back({getOps(before), getOps(after)});
-    });
-  }
-  return groups;
-}
-
 namespace {
 /// Asks pair by pair, as the definition has it.
 class PairwiseScheduler {
@@ -104,9 +82,8 @@ public:
 
   using Edge = std::pair<FragmentOp, FragmentOp>;
   ArrayRef<Edge> getEdges() const { return edges; }
-  /// What was demanded, but is the other way round by data flow or earlier
-  /// edges.
-  ArrayRef<Edge> getConflicts() const { return conflicts; }
+  /// By data flow or by earlier edges.
+  const DemandConflicts &getConflicts() const { return conflicts; }
 
 private:
   LogicalResult orderUnit(const OrderedMesh &mesh, unsigned index);
@@ -114,7 +91,8 @@ private:
   const ScheduleOption &option;
   ArrayRef<OrderedMesh> meshes;
   BlockDependencies graph;
-  SmallVector<Edge> edges, conflicts;
+  SmallVector<Edge> edges;
+  DemandConflicts conflicts;
 };
 } // namespace
 
@@ -150,8 +128,10 @@ LogicalResult PairwiseScheduler::orderUnit(const OrderedMesh &mesh,
       if (!ancestors)
         ancestors = graph.findAncestors(position);
       if (ancestors->test(otherPosition)) {
-        if (isDemanded)
-          conflicts.emplace_back(fragment, other);
+        if (isDemanded && conflicts.count++ == 0) {
+          conflicts.first = fragment;
+          conflicts.second = other;
+        }
         continue;
       }
     }
@@ -232,32 +212,47 @@ struct PipelineSchedulerPass
     if (reportMisfits)
       reportMissingSplit(func, option, *meshes);
     if (removeDependencies && !hasProblem(option, *meshes) &&
-        sortBlockTopologically(func.front(), getGroups(*meshes)))
+        orderByGroups(func.front(), *meshes))
       return;
     if (failed(orderPairwise(func, *meshes)))
       signalPassFailure();
   }
 
 private:
+  bool orderByGroups(Block &block, ArrayRef<OrderedMesh> meshes);
   LogicalResult orderPairwise(func::FuncOp func, ArrayRef<OrderedMesh> meshes);
 };
 } // namespace
 
 /// Relations leave room for data flow; a plan leaves none, so its user should
 /// know.
-static void reportConflicts(ArrayRef<PairwiseScheduler::Edge> conflicts,
-                            const ScheduleOption &option) {
-  if (conflicts.empty())
+static void reportConflicts(const DemandConflicts &conflicts,
+                            const ScheduleOption &option, bool reportMisfits) {
+  bool isRelation = option.schedule && option.schedule->getDemands;
+  if (conflicts.count == 0 || (isRelation && !reportMisfits))
     return;
-  auto [first, second] = conflicts.front();
   InFlightDiagnostic diag =
-      FragmentOp(first).emitWarning()
+      FragmentOp(conflicts.first).emitWarning()
       << "runs before another fragment by schedule " << option.getName()
       << ", but needs its results; data flow wins, here and in "
-      << conflicts.size() - 1 << " other pairs";
-  diag.attachNote(FragmentOp(second).getLoc())
+      << conflicts.count - 1 << " other pairs";
+  diag.attachNote(FragmentOp(conflicts.second).getLoc())
       << "this is the other fragment; microbatches may depend on each other "
          "by what was merged into them before scheduling";
+}
+
+/// Returns false, with the block as it was, if demands contradict each other.
+bool PipelineSchedulerPass::orderByGroups(Block &block,
+                                          ArrayRef<OrderedMesh> meshes) {
+  if (sortBlockTopologically(block, getGroups(meshes)))
+    return true;
+  DemandConflicts conflicts;
+  BlockDependencies graph(block);
+  if (!sortBlockTopologically(block,
+                              getConsistentGroups(graph, meshes, conflicts)))
+    return false;
+  reportConflicts(conflicts, mustHappenBefore.getValue(), reportMisfits);
+  return true;
 }
 
 LogicalResult
@@ -267,9 +262,8 @@ PipelineSchedulerPass::orderPairwise(func::FuncOp func,
                               meshes);
   if (failed(scheduler.run()))
     return failure();
-  const Schedule *schedule = mustHappenBefore.getValue().schedule;
-  if (reportMisfits || !schedule || !schedule->getDemands)
-    reportConflicts(scheduler.getConflicts(), mustHappenBefore.getValue());
+  reportConflicts(scheduler.getConflicts(), mustHappenBefore.getValue(),
+                  reportMisfits);
   if (removeDependencies) {
     auto groups =
         llvm::map_to_vector(scheduler.getEdges(), [](const auto &edge) {
