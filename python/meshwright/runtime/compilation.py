@@ -80,7 +80,7 @@ class Source:
     code: str
     signature: Signature
     callbacks: bool
-    options: tuple[tuple[str, Any], ...]
+    options: dict[str, Any]
     origins: list[str] = field(default_factory=list)
 
     @property
@@ -90,7 +90,7 @@ class Source:
             self.code,
             len(self.mesh.devices),
             id(self.mesh.client),
-            self.options,
+            repr(sorted(self.options.items())),
             owner,
         )
 
@@ -181,7 +181,7 @@ def read_source(
         code=_MODULE_NAME.sub("module", code),
         signature=signature,
         callbacks=_CALLBACK.search(code) is not None,
-        options=tuple(sorted(options.items())),
+        options=dict(options),
     )
 
 
@@ -317,7 +317,7 @@ def _compile_group(group: list[Source], callbacks: Sequence[Callable]) -> list[L
         start = time.perf_counter()
         try:
             serialized = serialized or first.executable.serialize()
-            copy = _jax_runtime.load_copy(serialized, devices, dict(source.options))
+            copy = _jax_runtime.load_copy(serialized, devices, source.options)
         except jax.errors.JaxRuntimeError:  # A backend that cannot; compile again.
             by_devices[devices] = _compile(source, callbacks)
             continue
@@ -333,7 +333,7 @@ def _compile(source: Source, callbacks: Sequence[Callable]) -> Loaded:
     start = time.perf_counter()
     try:
         executable = _jax_runtime.compile_module(
-            _parse_here(source.text), source.mesh.devices, dict(source.options), named
+            _parse_here(source.text), source.mesh.devices, source.options, named
         )
     except Exception as error:
         raise FragmentError(f"{source.describe()} does not compile: {error}") from error
