@@ -97,7 +97,9 @@ Value Placement::getSource(OpResult result) {
     auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
         call, call.getCalleeAttr());
     if (callee && !callee.isDeclaration())
-      return callee.front().getTerminator()->getOperand(index);
+      if (auto returnOp =
+              dyn_cast<func::ReturnOp>(callee.front().getTerminator()))
+        return returnOp.getOperand(index);
   }
   return {};
 }
@@ -237,8 +239,10 @@ static LogicalResult checkSignature(func::FuncOp func) {
   for (BlockArgument arg : func.getArguments())
     if (!arg.use_empty() && failed(checkArgument(arg, func)))
       result = failure();
-  Operation *returnOp = func.front().getTerminator();
-  for (auto [index, value] : llvm::enumerate(returnOp->getOperands())) {
+  auto returnOp = dyn_cast<func::ReturnOp>(func.front().getTerminator());
+  if (!returnOp) // A function with branches.
+    return result;
+  for (auto [index, value] : llvm::enumerate(returnOp.getOperands())) {
     StringAttr own = getKindOfResult(func, index);
     StringAttr producer = getKindOfProducer(value);
     if (!isSameSide(own, producer))

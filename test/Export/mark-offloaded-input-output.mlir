@@ -188,3 +188,16 @@ func.func @looks_into_called_functions(%a: !m) -> (!m, !m {mhlo.memory_kind = "p
   } : (!m) -> (!m, !m, !m, !m)
   return %0#0, %0#1, %0#2, %0#3 : !m, !m, !m, !m
 }
+
+// A function with branches has no one return to look at.
+// CHECK-LABEL: func @does_not_check_results_behind_branches
+// CHECK:         arg_attrs = [{}], res_attrs = [{}]
+func.func @does_not_check_results_behind_branches(%a: !mpmd.mesh_tensor<"m", tensor<4xf32>>, %c: i1)
+    -> !mpmd.mesh_tensor<"m", tensor<4xf32>> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: tensor<4xf32>) {
+    mpmd.return %x : tensor<4xf32>
+  } : (!mpmd.mesh_tensor<"m", tensor<4xf32>>) -> !mpmd.mesh_tensor<"m", tensor<4xf32>>
+  "cf.br"(%0)[^bb1] : (!mpmd.mesh_tensor<"m", tensor<4xf32>>) -> ()
+^bb1(%b: !mpmd.mesh_tensor<"m", tensor<4xf32>>):
+  return %b : !mpmd.mesh_tensor<"m", tensor<4xf32>>
+}

@@ -104,10 +104,14 @@ FailureOr<sdy::MeshAttr> mpmd::getMeshOrError(Operation *op) {
 
 void mpmd::updateFunctionType(func::FuncOp func) {
   Block &body = func.front();
+  TypeRange results = func.getResultTypes();
+  // In a function with branches the first block does not return.
+  if (auto returnOp = dyn_cast<func::ReturnOp>(body.getTerminator()))
+    results = returnOp->getOperandTypes();
   // Not setFunctionType, which leaves the lists of argument and result
   // attributes at their old length.
-  func.setType(FunctionType::get(func.getContext(), body.getArgumentTypes(),
-                                 body.getTerminator()->getOperandTypes()));
+  func.setType(
+      FunctionType::get(func.getContext(), body.getArgumentTypes(), results));
 }
 
 Location mpmd::getResultInfoLoc(func::FuncOp func, unsigned result,
