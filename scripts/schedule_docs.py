@@ -88,9 +88,12 @@ meshes, and as many microbatches as the program.
 Data flow always wins. {lists}
 and files are complete lists. They need their stages on their meshes and, if the
 drawing has `W`, split backward fragments (option `mpmd_split_bwd_fragments`); it is an
-error if they are not there, and a warning if data flow contradicts the list. A
+error if they are not there, and a warning if data flow contradicts the list: often
+microbatches depend on each other because the sum of their gradients was merged into
+them (option `mpmd_merge_inferred_after_scheduling` keeps it apart until later). A
 backward that was not split takes the place of its `I`; that changes nothing for the
-first stage, where each `W` follows its `I` at once.
+first stage, where each `W` follows its `I` at once. Stages that send their gradient
+to their own mesh, at the bottom of a V, are never split.
 
 The other schedules are facts about pairs of fragments on a mesh, "this before
 that". Where there is none, or where data flow says otherwise, the order of the

@@ -40,7 +40,7 @@ public:
   /// The mesh of a stage.
   std::optional<int64_t> findMesh(int64_t stage) const;
   /// Whether the plan wants this backward unit as a gradient of the input only,
-  /// in a stage that another one waits for.
+  /// for which another mesh waits.
   bool wantsSplit(const WorkItem &item) const;
   bool hasSplit() const { return numWeights > 0; }
   int64_t getMicrobatchCount() const { return numMicrobatches; }
@@ -101,7 +101,8 @@ std::optional<int64_t> PlanIndex::findMesh(int64_t stage) const {
 bool PlanIndex::wantsSplit(const WorkItem &item) const {
   return item.kind == WorkKind::Backward &&
          find(*item.stage, item.microbatch, ActionKind::Input) &&
-         find(*item.stage - 1, item.microbatch, ActionKind::Forward);
+         find(*item.stage - 1, item.microbatch, ActionKind::Forward) &&
+         findMesh(*item.stage - 1) != findMesh(*item.stage);
 }
 
 /// Without stages, each mesh has one: its index.
@@ -167,7 +168,7 @@ static LogicalResult checkPlaces(const PlanIndex &index, StringRef schedule,
 }
 
 /// Whole backward work fills no bubbles. Where none is split at all, that is
-/// hardly intended.
+/// hardly intended. Only what another mesh waits for is ever split.
 static LogicalResult checkSplit(func::FuncOp func, const PlanIndex &index,
                                 StringRef schedule,
                                 ArrayRef<MeshUnits> meshes) {
