@@ -52,6 +52,7 @@ class Builder:
             "items": [],
         }
         self.modules = {}
+        self.callbacks = []
 
     def value(self, mesh, shape, dtype="f32", dims=None, kind=None, unreduced=()):
         sharding = None
@@ -219,8 +220,42 @@ class Builder:
         self.call(fragment, [operand], [result], origins)
         return result
 
+    def callback(self, name, operand, function, origins=()):
+        """Calls a Python function with each device's rows; the result.
+
+        A program has at most one: callbacks are numbered per module.
+        """
+        entry = self.program["values"][operand]
+        mesh, shape = self.meshes[entry["mesh"]], tuple(entry["shape"])
+        split = NamedSharding(mesh, PartitionSpec(*mesh.axis_names))
+
+        def call(rows):
+            return jax.pure_callback(
+                function, jax.ShapeDtypeStruct(rows.shape, rows.dtype), rows
+            )
+
+        # Every device calls on its own: XLA aborts when some wait for one that failed.
+        local = jax.shard_map(
+            call, mesh=mesh, in_specs=split.spec, out_specs=split.spec
+        )
+        lowered = jax.jit(local, out_shardings=split).lower(
+            jax.ShapeDtypeStruct(shape, np.float32, sharding=split)
+        )
+        result = self.value(entry["mesh"], shape, dims=entry["sharding"]["dims"])
+        fragment = self.fragment(name, entry["mesh"], "", [operand], [result])
+        self.modules[name] = lowered.as_text()
+        self.callbacks = lowered._lowering.compile_args["host_callbacks"]
+        self.call(fragment, [operand], [result], origins)
+        return result
+
     def load(self, **kwargs):
-        return runtime.load(self.program, self.modules, self.meshes, **kwargs)
+        return runtime.load(
+            self.program,
+            self.modules,
+            self.meshes,
+            host_callbacks=self.callbacks,
+            **kwargs,
+        )
 
     def put(self, array, mesh, *spec, **kwargs):
         sharding = NamedSharding(self.meshes[mesh], PartitionSpec(*spec), **kwargs)

@@ -1,7 +1,6 @@
 """Failures inside fragments: they are named, and the process stays usable."""
 
 import io
-import re
 import subprocess
 import sys
 import textwrap
@@ -11,7 +10,6 @@ import jax
 import numpy as np
 import pytest
 from conftest import ROOT
-from jax.sharding import NamedSharding, PartitionSpec
 from meshwright.runtime import compilation
 from runtime_programs import Builder, iota
 
@@ -24,30 +22,9 @@ def with_callback(devices, function):
     dims = [["x"]]
     x = b.input("a", [8], dims=dims)
     h = b.transfer(b.unary("first", "stablehlo.add", x), "b", dims=dims)
-
-    def call(v):
-        shard = jax.ShapeDtypeStruct((8 // devices,), np.float32)
-        return jax.pure_callback(function, shard, v)
-
-    # Every device calls on its own: XLA aborts when some wait for one that failed.
-    split = NamedSharding(b.meshes["b"], PartitionSpec("x"))
-    local = jax.shard_map(
-        call, mesh=split.mesh, in_specs=split.spec, out_specs=split.spec
-    )
-    lowered = jax.jit(local).lower(
-        jax.ShapeDtypeStruct((8,), np.float32, sharding=split)
-    )
-    y = b.value("b", [8], dims=dims)
-    fragment = b.fragment("second", "b", "", [h], [y])
-    text = lowered.as_text()
-    result = 'sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>'
-    b.modules["second"] = re.sub(
-        r"-> \(tensor<8xf32> \{[^}]*\}\)", f"-> (tensor<8xf32> {{{result}}})", text
-    )
-    b.call(fragment, [h], [y], ["enc", "enc(1)"])
+    y = b.callback("second", h, function, origins=["enc", "enc(1)"])
     b.output(b.unary("third", "stablehlo.add", y))
-    callbacks = lowered._lowering.compile_args["host_callbacks"]
-    return b, b.load(host_callbacks=callbacks)
+    return b, b.load()
 
 
 NAMED = (

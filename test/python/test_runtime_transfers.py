@@ -1,6 +1,7 @@
 """Transfers between meshes of all sizes and splits; none goes through the host."""
 
 import itertools
+import threading
 
 import jax
 import numpy as np
@@ -114,6 +115,33 @@ def test_operand_in_another_split_is_resharded():
     (out,) = b.load()(array)
     np.testing.assert_array_equal(np.asarray(out), 2 * iota(4, 4))
     assert out.sharding.spec == jax.P("x") and not array.is_deleted()
+
+
+def test_nothing_waits_for_a_device():
+    """A fragment that cannot go on holds back what follows, not the caller."""
+    gate, late = threading.Event(), []
+
+    def wait(rows):
+        late.append(not gate.wait(60))
+        return rows
+
+    b = Builder(a={"x": 2}, b={"x": 2}, c={"x": 4}, d={"x": 1})
+    rows, columns = [["x"], []], [[], ["x"]]
+    h = b.callback("held", b.input("a", [8, 8], dims=rows), wait)
+    moved = [
+        b.transfer(h, "b", dims=rows),
+        b.transfer(h, "b", dims=columns),
+        b.transfer(h, "c", dims=columns),
+        b.transfer(h, "d"),
+    ]
+    b.output(b.unary("next", "stablehlo.add", moved[1]), *moved)
+    program = b.load()
+    outputs = program(b.put(iota(8, 8), "a", "x"))
+    gate.set()
+    for output in outputs[1:]:
+        np.testing.assert_array_equal(np.asarray(output), iota(8, 8))
+    np.testing.assert_array_equal(np.asarray(outputs[0]), 2 * iota(8, 8))
+    assert late == [False, False]
 
 
 @pytest.mark.parametrize(
