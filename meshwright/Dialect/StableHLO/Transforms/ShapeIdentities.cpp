@@ -190,9 +190,10 @@ void mlir::stablehlo::populateShapeIdentities(RewritePatternSet &patterns) {
   patterns.add(forwardUnreversed);
   patterns.add(forwardWholeUpdate);
   patterns.add(forwardUnresized);
-  patterns.add(mergeReshapes);
+  // Chains first, so that only their ends are looked at.
+  patterns.add(mergeReshapes, /*benefit=*/2);
+  patterns.add(mergeTransposes, /*benefit=*/2);
   patterns.add(simplifyTranspose);
-  patterns.add(mergeTransposes);
   patterns.add(mergeBroadcasts);
   patterns.add(simplifyBroadcast);
   patterns.add(narrowIota);

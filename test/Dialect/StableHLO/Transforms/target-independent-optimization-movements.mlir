@@ -44,6 +44,21 @@ func.func @makes_transpose_of_size_one_reshape(%x: tensor<2x1x3xf32>) -> tensor<
   return %0 : tensor<1x2x3xf32>
 }
 
+// Even if the outer one alone would do nothing, or only move a size of 1.
+// CHECK-LABEL: func @merges_chains_before_looking_at_their_ends
+func.func @merges_chains_before_looking_at_their_ends(%x: tensor<2x1x3xf32>) -> (tensor<6xf32>, tensor<1x3x2xf32>, tensor<2x1x3xf32>) {
+  // CHECK-NEXT: %[[N:.*]] = stablehlo.negate
+  // CHECK-NEXT: %[[R:.*]] = stablehlo.reshape %arg0
+  // CHECK-NEXT: %[[T:.*]] = stablehlo.transpose %arg0, dims = [1, 2, 0]
+  // CHECK-NEXT: return %[[R]], %[[T]], %[[N]]
+  %0 = stablehlo.reshape %x : (tensor<2x1x3xf32>) -> tensor<6xf32>
+  %1 = stablehlo.transpose %x, dims = [2, 0, 1] : (tensor<2x1x3xf32>) -> tensor<3x2x1xf32>
+  %2 = stablehlo.negate %x : tensor<2x1x3xf32>
+  %3 = stablehlo.reshape %0 : (tensor<6xf32>) -> tensor<6xf32>
+  %4 = stablehlo.transpose %1, dims = [2, 0, 1] : (tensor<3x2x1xf32>) -> tensor<1x3x2xf32>
+  return %3, %4, %2 : tensor<6xf32>, tensor<1x3x2xf32>, tensor<2x1x3xf32>
+}
+
 // CHECK-LABEL: func @makes_iota_one_dimensional
 func.func @makes_iota_one_dimensional() -> (tensor<4x3xi32>, tensor<1xf32>) {
   // CHECK-DAG: %[[ZERO:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<1xf32>
