@@ -27,9 +27,10 @@ its work, how long is it idle, and how much does it have to keep?
 
 <!-- Written by scripts/schedule_docs.py; change that, not this page. -->
 
-A schedule is chosen by its name in the configuration (`mpmd_pipeline_schedule`), or
-for a pass by `-mpmd-pipeline-scheduler=must-happen-before=NAME`. The names are
-found in any case, also with `builtin:` before them. `meshwright schedule` lists
+A schedule is chosen by its name: `meshwright partition --schedule NAME`, the option
+`mpmd_pipeline_schedule` of the configuration, or for the pass alone
+`-mpmd-pipeline-scheduler=must-happen-before=NAME`. The names are found in any case,
+also with `builtin:` before them. `meshwright schedule` lists
 them, and `meshwright schedule NAME --meshes 4 --microbatches 8` draws one for any
 pipeline, as here.
 
