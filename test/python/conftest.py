@@ -55,3 +55,12 @@ class Tools:
 @pytest.fixture(scope="session")
 def tools(request) -> Tools:
     return Tools(pathlib.Path(request.config.getoption("--bin")).resolve())
+
+
+@pytest.fixture
+def x32():
+    """32 bits are the default, also after tests that need 64."""
+    import jax
+
+    with jax.enable_x64(False):
+        yield

@@ -8,8 +8,10 @@ from frontend_ir import calls, computations, emitted, mlp_step, plain_step
 
 import meshwright as mw
 
-W = jnp.linspace(-1.0, 1.0, 16).reshape(4, 4)
-X = jnp.linspace(0.0, 2.0, 8).reshape(2, 4)
+pytestmark = pytest.mark.usefixtures("x32")
+
+W = jnp.linspace(-1, 1, 16, dtype=jnp.float32).reshape(4, 4)
+X = jnp.linspace(0, 2, 8, dtype=jnp.float32).reshape(2, 4)
 
 
 def called_step(w, x):

@@ -7,6 +7,8 @@ import re
 import pytest
 from conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("x32")
+
 MODULES = ["_jit", "ops", "pipeline", "pipeline_registry", "types", "utils"]
 
 

@@ -13,6 +13,8 @@ from meshwright.pipeline_registry import (
 
 import meshwright as mw
 
+pytestmark = pytest.mark.usefixtures("x32")
+
 
 def mesh(start, size, axes=("x",)):
     shape = (size,) if len(axes) == 1 else (size // 2, 2)
@@ -54,8 +56,8 @@ def run(function, config, *args, **options):
     return compiled(*jax.tree.map(jax.device_put, args, compiled.input_shardings[0]))
 
 
-W = jnp.linspace(-1.0, 1.0, 16).reshape(4, 4)
-X = jnp.linspace(0.0, 2.0, 32).reshape(8, 4)
+W = jnp.linspace(-1, 1, 16, dtype=jnp.float32).reshape(4, 4)
+X = jnp.linspace(0, 2, 32, dtype=jnp.float32).reshape(8, 4)
 
 
 # training

@@ -12,6 +12,8 @@ from jax.sharding import PartitionSpec as P
 
 import meshwright as mw
 
+pytestmark = pytest.mark.usefixtures("x32")
+
 F32 = "float32"
 
 

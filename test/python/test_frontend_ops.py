@@ -11,7 +11,9 @@ from frontend_ir import calls, computations, emitted, microbatched, mlp_step
 
 import meshwright as mw
 
-X = jnp.arange(4.0)
+pytestmark = pytest.mark.usefixtures("x32")
+
+X = jnp.arange(4, dtype=jnp.float32)
 
 
 def twice(x):

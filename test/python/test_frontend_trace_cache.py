@@ -11,7 +11,9 @@ from meshwright._trace_cache import sharing_traces
 
 import meshwright as mw
 
-X = jnp.arange(4.0)
+pytestmark = pytest.mark.usefixtures("x32")
+
+X = jnp.arange(4, dtype=jnp.float32)
 
 
 def shared(fn, *args):
