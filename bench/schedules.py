@@ -181,7 +181,7 @@ def run_peer(args: argparse.Namespace) -> None:
         capture_output=True,
         text=True,
     )
-    theirs = json.loads(peer.stdout)["seconds"]["optimize"]
+    theirs = json.loads(peer.stdout.splitlines()[-1])["seconds"]["optimize"]
     print(
         f"optimize phase, {PROGRAM.stem}: {min(ours):.4f} s, jaxlib {theirs:.4f} s, "
         f"{theirs / min(ours):.1f}x"
