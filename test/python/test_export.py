@@ -11,8 +11,6 @@ import pytest
 from conftest import PROGRAMS, ROOT
 from jax.extend import backend
 
-jax.config.update("jax_num_cpu_devices", 8)
-
 NAMES = ["gpt_4_4_4", "gpt_8_4_8", "gpt_16_4_16", "gpt_32_8_32"]
 
 
