@@ -27,8 +27,8 @@ static bool hasAxes(TensorShardingAttr sharding) {
 Propagation::Propagation(ModuleOp module, func::FuncOp main,
                          ShardingTable &table)
     : main(main), table(table), symbols(module), active(table.getNumOps()),
-      isAgain(table.getNumOps()), planOf(table.getNumOps()),
-      slotRange(table.getNumOps()) {
+      isAgain(table.getNumOps()), manualEdges(table.getNumOps()),
+      planOf(table.getNumOps()), slotRange(table.getNumOps()) {
   for (BitVector &bits : waiting)
     bits.resize(table.getNumOps());
   collectGroups(module);
@@ -41,12 +41,25 @@ Propagation::Propagation(ModuleOp module, func::FuncOp main,
     if (op->use_empty() && isOpTriviallyDead(op))
       for (BitVector &bits : waiting)
         bits.set(index);
-    // The shardings of arguments do not show manual axes.
-    if (auto manual = dyn_cast<ManualComputationOp>(op))
-      for (BlockArgument arg : manual.getBody().getArguments())
-        if (DataFlowEdgeOp edge = DataFlowEdgeOp::getFor(arg))
-          mark(edge);
+    if (table.getKind(index) == OpKind::DataFlow)
+      collectManualEdges(op);
   }
+}
+
+/// The shardings of arguments do not show manual axes, but may have some.
+void Propagation::collectManualEdges(Operation *op) {
+  auto manual = dyn_cast<ManualComputationOp>(op);
+  if (!manual)
+    return;
+  auto collect = [&](Value owner) {
+    DataFlowEdgeOp edge = DataFlowEdgeOp::getFor(owner);
+    if (!edge)
+      return;
+    manualEdges.set(table.getIndex(edge));
+    mark(table.getIndex(edge));
+  };
+  llvm::for_each(manual.getBody().getArguments(), collect);
+  llvm::for_each(manual.getResults(), collect);
 }
 
 void Propagation::collectGroups(ModuleOp module) {
@@ -148,27 +161,29 @@ void Propagation::visit(unsigned index, SpreadStrategy strategy) {
     return;
   if (op->use_empty() && isOpTriviallyDead(op))
     return eraseDeadOp(index);
-  if (!active.test(index))
-    return;
-  const OpPlan *plan = getPlan(index);
+  const OpPlan *plan = active.test(index) ? getPlan(index) : nullptr;
   if (!plan)
     return;
   State state;
   for (unsigned slot : getSlotsOf(index))
     state.push_back(slot == ShardingTable::kNoSlot ? TensorShardingAttr()
                                                    : table.get(slot));
-  transformEdge(index, state.back(), /*toSources=*/true);
+  if (manualEdges.test(index))
+    transformEdge(index, state.back(), /*toSources=*/true);
+  if (llvm::none_of(state, hasAxes))
+    return;
   bool isShared = level == 0 && plan->asksForUses() && hasSharedOperand(op);
-  unsigned directionsId = plan->getDirectionsId(level, isShared);
-  // Changing a sharding moves the pool of slots.
-  auto slots = llvm::to_vector(getSlotsOf(index));
-  for (auto [position, sharding] :
-       getChanges(*plan, directionsId, strategy, state)) {
+  ArrayRef<Change> changes = getChanges(
+      *plan, plan->getDirectionsId(level, isShared), strategy, state);
+  if (changes.empty())
+    return;
+  for (auto [position, sharding] : changes) {
     TensorShardingAttr changed = sharding;
-    if (position + 1 == slots.size())
+    if (manualEdges.test(index) && position + 1 == state.size())
       transformEdge(index, changed, /*toSources=*/false);
-    if (slots[position] != ShardingTable::kNoSlot)
-      change(slots[position], changed);
+    if (unsigned slot = getSlotsOf(index)[position];
+        slot != ShardingTable::kNoSlot)
+      change(slot, changed);
   }
 }
 
@@ -176,14 +191,9 @@ void Propagation::visit(unsigned index, SpreadStrategy strategy) {
 /// between them.
 void Propagation::transformEdge(unsigned index, TensorShardingAttr &sharding,
                                 bool toSources) {
-  auto edge = dyn_cast<DataFlowEdgeOp>(table.getOp(index));
-  if (!edge || !sharding)
-    return;
-  if (auto flow = dyn_cast_or_null<ManualComputationOp>(
-          getDataFlowOp(edge.getInput()).getOperation()))
-    sharding =
-        cast<DataFlowOpInterface>(flow.getOperation())
-            .transformTargetSharding(edge.getInput(), sharding, toSources);
+  Value owner = cast<DataFlowEdgeOp>(table.getOp(index)).getInput();
+  sharding =
+      getDataFlowOp(owner).transformTargetSharding(owner, sharding, toSources);
 }
 
 /// What computed operands only for this op comes next; it may be dead now.
@@ -200,7 +210,7 @@ void Propagation::eraseDeadOp(unsigned index) {
     isQueuing = true;
     Operation *def = operand.getDefiningOp();
     if (def && (operand.use_empty() || operand.hasOneUse()))
-      mark(def);
+      mark(table.getIndex(def));
   }
 }
 
@@ -217,8 +227,8 @@ ArrayRef<unsigned> Propagation::getSlotsOf(unsigned index) {
   if (begin == end) {
     begin = slotPool.size();
     Operation *op = table.getOp(index);
-    if (auto edge = dyn_cast<DataFlowEdgeOp>(op)) {
-      Value owner = edge.getInput();
+    if (table.getKind(index) == OpKind::Edge) {
+      Value owner = op->getOperand(0);
       for (OpOperand *source : getDataFlowOp(owner).getEdgeSources(owner))
         slotPool.push_back(table.getSlot(source->get()));
     } else {
@@ -240,8 +250,6 @@ ArrayRef<Propagation::Change>
 Propagation::getChanges(const OpPlan &plan, unsigned directionsId,
                         SpreadStrategy strategy,
                         ArrayRef<TensorShardingAttr> state) {
-  if (llvm::none_of(state, hasAxes))
-    return {};
   SmallVector<const void *, 12> key = {
       &plan,
       reinterpret_cast<const void *>(static_cast<uintptr_t>(
@@ -341,11 +349,14 @@ void Propagation::markReaders(unsigned slot) {
   Value value = table.getValue(slot);
   if (!value)
     return;
-  Operation *op = table.getOp(table.getOwner(slot));
-  mark(op);
+  unsigned index = table.getOwner(slot);
+  mark(index);
   markUsers(value);
-  auto edge = dyn_cast<DataFlowEdgeOp>(op);
-  Value owner = edge ? edge.getInput() : value;
+  OpKind kind = table.getKind(index);
+  if (kind != OpKind::Edge && kind != OpKind::DataFlow)
+    return;
+  Value owner =
+      kind == OpKind::Edge ? table.getOp(index)->getOperand(0) : value;
   if (DataFlowOpInterface flow = getDataFlowOp(owner))
     for (Value target : flow.getNonEdgeOwnerTargets(owner))
       markUsers(target);
@@ -355,22 +366,24 @@ void Propagation::markReaders(unsigned slot) {
 void Propagation::markUsers(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
-    mark(user);
-    auto flow = dyn_cast<DataFlowOpInterface>(user);
-    if (!flow && user->hasTrait<OpTrait::IsTerminator>())
+    unsigned index = table.getIndex(user);
+    mark(index);
+    DataFlowOpInterface flow;
+    if (table.getKind(index) == OpKind::DataFlow)
+      flow = cast<DataFlowOpInterface>(user);
+    else if (table.getKind(index) == OpKind::Terminator)
       flow = dyn_cast_or_null<DataFlowOpInterface>(user->getParentOp());
     if (!flow)
       continue;
     Value owner = flow.getEdgeOwnerFromSource(use);
     if (DataFlowEdgeOp edge =
             owner ? DataFlowEdgeOp::getFor(owner) : DataFlowEdgeOp())
-      mark(edge);
+      mark(table.getIndex(edge));
   }
 }
 
 /// An op that waits for its turn keeps it; the one being tried is done with.
-void Propagation::mark(Operation *op) {
-  unsigned index = table.getIndex(op);
+void Propagation::mark(unsigned index) {
   active.set(index);
   for (BitVector &bits : waiting)
     bits.set(index);

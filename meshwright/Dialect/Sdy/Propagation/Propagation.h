@@ -38,6 +38,7 @@ private:
   using State = SmallVector<TensorShardingAttr, 8>;
 
   void collectGroups(ModuleOp module);
+  void collectManualEdges(Operation *op);
   void startLevel(unsigned level);
   void sweep(SpreadStrategy strategy);
   void spreadFunctionResults(SpreadStrategy strategy);
@@ -60,7 +61,7 @@ private:
   void change(unsigned slot, TensorShardingAttr sharding);
   void markReaders(unsigned slot);
   void markUsers(Value value);
-  void mark(Operation *op);
+  void mark(unsigned index);
 
   func::FuncOp main;
   ShardingTable &table;
@@ -78,6 +79,8 @@ private:
   /// Ops that changed after their turn; the last one is tried next.
   std::vector<unsigned> again;
   BitVector isAgain;
+  /// Edges across manual axes: the two ends have different shardings.
+  BitVector manualEdges;
   unsigned level = 0;
   /// The last op that was tried in program order, and the op being tried.
   int64_t cursor = -1, current = -1;

@@ -24,55 +24,76 @@ ShardingTable::ShardingTable(ModuleOp module) {
   stored = shardings;
 }
 
+OpKind ShardingTable::classify(Operation *op) {
+  auto [known, isNew] = kindOfName.try_emplace(op->getName(), OpKind::Plain);
+  if (!isNew)
+    return known->second;
+  if (isa<func::FuncOp>(op))
+    return known->second = OpKind::Function;
+  if (isa<DataFlowEdgeOp>(op))
+    return known->second = OpKind::Edge;
+  if (isa<DataFlowOpInterface>(op))
+    return known->second = OpKind::DataFlow;
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return known->second = OpKind::Terminator;
+  if (isa_and_nonnull<SdyDialect, func::FuncDialect>(op->getDialect()))
+    return known->second = OpKind::Other;
+  return OpKind::Plain;
+}
+
 /// How many slots an op needs beside those of its results.
-static unsigned getNumArgumentSlots(Operation *op) {
-  if (op->getNumRegions() == 0)
-    return 0;
-  if (auto func = dyn_cast<func::FuncOp>(op))
-    return func.getNumArguments() + func.getNumResults();
-  if (auto flow = dyn_cast<DataFlowOpInterface>(op))
-    return flow.getBlockArgumentEdgeOwners().size();
-  return 0;
+static unsigned getNumArgumentSlots(Operation *op, OpKind kind) {
+  if (kind == OpKind::Function)
+    return cast<func::FuncOp>(op).getNumArguments() +
+           cast<func::FuncOp>(op).getNumResults();
+  return kind == OpKind::DataFlow
+             ? cast<DataFlowOpInterface>(op).getBlockArgumentEdgeOwners().size()
+             : 0;
 }
 
 void ShardingTable::number(Operation *op) {
+  OpKind kind = classify(op);
   indices.try_emplace(op, ops.size());
   firstSlots.push_back(owners.size());
-  owners.resize(owners.size() + op->getNumResults() + getNumArgumentSlots(op),
+  owners.resize(owners.size() + op->getNumResults() +
+                    getNumArgumentSlots(op, kind),
                 ops.size());
   ops.push_back(op);
+  kinds.push_back(kind);
 }
 
 void ShardingTable::read(Operation *op, unsigned index, StringAttr attrName) {
   unsigned slot = firstSlots[index];
-  if (!isa_and_nonnull<SdyDialect, func::FuncDialect>(op->getDialect()) &&
-      !isa<DataFlowOpInterface>(op)) {
+  switch (kinds[index]) {
+  case OpKind::Plain:
+  case OpKind::Terminator: {
     auto list = dyn_cast_or_null<TensorShardingPerValueAttr>(
         op->getDiscardableAttr(attrName));
     if (list && list.size() == op->getNumResults())
       llvm::copy(list, shardings.begin() + slot);
     return;
   }
-  if (auto func = dyn_cast<func::FuncOp>(op)) {
+  case OpKind::Function: {
+    auto func = cast<func::FuncOp>(op);
     for (unsigned arg = 0; arg < func.getNumArguments(); ++arg)
       shardings[slot++] = getArgSharding(func, arg);
     for (unsigned result = 0; result < func.getNumResults(); ++result)
       shardings[slot++] = getResultSharding(func, result);
     return;
   }
-  if (auto edge = dyn_cast<DataFlowEdgeOp>(op)) {
-    shardings[slot] = edge.getShardingAttr();
-    return;
-  }
-  if (auto flow = dyn_cast<DataFlowOpInterface>(op)) {
+  case OpKind::DataFlow: {
+    auto flow = cast<DataFlowOpInterface>(op);
     readOwners(flow.getOpResultEdgeOwners(),
                flow.getOpResultEdgeOwnerShardings());
     readOwners(llvm::to_vector_of<Value>(flow.getBlockArgumentEdgeOwners()),
                flow.getBlockArgumentEdgeOwnerShardings());
     return;
   }
-  for (Value result : op->getResults())
-    shardings[slot++] = getSharding(result);
+  case OpKind::Edge:
+  case OpKind::Other:
+    for (Value result : op->getResults())
+      shardings[slot++] = getSharding(result);
+  }
 }
 
 /// Where there is an edge op, that has the sharding.
@@ -96,19 +117,34 @@ unsigned ShardingTable::getOwnSlot(Value value) const {
          arg.getArgNumber();
 }
 
-unsigned ShardingTable::getSlot(Value value) const {
-  if (DataFlowOpInterface flow = getDataFlowOp(value)) {
-    Value owner = flow.getEdgeOwnerFromTarget(value);
-    if (!owner)
-      return kNoSlot;
-    DataFlowEdgeOp edge = DataFlowEdgeOp::getFor(owner);
-    return getOwnSlot(edge ? edge.getResult() : owner);
-  }
-  auto arg = dyn_cast<BlockArgument>(value);
-  if (arg && !(arg.getOwner()->isEntryBlock() &&
-               isa_and_nonnull<func::FuncOp>(arg.getOwner()->getParentOp())))
+unsigned ShardingTable::getEdgeSlot(DataFlowOpInterface flow,
+                                    Value target) const {
+  Value owner = flow.getEdgeOwnerFromTarget(target);
+  if (!owner)
     return kNoSlot;
-  return getOwnSlot(value);
+  DataFlowEdgeOp edge = DataFlowEdgeOp::getFor(owner);
+  return getOwnSlot(edge ? edge.getResult() : owner);
+}
+
+unsigned ShardingTable::getSlot(Value value) const {
+  if (auto result = dyn_cast<OpResult>(value)) {
+    unsigned def = getIndex(result.getOwner());
+    if (kinds[def] == OpKind::DataFlow)
+      return getEdgeSlot(cast<DataFlowOpInterface>(result.getOwner()), value);
+    return firstSlots[def] + result.getResultNumber();
+  }
+  Block *block = cast<BlockArgument>(value).getOwner();
+  if (!block->isEntryBlock())
+    return kNoSlot;
+  Operation *parent = block->getParentOp();
+  switch (kinds[getIndex(parent)]) {
+  case OpKind::Function:
+    return getOwnSlot(value);
+  case OpKind::DataFlow:
+    return getEdgeSlot(cast<DataFlowOpInterface>(parent), value);
+  default:
+    return kNoSlot;
+  }
 }
 
 unsigned ShardingTable::getResultSlot(func::FuncOp func,
@@ -132,7 +168,7 @@ Value ShardingTable::getValue(unsigned slot) const {
 void ShardingTable::set(unsigned slot, TensorShardingAttr sharding) {
   shardings[slot] = sharding;
   Operation *op = ops[owners[slot]];
-  if (op->getNumResults() < 2 || isa<DataFlowOpInterface>(op))
+  if (op->getNumResults() < 2 || kinds[owners[slot]] == OpKind::DataFlow)
     return;
   unsigned first = firstSlots[owners[slot]];
   for (OpResult result : op->getResults())
@@ -183,17 +219,18 @@ void ShardingTable::storeSignature(func::FuncOp func, unsigned firstSlot) {
          [&](ArrayAttr attrs) { func.setResAttrsAttr(attrs); });
 }
 
-void ShardingTable::storeOp(Operation *op, unsigned firstSlot) {
-  if (isa<DataFlowOpInterface>(op) ||
-      isa_and_nonnull<SdyDialect>(op->getDialect())) {
-    for (unsigned slot = firstSlot, end = firstSlots[indices.lookup(op) + 1];
-         slot != end; ++slot)
-      if (isChanged(slot))
-        setSharding(getValue(slot), shardings[slot]);
+void ShardingTable::storeOp(Operation *op, unsigned index) {
+  unsigned first = firstSlots[index];
+  if (kinds[index] == OpKind::Plain) {
+    auto list = ArrayRef(shardings).slice(first, op->getNumResults());
+    op->setDiscardableAttr(
+        StringAttr::get(op->getContext(), kShardingAttr),
+        TensorShardingPerValueAttr::get(op->getContext(), list));
     return;
   }
-  setResultShardings(op,
-                     ArrayRef(shardings).slice(firstSlot, op->getNumResults()));
+  for (unsigned slot = first; slot != firstSlots[index + 1]; ++slot)
+    if (isChanged(slot))
+      setSharding(getValue(slot), shardings[slot]);
 }
 
 void ShardingTable::store() {
@@ -202,10 +239,10 @@ void ShardingTable::store() {
     if (!op ||
         llvm::none_of(slots, [&](unsigned slot) { return isChanged(slot); }))
       continue;
-    if (auto func = dyn_cast<func::FuncOp>(op))
-      storeSignature(func, firstSlots[index]);
+    if (kinds[index] == OpKind::Function)
+      storeSignature(cast<func::FuncOp>(op), firstSlots[index]);
     else
-      storeOp(op, firstSlots[index]);
+      storeOp(op, index);
   }
   stored = shardings;
 }

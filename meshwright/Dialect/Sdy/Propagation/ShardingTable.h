@@ -18,6 +18,21 @@
 
 namespace mlir::sdy {
 
+/// Where the shardings of an op are.
+enum class OpKind : uint8_t {
+  /// In `sdy.sharding`, one per result.
+  Plain,
+  /// As for plain ops. What it returns may feed an edge of the op around it.
+  Terminator,
+  /// With arguments and function results.
+  Function,
+  /// With edges.
+  DataFlow,
+  Edge,
+  /// In the op itself: ops of sdy and func.
+  Other,
+};
+
 class ShardingTable {
 public:
   static constexpr unsigned kNoSlot = ~0u;
@@ -28,6 +43,7 @@ public:
   /// Null for ops that were erased.
   Operation *getOp(unsigned index) const { return ops[index]; }
   unsigned getIndex(Operation *op) const { return indices.lookup(op); }
+  OpKind getKind(unsigned index) const { return kinds[index]; }
   /// Erases an op and what is in it. Its slots stay, without a meaning.
   void eraseOp(unsigned index);
 
@@ -52,16 +68,20 @@ public:
 
 private:
   void number(Operation *op);
+  OpKind classify(Operation *op);
   void read(Operation *op, unsigned index, StringAttr attrName);
   void readOwners(ValueRange owners, ArrayRef<TensorShardingAttr> list);
   unsigned getOwnSlot(Value value) const;
+  unsigned getEdgeSlot(DataFlowOpInterface flow, Value target) const;
   void storeSignature(func::FuncOp func, unsigned firstSlot);
-  void storeOp(Operation *op, unsigned firstSlot);
+  void storeOp(Operation *op, unsigned index);
   bool isChanged(unsigned slot) const {
     return shardings[slot] != stored[slot];
   }
 
   std::vector<Operation *> ops;
+  std::vector<OpKind> kinds;
+  llvm::DenseMap<OperationName, OpKind> kindOfName;
   llvm::DenseMap<Operation *, unsigned> indices;
   /// By op: the slots of its results, then of its arguments, then, for
   /// functions, of its function results.

@@ -44,8 +44,9 @@ static TensorShardingAttr uncoverDims(TensorShardingAttr sharding,
     if (before.getPriorityOrDefault() != priority)
       continue;
     dim = before.dropPriority();
+    ArrayRef<AxisRefAttr> uncovered = dim.getAxes();
     llvm::erase_if(replicated, [&](AxisRefAttr axis) {
-      return llvm::is_contained(before.getAxes(), axis);
+      return llvm::is_contained(uncovered, axis);
     });
   }
   return sharding.replaceDimShardings(dims).replaceReplicatedAxes(replicated);

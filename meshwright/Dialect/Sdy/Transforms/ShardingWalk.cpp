@@ -29,14 +29,28 @@ static Attribute transformAttr(Attribute attr, ShardingFn transform) {
 }
 
 void sdy::transformShardings(Operation *root, ShardingFn transform) {
+  auto name = StringAttr::get(root->getContext(), kShardingAttr);
+  // Few different ones occur, very often.
+  llvm::DenseMap<Attribute, Attribute> transformed;
+  auto get = [&](Attribute attr) {
+    auto [known, isNew] = transformed.try_emplace(attr);
+    if (isNew)
+      known->second = transformAttr(attr, transform);
+    return known->second;
+  };
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto func = dyn_cast<func::FuncOp>(op))
       transformSignature(func, transform);
+    if (Attribute attr = op->getDiscardableAttr(name))
+      if (Attribute changed = get(attr); changed && changed != attr)
+        op->setDiscardableAttr(name, changed);
     // Only these keep shardings under other names than sdy.sharding.
-    bool ownsShardings = isa<DataFlowOpInterface>(op) ||
-                         isa_and_nonnull<SdyDialect>(op->getDialect());
+    if (isa<ConstantOp>(op) ||
+        (!isa_and_nonnull<SdyDialect>(op->getDialect()) &&
+         !isa<DataFlowOpInterface>(op)))
+      return;
     for (NamedAttribute attr : llvm::to_vector(op->getAttrs()))
-      if (ownsShardings || attr.getName() == kShardingAttr)
+      if (attr.getName() != name)
         if (Attribute changed = transformAttr(attr.getValue(), transform);
             changed && changed != attr.getValue())
           op->setAttr(attr.getName(), changed);
