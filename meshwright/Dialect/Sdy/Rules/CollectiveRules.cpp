@@ -13,6 +13,8 @@ using namespace mlir::stablehlo;
 /// their pieces; each of these has one factor on either side.
 static OpShardingRuleAttr getRuleApartFrom(Operation *op,
                                            ArrayRef<int64_t> specialDims) {
+  if (!ShardingRuleBuilder::haveEqualRanks(op))
+    return {};
   auto operandType = cast<ShapedType>(op->getOperand(0).getType());
   auto resultType = cast<ShapedType>(op->getResult(0).getType());
   ShardingRuleBuilder rule(op);

@@ -24,27 +24,12 @@ static ShapedType resultType(CustomCallOp op, int64_t index) {
   return cast<ShapedType>(op->getResult(index).getType());
 }
 
-/// Whether all that is not a scalar has the rank of the first result.
-static bool haveEqualRanks(CustomCallOp op) {
-  int64_t rank = resultType(op, 0).getRank();
-  auto fits = [&](Type type) {
-    int64_t ownRank = cast<ShapedType>(type).getRank();
-    return ownRank == 0 || ownRank == rank;
-  };
-  return llvm::all_of(op->getOperandTypes(), fits) &&
-         llvm::all_of(op->getResultTypes(), fits);
-}
-
-static OpShardingRuleAttr getCallPointwiseRule(CustomCallOp op) {
-  return haveEqualRanks(op) ? getPointwiseRule(op) : OpShardingRuleAttr();
-}
-
 /// Joins the halves of 64-bit numbers. Those that are the state of a random
 /// number generator stay whole.
 static OpShardingRuleAttr getX64CombineRule(CustomCallOp op) {
   if (resultType(op, 0).getRank() != 1 ||
       llvm::none_of(op->getUsers(), llvm::IsaPred<RngBitGeneratorOp>))
-    return getCallPointwiseRule(op);
+    return getPointwiseRule(op);
   ShardingRuleBuilder rule(op);
   rule.add(resultType(op, 0).getDimSize(0), FactorKind::NeedReplication)
       .everywhere(0)
@@ -124,7 +109,7 @@ static OpShardingRuleAttr getReflectorProductRule(CustomCallOp op) {
 
 /// The dimension that is searched is the one whose size changes.
 static OpShardingRuleAttr getTopKRule(CustomCallOp op) {
-  if (!haveEqualRanks(op))
+  if (!ShardingRuleBuilder::haveEqualRanks(op))
     return {};
   ShapedType operand = operandType(op, 0), result = resultType(op, 0);
   if (operand.getRank() != result.getRank())
@@ -142,7 +127,7 @@ static OpShardingRuleAttr getTopKRule(CustomCallOp op) {
 
 /// Values and their indices come in, the best of each part go out.
 static OpShardingRuleAttr getPartialReduceRule(CustomCallOp op) {
-  if (op->getNumOperands() < 2 || !haveEqualRanks(op))
+  if (op->getNumOperands() < 2 || !ShardingRuleBuilder::haveEqualRanks(op))
     return {};
   ShapedType operand = operandType(op, 0), result = resultType(op, 0);
   if (operand.getRank() != result.getRank() ||
@@ -167,6 +152,10 @@ static OpShardingRuleAttr getPartialReduceRule(CustomCallOp op) {
 //===----------------------------------------------------------------------===//
 
 static OpShardingRuleAttr getNoRule(CustomCallOp) { return {}; }
+
+static OpShardingRuleAttr getCallPointwiseRule(CustomCallOp op) {
+  return getPointwiseRule(op);
+}
 
 static OpShardingRuleAttr warnUnknown(CustomCallOp op) {
   static std::once_flag warned;

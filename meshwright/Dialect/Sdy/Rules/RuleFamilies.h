@@ -15,7 +15,8 @@
 
 namespace mlir::sdy {
 
-/// A factor per dimension of the first result.
+/// A factor per dimension of the first result; null if other tensors do not
+/// have these dimensions.
 OpShardingRuleAttr getPointwiseRule(Operation *op);
 
 // CollectiveRules.cpp

@@ -19,6 +19,16 @@ bool ShardingRuleBuilder::canHaveRule(Operation *op) {
          llvm::all_of(op->getResultTypes(), hasStaticShape);
 }
 
+bool ShardingRuleBuilder::haveEqualRanks(Operation *op) {
+  auto rankOf = [](Type type) { return cast<ShapedType>(type).getRank(); };
+  int64_t rank = rankOf(op->getResult(0).getType());
+  auto fits = [&](Type type) {
+    return rankOf(type) == 0 || rankOf(type) == rank;
+  };
+  return llvm::all_of(op->getOperandTypes(), fits) &&
+         llvm::all_of(op->getResultTypes(), fits);
+}
+
 ShardingRuleBuilder::ShardingRuleBuilder(Operation *op)
     : context(op->getContext()), numOperands(op->getNumOperands()),
       numTensors(numOperands + op->getNumResults()) {

@@ -54,6 +54,9 @@ public:
 
   /// Whether all operands and results have static shapes.
   static bool canHaveRule(Operation *op);
+  /// Whether all operands and results, other than scalars, have the rank of the
+  /// first result.
+  static bool haveEqualRanks(Operation *op);
 
   Factor add(int64_t size, FactorKind kind = FactorKind::PassThrough);
 

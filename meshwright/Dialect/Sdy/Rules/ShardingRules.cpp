@@ -19,6 +19,8 @@ using namespace mlir::sdy;
 using namespace mlir::stablehlo;
 
 OpShardingRuleAttr mlir::sdy::getPointwiseRule(Operation *op) {
+  if (!ShardingRuleBuilder::haveEqualRanks(op))
+    return {};
   ShardingRuleBuilder rule(op);
   rule.addEverywhere(cast<ShapedType>(op->getResult(0).getType()).getShape());
   return rule.build();

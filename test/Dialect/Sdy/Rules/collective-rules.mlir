@@ -42,3 +42,19 @@ func.func @pieces_of_the_same_shape(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %2 = "stablehlo.cross-replica-sum"(%1) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return %2 : tensor<8x4xf32>
 }
+
+// CHECK-LABEL: func @several_operands
+func.func @several_operands(%x: tensor<4x8xf32>, %y: tensor<4x6xf32>) -> tensor<8x6xf32> {
+  // CHECK: #sdy.op_sharding_rule<([j, i], [j, i])->([k, i], [k, i]) {i=8, j=4, k=8} need_replication={j, k}>
+  %0:2 = "stablehlo.all_gather"(%x, %y) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x8xf32>, tensor<4x6xf32>) -> (tensor<8x8xf32>, tensor<8x6xf32>)
+  return %0#1 : tensor<8x6xf32>
+}
+
+// CHECK-LABEL: func @no_rule_for_operands_of_different_ranks
+func.func @no_rule_for_operands_of_different_ranks(%x: tensor<4x8xf32>, %y: tensor<6xf32>) {
+  // CHECK-NOT: sharding_rule
+  // CHECK: return
+  %0:2 = "stablehlo.collective_broadcast"(%x, %y) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x8xf32>, tensor<6xf32>) -> (tensor<4x8xf32>, tensor<6xf32>)
+  %1:2 = "stablehlo.all_gather"(%x, %y) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x8xf32>, tensor<6xf32>) -> (tensor<8x8xf32>, tensor<12xf32>)
+  return
+}
