@@ -23,8 +23,9 @@ _NAMES = (
     ("jax.extend.backend", "get_compile_options"),
     ("jax.extend.mlir", "ir"),
     ("jax.interpreters.mlir", "make_ir_context"),
-    ("jax.interpreters.mlir", "module_to_bytecode"),
     ("jax._src.array", "ArrayImpl"),
+    ("jax._src.array.ArrayImpl", "_arrays"),
+    ("jax._src.array.ArrayImpl", "_pjrt_layout"),
     ("jax._src.compiler", "compile_or_get_cached"),
     ("jax._src.core", "ShapedArray"),
     ("jax._src.core", "update_aval_with_sharding"),
@@ -83,11 +84,9 @@ _FOUND = _load()
 
 ArrayImpl = _FOUND["ArrayImpl"]
 DeviceList = _FOUND["DeviceList"]
-ShapedArray = _FOUND["ShapedArray"]
 copy_arrays = _FOUND["batched_copy_array_to_devices_with_sharding"]
 ir = _FOUND["ir"]
 make_ir_context = _FOUND["make_ir_context"]
-module_to_bytecode = _FOUND["module_to_bytecode"]
 same_hlo_sharding = _FOUND["are_hlo_shardings_equal"]
 
 REUSE_INPUT = _FOUND["ArrayCopySemantics"].REUSE_INPUT
@@ -96,7 +95,9 @@ ALWAYS_COPY = _FOUND["ArrayCopySemantics"].ALWAYS_COPY
 
 def make_aval(shape: tuple[int, ...], dtype: Any, sharding: Any) -> Any:
     """The abstract value that JAX itself gives an array of this sharding."""
-    return _FOUND["update_aval_with_sharding"](ShapedArray(shape, dtype), sharding)
+    return _FOUND["update_aval_with_sharding"](
+        _FOUND["ShapedArray"](shape, dtype), sharding
+    )
 
 
 def make_handler(aval: Any, sharding: Any) -> Any:
@@ -123,6 +124,11 @@ def compiled_shardings(executable: Any) -> tuple[list[Any], list[Any]] | None:
 def compiled_layouts(executable: Any) -> tuple[list[Any], list[Any]]:
     """Layouts of arguments and results that XLA chose or was told."""
     return executable.get_parameter_layouts(), executable.get_output_layouts()
+
+
+def shard_pointers(array: Any) -> list[int]:
+    """Where the shards of this process are, in the order of their devices."""
+    return [shard.unsafe_buffer_pointer() for shard in array._arrays]
 
 
 def array_layout(array: Any) -> Any:

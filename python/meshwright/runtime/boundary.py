@@ -8,6 +8,7 @@ the process inside a launch on several devices. Each is an exception here.
 from __future__ import annotations
 
 import collections
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,7 +49,9 @@ class Boundary:
         return [
             group
             for group in groups.values()
-            if len(group) > 1 and not self.donated.isdisjoint(group)
+            if len(group) > 1
+            and not self.donated.isdisjoint(group)
+            and math.prod(self.places[group[0]].shape) > 0
         ]
 
     def check(self, arrays: Sequence[jax.Array]) -> None:
@@ -105,7 +108,7 @@ class Boundary:
         """No buffer may come in twice if one of the two is donated."""
         first: dict[tuple[int, int], int] = {}
         for position in group:
-            for pointer in _pointers(arrays[position]):
+            for pointer in enumerate(_jax_runtime.shard_pointers(arrays[position])):
                 other = first.setdefault(pointer, position)
                 if other != position and self._gives_away(other, position):
                     raise ValueError(
@@ -133,14 +136,6 @@ class Boundary:
     def _name(self, position: int) -> str:
         name = self.names[position]
         return f"argument {position}" + (f" ({name})" if name else "")
-
-
-def _pointers(array: jax.Array) -> list[tuple[int, int]]:
-    """Where each local shard is; nothing for empty arrays, which share nothing."""
-    if not array.nbytes:
-        return []
-    shards = range(len(array.sharding.addressable_devices))
-    return [(i, array.addressable_data(i).unsafe_buffer_pointer()) for i in shards]
 
 
 def _devices(sharding) -> str:
