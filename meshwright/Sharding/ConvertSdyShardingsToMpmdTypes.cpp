@@ -85,7 +85,7 @@ static void convertFor(ForOp op) {
   }
 }
 
-static void convert(Operation *op) {
+static void convert(Operation *op, StringAttr shardingName) {
   if (auto fragment = dyn_cast<FragmentOp>(op)) {
     convertFragment(fragment);
   } else if (auto transfer = dyn_cast<TransferOp>(op)) {
@@ -95,8 +95,9 @@ static void convert(Operation *op) {
     convertFor(loop);
   }
   // The devices that these send to and receive from remain on them.
-  if (!isa<stablehlo::SendOp, stablehlo::RecvOp>(op))
-    op->removeDiscardableAttr(sdy::kShardingAttr);
+  if (op->getDiscardableAttr(shardingName) &&
+      !isa<stablehlo::SendOp, stablehlo::RecvOp>(op))
+    op->removeDiscardableAttr(shardingName);
 }
 
 static void convertSignature(func::FuncOp func) {
@@ -112,19 +113,18 @@ static void convertSignature(func::FuncOp func) {
 
 /// Reports the first transfer that would have to reshard.
 static void verifyTransfers(func::FuncOp func) {
-  func.walk(
-      [](TransferOp op) {
-        TensorShardingAttr from = op.getTensor().getType().getSharding();
-        TensorShardingAttr to = op.getType().getSharding();
-        if (!from || !to || from.getMeshOrRef() != to.getMeshOrRef() ||
-            sdy::areEquivalent(from, to))
-          return WalkResult::advance();
-        emitError(op.getLoc())
-            << "transfer has different shardings for the operand and result: "
-            << from << " and " << to
-            << "; a transfer on one mesh of axes cannot reshard";
-        return WalkResult::interrupt();
-      });
+  for (TransferOp op : func.getOps<TransferOp>()) {
+    TensorShardingAttr from = op.getTensor().getType().getSharding();
+    TensorShardingAttr to = op.getType().getSharding();
+    if (!from || !to || from.getMeshOrRef() != to.getMeshOrRef() ||
+        sdy::areEquivalent(from, to))
+      continue;
+    emitError(op.getLoc())
+        << "transfer has different shardings for the operand and result: "
+        << from << " and " << to
+        << "; a transfer on one mesh of axes cannot reshard";
+    return;
+  }
 }
 
 namespace {
@@ -137,7 +137,8 @@ struct ConvertSdyShardingsToMpmdTypesPass
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !isDistributedFunction(func))
       return markAllAnalysesPreserved();
-    func.walk(convert);
+    auto shardingName = StringAttr::get(&getContext(), sdy::kShardingAttr);
+    func.walk([&](Operation *op) { convert(op, shardingName); });
     convertSignature(func);
     verifyTransfers(func);
   }

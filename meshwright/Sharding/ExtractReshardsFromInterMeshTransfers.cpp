@@ -99,10 +99,10 @@ class Extractor {
 public:
   explicit Extractor(func::FuncOp func)
       : mesh(getTopology(func).getMeshes().front().getMesh()) {
-    func.walk([&](TransferOp op) {
+    for (TransferOp op : func.getOps<TransferOp>()) {
       positions[op] = transfers.size();
       transfers.push_back(op);
-    });
+    }
   }
 
   void run() {

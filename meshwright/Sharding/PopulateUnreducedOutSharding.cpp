@@ -88,7 +88,10 @@ struct PopulateUnreducedOutShardingPass
   void runOnOperation() override {
     if (!isDistributedFunction(getOperation()))
       return markAllAnalysesPreserved();
-    getOperation().walk(populateOutShardings);
+    getOperation().walk<WalkOrder::PreOrder>([](FragmentOp fragment) {
+      populateOutShardings(fragment);
+      return WalkResult::skip(); // No fragment is inside another.
+    });
   }
 };
 } // namespace
