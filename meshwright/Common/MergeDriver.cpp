@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/MergeDriver.h"
+#include "meshwright/Common/CallCounters.h"
 #include "meshwright/Common/FragmentGroup.h"
 #include "meshwright/Common/MergeFragments.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
@@ -310,5 +311,7 @@ mpmd::mergeFragmentsIn(func::FuncOp func, MergePartner partner,
                        function_ref<bool(FragmentOp, FragmentOp)> mayMerge) {
   if (func.isDeclaration())
     return success();
+  if (failed(verifyCallCounters(func)))
+    return failure();
   return MergeDriver(func, partner, mayMerge).run();
 }

@@ -11,7 +11,15 @@
 //   // becomes
 //   %0 = fragment<"m", ["f"]> (%x, %y) {negate; add}
 //
-// The pass only says which pairs may merge; the merge driver does the rest.
+// The pass only says which pairs may merge; the merge driver does the rest. On
+// demand, an inferred fragment that several fragments read is computed in each:
+//
+//   %0 = fragment<"m", []> (%x) {negate}
+//   %1 = fragment<"m", ["f"]> (%0) {abs}
+//   %2 = fragment<"m", ["g"]> (%0) {sine}
+//   // becomes
+//   %1 = fragment<"m", ["f"]> (%x) {negate; abs}
+//   %2 = fragment<"m", ["g"]> (%x) {negate; sine}
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +27,8 @@
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_MERGEINFERREDFRAGMENTSPASS
@@ -36,6 +46,44 @@ static bool mayMerge(FragmentOp fragment, FragmentOp partner) {
          !partner->hasAttr(kSplitDropTransferredAttr);
 }
 
+/// The fragments beside `fragment` that read it on its mesh, in block order.
+static SmallVector<FragmentOp> getConsumers(FragmentOp fragment) {
+  llvm::SmallSetVector<FragmentOp, 4> consumers;
+  for (Operation *user : fragment->getUsers())
+    if (auto consumer = dyn_cast<FragmentOp>(user);
+        consumer && consumer->getBlock() == fragment->getBlock() &&
+        consumer.getMeshNameAttr() == fragment.getMeshNameAttr())
+      consumers.insert(consumer);
+  SmallVector<FragmentOp> sorted = consumers.takeVector();
+  llvm::sort(sorted,
+             [](FragmentOp a, FragmentOp b) { return a->isBeforeInBlock(b); });
+  return sorted;
+}
+
+/// Gives each of several consumers of an inferred fragment a copy of its own,
+/// from the last fragment to the first. The original stays for other users.
+static void cloneForConsumers(func::FuncOp func) {
+  OpBuilder builder(func.getContext());
+  auto fragments = llvm::to_vector(func.front().getOps<FragmentOp>());
+  for (FragmentOp fragment : llvm::reverse(fragments)) {
+    if (!isInferredFragment(fragment) || !isPure(fragment))
+      continue;
+    SmallVector<FragmentOp> consumers = getConsumers(fragment);
+    if (consumers.size() < 2)
+      continue;
+    for (FragmentOp consumer : consumers) {
+      builder.setInsertionPoint(consumer);
+      Operation *copy = builder.clone(*fragment);
+      for (OpOperand &operand : consumer->getOpOperands())
+        if (auto result = dyn_cast<OpResult>(operand.get());
+            result && result.getOwner() == fragment)
+          operand.set(copy->getResult(result.getResultNumber()));
+    }
+    if (fragment->use_empty())
+      fragment->erase();
+  }
+}
+
 namespace {
 struct MergeInferredFragmentsPass
     : mpmd::impl::MergeInferredFragmentsPassBase<MergeInferredFragmentsPass> {
@@ -50,6 +98,8 @@ struct MergeInferredFragmentsPass
                           "other; run the pass twice, once with each";
       return signalPassFailure();
     }
+    if (cloneInferredFragments && !func.isDeclaration())
+      cloneForConsumers(func);
     MergePartner partner = mergeSideways      ? MergePartner::NextOnMesh
                            : mergeAnyConsumer ? MergePartner::AnyConsumer
                                               : MergePartner::ClosestConsumer;

@@ -337,9 +337,14 @@ def MergeInferredFragmentsPass
     can, else where the first one stood. Of discardable attributes it keeps
     `call_counter` (the user fragment's where two differ) and, if both fragments
     are inferred, the union of `mpmd.inferred_by`. Fragments that are pure and
-    unused are erased; nothing else is cleaned up.
+    unused are erased; nothing else is cleaned up. A call counter that is no
+    `ui32` is an error.
   }];
   let options = [
+    Option<"cloneInferredFragments", "clone-inferred-fragments", "bool",
+           /*default=*/"false",
+           "Before merging, give each of several fragments that read a pure "
+           "inferred one a copy of its own.">,
     Option<"mergeAnyConsumer", "merge-any-consumer", "bool",
            /*default=*/"false",
            "Merge with the first consumer that may be merged, even if another "

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Common/CallCounters.h"
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Dialect/Mpmd/FragmentInfo.h"
 #include "meshwright/Dialect/Mpmd/FragmentWalk.h"
@@ -104,6 +105,8 @@ struct VerifyStageMergingPass
     if (func.isDeclaration() || !isDistributedFunction(func))
       return;
 
+    if (failed(verifyCallCounters(func)))
+      return signalPassFailure();
     std::map<StageClaim, Claimants> claims;
     walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
       IntegerAttr stage = fragment.getStageIdAttr();
