@@ -129,20 +129,20 @@ void MeshOrderer::numberUnits() {
 
 /// Which units of the mesh precede each op; one walk along the block.
 void MeshOrderer::findDataFlow() {
-  std::vector<int> unitAt(graph.getPositionCount(), -1);
+  std::vector<std::optional<unsigned>> unitAt(graph.getPositionCount());
   for (auto [unit, fragment] : llvm::enumerate(mesh.units.fragments))
     unitAt[graph.getPosition(fragment)] = numbers[unit];
   UnitSets ofOps(graph.getPositionCount(), size);
   for (unsigned position = 0; position < unitAt.size(); ++position) {
     MutableArrayRef<uint64_t> set = ofOps[position];
-    int unit = unitAt[position];
-    if (unit >= 0)
-      llvm::copy(set, preceding[unit].begin());
+    std::optional<unsigned> unit = unitAt[position];
+    if (unit)
+      llvm::copy(set, preceding[*unit].begin());
     for (unsigned reader : graph.getSuccessors(position)) {
       for (auto [word, more] : llvm::zip(ofOps[reader], set))
         word |= more;
-      if (unit >= 0)
-        ofOps.set(reader, unit);
+      if (unit)
+        ofOps.set(reader, *unit);
     }
   }
   for (unsigned number = 0; number < size; ++number)

@@ -58,8 +58,9 @@ PlanIndex::PlanIndex(const Plan &plan) {
   for (auto [mesh, list] : llvm::enumerate(plan.meshes))
     for (auto [index, action] : llvm::enumerate(list)) {
       int kind = static_cast<int>(action.kind);
-      indices[{{action.stage, action.microbatch}, kind}] = index;
-      meshes[action.stage] = mesh;
+      indices[{{action.stage, action.microbatch}, kind}] =
+          static_cast<int64_t>(index);
+      meshes[action.stage] = static_cast<int64_t>(mesh);
       numMicrobatches = std::max(numMicrobatches, action.microbatch + 1);
       numWeights += action.kind == ActionKind::Weight;
     }
@@ -136,7 +137,7 @@ static PlanShape getShape(ArrayRef<MeshUnits> meshes) {
       stages.insert(*item.stage);
       shape.microbatches = std::max(shape.microbatches, item.microbatch + 1);
     }
-    shape.chunks = std::max<int64_t>(shape.chunks, stages.size());
+    shape.chunks = std::max(shape.chunks, static_cast<int64_t>(stages.size()));
   }
   return shape;
 }
@@ -203,7 +204,7 @@ static LogicalResult checkSplit(func::FuncOp func, const PlanIndex &index,
 static LogicalResult checkShape(func::FuncOp func, const ScheduleOption &option,
                                 const PlanIndex &index,
                                 const PlanShape &shape) {
-  int64_t numRows = option.plan->meshes.size();
+  auto numRows = static_cast<int64_t>(option.plan->meshes.size());
   if (numRows != shape.meshes)
     return func.emitError()
            << "schedule " << option.getName() << " has " << numRows

@@ -9,7 +9,6 @@
 
 using namespace mlir;
 using namespace mlir::mpmd;
-using meshwright::MeshPosition;
 using meshwright::WorkItem;
 using meshwright::WorkKind;
 

@@ -22,7 +22,7 @@ ActionList meshwright::alternate(int64_t index, const PlanShape &shape,
                                  int64_t group,
                                  const Alternation &alternation) {
   auto units = numberUnits(shape.microbatches, shape.chunks, group);
-  int64_t count = units.size();
+  auto count = static_cast<int64_t>(units.size());
   int64_t lead = std::clamp<int64_t>(alternation.lead, 1, count);
   ActionList list;
   auto forward = [&](int64_t unit) {

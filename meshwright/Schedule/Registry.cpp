@@ -8,7 +8,7 @@
 using namespace meshwright;
 
 static const Schedule *const kSchedules[] = {
-#define MESHWRIGHT_SCHEDULE(name) &name,
+#define MESHWRIGHT_SCHEDULE(name) &(name),
 #include "meshwright/Schedule/BuiltinSchedules.def"
 #undef MESHWRIGHT_SCHEDULE
 };

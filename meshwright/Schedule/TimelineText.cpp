@@ -60,7 +60,7 @@ static int64_t getUnitWidth(const std::vector<std::vector<Step>> &meshes) {
     for (const Step &step : steps) {
       int64_t units =
           std::max<int64_t>(1, step.interval.stop - step.interval.start);
-      int64_t columns = step.label.size() + 1;
+      int64_t columns = static_cast<int64_t>(step.label.size()) + 1;
       width = std::max(width, (columns + units - 1) / units);
     }
   return width;
