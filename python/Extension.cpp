@@ -114,6 +114,13 @@ static nb::dict makeInfo(const TextFragmentInfo &info) {
   return result;
 }
 
+static nb::list makeInfos(const std::vector<TextFragmentInfo> &infos) {
+  nb::list result;
+  for (const TextFragmentInfo &info : infos)
+    result.append(makeInfo(info));
+  return result;
+}
+
 static nb::list fragmentInfo(nb::handle module, const std::string &function) {
   std::vector<TextDiagnostic> diagnostics;
   std::string_view text = viewText(module);
@@ -124,10 +131,7 @@ static nb::list fragmentInfo(nb::handle module, const std::string &function) {
   }
   if (!infos)
     raise(diagnostics);
-  nb::list result;
-  for (const TextFragmentInfo &info : *infos)
-    result.append(makeInfo(info));
-  return result;
+  return makeInfos(*infos);
 }
 
 NB_MODULE(_meshwright, m) {
@@ -154,6 +158,11 @@ NB_MODULE(_meshwright, m) {
       .def_prop_ro(
           "io", [](const Result &r) { return r.texts.placement; },
           "Meshes and shardings of inputs and outputs, as JSON.")
+      .def_prop_ro(
+          "fragment_info",
+          [](const Result &r) { return makeInfos(r.texts.fragmentInfos); },
+          "Descriptions of the fragments behind the import phase, in program "
+          "order.")
       .def_prop_ro("fragments", &Result::getFragments,
                    "The distinct programs of fragments: function to module.")
       .def_prop_ro("warnings", &Result::getWarnings);

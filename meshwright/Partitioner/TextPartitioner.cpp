@@ -125,6 +125,27 @@ static LogicalResult writeExport(const PartitionResult &partitioned,
   return success();
 }
 
+static TextFragmentInfo makeInfo(FragmentOp fragment) {
+  FragmentInfo info = getFragmentInfo(fragment);
+  TextFragmentInfo result;
+  for (const FragmentOrigin &origin : info.origins)
+    result.origins.emplace_back(origin.name, origin.transposeCount);
+  result.stageId = info.stageId;
+  result.callCounter = info.callCounter;
+  if (info.splitType)
+    result.splitType = *info.splitType == SplitFragmentType::kKeepTransferred
+                           ? "keep_transferred"
+                           : "drop_transferred";
+  result.meshName = info.meshName;
+  return result;
+}
+
+static std::vector<TextFragmentInfo> collectInfos(Operation *root) {
+  std::vector<TextFragmentInfo> infos;
+  root->walk([&](FragmentOp fragment) { infos.push_back(makeInfo(fragment)); });
+  return infos;
+}
+
 static LogicalResult run(const TextRequest &request, TextSession &session,
                          TextResult &result) {
   MLIRContext *context = session.getContext();
@@ -143,8 +164,12 @@ static LogicalResult run(const TextRequest &request, TextSession &session,
   OwningOpRef<ModuleOp> module = session.parse(request.program);
   if (!module)
     return failure();
+  auto onPhase = [&](const PhaseInfo &info, double) {
+    if (info.phase == Phase::Import) // By now all calls are inlined.
+      result.fragmentInfos = collectInfos(*module);
+  };
   FailureOr<PartitionResult> partitioned =
-      partition(*module, *config, makePhases(request.phases));
+      partition(*module, *config, makePhases(request.phases), onPhase);
   if (failed(partitioned))
     return failure();
   result.module = printWithLocations(*module);
@@ -183,21 +208,6 @@ meshwright::describeErrors(const std::vector<TextDiagnostic> &diagnostics) {
   return text.empty() ? "the partitioner failed without saying why" : text;
 }
 
-static TextFragmentInfo makeInfo(FragmentOp fragment) {
-  FragmentInfo info = getFragmentInfo(fragment);
-  TextFragmentInfo result;
-  for (const FragmentOrigin &origin : info.origins)
-    result.origins.emplace_back(origin.name, origin.transposeCount);
-  result.stageId = info.stageId;
-  result.callCounter = info.callCounter;
-  if (info.splitType)
-    result.splitType = *info.splitType == SplitFragmentType::kKeepTransferred
-                           ? "keep_transferred"
-                           : "drop_transferred";
-  result.meshName = info.meshName;
-  return result;
-}
-
 std::optional<std::vector<TextFragmentInfo>>
 meshwright::readFragmentInfos(std::string_view program,
                               std::string_view function,
@@ -212,7 +222,5 @@ meshwright::readFragmentInfos(std::string_view program,
                         << " in this program";
     return std::nullopt;
   }
-  std::vector<TextFragmentInfo> infos;
-  func.walk([&](FragmentOp fragment) { infos.push_back(makeInfo(fragment)); });
-  return infos;
+  return collectInfos(func);
 }

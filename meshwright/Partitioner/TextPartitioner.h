@@ -45,12 +45,21 @@ struct TextDiagnostic {
   unsigned column = 0;
 };
 
+struct TextFragmentInfo {
+  std::vector<std::pair<std::string, int64_t>> origins; ///< Sorted.
+  std::optional<int64_t> stageId;
+  std::optional<int64_t> callCounter;
+  std::string splitType; ///< Empty, "keep_transferred" or "drop_transferred".
+  std::string meshName;
+};
+
 struct TextResult {
   bool succeeded = false;
   /// In order; notes stand behind what they belong to.
   std::vector<TextDiagnostic> diagnostics;
   std::string module;    ///< The partitioned program, with locations.
   std::string placement; ///< Meshes and shardings of inputs and outputs, JSON.
+  std::vector<TextFragmentInfo> fragmentInfos; ///< As imported.
   // Behind the last phase:
   std::string program; ///< What to run, JSON.
   std::vector<std::pair<std::string, std::string>> fragments; ///< Modules.
@@ -60,14 +69,6 @@ TextResult partitionText(const TextRequest &request);
 
 /// All errors with their places and notes, a line each.
 std::string describeErrors(const std::vector<TextDiagnostic> &diagnostics);
-
-struct TextFragmentInfo {
-  std::vector<std::pair<std::string, int64_t>> origins; ///< Sorted.
-  std::optional<int64_t> stageId;
-  std::optional<int64_t> callCounter;
-  std::string splitType; ///< Empty, "keep_transferred" or "drop_transferred".
-  std::string meshName;
-};
 
 /// The fragments of a function, in program order; none and diagnostics if the
 /// program cannot be read.

@@ -253,21 +253,49 @@ class MpmdWrapped:
         schedule = config.pipeline_schedule
         if schedule is None:
             return _native.partition(text, request)
-        imported = _native.partition(text, request, phases=_native.IMPORT)
-        schedule_rules, merge_rules = pipeline.build_rules(
-            schedule,
-            _native.fragment_infos(imported.module),
-            pipeline.pipeline_context(config.topology),
-        )
         if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
-            # The builtin schedule realises these rules, and faster.
-            schedule_rules = []
+            return self._partition_with_builtin(text, request, schedule)
+        imported = _native.partition(text, request, phases=_native.IMPORT)
+        schedule_rules, merge_rules = self._rules(schedule, imported)
         return _native.partition(
             imported.module,
             request,
             phases=_native.OPTIMIZE | _native.PARTITION,
             merge_rules=map(pipeline.rule_text, merge_rules),
             schedule_rules=map(pipeline.rule_text, schedule_rules),
+        )
+
+    def _rules(self, schedule: pipeline.PipelineSchedule, imported: Any) -> Any:
+        return pipeline.build_rules(
+            schedule,
+            _native.fragment_infos(imported),
+            pipeline.pipeline_context(self.mpmd_config.topology),
+        )
+
+    def _partition_with_builtin(
+        self, text: str, request: dict[str, Any], schedule: pipeline.PipelineSchedule
+    ) -> Any:
+        """Partitions with a builtin schedule, which realises the schedule rules.
+
+        The rules are built for what they check, and for merge rules; without those
+        the program need not leave the compiler between import and the rest.
+        """
+        try:
+            result = _native.partition(text, request)
+        except RuntimeError:
+            self._rules(
+                schedule, _native.partition(text, request, phases=_native.IMPORT)
+            )
+            raise
+        _, merge_rules = self._rules(schedule, result)
+        if not merge_rules:
+            return result
+        imported = _native.partition(text, request, phases=_native.IMPORT)
+        return _native.partition(
+            imported.module,
+            request,
+            phases=_native.OPTIMIZE | _native.PARTITION,
+            merge_rules=map(pipeline.rule_text, merge_rules),
         )
 
     def __call__(self, *args: Any) -> Any:

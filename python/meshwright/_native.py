@@ -68,7 +68,8 @@ def partition(
       schedule_rules: rules in the compiler's syntax.
 
     Returns:
-      The extension's result: `module`, `program`, `fragments`, `io`, `warnings`.
+      The extension's result: `module`, `io`, `warnings`, if it imported also
+      `fragment_info`, behind the last phase `program` and `fragments`.
 
     Raises:
       RuntimeError: the program cannot be partitioned. The text is the first
@@ -86,8 +87,8 @@ def partition(
     return result
 
 
-def fragment_infos(module: str, function: str = "main") -> list[FragmentInfo]:
-    """Describes the fragments of a function in program order."""
+def fragment_infos(result: Any) -> list[FragmentInfo]:
+    """Descriptions of the fragments that importing a program made."""
     return [
         FragmentInfo(
             origins=tuple(FragmentOrigin(*origin) for origin in info["origins"]),
@@ -96,5 +97,5 @@ def fragment_infos(module: str, function: str = "main") -> list[FragmentInfo]:
             split_type=_SPLIT_TYPES.get(info["split_type"]),
             mesh_name=info["mesh_name"],
         )
-        for info in _extension().fragment_info(module, function)
+        for info in result.fragment_info
     ]

@@ -1,6 +1,7 @@
 """A JAX that lacks what the package needs is reported as such."""
 
 import pytest
+
 from meshwright import _jax_compat as compat
 
 

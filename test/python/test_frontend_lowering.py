@@ -420,6 +420,24 @@ def test_own_merge_rules_take_effect():
     assert [set(o.split("+")) for o in order_on(lowered, "m1")] == [both, both]
 
 
+def test_merge_rules_work_beside_a_required_builtin_schedule():
+    def build(infos, context):
+        def pair(a, b, _):
+            counts = {o.transpose_count for info in (a, b) for o in info.origins}
+            return a.call_counter == b.call_counter and counts == {0, 1}
+
+        merges = mw.pipeline.build_merge_rules_from_predicate(infos, context, pred=pair)
+        return [], merges if infos[0].mesh_name == "m1" else []
+
+    schedule = mw.PipelineSchedule(
+        schedule_merge_rule_builders=[build],
+        required_mpmd_options={"mpmd_pipeline_schedule": "1F1B"},
+    )
+    lowered = lower_training(training_config(pipeline_schedule=schedule), 2)
+    both = {"dec", "dec(1)"}
+    assert [set(o.split("+")) for o in order_on(lowered, "m1")] == [both, both]
+
+
 def test_registry_schedule_without_stages_is_a_value_error():
     from meshwright.pipeline_registry import get_pipeline_schedule
 
