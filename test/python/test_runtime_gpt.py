@@ -33,10 +33,7 @@ def exported(tools, tmp_path_factory):
         tools.check(
             "meshwright", "partition", program, config, f"-o={folder}", *options
         )
-        schedule = json.loads((folder / "schedule.json").read_text())
-        modules = {
-            path.stem: path.read_text() for path in (folder / "fragments").iterdir()
-        }
+        schedule, modules = runtime.read_folder(folder)
         meshes, devices = {}, iter(jax.devices("cpu"))
         for mesh in schedule["meshes"]:
             shape = [size for _, size in mesh["axes"]]

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 from jax.sharding import NamedSharding
-from meshwright.runtime import ProgramError, compilation
+from meshwright.runtime import ProgramError, compilation, read_folder
 from meshwright.runtime.order import issue_order
 from meshwright.runtime.steps import Launch
 from runtime_programs import Builder, iota
@@ -97,6 +97,20 @@ def test_unreduced_value_is_summed_when_it_moves():
         b.put(iota(2, 4), "a", None, "x"), b.put(iota(4, 2), "a", "x", None)
     )
     np.testing.assert_array_equal(np.asarray(out), iota(2, 4) @ iota(4, 2))
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_fragments_without_arguments_or_results(devices):
+    b = Builder(a={"x": devices})
+    x = b.input("a", [4])
+    kind = b.tensor(x)
+    b.call(b.fragment("sink", "a", "    return", [x], []), [x], [])
+    y = b.value("a", [4], dims=[["x"]])
+    body = f"    %c = stablehlo.constant dense<3.0> : {kind}\n    return %c : {kind}"
+    b.call(b.fragment("source", "a", body, [], [y]), [], [y])
+    b.output(y)
+    (out,) = b.load()(b.put(iota(4), "a"))
+    np.testing.assert_array_equal(np.asarray(out), [3, 3, 3, 3])
 
 
 def test_explicit_device_order_holds():
@@ -366,3 +380,15 @@ def test_misfits_are_found_at_load():
     b.program["meshes"][0]["axes"] = [["x", 2]]
     with pytest.raises(ProgramError, match="partitioned for"):
         b.load()
+
+
+def test_folder_without_a_program_is_an_error(tmp_path):
+    with pytest.raises(ProgramError, match="holds no partitioned program"):
+        read_folder(tmp_path)
+    fragments = '{"fragments": [{"name": "p0_a:b.main"}]}'
+    (tmp_path / "schedule.json").write_text(fragments)
+    with pytest.raises(ProgramError, match="'p0_a:b.main' cannot be read"):
+        read_folder(tmp_path)
+    (tmp_path / "fragments").mkdir()
+    (tmp_path / "fragments" / "p0_a_b.main.mlir").write_text("module {}")
+    assert read_folder(tmp_path)[1] == {"p0_a:b.main": "module {}"}

@@ -6,6 +6,7 @@ from .errors import ProgramError as ProgramError
 from .executor import FragmentSummary as FragmentSummary
 from .executor import ProgramExecutor as ProgramExecutor
 from .executor import load as load
+from .folder import read_folder as read_folder
 from .memory import Account as Account
 from .memory import MeshMemory as MeshMemory
 from .profile import Event as Event

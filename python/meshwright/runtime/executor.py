@@ -257,6 +257,8 @@ def _check_compiled(plan: Plan, loaded: list[Loaded]) -> None:
             ("argument", reads, compiled[0]),
             ("result", step.places, compiled[1]),
         ):
+            if not places:
+                continue  # XLA gives the empty tuple a sharding, too.
             for position, (place, sharding) in enumerate(
                 zip(places, found, strict=True)
             ):

@@ -1,0 +1,88 @@
+"""Random programs, partitioned and run: the numbers of the original.
+
+Programs of fragments come with random shardings, donations, memory kinds and
+layouts, and on random meshes; programs with names go through every phase.
+"""
+
+import json
+import math
+import re
+import sys
+
+import jax
+import numpy as np
+import pytest
+import random_fragments
+import random_programs
+import runtime_programs  # noqa: F401  (sets the number of devices)
+from conftest import ROOT
+from jax.sharding import Mesh
+
+from meshwright import runtime
+
+sys.path[:0] = [str(ROOT / "scripts")]
+
+import numerics  # noqa: E402
+
+MARKS = r'(, )?(tf\.aliasing_output = \d+ : i32|mhlo\.layout_mode = "[^"]*")'
+
+
+@pytest.fixture
+def partition(tools, tmp_path):
+    """Runs the compiler; the schedule and the modules, or None if it objects."""
+
+    def run(text, config, *options):
+        source, settings = tmp_path / "program.mlir", tmp_path / "config.json"
+        source.write_text(text)
+        settings.write_text(json.dumps(config))
+        folder = tmp_path / "out"
+        arguments = [f"--config={settings}", f"-o={folder}", *options]
+        done = tools.run("meshwright", "partition", source, *arguments)
+        if done.returncode:
+            return None
+        return runtime.read_folder(folder)
+
+    return run
+
+
+def check(program, modules, original):
+    devices = iter(jax.devices("cpu"))
+    meshes = {}
+    for mesh in program["meshes"]:
+        shape = [size for _, size in mesh["axes"]]
+        taken = [next(devices) for _ in range(int(np.prod(shape)))]
+        names = [axis for axis, _ in mesh["axes"]]
+        meshes[mesh["name"]] = Mesh(np.array(taken).reshape(shape), names)
+    executor = runtime.load(program, modules, meshes)
+    arguments = numerics.random_arguments(original)
+    arrays = [
+        jax.device_put(argument, sharding)
+        for argument, sharding in zip(arguments, executor.input_shardings, strict=True)
+    ]
+    results = [np.asarray(result) for result in executor(*arrays)]
+    expected = numerics.run(original, arguments)
+    assert numerics.largest_difference(expected, results) < 1e-5
+    for entry, array in zip(program["inputs"], arrays, strict=True):
+        assert array.is_deleted() == entry["donated"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_named_programs(partition, seed):
+    program = random_programs.generate(seed)
+    partitioned = partition(program.text, program.config)
+    if partitioned is not None:
+        check(*partitioned, numerics.strip_names(program.text))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_programs_of_fragments(partition, tools, seed):
+    text, topology = random_fragments.generate(seed)
+    config = {"topology": {mesh: dict(axes) for mesh, axes in topology}}
+    partitioned = partition(text, config, "--from=shard")
+    if partitioned is None:
+        return
+    if sum(math.prod(size for _, size in axes) for _, axes in topology) > 8:
+        pytest.skip("needs more devices than the tests have")
+    original = tools.check("meshwright", "erase", "-", stdin=text)
+    original = re.sub(MARKS, "", original).replace("{, ", "{")
+    check(*partitioned, original)
