@@ -13,9 +13,9 @@
 
 #include "meshwright/Dialect/Sdy/Propagation/Propagation.h"
 
+#include "meshwright/Dialect/Sdy/Propagation/ShardingGroups.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -63,18 +63,16 @@ void Propagation::collectManualEdges(Operation *op) {
 }
 
 void Propagation::collectGroups(ModuleOp module) {
-  llvm::MapVector<int64_t, unsigned> numbers;
-  module.walk([&](ShardingGroupOp op) {
-    unsigned slot = table.getSlot(op.getInput());
-    if (slot == ShardingTable::kNoSlot)
-      return;
-    unsigned group =
-        numbers.try_emplace(op.getGroupId(), groups.size()).first->second;
-    if (group == groups.size())
-      groups.emplace_back();
-    groupOf.try_emplace(slot, group);
-    groups[group].push_back(slot);
-  });
+  for (ArrayRef<ShardingGroupOp> members : getShardingGroups(module)) {
+    SmallVector<unsigned> slots;
+    for (ShardingGroupOp op : members)
+      if (unsigned slot = table.getSlot(op.getInput());
+          slot != ShardingTable::kNoSlot)
+        slots.push_back(slot);
+    for (unsigned slot : slots)
+      groupOf.try_emplace(slot, groups.size());
+    groups.push_back(std::move(slots));
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,7 +121,7 @@ void Propagation::sweep(SpreadStrategy strategy) {
 
 /// Between what the main function returns and the shardings of its results.
 void Propagation::spreadFunctionResults(SpreadStrategy strategy) {
-  if (!main || main.isDeclaration())
+  if (!main.getBody().hasOneBlock())
     return;
   Operation *terminator = main.front().getTerminator();
   for (OpOperand &operand : terminator->getOpOperands()) {

@@ -54,11 +54,21 @@ static void separateMembers(ArrayRef<ShardingGroupOp> members,
   }
 }
 
-void sdy::synchronizeShardingGroups(ModuleOp module) {
+SmallVector<SmallVector<ShardingGroupOp>>
+sdy::getShardingGroups(ModuleOp module) {
   llvm::MapVector<int64_t, SmallVector<ShardingGroupOp>> groups;
-  module.walk(
-      [&](ShardingGroupOp op) { groups[op.getGroupId()].push_back(op); });
-  for (auto &[id, members] : groups) {
+  module.walk([&](ShardingGroupOp op) {
+    SmallVector<ShardingGroupOp> &members = groups[op.getGroupId()];
+    if (members.empty() || op.getInput().getType().getShape() ==
+                               members.front().getInput().getType().getShape())
+      members.push_back(op);
+  });
+  return llvm::map_to_vector(llvm::make_second_range(groups),
+                             [](auto &members) { return std::move(members); });
+}
+
+void sdy::synchronizeShardingGroups(ModuleOp module) {
+  for (ArrayRef<ShardingGroupOp> members : getShardingGroups(module)) {
     if (members.size() < 2)
       continue;
     TensorShardingAttr common;

@@ -5,9 +5,14 @@
 #ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_SHARDINGGROUPS_H
 #define MESHWRIGHT_DIALECT_SDY_PROPAGATION_SHARDINGGROUPS_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
 
 namespace mlir::sdy {
+
+/// The members of each group, in the order of their ops; groups in the order of
+/// their first members. Members of another shape than the first one, which
+/// sdy-sharding-group-import reports, are left out.
+SmallVector<SmallVector<ShardingGroupOp>> getShardingGroups(ModuleOp module);
 
 /// Gives all members of a group the sharding that those with one agree on. If
 /// they do not agree, warns and puts open constraints behind the members, which

@@ -24,8 +24,7 @@ using namespace mlir::sdy;
 
 /// Constants, and broadcasts of scalars.
 static bool canMerge(Operation *op) {
-  if (isa<ConstantOp, stablehlo::IotaOp>(op) ||
-      op->hasTrait<OpTrait::ConstantLike>())
+  if (isa<ConstantOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
     return true;
   auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op);
   if (!broadcast)
