@@ -8,12 +8,14 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
+// Nothing verifies these attributes: their names do not say that they are of
+// this dialect.
 bool mpmd::isMpmdFunction(func::FuncOp func) {
-  return func->hasAttr(kTopologyAttr);
+  return func->hasAttrOfType<TopologyAttr>(kTopologyAttr);
 }
 
 bool mpmd::isSpmdFunction(func::FuncOp func) {
-  return func->hasAttr(kMeshShapeAttr);
+  return func->hasAttrOfType<sdy::MeshAttr>(kMeshShapeAttr);
 }
 
 bool mpmd::isDistributedFunction(func::FuncOp func) {
