@@ -10,6 +10,7 @@ from meshwright.pipeline_registry import (
     get_pipeline_schedule,
     pipeline_schedule_names,
 )
+from meshwright.types import PIPELINE_SCHEDULE_NAMES
 
 import meshwright as mw
 
@@ -185,6 +186,18 @@ def test_options_do_not_change_the_numbers(options):
     options = {"mpmd_pipeline_schedule": "1F1B", **options}
     cfg = training_config(meshes(2, 1), partitioning_options=options)
     train_both(cfg, 2, 3, steps=3)
+
+
+@pytest.mark.parametrize("schedule", PIPELINE_SCHEDULE_NAMES)
+def test_every_schedule_option_runs_forward_pipelines(schedule):
+    def f(w, xs):
+        return [mw.call(encode_decode, call_counter=i)(w, x) for i, x in enumerate(xs)]
+
+    cfg = pair_config(
+        name_to_stage_assignment={"enc": 0, "dec": 1},
+        partitioning_options={"mpmd_pipeline_schedule": schedule},
+    )
+    check(run(f, cfg, W, [X, X + 1]), f(W, [X, X + 1]))
 
 
 def test_gradient_of_a_loop_over_calls_trains_like_jax():

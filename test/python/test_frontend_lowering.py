@@ -479,6 +479,30 @@ def test_nested_computation_on_another_mesh_names_both():
         mw.jit(f, config()).lower(struct(4))
 
 
+def test_operands_on_two_meshes_are_an_error_of_the_operation():
+    def f(x):
+        a = mw.named_computation(lambda v: v * 2, name="enc")(x)
+        return a + mw.named_computation(lambda v: v * 3, name="dec")(x)
+
+    with pytest.raises(RuntimeError, match="operands are on conflicting meshes"):
+        mw.jit(f, config()).lower(struct(4))
+
+
+def test_argument_of_a_call_that_fits_no_mesh_names_the_users_function():
+    def encode(x):
+        return mw.named_computation(lambda v: v * 2, name="enc")(x)
+
+    def f(x):
+        decoded = mw.named_computation(lambda v: v * 2, name="dec")(x)
+        return [
+            mw.call(encode, call_counter=i)(value)
+            for i, value in enumerate([decoded, x])
+        ]
+
+    with pytest.raises(RuntimeError, match='arg0 of mpmd.call "encode"'):
+        mw.jit(f, config()).lower(struct(4))
+
+
 def test_process_stays_usable_after_an_error():
     def f(x):
         return mw.named_computation(lambda a: a * 2, name="lost")(x)
