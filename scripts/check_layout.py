@@ -47,7 +47,7 @@ def check_lengths() -> list[str]:
                     f"{path.relative_to(ROOT)}: {lines} lines, {limit} allowed"
                 )
             if path.suffix in (".cpp", ".h", ".td") and (
-                not text.startswith("//===- ")
+                not text.startswith(("//===- ", "/*===- "))
                 or "SPDX-License-Identifier: Apache-2.0" not in text[:300]
             ):
                 found.append(f"{path.relative_to(ROOT)}: no header with licence line")

@@ -147,6 +147,7 @@ static OptimizeOptions makeOptimizeOptions(const PartitionConfig &config) {
   options.mergeRules = config.mergeRules;
   options.scheduleRules = config.scheduleRules;
   options.schedule = config.options.schedule;
+  options.reportMisfits = true;
   options.mergeAfterScheduling = config.options.mergeInferredAfterScheduling;
   options.applyRemat = config.options.fragmentRemat;
   options.mergeRematFragments = config.options.mergeRematFragments;

@@ -43,7 +43,14 @@ def test_bytecode_keeps_everything(tools, path: pathlib.Path):
 def partition(tools, name: str, tmp_path: pathlib.Path) -> str:
     source = PROGRAMS / "mpmd" / f"{name}.mlir"
     config = source.with_suffix(".json")
-    tools.check("meshwright", "partition", source, "--config", config, "-o", tmp_path)
+    tools.check(
+        "meshwright",
+        "partition",
+        source,
+        f"--config={config}",
+        "--until=import",
+        f"-o={tmp_path}",
+    )
     return (tmp_path / "partitioned.mlir").read_text()
 
 

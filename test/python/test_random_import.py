@@ -52,7 +52,12 @@ def imported(tools, tmp_path):
         source.write_text(program.text)
         config.write_text(json.dumps(program.config))
         return tools.run(
-            "meshwright", "partition", source, "--config", config, "-o", "-"
+            "meshwright",
+            "partition",
+            source,
+            f"--config={config}",
+            "--until=import",
+            "-o=-",
         )
 
     return run
