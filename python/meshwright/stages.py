@@ -16,6 +16,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from . import _jax_compat as compat
 from . import _shardings
+from .runtime.errors import FragmentError
 from .types import (
     Config,
     FunctionIOMeshAssignment,
@@ -549,6 +550,8 @@ class Executable:
         values = args if self._direct else self._values(args)
         try:
             outs = self._program(*values)
+        except FragmentError:
+            raise  # Something ran, so arguments may be gone by now.
         except (TypeError, ValueError, RuntimeError):
             # The program's own checks know positions and buffers; the user knows
             # arguments. What is not about the arguments is raised as it is.

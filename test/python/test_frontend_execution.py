@@ -584,3 +584,21 @@ def test_callbacks_inside_fragments_run(size):
     check(run(f, cfg, X), X * 2)
     jax.effects_barrier()
     assert seen == [float(X.sum())]
+
+
+def test_failing_fragment_is_named_although_arguments_are_gone():
+    def fail(v):
+        raise KeyError("no more data")
+
+    def f(x):
+        def enc(a):
+            return jax.pure_callback(fail, jax.typeof(a), a) * 2
+
+        return mw.named_computation(enc, name="enc")(x)
+
+    cfg = mw.make_config(meshes(2, 1), {"enc": "m0"})
+    compiled = mw.jit(f, cfg, donate_argnums=0).lower(X).compile()
+    x = jax.device_put(np.asarray(X), compiled.input_shardings[0][0])
+    with pytest.raises(RuntimeError, match='(?s)"p0_enc.f" .*no more data'):
+        jax.block_until_ready(compiled(x))
+    check(run(encode_decode, pair_config(), W, X), encode_decode(W, X))
