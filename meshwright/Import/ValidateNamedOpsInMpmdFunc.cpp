@@ -28,7 +28,7 @@ using namespace mlir::mpmd;
 static bool mayContainNamedOps(Operation *parent) {
   if (auto func = dyn_cast<func::FuncOp>(parent))
     return isMpmdFunction(func);
-  return isa<MpmdDialect>(parent->getDialect());
+  return isa_and_nonnull<MpmdDialect>(parent->getDialect());
 }
 
 /// Reports at the location alone: the op is part of a function that is about to

@@ -196,7 +196,7 @@ static bool isTranscendental(Operation *op) {
           stablehlo::CosineOp, stablehlo::TanOp, stablehlo::Atan2Op,
           stablehlo::RngOp, stablehlo::RngBitGeneratorOp>(op))
     return true;
-  return isa<chlo::ChloDialect>(op->getDialect()) &&
+  return isa_and_nonnull<chlo::ChloDialect>(op->getDialect()) &&
          !isa<chlo::TopKOp, chlo::SquareOp, chlo::BroadcastAddOp,
               chlo::BroadcastSubtractOp, chlo::BroadcastMultiplyOp,
               chlo::BroadcastDivideOp, chlo::BroadcastCompareOp,

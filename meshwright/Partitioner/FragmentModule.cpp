@@ -79,7 +79,7 @@ static void adaptMesh(sdy::MeshOp mesh, sdy::MeshAttr shape) {
 
 static LogicalResult checkIsPlain(func::FuncOp function) {
   WalkResult result = function.walk([](Operation *op) {
-    if (!isa<MpmdDialect>(op->getDialect()))
+    if (!isa_and_nonnull<MpmdDialect>(op->getDialect()))
       return WalkResult::advance();
     op->emitError() << "cannot be part of a fragment's program: expected only "
                        "operations that run on one mesh";

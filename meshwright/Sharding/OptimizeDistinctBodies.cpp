@@ -30,7 +30,7 @@ static bool hasOtherWork(func::FuncOp func) {
       .walk<WalkOrder::PreOrder>([](Operation *op) {
         if (isa<FragmentOp>(op))
           return WalkResult::skip();
-        return isa<MpmdDialect, func::FuncDialect>(op->getDialect())
+        return isa_and_nonnull<MpmdDialect, func::FuncDialect>(op->getDialect())
                    ? WalkResult::advance()
                    : WalkResult::interrupt();
       })
@@ -75,8 +75,8 @@ struct OptimizeDistinctBodiesPass
     for (ArrayRef<FragmentOp> equal : classes.get()) {
       FragmentOp first = equal.front();
       bool changed = false;
-      if (failed(stablehlo::optimizeRegion(first.getRegion(), patterns,
-                                           &changed)))
+      if (failed(
+              stablehlo::optimizeRegion(first.getRegion(), patterns, &changed)))
         return signalPassFailure();
       if (changed)
         for (FragmentOp other : equal.drop_front())

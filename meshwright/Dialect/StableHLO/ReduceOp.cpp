@@ -95,7 +95,7 @@ static Operation *getAppliedOp(ReduceOp op) {
   if (!llvm::hasNItems(block, 2) || op.getInputs().empty())
     return nullptr;
   Operation *applied = &block.front(), *terminator = &block.back();
-  if (!isa<StablehloDialect>(applied->getDialect()) ||
+  if (!isa_and_nonnull<StablehloDialect>(applied->getDialect()) ||
       !applied->hasTrait<IsCommutative>() || applied->getNumOperands() != 2 ||
       applied->getNumResults() != 1 || applied->getNumRegions() != 0 ||
       !llvm::equal(applied->getOperands(), block.getArguments()))
