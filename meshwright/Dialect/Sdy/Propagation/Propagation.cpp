@@ -13,7 +13,6 @@
 
 #include "meshwright/Dialect/Sdy/Propagation/Propagation.h"
 
-#include "meshwright/Dialect/Sdy/Propagation/ShardingGroups.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -25,25 +24,24 @@ static bool hasAxes(TensorShardingAttr sharding) {
 }
 
 Propagation::Propagation(ModuleOp module, func::FuncOp main,
-                         ShardingTable &table)
+                         ShardingTable &table,
+                         const ShardingGroups &shardingGroups)
     : main(main), table(table), symbols(module), active(table.getNumOps()),
       isAgain(table.getNumOps()), manualEdges(table.getNumOps()),
       planOf(table.getNumOps()), slotRange(table.getNumOps()) {
   for (BitVector &bits : waiting)
     bits.resize(table.getNumOps());
-  collectGroups(module);
+  collectGroups(shardingGroups);
   for (unsigned slot = 0; slot < table.getNumSlots(); ++slot)
     if (hasAxes(table.get(slot)))
       markReaders(slot);
-  for (unsigned index = 0; index < table.getNumOps(); ++index) {
-    Operation *op = table.getOp(index);
-    // Ops without uses go when their turn comes.
-    if (op->use_empty() && isOpTriviallyDead(op))
-      for (BitVector &bits : waiting)
-        bits.set(index);
+  // Ops without uses go when their turn comes.
+  for (unsigned index : table.getUnused())
+    for (BitVector &bits : waiting)
+      bits.set(index);
+  for (unsigned index = 0; index < table.getNumOps(); ++index)
     if (table.getKind(index) == OpKind::DataFlow)
-      collectManualEdges(op);
-  }
+      collectManualEdges(table.getOp(index));
 }
 
 /// The shardings of arguments do not show manual axes, but may have some.
@@ -62,8 +60,8 @@ void Propagation::collectManualEdges(Operation *op) {
   llvm::for_each(manual.getResults(), collect);
 }
 
-void Propagation::collectGroups(ModuleOp module) {
-  for (ArrayRef<ShardingGroupOp> members : getShardingGroups(module)) {
+void Propagation::collectGroups(const ShardingGroups &shardingGroups) {
+  for (ArrayRef<ShardingGroupOp> members : shardingGroups) {
     SmallVector<unsigned> slots;
     for (ShardingGroupOp op : members)
       if (unsigned slot = table.getSlot(op.getInput());

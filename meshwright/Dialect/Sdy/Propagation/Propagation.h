@@ -6,6 +6,7 @@
 #define MESHWRIGHT_DIALECT_SDY_PROPAGATION_PROPAGATION_H
 
 #include "meshwright/Dialect/Sdy/Propagation/OpPlans.h"
+#include "meshwright/Dialect/Sdy/Propagation/ShardingGroups.h"
 #include "meshwright/Dialect/Sdy/Propagation/ShardingTable.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/BitVector.h"
@@ -20,8 +21,9 @@ namespace mlir::sdy {
 /// computed once for all ops of its kind with these shardings.
 class Propagation {
 public:
-  /// Values with a common group id are kept alike.
-  Propagation(ModuleOp module, func::FuncOp main, ShardingTable &table);
+  /// Members of a group are kept alike.
+  Propagation(ModuleOp module, func::FuncOp main, ShardingTable &table,
+              const ShardingGroups &shardingGroups);
 
   /// Runs all levels, in each level the strategies in order.
   void run(ArrayRef<SpreadStrategy> strategies);
@@ -37,7 +39,7 @@ private:
   /// The sharding of each operand and result of an op.
   using State = SmallVector<TensorShardingAttr, 8>;
 
-  void collectGroups(ModuleOp module);
+  void collectGroups(const ShardingGroups &shardingGroups);
   void collectManualEdges(Operation *op);
   void startLevel(unsigned level);
   void sweep(SpreadStrategy strategy);

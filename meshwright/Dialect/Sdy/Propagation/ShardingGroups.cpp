@@ -54,8 +54,7 @@ static void separateMembers(ArrayRef<ShardingGroupOp> members,
   }
 }
 
-SmallVector<SmallVector<ShardingGroupOp>>
-sdy::getShardingGroups(ModuleOp module) {
+ShardingGroups sdy::getShardingGroups(ModuleOp module) {
   llvm::MapVector<int64_t, SmallVector<ShardingGroupOp>> groups;
   module.walk([&](ShardingGroupOp op) {
     SmallVector<ShardingGroupOp> &members = groups[op.getGroupId()];
@@ -67,8 +66,8 @@ sdy::getShardingGroups(ModuleOp module) {
                              [](auto &members) { return std::move(members); });
 }
 
-void sdy::synchronizeShardingGroups(ModuleOp module) {
-  for (ArrayRef<ShardingGroupOp> members : getShardingGroups(module)) {
+void sdy::synchronizeShardingGroups(const ShardingGroups &groups) {
+  for (ArrayRef<ShardingGroupOp> members : groups) {
     if (members.size() < 2)
       continue;
     TensorShardingAttr common;

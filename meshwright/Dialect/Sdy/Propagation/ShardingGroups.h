@@ -9,15 +9,17 @@
 
 namespace mlir::sdy {
 
+using ShardingGroups = SmallVector<SmallVector<ShardingGroupOp>>;
+
 /// The members of each group, in the order of their ops; groups in the order of
 /// their first members. Members of another shape than the first one, which
 /// sdy-sharding-group-import reports, are left out.
-SmallVector<SmallVector<ShardingGroupOp>> getShardingGroups(ModuleOp module);
+ShardingGroups getShardingGroups(ModuleOp module);
 
 /// Gives all members of a group the sharding that those with one agree on. If
 /// they do not agree, warns and puts open constraints behind the members, which
 /// become the members instead.
-void synchronizeShardingGroups(ModuleOp module);
+void synchronizeShardingGroups(const ShardingGroups &groups);
 
 } // namespace mlir::sdy
 

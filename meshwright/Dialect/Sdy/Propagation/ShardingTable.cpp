@@ -5,6 +5,7 @@
 #include "meshwright/Dialect/Sdy/Propagation/ShardingTable.h"
 
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -58,6 +59,8 @@ void ShardingTable::number(Operation *op) {
   owners.resize(owners.size() + op->getNumResults() +
                     getNumArgumentSlots(op, kind),
                 ops.size());
+  if (op->use_empty() && isOpTriviallyDead(op))
+    unused.push_back(ops.size());
   ops.push_back(op);
   kinds.push_back(kind);
 }

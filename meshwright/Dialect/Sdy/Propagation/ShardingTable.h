@@ -44,6 +44,8 @@ public:
   Operation *getOp(unsigned index) const { return ops[index]; }
   unsigned getIndex(Operation *op) const { return indices.lookup(op); }
   OpKind getKind(unsigned index) const { return kinds[index]; }
+  /// The ops that nothing needed when the table was made.
+  ArrayRef<unsigned> getUnused() const { return unused; }
   /// Erases an op and what is in it. Its slots stay, without a meaning.
   void eraseOp(unsigned index);
 
@@ -81,6 +83,7 @@ private:
 
   std::vector<Operation *> ops;
   std::vector<OpKind> kinds;
+  std::vector<unsigned> unused;
   llvm::DenseMap<OperationName, OpKind> kindOfName;
   llvm::DenseMap<Operation *, unsigned> indices;
   /// By op: the slots of its results, then of its arguments, then, for

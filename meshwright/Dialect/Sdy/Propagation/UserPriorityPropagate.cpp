@@ -30,27 +30,45 @@ namespace mlir::sdy {
 using namespace mlir;
 using namespace mlir::sdy;
 
-/// Reports the first result that no sharding can be given.
-static LogicalResult verifyResults(ModuleOp module) {
+namespace {
+/// What one look at all ops tells.
+struct Findings {
+  bool hasGroups = false;
+  bool hasRules = false;
+};
+} // namespace
+
+/// Reports a result type that no sharding can be given.
+static LogicalResult verifyType(Type type, Operation *op) {
+  if (isa<TupleType>(type))
+    return op->emitError() << "Shardy propagation doesn't support tuples: got "
+                           << type << "; return the elements one by one";
+  if (auto shaped = dyn_cast<ShapedType>(type);
+      shaped && !shaped.hasStaticShape())
+    return op->emitError() << "Shardy propagation only supports ranked tensors "
+                              "with a static shape: got "
+                           << type << "; make all dimensions static";
+  return success();
+}
+
+static FailureOr<Findings> inspect(ModuleOp module) {
+  Findings findings;
+  auto ruleName = StringAttr::get(module.getContext(), kShardingRuleAttr);
   llvm::DenseSet<Type> verified; // Membership only: its order never shows.
   WalkResult result = module.walk([&](Operation *op) -> WalkResult {
-    for (Type type : op->getResultTypes()) {
-      if (verified.contains(type))
-        continue;
-      if (isa<TupleType>(type))
-        return op->emitError()
-               << "Shardy propagation doesn't support tuples: got " << type
-               << "; return the elements one by one";
-      if (auto shaped = dyn_cast<ShapedType>(type);
-          shaped && !shaped.hasStaticShape())
-        return op->emitError() << "Shardy propagation only supports ranked "
-                                  "tensors with a static shape: got "
-                               << type << "; make all dimensions static";
-      verified.insert(type);
-    }
+    findings.hasGroups |= isa<ShardingGroupOp>(op);
+    findings.hasRules |= !!op->getDiscardableAttr(ruleName);
+    for (Type type : op->getResultTypes())
+      if (!verified.contains(type)) {
+        if (failed(verifyType(type, op)))
+          return failure();
+        verified.insert(type);
+      }
     return WalkResult::advance();
   });
-  return failure(result.wasInterrupted());
+  if (result.wasInterrupted())
+    return failure();
+  return findings;
 }
 
 static void storeRules(ModuleOp module) {
@@ -88,13 +106,19 @@ struct UserPriorityPropagatePass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     FailureOr<func::FuncOp> main = getMainFunction(module);
-    if (failed(main) || failed(verifyResults(module)))
+    if (failed(main))
       return signalPassFailure();
-    synchronizeShardingGroups(module);
+    FailureOr<Findings> findings = inspect(module);
+    if (failed(findings))
+      return signalPassFailure();
+    ShardingGroups groups;
+    if (findings->hasGroups)
+      groups = getShardingGroups(module);
+    synchronizeShardingGroups(groups);
 
     ShardingTable table(module);
     UserPriorities priorities(table, SymbolTable(module));
-    Propagation propagation(module, *main, table);
+    Propagation propagation(module, *main, table, groups);
     auto strategies = getStrategies(strategy);
     propagation.run(strategies);
     for (int64_t priority : priorities.getPriorities()) {
@@ -105,7 +129,7 @@ struct UserPriorityPropagatePass
     table.store();
     if (keepShardingRules)
       storeRules(module);
-    else
+    else if (findings->hasRules)
       dropRules(module);
   }
 };
