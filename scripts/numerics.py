@@ -133,8 +133,8 @@ def strip_names(text: str) -> str:
     """Takes the names off an annotated, not yet partitioned program.
 
     Done with jaxlib's MLIR alone, so that it can judge what our passes do:
-    named computations are inlined, named tensors and broadcasts forwarded,
-    `mpmd.call` becomes `func.call`.
+    named computations are inlined, loops unrolled, named tensors, broadcasts and
+    reductions of one value forwarded, `mpmd.call` becomes `func.call`.
     """
     context = make_context()
     with context, ir.Location.unknown():
@@ -143,6 +143,25 @@ def strip_names(text: str) -> str:
             if function.operation.name == "func.func":
                 _strip_block(function.regions[0].blocks[0])
         return str(module)
+
+
+def _unroll(loop) -> None:
+    """Replaces a loop by its iterations. Its body must not use the index."""
+    body = loop.regions[0].blocks[0]
+    _strip_block(body)
+    *inner, terminator = body.operations
+    values = list(loop.operands)
+    for _ in range(ir.IntegerAttr(loop.attributes["iterations"]).value):
+        known = dict(zip(body.arguments, values, strict=False))
+        for op in inner:
+            copy = op.operation.clone(ir.InsertionPoint(loop.operation))
+            for index, operand in enumerate(op.operands):
+                copy.operands[index] = known.get(operand, operand)
+            known.update(zip(op.results, copy.results, strict=True))
+        values = [known.get(value, value) for value in terminator.operands]
+    for result, value in zip(loop.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    loop.operation.erase()
 
 
 def _strip_block(block: ir.Block) -> None:
@@ -160,7 +179,9 @@ def _strip_block(block: ir.Block) -> None:
             for result, value in zip(op.results, returned, strict=True):
                 result.replace_all_uses_with(value)
             op.operation.erase()
-        elif name in ("mpmd.named_tensor", "mpmd.broadcast"):
+        elif name == "mpmd.for":
+            _unroll(op)
+        elif name in ("mpmd.named_tensor", "mpmd.broadcast", "mpmd.reduce"):
             op.results[0].replace_all_uses_with(op.operands[0])
             op.operation.erase()
         elif name == "mpmd.call":

@@ -126,6 +126,38 @@ class _Body:
         self.emit("}")
         self.values.append(f"{result}#1")
 
+    def mpmd_loop(self) -> None:
+        """A loop over named computations, to be unrolled."""
+        writer = self.writer
+        starts = [self.pick() for _ in range(writer.rng.randint(1, 2))]
+        carried = [writer.fresh() for _ in starts]
+        result, count = writer.fresh(), len(starts)
+        trips = writer.rng.randint(1, 3)
+        inner = _Body(writer, carried, self.indent + "  ")
+        inner.named()
+        inner.compute()
+        returned = [inner.pick() for _ in starts]
+        block = ", ".join(f"{argument}: {T}" for argument in carried)
+        self.emit(
+            f"{result}{f':{count}' if count > 1 else ''} = mpmd.for "
+            f"({', '.join(starts)}) {{iterations = {trips} : ui32, "
+            f"unroll_factor = {trips} : ui32}} ({block}, {writer.fresh()}: "
+            "tensor<ui32>) {"
+        )
+        self.lines += inner.lines
+        self.emit(f"  mpmd.return {', '.join(returned)} : {types(count)}")
+        self.emit(f"}} : {types(count)}")
+        self.values += (
+            [result] if count == 1 else [f"{result}#{i}" for i in range(count)]
+        )
+
+    def barrier(self) -> None:
+        """A value that may be had on any mesh from here on."""
+        if self.writer.rng.random() < 0.6:
+            self.define(f"mpmd.broadcast {self.pick()} : {T}")
+        else:
+            self.define(f"mpmd.reduce<none> {self.pick()} : ({T}) -> {T}")
+
     def constant(self, number: str) -> str:
         name = self.writer.fresh()
         self.emit(f"{name} = stablehlo.constant dense<{number}> : tensor<i32>")
@@ -158,8 +190,9 @@ class _Callee:
 
 
 class _Writer:
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, with_mpmd_ops: bool):
         self.rng = random.Random(seed)
+        self.with_mpmd_ops = with_mpmd_ops
         self.counter = self.calls = 0
         self.callees: list[_Callee] = []
         meshes = [f"m{i}" for i in range(self.rng.randint(1, 4))]
@@ -182,6 +215,8 @@ class _Writer:
             steps = [body.compute] * 4 + [body.named] * 3 + [body.tensor, body.loop]
             if self.callees:
                 steps += [body.call] * 2
+            if self.with_mpmd_ops:
+                steps += [body.mpmd_loop, body.barrier] * 2
             self.rng.choice(steps)()
         outputs = self.rng.randint(1, 3)
         returned = [body.pick() for _ in range(outputs)]
@@ -201,8 +236,9 @@ def types(count: int) -> str:
     return ", ".join([T] * count)
 
 
-def generate(seed: int) -> Program:
-    writer = _Writer(seed)
+def generate(seed: int, *, with_mpmd_ops: bool = False) -> Program:
+    """A program; on demand with loops, broadcasts and reductions of mpmd."""
+    writer = _Writer(seed, with_mpmd_ops)
     functions = []
     for index in range(writer.rng.randint(0, 2)):
         name = f"f{index}"

@@ -63,9 +63,10 @@ def imported(tools, tmp_path):
     return run
 
 
+@pytest.mark.parametrize("with_mpmd_ops", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_import_keeps_meaning_or_explains(tools, imported, peer, seed):
-    program = random_programs.generate(seed)
+def test_import_keeps_meaning_or_explains(tools, imported, peer, seed, with_mpmd_ops):
+    program = random_programs.generate(seed, with_mpmd_ops=with_mpmd_ops)
     done = imported(program)
     if done.returncode != 0:
         assert done.returncode == 1, done.stderr
