@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
+import queue
 import re
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -241,9 +241,15 @@ def compile_all(sources: list[Source], callbacks: Sequence[Callable]) -> list[Lo
 def _run_jobs(sources, groups: list[list[int]], callbacks, result: dict) -> None:
     threads = min(len(groups), os.cpu_count() or 1, 32)
     pool = concurrent.futures.ThreadPoolExecutor(threads, "meshwright-compile")
+    # A context serves one thread at a time, and outlives the threads.
+    contexts: queue.SimpleQueue = queue.SimpleQueue()
+    for _ in range(threads):
+        contexts.put(_jax_runtime.make_ir_context())
     try:
         jobs = [
-            pool.submit(_compile_group, [sources[i] for i in group], callbacks)
+            pool.submit(
+                _compile_group, [sources[i] for i in group], callbacks, contexts
+            )
             for group in groups
         ]
         _wait(jobs)
@@ -294,20 +300,9 @@ class ProgressBar:
             self.stream.flush()
 
 
-_thread = threading.local()
-
-
-def _parse_here(text: str) -> Any:
-    """A module in the context of this thread: contexts are not shared by threads."""
-    if not hasattr(_thread, "context"):
-        _thread.context = _jax_runtime.make_ir_context()
-    with _thread.context:
-        return ir.Module.parse(text)
-
-
-def _compile_group(group: list[Source], callbacks: Sequence[Callable]) -> list[Loaded]:
+def _compile_group(group: list[Source], callbacks, contexts) -> list[Loaded]:
     """Compiles the first of some equal sources, and loads it for the others."""
-    first = _compile(group[0], callbacks)
+    first = _compile(group[0], callbacks, contexts)
     by_devices = {first.devices: first}
     serialized = None
     for source in group[1:]:
@@ -319,24 +314,30 @@ def _compile_group(group: list[Source], callbacks: Sequence[Callable]) -> list[L
             serialized = serialized or first.executable.serialize()
             copy = _jax_runtime.load_copy(serialized, devices, source.options)
         except jax.errors.JaxRuntimeError:  # A backend that cannot; compile again.
-            by_devices[devices] = _compile(source, callbacks)
+            by_devices[devices] = _compile(source, callbacks, contexts)
             continue
         seconds = time.perf_counter() - start
         by_devices[devices] = Loaded(copy, devices, seconds, copied=True)
     return [by_devices[source.mesh.devices] for source in group]
 
 
-def _compile(source: Source, callbacks: Sequence[Callable]) -> Loaded:
+def _compile(source: Source, callbacks: Sequence[Callable], contexts) -> Loaded:
     named = []
     if source.callbacks:
         named = [name_errors(callback, source.describe()) for callback in callbacks]
     start = time.perf_counter()
+    context = contexts.get()
     try:
+        with context:
+            module = ir.Module.parse(source.text)
         executable = _jax_runtime.compile_module(
-            _parse_here(source.text), source.mesh.devices, source.options, named
+            module, source.mesh.devices, source.options, named
         )
+        del module
     except Exception as error:
         raise FragmentError(f"{source.describe()} does not compile: {error}") from error
+    finally:
+        contexts.put(context)
     seconds = time.perf_counter() - start
     jax.monitoring.record_event_duration_secs(
         _COMPILE_EVENT, seconds, fun_name=source.name
