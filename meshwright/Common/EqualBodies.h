@@ -22,11 +22,9 @@ bool areEqualBodies(Region &a, Region &b);
 
 /// Sorts things with bodies into classes, in a time that is linear in the size
 /// of the bodies. `isEqual` compares one thing with the first of a class.
-template <typename T>
-class EqualityClasses {
+template <typename T> class EqualityClasses {
 public:
-  template <typename IsEqual>
-  void add(T thing, size_t hash, IsEqual isEqual) {
+  template <typename IsEqual> void add(T thing, size_t hash, IsEqual isEqual) {
     SmallVector<unsigned, 1> &candidates = classesOfHash[hash];
     for (unsigned candidate : candidates)
       if (isEqual(classes[candidate].front(), thing)) {

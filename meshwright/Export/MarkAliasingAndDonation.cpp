@@ -144,7 +144,7 @@ static LogicalResult markReuse(FragmentOp fragment, ArrayRef<Reuse> plan) {
              << "`; fragments must not be marked before";
     Attribute value = builder.getBoolAttr(true);
     if (reuse.result)
-      value = builder.getI32IntegerAttr(*reuse.result);
+      value = builder.getI32IntegerAttr(static_cast<int32_t>(*reuse.result));
     entries.set(reuse.operand, name, value);
   }
   entries.write(fragment, kArgAttrsAttr);

@@ -11,8 +11,9 @@
 namespace mlir::mpmd {
 
 /// Calls `visit` for each op of type `OpT` in `func`, in program order, also in
-/// loops, but not in fragments. Nearly all ops of a program are in fragments, so
-/// this takes a small part of the time of `func.walk`. `visit` may not erase.
+/// loops, but not in fragments. Nearly all ops of a program are in fragments,
+/// so this takes a small part of the time of `func.walk`. `visit` may not
+/// erase.
 template <typename OpT>
 void walkOutsideFragments(func::FuncOp func, function_ref<void(OpT)> visit) {
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -42,10 +42,9 @@ void stablehlo::populateTargetIndependentOptimization(
   populateUnusedResults(patterns);
 }
 
-LogicalResult
-stablehlo::optimizeRegion(Region &region,
-                          const FrozenRewritePatternSet &patterns,
-                          bool *changed) {
+LogicalResult stablehlo::optimizeRegion(Region &region,
+                                        const FrozenRewritePatternSet &patterns,
+                                        bool *changed) {
   // Operands first: what a producer becomes decides what can merge with it.
   GreedyRewriteConfig config;
   config.setUseTopDownTraversal();
