@@ -79,6 +79,14 @@ void FragmentGroup::dropSlot(int64_t number) {
   --numSlots;
 }
 
+/// Lets a slot be read by the arguments of one that it replaces.
+void FragmentGroup::addArguments(Slot &slot, Slot &replaced) {
+  if (slot.others.size() < replaced.others.size())
+    std::swap(slot.others, replaced.others);
+  llvm::append_range(slot.others, replaced.others);
+  slot.others.push_back(replaced.argument);
+}
+
 /// Makes one slot of those that have the same value.
 void FragmentGroup::uniqueSlots() {
   indexSlots();
@@ -91,8 +99,7 @@ void FragmentGroup::uniqueSlots() {
     int64_t number = firstNumber + index;
     if (first == number)
       continue;
-    slot(first).others.push_back(slots[index].argument);
-    llvm::append_range(slot(first).others, slots[index].others);
+    addArguments(slot(first), slots[index]);
     dropSlot(number);
   }
 }
@@ -174,8 +181,7 @@ void FragmentGroup::appendSmallConsumer(FragmentGroup &consumer) {
       ++numSlots;
       continue;
     }
-    slot(it->second).others.push_back(added.argument);
-    llvm::append_range(slot(it->second).others, added.others);
+    addArguments(slot(it->second), added);
   }
 }
 
@@ -196,9 +202,7 @@ void FragmentGroup::prependSmallProducer(FragmentGroup &consumer) {
     int64_t number = consumer.firstNumber - 1;
     auto [it, isNew] = consumer.numberOf.try_emplace(added.value, number);
     if (!isNew) {
-      Slot &known = consumer.slot(it->second);
-      added.others.push_back(known.argument);
-      llvm::append_range(added.others, known.others);
+      addArguments(added, consumer.slot(it->second));
       consumer.dropSlot(it->second);
       it->second = number;
     }

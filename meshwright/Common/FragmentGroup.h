@@ -60,6 +60,7 @@ private:
   };
 
   Slot &slot(int64_t number) { return slots[number - firstNumber]; }
+  static void addArguments(Slot &slot, Slot &replaced);
   void indexSlots();
   void uniqueSlots();
   void dropSlot(int64_t number);
