@@ -70,7 +70,9 @@ def random_arguments(text: str, seed: int = 0) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
     context = make_context()
     with context:
-        function = _function(ir.Module.parse(text), "main")
+        # Its operations do not keep a module alive.
+        module = ir.Module.parse(text)
+        function = _function(module, "main")
         signature = ir.FunctionType(
             ir.TypeAttr(function.attributes["function_type"]).value
         )
