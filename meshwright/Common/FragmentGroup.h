@@ -10,6 +10,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include <deque>
+#include <vector>
 
 namespace mlir::mpmd {
 
@@ -56,7 +57,7 @@ private:
   struct Slot {
     Value value;
     BlockArgument argument;
-    SmallVector<BlockArgument, 0> others;
+    std::vector<BlockArgument> others;
   };
 
   Slot &slot(int64_t number) { return slots[number - firstNumber]; }
