@@ -98,7 +98,8 @@ static Work convolutionWork(stablehlo::ConvolutionOp op) {
         lhs.getDimSize(numbers.getInputSpatialDimensions()[i]),
         rhs.getDimSize(numbers.getKernelSpatialDimensions()[i]),
         result.getDimSize(numbers.getOutputSpatialDimensions()[i]),
-        entry(op.getWindowStrides(), i), padding.empty() ? 0 : padding[2 * i],
+        entry(op.getWindowStrides(), i),
+        padding.empty() ? 0 : padding[size_t(2) * i],
         entry(op.getLhsDilation(), i), entry(op.getRhsDilation(), i));
   return {perOutput * outputs * hits};
 }

@@ -85,6 +85,25 @@ static FailureOr<PhaseSet> readPhases() {
   return PhaseSet::between(*first, *last);
 }
 
+/// Programs of an earlier run would be taken for parts of this one.
+static LogicalResult removePrograms(StringRef folder) {
+  std::error_code error;
+  SmallVector<std::string> stale;
+  for (llvm::sys::fs::directory_iterator entry(folder, error), end;
+       !error && entry != end; entry.increment(error)) {
+    StringRef extension = llvm::sys::path::extension(entry->path());
+    if (extension == ".mlir" || extension == ".mlirbc")
+      stale.push_back(entry->path());
+  }
+  for (StringRef path : stale)
+    if (!error)
+      error = llvm::sys::fs::remove(path);
+  if (error)
+    return reportError(
+        folder + ": earlier programs cannot be removed: " + error.message());
+  return success();
+}
+
 /// The programs of fragments, and what ties them together. Everything is made
 /// before anything is written.
 static LogicalResult writeExport(ModuleOp module,
@@ -104,11 +123,11 @@ static LogicalResult writeExport(ModuleOp module,
                                       (emitBytecode ? ".mlirbc" : ".mlir"));
     fragments.emplace_back(path.str().str(), std::move(*own));
   }
-  // Those of an earlier run would be taken for parts of this one.
-  llvm::sys::fs::remove_directories(folder, /*IgnoreErrors=*/true);
   if (std::error_code error = llvm::sys::fs::create_directories(folder))
     return reportError(folder +
                        ": the folder cannot be made: " + error.message());
+  if (failed(removePrograms(folder)))
+    return failure();
   for (auto &[path, own] : fragments)
     if (failed(writeModule(*own, path, emitBytecode)))
       return failure();
