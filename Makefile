@@ -8,7 +8,7 @@ export CCACHE_NOHASHDIR := 1
 .DEFAULT_GOAL := help
 .PHONY: demo test deps build lit unit py format lint docs bench clean help
 
-demo: build  ## install, build, partition a GPT training step, check its numbers
+demo: build  ## install, build, partition a GPT step, train another on CPU devices
 	@$(PYTHON) scripts/demo.py --bin $(BUILD)/bin --out out
 
 test: build  ## everything CI runs; ctest has the last line
@@ -44,8 +44,10 @@ docs: build  ## reference of dialects and passes, into docs/reference
 	@cmake --build $(BUILD) --target meshwright-docs
 	@$(PYTHON) scripts/schedule_docs.py --bin $(BUILD)/bin
 
-bench: build  ## speed against the peer that is compiled into jaxlib
+bench: build  ## speed: phases against jaxlib, growth, schedules, runtime
 	@$(PYTHON) bench/run.py --bin $(BUILD)/bin
+	@$(PYTHON) bench/curve.py --bin $(BUILD)/bin
+	@$(PYTHON) bench/runtime_overhead.py
 	@$(PYTHON) bench/schedules.py --bin $(BUILD)/bin --peer
 
 clean:  ## remove build trees and outputs; keeps .venv

@@ -39,7 +39,7 @@ import meshwright as mw  # noqa: E402
 BATCH, LENGTH, SYMBOLS = 2, gpt.LENGTH, 64
 
 
-def make_loss(stages: int, microbatches: int):
+def make_step(stages: int, microbatches: int):
     def blocks(params, x):
         for block in params:
             x = gpt.block(block, x)
@@ -63,13 +63,15 @@ def make_loss(stages: int, microbatches: int):
             params["stages"][-1], params["scores"], params["norm"], x, tokens
         )
 
-    def loss(params, tokens):
-        total = 0.0
-        for number in range(microbatches):
-            total += mw.call(microbatch, call_counter=number)(params, tokens[number])
-        return total
+    def loss_and_grads(params, tokens):
+        step = jax.value_and_grad(microbatch)
+        total, grads = mw.call(step, call_counter=0)(params, tokens[0])
+        for number in range(1, microbatches):
+            loss, more = mw.call(step, call_counter=number)(params, tokens[number])
+            total, grads = total + loss, jax.tree.map(jax.numpy.add, grads, more)
+        return total, grads
 
-    return loss
+    return loss_and_grads
 
 
 def make_params(layers: int, stages: int):
@@ -95,7 +97,7 @@ def trace(layers: int, stages: int, microbatches: int):
     )
     params = make_params(layers, stages)
     tokens = [np.zeros((BATCH, LENGTH), np.int32)] * microbatches
-    step = mw.jit(jax.value_and_grad(make_loss(stages, microbatches)), config)
+    step = mw.jit(make_step(stages, microbatches), config)
     start = time.perf_counter()
     lowered = step.lower(params, tokens)
     seconds = time.perf_counter() - start
@@ -155,6 +157,7 @@ def count_calls(
         + [f"--config={path.with_suffix('.json')}", f"-o={folder / 'out'}"],
         check=True,
         stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     program = json.loads((folder / "out" / "schedule.json").read_text())
     fragments = program["fragments"]

@@ -16,7 +16,6 @@ Prints a row per program with both times and their ratio; above 1 is faster.
 
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -57,53 +56,61 @@ def parse_and_print(args: argparse.Namespace) -> None:
     report("parse + print", path.stem, best(ours), best(theirs))
 
 
+# A process starts with the peak memory of the one it was forked from, so both
+# sides are forked from a small one, which ends its stderr with theirs in kB.
+LAUNCHER = """
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss, file=sys.stderr)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def launch(*command: object) -> tuple[str, list[str], float]:
+    """Standard output, lines of stderr, and peak memory in MB of a process."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", LAUNCHER, *map(str, command)],
+        capture_output=True,
+        text=True,
+    )
+    *lines, peak = done.stderr.splitlines()
+    if done.returncode:
+        sys.exit("\n".join(lines))
+    return done.stdout, lines, int(peak) / 1024
+
+
 def run_ours(binary: pathlib.Path, path: pathlib.Path) -> tuple[dict, float]:
     """Seconds per phase, and the peak memory of the process in MB."""
     with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(
-            [
-                binary / "meshwright",
-                "partition",
-                path,
-                f"--config={path.with_suffix('.json')}",
-                f"-o={folder}",
-                "--time",
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
+        _, lines, memory = launch(
+            binary / "meshwright",
+            "partition",
+            path,
+            f"--config={path.with_suffix('.json')}",
+            f"-o={folder}",
+            "--time",
         )
-        stderr = process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(stderr)
     seconds = {}
-    for line in stderr.splitlines():
-        words = line.split()
+    for words in map(str.split, lines):
         if words and words[0] in PHASES:
             seconds[words[0]] = float(words[-2])
-    return seconds, usage.ru_maxrss / 1024
+    return seconds, memory
 
 
 def run_peer(path: pathlib.Path, repeat: int) -> tuple[dict, float]:
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            ROOT / "bench" / "peer.py",
-            path,
-            path.with_suffix(".json"),
-            "--until=partition",
-            f"--repeat={repeat}",
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    stdout = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(f"the peer failed on {path}")
-    return json.loads(stdout.splitlines()[-1])["seconds"], usage.ru_maxrss / 1024
+    """The same of the peer; the memory is that of a single run."""
+    command = [
+        sys.executable,
+        ROOT / "bench" / "peer.py",
+        path,
+        path.with_suffix(".json"),
+        "--until=partition",
+    ]
+    stdout, _, memory = launch(*command)
+    if repeat > 1:
+        stdout, _, _ = launch(*command, f"--repeat={repeat}")
+    return json.loads(stdout.splitlines()[-1])["seconds"], memory
 
 
 def phases(args: argparse.Namespace) -> None:

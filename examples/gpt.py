@@ -101,17 +101,21 @@ def microbatch_loss(params, tokens):
     )
 
 
-def loss_of(params, microbatches):
-    total = 0.0
-    for number, tokens in enumerate(microbatches):
-        total += mw.call(microbatch_loss, call_counter=number)(params, tokens)
-    return total / MICROBATCHES
+def loss_and_grads(params, microbatches):
+    """Means over the microbatches. Their gradients are summed in the order in which
+    1F1B has them, so that no microbatch waits for the sum of later ones."""
+    step = jax.value_and_grad(microbatch_loss)
+    total, grads = mw.call(step, call_counter=0)(params, microbatches[0])
+    for number, tokens in enumerate(microbatches[1:], 1):
+        loss, more = mw.call(step, call_counter=number)(params, tokens)
+        total, grads = total + loss, jax.tree.map(jnp.add, grads, more)
+    return jax.tree.map(lambda x: x / MICROBATCHES, (total, grads))
 
 
 def train_step(state, microbatches):
     """One step of Adam."""
     params, first, second, count = state
-    loss, grads = jax.value_and_grad(loss_of)(params, microbatches)
+    loss, grads = loss_and_grads(params, microbatches)
     count = count + 1
     rates = [1 - decay**count for decay in DECAYS]
     first = jax.tree.map(lambda m, g: DECAYS[0] * m + (1 - DECAYS[0]) * g, first, grads)
