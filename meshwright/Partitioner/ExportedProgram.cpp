@@ -61,7 +61,7 @@ private:
   LogicalResult addCall(FragmentCallOp call);
   LogicalResult addTransfer(TransferOp transfer);
   unsigned getFragment(FragmentCallOp call, unsigned mesh);
-  LogicalResult addOutputs(Operation *terminator);
+  void addOutputs(Operation *terminator);
   void addLastUses();
 
   func::FuncOp function;
@@ -156,7 +156,7 @@ LogicalResult Describer::addTransfer(TransferOp transfer) {
   return success();
 }
 
-LogicalResult Describer::addOutputs(Operation *terminator) {
+void Describer::addOutputs(Operation *terminator) {
   for (OpOperand &operand : terminator->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
     Slot slot = readSlot(function.getResultAttrDict(index));
@@ -164,7 +164,6 @@ LogicalResult Describer::addOutputs(Operation *terminator) {
     program.outputs.push_back(
         {valueIds.lookup(operand.get()), std::move(slot)});
   }
-  return success();
 }
 
 /// Outputs are live to the end; anything else ends at its last reader, or
@@ -213,7 +212,7 @@ FailureOr<ExportedProgram> Describer::describe() {
     else if (auto transfer = dyn_cast<TransferOp>(op))
       result = addTransfer(transfer);
     else if (isa<func::ReturnOp>(op))
-      result = addOutputs(&op);
+      addOutputs(&op);
     else
       result = op.emitError() << "cannot be run: expected only fragment calls "
                                  "and transfers in an exported function; run "

@@ -238,7 +238,7 @@ FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
   }
   if (failed(verify(module)))
     return failure();
-  PartitionResult result{*func, summarize(*func), std::nullopt};
+  PartitionResult result{*func, std::nullopt};
   if (phases.contains(Phase::Export)) {
     FailureOr<ExportedProgram> program = describeProgram(*func);
     if (failed(program))

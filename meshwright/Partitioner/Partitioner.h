@@ -6,7 +6,7 @@
 //
 //   FailureOr<PartitionConfig> config = parsePartitionConfig(json, name, ctx);
 //   FailureOr<PartitionResult> result = partition(module, *config);
-//   printTable(result->summary, llvm::outs());
+//   printTable(summarize(result->function), llvm::outs());
 //   writeJson(*result->program, llvm::outs());
 //
 //===----------------------------------------------------------------------===//
@@ -60,7 +60,6 @@ private:
 struct PartitionResult {
   /// The partitioned function, in the module that was given.
   mlir::func::FuncOp function;
-  ProgramSummary summary;
   /// What a runtime has to do; only behind the export phase.
   std::optional<ExportedProgram> program;
 };

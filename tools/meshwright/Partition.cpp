@@ -148,7 +148,7 @@ static LogicalResult writeExport(ModuleOp module,
 static LogicalResult writeResult(ModuleOp module,
                                  const PartitionResult &result) {
   if (output == "-") {
-    printTable(result.summary, llvm::errs());
+    printTable(summarize(result.function), llvm::errs());
     return writeModule(module, output, emitBytecode);
   }
   if (std::error_code error = llvm::sys::fs::create_directories(output))
@@ -161,7 +161,7 @@ static LogicalResult writeResult(ModuleOp module,
     return failure();
   if (failed(writeModule(module, path, emitBytecode)))
     return failure();
-  printTable(result.summary, llvm::outs());
+  printTable(summarize(result.function), llvm::outs());
   llvm::outs() << "written: " << path;
   if (result.program)
     llvm::outs() << ", schedule.json and " << result.program->fragments.size()

@@ -67,11 +67,9 @@ static OpShardingRuleAttr getEighRule(CustomCallOp op) {
   return rule.build();
 }
 
-/// Reflectors below the diagonal, and their scales.
-static OpShardingRuleAttr getQrRule(CustomCallOp op) {
-  if (op->getNumOperands() != 1 || op->getNumResults() != 2 ||
-      !isDecomposition(op, operandType(op, 0), resultType(op, 1)))
-    return {};
+/// Batches are split alike everywhere; the matrices that the first operand and
+/// result are, not at all.
+static ShardingRuleBuilder startReflectorRule(CustomCallOp op) {
   ArrayRef<int64_t> shape = operandType(op, 0).getShape();
   int64_t rank = shape.size();
   ShardingRuleBuilder rule(op);
@@ -80,8 +78,19 @@ static OpShardingRuleAttr getQrRule(CustomCallOp op) {
     rule.add(shape[dim], FactorKind::NeedReplication)
         .operand(0, dim)
         .result(0, dim);
-  rule.add(resultType(op, 1).getDimSize(rank - 2), FactorKind::NeedReplication)
-      .result(1, rank - 2);
+  return rule;
+}
+
+/// Reflectors below the diagonal, and their scales.
+static OpShardingRuleAttr getQrRule(CustomCallOp op) {
+  if (op->getNumOperands() != 1 || op->getNumResults() != 2 ||
+      !isDecomposition(op, operandType(op, 0), resultType(op, 1)))
+    return {};
+  ShardingRuleBuilder rule = startReflectorRule(op);
+  ShapedType scales = resultType(op, 1);
+  int64_t last = scales.getRank() - 1;
+  rule.add(scales.getDimSize(last), FactorKind::NeedReplication)
+      .result(1, last);
   return rule.build();
 }
 
@@ -90,16 +99,11 @@ static OpShardingRuleAttr getReflectorProductRule(CustomCallOp op) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 1 ||
       !isDecomposition(op, operandType(op, 0), operandType(op, 1)))
     return {};
-  ArrayRef<int64_t> shape = operandType(op, 0).getShape();
-  int64_t rank = shape.size();
-  ShardingRuleBuilder rule(op);
-  rule.addEverywhere(shape.drop_back(2));
-  for (int64_t dim : {rank - 2, rank - 1})
-    rule.add(shape[dim], FactorKind::NeedReplication)
-        .operand(0, dim)
-        .result(0, dim);
-  rule.add(operandType(op, 1).getDimSize(rank - 2), FactorKind::NeedReplication)
-      .operand(1, rank - 2);
+  ShardingRuleBuilder rule = startReflectorRule(op);
+  ShapedType scales = operandType(op, 1);
+  int64_t last = scales.getRank() - 1;
+  rule.add(scales.getDimSize(last), FactorKind::NeedReplication)
+      .operand(1, last);
   return rule.build();
 }
 
