@@ -28,12 +28,13 @@ function(meshwright_passes folder)
   add_public_tablegen_target(Meshwright${folder}PassesIncGen)
 endfunction()
 
-# meshwright_tool(NAME [LINK lib...]): a binary in build/bin.
+# meshwright_tool(NAME [LINK lib...]): a binary in build/bin, with the allocator
+# of tools/ in front of the C library's.
 function(meshwright_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_executable(${name} ${sources})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  target_link_libraries(${name} PRIVATE MeshwrightAllocator ${ARG_LINK})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                         ${PROJECT_BINARY_DIR}/bin)
 endfunction()
