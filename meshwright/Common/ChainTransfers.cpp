@@ -33,11 +33,14 @@ void mlir::mpmd::chainTransfers(
 
   // The insertion point is itself one of the assigns, so they go at the end.
   SmallVector<Value> links;
+  Value head = source;
   for (AssignOp assign : assigns) {
-    if (assign.getType() != source.getType())
-      source = TransferOp::create(rewriter, assign.getLoc(), assign.getType(),
-                                  source);
-    links.push_back(source);
+    if (assign.getType() == source.getType())
+      head = source;
+    else if (assign.getType() != head.getType())
+      head =
+          TransferOp::create(rewriter, assign.getLoc(), assign.getType(), head);
+    links.push_back(head);
   }
   for (auto [assign, link] : llvm::zip_equal(assigns, links))
     rewriter.replaceOp(assign, link);

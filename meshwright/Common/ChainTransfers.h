@@ -22,9 +22,10 @@ SmallVector<AssignOp> getCrossMeshAssigns(UnassignOp unassign);
 ///   %2 = mpmd.assign %u : m2
 ///
 /// Each hop is sent once: an assign to the type that the chain has reached
-/// becomes that link. The chain stands where the first of the assigns stood;
-/// all of them are in one block. `isBefore` orders ops of one block; a caller
-/// that moves ops all the time can pass a cheaper one than MLIR's.
+/// becomes that link. One to the type of `source` becomes `source`, from where
+/// the chain then goes on. The chain stands where the first of the assigns
+/// stood; all of them are in one block. `isBefore` orders ops of one block; a
+/// caller that moves ops all the time can pass a cheaper one than MLIR's.
 void chainTransfers(
     Value source, SmallVector<AssignOp> assigns, RewriterBase &rewriter,
     function_ref<bool(Operation *, Operation *)> isBefore =

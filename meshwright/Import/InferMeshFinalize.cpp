@@ -159,18 +159,14 @@ struct LowerBroadcast : OpRewritePattern<BroadcastOp> {
     auto unassign = broadcast.getTensor().getDefiningOp<UnassignOp>();
     if (!unassign)
       return failure();
-    Value source = unassign.getTensor();
-    SmallVector<AssignOp> sameMesh, otherMesh;
+    SmallVector<AssignOp> assigns;
     for (Operation *user : broadcast->getUsers())
       if (auto assign = dyn_cast<AssignOp>(user);
           assign && assign->getBlock() == broadcast->getBlock())
-        (getMeshName(assign) == getMeshName(source) ? sameMesh : otherMesh)
-            .push_back(assign);
-    if (sameMesh.empty() && otherMesh.empty())
+        assigns.push_back(assign);
+    if (assigns.empty())
       return failure();
-    for (AssignOp assign : sameMesh)
-      rewriter.replaceOp(assign, source);
-    chainTransfers(source, otherMesh, rewriter);
+    chainTransfers(unassign.getTensor(), std::move(assigns), rewriter);
     return success();
   }
 };

@@ -36,10 +36,24 @@ func.func @existing_transfer_is_reused_and_moved_up(%p: !m1) -> (!m2, !m2) attri
 }
 
 // CHECK-LABEL: func @broadcast_is_a_chain_from_its_operand
-// CHECK-SAME:    (%[[P:.*]]: !mpmd.mesh_tensor<"m2"
-func.func @broadcast_is_a_chain_from_its_operand(%p: !m2) -> (!m3, !m2, !m1) attributes {topology = #topology} {
-  // CHECK-NEXT: %[[A:.*]] = mpmd.transfer %[[P]] {{.*}} -> !mpmd.mesh_tensor<"m1"
+// CHECK-SAME:    (%[[P:.*]]: !mpmd.mesh_tensor<"m1"
+func.func @broadcast_is_a_chain_from_its_operand(%p: !m1) -> (!m3, !m1, !m2) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[A:.*]] = mpmd.transfer %[[P]] {{.*}} -> !mpmd.mesh_tensor<"m2"
   // CHECK-NEXT: %[[B:.*]] = mpmd.transfer %[[A]] {{.*}} -> !mpmd.mesh_tensor<"m3"
+  // CHECK-NEXT: return %[[B]], %[[P]], %[[A]]
+  %u = mpmd.unassign %p : (!m1) -> !t
+  %b = mpmd.broadcast %u : !t
+  %0 = mpmd.assign %b : (!t) -> !m3
+  %1 = mpmd.assign %b : (!t) -> !m1
+  %2 = mpmd.assign %b : (!t) -> !m2
+  return %0, %1, %2 : !m3, !m1, !m2
+}
+
+// CHECK-LABEL: func @chain_of_a_broadcast_starts_anew_where_its_operand_is
+// CHECK-SAME:    (%[[P:.*]]: !mpmd.mesh_tensor<"m2"
+func.func @chain_of_a_broadcast_starts_anew_where_its_operand_is(%p: !m2) -> (!m3, !m2, !m1) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[A:.*]] = mpmd.transfer %[[P]] {{.*}} -> !mpmd.mesh_tensor<"m1"
+  // CHECK-NEXT: %[[B:.*]] = mpmd.transfer %[[P]] {{.*}} -> !mpmd.mesh_tensor<"m3"
   // CHECK-NEXT: return %[[B]], %[[P]], %[[A]]
   %u = mpmd.unassign %p : (!m2) -> !t
   %b = mpmd.broadcast %u : !t
