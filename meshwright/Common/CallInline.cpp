@@ -130,10 +130,23 @@ LogicalResult CallInliner::run(CallOp call) {
   return success();
 }
 
+/// Whether an op may be a table of symbols, which only its dialect could tell.
+/// What refers to which function is unknown then.
+static bool hasUnknownSymbolTable(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) {
+    return !op->getDialect() && op->getNumRegions() == 1
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 /// The private functions that nothing refers to once `calls` are inlined. What
 /// a copy calls is still needed.
 static SmallVector<func::FuncOp> findDeadCallees(ModuleOp module,
                                                  ArrayRef<CallOp> calls) {
+  if (hasUnknownSymbolTable(module))
+    return {};
   DenseSet<Operation *> inlined;
   for (CallOp call : calls)
     inlined.insert(call);
