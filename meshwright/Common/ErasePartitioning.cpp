@@ -265,13 +265,16 @@ static void erasePlacementAttrs(Operation *op, const SymbolTable &symbols) {
   func.setAllResultAttrs(llvm::map_to_vector(results, drop));
 }
 
-/// Erases the meshes that nothing names any more.
+/// Erases the meshes that nothing names any more. Ops of unknown dialects may
+/// name any.
 static void eraseUnusedMeshes(ModuleOp module) {
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(&module.getBodyRegion());
+  if (!uses)
+    return;
   DenseSet<StringAttr> used;
-  if (std::optional<SymbolTable::UseRange> uses =
-          SymbolTable::getSymbolUses(&module.getBodyRegion()))
-    for (SymbolTable::SymbolUse use : *uses)
-      used.insert(use.getSymbolRef().getRootReference());
+  for (SymbolTable::SymbolUse use : *uses)
+    used.insert(use.getSymbolRef().getRootReference());
   for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>()))
     if (isSpread(mesh.getMesh()) && !used.contains(mesh.getSymNameAttr()))
       mesh.erase();

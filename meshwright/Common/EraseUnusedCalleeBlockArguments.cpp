@@ -47,15 +47,19 @@ struct Superfluous {
 };
 } // namespace
 
+/// Nothing where ops of unknown dialects may refer to any function.
 static DenseMap<StringAttr, References> collectReferences(ModuleOp module) {
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(&module.getBodyRegion());
+  if (!uses)
+    return DenseMap<StringAttr, References>();
   DenseMap<StringAttr, References> references;
   module.walk<WalkOrder::PreOrder>([&](CallOp call) {
     references[call.getCalleeAttr().getAttr()].calls.push_back(call);
   });
-  if (auto uses = SymbolTable::getSymbolUses(&module.getBodyRegion()))
-    for (SymbolTable::SymbolUse use : *uses)
-      if (!isa<CallOp>(use.getUser()))
-        references[use.getSymbolRef().getRootReference()].hasOther = true;
+  for (SymbolTable::SymbolUse use : *uses)
+    if (!isa<CallOp>(use.getUser()))
+      references[use.getSymbolRef().getRootReference()].hasOther = true;
   return references;
 }
 
