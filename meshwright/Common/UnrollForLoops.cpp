@@ -46,6 +46,15 @@ static RankedTensorType getIndexType(ForOp loop) {
   return RankedTensorType::get({}, ui32);
 }
 
+/// More than this would neither fit into memory nor be done in minutes.
+static constexpr uint64_t kMaxUnrolledOps = 1 << 24;
+
+static uint64_t countUnrolledOps(ForOp loop) {
+  uint64_t perIteration = 0;
+  loop->walk([&](Operation *) { ++perIteration; });
+  return perIteration * loop.getIterations();
+}
+
 static LogicalResult verifyUnrollable(ForOp loop) {
   if (auto outer = loop->getParentOfType<ForOp>()) {
     InFlightDiagnostic diag =
@@ -72,6 +81,11 @@ static LogicalResult verifyUnrollable(ForOp loop) {
     return loop.emitError()
            << "loop index has type " << loop.getIndexArg().getType()
            << "; unrolling needs tensor<ui32>";
+  if (uint64_t count = countUnrolledOps(loop); count > kMaxUnrolledOps)
+    return loop.emitError()
+           << "unrolling " << iterations << " iterations would make " << count
+           << " operations; expected at most " << kMaxUnrolledOps
+           << ", let the loop do fewer iterations";
   return success();
 }
 

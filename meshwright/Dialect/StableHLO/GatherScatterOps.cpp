@@ -99,8 +99,13 @@ Speculation::Speculatability GatherOp::getSpeculatability() {
 LogicalResult DynamicGatherOp::inferReturnTypes(
     MLIRContext *, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &inferred) {
+  auto operandType = cast<RankedTensorType>(adaptor.getOperand().getType());
   auto sizesType = cast<RankedTensorType>(adaptor.getSliceSizes().getType());
-  SmallVector<int64_t> sizes(sizesType.getDimSize(0), ShapedType::kDynamic);
+  if (sizesType.getDimSize(0) != operandType.getRank())
+    return emitOptionalError(
+        location, "slice_sizes size (", sizesType.getDimSize(0),
+        ") not equal to operand rank (", operandType.getRank(), ")");
+  SmallVector<int64_t> sizes(operandType.getRank(), ShapedType::kDynamic);
   if (DenseIntElementsAttr constant;
       matchPattern(adaptor.getSliceSizes(), m_Constant(&constant)))
     sizes =
@@ -108,7 +113,7 @@ LogicalResult DynamicGatherOp::inferReturnTypes(
           return size.getSExtValue();
         });
   return inferGatherType(
-      location, cast<RankedTensorType>(adaptor.getOperand().getType()),
+      location, operandType,
       cast<RankedTensorType>(adaptor.getStartIndices().getType()),
       adaptor.getDimensionNumbers(), sizes, inferred);
 }

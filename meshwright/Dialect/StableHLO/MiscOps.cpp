@@ -143,6 +143,10 @@ Speculation::Speculatability DynamicIotaOp::getSpeculatability() {
 // Random numbers, ids
 //===----------------------------------------------------------------------===//
 
+/// Above this, a shape is a mistake whose list of sizes is not worth its
+/// memory.
+static constexpr int64_t kMaxRank = 1 << 16;
+
 LogicalResult RngOp::inferReturnTypes(MLIRContext *,
                                       std::optional<Location> location,
                                       Adaptor adaptor,
@@ -156,11 +160,14 @@ LogicalResult RngOp::inferReturnTypes(MLIRContext *,
       !isa<FloatType>(element)) // (C2)
     return emitOptionalError(location, "distribution NORMAL requires floats, ",
                              "but the element type is ", element);
+  int64_t rank =
+      cast<RankedTensorType>(adaptor.getShape().getType()).getNumElements();
+  if (rank > kMaxRank)
+    return emitOptionalError(location, "shape has ", rank,
+                             " elements, which is no rank of a tensor");
   SmallVector<int64_t> shape;
   if (!matchConstantOperand(adaptor.getShape(), shape))
-    shape.assign(
-        cast<RankedTensorType>(adaptor.getShape().getType()).getNumElements(),
-        ShapedType::kDynamic);
+    shape.assign(rank, ShapedType::kDynamic);
   if (llvm::any_of(shape, [](int64_t dim) {
         return dim < 0 && !ShapedType::isDynamic(dim);
       }))

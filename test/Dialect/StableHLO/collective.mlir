@@ -81,3 +81,14 @@ func.func @async_collective(%x: tensor<4xf32>) -> tensor<4xf32> {
   %1 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<4xf32>>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+
+// CHECK-LABEL: func @replica_groups_of_padding_only
+func.func @replica_groups_of_padding_only(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: replica_groups = dense<-1> : tensor<1099511627776x2xi64>
+  %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<-1> : tensor<1099511627776x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -178,3 +178,12 @@ func.func @scatter_region_is_reducer(%x: tensor<9xf32>, %i: tensor<3x1xi32>, %u:
   }) : (tensor<9xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<9xf32>
   return
 }
+
+// -----
+
+func.func @dynamic_gather_size_of_slice_sizes(%x: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>, %s: tensor<1099511627776xi64>) {
+  // expected-error@+2 {{failed to infer returned types}}
+  // expected-error@+1 {{slice_sizes size (1099511627776) not equal to operand rank (3)}}
+  %0 = "stablehlo.dynamic_gather"(%x, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], collapsed_slice_dims = [0], start_index_map = [1, 0], index_vector_dim = 2>}> : (tensor<3x4x2xi32>, tensor<2x3x2xi64>, tensor<1099511627776xi64>) -> tensor<2x3x2x2xi32>
+  return
+}

@@ -260,3 +260,12 @@ func.func private @bound_of_a_static_dimension(tensor<4xf32, #stablehlo.bounds<3
 
 // expected-error@+1 {{bounds have 2 entries, but the rank is 1}}
 func.func private @bounds_of_another_rank(tensor<?xf32, #stablehlo.bounds<3, 4>>)
+
+// -----
+
+func.func @rng_shape_that_is_no_shape(%a: tensor<f32>, %s: tensor<4611686018427387904xi32>) {
+  // expected-error@+2 {{failed to infer returned types}}
+  // expected-error@+1 {{shape has 4611686018427387904 elements, which is no rank of a tensor}}
+  %0 = stablehlo.rng %a, %a, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<4611686018427387904xi32>) -> tensor<4xf32>
+  return
+}

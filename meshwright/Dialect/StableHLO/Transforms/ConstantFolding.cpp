@@ -401,8 +401,10 @@ static LogicalResult foldSplat(OpT op, PatternRewriter &rewriter) {
 static DenseElementsAttr moveElements(
     RankedTensorType type, DenseElementsAttr operand,
     function_ref<void(ArrayRef<int64_t>, MutableArrayRef<int64_t>)> source) {
+  if (operand.isSplat())
+    return operand.resizeSplat(type);
   ArrayRef<int64_t> fromShape = operand.getType().getShape();
-  SmallVector<Attribute> all(operand.getValues<Attribute>());
+  auto all = operand.value_begin<Attribute>();
   SmallVector<Attribute> moved;
   SmallVector<int64_t> to(type.getRank(), 0), from(fromShape.size(), 0);
   for (int64_t i = 0, count = type.getNumElements(); i < count; ++i) {
@@ -410,7 +412,7 @@ static DenseElementsAttr moveElements(
     int64_t offset = 0;
     for (auto [index, size] : llvm::zip_equal(from, fromShape))
       offset = offset * size + index;
-    moved.push_back(all[offset]);
+    moved.push_back(*std::next(all, offset));
     for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
       if (++to[dim] < type.getDimSize(dim))
         break;
@@ -558,11 +560,15 @@ struct FoldSelect : LimitedFold<SelectOp> {
         operands[0].getType().getShape() != type.getShape() ||
         !isWithinLimit(type, operands, limit))
       return failure();
+    auto preds = operands[0].value_begin<bool>();
+    auto onTrue = operands[1].value_begin<APInt>();
+    auto onFalse = operands[2].value_begin<APInt>();
+    bool splat = llvm::all_of(
+        operands, [](DenseElementsAttr attr) { return attr.isSplat(); });
     SmallVector<APInt> values;
-    for (auto [pred, onTrue, onFalse] : llvm::zip_equal(
-             operands[0].getValues<bool>(), operands[1].getValues<APInt>(),
-             operands[2].getValues<APInt>()))
-      values.push_back(pred ? onTrue : onFalse);
+    for (int64_t i = 0, count = splat ? 1 : type.getNumElements(); i < count;
+         ++i)
+      values.push_back(*(*(preds + i) ? onTrue + i : onFalse + i));
     replaceByConstant(rewriter, op, DenseElementsAttr::get(type, values));
     return success();
   }

@@ -51,6 +51,9 @@ LogicalResult stablehlo::optimizeRegion(Region &region,
   return applyPatternsGreedily(region, patterns, config, changed);
 }
 
+/// Larger constants would take gigabytes while they are evaluated.
+static constexpr int64_t kMaxElementLimit = 1 << 24;
+
 namespace {
 struct TargetIndependentOptimizationPass
     : stablehlo::impl::TargetIndependentOptimizationPassBase<
@@ -58,6 +61,11 @@ struct TargetIndependentOptimizationPass
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
+    if (foldOpElementLimit > kMaxElementLimit)
+      return emitError(UnknownLoc::get(context))
+             << "fold-op-element-limit is " << foldOpElementLimit.getValue()
+             << "; expected at most " << kMaxElementLimit
+             << ", since constants are evaluated element by element";
     RewritePatternSet all(context);
     populateTargetIndependentOptimization(
         all,

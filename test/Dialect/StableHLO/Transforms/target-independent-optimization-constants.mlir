@@ -79,3 +79,17 @@ func.func @observes_limit_for_unary_ops() -> (tensor<4xf32>, tensor<4xf32>, tens
   %2 = stablehlo.add %x, %x : tensor<4xf32>
   return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// CHECK-LABEL: func @moves_splats_of_any_size
+func.func @moves_splats_of_any_size() -> (tensor<1099511627776xi32>, tensor<1099511627776xi32>, tensor<2xi32>) {
+  // CHECK-DAG:  %[[WHOLE:.*]] = stablehlo.constant dense<1> : tensor<1099511627776xi32>
+  // CHECK-DAG:  %[[PART:.*]] = stablehlo.constant dense<1> : tensor<2xi32>
+  // CHECK-NEXT: return %[[WHOLE]], %[[WHOLE]], %[[PART]]
+  %1 = stablehlo.constant dense<1> : tensor<1099511627776xi32>
+  %2 = stablehlo.constant dense<2> : tensor<1099511627776xi32>
+  %p = stablehlo.constant dense<true> : tensor<1099511627776xi1>
+  %reversed = stablehlo.reverse %1, dims = [0] : tensor<1099511627776xi32>
+  %selected = stablehlo.select %p, %1, %2 : tensor<1099511627776xi1>, tensor<1099511627776xi32>
+  %sliced = stablehlo.slice %1 [3:5] : (tensor<1099511627776xi32>) -> tensor<2xi32>
+  return %reversed, %selected, %sliced : tensor<1099511627776xi32>, tensor<1099511627776xi32>, tensor<2xi32>
+}
