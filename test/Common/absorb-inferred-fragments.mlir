@@ -265,3 +265,196 @@ func.func public @leaves_entry_points_alone(%x: !m1) -> !m1 attributes {topology
   } : (!m1) -> !m1
   return %1 : !m1
 }
+
+// The producer of the first operand is taken first, and so ends up next to the
+// root, although it is the farther one.
+// CHECK-LABEL: func private @takes_the_first_producer_in_operand_order
+func.func private @takes_the_first_producer_in_operand_order(%x: !m1, %y: !m1) -> !m1
+    attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK-NEXT:   stablehlo.cosine
+  // CHECK-NEXT:   stablehlo.sine
+  // CHECK-NEXT:   stablehlo.add
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%a: !t) {
+    %3 = stablehlo.sine %a : !t
+    mpmd.return %3 : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=[]> (%y) (%a: !t) {
+    %3 = stablehlo.cosine %a : !t
+    mpmd.return %3 : !t
+  } : (!m1) -> !m1
+  %2 = mpmd.fragment<mesh="m1", origin=["f"]> (%0, %1) (%a: !t, %b: !t) {
+    %3 = stablehlo.add %a, %b : !t
+    mpmd.return %3 : !t
+  } : (!m1, !m1) -> !m1
+  return %2 : !m1
+}
+
+// CHECK-LABEL: func private @erases_unused_transfer_of_an_absorbed_producer
+func.func private @erases_unused_transfer_of_an_absorbed_producer(%x: !m1) -> !m1
+    attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK-NOT:  mpmd.transfer
+  // CHECK:      return
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.transfer %0 : (!m1) -> !m2
+  %2 = mpmd.fragment<mesh="m1", origin=["f"]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %2 : !m1
+}
+
+// The merged fragment stands where the root stood; what came in between follows.
+// CHECK-LABEL: func private @absorbs_consumer_at_the_place_of_the_root
+func.func private @absorbs_consumer_at_the_place_of_the_root(%x: !m1, %y: !m2) -> (!m1, !m2)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK:      mpmd.fragment<mesh="m2", origin=["g"]>
+  // CHECK-NOT:  mpmd.fragment
+  // CHECK:      return
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m2", origin=["g"]> (%y) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m2) -> !m2
+  %2 = mpmd.fragment<mesh="m1", origin=[]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %2, %1 : !m1, !m2
+}
+
+// Neither user fragment can take the inferred ones: the first is needed with a
+// later value, the second after its transfer. Between two fragments, they are
+// no roots themselves.
+// CHECK-LABEL: func private @leaves_inferred_fragments_between_others_alone
+func.func private @leaves_inferred_fragments_between_others_alone(%x: !m1, %y: !m2)
+    -> (!m2, !m1) attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK:      mpmd.fragment<mesh="m2", origin=["g"]>
+  // CHECK:      mpmd.transfer
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=[]>
+  // CHECK:      mpmd.fragment<mesh="m1", origin=[]>
+  // CHECK:      mpmd.transfer
+  // CHECK-NEXT: mpmd.fragment<mesh="m2", origin=["h"]>
+  // CHECK:      mpmd.fragment<mesh="m1", origin=["k"]>
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m2", origin=["g"]> (%y) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m2) -> !m2
+  %2 = mpmd.transfer %1 : (!m2) -> !m1
+  %3 = mpmd.fragment<mesh="m1", origin=[]> (%0, %2) (%a: !t, %b: !t) {
+    %8 = stablehlo.add %a, %b : !t
+    mpmd.return %8 : !t
+  } : (!m1, !m1) -> !m1
+  %4 = mpmd.fragment<mesh="m1", origin=[]> (%3) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %5 = mpmd.transfer %4 : (!m1) -> !m2
+  %6 = mpmd.fragment<mesh="m2", origin=["h"]> (%5) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m2) -> !m2
+  %7 = mpmd.fragment<mesh="m1", origin=["k"]> (%4) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %6, %7 : !m2, !m1
+}
+
+// Only the transfer next to the producer moves, so the second one still stands
+// in front of the root and needs the first there.
+// CHECK-LABEL: func private @moves_transfers_by_one_hop
+func.func private @moves_transfers_by_one_hop(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=[]>
+  // CHECK:      mpmd.transfer
+  // CHECK-NEXT: mpmd.transfer
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"]>
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.transfer %0 : (!m1) -> !m2
+  %2 = mpmd.transfer %1 : (!m2) -> !m1
+  %3 = mpmd.fragment<mesh="m1", origin=["f"]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %2, %3 : !m1, !m1
+}
+
+// Of scattered constants, the last one comes first; a nested one comes out. One
+// that is first already, and one right behind it, stay.
+// CHECK-LABEL: func private @moves_scattered_and_nested_constants_to_the_front
+func.func private @moves_scattered_and_nested_constants_to_the_front(%x: !m1) -> !m1
+    attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK-NEXT:   stablehlo.constant dense<4.0
+  // CHECK-NEXT:   stablehlo.constant dense<false>
+  // CHECK-NEXT:   stablehlo.constant dense<3.0
+  // CHECK-NEXT:   stablehlo.constant dense<1.0
+  // CHECK-NEXT:   stablehlo.constant dense<2.0
+  // CHECK-NEXT:   stablehlo.add
+  // CHECK-NEXT:   stablehlo.add
+  // CHECK-NEXT:   stablehlo.add
+  // CHECK-NEXT:   stablehlo.while
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: !t) {
+    %1 = stablehlo.constant dense<1.0> : !t
+    %2 = stablehlo.constant dense<2.0> : !t
+    %3 = stablehlo.add %1, %2 : !t
+    %4 = stablehlo.add %a, %3 : !t
+    %5 = stablehlo.constant dense<3.0> : !t
+    %6 = stablehlo.add %4, %5 : !t
+    %7 = stablehlo.while(%s = %6) : !t
+    cond {
+      %9 = stablehlo.constant dense<false> : tensor<i1>
+      stablehlo.return %9 : tensor<i1>
+    } do {
+      stablehlo.return %s : !t
+    }
+    %8 = stablehlo.constant dense<4.0> : !t
+    %10 = stablehlo.add %7, %8 : !t
+    mpmd.return %10 : !t
+  } : (!m1) -> !m1
+  return %0 : !m1
+}
+
+// CHECK-LABEL: func private @makes_equal_constants_of_the_function_one
+func.func private @makes_equal_constants_of_the_function_one(%x: !t) -> (!t, !t)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: %[[C:.*]] = stablehlo.constant
+  // CHECK-NEXT: stablehlo.add %{{.*}}, %[[C]]
+  // CHECK-NEXT: stablehlo.multiply %{{.*}}, %[[C]]
+  // CHECK-NEXT: return
+  %0 = stablehlo.constant dense<1.0> : !t
+  %1 = stablehlo.add %x, %0 : !t
+  %2 = stablehlo.constant dense<1.0> : !t
+  %3 = stablehlo.multiply %x, %2 : !t
+  return %1, %3 : !t, !t
+}
+
+// CHECK-LABEL: func private @leaves_fragments_in_loops_alone
+func.func private @leaves_fragments_in_loops_alone(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.for
+  // CHECK-NEXT:   mpmd.fragment<mesh="m1", origin=[]>
+  // CHECK:        mpmd.fragment<mesh="m1", origin=["f"]>
+  %0 = mpmd.for (%x) {iterations = 2 : ui32} (%s: !m1, %index: tensor<ui32>) {
+    %1 = mpmd.fragment<mesh="m1", origin=[]> (%s) (%a: !t) {
+      mpmd.return %a : !t
+    } : (!m1) -> !m1
+    %2 = mpmd.fragment<mesh="m1", origin=["f"]> (%1) (%a: !t) {
+      mpmd.return %a : !t
+    } : (!m1) -> !m1
+    mpmd.return %2 : !m1
+  } : !m1
+  return %0 : !m1
+}
+
+// CHECK-LABEL: func private @leaves_function_with_one_mesh_alone
+func.func private @leaves_function_with_one_mesh_alone() attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
+  // CHECK-NEXT: mpmd.fragment
+  mpmd.fragment<mesh="m1", origin=[]> () () {
+    mpmd.return
+  } : () -> ()
+  return
+}

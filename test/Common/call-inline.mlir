@@ -125,3 +125,76 @@ func.func private @branches(%x: !t) -> !t {
   }) : () -> !t
   return %0 : !t
 }
+
+// -----
+
+!t = tensor<4xf32>
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func @reaches_fragments_in_loops_and_fragment_calls
+func.func @reaches_fragments_in_loops_and_fragment_calls(%x: !m1) -> !m1
+    attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.for (%{{.*}}) {iterations = 2 : ui32} (
+  // CHECK-NEXT:   mpmd.fragment<mesh="m1", origin=["f"]> (%{{.*}}) {arg_attrs = [{kept}], call_counter = 2 : ui32}
+  // CHECK:      mpmd.fragment_call<mesh="m1", origin=["g"]> @body(%{{.*}}) {arg_attrs = [{kept}], call_counter = 2 : ui32, own}
+  %0 = mpmd.call @f(%x) {arg_attrs = [{kept}], call_counter = 2 : ui32} : (!m1) -> !m1
+  return %0 : !m1
+}
+
+func.func private @f(%x: !m1) -> !m1 attributes {topology = #topology} {
+  %0 = mpmd.for (%x) {iterations = 2 : ui32} (%s: !m1, %index: tensor<ui32>) {
+    %2 = mpmd.fragment<mesh="m1", origin=["f"]> (%s) {call_counter = 0 : ui32} (%a: !t) {
+      mpmd.return %a : !t
+    } : (!m1) -> !m1
+    mpmd.return %2 : !m1
+  } : !m1
+  %1 = mpmd.fragment_call<mesh="m1", origin=["g"]> @body(%0) {own} : (!m1) -> !m1
+  return %1 : !m1
+}
+
+func.func private @body(%x: !t) -> !t attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
+  return %x : !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+
+// The call in the second function has become a copy when that is copied itself.
+// CHECK-LABEL: func private @inlines_in_module_order
+// CHECK-NEXT:    stablehlo.abs
+// CHECK-NEXT:    return
+// CHECK-LABEL: func @caller
+// CHECK-NEXT:    stablehlo.abs
+// CHECK-NEXT:    return
+func.func private @inlines_in_module_order(%x: !t) -> !t {
+  %0 = mpmd.call @f(%x) : (!t) -> !t
+  return %0 : !t
+}
+func.func @caller(%x: !t) -> !t {
+  %0 = mpmd.call @inlines_in_module_order(%x) : (!t) -> !t
+  return %0 : !t
+}
+func.func private @f(%x: !t) -> !t {
+  %0 = stablehlo.abs %x : !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+
+// A stack of call sites grows at its outer end.
+// LOC-LABEL: func @places_copies_at_the_call
+// LOC-NEXT:    stablehlo.abs {{.*}} loc(callsite("f":1:2 at "call":9:9))
+// LOC-NEXT:    stablehlo.abs {{.*}} loc(callsite("g":3:4 at callsite("h":5:6 at "call":9:9)))
+func.func @places_copies_at_the_call(%x: !t) -> !t {
+  %0 = mpmd.call @f(%x) : (!t) -> !t loc("call":9:9)
+  return %0 : !t
+}
+func.func private @f(%x: !t) -> !t {
+  %0 = stablehlo.abs %x : !t loc("f":1:2)
+  %1 = stablehlo.abs %0 : !t loc(callsite("g":3:4 at "h":5:6))
+  return %1 : !t
+}

@@ -89,3 +89,54 @@ func.func @does_not_follow_a_fragment_that_passes_a_constant_on() -> !m1
   } : (!m1) -> !m1
   return %2 : !m1
 }
+
+// CHECK-LABEL: func @leaves_constants_of_sdy_alone
+func.func @leaves_constants_of_sdy_alone() -> !m1 attributes {topology = #topology} {
+  // CHECK:      mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK-NEXT:   stablehlo.abs
+  %0 = mpmd.fragment<mesh="m1", origin=[]> () () {
+    %2 = sdy.constant dense<1.0> : !t
+    mpmd.return %2 : !t
+  } : () -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=["f"]> (%0) (%a: !t) {
+    %2 = stablehlo.abs %a : !t
+    mpmd.return %2 : !t
+  } : (!m1) -> !m1
+  return %1 : !m1
+}
+
+// CHECK-LABEL: func @copies_between_user_and_inferred_fragments_with_attributes
+func.func @copies_between_user_and_inferred_fragments_with_attributes() -> !m1
+    attributes {topology = #topology} {
+  // CHECK:      mpmd.fragment<mesh="m1", origin=[]> (%{{.*}}) {call_counter = 1 : ui32} (%
+  // CHECK-NEXT:   %[[C:.*]] = stablehlo.constant {tag} dense<1.0
+  // CHECK-NEXT:   stablehlo.abs %[[C]]
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> () () {
+    %2 = stablehlo.constant {tag} dense<1.0> : !t
+    mpmd.return %2 : !t
+  } : () -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=[]> (%0) {call_counter = 1 : ui32} (%a: !t) {
+    %2 = stablehlo.abs %a : !t
+    mpmd.return %2 : !t
+  } : (!m1) -> !m1
+  return %1 : !m1
+}
+
+// CHECK-LABEL: func @leaves_fragments_in_loops_alone
+func.func @leaves_fragments_in_loops_alone(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK:      mpmd.for
+  // CHECK-NEXT:   mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK-NEXT:     stablehlo.add
+  %0 = mpmd.fragment<mesh="m1", origin=[]> () () {
+    %2 = stablehlo.constant dense<1.0> : !t
+    mpmd.return %2 : !t
+  } : () -> !m1
+  %1 = mpmd.for (%x) {iterations = 2 : ui32} (%s: !m1, %index: tensor<ui32>) {
+    %2 = mpmd.fragment<mesh="m1", origin=["f"]> (%s, %0) (%a: !t, %b: !t) {
+      %3 = stablehlo.add %a, %b : !t
+      mpmd.return %3 : !t
+    } : (!m1, !m1) -> !m1
+    mpmd.return %2 : !m1
+  } : !m1
+  return %1 : !m1
+}

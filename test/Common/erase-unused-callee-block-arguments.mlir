@@ -139,3 +139,68 @@ func.func private @without_topology(%a: !t) -> !t {
 func.func private @called_by_func_call(%a: !t) -> !t attributes {topology = #topology} {
   return %a : !t
 }
+
+// -----
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// When the second callee comes up, nothing uses the results of its calls any
+// more: it is as if it were not called.
+// CHECK-LABEL: func public @visits_callees_in_module_order
+// CHECK-SAME:    (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>)
+// CHECK-NEXT:    mpmd.call @g(%[[X]], %[[Y]])
+// CHECK-NEXT:    return %[[X]]
+func.func public @visits_callees_in_module_order(%x: !t, %y: !t) -> !t
+    attributes {topology = #topology} {
+  %0 = mpmd.call @g(%x, %y) : (!t, !t) -> !t
+  %1 = mpmd.call @f(%x, %0) : (!t, !t) -> !t
+  return %1 : !t
+}
+// CHECK-NOT: @f
+// CHECK:     func private @g(%{{.*}}: tensor<4xf32>, %{{.*}}: tensor<4xf32>)
+func.func private @f(%a: !t, %b: !t) -> !t attributes {topology = #topology} {
+  return %a : !t
+}
+func.func private @g(%a: !t, %b: !t) -> !t attributes {topology = #topology} {
+  %0 = stablehlo.abs %a : !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// Of the calls of a function whose signature changes, none is left behind.
+// CHECK-LABEL: func public @rebuilds_dead_calls_beside_live_ones
+func.func public @rebuilds_dead_calls_beside_live_ones(%x: !t, %y: !t) -> !t
+    attributes {topology = #topology} {
+  // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>)
+  // CHECK-NEXT: mpmd.call @f(%[[Y]]) {dead}
+  // CHECK-NEXT: mpmd.call @f(%[[Y]]) :
+  %0 = mpmd.call @f(%x, %y) {dead} : (!t, !t) -> !t
+  %1 = mpmd.call @f(%x, %y) : (!t, !t) -> !t
+  return %1 : !t
+}
+func.func private @f(%a: !t, %b: !t) -> !t attributes {topology = #topology} {
+  %0 = stablehlo.abs %b : !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func public @leaves_callees_with_one_mesh_alone
+func.func public @leaves_callees_with_one_mesh_alone(%x: !t, %y: !t) -> !t
+    attributes {topology = #topology} {
+  // CHECK: mpmd.call @f(%{{.*}}, %{{.*}}) :
+  %0 = mpmd.call @f(%x, %y) : (!t, !t) -> !t
+  return %0 : !t
+}
+func.func private @f(%a: !t, %b: !t) -> !t attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
+  %0 = stablehlo.abs %b : !t
+  return %0 : !t
+}

@@ -147,3 +147,35 @@ func.func @acts_on_fragments_in_loops(%x: !m1) -> !m1 attributes {topology = #to
   } : !m1
   return %0 : !m1
 }
+
+// CHECK-LABEL: func @removes_unused_transfers_between_kept_ops
+func.func @removes_unused_transfers_between_kept_ops(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK-NEXT: %[[T:.*]] = mpmd.transfer
+  // CHECK-NEXT: %[[U:.*]] = mpmd.transfer %[[T]]
+  // CHECK-NEXT: return %[[U]]
+  %0 = mpmd.transfer %x : (!m1) -> !m2
+  %1 = mpmd.transfer {unused} %0 : (!m2) -> !m1
+  %2 = mpmd.transfer %0 : (!m2) -> !m1
+  return %2 : !m1
+}
+
+// CHECK-LABEL: func @acts_on_a_function_with_one_mesh
+func.func @acts_on_a_function_with_one_mesh() attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
+  // CHECK-NEXT: return
+  mpmd.fragment<mesh="m1", origin=["f"]> () () {
+    %0 = stablehlo.constant dense<1.0> : !t
+    mpmd.return
+  } : () -> ()
+  return
+}
+
+// CHECK-LABEL: func @leaves_function_without_mesh_alone
+func.func @leaves_function_without_mesh_alone() {
+  // CHECK-NEXT: mpmd.fragment
+  // CHECK-NEXT:   stablehlo.constant
+  mpmd.fragment<mesh="m1", origin=["f"]> () () {
+    %0 = stablehlo.constant dense<1.0> : !t
+    mpmd.return
+  } : () -> ()
+  return
+}

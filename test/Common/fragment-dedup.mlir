@@ -75,3 +75,12 @@ func.func @acts_on_fragments_in_loops(%x: !m1) -> !m1 attributes {topology = #to
   } : !m1
   return %0 : !m1
 }
+
+// CHECK-LABEL: func @leaves_function_without_mesh_alone
+func.func @leaves_function_without_mesh_alone(%x: !t) -> (!t, !t) {
+  // CHECK: return %[[R:.*]]#0, %[[R]]#1
+  %0:2 = mpmd.named_computation<"f"> (%x) (%a: !t) {
+    mpmd.return %a, %a : !t, !t
+  } : (!t) -> (!t, !t)
+  return %0#0, %0#1 : !t, !t
+}

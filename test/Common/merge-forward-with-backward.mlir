@@ -126,3 +126,59 @@ func.func @erases_unused_pure_fragment(%x: !m1) -> !m1 attributes {topology = #t
   } : (!m1) -> !m1
   return %x : !m1
 }
+
+// Name and count make an entry; what the forward fragment repeats stays.
+// CHECK-LABEL: func @lists_origins_of_forward_then_of_backward
+func.func @lists_origins_of_forward_then_of_backward(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["g", "f", "g", "f"(1), "g"(1)]> (%
+  %0 = mpmd.fragment<mesh="m1", origin=["g", "f", "g"]> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=["f"(1), "g"(1)]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %1 : !m1
+}
+
+// CHECK-LABEL: func @leaves_forward_fragment_with_another_consumer_before_alone
+func.func @leaves_forward_fragment_with_another_consumer_before_alone(%x: !m1) -> (!m1, !m1)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK:      mpmd.fragment<mesh="m1", origin=["g"]>
+  // CHECK:      mpmd.fragment<mesh="m1", origin=["f"(1)]>
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=["g"]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %2 = mpmd.fragment<mesh="m1", origin=["f"(1)]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %1, %2 : !m1, !m1
+}
+
+// CHECK-LABEL: func @merges_at_forward_if_a_transfer_reads_it_before
+func.func @merges_at_forward_if_a_transfer_reads_it_before(%x: !m1) -> (!m2, !m1)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: %[[M:.*]]:2 = mpmd.fragment<mesh="m1", origin=["f", "f"(1)]>
+  // CHECK:      %[[T:.*]] = mpmd.transfer %[[M]]#0
+  // CHECK-NEXT: return %[[T]], %[[M]]#1
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.transfer %0 : (!m1) -> !m2
+  %2 = mpmd.fragment<mesh="m1", origin=["f"(1)]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %1, %2 : !m2, !m1
+}
+
+// CHECK-LABEL: func @leaves_function_without_mesh_alone
+func.func @leaves_function_without_mesh_alone() {
+  // CHECK-NEXT: mpmd.fragment
+  mpmd.fragment<mesh="m1", origin=[]> () () {
+    mpmd.return
+  } : () -> ()
+  return
+}

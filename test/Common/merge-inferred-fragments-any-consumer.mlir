@@ -56,3 +56,46 @@ func.func @stops_at_accepted_consumer_that_cannot_be_placed(%x: !m1) -> (!m1, !m
   } : (!m1) -> !m1
   return %1#0, %4, %5 : !m1, !m1, !m1
 }
+
+// Once the inferred consumer is in, its user is a candidate as well.
+// CHECK-LABEL: func @goes_on_with_the_merged_fragment
+// CHECK-SAME:    (%[[X:.*]]: !mpmd
+func.func @goes_on_with_the_merged_fragment(%x: !m1) -> (!m1, !m1)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: %[[G:.*]]:2 = mpmd.fragment<mesh="m1", origin=["f"]> (%[[X]])
+  // CHECK-NEXT:   %[[S:.*]] = stablehlo.sine
+  // CHECK-NEXT:   %[[T:.*]] = stablehlo.cosine %[[S]]
+  // CHECK-NEXT:   %[[U:.*]] = stablehlo.abs %[[S]]
+  // CHECK-NEXT:   mpmd.return %[[S]], %[[U]]
+  // CHECK:      %[[H:.*]] = mpmd.fragment<mesh="m1", origin=["g"]> (%[[G]]#0)
+  // CHECK:      return %[[H]], %[[G]]#1
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: !t) {
+    %4 = stablehlo.sine %a : !t
+    mpmd.return %4 : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=["g"]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %2 = mpmd.fragment<mesh="m1", origin=[]> (%0) (%a: !t) {
+    %4 = stablehlo.cosine %a : !t
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %3 = mpmd.fragment<mesh="m1", origin=[]> (%2) (%a: !t) {
+    %4 = stablehlo.abs %a : !t
+    mpmd.return %4 : !t
+  } : (!m1) -> !m1
+  return %1, %3 : !m1, !m1
+}
+
+// CHECK-LABEL: func @keeps_halves_of_a_split_apart
+func.func @keeps_halves_of_a_split_apart(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=[]> (%{{.*}}) {split_keep_transferred}
+  // CHECK:      mpmd.fragment<mesh="m1", origin=[]> (%{{.*}}) {split_drop_transferred}
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) {split_keep_transferred} (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=[]> (%0) {split_drop_transferred} (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %1 : !m1
+}

@@ -109,3 +109,59 @@ func.func @merges_a_row_of_neighbours(%x: !m1, %y: !m1) -> (!m1, !m1, !m1)
   } : (!m1) -> !m1
   return %0, %1, %2 : !m1, !m1, !m1
 }
+
+// The last two merge, at the place of the last; the first one then meets a user
+// fragment.
+// CHECK-LABEL: func @stops_at_what_the_neighbour_was_merged_into
+// CHECK-SAME:    (%[[X:.*]]: !mpmd{{.*}}, %[[Y:.*]]: !mpmd
+func.func @stops_at_what_the_neighbour_was_merged_into(%x: !m1, %y: !m1) -> (!m1, !m2, !m1)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: %[[F:.*]] = mpmd.fragment<mesh="m1", origin=["f"]> (%[[X]])
+  // CHECK:      %[[T:.*]] = mpmd.transfer %[[F]]
+  // CHECK-NEXT: %[[M:.*]]:2 = mpmd.fragment<mesh="m1", origin=["g"]> (%[[F]], %[[Y]]) {call_counter = 9 : ui32}
+  // CHECK:      return %[[M]]#0, %[[T]], %[[M]]#1
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.transfer %0 : (!m1) -> !m2
+  %2 = mpmd.fragment<mesh="m1", origin=["g"]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %3 = mpmd.fragment<mesh="m1", origin=[]> (%y, %0) {call_counter = 9 : ui32} (%a: !t, %b: !t) {
+    %4 = stablehlo.power %a, %b : !t
+    mpmd.return %4 : !t
+  } : (!m1, !m1) -> !m1
+  return %2, %1, %3 : !m1, !m2, !m1
+}
+
+// CHECK-LABEL: func @leaves_consumer_that_is_not_the_next_of_its_mesh
+func.func @leaves_consumer_that_is_not_the_next_of_its_mesh(%x: !m1) -> (!m1, !m1)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK:      mpmd.fragment<mesh="m1", origin=["g"]>
+  // CHECK-NOT:  mpmd.fragment
+  // CHECK:      return
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=["g"]> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %2 = mpmd.fragment<mesh="m1", origin=[]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %1, %2 : !m1, !m1
+}
+
+// CHECK-LABEL: func @keeps_halves_of_a_split_apart
+func.func @keeps_halves_of_a_split_apart(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=[]> (%{{.*}}) {split_keep_transferred}
+  // CHECK:      mpmd.fragment<mesh="m1", origin=[]> (%{{.*}}) {split_drop_transferred}
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) {split_keep_transferred} (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=[]> (%x) {split_drop_transferred} (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %0, %1 : !m1, !m1
+}

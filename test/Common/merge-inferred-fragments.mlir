@@ -468,3 +468,146 @@ func.func @leaves_fragments_connected_by_a_token_across_meshes_alone(%x: !m1, %y
   } : (!m2, !stablehlo.token) -> !m2
   return %0#0, %1 : !m1, !m2
 }
+
+// CHECK-LABEL: func @keeps_stage_of_producer
+func.func @keeps_stage_of_producer(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"], stage=3> (%
+  %0 = mpmd.fragment<mesh="m1", origin=["f"], stage=3> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=[]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %1 : !m1
+}
+
+// CHECK-LABEL: func @keeps_unused_and_equal_results_of_consumer
+func.func @keeps_unused_and_equal_results_of_consumer(%x: !m1) -> (!m1, !m1)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: %[[M:.*]]:4 = mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK-NEXT:   %[[S:.*]] = stablehlo.sine
+  // CHECK-NEXT:   %[[T:.*]] = stablehlo.abs %[[S]]
+  // CHECK-NEXT:   mpmd.return %[[S]], %[[T]], %[[S]], %[[T]]
+  // CHECK:      return %[[M]]#0, %[[M]]#3
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%a: !t) {
+    %2 = stablehlo.sine %a : !t
+    mpmd.return %2 : !t
+  } : (!m1) -> !m1
+  %1:3 = mpmd.fragment<mesh="m1", origin=["f"]> (%0) (%a: !t) {
+    %2 = stablehlo.abs %a : !t
+    mpmd.return %2, %a, %2 : !t, !t, !t
+  } : (!m1) -> (!m1, !m1, !m1)
+  return %0, %1#2 : !m1, !m1
+}
+
+// The first pair from behind keeps repeated operands; then the producer has two
+// results, so operands become unique.
+// CHECK-LABEL: func @decides_at_each_merge_how_operands_unite
+// CHECK-SAME:    (%[[X:.*]]: !mpmd{{.*}}, %[[Y:.*]]: !mpmd
+func.func @decides_at_each_merge_how_operands_unite(%x: !m1, %y: !m1) -> !m1
+    attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"]> (%[[X]], %[[Y]]) (%[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>) {
+  // CHECK-NEXT:   %[[S:.*]] = stablehlo.sine %[[A]]
+  // CHECK-NEXT:   %[[C:.*]] = stablehlo.cosine %[[B]]
+  // CHECK-NEXT:   stablehlo.clamp %[[S]], %[[C]], %[[B]]
+  %0:2 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%a: !t) {
+    %3 = stablehlo.sine %a : !t
+    mpmd.return %3, %a : !t, !t
+  } : (!m1) -> (!m1, !m1)
+  %1 = mpmd.fragment<mesh="m1", origin=[]> (%y) (%a: !t) {
+    %3 = stablehlo.cosine %a : !t
+    mpmd.return %3 : !t
+  } : (!m1) -> !m1
+  %2 = mpmd.fragment<mesh="m1", origin=["f"]> (%0#0, %1, %y) (%a: !t, %b: !t, %c: !t) {
+    %3 = stablehlo.clamp %a, %b, %c : !t
+    mpmd.return %3 : !t
+  } : (!m1, !m1, !m1) -> !m1
+  return %2 : !m1
+}
+
+// What the transfer reads is merged in front of it; all that the consumer needs
+// is there already.
+// CHECK-LABEL: func @merges_at_producer_if_the_consumer_reads_what_came_before
+// CHECK-SAME:    (%[[X:.*]]: !mpmd{{.*}}, %[[Y:.*]]: !mpmd
+func.func @merges_at_producer_if_the_consumer_reads_what_came_before(%x: !m1, %y: !m2) -> (!m2, !m1)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: %[[Z:.*]] = mpmd.transfer %[[Y]]
+  // CHECK-NEXT: %[[M:.*]]:2 = mpmd.fragment<mesh="m1", origin=["f"]> (%[[X]], %[[Z]])
+  // CHECK:      %[[T:.*]] = mpmd.transfer %[[M]]#0
+  // CHECK-NEXT: return %[[T]], %[[M]]#1
+  %0 = mpmd.transfer %y : (!m2) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %2 = mpmd.transfer %1 : (!m1) -> !m2
+  %3 = mpmd.fragment<mesh="m1", origin=[]> (%1, %0) (%a: !t, %b: !t) {
+    %4 = stablehlo.add %a, %b : !t
+    mpmd.return %4 : !t
+  } : (!m1, !m1) -> !m1
+  return %2, %3 : !m2, !m1
+}
+
+// CHECK-LABEL: func @leaves_pair_if_the_consumer_reads_what_comes_later
+func.func @leaves_pair_if_the_consumer_reads_what_comes_later(%x: !m1, %y: !m2) -> (!m2, !m1)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: %[[F:.*]] = mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK:      mpmd.transfer %[[F]]
+  // CHECK-NEXT: %[[T:.*]] = mpmd.transfer
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=[]> (%[[F]], %[[T]])
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.transfer %0 : (!m1) -> !m2
+  %2 = mpmd.transfer %y : (!m2) -> !m1
+  %3 = mpmd.fragment<mesh="m1", origin=[]> (%0, %2) (%a: !t, %b: !t) {
+    %4 = stablehlo.add %a, %b : !t
+    mpmd.return %4 : !t
+  } : (!m1, !m1) -> !m1
+  return %1, %3 : !m2, !m1
+}
+
+// The marks keep apart in one order only.
+// CHECK-LABEL: func @merges_half_that_drops_with_half_that_keeps
+func.func @merges_half_that_drops_with_half_that_keeps(%x: !m1) -> !m1
+    attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"(1)]> (%{{[^)]*}}) (%
+  // CHECK-NOT:  mpmd.fragment
+  // CHECK:      return
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) {split_drop_transferred} (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=["f"(1)]> (%0) {split_keep_transferred} (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %1 : !m1
+}
+
+// CHECK-LABEL: func @leaves_unused_results_and_operands_of_a_lone_fragment
+func.func @leaves_unused_results_and_operands_of_a_lone_fragment(%x: !m1) -> !m1
+    attributes {topology = #topology} {
+  // CHECK-NEXT: %[[M:.*]]:2 = mpmd.fragment<mesh="m1", origin=[]> (%[[X:.*]], %[[X]])
+  // CHECK:      return %[[M]]#0
+  %0:2 = mpmd.fragment<mesh="m1", origin=[]> (%x, %x) (%a: !t, %b: !t) {
+    mpmd.return %a, %a : !t, !t
+  } : (!m1, !m1) -> (!m1, !m1)
+  return %0#0 : !m1
+}
+
+// CHECK-LABEL: func @erases_unused_fragment_of_a_function_with_one_mesh
+func.func @erases_unused_fragment_of_a_function_with_one_mesh()
+    attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
+  // CHECK-NEXT: return
+  mpmd.fragment<mesh="m1", origin=[]> () () {
+    mpmd.return
+  } : () -> ()
+  return
+}
+
+// CHECK-LABEL: func @leaves_function_without_mesh_alone
+func.func @leaves_function_without_mesh_alone() {
+  // CHECK-NEXT: mpmd.fragment
+  mpmd.fragment<mesh="m1", origin=[]> () () {
+    mpmd.return
+  } : () -> ()
+  return
+}

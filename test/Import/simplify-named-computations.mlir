@@ -101,3 +101,30 @@ func.func @leaves_plain_function_alone(%x: !t) -> !t {
   } : (!t) -> !t
   return %0 : !t
 }
+
+// CHECK-LABEL: func @loses_discardable_attributes_where_it_rebuilds
+func.func @loses_discardable_attributes_where_it_rebuilds(%x: !t, %y: !t) -> (!t, !t)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.named_computation<"f"(1)> (%{{[^,]*}}) (%
+  // CHECK:      mpmd.named_computation<"g"> (%{{[^,]*}}) {kept} (%
+  %0 = mpmd.named_computation<"f"(1)> (%x, %y) {gone} (%a: !t, %b: !t) {
+    %2 = stablehlo.abs %a : !t
+    mpmd.return %2 : !t
+  } : (!t, !t) -> !t
+  %1 = mpmd.named_computation<"g"> (%0) {kept} (%a: !t) {
+    %2 = stablehlo.abs %a : !t
+    mpmd.return %2 : !t
+  } : (!t) -> !t
+  return %0, %1 : !t, !t
+}
+
+// CHECK-LABEL: func @keeps_computation_with_effect_and_without_results
+func.func @keeps_computation_with_effect_and_without_results(%x: !t) attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.named_computation<"f"> (%[[X:.*]], %[[X]]) {kept} (%[[A:.*]]: tensor<2x3xf32>, %{{.*}}: tensor<2x3xf32>) {
+  // CHECK-NEXT:   stablehlo.custom_call @effect(%[[A]], %[[A]])
+  mpmd.named_computation<"f"> (%x, %x) {kept} (%a: !t, %b: !t) {
+    %0 = stablehlo.custom_call @effect(%a, %b) {has_side_effect = true} : (!t, !t) -> !t
+    mpmd.return
+  } : (!t, !t) -> ()
+  return
+}

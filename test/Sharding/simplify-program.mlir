@@ -197,3 +197,17 @@ func.func @keeps_constraint_that_nobody_reads(%a: !m) -> !m attributes {topology
   } : (!m) -> (!m, !m)
   return %0#0 : !m
 }
+
+// The two arguments become one only when the operands do.
+// CHECK-LABEL: func @merges_results_that_become_equal_with_operands
+// CHECK-SAME:    (%[[A:.*]]: !mpmd
+func.func @merges_results_that_become_equal_with_operands(%a: !m) -> (!m_x, !m_x)
+    attributes {topology = #topology} {
+  // CHECK-NEXT: %[[R:.*]] = mpmd.fragment<mesh="m", origin=["f"]> (%[[A]]) (%[[B:.*]]: tensor<4xf32>) {
+  // CHECK-NEXT:   mpmd.return %[[B]] :
+  // CHECK:      return %[[R]], %[[R]]
+  %0:2 = mpmd.fragment<mesh="m", origin=["f"]> (%a, %a) (%b: !l, %c: !l) {
+    mpmd.return %b, %c : !l, !l
+  } : (!m, !m) -> (!m_x, !m_x)
+  return %0#0, %0#1 : !m_x, !m_x
+}
