@@ -164,7 +164,7 @@ std::string InferMeshDiagnostics::describeUses(ValueRange values,
     auto func = cast<func::FuncOp>(use.getOwner()->getParentOp());
     unsigned index = use.getOperandNumber();
     if (isEntryPointFunction(func)) {
-      auto loc = getResultInfoLoc(func, index, use.get().getLoc());
+      auto loc = getResultInfoLoc(func, index, use.getOwner()->getLoc());
       text += getLine(loc, word, {});
       return;
     }
@@ -253,7 +253,7 @@ void InferMeshDiagnostics::reportNeededTransfer(Operation *op) const {
   InFlightDiagnostic diag =
       op->emitError() << "Mesh assignment is not possible for op as it "
                          "is used in "
-                      << getMeshList(uses) << " but can only be placed on "
+                      << getMeshList(uses) << " but it can only be placed on "
                       << getMeshList(sources) << "." << kInferTransfersHint
                       << "\n\nThe op is:\n"
                       << getText(op) << "\n\nIt can only be placed on "
@@ -271,7 +271,8 @@ void InferMeshDiagnostics::reportNeededTransfer(func::FuncOp func,
   MeshSet uses = getArgMeshSet(arg, kUseSetAttr);
   MeshSet sources = getArgMeshSet(arg, kSrcSetAttr);
   emitError(func.getLoc()) << getHead(func, arg) << " as it is used in "
-                           << getMeshList(uses) << " but can only be placed on "
+                           << getMeshList(uses)
+                           << " but it can only be placed on "
                            << getMeshList(sources) << "." << kInferTransfersHint
                            << "\n\nThe function is called "
                            << calls.getCalls(func).size() << " times."
@@ -290,7 +291,7 @@ void InferMeshDiagnostics::reportChainMismatch(func::FuncOp callee,
       << "Mesh assignment is not possible for mpmd.call \""
       << getCalleeName(callee) << "\" as one call passes result " << result
       << " to arg " << arg.getArgNumber()
-      << " of another, with mismatching mesh assignments. res: {"
+      << " of another, with mismatching mesh assignments: res: {"
       << getMeshesWithLabels(getResultUseSet(callee, result)) << "}, arg: {"
       << getMeshesWithLabels(getArgMeshSet(arg, kUseSetAttr)) << "}."
       << kInferTransfersHint

@@ -50,7 +50,7 @@ static LogicalResult checkNested(NamedComputationOp nested,
               there = llvm::to_string(parentEntry);
   return nested.emitError()
          << "NamedComputation '" << nested.getName()
-         << "' is nested in NamedComputation '" << parent.getName()
+         << "' is nested in a NamedComputation '" << parent.getName()
          << "' which has a different mesh or stage assignment: " << here
          << " inside " << there
          << "; assign both alike, or leave the nested one out";
@@ -71,7 +71,7 @@ static LogicalResult checkNested(NamedTensorOp nested,
     return success();
   return nested.emitError()
          << "NamedTensor '" << nested.getName()
-         << "' is nested in NamedComputation '" << parent.getName()
+         << "' is nested in a NamedComputation '" << parent.getName()
          << "' which has a different mesh assignment: " << target.mesh
          << " inside " << parentEntry.target
          << "; assign both alike, or leave the tensor out";

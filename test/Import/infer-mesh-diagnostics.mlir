@@ -34,7 +34,7 @@ func.func @from_computations_and_tensors(%a: !m1, %b: !m2) -> (!t {jax.result_in
 !m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
 #topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
 
-// CHECK:      error: Mesh assignment is not possible for op as it is used in {m2} but can only be placed on {m1}
+// CHECK:      error: Mesh assignment is not possible for op as it is used in {m2} but it can only be placed on {m1}
 // CHECK:      It can only be placed on {m1}, where its operands come from:
 // CHECK-NEXT: - Input "weights": m1[user_in]
 // CHECK:      It is used in {m2}. Its operands go to:
@@ -47,4 +47,21 @@ func.func @from_inputs_to_computations(%a: !m1) -> !m2 attributes {topology = #t
   %0 = stablehlo.sine %u : !t
   %1 = mpmd.assign {origin = "dec"} %0 : (!t) -> !m2 loc("named_computation")
   return %1 : !m2
+}
+
+// -----
+
+!t = tensor<4xf32>
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+!m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+
+// CHECK:      error: Mesh assignment is not possible for op as its operands are on conflicting meshes.
+// CHECK:      The op is used in {}. Its results go to:
+// CHECK-NEXT: - Output "end of step":
+func.func @to_the_return_where_a_result_has_no_name(%a: !m1, %b: !m2) -> !t attributes {topology = #topology} {
+  %u = mpmd.unassign %a : (!m1) -> !t
+  %v = mpmd.unassign %b : (!m2) -> !t
+  %0 = stablehlo.power %u, %v : !t loc("power")
+  return %0 : !t loc("end of step")
 }

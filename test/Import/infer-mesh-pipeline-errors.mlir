@@ -60,9 +60,9 @@ func.func @reports_value_needed_on_another_mesh(%p: !m1) -> !m2 attributes {topo
     mpmd.return %x : !t
   } : (!m1) -> !m1
   %u = mpmd.unassign %f : (!m1) -> !t
-  // expected-error@+1 {{is used in {m2} but can only be placed on {m1}}}
+  // expected-error@+1 {{is used in {m2} but it can only be placed on {m1}}}
   %0 = stablehlo.sine %u : !t
-  // expected-error@+1 {{is used in {m2} but can only be placed on {m1}}}
+  // expected-error@+1 {{is used in {m2} but it can only be placed on {m1}}}
   %1 = mpmd.assign %0 : (!t) -> !m2
   return %1 : !m2
 }

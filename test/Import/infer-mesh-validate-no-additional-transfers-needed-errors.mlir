@@ -8,7 +8,7 @@
 
 func.func @reports_last_op_and_the_assign_behind_it(%p: !t {mpmd.src_set = #m2, mpmd.use_set = #m1}) -> !m1 attributes {topology = #topology} {
   %0 = stablehlo.sine %p {mpmd.src_set = #m2, mpmd.use_set = #m1} : !t
-  // expected-error@+1 {{Mesh assignment is not possible for op as it is used in {m1} but can only be placed on {m2}}}
+  // expected-error@+1 {{Mesh assignment is not possible for op as it is used in {m1} but it can only be placed on {m2}}}
   %1 = stablehlo.sine %0 {mpmd.src_set = #m2, mpmd.use_set = #m1} : !t
   // expected-error@+1 {{mpmd_infer_transfers}}
   %2 = mpmd.assign {mpmd.src_set = #m2, mpmd.use_set = #m1} %1 : (!t) -> !m1
@@ -29,7 +29,7 @@ func.func @failure_in_callee_suppresses_that_in_caller(%p: !t {mpmd.src_set = #m
   return
 }
 
-// expected-error@+1 {{Mesh assignment is not possible for arg0 of mpmd.call "f" as it is used in {m2,m1} but can only be placed on {m2}}}
+// expected-error@+1 {{Mesh assignment is not possible for arg0 of mpmd.call "f" as it is used in {m2,m1} but it can only be placed on {m2}}}
 func.func private @f(%p: !t {mpmd.src_set = #m2, mpmd.use_set = #m1}) -> !t attributes {topology = #topology} {
   return %p : !t
 }
@@ -47,7 +47,7 @@ func.func @calls_a_chain(%p: !t) -> !m2 attributes {topology = #topology} {
   return %2 : !m2
 }
 
-// expected-error@+1 {{passes result 0 to arg 0 of another, with mismatching mesh assignments. res: {m2[g], m1[]}, arg: {m1[f,h]}}}
+// expected-error@+1 {{passes result 0 to arg 0 of another, with mismatching mesh assignments: res: {m2[g], m1[]}, arg: {m1[f,h]}}}
 func.func private @f(%p: !t {mpmd.use_set = #mpmd.meshes_with_origins<"m1"["f", "h"]>}) -> (!t {mpmd.use_set = #mpmd.meshes_with_origins<"m2"["g"], "m1">}) attributes {topology = #topology} {
   %0 = mpmd.broadcast %p : !t
   return %0 : !t
