@@ -62,6 +62,6 @@ func.func @from_inputs_to_computations(%a: !m1) -> !m2 attributes {topology = #t
 func.func @to_the_return_where_a_result_has_no_name(%a: !m1, %b: !m2) -> !t attributes {topology = #topology} {
   %u = mpmd.unassign %a : (!m1) -> !t
   %v = mpmd.unassign %b : (!m2) -> !t
-  %0 = stablehlo.power %u, %v : !t loc("power")
+  %0 = stablehlo.power %u, %v : !t
   return %0 : !t loc("end of step")
 }
