@@ -37,17 +37,22 @@ def _extension() -> Any:
 _NAMES = re.compile(
     r'mpmd\.(?:named_computation<|named_tensor [^\n]*? name=)"((?:[^"\\]|\\.)*)"'
 )
-_ESCAPES = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
+_ESCAPES = re.compile(rb"\\([0-9A-Fa-f]{2}|.)")
 
 
-def _unescape(match: re.Match[str]) -> str:
-    code = match[1]
-    return chr(int(code, 16)) if len(code) == 2 else code
+def _unescape(text: str) -> str:
+    """What a string in a module stands for: it escapes UTF-8 byte by byte."""
+
+    def byte_of(match: re.Match[bytes]) -> bytes:
+        code = match[1]
+        return bytes([int(code, 16)]) if len(code) == 2 else code
+
+    return _ESCAPES.sub(byte_of, text.encode()).decode(errors="replace")
 
 
 def names_in(module: str) -> set[str]:
     """Names of all computations and tensors in the text of a module."""
-    return {_ESCAPES.sub(_unescape, name) for name in _NAMES.findall(module)}
+    return {_unescape(name) for name in _NAMES.findall(module)}
 
 
 def partition(

@@ -524,6 +524,7 @@ class Executable:
                 signature.const_args, specs.const_shardings, strict=True
             )
         ]
+        self._input_formats, self._output_formats = self._formats()
         avals, used = signature.input_avals, set(signature.kept)
         self._keys = {i for i in used if _is_key(avals[i])}
         self._key_outputs = [
@@ -531,6 +532,30 @@ class Executable:
         ]
         self._unused = [i for i in range(len(avals)) if i not in used]
         self._direct = not (self._consts or self._keys or self._unused)
+
+    def _formats(self) -> tuple[list[Any], list[Any]]:
+        """Formats of the user's inputs and outputs, keys and unused inputs included."""
+        layouts: dict[int, Any] = {}
+        inputs = self._program.input_formats[len(self._consts) :]
+        for index, found in zip(self.signature.kept, inputs, strict=True):
+            if not _is_key(self.signature.input_avals[index]):
+                layouts[index] = found.layout
+        specs = self._specs
+        return (
+            [
+                compat.Format(layouts.get(index), sharding)
+                for index, sharding in enumerate(specs.input_shardings)
+            ],
+            [
+                compat.Format(None if _is_key(aval) else found.layout, sharding)
+                for aval, found, sharding in zip(
+                    self.out_avals,
+                    self._program.output_formats,
+                    specs.output_shardings,
+                    strict=True,
+                )
+            ],
+        )
 
     def call(self, *args: Any) -> list[jax.Array]:
         """Runs the program.
@@ -667,14 +692,13 @@ class Executable:
             leaf
             if isinstance(leaf, jax.Array) and leaf.committed
             else jax.device_put(
-                leaf if isinstance(leaf, jax.Array) else np.asarray(leaf, aval.dtype),
-                sharding,
+                # CPU devices may share the memory of a NumPy array, which its owner
+                # is free to change while the program runs.
+                leaf if isinstance(leaf, jax.Array) else np.array(leaf, aval.dtype),
+                form if form.layout else form.sharding,
             )
-            for leaf, aval, sharding in zip(
-                leaves,
-                self.signature.input_avals,
-                self._specs.input_shardings,
-                strict=True,
+            for leaf, aval, form in zip(
+                leaves, self.signature.input_avals, self._input_formats, strict=True
             )
         ]
         return jax.tree.unflatten(tree, placed)
@@ -702,12 +726,12 @@ class Executable:
         )
 
     def input_formats(self) -> list[Any]:
-        """Formats of all flat inputs; layouts are the devices' default ones."""
-        return [compat.Format(None, s) for s in self._specs.input_shardings]
+        """Formats of all flat inputs; None is a device's default layout."""
+        return list(self._input_formats)
 
     def output_formats(self) -> list[Any]:
-        """Formats of all flat outputs; layouts are the devices' default ones."""
-        return [compat.Format(None, s) for s in self._specs.output_shardings]
+        """Formats of all flat outputs; None is a device's default layout."""
+        return list(self._output_formats)
 
     def cost_analysis(self) -> Any:
         """Costs of the compiled fragments, per mesh."""

@@ -169,6 +169,7 @@ def _check_topology(topology: Topology) -> None:
             raise ValueError(
                 f"topology: mesh name {name!r} must not contain '@'; rename the mesh"
             )
+    for name in topology:
         for kind in MEMORY_KINDS:
             if name.endswith(MEMORY_KIND_SEPARATOR + kind):
                 raise ValueError(

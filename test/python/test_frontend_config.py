@@ -137,6 +137,12 @@ def test_meshes_come_from_one_place(topology, given):
         )
 
 
+def test_at_sign_is_found_before_memory_kinds(topology):
+    mesh = next(iter(topology.values()))
+    with pytest.raises(ValueError, match="'b@'"):
+        mw.make_config({"a#device": mesh, "b@": mesh}, {})
+
+
 def test_topology_is_checked_before_options():
     with pytest.raises(ValueError, match="at least one mesh"):
         mw.make_config({}, {}, partitioning_options={"unknown": True})

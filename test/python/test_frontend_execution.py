@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.layout import Format, Layout
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from meshwright.pipeline_registry import (
@@ -493,6 +494,58 @@ def test_memory_kinds_of_inputs_and_outputs():
 
 
 # compiling
+
+
+@pytest.mark.parametrize("donate", [None, (0, 1)])
+def test_layouts_of_inputs_and_outputs(donate):
+    """Columns together, for a value that moves, one that is read, and results."""
+    columns = Format(Layout((1, 0)), NamedSharding(M0, P("x")))
+
+    def both(x, y):
+        return encode_decode(y, x), x
+
+    config = mw.make_config(
+        PAIR, {"enc": "m0", "dec": "m1"}, output_mesh_assignment="m1"
+    )
+    jitted = mw.jit(
+        both,
+        config,
+        in_shardings=(columns, None),
+        out_shardings=(columns, columns),
+        donate_argnums=donate,
+    )
+    compiled = jitted.lower(X, W).compile()
+    (x_format, w_format), _ = compiled.input_formats
+    assert x_format.layout.major_to_minor == (1, 0) and w_format.layout is None
+    x, w = jax.device_put(X, x_format), jax.device_put(W, w_format)
+    outs = compiled(x, w)
+    for found, expected in zip(outs, compiled.output_formats, strict=True):
+        assert expected.layout.major_to_minor == (1, 0)
+        assert found.format.layout.major_to_minor == (1, 0)
+        assert found.sharding == expected.sharding
+    check(outs, jax.jit(both)(X, W))
+    assert x.is_deleted() == w.is_deleted() == (donate is not None)
+    check(jitted(np.asarray(X), np.asarray(W)), jax.jit(both)(X, W))
+
+
+def test_numpy_arguments_may_change_after_the_call():
+    raw = np.zeros(64 * 64 * 4 + 64, np.uint8)
+    start = -raw.ctypes.data % 64  # CPU devices share such memory when they can.
+    x = raw[start : start + 64 * 64 * 4].view(np.float32).reshape(64, 64)
+    x[:] = 0.1
+
+    def slow(x):
+        body = mw.named_computation(
+            lambda x: jax.lax.fori_loop(0, 300, lambda _, y: jnp.tanh(y @ y), x) + x,
+            name="enc",
+        )
+        return body(x)
+
+    step = mw.jit(slow, mw.make_config(meshes(1, 1), {"enc": "m0"}))
+    expected = np.asarray(step(x))
+    out = step(x)
+    x[:] = 3
+    check(np.asarray(out), expected)
 
 
 def test_devices_can_be_assigned_anew():

@@ -459,6 +459,13 @@ def test_names_that_do_not_occur_may_be_assigned():
     assert mw.jit(f, cfg).lower(struct(4)).function_mesh_assignment.output_meshes
 
 
+@pytest.mark.parametrize("name", ["größe", "日本"])
+def test_names_need_not_be_ascii(name):
+    double = mw.named_computation(lambda x: 2 * x, name=name)
+    lowered = mw.jit(double, mw.make_config(TOPOLOGY, {name: "m1"})).lower(struct(4))
+    assert 'mesh="m1"' in lowered.as_text()
+
+
 def test_computation_without_mesh_is_named_with_its_place():
     def f(x):
         return mw.named_computation(lambda a: a * 2, name="lost")(x)

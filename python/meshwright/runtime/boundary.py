@@ -24,18 +24,15 @@ class Boundary:
     def __init__(
         self,
         places: Sequence[Place],
-        layouts: Sequence[Any],
+        orders: Sequence[tuple[int, ...]],
         names: Sequence[str | None],
         donated: Sequence[int],
     ):
         self.places = tuple(places)
         self.rows = [(p.sharding, p.shape, p.dtype) for p in places]
-        self.orders = [
-            _jax_runtime.element_order(layout, len(place.shape))
-            for place, layout in zip(places, layouts, strict=True)
-        ]
-        # Layouts as jaxlib has them, which compare faster than orders.
-        self.layouts = list(layouts)
+        self.orders = list(orders)
+        # Layouts seen before, as jaxlib has them, which compare faster than orders.
+        self.layouts: list[Any] = [None] * len(self.orders)
         self.names = list(names)
         self.donated = frozenset(donated)
         self.groups = self._groups_that_could_share()

@@ -21,7 +21,7 @@ from . import _jax_runtime
 from .boundary import Boundary
 from .compilation import Loaded, compile_all, resolve_options
 from .errors import FragmentError
-from .layouts import settle_layouts
+from .layouts import make_formats, settle_layouts
 from .memory import Account, MeshMemory, keep_account
 from .placement import bind_meshes
 from .plan import Plan, Planner
@@ -90,6 +90,8 @@ class ProgramExecutor:
 
     Attributes:
       input_shardings, output_shardings: a NamedSharding per input and output.
+      input_formats, output_formats: the same with layouts, where they are not the
+        default ones.
       fragments: a :class:`FragmentSummary` per distinct fragment.
     """
 
@@ -100,13 +102,15 @@ class ProgramExecutor:
         self.output_avals = [p.aval for p in plan.outputs]
         self._plan, self._meshes, self._loaded = plan, meshes, loaded
         _check_compiled(plan, loaded)
-        layouts = settle_layouts(plan, loaded)
+        orders, output_orders = settle_layouts(plan, loaded, program)
+        self.input_formats = make_formats(self.input_shardings, orders)
+        self.output_formats = make_formats(self.output_shardings, output_orders)
         self._tokens: list[Any] = []
         self._failed: FragmentError | None = None
         self._issues = [step.bind(loaded, self._tokens) for step in plan.steps]
         self._blank = [None] * (plan.slot_count - len(plan.inputs))
         names = [entry.get("name") for entry in program["inputs"]]
-        self._boundary = Boundary(plan.inputs, layouts, names, plan.donated)
+        self._boundary = Boundary(plan.inputs, orders, names, plan.donated)
         self._account: Account | None = None
 
     def __call__(self, *arrays: jax.Array) -> list[jax.Array]:

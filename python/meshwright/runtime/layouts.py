@@ -9,60 +9,135 @@ read another layout than its operand has, a step before it changes that.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from jax.experimental.layout import Format, Layout
+from jax.sharding import NamedSharding
 
 from . import _jax_runtime
 from .compilation import Loaded
 from .plan import Plan, assign_drops
 from .steps import Launch, Relayout, Step
 
+# Dimensions from major to minor.
+Order = tuple[int, ...]
 
-def settle_layouts(plan: Plan, loaded: list[Loaded]) -> list[Any]:
+_MINOR_TO_MAJOR = re.compile(r"\{([\d,]*)")
+
+
+def settle_layouts(
+    plan: Plan, loaded: list[Loaded], program: Mapping[str, Any]
+) -> tuple[list[Order], list[Order]]:
     """Makes every step of a plan read the layouts that it can read.
 
     Returns:
-      The layout that each input must come in; None is the default one.
+      The order of dimensions in which each input must come, and in which each
+      output leaves.
     """
-    compiled = [_jax_runtime.compiled_layouts(target.executable) for target in loaded]
-    inputs = _input_layouts(plan, compiled)
-    layouts: dict[int, Any] = dict(enumerate(inputs))
+    compiled = _compiled_orders(plan, loaded)
+    inputs = _input_orders(plan, compiled, program["inputs"])
+    orders: dict[int, Order] = dict(enumerate(inputs))
     steps: list[Step] = []
     for step in plan.steps:
         # JAX copies other layouts between devices wrongly, so copies get default ones.
-        wanted, results = [None] * len(step.reads), [None] * len(step.writes)
+        wanted = [_default(plan, slot) for slot in step.reads]
+        results = [_default(plan, slot) for slot in step.writes]
         if isinstance(step, Launch):
             wanted, results = compiled[step.source]
         step.reads = tuple(
-            _read(plan, steps, step, slot, layouts, layout)
-            for slot, layout in zip(step.reads, wanted, strict=True)
+            _read(plan, steps, step.item, step.what, slot, orders, order)
+            for slot, order in zip(step.reads, wanted, strict=True)
         )
-        layouts |= zip(step.writes, results, strict=True)
+        orders |= zip(step.writes, results, strict=True)
         steps.append(step)
+    for position, entry in enumerate(program["outputs"]):
+        slot, what = plan.output_slots[position], f"result {position} of the program"
+        order = _declared(entry, len(plan.slots[slot].shape)) or orders[slot]
+        slot = _read(plan, steps, None, what, slot, orders, order)
+        plan.output_slots[position] = slot
     if len(steps) != len(plan.steps):
         plan.steps = steps
         assign_drops(plan)
-    return inputs
+    return inputs, [orders[slot] for slot in plan.output_slots]
 
 
-def _input_layouts(plan: Plan, compiled: list[tuple[list, list]]) -> list[Any]:
-    """What the first launch wants that reads an input."""
-    wanted: dict[int, Any] = {}
+def make_formats(
+    shardings: Sequence[NamedSharding], orders: Sequence[Order]
+) -> list[Format]:
+    """Shardings with layouts; a default layout is not spelled out."""
+    return [
+        Format(None if order == tuple(range(len(order))) else Layout(order), sharding)
+        for sharding, order in zip(shardings, orders, strict=True)
+    ]
+
+
+def _default(plan: Plan, slot: int) -> Order:
+    return tuple(range(len(plan.slots[slot].shape)))
+
+
+def _declared(entry: Mapping[str, Any], rank: int) -> Order | None:
+    """What the program says about an input or output; None if it does not care."""
+    text = entry.get("layout")
+    if text == "default":
+        return tuple(range(rank))
+    found = _MINOR_TO_MAJOR.match(text or "")
+    if found is None:
+        return None
+    return tuple(int(number) for number in reversed(found[1].split(",")) if number)
+
+
+def _compiled_orders(
+    plan: Plan, loaded: list[Loaded]
+) -> dict[int, tuple[list[Order], list[Order]]]:
+    """What each executable reads and writes."""
+    orders = {}
+    for step in plan.steps:
+        if not isinstance(step, Launch) or step.source in orders:
+            continue
+        sides = _jax_runtime.compiled_layouts(loaded[step.source].executable)
+        orders[step.source] = tuple(
+            [
+                _jax_runtime.element_order(layout, len(plan.slots[slot].shape))
+                for slot, layout in zip(slots, layouts, strict=True)
+            ]
+            for slots, layouts in zip((step.reads, step.writes), sides, strict=True)
+        )
+    return orders
+
+
+def _input_orders(
+    plan: Plan, compiled: Mapping[int, Any], entries: Sequence[Mapping[str, Any]]
+) -> list[Order]:
+    """What the program declares, else what the first launch wants that reads it."""
+    wanted: dict[int, Order] = {}
+    for slot, entry in enumerate(entries):
+        order = _declared(entry, len(plan.slots[slot].shape))
+        if order is not None:
+            wanted[slot] = order
     for step in plan.steps:
         if isinstance(step, Launch):
-            for slot, layout in zip(step.reads, compiled[step.source][0], strict=True):
-                wanted.setdefault(slot, layout)
-    return [wanted.get(slot) for slot in range(len(plan.inputs))]
+            for slot, order in zip(step.reads, compiled[step.source][0], strict=True):
+                wanted.setdefault(slot, order)
+    return [wanted.get(slot, _default(plan, slot)) for slot in range(len(entries))]
 
 
-def _read(plan: Plan, steps: list[Step], step: Step, slot: int, layouts, wanted) -> int:
-    """The slot to read, of an array in the layout that is wanted."""
-    place, found = plan.slots[slot], layouts[slot]
-    order = _jax_runtime.element_order(wanted, len(place.shape))
-    if _jax_runtime.element_order(found, len(place.shape)) == order:
+def _read(
+    plan: Plan,
+    steps: list[Step],
+    item: int | None,
+    what: str,
+    slot: int,
+    orders: dict[int, Order],
+    wanted: Order,
+) -> int:
+    """The slot to read, of an array in the order that is wanted."""
+    if orders[slot] == wanted:
         return slot
-    new = plan.slot_count
+    place, new = plan.slots[slot], plan.slot_count
     plan.slot_count += 1
-    plan.slots[new], layouts[new] = place, wanted
+    plan.slots[new], orders[new] = place, wanted
     writes = range(new, new + 1)
-    steps.append(Relayout(step.item, (slot,), writes, (place,), step.what, order=order))
+    steps.append(Relayout(item, (slot,), writes, (place,), what, order=wanted))
     return new
