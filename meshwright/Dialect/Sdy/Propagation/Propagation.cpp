@@ -15,6 +15,7 @@
 
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -192,20 +193,27 @@ void Propagation::transformEdge(unsigned index, TensorShardingAttr &sharding,
       getDataFlowOp(owner).transformTargetSharding(owner, sharding, toSources);
 }
 
-/// What computed operands only for this op comes next; it may be dead now.
+/// What an op and the ops in it read from outside.
+static SetVector<Value> getInputs(Operation *op) {
+  SetVector<Value> inputs(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), inputs);
+  return inputs;
+}
+
+/// What computed inputs only for this op comes next; it may be dead now.
 void Propagation::eraseDeadOp(unsigned index) {
   Operation *op = table.getOp(index);
-  auto operands = llvm::to_vector(op->getOperands());
-  plans.forget(op);
+  SetVector<Value> inputs = getInputs(op);
+  op->walk([&](Operation *nested) { plans.forget(nested); });
   table.eraseOp(index);
-  for (Value operand : operands) {
-    // Operands with one use left join earlier levels; not before the next
+  for (Value input : inputs) {
+    // Inputs with one use left join earlier levels; not before the next
     // sweep, where they had their turn.
     isQueuing = false;
-    markUsers(operand);
+    markUsers(input);
     isQueuing = true;
-    Operation *def = operand.getDefiningOp();
-    if (def && (operand.use_empty() || operand.hasOneUse()))
+    Operation *def = input.getDefiningOp();
+    if (def && (input.use_empty() || input.hasOneUse()))
       mark(table.getIndex(def));
   }
 }

@@ -368,3 +368,24 @@ func.func @maximal_mesh_stops(%a: tensor<12x8xf32> {sdy.sharding = #sdy.sharding
   %0:2 = stablehlo.custom_call @sdy_testonly(%a) {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{?}, {?}]>, <@one, []>]>, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j], []) {i=12, j=8}, custom>} : (tensor<12x8xf32>) -> (tensor<12x8xf32>, tensor<f32>)
   return %0#0, %0#1 : tensor<12x8xf32>, tensor<f32>
 }
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+
+// CHECK-LABEL: func @erases_what_only_a_dead_region_read
+// CHECK-SAME: %[[Z:arg[0-9]+]]: tensor<f32>)
+// CHECK-NEXT: %[[SUM:.*]] = stablehlo.add %[[Z]], %[[Z]] : tensor<f32>
+// CHECK-NEXT: return %[[SUM]]
+func.func @erases_what_only_a_dead_region_read(%i: tensor<i32>, %a: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {?}]>}, %z: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.iota dim = 0 : tensor<12x8xf32>
+  %1 = stablehlo.broadcast_in_dim %z, dims = [] : (tensor<f32>) -> tensor<12x8xf32>
+  %2 = stablehlo.maximum %0, %1 : tensor<12x8xf32>
+  %3 = "stablehlo.case"(%i) ({
+    stablehlo.return %2 : tensor<12x8xf32>
+  }, {
+    stablehlo.return %a : tensor<12x8xf32>
+  }) : (tensor<i32>) -> tensor<12x8xf32>
+  %4 = stablehlo.add %z, %z : tensor<f32>
+  return %4 : tensor<f32>
+}
