@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/BlockSort.h"
+#include "meshwright/Common/CallCounters.h"
 #include "meshwright/Common/ControlDependencies.h"
 #include "meshwright/Common/MergeFragments.h"
 #include "meshwright/Common/Passes.h"
@@ -206,6 +207,8 @@ struct RuleBasedMergePass
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !isMpmdFunction(func))
       return markAllAnalysesPreserved();
+    if (failed(verifyCallCounters(func)))
+      return signalPassFailure();
 
     MatchIndex index(func, ruleOfSource);
     FragmentMerger merger;
@@ -224,9 +227,9 @@ struct RuleBasedMergePass
 
     if (!sortBlockTopologically(func.front())) {
       func.emitError()
-          << "merge rules make a cycle of dependencies: not all fragments "
-             "could be properly merged; add the fragments between the sources "
-             "to the rule, or split it";
+          << "Cycle of dependencies, not all fragments could be properly "
+             "merged: merge rules make this cycle, so add the fragments "
+             "between the sources to the rule, or split it";
       return signalPassFailure();
     }
     if (removeControlDependencies)

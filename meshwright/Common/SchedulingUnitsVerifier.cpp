@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Common/CallCounters.h"
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Dialect/Mpmd/FragmentWalk.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
@@ -79,6 +80,8 @@ struct SchedulingUnitsVerifierPass
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !isMpmdFunction(func))
       return;
+    if (failed(verifyCallCounters(func)))
+      return signalPassFailure();
     uint64_t microbatches = countMicrobatches(func);
     if (microbatches == 0)
       return;

@@ -56,14 +56,10 @@ static uint64_t countUnrolledOps(ForOp loop) {
 }
 
 static LogicalResult verifyUnrollable(ForOp loop) {
-  if (auto outer = loop->getParentOfType<ForOp>()) {
-    InFlightDiagnostic diag =
-        loop.emitError()
-        << "Nested for loops aren't supported; write one loop over all "
-           "iterations, or repeat the body of the inner one";
-    diag.attachNote(outer.getLoc()) << "this is the outer loop";
-    return diag;
-  }
+  if (loop->getParentOfType<ForOp>())
+    return loop.emitError()
+           << "Nested for loops aren't supported; write one loop over all "
+              "iterations, or repeat the body of the inner one";
   uint32_t iterations = loop.getIterations();
   std::optional<uint32_t> factor = loop.getUnrollFactor();
   if (!factor)

@@ -11,7 +11,10 @@
 !a_dev = !mpmd.mesh_tensor<"m1", tensor<1xi32>, sharding=<@mesh, [{?}]>, memory_kind="device">
 !a2 = !mpmd.mesh_tensor<"m1", tensor<2xi32>>
 !b2 = !mpmd.mesh_tensor<"m2", tensor<2xi32>>
-#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+!a_unreduced = !mpmd.mesh_tensor<"m1", tensor<1xi32>, sharding=<@mesh, [{?}], unreduced={"x"}>>
+!a_one = !mpmd.mesh_tensor<"m1", tensor<1xi32>, sharding=<@mesh, [{"one"}]>>
+!b_host = !mpmd.mesh_tensor<"m2", tensor<i32>, memory_kind="pinned_host">
+#topology = #mpmd.topology<<"m1": <["x"=2, "one"=1]>>, <"m2": <["x"=2]>>>
 
 // %f2 and %f4 read the early transfer of a result, %f3 the later one. The last
 // transfer comes first, and of one transfer the last consumer, so the groups
@@ -233,3 +236,138 @@ func.func @ignores_transfers_of_an_earlier_run(%x: !a1) -> !b1 attributes {topol
   } : (!b1, !b1) -> !b1
   return %c : !b1
 }
+
+// Also in callees, and for inferred fragments.
+// CHECK-LABEL: func private @merges_transfers_within_a_mesh
+func.func private @merges_transfers_within_a_mesh(%x: !a) -> !a attributes {topology = #topology} {
+  // CHECK:      %[[P:.*]]:3 = mpmd.fragment<mesh="m1", origin=[]>
+  // CHECK:      %[[T:.*]] = mpmd.transfer {concat_transfer} %[[P]]#2 : (!mpmd.mesh_tensor<"m1", tensor<2xi32>>) -> !mpmd.mesh_tensor<"m1", tensor<2xi32>>
+  // CHECK-NEXT: %[[T0:.*]] = mpmd.transfer {kept} %[[P]]#0
+  // CHECK-NEXT: %[[T1:.*]] = mpmd.transfer %[[P]]#1
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=[]> (%[[T0]], %[[T1]], %[[T]])
+  %p:2 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%u: !i) {
+    mpmd.return %u, %u : !i, !i
+  } : (!a) -> (!a, !a)
+  %t0 = mpmd.transfer {kept} %p#0 : (!a) -> !a
+  %t1 = mpmd.transfer %p#1 : (!a) -> !a
+  %c = mpmd.fragment<mesh="m1", origin=[]> (%t0, %t1) (%u: !i, %v: !i) {
+    mpmd.return %u : !i
+  } : (!a, !a) -> !a
+  return %c : !a
+}
+
+// What a transfer results in does not matter; the concatenation arrives
+// replicated, on the device.
+// CHECK-LABEL: func @does_not_look_at_the_type_that_arrives
+func.func @does_not_look_at_the_type_that_arrives(%x: !a) -> !b attributes {topology = #topology} {
+  // CHECK: mpmd.transfer {concat_transfer} {{.*}} -> !mpmd.mesh_tensor<"m2", tensor<2xi32>>
+  // CHECK: mpmd.transfer %{{.*}} -> !mpmd.mesh_tensor<"m2", tensor<i32>, memory_kind="pinned_host">
+  %p:2 = mpmd.fragment<mesh="m1", origin=["p"]> (%x) (%u: !i) {
+    mpmd.return %u, %u : !i, !i
+  } : (!a) -> (!a, !a)
+  %t0 = mpmd.transfer %p#0 : (!a) -> !b_host
+  %t1 = mpmd.transfer %p#1 : (!a) -> !b
+  %c = mpmd.fragment<mesh="m2", origin=["c"]> (%t0, %t1) (%u: !i, %v: !i) {
+    mpmd.return %u : !i
+  } : (!b_host, !b) -> !b
+  return %c : !b
+}
+
+// CHECK-LABEL: func @does_not_look_at_unreduced_axes
+func.func @does_not_look_at_unreduced_axes(%x: !a_unreduced) -> !b1 attributes {topology = #topology} {
+  // CHECK: mpmd.transfer {concat_transfer} %{{.*}} : (!mpmd.mesh_tensor<"m1", tensor<2x1xi32>>) -> !mpmd.mesh_tensor<"m2", tensor<2x1xi32>>
+  %p:2 = mpmd.fragment<mesh="m1", origin=["p"]> (%x) (%u: tensor<1xi32>) {
+    mpmd.return %u, %u : tensor<1xi32>, tensor<1xi32>
+  } : (!a_unreduced) -> (!a_unreduced, !a_unreduced)
+  %t0 = mpmd.transfer %p#0 : (!a_unreduced) -> !b1
+  %t1 = mpmd.transfer %p#1 : (!a_unreduced) -> !b1
+  %c = mpmd.fragment<mesh="m2", origin=["c"]> (%t0, %t1) (%u: tensor<1xi32>, %v: tensor<1xi32>) {
+    mpmd.return %u : tensor<1xi32>
+  } : (!b1, !b1) -> !b1
+  return %c : !b1
+}
+
+// Even over an axis of size 1.
+// CHECK-LABEL: func @leaves_sharded_results_alone
+func.func @leaves_sharded_results_alone(%x: !a_one) -> !b1 attributes {topology = #topology} {
+  // CHECK-NOT: concat
+  // CHECK: return
+  %p:2 = mpmd.fragment<mesh="m1", origin=["p"]> (%x) (%u: tensor<1xi32>) {
+    mpmd.return %u, %u : tensor<1xi32>, tensor<1xi32>
+  } : (!a_one) -> (!a_one, !a_one)
+  %t0 = mpmd.transfer %p#0 : (!a_one) -> !b1
+  %t1 = mpmd.transfer %p#1 : (!a_one) -> !b1
+  %c = mpmd.fragment<mesh="m2", origin=["c"]> (%t0, %t1) (%u: tensor<1xi32>, %v: tensor<1xi32>) {
+    mpmd.return %u : tensor<1xi32>
+  } : (!b1, !b1) -> !b1
+  return %c : !b1
+}
+
+// One group per type: the concatenations come in the order in which the types
+// are met, their transfers in reverse.
+// CHECK-LABEL: func @groups_by_type
+func.func @groups_by_type(%x: !a) -> !b attributes {topology = #topology} {
+  // CHECK:      mpmd.fragment<mesh="m1", origin=["p"]> {{.*}} (%[[U:.*]]: tensor<i32>) {
+  // CHECK-NEXT:   %[[V:.*]] = stablehlo.reshape %[[U]] : (tensor<i32>) -> tensor<1xi32>
+  // CHECK-NEXT:   %[[R0:.*]] = stablehlo.reshape %[[V]] : (tensor<1xi32>) -> tensor<1x1xi32>
+  // CHECK-NEXT:   %[[R1:.*]] = stablehlo.reshape %[[V]]
+  // CHECK-NEXT:   %[[C0:.*]] = stablehlo.concatenate %[[R0]], %[[R1]], dim = 0
+  // CHECK-NEXT:   %[[R2:.*]] = stablehlo.reshape %[[U]] : (tensor<i32>) -> tensor<1xi32>
+  // CHECK-NEXT:   %[[R3:.*]] = stablehlo.reshape %[[U]]
+  // CHECK-NEXT:   %[[C1:.*]] = stablehlo.concatenate %[[R2]], %[[R3]], dim = 0
+  // CHECK-NEXT:   mpmd.return %[[V]], %[[U]], %[[V]], %[[U]], %[[C0]], %[[C1]]
+  // CHECK:      %[[T1:.*]] = mpmd.transfer {concat_transfer} {{.*}} -> !mpmd.mesh_tensor<"m2", tensor<2xi32>>
+  // CHECK-NEXT: %[[T0:.*]] = mpmd.transfer {concat_transfer} {{.*}} -> !mpmd.mesh_tensor<"m2", tensor<2x1xi32>>
+  // CHECK:      mpmd.fragment<mesh="m2", origin=["c"]> ({{.*}}, %[[T0]], %[[T1]]) ({{.*}}, %[[W0:.*]]: tensor<2x1xi32>, %[[W1:.*]]: tensor<2xi32>) {
+  // CHECK-NEXT:   stablehlo.slice %[[W1]] [0:1]
+  // CHECK-NEXT:   stablehlo.reshape
+  // CHECK-NEXT:   stablehlo.slice %[[W1]] [1:2]
+  // CHECK-NEXT:   stablehlo.reshape
+  // CHECK-NEXT:   stablehlo.slice %[[W0]] [0:1, 0:1]
+  // CHECK-NEXT:   stablehlo.reshape
+  // CHECK-NEXT:   stablehlo.slice %[[W0]] [1:2, 0:1]
+  %p:4 = mpmd.fragment<mesh="m1", origin=["p"]> (%x) (%u: !i) {
+    %v = stablehlo.reshape %u : (!i) -> tensor<1xi32>
+    mpmd.return %v, %u, %v, %u : tensor<1xi32>, !i, tensor<1xi32>, !i
+  } : (!a) -> (!a1, !a, !a1, !a)
+  %t0 = mpmd.transfer %p#0 : (!a1) -> !b1
+  %t1 = mpmd.transfer %p#1 : (!a) -> !b
+  %t2 = mpmd.transfer %p#2 : (!a1) -> !b1
+  %t3 = mpmd.transfer %p#3 : (!a) -> !b
+  %c = mpmd.fragment<mesh="m2", origin=["c"]> (%t3, %t2, %t1, %t0) (%u: !i, %v: tensor<1xi32>, %w: !i, %z: tensor<1xi32>) {
+    mpmd.return %u : !i
+  } : (!b, !b1, !b, !b1) -> !b
+  return %c : !b
+}
+
+// What the first transfer brings is taken apart before it is sent on.
+// CHECK-LABEL: func @merges_what_a_consumer_sends_on
+func.func @merges_what_a_consumer_sends_on(%x: !a) -> !a attributes {topology = #topology} {
+  // CHECK:      mpmd.fragment<mesh="m2", origin=["g"]> {{.*}}, %[[W:.*]]: tensor<2xi32>) {
+  // CHECK-NEXT:   %[[S0:.*]] = stablehlo.slice %[[W]] [0:1]
+  // CHECK-NEXT:   %[[Q0:.*]] = stablehlo.reshape %[[S0]]
+  // CHECK-NEXT:   %[[S1:.*]] = stablehlo.slice %[[W]] [1:2]
+  // CHECK-NEXT:   %[[Q1:.*]] = stablehlo.reshape %[[S1]]
+  // CHECK-NEXT:   %[[R0:.*]] = stablehlo.reshape %[[Q0]]
+  // CHECK-NEXT:   %[[R1:.*]] = stablehlo.reshape %[[Q1]]
+  // CHECK-NEXT:   %[[C:.*]] = stablehlo.concatenate %[[R0]], %[[R1]]
+  // CHECK-NEXT:   mpmd.return %[[Q0]], %[[Q1]], %[[C]]
+  // CHECK:      mpmd.transfer {concat_transfer} {{.*}} -> !mpmd.mesh_tensor<"m1", tensor<2xi32>>
+  %p:2 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%u: !i) {
+    mpmd.return %u, %u : !i, !i
+  } : (!a) -> (!a, !a)
+  %t0 = mpmd.transfer %p#0 : (!a) -> !b
+  %t1 = mpmd.transfer %p#1 : (!a) -> !b
+  %c:2 = mpmd.fragment<mesh="m2", origin=["g"]> (%t0, %t1) (%u: !i, %v: !i) {
+    mpmd.return %u, %v : !i, !i
+  } : (!b, !b) -> (!b, !b)
+  %s0 = mpmd.transfer %c#0 : (!b) -> !a
+  %s1 = mpmd.transfer %c#1 : (!b) -> !a
+  %d = mpmd.fragment<mesh="m1", origin=["h"]> (%s0, %s1) (%u: !i, %v: !i) {
+    mpmd.return %u : !i
+  } : (!a, !a) -> !a
+  return %d : !a
+}
+
+// CHECK-LABEL: func private @skips_declarations
+func.func private @skips_declarations(!a) -> !b attributes {topology = #topology}

@@ -168,3 +168,87 @@ func.func @erases_unused_pure_fragments(%x: !m1) -> !m1 attributes {topology = #
   } : (!m1) -> !m1
   return %x : !m1
 }
+
+// CHECK-LABEL: func @takes_stage_and_counter_from_either
+func.func @takes_stage_and_counter_from_either(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f", "g"], stage=2> (%{{.*}}) {call_counter = 1 : ui32} (
+  // CHECK-NOT:  mpmd.fragment
+  // CHECK:      return
+  %f = mpmd.fragment<mesh="m1", origin=["f"]> (%x) {call_counter = 1 : ui32} (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  %g = mpmd.fragment<mesh="m1", origin=["g"], stage=2> (%f) (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  return %g : !m1
+}
+
+// CHECK-LABEL: func @leaves_inferred_fragments_alone
+func.func @leaves_inferred_fragments_alone(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK: mpmd.fragment<mesh="m1", origin=[]>
+  // CHECK: mpmd.fragment<mesh="m1", origin=[]>
+  // CHECK: mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK: mpmd.fragment<mesh="m1", origin=[]>
+  %i = mpmd.fragment<mesh="m1", origin=[]> (%x) (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  %j = mpmd.fragment<mesh="m1", origin=[]> (%i) (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  %f = mpmd.fragment<mesh="m1", origin=["f"]> (%j) (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  %k = mpmd.fragment<mesh="m1", origin=[]> (%f) (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  return %k : !m1
+}
+
+// What %f gives to others comes before the results of %g; operands are unique.
+// CHECK-LABEL: func private @orders_operands_and_results
+// CHECK-SAME:    (%[[X:.*]]: !mpmd{{.*}}, %[[Y:.*]]: !mpmd
+func.func private @orders_operands_and_results(%x: !m1, %y: !m1) -> (!m1, !m1) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[M:.*]]:3 = mpmd.fragment<mesh="m1", origin=["f", "h", "g"]> (%[[X]], %[[Y]]) (%[[U:.*]]: tensor<4xf32>, %[[V:.*]]: tensor<4xf32>) {
+  // CHECK-NEXT:   %[[A:.*]] = stablehlo.abs %[[U]]
+  // CHECK-NEXT:   %[[B:.*]] = stablehlo.sine %[[U]]
+  // CHECK-NEXT:   %[[C:.*]] = stablehlo.add %[[V]], %[[A]]
+  // CHECK-NEXT:   mpmd.return %[[B]], %[[C]], %[[U]]
+  // CHECK:      return %[[M]]#0, %[[M]]#1
+  %f:3 = mpmd.fragment<mesh="m1", origin=["f", "h"]> (%x, %x) (%u: !l, %v: !l) {
+    %a = stablehlo.abs %u : !l
+    %b = stablehlo.sine %v : !l
+    mpmd.return %a, %b, %u : !l, !l, !l
+  } : (!m1, !m1) -> (!m1, !m1, !m1)
+  %g:2 = mpmd.fragment<mesh="m1", origin=["g", "h"]> (%y, %f#0, %x) (%u: !l, %v: !l, %w: !l) {
+    %a = stablehlo.add %u, %v : !l
+    mpmd.return %a, %w : !l, !l
+  } : (!m1, !m1, !m1) -> (!m1, !m1)
+  return %f#1, %g#0 : !m1, !m1
+}
+
+// Consumers first, so the whole chain goes.
+// CHECK-LABEL: func @erases_unused_chains
+func.func @erases_unused_chains(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK-NEXT: return
+  %f = mpmd.fragment<mesh="m1", origin=["f"]> (%x) {call_counter = 0 : ui32} (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  %g = mpmd.fragment<mesh="m1", origin=["f"(1)]> (%f) {call_counter = 1 : ui32} (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  return %x : !m1
+}
+
+// CHECK-LABEL: func @acts_on_functions_of_one_mesh
+func.func @acts_on_functions_of_one_mesh() attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
+  // CHECK-NEXT: return
+  mpmd.fragment<mesh="m1", origin=["f"]> () () { mpmd.return } : () -> ()
+  return
+}
+
+// CHECK-LABEL: func @leaves_other_functions_alone
+func.func @leaves_other_functions_alone() {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"]>
+  mpmd.fragment<mesh="m1", origin=["f"]> () () { mpmd.return } : () -> ()
+  return
+}

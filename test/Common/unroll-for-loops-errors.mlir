@@ -1,7 +1,6 @@
 // RUN: mpmd-opt %s -mpmd-unroll-for-loops -verify-diagnostics -split-input-file
 
 func.func @reports_loop_inside_a_loop(%x: tensor<f32>) -> tensor<f32> attributes {mesh_shape = #sdy.mesh<["d"=2]>} {
-  // expected-note@+1 {{this is the outer loop}}
   %0 = mpmd.for (%x) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%s: tensor<f32>, %index: tensor<ui32>) {
     // expected-error@+1 {{Nested for loops aren't supported}}
     %1 = mpmd.for (%s) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%t: tensor<f32>, %inner: tensor<ui32>) {
@@ -38,6 +37,23 @@ func.func @reports_too_many_iterations(%x: tensor<f32>) -> tensor<f32> attribute
   // expected-error@+1 {{unrolling 2147483648 iterations would make 4294967296 operations; expected at most 16777216}}
   %0 = mpmd.for (%x) {iterations = 2147483648 : ui32, unroll_factor = 2147483648 : ui32} (%s: tensor<f32>, %index: tensor<ui32>) {
     mpmd.return %s : tensor<f32>
+  } : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @reports_two_loops_inside_a_loop(%x: tensor<f32>) -> tensor<f32> attributes {mesh_shape = #sdy.mesh<["d"=2]>} {
+  %0 = mpmd.for (%x) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%s: tensor<f32>, %index: tensor<ui32>) {
+    // expected-error@+1 {{Nested for loops aren't supported}}
+    %1 = mpmd.for (%s) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%t: tensor<f32>, %inner: tensor<ui32>) {
+      mpmd.return %t : tensor<f32>
+    } : tensor<f32>
+    // expected-error@+1 {{Nested for loops aren't supported}}
+    %2 = mpmd.for (%1) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%t: tensor<f32>, %inner: tensor<ui32>) {
+      mpmd.return %t : tensor<f32>
+    } : tensor<f32>
+    mpmd.return %2 : tensor<f32>
   } : tensor<f32>
   return %0 : tensor<f32>
 }

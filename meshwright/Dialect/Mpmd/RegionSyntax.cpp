@@ -12,9 +12,16 @@ ParseResult mpmd::parseOperandsAndBody(OpAsmParser &parser,
                                        UnresolvedOperands &operands) {
   SmallVector<OpAsmParser::Argument> arguments;
   Region *body = result.addRegion();
+  // Else an inherent attribute of a wrong type would silently be dropped.
+  auto verifyAttributes = [&]() -> ParseResult {
+    return result.name.verifyInherentAttrs(result.attributes, [&] {
+      return parser.emitError(parser.getNameLoc())
+             << "'" << result.name.getStringRef() << "' op ";
+    });
+  };
   return failure(
       parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren) ||
-      parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseOptionalAttrDict(result.attributes) || verifyAttributes() ||
       parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
                                /*allowType=*/true) ||
       parser.parseRegion(*body, arguments));
