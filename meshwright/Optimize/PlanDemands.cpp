@@ -13,6 +13,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include <map>
 #include <memory>
 #include <set>
 
@@ -49,7 +50,7 @@ private:
   using Key = std::pair<std::pair<int64_t, int64_t>, int>;
 
   DenseMap<Key, int64_t> indices;
-  DenseMap<int64_t, int64_t> meshes;
+  std::map<int64_t, int64_t> meshes; // A DenseMap would reserve two stages.
   int64_t numMicrobatches = 0, numWeights = 0;
 };
 } // namespace

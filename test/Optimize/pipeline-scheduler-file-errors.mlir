@@ -39,3 +39,17 @@ func.func @reports_a_stage_in_another_row(%x: !m0) -> !m0 attributes {topology =
   } : (!m0) -> !m0
   return %0 : !m0
 }
+
+// -----
+
+!l = tensor<4xf32>
+!m0 = !mpmd.mesh_tensor<"m0", tensor<4xf32>>
+#topology = #mpmd.topology<<"m0": <["x"=2]>>, <"m1": <["x"=2]>>>
+
+func.func @reports_the_largest_stage_there_is(%x: !m0) -> !m0 attributes {topology = #topology} {
+  // expected-error@+1 {{is of stage 9223372036854775807 and microbatch}}
+  %0 = mpmd.fragment<mesh="m0", origin=["f"], stage=9223372036854775807> (%x) {call_counter = 1 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m0) -> !m0
+  return %0 : !m0
+}

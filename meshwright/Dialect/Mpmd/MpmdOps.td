@@ -23,7 +23,8 @@ class Mpmd_Op<string mnemonic, list<Trait> traits = []>
 /// An op with one block that computes when its body computes.
 class Mpmd_RegionOp<string mnemonic, list<Trait> traits = []>
     : Mpmd_Op<mnemonic, traits # [RecursiveMemoryEffects,
-                                  RecursivelySpeculatable, SingleBlock]> {
+                                  RecursivelySpeculatable,
+                                  SingleBlockImplicitTerminator<"ReturnOp">]> {
   let regions = (region SizedRegion<1>:$region);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -121,7 +121,13 @@ def Sdy_ShardingGroupOp : Sdy_Op<"sharding_group"> {
       "$input `group_id` `` `=` `` $group_id attr-dict `:` type($input)";
 }
 
-def Sdy_ConstantOp : Sdy_Op<"constant", [Pure]> {
+def Sdy_ConstantOp : Sdy_Op<"constant", [
+    Pure,
+    PredOpTrait<"the result has the type of the value, or a quantized type "
+                "stored as such",
+                CPred<"::mlir::stablehlo::ConstantOp::isCompatibleReturnTypes("
+                      "getValue().getShapedType(), getOutput().getType())">>
+]> {
   let summary = "A constant that each use may split on its own";
   let description = [{
     Like stablehlo.constant, but neither folded nor merged with equal ones.

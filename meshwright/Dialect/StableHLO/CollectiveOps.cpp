@@ -5,7 +5,7 @@
 #include "meshwright/Dialect/StableHLO/ReducerRules.h"
 #include "meshwright/Dialect/StableHLO/ReplicaGroups.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "llvm/ADT/DenseSet.h"
+#include <set>
 
 using namespace mlir;
 using namespace mlir::stablehlo;
@@ -287,7 +287,8 @@ LogicalResult CollectivePermuteOp::inferReturnTypes(
                              "expect source_target_pairs attribute "
                              "of shape (N, 2), but got (",
                              type.getShape(), ")");
-  DenseSet<int64_t> sources, targets; // Membership only.
+  // Sets of the DenseSet kind would reserve two of the ids.
+  std::set<int64_t> sources, targets;
   for (auto [index, id] : llvm::enumerate(pairs.getValues<int64_t>())) {
     bool isSource = index % 2 == 0;
     if (id < 0)

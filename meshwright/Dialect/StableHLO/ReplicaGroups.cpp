@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/ReplicaGroups.h"
-#include "llvm/ADT/DenseSet.h"
+#include <set>
 
 using namespace mlir;
 using namespace mlir::stablehlo;
@@ -27,7 +27,7 @@ LogicalResult stablehlo::verifyReplicaGroups(std::optional<Location> location,
   int64_t count = matrix.getNumElements();
   if (matrix.isSplat())
     count = std::min<int64_t>(count, 2);
-  DenseSet<int64_t> seen; // Membership only.
+  std::set<int64_t> seen; // A DenseSet would reserve two of the ids.
   for (int64_t id :
        llvm::make_range(matrix.value_begin<int64_t>(),
                         std::next(matrix.value_begin<int64_t>(), count))) {
@@ -45,7 +45,7 @@ LogicalResult stablehlo::verifyReplicaGroups(std::optional<Location> location,
   if (!rules.coversAllIds)
     return success();
   for (int64_t id = 0, end = seen.size(); id < end; ++id)
-    if (!seen.contains(id))
+    if (!seen.count(id))
       return emitOptionalError(location, "replica id #", id,
                                " not seen in replica groups");
   return success();

@@ -107,10 +107,7 @@ LogicalResult SelectAndScatterOp::verify() {
   if (failed(verifyReducer(*this, getScatter(), {scalar}, // (C2)
                            {getInitValue().getType()}, {})))
     return failure();
-  // Without sizes, every window is one element.
-  SmallVector<int64_t> sizes(operand.getRank(), 1);
-  if (auto given = getWindowDimensions())
-    sizes.assign(given->begin(), given->end());
+  ArrayRef<int64_t> sizes = getWindowDimensions().value_or(ArrayRef<int64_t>());
   if (static_cast<int64_t>(sizes.size()) != operand.getRank()) // (C3)
     return emitOpError() << "expects window-dimensions size == operand rank, "
                             "but got "

@@ -116,3 +116,12 @@ func.func @c6_factor_does_not_divide(%x: tensor<4xf32>) {
   %0 = mpmd.for (%x) {iterations = 6 : ui32, unroll_factor = 4 : ui32} (%a: tensor<4xf32>, %i: tensor<ui32>) { mpmd.return %a : tensor<4xf32> } : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @ends_in_mpmd_return(%x: tensor<4xf32>) {
+  // expected-error@+2 {{'mpmd.for' op expects regions to end with 'mpmd.return', found 'stablehlo.return'}}
+  // expected-note@+1 {{the absence of terminator implies 'mpmd.return'}}
+  %0 = mpmd.for (%x) {iterations = 6 : ui32} (%a: tensor<4xf32>, %i: tensor<ui32>) { stablehlo.return %a : tensor<4xf32> } : tensor<4xf32>
+  return
+}

@@ -208,3 +208,13 @@ func.func @reports_one_error_per_op(%x: !m2) attributes {topology = #mpmd.topolo
   %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%a: tensor<4xf32>) { mpmd.return %a : tensor<4xf32> } : (!m2) -> !m2
   return
 }
+
+// -----
+
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+func.func @ends_in_mpmd_return(%x: !m1) attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  // expected-error@+2 {{'mpmd.fragment' op expects regions to end with 'mpmd.return', found 'sdy.return'}}
+  // expected-note@+1 {{the absence of terminator implies 'mpmd.return'}}
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%a: tensor<4xf32>) { sdy.return %a : tensor<4xf32> } : (!m1) -> !m1
+  return
+}

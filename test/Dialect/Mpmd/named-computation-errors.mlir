@@ -62,3 +62,12 @@ func.func @reports_number_of_arguments_first(%x: tensor<4xf32>) {
   %0 = mpmd.named_computation<"f"> (%x) () { mpmd.return } : (tensor<4xf32>) -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @ends_in_mpmd_return(%x: tensor<4xf32>) {
+  // expected-error@+2 {{'mpmd.named_computation' op expects regions to end with 'mpmd.return', found 'stablehlo.return'}}
+  // expected-note@+1 {{the absence of terminator implies 'mpmd.return'}}
+  %0 = mpmd.named_computation<"f"> (%x) (%a: tensor<4xf32>) { stablehlo.return %a : tensor<4xf32> } : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}

@@ -219,3 +219,11 @@ func.func @named_with_too_few_shardings(%x: tensor<12xf32>) {
   } : (tensor<12xf32>) -> tensor<12xf32>
   return
 }
+
+// -----
+
+func.func @constant_of_another_type_than_its_value() {
+  // expected-error@+1 {{'sdy.constant' op failed to verify that the result has the type of the value}}
+  %0 = "sdy.constant"() <{value = dense<1> : tensor<2xi32>}> : () -> tensor<3xi32>
+  return
+}

@@ -92,3 +92,12 @@ func.func @replica_groups_of_padding_only(%x: tensor<4xf32>) -> tensor<4xf32> {
   }) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// CHECK-LABEL: func @ids_may_be_as_large_as_they_get
+func.func @ids_may_be_as_large_as_they_get(%x: tensor<6xf32>) {
+  // CHECK: replica_groups = dense<{{\[\[}}9223372036854775807, 9223372036854775806{{\]\]}}> : tensor<1x2xi64>
+  %0 = "stablehlo.collective_broadcast"(%x) <{replica_groups = dense<[[9223372036854775807, 9223372036854775806]]> : tensor<1x2xi64>}> : (tensor<6xf32>) -> tensor<6xf32>
+  // CHECK: source_target_pairs = dense<{{\[\[}}9223372036854775807, 9223372036854775806{{\]\]}}> : tensor<1x2xi64>
+  %1 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[9223372036854775807, 9223372036854775806]]> : tensor<1x2xi64>}> : (tensor<6xf32>) -> tensor<6xf32>
+  return
+}

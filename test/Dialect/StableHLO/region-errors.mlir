@@ -455,3 +455,17 @@ func.func @scatter_window_has_a_size_per_dimension(%x: tensor<6xf32>, %s: tensor
   }) : (tensor<6xf32>, tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
   return
 }
+
+// -----
+
+func.func @select_and_scatter_needs_window_sizes(%x: tensor<6xf32>, %i: tensor<f32>, %p: tensor<i1>) {
+  // expected-error@+1 {{window-dimensions size == operand rank}}
+  %0 = "stablehlo.select_and_scatter"(%x, %x, %i) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %p : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  }) : (tensor<6xf32>, tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
+  return
+}

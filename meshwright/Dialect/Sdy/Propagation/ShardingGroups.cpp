@@ -7,6 +7,7 @@
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
+#include <map>
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -55,7 +56,10 @@ static void separateMembers(ArrayRef<ShardingGroupOp> members,
 }
 
 ShardingGroups sdy::getShardingGroups(ModuleOp module) {
-  llvm::MapVector<int64_t, SmallVector<ShardingGroupOp>> groups;
+  // A DenseMap, the default, would reserve two of the ids.
+  llvm::MapVector<int64_t, SmallVector<ShardingGroupOp>,
+                  std::map<int64_t, unsigned>>
+      groups;
   module.walk([&](ShardingGroupOp op) {
     SmallVector<ShardingGroupOp> &members = groups[op.getGroupId()];
     if (members.empty() || op.getInput().getType().getShape() ==

@@ -12,8 +12,8 @@
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/EquivalenceClasses.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/IntEqClasses.h"
+#include <map>
 
 namespace mlir::sdy {
 #define GEN_PASS_DEF_SHARDINGGROUPIMPORTPASS
@@ -33,23 +33,25 @@ public:
   }
 
   void unite() {
-    llvm::EquivalenceClasses<int64_t> united;
-    llvm::DenseMap<Value, int64_t> groupOf;
-    std::set<int64_t> ids;
-    for (ShardingGroupOp op : ops) {
-      int64_t id = op.getGroupId();
-      united.insert(id);
-      ids.insert(id);
-      auto [known, isNew] = groupOf.try_emplace(op.getInput(), id);
-      if (!isNew)
-        united.unionSets(known->second, id);
-    }
-    // Ascending, so that a union is numbered when its smallest id comes.
-    llvm::DenseMap<int64_t, int64_t> newIds;
-    for (int64_t id : ids)
-      newIds.try_emplace(united.getLeaderValue(id), newIds.size());
+    std::map<int64_t, unsigned> ranks; // A DenseMap would reserve two ids.
     for (ShardingGroupOp op : ops)
-      op.setGroupId(newIds.lookup(united.getLeaderValue(op.getGroupId())));
+      ranks.try_emplace(op.getGroupId());
+    unsigned numIds = 0;
+    for (unsigned &rank : llvm::make_second_range(ranks))
+      rank = numIds++;
+
+    llvm::IntEqClasses united(numIds);
+    llvm::DenseMap<Value, unsigned> groupOf;
+    for (ShardingGroupOp op : ops) {
+      unsigned rank = ranks.at(op.getGroupId());
+      auto [known, isNew] = groupOf.try_emplace(op.getInput(), rank);
+      if (!isNew)
+        united.join(known->second, rank);
+    }
+    // Numbers the unions in the order of their smallest members.
+    united.compress();
+    for (ShardingGroupOp op : ops)
+      op.setGroupId(united[ranks.at(op.getGroupId())]);
   }
 
   /// Erases all but the first op of each value, which are in one group by now.
@@ -64,7 +66,7 @@ public:
   }
 
   LogicalResult verify() {
-    llvm::MapVector<int64_t, ShardingGroupOp> firstOfGroup;
+    llvm::DenseMap<int64_t, ShardingGroupOp> firstOfGroup; // Ids are dense.
     for (ShardingGroupOp op : ops) {
       ShardingGroupOp first =
           firstOfGroup.try_emplace(op.getGroupId(), op).first->second;
