@@ -38,13 +38,19 @@ def _flat_meshes(what: str, prefix: PyTree, tree: Any) -> list[str | None]:
     if isinstance(prefix, tuple) and not prefix:
         return [None] * count
     full = jax.tree.unflatten(tree, range(count))
+    meshes: list[str | None] = []
+
+    def assign(mesh: str | None, subtree: Any) -> None:
+        # None is a leaf of the prefix, but nothing at all in the tree.
+        meshes.extend([mesh] * len(jax.tree.leaves(subtree)))
+
     try:
-        meshes = jax.tree.broadcast(prefix, full, is_leaf=_is_mesh_leaf)
+        jax.tree.map(assign, prefix, full, is_leaf=_is_mesh_leaf)
     except ValueError as error:
         raise ValueError(
             f"{what}: {prefix!r} is no prefix of the tree {tree}: {error}"
         ) from None
-    return jax.tree.leaves(meshes, is_leaf=_is_mesh_leaf)
+    return meshes
 
 
 class MpmdTraced(jax.stages.Traced):

@@ -244,6 +244,24 @@ def test_assignments_are_prefixes_of_the_trees():
     assert meshes.output_meshes == (["m1", "m1"], "m0")
 
 
+def test_nothing_in_a_tree_takes_no_mesh():
+    def step(batch):
+        x, mask = batch["x"], batch["mask"]
+        return {"aux": mask, "y": encode_decode(x), "more": [None, x]}
+
+    cfg = config(
+        input_mesh_assignment="m0",
+        output_mesh_assignment={"aux": None, "y": "m1", "more": [None, "m0"]},
+    )
+    lowered = mw.jit(step, cfg).lower({"x": struct(4), "mask": None})
+    assert lowered.function_mesh_assignment.input_meshes == ({"x": "m0", "mask": None},)
+    assert lowered.function_mesh_assignment.output_meshes == {
+        "aux": None,
+        "y": "m1",
+        "more": [None, "m0"],
+    }
+
+
 def test_one_mesh_for_everything_and_memory_kinds():
     cfg = config(input_mesh_assignment="m1#device", output_mesh_assignment="m1")
     lowered = mw.jit(add_one, cfg).lower(struct(4), struct(4))
