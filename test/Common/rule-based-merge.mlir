@@ -168,3 +168,56 @@ func.func @leaves_functions_without_topology_alone(%x: tensor<4xf32>) -> tensor<
   %0 = stablehlo.abs %x : tensor<4xf32>
   return %x : tensor<4xf32>
 }
+
+// -----
+
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// The target has neither the stage of the one nor the mark of the other.
+// CHECK-LABEL: func @removes_what_the_target_does_not_have
+func.func @removes_what_the_target_does_not_have(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["all"]> (%{{.*}}) {split_drop_transferred} (
+  // CHECK-NOT:  mpmd.fragment
+  // CHECK:      return
+  %0 = mpmd.fragment<mesh="m1", origin=["a", "b"(1)]> (%x) {call_counter = 0 : ui32, split_keep_transferred} (%p: tensor<4xf32>) {
+    %r = stablehlo.abs %p : tensor<4xf32>
+    mpmd.return %r : tensor<4xf32>
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=["w", "u"], stage=1> (%0) {call_counter = 4 : ui32, mpmd.inferred_by = ["a"]} (%p: tensor<4xf32>) {
+    %r = stablehlo.sine %p : tensor<4xf32>
+    mpmd.return %r : tensor<4xf32>
+  } : (!m1) -> !m1
+  return %1 : !m1
+}
+
+// -----
+
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+!m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+
+// Callees are merged in as well. The producer has two operands, so those of the
+// merged fragment are its own, then the new ones of the consumer.
+// CHECK-LABEL: func private @orders_operands_by_producer
+// CHECK-SAME:    (%[[A:.*]]: !mpmd{{.*}}, %[[B:.*]]: !mpmd{{.*}}, %[[C:.*]]: !mpmd
+func.func private @orders_operands_by_producer(%a: !m1, %b: !m1, %c: !m1) -> (!m1, !m2) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[M:.*]]:2 = mpmd.fragment<mesh="m1", origin=["w", "u"], stage=1> (%[[A]], %[[B]], %[[C]]) {call_counter = 4 : ui32} (%[[P:.*]]: tensor<4xf32>, %[[Q:.*]]: tensor<4xf32>, %[[R:.*]]: tensor<4xf32>) {
+  // CHECK-NEXT:   %[[S:.*]] = stablehlo.subtract %[[P]], %[[Q]]
+  // CHECK-NEXT:   %[[D:.*]] = stablehlo.divide %[[R]], %[[S]]
+  // CHECK-NEXT:   %[[E:.*]] = stablehlo.power %[[D]], %[[P]]
+  // CHECK-NEXT:   mpmd.return %[[S]], %[[E]]
+  // CHECK:      %[[T:.*]] = mpmd.transfer %[[M]]#0
+  // CHECK-NEXT: return %[[M]]#1, %[[T]]
+  %0 = mpmd.fragment<mesh="m1", origin=["u"]> (%a, %b) (%p: tensor<4xf32>, %q: tensor<4xf32>) {
+    %s = stablehlo.subtract %p, %q : tensor<4xf32>
+    mpmd.return %s : tensor<4xf32>
+  } : (!m1, !m1) -> !m1
+  %t = mpmd.transfer %0 : (!m1) -> !m2
+  %1 = mpmd.fragment<mesh="m1", origin=["w"], stage=1> (%c, %0, %a) (%p: tensor<4xf32>, %q: tensor<4xf32>, %r: tensor<4xf32>) {
+    %d = stablehlo.divide %p, %q : tensor<4xf32>
+    %e = stablehlo.power %d, %r : tensor<4xf32>
+    mpmd.return %e : tensor<4xf32>
+  } : (!m1, !m1, !m1) -> !m1
+  return %1, %t : !m1, !m2
+}

@@ -139,3 +139,101 @@ func.func private @body(%p: tensor<f32>, %q: tensor<f32>) -> tensor<f32> {
   %0 = stablehlo.power %p, %q : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// What has effects is sunk too, but stays in the caller.
+// CHECK-LABEL: func @sinks_any_op_without_operands_and_with_one_result
+func.func @sinks_any_op_without_operands_and_with_one_result(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  // CHECK-NEXT: stablehlo.custom_call @one()
+  // CHECK-NEXT: %[[TWO:.*]]:2 = stablehlo.custom_call @two()
+  // CHECK-NEXT: mpmd.call @body(%[[TWO]]#0) {kept} : (tensor<f32>) -> tensor<f32>
+  %one = stablehlo.custom_call @one() {has_side_effect = true} : () -> tensor<f32>
+  %two:2 = stablehlo.custom_call @two() : () -> (tensor<f32>, tensor<f32>)
+  %0 = mpmd.call @body(%two#0, %one) {kept} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+// CHECK-LABEL: func private @body
+// CHECK-SAME:    (%[[P:.*]]: tensor<f32>)
+func.func private @body(%p: tensor<f32>, %q: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  // CHECK-NEXT: %[[ONE:.*]] = stablehlo.custom_call @one() {has_side_effect = true}
+  // CHECK-NEXT: stablehlo.power %[[P]], %[[ONE]]
+  %0 = stablehlo.power %p, %q : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func @sinks_fragments
+func.func @sinks_fragments(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.call @body(%{{.*}}) : (!mpmd.mesh_tensor<"m1", tensor<4xf32>>)
+  %k = mpmd.fragment<mesh="m1", origin=["f"]> () () {
+    %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+    mpmd.return %c : tensor<4xf32>
+  } : () -> !m1
+  %0 = mpmd.call @body(%k, %x) : (!m1, !m1) -> !m1
+  return %0 : !m1
+}
+// CHECK-LABEL: func private @body
+// CHECK-SAME:    (%{{[^,]*}}: !mpmd.mesh_tensor<"m1", tensor<4xf32>>)
+func.func private @body(%p: !m1, %q: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK-NEXT: %[[K:.*]] = mpmd.fragment<mesh="m1", origin=["f"]>
+  // CHECK:      return %[[K]]
+  return %p : !m1
+}
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// The dead op stays as well.
+// CHECK-LABEL: func @leaves_callee_alone_whose_results_nobody_uses
+func.func @leaves_callee_alone_whose_results_nobody_uses(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  // CHECK-NEXT: stablehlo.sine
+  // CHECK-NEXT: %[[K:.*]] = stablehlo.constant
+  // CHECK-NEXT: mpmd.call @body(%[[K]])
+  // CHECK-NEXT: return
+  %dead = stablehlo.sine %x : tensor<f32>
+  %k = stablehlo.constant dense<2.0> : tensor<f32>
+  %0 = mpmd.call @body(%k) : (tensor<f32>) -> tensor<f32>
+  return %x : tensor<f32>
+}
+// CHECK-LABEL: func private @body
+// CHECK-SAME:    (%[[P:.*]]: tensor<f32>)
+func.func private @body(%p: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  // CHECK-NEXT: return %[[P]]
+  return %p : tensor<f32>
+}
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func @skips_declarations
+func.func @skips_declarations() -> tensor<f32> attributes {topology = #topology} {
+  // CHECK: mpmd.call @declared(%{{.*}})
+  %k = stablehlo.constant dense<2.0> : tensor<f32>
+  %0 = mpmd.call @declared(%k) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @declared(tensor<f32>) -> tensor<f32> attributes {topology = #topology}
+
+// -----
+
+// Each of the two callees names the other; neither is an MPMD function.
+// CHECK-LABEL: func private @leaves_calls_in_a_cycle_alone
+func.func private @leaves_calls_in_a_cycle_alone(%p: tensor<f32>) -> tensor<f32> {
+  // CHECK: mpmd.call @other(%{{.*}}, %{{.*}})
+  %k = stablehlo.constant dense<2.0> : tensor<f32>
+  %0 = mpmd.call @other(%p, %k) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @other(%p: tensor<f32>, %q: tensor<f32>) -> tensor<f32> {
+  %0 = mpmd.call @leaves_calls_in_a_cycle_alone(%q) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}

@@ -211,3 +211,57 @@ func.func @leaves_other_fragments_alone(%x: !m1) -> (!m2, !m2, !m2, !m2, !m2) at
   %5 = mpmd.transfer %all : (!m1) -> !m2
   return %0, %1, %2, %3, %4 : !m2, !m2, !m2, !m2, !m2
 }
+
+// A value that is both operand and captured has the place of the operand, and
+// one that several late ops read is one residual. The late results are explored
+// from the last one on.
+// CHECK-LABEL: func @lists_each_residual_once
+func.func @lists_each_residual_once(%x: !m1, %y: !m1) -> (!m1, !m1, !m2) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[K:.*]]:4 = mpmd.fragment<{{.*}}split_keep_transferred} (%[[U:.*]]: tensor<4x4xf32>, %[[V:.*]]: tensor<4x4xf32>) {
+  // CHECK-NEXT:   %[[A:.*]] = stablehlo.abs %[[U]]
+  // CHECK-NEXT:   %[[B:.*]] = stablehlo.add %[[A]], %[[A]]
+  // CHECK-NEXT:   mpmd.return %[[B]], %[[A]], %[[B]], %[[V]]
+  // CHECK:      mpmd.fragment<{{.*}}split_drop_transferred} (%{{.*}}: tensor<4x4xf32>, %{{.*}}: tensor<4x4xf32>, %[[RA:.*]]: tensor<4x4xf32>, %[[RB:.*]]: tensor<4x4xf32>, %[[RV:.*]]: tensor<4x4xf32>) {
+  // CHECK-NEXT:   %[[W:.*]] = stablehlo.while(%{{.*}} = %[[RB]], %{{.*}} = %[[RV]])
+  // CHECK:          stablehlo.add %{{.*}}, %[[RB]]
+  // CHECK:        %[[S:.*]] = stablehlo.subtract %[[RB]], %[[RA]]
+  %f:3 = mpmd.fragment<mesh="m1", origin=["l"(1)]> (%x, %y) (%u: !l, %v: !l) {
+    %a = stablehlo.abs %u : !l
+    %b = stablehlo.add %a, %a : !l
+    %w:2 = stablehlo.while(%it = %b, %jt = %v) : !l, !l
+     cond {
+      %false = stablehlo.constant dense<false> : tensor<i1>
+      stablehlo.return %false : tensor<i1>
+    } do {
+      %i = stablehlo.add %it, %b : !l
+      stablehlo.return %i, %jt : !l, !l
+    }
+    %s = stablehlo.subtract %b, %a : !l
+    %t = stablehlo.multiply %w#0, %s : !l
+    mpmd.return %w#1, %b, %t : !l, !l, !l
+  } : (!m1, !m1) -> (!m1, !m1, !m1)
+  %t = mpmd.transfer %f#1 : (!m1) -> !m2
+  return %f#0, %f#2, %t : !m1, !m1, !m2
+}
+
+// An argument that is returned as it came is a residual, and so is a value that
+// both halves return.
+// CHECK-LABEL: func private @late_results_may_come_from_early_values
+func.func private @late_results_may_come_from_early_values(%x: !m1) -> (!m1, !m1, !m1, !m2) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[K:.*]]:3 = mpmd.fragment<{{.*}}split_keep_transferred} (%[[U:.*]]: tensor<4x4xf32>) {
+  // CHECK-NEXT:   %[[A:.*]] = stablehlo.abs %[[U]]
+  // CHECK-NEXT:   mpmd.return %[[A]], %[[U]], %[[A]]
+  // CHECK:      %[[L:.*]]:3 = mpmd.fragment<{{.*}} (%{{.*}}, %[[K]]#1, %[[K]]#2) {split_drop_transferred} (%{{.*}}: tensor<4x4xf32>, %[[R0:.*]]: tensor<4x4xf32>, %[[R1:.*]]: tensor<4x4xf32>) {
+  // CHECK-NEXT:   %[[B:.*]] = stablehlo.sine %[[R0]]
+  // CHECK-NEXT:   mpmd.return %[[R1]], %[[R0]], %[[B]]
+  %f:4 = mpmd.fragment<mesh="m1", origin=["l"(1)]> (%x) (%u: !l) {
+    %a = stablehlo.abs %u : !l
+    %b = stablehlo.sine %u : !l
+    mpmd.return %a, %u, %b, %a : !l, !l, !l, !l
+  } : (!m1) -> (!m1, !m1, !m1, !m1)
+  %t = mpmd.transfer %f#3 : (!m1) -> !m2
+  return %f#0, %f#1, %f#2, %t : !m1, !m1, !m1, !m2
+}
+
+// CHECK-LABEL: func private @skips_declarations
+func.func private @skips_declarations(!m1) -> !m2 attributes {topology = #topology}

@@ -75,3 +75,37 @@ func.func @leaves_functions_without_topology_alone(%x: tensor<4xf32>) -> tensor<
   // TRANSFER-NEXT: return
   return %x : tensor<4xf32>
 }
+
+// CHECK-LABEL: func @leaves_other_uses_alone
+// CHECK-SAME:    (%[[X:.*]]: !mpmd
+// TRANSFER-LABEL: func @leaves_other_uses_alone
+// TRANSFER-SAME:    (%[[X:.*]]: !mpmd
+func.func @leaves_other_uses_alone(%x: !m1) -> (!m1, !m1, !m1) attributes {topology = #topology} {
+  // CHECK:      %[[F:.*]] = mpmd.fragment<mesh="m1", origin=["f"]> (%[[X]])
+  // CHECK:      %[[G:.*]] = mpmd.fragment<mesh="m1", origin=["g"]> (%[[F]])
+  // CHECK:      %[[U:.*]]:2 = mpmd.fragment<mesh="m1", origin=[]> (%[[F]]) {{.*}} (%[[P:.*]]: tensor<4xf32>) {
+  // CHECK-NEXT:   mpmd.return %[[P]], %[[P]]
+  // CHECK:      return %[[U]]#0, %[[G]], %[[U]]#1
+  // TRANSFER:      %[[F:.*]] = mpmd.fragment<mesh="m1", origin=["f"]> (%[[X]])
+  // TRANSFER:      %[[G:.*]] = mpmd.fragment<mesh="m1", origin=["g"]> (%[[F]])
+  // TRANSFER:      %[[T:.*]] = mpmd.transfer %[[F]]
+  // TRANSFER-NEXT: return %[[F]], %[[G]], %[[T]]
+  %f = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%p: !l) {
+    mpmd.return %p : !l
+  } : (!m1) -> !m1
+  %g = mpmd.fragment<mesh="m1", origin=["g"]> (%f) (%p: !l) {
+    mpmd.return %p : !l
+  } : (!m1) -> !m1
+  return %f, %g, %f : !m1, !m1, !m1
+}
+
+// CHECK-LABEL: func @leaves_functions_without_results_alone
+// TRANSFER-LABEL: func @leaves_functions_without_results_alone
+func.func @leaves_functions_without_results_alone(%x: !m1) attributes {topology = #topology} {
+  // CHECK-NEXT: return
+  // TRANSFER-NEXT: return
+  return
+}
+
+// CHECK-LABEL: func private @skips_declarations
+func.func private @skips_declarations(!m1) -> !m1 attributes {topology = #topology}

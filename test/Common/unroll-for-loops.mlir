@@ -143,3 +143,40 @@ func.func @leaves_other_functions_alone(%x: tensor<f32>) -> tensor<f32> {
   } : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// CHECK-LABEL: func private @counts_from_zero_in_each_function
+func.func private @counts_from_zero_in_each_function(%x: tensor<f32>) -> tensor<f32> attributes {topology = #mpmd.topology<<"m1": <["d"=2]>>>} {
+  // CHECK-NEXT: stablehlo.constant {unroll_counter = 0 : ui32} dense<0> : tensor<ui32>
+  // CHECK-NEXT: stablehlo.negate %{{.*}} {unroll_counter = 0 : ui32}
+  %0 = mpmd.for (%x) {iterations = 1 : ui32, unroll_factor = 1 : ui32} (%s: tensor<f32>, %index: tensor<ui32>) {
+    %1 = stablehlo.negate %s : tensor<f32>
+    mpmd.return %1 : tensor<f32>
+  } : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// CHECK-LABEL: func @unrolls_loop_without_operands
+func.func @unrolls_loop_without_operands() attributes {mesh_shape = #sdy.mesh<["d"=2]>} {
+  // CHECK-NEXT: %[[C0:.*]] = stablehlo.constant {unroll_counter = 0 : ui32} dense<0> : tensor<ui32>
+  // CHECK-NEXT: stablehlo.custom_call @ping(%[[C0]]) {has_side_effect = true, unroll_counter = 0 : ui32}
+  // CHECK-NEXT: %[[C1:.*]] = stablehlo.constant {unroll_counter = 1 : ui32} dense<1> : tensor<ui32>
+  // CHECK-NEXT: stablehlo.custom_call @ping(%[[C1]]) {has_side_effect = true, unroll_counter = 1 : ui32}
+  // CHECK-NEXT: return
+  "mpmd.for"() <{iterations = 2 : ui32, unroll_factor = 2 : ui32}> ({
+  ^bb0(%index: tensor<ui32>):
+    stablehlo.custom_call @ping(%index) {has_side_effect = true} : (tensor<ui32>) -> ()
+    mpmd.return
+  }) : () -> ()
+  return
+}
+
+// CHECK-LABEL: func @may_return_the_index
+func.func @may_return_the_index(%x: tensor<ui32>) -> tensor<ui32> attributes {mesh_shape = #sdy.mesh<["d"=2]>} {
+  // CHECK-NEXT: stablehlo.constant {unroll_counter = 0 : ui32} dense<0>
+  // CHECK-NEXT: %[[C1:.*]] = stablehlo.constant {unroll_counter = 1 : ui32} dense<1>
+  // CHECK-NEXT: return %[[C1]]
+  %0 = mpmd.for (%x) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%s: tensor<ui32>, %index: tensor<ui32>) {
+    mpmd.return %index : tensor<ui32>
+  } : tensor<ui32>
+  return %0 : tensor<ui32>
+}

@@ -16,6 +16,22 @@ func.func @iterations_are_required(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @iterations_are_a_number(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'mpmd.for' op attribute 'iterations' failed to satisfy constraint: 32-bit unsigned integer attribute}}
+  %0 = mpmd.for (%x) {iterations = "5"} (%a: tensor<4xf32>, %i: tensor<ui32>) { mpmd.return %a : tensor<4xf32> } : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @unroll_factor_is_a_number(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'mpmd.for' op attribute 'unroll_factor' failed to satisfy constraint: 32-bit unsigned integer attribute}}
+  %0 = mpmd.for (%x) {iterations = 5 : ui32, unroll_factor} (%a: tensor<4xf32>, %i: tensor<ui32>) { mpmd.return %a : tensor<4xf32> } : tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @c1_number_of_results(%x: tensor<4xf32>) {
   // expected-error@+1 {{'mpmd.for' op requires the same number of operands and results, but has 1 and 0}}
   "mpmd.for"(%x) <{iterations = 2 : ui32}> ({

@@ -56,6 +56,14 @@ func.func @stage_is_i64() {
 
 // -----
 
+func.func @shardings_are_checked_in_the_dictionary_too() {
+  // expected-error@+1 {{attribute 'in_shardings' failed to satisfy constraint: one tensor sharding per value}}
+  mpmd.fragment<mesh="m1", origin=[]> () {in_shardings = 1 : i32} () { mpmd.return } : () -> ()
+  return
+}
+
+// -----
+
 func.func @terminator_is_required() {
   // expected-error@+1 {{region with 1 blocks}}
   mpmd.fragment<mesh="m1", origin=[]> () () { } : () -> ()
