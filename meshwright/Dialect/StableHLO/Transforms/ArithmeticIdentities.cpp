@@ -48,8 +48,10 @@ template <typename OpT> struct FloatAwareRewrite : OpRewritePattern<OpT> {
   FloatAwareRewrite(MLIRContext *context, bool optimizeFloat)
       : OpRewritePattern<OpT>(context), optimizeFloat(optimizeFloat) {}
 
+  /// Two constants are left to folding, which heeds the sign of a zero.
   bool mayRewrite(Operation *op) const {
-    return optimizeFloat || isInteger(op->getResult(0));
+    return isInteger(op->getResult(0)) ||
+           (optimizeFloat && !getConstant(op->getOperand(0)));
   }
 
 private:

@@ -93,3 +93,19 @@ func.func @moves_splats_of_any_size() -> (tensor<1099511627776xi32>, tensor<1099
   %sliced = stablehlo.slice %1 [3:5] : (tensor<1099511627776xi32>) -> tensor<2xi32>
   return %reversed, %selected, %sliced : tensor<1099511627776xi32>, tensor<1099511627776xi32>, tensor<2xi32>
 }
+
+// Zero is neutral, but a sum of two zeros is -0 only if both are, and a
+// difference only if it is -0 less 0.
+// CHECK-LABEL: func @heeds_signs_of_zeros
+func.func @heeds_signs_of_zeros() -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  // CHECK-DAG:  %[[Z:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<3xf32>
+  // CHECK-DAG:  %[[N:.*]] = stablehlo.constant dense<-0.000000e+00> : tensor<3xf32>
+  // CHECK-NEXT: return %[[Z]], %[[Z]], %[[N]], %[[N]]
+  %n = stablehlo.constant dense<-0.0> : tensor<3xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<3xf32>
+  %0 = stablehlo.subtract %n, %n : tensor<3xf32>
+  %1 = stablehlo.add %n, %z : tensor<3xf32>
+  %2 = stablehlo.subtract %n, %z : tensor<3xf32>
+  %3 = stablehlo.add %n, %n : tensor<3xf32>
+  return %0, %1, %2, %3 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+}
