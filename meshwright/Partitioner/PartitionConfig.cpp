@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -99,6 +100,7 @@ static LogicalResult readTopology(const JsonValue &value,
       return failure();
     PartitionConfig::Mesh &result = config.topology.emplace_back();
     result.name = name.str();
+    int64_t devices = 1;
     for (const JsonMember &axis : mesh.value.members) {
       std::string axisKey = key + "." + axis.key.string;
       if (failed(expect(axis.value, Kind::Integer, axisKey)))
@@ -107,6 +109,10 @@ static LogicalResult readTopology(const JsonValue &value,
         return axis.value.emitError()
                << axisKey << ": expected a named axis of positive size, but "
                << "got " << axis.value.integer;
+      if (llvm::MulOverflow(devices, axis.value.integer, devices))
+        return axis.value.emitError()
+               << axisKey << ": with this axis, the mesh has more devices than "
+               << "fit 64 bits";
       result.axes.push_back({axis.key.string, axis.value.integer});
     }
   }

@@ -55,20 +55,28 @@ static FailureOr<func::FuncOp> findFunction(ModuleOp module, StringRef name) {
          << " with a body in this program, " << listKnown(name, known);
 }
 
+/// Null, and an error, if some mesh is none.
 static TopologyAttr buildTopology(const PartitionConfig &config,
-                                  MLIRContext *context) {
+                                  Location location) {
+  MLIRContext *context = location.getContext();
   // Parsing loads what a program uses, and a plain one uses neither.
   context->loadDialect<MpmdDialect, sdy::SdyDialect>();
+  auto reportTopology = [&] { return emitError(location) << "topology: "; };
+  function_ref<InFlightDiagnostic()> report = reportTopology;
   SmallVector<NamedMeshAttr> meshes;
   for (const PartitionConfig::Mesh &mesh : config.topology) {
     auto axes =
         llvm::map_to_vector(mesh.axes, [&](const PartitionConfig::Axis &axis) {
           return sdy::MeshAxisAttr::get(context, axis.name, axis.size);
         });
-    meshes.push_back(NamedMeshAttr::get(context, mesh.name,
-                                        sdy::MeshAttr::get(context, axes)));
+    auto shape = sdy::MeshAttr::getChecked(report, context,
+                                           ArrayRef<sdy::MeshAxisAttr>(axes));
+    if (!shape)
+      return {};
+    meshes.push_back(NamedMeshAttr::get(context, mesh.name, shape));
   }
-  return TopologyAttr::get(context, meshes);
+  return TopologyAttr::getChecked(report, context,
+                                  ArrayRef<NamedMeshAttr>(meshes));
 }
 
 /// A name that nothing bears is a slip of the user's.
@@ -223,7 +231,10 @@ FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
   if (phases.contains(Phase::Import) &&
       failed(prepareForImport(module, *func, config)))
     return failure();
-  setTopology(*func, buildTopology(config, module.getContext()));
+  TopologyAttr topology = buildTopology(config, module.getLoc());
+  if (!topology)
+    return failure();
+  setTopology(*func, topology);
 
   for (const PhaseInfo &info : kPhases) {
     if (!phases.contains(info.phase))

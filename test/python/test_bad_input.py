@@ -215,3 +215,41 @@ def test_no_verb_prints_the_overview(tools):
 @pytest.mark.parametrize("verb", ["check", "erase", "partition"])
 def test_help_of_each_verb(tools, verb):
     assert "program.mlir" in tools.check("meshwright", verb, "--help")
+
+
+def test_mesh_of_more_devices_than_can_be_counted(partition):
+    axes = {"x": 2**40, "y": 2**40}
+    done = partition(config={**CONFIG, "topology": {"m1": axes, "m2": axes}})
+    expect_error(done, partition.out, "topology.m1.y", "more devices than fit 64 bits")
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_brackets_without_end(partition, opening):
+    done = partition(config=opening * 300000)
+    expect_error(done, partition.out, "config.json:1:", "nested too deeply")
+
+
+def test_writing_to_a_device_leaves_it_a_device(tools, tmp_path):
+    source, pipe = tmp_path / "program.mlir", tmp_path / "pipe"
+    source.write_text("func.func @main() { return }")
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    done = tools.run("meshwright", "erase", source, "-o", pipe)
+    assert done.returncode == 0, done.stderr
+    assert b"func.func @main()" in os.read(reader, 4096)
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--forward", str(2**63 - 1)], "at most 4294967296"),
+        (["--transfer", str(2**63 - 1)], "at most 4294967296"),
+        (["--forward", str(2**32)], "too large to be drawn"),
+    ],
+)
+def test_timeline_that_nobody_can_draw(tools, arguments, message):
+    done = tools.run("meshwright", "schedule", "1F1B", *arguments)
+    assert done.returncode == 1
+    assert message in done.stderr

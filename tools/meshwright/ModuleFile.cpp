@@ -7,6 +7,7 @@
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -56,20 +57,45 @@ OwningOpRef<ModuleOp> Session::readModule(StringRef path) {
   return module;
 }
 
-LogicalResult meshwright::writeModule(ModuleOp module, StringRef path,
-                                      bool asBytecode) {
+/// A device or a pipe is written to; a file in its place would be another one.
+static llvm::Error
+writeInPlace(StringRef path,
+             llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
+  std::error_code code;
+  llvm::raw_fd_ostream os(path, code);
+  if (code)
+    return llvm::errorCodeToError(code);
+  llvm::Error error = write(os);
+  os.flush();
+  if (!error && os.has_error())
+    error = llvm::errorCodeToError(os.error());
+  os.clear_error();
+  return error;
+}
+
+LogicalResult meshwright::writeFile(
+    StringRef path,
+    llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
+  llvm::sys::fs::file_status status;
+  bool isSpecial = path != "-" && !llvm::sys::fs::status(path, status) &&
+                   llvm::sys::fs::is_other(status);
   llvm::Error error =
-      llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-        if (!asBytecode) {
-          module->print(os);
-          os << "\n";
-        } else if (failed(writeBytecodeToFile(module, os))) {
-          return llvm::createStringError("cannot be written as bytecode");
-        }
-        return llvm::Error::success();
-      });
+      isSpecial ? writeInPlace(path, write) : llvm::writeToOutput(path, write);
   if (!error)
     return success();
   return reportError(
       path + ": cannot be written: " + llvm::toString(std::move(error)));
+}
+
+LogicalResult meshwright::writeModule(ModuleOp module, StringRef path,
+                                      bool asBytecode) {
+  return writeFile(path, [&](llvm::raw_ostream &os) -> llvm::Error {
+    if (!asBytecode) {
+      module->print(os);
+      os << "\n";
+    } else if (failed(writeBytecodeToFile(module, os))) {
+      return llvm::createStringError("cannot be written as bytecode");
+    }
+    return llvm::Error::success();
+  });
 }

@@ -8,6 +8,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/SourceMgr.h"
 
 namespace meshwright {
@@ -34,8 +36,13 @@ private:
   mlir::SourceMgrDiagnosticHandler diagnosticHandler;
 };
 
-/// Writes a program, to standard output for "-". The file appears whole or not
-/// at all.
+/// Writes a file, or to standard output for "-". The file appears whole or not
+/// at all, unless it is a device or a pipe.
+mlir::LogicalResult
+writeFile(llvm::StringRef path,
+          llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
+
+/// Writes a program in the same way.
 mlir::LogicalResult writeModule(mlir::ModuleOp module, llvm::StringRef path,
                                 bool asBytecode);
 

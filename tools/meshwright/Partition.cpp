@@ -134,15 +134,10 @@ static LogicalResult writeExport(ModuleOp module,
 
   SmallString<128> path(output);
   llvm::sys::path::append(path, "schedule.json");
-  llvm::Error error =
-      llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-        writeJson(program, os, /*indent=*/1);
-        return llvm::Error::success();
-      });
-  if (error)
-    return reportError(
-        path + ": cannot be written: " + llvm::toString(std::move(error)));
-  return success();
+  return writeFile(path, [&](llvm::raw_ostream &os) -> llvm::Error {
+    writeJson(program, os, /*indent=*/1);
+    return llvm::Error::success();
+  });
 }
 
 static LogicalResult writeResult(ModuleOp module,

@@ -81,6 +81,12 @@ static LogicalResult run() {
     if (cost < 1)
       return reportError("a forward, and each half of a backward, takes a "
                          "time of at least 1");
+  constexpr int64_t kLongest = int64_t(1) << 32;
+  for (int64_t cost :
+       {costs.forward, costs.input, costs.weight, costs.transfer})
+    if (cost > kLongest)
+      return reportError("an action takes a time of at most " +
+                         Twine(kLongest));
   if (costs.transfer < 0)
     return reportError("a transfer cannot take less than no time");
   constexpr uint64_t kMostActions = 1 << 22;
@@ -98,6 +104,12 @@ static LogicalResult run() {
   llvm::Expected<Timeline> timeline = simulatePlan(*plan, costs);
   if (!timeline)
     return reportError(llvm::toString(timeline.takeError()));
+  constexpr int64_t kMostUnits = 1 << 26;
+  if (timeline->makespan > kMostUnits / int64_t(plan->meshes.size()))
+    return reportError("a timeline of " + Twine(plan->meshes.size()) +
+                       " meshes and " + Twine(timeline->makespan) +
+                       " units of time is too large to be drawn; take a larger "
+                       "unit, or print the order with --csv");
   printTimeline(*plan, *timeline, llvm::outs());
   return success();
 }
