@@ -5,10 +5,11 @@
 
 Shapes: `chain` (each fragment reads the one before), `pipeline` (forward and
 backward fragments of many microbatches on eight meshes, with transfers), `star`
-(all fragments feed one), `fan` (one feeds all others), `row` (fragments that
-have nothing to do with each other, all of them returned). Prints seconds per
-pass and size, best of several runs, and the growth from each size to the next;
-a linear pass grows by 4 when the size does.
+(all fragments feed one), `inferred_star` (the same without a user fragment),
+`fan` (one feeds all others), `row` (fragments that have nothing to do with each
+other, all of them returned), `taps` (a chain of which each value also goes to
+another mesh). Prints seconds per pass and size, best of several runs, and the
+growth from each size to the next; a linear pass grows by 4 when the size does.
 """
 
 import argparse
@@ -74,6 +75,25 @@ def star(count: int) -> list[str]:
     return [*lines, f"return %sum : {mesh_type(0)}"]
 
 
+def inferred_star(count: int) -> list[str]:
+    return [line.replace('origin=["sum"]', "origin=[]") for line in star(count)]
+
+
+def taps(count: int) -> list[str]:
+    """Every fourth fragment is the user's."""
+    lines, value = [], "%x0"
+    for i in range(count):
+        header = "origin=[]" if i % 4 else f'origin=["c{i}"]'
+        lines.append(fragment(f"%v{i}", 0, [value], header))
+        value = f"%v{i}"
+        lines.append(
+            f"%t{i} = mpmd.transfer {value} : ({mesh_type(0)}) -> {mesh_type(1)}"
+        )
+    values = ", ".join(f"%t{i}" for i in range(count))
+    types = ", ".join([mesh_type(1)] * count)
+    return [*lines, f"return {values} : {types}"]
+
+
 def fan(count: int) -> list[str]:
     lines = [fragment("%first", 0, ["%x0"], 'origin=["first"]')]
     lines += [
@@ -123,7 +143,15 @@ def pipeline(count: int) -> list[str]:
     return [*lines, f"return {value} : {mesh_type(0)}"]
 
 
-SHAPES = {"chain": chain, "pipeline": pipeline, "star": star, "fan": fan, "row": row}
+SHAPES = {
+    "chain": chain,
+    "pipeline": pipeline,
+    "star": star,
+    "inferred_star": inferred_star,
+    "fan": fan,
+    "row": row,
+    "taps": taps,
+}
 
 
 def module(lines: list[str]) -> str:

@@ -21,8 +21,9 @@
 // Who absorbs whom depends on the order in which roots are visited. It is that
 // of the greedy driver, from the end of the block, which is why this pass is a
 // pattern although its result is no matter of taste. A user fragment stays a
-// root whatever it absorbs, so it takes in all it can at once; what it would
-// take in next if it were built in between is worked out without building it.
+// root whatever it absorbs, and so does one that no fragment reads; so it takes
+// in all it can at once. What it would take in next if it were built in between
+// is worked out without building it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,11 +55,11 @@ static bool isRoot(FragmentOp fragment) {
 
 /// The op of the block of `op` that is, or contains, its first user. Null if
 /// nothing uses it.
-static Operation *findFirstUser(Operation *op) {
+static Operation *findFirstUser(Operation *op, const OpPositions &positions) {
   Operation *first = nullptr;
   for (Operation *user : op->getUsers()) {
     Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
-    if (ancestor && (!first || ancestor->isBeforeInBlock(first)))
+    if (ancestor && (!first || positions.isBefore(ancestor, first)))
       first = ancestor;
   }
   return first;
@@ -66,19 +67,21 @@ static Operation *findFirstUser(Operation *op) {
 
 /// The last op of the block of `op` that defines an operand of it. Null if all
 /// operands are block arguments.
-static Operation *findLastProducer(Operation *op) {
+static Operation *findLastProducer(Operation *op,
+                                   const OpPositions &positions) {
   Operation *last = nullptr;
   for (Value operand : op->getOperands())
     if (Operation *def = operand.getDefiningOp();
         def && def->getBlock() == op->getBlock() &&
-        (!last || last->isBeforeInBlock(def)))
+        (!last || positions.isBefore(last, def)))
       last = def;
   return last;
 }
 
 /// Moves the transfers of what `producer` computes to where they are first
 /// used.
-static void delayTransfers(FragmentOp producer, RewriterBase &rewriter) {
+static void delayTransfers(FragmentOp producer, OpPositions &positions,
+                           RewriterBase &rewriter) {
   for (OpResult result : producer->getResults())
     for (Operation *user : llvm::to_vector(result.getUsers())) {
       if (!isa<TransferOp>(user))
@@ -87,14 +90,17 @@ static void delayTransfers(FragmentOp producer, RewriterBase &rewriter) {
         rewriter.eraseOp(user);
         continue;
       }
-      Operation *firstUser = findFirstUser(user);
-      if (firstUser && user->getNextNode() != firstUser)
-        rewriter.moveOpBefore(user, firstUser);
+      Operation *firstUser = findFirstUser(user, positions);
+      if (!firstUser || user->getNextNode() == firstUser)
+        continue;
+      rewriter.moveOpBefore(user, firstUser);
+      positions.update(user);
     }
 }
 
 /// Moves the transfers that `consumer` reads to behind what they transfer.
-static void advanceTransfers(FragmentOp consumer, RewriterBase &rewriter) {
+static void advanceTransfers(FragmentOp consumer, OpPositions &positions,
+                             RewriterBase &rewriter) {
   llvm::SmallSetVector<Operation *, 8> transfers;
   for (Value operand : consumer->getOperands())
     if (auto transfer = operand.getDefiningOp<TransferOp>())
@@ -105,6 +111,7 @@ static void advanceTransfers(FragmentOp consumer, RewriterBase &rewriter) {
       rewriter.moveOpAfter(transfer, def);
     else
       rewriter.moveOpBefore(transfer, &tensor.getParentBlock()->front());
+    positions.update(transfer);
   }
 }
 
@@ -113,6 +120,9 @@ class AbsorbPattern : public OpRewritePattern<FragmentOp> {
 public:
   /// What the pattern remembers from one application to the next.
   struct State {
+    explicit State(func::FuncOp func) : positions(func) {}
+
+    OpPositions positions;
     FragmentMerger merger;
     /// Fragments that the driver has taken from its list; those it has not are
     /// still to come, in their turn. Membership only.
@@ -141,7 +151,7 @@ private:
                                PatternRewriter &rewriter) const;
   LogicalResult verifySameStage(FragmentOp producer, FragmentOp consumer) const;
   void build(FragmentGroup &group, FragmentOp root,
-             PatternRewriter &rewriter) const;
+             ArrayRef<FragmentOp> absorbed, PatternRewriter &rewriter) const;
 
   State &state;
 };
@@ -157,59 +167,62 @@ LogicalResult AbsorbPattern::verifySameStage(FragmentOp producer,
 /// The result has the attributes of the root. An inferred one also says who
 /// inferred what it absorbed.
 void AbsorbPattern::build(FragmentGroup &group, FragmentOp root,
+                          ArrayRef<FragmentOp> absorbed,
                           PatternRewriter &rewriter) const {
   if (isInferredFragment(root))
-    for (FragmentOp member : group.getMembers())
-      if (member != root && member->hasAttr(kInferredByAttr))
-        root->setAttr(kInferredByAttr, uniteInferredBy(root, member));
-  state.merger.build(group, root, root->getDiscardableAttrDictionary(),
-                     rewriter);
+    for (FragmentOp fragment : absorbed)
+      if (fragment->hasAttr(kInferredByAttr))
+        root->setAttr(kInferredByAttr, uniteInferredBy(root, fragment));
+  Operation *place = root;
+  FragmentOp merged = state.merger.build(
+      group, root, root->getDiscardableAttrDictionary(), rewriter);
+  state.positions.replace(place, merged);
 }
 
 LogicalResult AbsorbPattern::absorbProducer(FragmentOp root,
                                             PatternRewriter &rewriter) const {
   FragmentOp absorbed;
   for (FragmentOp producer : getInferredProducers(root)) {
-    delayTransfers(producer, rewriter);
-    if (!absorbed && findFirstUser(producer) == root)
+    delayTransfers(producer, state.positions, rewriter);
+    if (!absorbed && findFirstUser(producer, state.positions) == root)
       absorbed = producer;
   }
   if (!absorbed || failed(verifySameStage(absorbed, root)))
     return failure();
-  if (isUserFragment(root) && isSimpleToAbsorb(absorbed)) {
-    Absorption absorption(root);
+  Absorption absorption(root, state.positions);
+  if (isSimpleToAbsorb(absorbed) && absorption.staysRoot(absorbed)) {
     absorption.absorbProducers(absorbed, [&](FragmentOp producer) {
       return !state.visited.contains(producer);
     });
-    build(absorption.getGroup(), root, rewriter);
+    build(absorption.getGroup(), root, absorption.getAbsorbed(), rewriter);
     return success();
   }
   FragmentGroup group(absorbed), added(root);
   group.append(added);
-  build(group, root, rewriter);
+  build(group, root, absorbed, rewriter);
   return success();
 }
 
 LogicalResult AbsorbPattern::absorbConsumer(FragmentOp root,
                                             PatternRewriter &rewriter) const {
   if (isUserFragment(root)) {
-    Absorption absorption(root);
+    Absorption absorption(root, state.positions);
     if (absorption.absorbConsumers()) {
-      build(absorption.getGroup(), root, rewriter);
+      build(absorption.getGroup(), root, absorption.getAbsorbed(), rewriter);
       return success();
     }
   }
   FragmentOp absorbed;
   for (FragmentOp consumer : getInferredConsumers(root, root->getResults())) {
-    advanceTransfers(consumer, rewriter);
-    if (!absorbed && findLastProducer(consumer) == root)
+    advanceTransfers(consumer, state.positions, rewriter);
+    if (!absorbed && findLastProducer(consumer, state.positions) == root)
       absorbed = consumer;
   }
   if (!absorbed || failed(verifySameStage(root, absorbed)))
     return failure();
   FragmentGroup group(root), added(absorbed);
   group.append(added);
-  build(group, root, rewriter);
+  build(group, root, absorbed, rewriter);
   return success();
 }
 
@@ -224,7 +237,7 @@ struct AbsorbInferredFragmentsPass
         (isEntryPointFunction(func) && !absorbOnEntryPointFunction))
       return markAllAnalysesPreserved();
 
-    AbsorbPattern::State state;
+    AbsorbPattern::State state(func);
     RewritePatternSet patterns(&getContext());
     patterns.add<AbsorbPattern>(&getContext(), state);
     GreedyRewriteConfig config;

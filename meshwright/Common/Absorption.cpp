@@ -54,10 +54,25 @@ bool mpmd::isSimpleToAbsorb(FragmentOp fragment) {
          });
 }
 
+Absorption::Absorption(FragmentOp root, const OpPositions &positions)
+    : root(root), positions(positions), group(root),
+      rootIsRead(isReadByOthers(root)) {}
+
 void Absorption::prepend(FragmentOp producer) {
   FragmentGroup producers(producer);
   producers.append(group);
   group = std::move(producers);
+  absorbed.push_back(producer);
+}
+
+bool Absorption::isReadByOthers(FragmentOp fragment) {
+  return llvm::any_of(fragment->getUsers(), [&](Operation *user) {
+    return isa<FragmentOp>(user) && !group.contains(user);
+  });
+}
+
+bool Absorption::staysRoot(FragmentOp producer) {
+  return isUserFragment(root) || (!rootIsRead && !isReadByOthers(producer));
 }
 
 /// Whether no other user stands before the root.
@@ -65,7 +80,7 @@ bool Absorption::isFirstUser(FragmentOp producer) {
   return llvm::all_of(producer->getUsers(), [&](Operation *user) {
     Operation *ancestor = root->getBlock()->findAncestorOpInBlock(*user);
     return !ancestor || group.contains(ancestor) ||
-           root->isBeforeInBlock(ancestor);
+           positions.isBefore(root, ancestor);
   });
 }
 
@@ -94,8 +109,11 @@ void Absorption::absorbProducers(FragmentOp producer,
         continue;
       if (!isSimpleToAbsorb(found) || !isFresh(found))
         return;
-      if (isFirstUser(found))
-        producer = found;
+      if (!isFirstUser(found))
+        continue;
+      if (!staysRoot(found))
+        return;
+      producer = found;
     }
     if (!producer)
       return;
@@ -107,7 +125,7 @@ bool Absorption::isLastProducer(FragmentOp consumer) {
   return llvm::all_of(consumer->getOperands(), [&](Value operand) {
     Operation *def = operand.getDefiningOp();
     return !def || def->getBlock() != root->getBlock() || group.contains(def) ||
-           def->isBeforeInBlock(root);
+           positions.isBefore(def, root);
   });
 }
 
@@ -135,6 +153,7 @@ bool Absorption::absorbConsumers() {
     while (begin < end) {
       FragmentGroup added(numMerges % 2 ? consumers[--end]
                                         : consumers[begin++]);
+      absorbed.push_back(added.getMembers().front());
       group.append(added);
       ++numMerges;
     }

@@ -6,6 +6,7 @@
 #define MESHWRIGHT_COMMON_ABSORPTION_H
 
 #include "meshwright/Common/FragmentGroup.h"
+#include "meshwright/Common/OpPositions.h"
 
 namespace mlir::mpmd {
 
@@ -19,29 +20,42 @@ SmallVector<FragmentOp> getInferredConsumers(FragmentOp root,
 /// Whether nothing has to move, and nothing can fail, to absorb a fragment.
 bool isSimpleToAbsorb(FragmentOp fragment);
 
-/// Who a user fragment absorbs if all that is around it is simple.
+/// Who a root absorbs if all that is around it is simple, in one go.
 class Absorption {
 public:
-  explicit Absorption(FragmentOp root) : root(root), group(root) {}
+  Absorption(FragmentOp root, const OpPositions &positions);
+
+  /// Whether the root is certain to be one still with `producer` absorbed: it
+  /// is a user fragment, or no fragment reads what is merged.
+  bool staysRoot(FragmentOp producer);
 
   /// Absorbs `producer`, then further producers for as long as they are simple
-  /// and `isFresh`.
+  /// and `isFresh`, and the root stays one.
   void absorbProducers(FragmentOp producer,
                        function_ref<bool(FragmentOp)> isFresh);
 
-  /// Absorbs consumers, if all of them are simple and no other fragment has to
-  /// do with them that could absorb or be absorbed. Says whether there was any.
+  /// Absorbs consumers of a user fragment, if all of them are simple and no
+  /// other fragment has to do with them that could absorb or be absorbed. Says
+  /// whether there was any.
   bool absorbConsumers();
 
   FragmentGroup &getGroup() { return group; }
 
+  /// Those that were absorbed, one after the other.
+  ArrayRef<FragmentOp> getAbsorbed() const { return absorbed; }
+
 private:
+  bool isReadByOthers(FragmentOp fragment);
   void prepend(FragmentOp producer);
   bool isFirstUser(FragmentOp producer);
   bool isLastProducer(FragmentOp consumer);
   bool hasNoOtherPartner(FragmentOp consumer);
+
   FragmentOp root;
+  const OpPositions &positions;
   FragmentGroup group;
+  SmallVector<FragmentOp> absorbed;
+  bool rootIsRead;
 };
 
 } // namespace mlir::mpmd
