@@ -5,8 +5,12 @@
 
 Programs are pipelines of one stage per mesh, written microbatch by microbatch:
 forward down the meshes, backward up again, for zero-bubble schedules with split
-backward fragments. For the last schedule each backward also reads that of the
-microbatch before, which contradicts all that it demands of them.
+backward fragments. Where a program is "chained", each backward also reads that of
+the microbatch before, which contradicts all that the schedule demands of them;
+where it is "entangled", each forward reads what the backward of the microbatch
+before left on the next mesh, so that demands contradict each other as well. Where
+edges are "kept", each pair that is compared becomes a control dependency, as merge
+rules need them: about a quarter of the square of the units of a mesh.
 
 A row is one schedule on meshes x microbatches: scheduling units, seconds of the
 pass alone (parsing, verifying and printing excluded), and how much longer than
@@ -27,15 +31,19 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "test" / "programs" / "mpmd" / "gpt_32_8_32.mlir"
 SIZES = [(4, 8), (4, 32), (8, 32), (8, 128), (16, 128), (16, 512), (64, 128), (64, 512)]
-SCHEDULES = {
-    "none": "whole",
-    "GPipe": "whole",
-    "1F1B": "whole",
-    "Eager1F1B": "whole",
-    "ZeroBubbleH1": "split",
-    "ZeroBubbleH2ZeroTxLatency": "split",
-    "CircularWithReversedBackward": "chained",
-}
+# Schedule, shape of the backward work, whether edges are kept.
+ROWS = [
+    ("none", "whole", False),
+    ("GPipe", "whole", False),
+    ("1F1B", "whole", False),
+    ("Eager1F1B", "whole", False),
+    ("ZeroBubbleH1", "split", False),
+    ("ZeroBubbleH2ZeroTxLatency", "split", False),
+    ("CircularWithReversedBackward", "chained", False),
+    ("1F1B", "entangled", False),
+    ("GPipe", "entangled", False),
+    ("1F1B", "whole", True),
+]
 T = "tensor<4xf32>"
 
 
@@ -67,11 +75,15 @@ def write_pipeline(
     lines, units = [], 0
     for i in range(microbatches):
         for mesh in range(meshes):
-            value = "%x"
+            values = ["%x"]
             if mesh:
                 lines.append(move(f"%s{i}_{mesh}", f"%f{i}_{mesh - 1}", mesh - 1, mesh))
-                value = f"%s{i}_{mesh}"
-            lines.append(fragment(f"%f{i}_{mesh}", mesh, i, '"f"', [value]))
+                values = [f"%s{i}_{mesh}"]
+            if backward == "entangled" and i and mesh + 1 < meshes:
+                before = f"%b{i - 1}_{mesh + 1}"
+                lines.append(move(f"%e{i}_{mesh}", before, mesh + 1, mesh))
+                values.append(f"%e{i}_{mesh}")
+            lines.append(fragment(f"%f{i}_{mesh}", mesh, i, '"f"', values))
             units += 1
         for mesh in reversed(range(meshes)):
             value = f"%f{i}_{mesh}"
@@ -100,7 +112,9 @@ def write_pipeline(
     return units
 
 
-def time_pass(args: argparse.Namespace, path: pathlib.Path, schedule: str) -> float:
+def time_pass(
+    args: argparse.Namespace, path: pathlib.Path, schedule: str, keep: bool
+) -> float:
     """Best seconds of the scheduler, as MLIR's own timing has it."""
     best = float("inf")
     for _ in range(args.repeat):
@@ -108,7 +122,9 @@ def time_pass(args: argparse.Namespace, path: pathlib.Path, schedule: str) -> fl
             [
                 args.bin / "mpmd-opt",
                 path,
-                f"--mpmd-pipeline-scheduler=must-happen-before={schedule}",
+                f"--mpmd-pipeline-scheduler=must-happen-before={schedule} "
+                f"remove-control-dependencies={str(not keep).lower()}",
+                "--verify-each=0",
                 "--mlir-timing",
                 "--mlir-timing-display=list",
                 "-o=/dev/null",
@@ -125,10 +141,12 @@ def time_pass(args: argparse.Namespace, path: pathlib.Path, schedule: str) -> fl
 
 def run_synthetic(args: argparse.Namespace) -> None:
     most = tuple(int(number) for number in args.most.split("x"))
-    print(f"{'schedule':<28} {'pipeline':>8} {'units':>7} {'seconds':>9} {'growth':>7}")
+    print(f"{'schedule':<37} {'pipeline':>8} {'units':>7} {'seconds':>9} {'growth':>7}")
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "pipeline.mlir"
-        for name, backward in SCHEDULES.items():
+        for name, backward, keep in ROWS:
+            row = f"{name}{'' if backward in ('whole', 'split') else f', {backward}'}"
+            row += ", kept" if keep else ""
             seconds = {}
             for meshes, microbatches in SIZES:
                 if (meshes, microbatches) > most:
@@ -137,11 +155,11 @@ def run_synthetic(args: argparse.Namespace) -> None:
                     path, meshes=meshes, microbatches=microbatches, backward=backward
                 )
                 size = (meshes, microbatches)
-                seconds[size] = time_pass(args, path, name)
+                seconds[size] = time_pass(args, path, name, keep)
                 quarter = seconds.get((meshes, microbatches // 4))
                 growth = f"{seconds[size] / quarter:6.1f}x" if quarter else ""
                 print(
-                    f"{name:<28} {meshes:>4}x{microbatches:<3} {units:>7} "
+                    f"{row:<37} {meshes:>4}x{microbatches:<3} {units:>7} "
                     f"{seconds[size]:>9.4f} {growth:>7}",
                     flush=True,
                 )

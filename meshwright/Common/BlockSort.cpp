@@ -1,11 +1,12 @@
-//===- BlockSort.cpp ------------------------------------------------------===//
+//===- BlockSort.cpp - Stable topological order of a block ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The sweep in which an op is taken follows from those of its producers: the
 // same one if the producer stands before the op, the next one otherwise; an op
 // without producers is taken in sweep 0. Within a sweep the old order stands.
-// One walk in the order of dependencies computes all sweeps.
+// Mostly, producers stand before their readers, so one walk along the block
+// finds the sweeps; what is missing is asked for depth first.
 //
 // A demand between two large groups goes through a node of its own, which
 // remembers the latest of the one group: its last sweep, and the last position
@@ -15,151 +16,164 @@
 
 #include "meshwright/Common/BlockSort.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
-#include "mlir/IR/OpDefinition.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
 
-namespace {
-struct Node {
-  Operation *op; ///< Null between two groups.
-  unsigned sweep = 0;
-  /// Of the op in the block; between groups, of the latest op so far.
-  unsigned position = 0;
-  /// Producers, each use counted, that have no final sweep yet.
-  unsigned numPending = 0;
-  SmallVector<unsigned, 4> readers;
-};
+void OrderDemands::add(ArrayRef<unsigned> before, ArrayRef<unsigned> after) {
+  if (before.size() == 1 || after.size() == 1) {
+    for (unsigned first : before)
+      for (unsigned second : after)
+        add(first, second);
+    return;
+  }
+  unsigned between = numNodes++;
+  for (unsigned first : before)
+    add(first, between);
+  for (unsigned second : after)
+    add(between, second);
+}
 
+namespace {
 class BlockSorter {
 public:
-  explicit BlockSorter(Block &block);
+  BlockSorter(const BlockGraph &graph, const OrderDemands &demands);
 
-  void addDemand(const OrderGroup &group);
   /// Returns false if there is a cycle.
   bool computeSweeps();
   /// Moves the ops to where the sweeps put them.
   void moveOps();
 
 private:
-  void addReads(unsigned reader);
-  void addEdge(unsigned producer, unsigned reader) {
-    nodes[producer].readers.push_back(reader);
-    ++nodes[reader].numPending;
-  }
-  void propagate(const Node &producer, Node &reader);
+  enum class State : char { Unseen, Open, Done };
 
-  Block &block;
-  unsigned numOps = 0;
-  std::vector<Node> nodes; ///< Ops by position, then the nodes of groups.
-  DenseMap<Operation *, unsigned> positions;
+  struct Visit {
+    unsigned node;
+    ArrayRef<unsigned> producers, demanded; ///< Those left.
+  };
+
+  void open(unsigned node);
+  bool visit(unsigned node);
+  void propagate(unsigned producer, unsigned reader);
+
+  const BlockGraph &graph;
+  const OrderDemands &demands;
+  EdgeTable demanded; ///< What must precede a node.
+  std::vector<unsigned> sweeps;
+  /// Of an op itself; between groups, of the latest op so far.
+  std::vector<unsigned> positions;
+  std::vector<State> states;
+  SmallVector<Visit> stack;
 };
 } // namespace
 
-BlockSorter::BlockSorter(Block &block) : block(block) {
-  Operation *terminator = nullptr;
-  if (!block.empty() && block.back().hasTrait<OpTrait::IsTerminator>())
-    terminator = &block.back();
-  for (Operation &op : block)
-    if (&op != terminator) {
-      positions[&op] = numOps;
-      nodes.push_back({&op, /*sweep=*/0, /*position=*/numOps, 0, {}});
-      ++numOps;
-    }
-  for (unsigned i = 0; i != numOps; ++i)
-    addReads(i);
+/// The demands, from what comes second to what comes first.
+static EdgeTable turnAround(const OrderDemands &demands) {
+  std::vector<OrderDemands::Edge> edges;
+  edges.reserve(demands.getEdges().size());
+  for (auto [before, after] : demands.getEdges())
+    edges.emplace_back(after, before);
+  return EdgeTable(edges, demands.getNodeCount());
 }
 
-/// Adds which ops this one, or an op nested in it, reads.
-void BlockSorter::addReads(unsigned reader) {
-  nodes[reader].op->walk<WalkOrder::PreOrder>([&](Operation *nested) {
-    for (Value operand : nested->getOperands()) {
-      Operation *producer = operand.getDefiningOp();
-      if (producer)
-        producer = block.findAncestorOpInBlock(*producer);
-      auto it = positions.find(producer);
-      if (it != positions.end() && it->second != reader)
-        addEdge(it->second, reader);
-    }
-    // What is isolated reads nothing of this block.
-    bool skip = nested->hasTrait<OpTrait::IsIsolatedFromAbove>();
-    return skip ? WalkResult::skip() : WalkResult::advance();
-  });
+BlockSorter::BlockSorter(const BlockGraph &graph, const OrderDemands &demands)
+    : graph(graph), demands(demands), demanded(turnAround(demands)),
+      sweeps(demands.getNodeCount()), positions(demands.getNodeCount()),
+      states(demands.getNodeCount()) {
+  for (unsigned position = 0; position < graph.size(); ++position)
+    positions[position] = position;
 }
 
-void BlockSorter::addDemand(const OrderGroup &group) {
-  if (group.before.size() == 1 || group.after.size() == 1) {
-    for (Operation *before : group.before)
-      for (Operation *after : group.after)
-        addEdge(positions.at(before), positions.at(after));
+void BlockSorter::open(unsigned node) {
+  states[node] = State::Open;
+  ArrayRef<unsigned> producers;
+  if (demands.isOp(node))
+    producers = graph.getProducers(node);
+  stack.push_back({node, producers, demanded[node]});
+}
+
+void BlockSorter::propagate(unsigned producer, unsigned reader) {
+  if (demands.isOp(reader)) {
+    unsigned sweep = sweeps[producer] + (positions[producer] > reader);
+    sweeps[reader] = std::max(sweeps[reader], sweep);
     return;
   }
-  unsigned between = nodes.size();
-  nodes.push_back({nullptr, 0, 0, 0, {}});
-  for (Operation *before : group.before)
-    addEdge(positions.at(before), between);
-  for (Operation *after : group.after)
-    addEdge(between, positions.at(after));
+  auto latest = std::max(std::pair(sweeps[reader], positions[reader]),
+                         std::pair(sweeps[producer], positions[producer]));
+  std::tie(sweeps[reader], positions[reader]) = latest;
 }
 
-void BlockSorter::propagate(const Node &producer, Node &reader) {
-  if (reader.op) {
-    unsigned sweep = producer.sweep + (producer.position > reader.position);
-    reader.sweep = std::max(reader.sweep, sweep);
-    return;
+/// Returns false if the node waits for itself.
+bool BlockSorter::visit(unsigned node) {
+  open(node);
+  while (!stack.empty()) {
+    Visit &top = stack.back();
+    ArrayRef<unsigned> &left =
+        top.producers.empty() ? top.demanded : top.producers;
+    if (left.empty()) {
+      states[top.node] = State::Done;
+      stack.pop_back();
+      continue;
+    }
+    switch (unsigned producer = left.front(); states[producer]) {
+    case State::Done:
+      propagate(producer, top.node);
+      left = left.drop_front();
+      break;
+    case State::Open:
+      return false;
+    case State::Unseen:
+      open(producer);
+      break;
+    }
   }
-  auto latest = std::max(std::pair(reader.sweep, reader.position),
-                         std::pair(producer.sweep, producer.position));
-  std::tie(reader.sweep, reader.position) = latest;
+  return true;
 }
 
 bool BlockSorter::computeSweeps() {
-  SmallVector<unsigned> ready;
-  for (auto [index, node] : llvm::enumerate(nodes))
-    if (node.numPending == 0)
-      ready.push_back(index);
-  size_t numDone = 0;
-  while (!ready.empty()) {
-    const Node &producer = nodes[ready.pop_back_val()];
-    ++numDone;
-    for (unsigned reader : producer.readers) {
-      propagate(producer, nodes[reader]);
-      if (--nodes[reader].numPending == 0)
-        ready.push_back(reader);
-    }
-  }
-  return numDone == nodes.size();
+  for (unsigned node = 0; node < states.size(); ++node)
+    if (states[node] == State::Unseen && !visit(node))
+      return false;
+  return true;
 }
 
 void BlockSorter::moveOps() {
-  SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, numOps));
-  llvm::sort(order, [&](unsigned a, unsigned b) {
-    return std::pair(nodes[a].sweep, a) < std::pair(nodes[b].sweep, b);
-  });
-  Block::iterator next = block.begin();
-  for (unsigned position : order) {
-    Operation *op = nodes[position].op;
+  // Where each sweep begins, then where its next op goes.
+  std::vector<unsigned> ends;
+  for (unsigned position = 0; position < graph.size(); ++position) {
+    unsigned sweep = sweeps[position];
+    if (sweep + 1 >= ends.size())
+      ends.resize(sweep + 2);
+    ++ends[sweep + 1];
+  }
+  for (unsigned sweep = 1; sweep < ends.size(); ++sweep)
+    ends[sweep] += ends[sweep - 1];
+  std::vector<Operation *> order(graph.size());
+  for (unsigned position = 0; position < graph.size(); ++position)
+    order[ends[sweeps[position]]++] = graph.getOp(position);
+
+  Block::iterator next = graph.getBlock().begin();
+  for (Operation *op : order)
     if (&*next == op)
       ++next;
     else
-      op->moveBefore(&block, next);
-  }
+      op->moveBefore(&graph.getBlock(), next);
 }
 
-bool mlir::mpmd::sortBlockTopologically(Block &block) {
-  return sortBlockTopologically(block, {}) || sortTopologically(&block);
-}
-
-bool mlir::mpmd::sortBlockTopologically(Block &block,
-                                        ArrayRef<OrderGroup> groups) {
-  BlockSorter sorter(block);
-  for (const OrderGroup &group : groups)
-    sorter.addDemand(group);
+bool mlir::mpmd::sortBlockTopologically(const BlockGraph &graph,
+                                        const OrderDemands &demands) {
+  if (graph.isSorted() && demands.getEdges().empty())
+    return true;
+  BlockSorter sorter(graph, demands);
   if (!sorter.computeSweeps())
     return false;
   sorter.moveOps();
   return true;
+}
+
+bool mlir::mpmd::sortBlockTopologically(Block &block) {
+  BlockGraph graph(block);
+  return sortBlockTopologically(graph, OrderDemands(graph)) ||
+         sortTopologically(&block);
 }

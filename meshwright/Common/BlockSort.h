@@ -5,7 +5,7 @@
 #ifndef MESHWRIGHT_COMMON_BLOCKSORT_H
 #define MESHWRIGHT_COMMON_BLOCKSORT_H
 
-#include "mlir/IR/Block.h"
+#include "meshwright/Common/BlockGraph.h"
 
 namespace mlir::mpmd {
 
@@ -16,21 +16,40 @@ namespace mlir::mpmd {
 /// and again, and take those whose producers are taken already. So an op that
 /// waits for a later one ends up behind everything that was ready before, and
 /// a sorted block does not change. Upstream's time is quadratic where users
-/// stand far ahead of their producers; this is linear but for one sort. Where
-/// there is a cycle, upstream's own way of breaking it is used.
+/// stand far ahead of their producers; this is linear. Where there is a cycle,
+/// upstream's own way of breaking it is used.
 bool sortBlockTopologically(Block &block);
 
-/// A demand that is not in the IR: each op of `before` precedes each op of
-/// `after`. All of them are in one block and are not its terminator.
-struct OrderGroup {
-  SmallVector<Operation *, 2> before;
-  SmallVector<Operation *, 2> after;
+/// Orders between the ops of a graph, by position, that are not in the IR.
+class OrderDemands {
+public:
+  using Edge = EdgeTable::Edge;
+
+  explicit OrderDemands(const BlockGraph &graph)
+      : numOps(graph.size()), numNodes(numOps) {}
+
+  void add(unsigned before, unsigned after) {
+    edges.emplace_back(before, after);
+  }
+  /// Each op of `before` precedes each of `after`. Costs their sum, not their
+  /// product.
+  void add(ArrayRef<unsigned> before, ArrayRef<unsigned> after);
+
+  /// Numbers behind those of the ops stand for what is between two groups.
+  bool isOp(unsigned node) const { return node < numOps; }
+  unsigned getNodeCount() const { return numNodes; }
+  ArrayRef<Edge> getEdges() const { return edges; }
+
+private:
+  unsigned numOps, numNodes;
+  std::vector<Edge> edges;
 };
 
 /// Sorts so that the demands hold as well, as if each were a use. Returns false
 /// and leaves the block as it is if they contradict each other or the uses.
-/// Linear in the ops and the groups but for one sort, not in the pairs.
-bool sortBlockTopologically(Block &block, ArrayRef<OrderGroup> groups);
+/// Linear in ops, uses and demands.
+bool sortBlockTopologically(const BlockGraph &graph,
+                            const OrderDemands &demands);
 
 } // namespace mlir::mpmd
 

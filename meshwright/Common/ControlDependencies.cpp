@@ -6,16 +6,27 @@
 #include "meshwright/Dialect/Mpmd/FragmentWalk.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
 
 void mlir::mpmd::addControlDependency(FragmentOp first, FragmentOp second) {
+  addControlDependencies(first, second);
+}
+
+void mlir::mpmd::addControlDependencies(ArrayRef<FragmentOp> firsts,
+                                        FragmentOp second) {
+  if (firsts.empty())
+    return;
   unsigned numOperands = second->getNumOperands();
   if (!second->hasAttr(kControlOperandStartIdxAttr))
     second->setAttr(kControlOperandStartIdxAttr,
                     Builder(second).getI64IntegerAttr(numOperands));
-  second->insertOperands(numOperands, first->getResult(0));
+  second->insertOperands(
+      numOperands, llvm::map_to_vector(firsts, [](FragmentOp first) -> Value {
+        return first->getResult(0);
+      }));
 }
 
 void mlir::mpmd::removeControlDependencies(func::FuncOp func) {

@@ -16,6 +16,9 @@ namespace mlir::mpmd {
 /// removed, the fragment does not verify. `first` must have a result.
 void addControlDependency(FragmentOp first, FragmentOp second);
 
+/// The same for several, in this order.
+void addControlDependencies(ArrayRef<FragmentOp> firsts, FragmentOp second);
+
 /// Removes what `addControlDependency` added to the fragments of `func`.
 void removeControlDependencies(func::FuncOp func);
 

@@ -3,83 +3,39 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Optimize/BlockDependencies.h"
-#include "mlir/IR/Value.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
 
-BlockDependencies::BlockDependencies(Block &block) {
-  for (Operation &op : block)
-    positions.try_emplace(&op, positions.size());
-  successors.resize(positions.size());
-  predecessors.resize(positions.size());
-  for (Operation &op : block) {
-    unsigned from = positions.at(&op);
-    for (Operation *user : op.getUsers())
-      if (Operation *ancestor = block.findAncestorOpInBlock(*user))
-        addEdge(from, positions.at(ancestor));
-  }
-}
+BlockDependencies::BlockDependencies(Block &block)
+    : graph(block), predecessors(graph.size()), lowestTarget(graph.size()),
+      found(graph.size()) {}
 
 void BlockDependencies::addEdge(unsigned from, unsigned to) {
-  successors[from].push_back(to);
   predecessors[to].push_back(from);
+  if (to < from)
+    lowestTarget = std::min(lowestTarget, to);
 }
 
-llvm::BitVector BlockDependencies::findAncestors(unsigned to) const {
-  llvm::BitVector found(successors.size());
+bool BlockDependencies::hasPath(unsigned from, unsigned to) {
+  if (from >= to)
+    return false;
+  // A path cannot come to what is before these.
+  unsigned lowest = std::min(from, lowestTarget);
+  ++search;
   SmallVector<unsigned> stack = {to};
-  while (!stack.empty())
-    for (unsigned position : predecessors[stack.pop_back_val()])
-      if (position < to && !found.test(position)) {
-        found.set(position);
-        stack.push_back(position);
-      }
-  return found;
-}
-
-bool BlockDependencies::hasPath(unsigned from, unsigned to) const {
-  return from < to && findAncestors(to).test(from);
-}
-
-ForwardPaths::ForwardPaths(BlockDependencies &graph, unsigned from)
-    : graph(graph), from(from), limit(from), reached(graph.getPositionCount()) {
-  enter(from);
-}
-
-/// Marks what can be reached from a position without leaving the limit.
-void ForwardPaths::enter(unsigned position) {
-  SmallVector<unsigned> stack = {position};
-  reached.set(position);
-  while (!stack.empty())
-    for (unsigned next : graph.getSuccessors(stack.pop_back_val())) {
-      if (reached.test(next))
-        continue;
-      if (next > limit) {
-        waiting.push(next);
-        continue;
-      }
-      reached.set(next);
-      stack.push_back(next);
-    }
-}
-
-bool ForwardPaths::reaches(unsigned to) {
-  assert(to >= limit && "questions must ascend");
-  limit = to;
-  while (!waiting.empty() && waiting.top() <= limit) {
-    unsigned position = waiting.top();
-    waiting.pop();
-    if (!reached.test(position))
-      enter(position);
+  auto enter = [&](unsigned position) {
+    if (position >= to || position < lowest || found[position] == search)
+      return;
+    found[position] = search;
+    stack.push_back(position);
+  };
+  while (!stack.empty() && found[from] != search) {
+    unsigned position = stack.pop_back_val();
+    for (unsigned producer : graph.getProducers(position))
+      enter(producer);
+    for (unsigned predecessor : predecessors[position])
+      enter(predecessor);
   }
-  return reached.test(to);
-}
-
-void ForwardPaths::addEdge(unsigned to) {
-  graph.addEdge(from, to);
-  if (to > limit)
-    waiting.push(to);
-  else if (!reached.test(to))
-    enter(to);
+  return found[from] == search;
 }

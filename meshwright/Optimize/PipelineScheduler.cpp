@@ -14,19 +14,16 @@
 // Mostly, nothing contradicts. If all that the schedule demands forms no cycle
 // with the data flow, each demand is carried out, and the sorted block only
 // depends on what the demands imply together. So the few groups that imply
-// them all are handed to the sort, which is linear. If it finds a cycle, the
-// pairs that data flow alone orders the other way are dropped: they would not
-// have been carried out in any case. Only if demands still contradict each
-// other, or if later passes need the edges in the IR, are pairs asked.
+// them all are handed to the sort, which is linear. If it finds a cycle, what
+// stands is found unit by unit (ConsistentOrder), and again a few edges imply
+// it. Only if later passes need the edges in the IR is each pair looked at.
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Common/BlockSort.h"
 #include "meshwright/Common/ControlDependencies.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Optimize/BlockDependencies.h"
-#include "meshwright/Optimize/ConsistentDemands.h"
+#include "meshwright/Optimize/OpenPairs.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Optimize/PlanDemands.h"
 #include "meshwright/Optimize/SchedulingUnits.h"
@@ -44,8 +41,8 @@ using meshwright::Schedule;
 
 using OrderedMeshes = std::vector<OrderedMesh>;
 
-static FailureOr<OrderedMeshes> getDemands(func::FuncOp func,
-                                           const ScheduleOption &option) {
+static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
+                                                 const ScheduleOption &option) {
   SmallVector<MeshUnits> meshes = collectUnits(func);
   const Schedule *schedule = option.schedule;
   if (!schedule || !schedule->isSameOnAllMeshes)
@@ -69,95 +66,12 @@ static FailureOr<OrderedMeshes> getDemands(func::FuncOp func,
   return ordered;
 }
 
-namespace {
-/// Asks pair by pair, as the definition has it.
-class PairwiseScheduler {
-public:
-  PairwiseScheduler(Block &block, const ScheduleOption &option,
-                    ArrayRef<OrderedMesh> meshes)
-      : option(option), meshes(meshes), graph(block) {}
-
-  /// Reports a pair that the schedule cannot order.
-  LogicalResult run();
-
-  using Edge = std::pair<FragmentOp, FragmentOp>;
-  ArrayRef<Edge> getEdges() const { return edges; }
-  /// By data flow or by earlier edges.
-  const DemandConflicts &getConflicts() const { return conflicts; }
-
-private:
-  LogicalResult orderUnit(const OrderedMesh &mesh, unsigned index);
-
-  const ScheduleOption &option;
-  ArrayRef<OrderedMesh> meshes;
-  BlockDependencies graph;
-  SmallVector<Edge> edges;
-  DemandConflicts conflicts;
-};
-} // namespace
-
 static LogicalResult reportProblem(const Schedule &schedule, FragmentOp first,
                                    FragmentOp second, StringRef problem) {
   InFlightDiagnostic diag = first.emitError()
                             << "schedule " << schedule.name << " " << problem;
   diag.attachNote(second.getLoc()) << "cannot be ordered with this fragment";
   return diag;
-}
-
-/// Compares one unit with all others of its mesh, in program order.
-LogicalResult PairwiseScheduler::orderUnit(const OrderedMesh &mesh,
-                                           unsigned index) {
-  const MeshUnits &units = mesh.units;
-  FragmentOp fragment = units.fragments[index];
-  unsigned position = graph.getPosition(fragment);
-  Schedule::Problem findProblem =
-      option.schedule ? option.schedule->findProblem : nullptr;
-  // Those before the unit run first if data flow says so. Edges out of the unit
-  // lead to nothing that has a path to it, so they do not change these.
-  std::optional<llvm::BitVector> ancestors;
-  ForwardPaths paths(graph, position);
-  for (auto [other, otherItem] : llvm::zip(units.fragments, units.items)) {
-    unsigned otherPosition = graph.getPosition(other);
-    bool isDemanded = mesh.demands.mustPrecede(units.items[index], otherItem);
-    if (otherPosition == position || (!isDemanded && !findProblem))
-      continue;
-    if (otherPosition > position) {
-      if (paths.reaches(otherPosition))
-        continue;
-    } else {
-      if (!ancestors)
-        ancestors = graph.findAncestors(position);
-      if (ancestors->test(otherPosition)) {
-        if (isDemanded && conflicts.count++ == 0) {
-          conflicts.first = fragment;
-          conflicts.second = other;
-        }
-        continue;
-      }
-    }
-    if (findProblem)
-      if (std::optional<std::string> problem =
-              findProblem(units.items[index], otherItem, units.mesh))
-        return reportProblem(*option.schedule, fragment, other, *problem);
-    if (!isDemanded)
-      continue;
-    paths.addEdge(otherPosition);
-    edges.emplace_back(fragment, other);
-  }
-  return success();
-}
-
-LogicalResult PairwiseScheduler::run() {
-  // Units of all meshes by position.
-  SmallVector<std::pair<const OrderedMesh *, unsigned>> units(
-      graph.getPositionCount());
-  for (const OrderedMesh &mesh : meshes)
-    for (auto [index, fragment] : llvm::enumerate(mesh.units.fragments))
-      units[graph.getPosition(fragment)] = {&mesh, index};
-  for (auto [mesh, index] : units)
-    if (mesh && failed(orderUnit(*mesh, index)))
-      return failure();
-  return success();
 }
 
 /// Whether the schedule cannot order some pair, if nothing else does.
@@ -206,78 +120,139 @@ struct PipelineSchedulerPass
       return markAllAnalysesPreserved();
 
     const ScheduleOption &option = mustHappenBefore.getValue();
-    FailureOr<OrderedMeshes> meshes = getDemands(func, option);
+    FailureOr<OrderedMeshes> meshes = getOrderedMeshes(func, option);
     if (failed(meshes))
       return signalPassFailure();
     if (reportMisfits)
       reportMissingSplit(func, option, *meshes);
-    if (removeDependencies && !hasProblem(option, *meshes) &&
-        orderByGroups(func.front(), *meshes))
-      return;
-    if (failed(orderPairwise(func, *meshes)))
+    if (failed(order(func, *meshes)))
       signalPassFailure();
   }
 
 private:
-  bool orderByGroups(Block &block, ArrayRef<OrderedMesh> meshes);
-  LogicalResult orderPairwise(func::FuncOp func, ArrayRef<OrderedMesh> meshes);
+  LogicalResult order(func::FuncOp func, ArrayRef<OrderedMesh> meshes);
 };
 } // namespace
 
 /// Relations leave room for data flow; a plan leaves none, so its user should
 /// know.
 static void reportConflicts(const DemandConflicts &conflicts,
+                            const BlockGraph &graph, const UnitDemands &units,
                             const ScheduleOption &option, bool reportMisfits) {
   bool isRelation = option.schedule && option.schedule->getDemands;
   if (conflicts.count == 0 || (isRelation && !reportMisfits))
     return;
   InFlightDiagnostic diag =
-      FragmentOp(conflicts.first).emitWarning()
+      graph.getOp(units.getUnits()[conflicts.first].position)->emitWarning()
       << "runs before another fragment by schedule " << option.getName()
       << ", but needs its results; data flow wins, here and in "
       << conflicts.count - 1 << " other pairs";
-  diag.attachNote(FragmentOp(conflicts.second).getLoc())
+  diag.attachNote(
+      graph.getOp(units.getUnits()[conflicts.second].position)->getLoc())
       << "this is the other fragment; microbatches may depend on each other "
          "by what was merged into them before scheduling";
 }
 
-/// Returns false, with the block as it was, if demands contradict each other.
-bool PipelineSchedulerPass::orderByGroups(Block &block,
-                                          ArrayRef<OrderedMesh> meshes) {
-  if (sortBlockTopologically(block, getGroups(meshes)))
-    return true;
-  DemandConflicts conflicts;
-  BlockDependencies graph(block);
-  if (!sortBlockTopologically(block,
-                              getConsistentGroups(graph, meshes, conflicts)))
-    return false;
-  reportConflicts(conflicts, mustHappenBefore.getValue(), reportMisfits);
-  return true;
+/// Reports the first pair that is compared, but cannot be.
+static LogicalResult verifyComparable(const Schedule &schedule,
+                                      const UnitDemands &units,
+                                      OpenPairs &pairs) {
+  std::pair<unsigned, unsigned> worst(kNone, kNone);
+  auto getMesh = [&](unsigned unit) -> const MeshUnits & {
+    return units.getMesh(units.getUnits()[unit].mesh).units;
+  };
+  auto getProblem = [&](unsigned first, unsigned second) {
+    ArrayRef<meshwright::WorkItem> items = getMesh(first).items;
+    return schedule.findProblem(items[units.getUnits()[first].index],
+                                items[units.getUnits()[second].index],
+                                getMesh(first).mesh);
+  };
+  for (unsigned mesh = 0; mesh < units.getMeshCount(); ++mesh)
+    pairs.visitAll(mesh, [&](unsigned first, unsigned second) {
+      std::pair pair(first, second);
+      if (pair < worst && getProblem(first, second))
+        worst = pair;
+    });
+  if (worst.first == kNone)
+    return success();
+  auto getFragment = [&](unsigned unit) -> FragmentOp {
+    return getMesh(unit).fragments[units.getUnits()[unit].index];
+  };
+  return reportProblem(schedule, getFragment(worst.first),
+                       getFragment(worst.second),
+                       *getProblem(worst.first, worst.second));
 }
 
-LogicalResult
-PipelineSchedulerPass::orderPairwise(func::FuncOp func,
-                                     ArrayRef<OrderedMesh> meshes) {
-  PairwiseScheduler scheduler(func.front(), mustHappenBefore.getValue(),
-                              meshes);
-  if (failed(scheduler.run()))
-    return failure();
-  reportConflicts(scheduler.getConflicts(), mustHappenBefore.getValue(),
-                  reportMisfits);
-  if (removeDependencies) {
-    auto groups =
-        llvm::map_to_vector(scheduler.getEdges(), [](const auto &edge) {
-          return OrderGroup{{edge.first}, {edge.second}};
-        });
-    sortBlockTopologically(func.front(), groups);
+/// Each unit that another one is to wait for needs a result for that.
+static LogicalResult verifyResults(const BlockGraph &graph,
+                                   const UnitDemands &units, OpenPairs &pairs) {
+  auto getOp = [&](unsigned unit) {
+    return graph.getOp(units.getUnits()[unit].position);
+  };
+  unsigned worst = kNone;
+  for (unsigned mesh = 0; mesh < units.getMeshCount(); ++mesh)
+    if (llvm::any_of(units.getUnitsOf(mesh), [&](unsigned unit) {
+          return getOp(unit)->getNumResults() == 0;
+        }))
+      pairs.visitDemanded(mesh, [&](unsigned first, unsigned) {
+        if (getOp(first)->getNumResults() == 0)
+          worst = std::min(worst, first);
+      });
+  if (worst == kNone)
     return success();
+  return getOp(worst)->emitError()
+         << "is scheduled before another fragment, but has no result by which "
+            "that could wait";
+}
+
+/// Makes control dependencies of all pairs, in the order in which they are
+/// compared.
+static void addControlDependencies(const UnitDemands &units, OpenPairs &pairs) {
+  for (unsigned mesh = 0; mesh < units.getMeshCount(); ++mesh) {
+    ArrayRef<FragmentOp> fragments = units.getMesh(mesh).units.fragments;
+    std::vector<EdgeTable::Edge> edges;
+    pairs.visitDemanded(mesh, [&](unsigned first, unsigned second) {
+      edges.emplace_back(units.getUnits()[second].index,
+                         units.getUnits()[first].index);
+    });
+    std::reverse(edges.begin(), edges.end());
+    EdgeTable predecessors(edges, fragments.size());
+    for (auto [index, fragment] : llvm::enumerate(fragments))
+      addControlDependencies(
+          llvm::map_to_vector(predecessors[index],
+                              [&](unsigned first) { return fragments[first]; }),
+          fragment);
   }
-  for (auto [first, second] : scheduler.getEdges())
-    if (first->getNumResults() == 0)
-      return first.emitError() << "is scheduled before another fragment, but "
-                                  "has no result by which that could wait";
-  for (auto [first, second] : scheduler.getEdges())
-    addControlDependency(first, second);
-  sortBlockTopologically(func.front());
+}
+
+LogicalResult PipelineSchedulerPass::order(func::FuncOp func,
+                                           ArrayRef<OrderedMesh> meshes) {
+  const ScheduleOption &option = mustHappenBefore.getValue();
+  bool isAskedForProblems = hasProblem(option, meshes);
+  BlockGraph graph(func.front());
+  OrderDemands demands = getDemands(graph, meshes);
+  if (removeDependencies && !isAskedForProblems &&
+      sortBlockTopologically(graph, demands))
+    return success();
+
+  UnitDemands units(graph, meshes);
+  ConsistentOrder order = findConsistentOrder(graph, units, demands);
+  std::optional<OpenPairs> pairs;
+  if (isAskedForProblems || !removeDependencies)
+    pairs.emplace(graph, units, order);
+  if (isAskedForProblems &&
+      failed(verifyComparable(*option.schedule, units, *pairs)))
+    return failure();
+  if (!removeDependencies && failed(verifyResults(graph, units, *pairs)))
+    return failure();
+  reportConflicts(order.conflicts, graph, units, option, reportMisfits);
+  OrderDemands met(graph);
+  for (auto [before, after] : order.edges)
+    met.add(before, after);
+  // Data flow with a cycle is no valid input, but must not go unsorted.
+  if (!sortBlockTopologically(graph, met))
+    sortBlockTopologically(func.front());
+  if (!removeDependencies)
+    addControlDependencies(units, *pairs);
   return success();
 }

@@ -6,6 +6,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -40,16 +41,20 @@ SmallVector<MeshUnits> mlir::mpmd::collectUnits(func::FuncOp func) {
     auto name = StringAttr::get(func.getContext(), mesh.getName());
     int64_t index = mesh.getName().ends_with("/cpu") ? -1 : count++;
     indices[name] = meshes.size();
-    meshes.push_back({name, {index, 0, getNumber(mesh.getName())}, {}, {}});
+    meshes.push_back({name, {index, 0, getNumber(mesh.getName())}, {}, {}, {}});
   }
   for (MeshUnits &mesh : meshes)
     mesh.mesh.count = count;
-  for (FragmentOp fragment : func.front().getOps<FragmentOp>()) {
+  for (auto [position, op] : llvm::enumerate(func.front())) {
+    auto fragment = dyn_cast<FragmentOp>(op);
+    if (!fragment)
+      continue;
     auto index = indices.find(fragment.getMeshNameAttr());
     if (index == indices.end() || !isSchedulingUnit(fragment))
       continue;
     MeshUnits &mesh = meshes[index->second];
     mesh.fragments.push_back(fragment);
+    mesh.positions.push_back(position);
     mesh.items.push_back(getWorkItem(fragment));
   }
   return meshes;

@@ -11,12 +11,13 @@
 
 namespace mlir::mpmd {
 
-/// The scheduling units of one mesh, in program order: the fragments, and what
-/// schedules see of them.
+/// The scheduling units of one mesh, in program order: the fragments, where
+/// they stand, and what schedules see of them.
 struct MeshUnits {
   StringAttr meshName;
   meshwright::MeshPosition mesh;
   SmallVector<FragmentOp> fragments;
+  SmallVector<unsigned> positions; ///< In the block.
   SmallVector<meshwright::WorkItem> items;
 
   /// Meshes of the CPU take no part in a pipeline.

@@ -3,13 +3,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Demands.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include <map>
+#include <numeric>
 
 using namespace meshwright;
 
-using Group = llvm::SmallVector<unsigned, 2>;
+using Group = llvm::SmallVector<unsigned, 4>;
 
 bool Demands::mustPrecede(const WorkItem &first, const WorkItem &second) const {
   if (findPlace) {
@@ -30,52 +29,109 @@ bool Demands::mustPrecede(const WorkItem &first, const WorkItem &second) const {
          });
 }
 
+namespace {
+/// Items of one kind and microbatch.
+struct Run {
+  std::pair<WorkKind, int64_t> key;
+  llvm::ArrayRef<unsigned> indices;
+};
+
+/// The items by kind and microbatch.
+class Runs {
+public:
+  explicit Runs(llvm::ArrayRef<WorkItem> items);
+
+  llvm::ArrayRef<Run> getRuns() const { return runs; }
+  llvm::ArrayRef<unsigned> find(WorkKind kind, int64_t microbatch) const {
+    std::pair key(kind, microbatch);
+    auto run =
+        llvm::lower_bound(runs, key, [](const Run &run, const auto &key) {
+          return run.key < key;
+        });
+    if (run == runs.end() || run->key != key)
+      return {};
+    return run->indices;
+  }
+
+private:
+  std::vector<unsigned> order;
+  std::vector<Run> runs;
+};
+} // namespace
+
+Runs::Runs(llvm::ArrayRef<WorkItem> items) : order(items.size()) {
+  std::iota(order.begin(), order.end(), 0);
+  auto getKey = [&](unsigned index) {
+    return std::pair(items[index].kind, items[index].microbatch);
+  };
+  llvm::sort(order, [&](unsigned a, unsigned b) {
+    return std::pair(getKey(a), a) < std::pair(getKey(b), b);
+  });
+  for (size_t first = 0, end = 0; first < order.size(); first = end) {
+    while (end < order.size() && getKey(order[end]) == getKey(order[first]))
+      ++end;
+    runs.push_back({getKey(order[first]),
+                    llvm::ArrayRef(order).slice(first, end - first)});
+  }
+}
+
 /// Neighbours in a sequence are enough: they imply the other pairs.
 static void orderSequences(
     llvm::ArrayRef<WorkItem> items,
     const std::function<std::optional<Place>(const WorkItem &)> &find,
     Demands::Order order) {
-  std::map<std::pair<int64_t, PlaceKey>, Group> groups;
+  using Placed = std::pair<Place, unsigned>;
+  std::vector<Placed> placed;
+  placed.reserve(items.size());
   for (auto [index, item] : llvm::enumerate(items))
     if (std::optional<Place> place = find(item))
-      groups[{place->sequence, place->key}].push_back(index);
-  auto previous = groups.end();
-  for (auto it = groups.begin(); it != groups.end(); previous = it++)
-    if (previous != groups.end() && previous->first.first == it->first.first)
-      order(previous->second, it->second);
+      placed.emplace_back(*place, index);
+  auto isBefore = [](const Placed &a, const Placed &b) {
+    return std::tie(a.first.sequence, a.first.key, a.second) <
+           std::tie(b.first.sequence, b.first.key, b.second);
+  };
+  llvm::sort(placed, isBefore);
+  Group before, after;
+  for (size_t first = 0, end = 0; first < placed.size(); first = end) {
+    const Place &place = placed[first].first;
+    if (first > 0 && placed[first - 1].first.sequence != place.sequence)
+      before.clear();
+    after.clear();
+    for (; end < placed.size() && placed[end].first == place; ++end)
+      after.push_back(placed[end].second);
+    if (!before.empty())
+      order(before, after);
+    std::swap(before, after);
+  }
+}
+
+static void orderWarmUp(llvm::ArrayRef<WorkItem> items, const WarmUpRule &rule,
+                        Demands::Order order) {
+  Group before, after;
+  for (auto [index, item] : llvm::enumerate(items)) {
+    if (item.kind == rule.first && item.microbatch < rule.limit)
+      before.push_back(index);
+    if (item.kind == rule.second)
+      after.push_back(index);
+  }
+  if (!before.empty() && !after.empty())
+    order(before, after);
 }
 
 void Demands::forEachGroup(llvm::ArrayRef<WorkItem> items, Order order) const {
   if (findPlace)
     orderSequences(items, findPlace, order);
-  if (offsets.empty() && warmUps.empty())
-    return;
-
-  llvm::DenseMap<std::pair<int, int64_t>, Group> byMicrobatch;
-  for (auto [index, item] : llvm::enumerate(items))
-    byMicrobatch[{static_cast<int>(item.kind), item.microbatch}].push_back(
-        index);
-  for (const OffsetRule &rule : offsets) {
-    llvm::DenseMap<int64_t, bool> done;
-    for (const WorkItem &item : items) {
-      if (item.kind != rule.first || !done.try_emplace(item.microbatch).second)
-        continue;
-      auto after = byMicrobatch.find(
-          {static_cast<int>(rule.second), item.microbatch - rule.ahead});
-      if (after != byMicrobatch.end())
-        order(byMicrobatch.at({static_cast<int>(rule.first), item.microbatch}),
-              after->second);
-    }
+  if (!offsets.empty()) {
+    Runs runs(items);
+    for (const Run &run : runs.getRuns())
+      for (const OffsetRule &rule : offsets) {
+        if (run.key.first != rule.first)
+          continue;
+        auto after = runs.find(rule.second, run.key.second - rule.ahead);
+        if (!after.empty())
+          order(run.indices, after);
+      }
   }
-  for (const WarmUpRule &rule : warmUps) {
-    Group before, after;
-    for (auto [index, item] : llvm::enumerate(items)) {
-      if (item.kind == rule.first && item.microbatch < rule.limit)
-        before.push_back(index);
-      if (item.kind == rule.second)
-        after.push_back(index);
-    }
-    if (!before.empty() && !after.empty())
-      order(before, after);
-  }
+  for (const WarmUpRule &rule : warmUps)
+    orderWarmUp(items, rule, order);
 }

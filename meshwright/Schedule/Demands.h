@@ -43,6 +43,10 @@ using PlaceKey = std::array<int64_t, 4>;
 struct Place {
   int64_t sequence;
   PlaceKey key;
+
+  bool operator==(const Place &other) const {
+    return sequence == other.sequence && key == other.key;
+  }
 };
 
 /// `first` work before `second` work if its microbatch is that far ahead.

@@ -1,0 +1,72 @@
+//===- BlockGraph.cpp - Who reads whom in a block -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Common/BlockGraph.h"
+#include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+EdgeTable::EdgeTable(ArrayRef<Edge> edges, size_t numNodes)
+    : starts(numNodes + 1), targets(edges.size()) {
+  for (auto [from, to] : edges)
+    ++starts[from];
+  unsigned end = 0;
+  for (unsigned &start : starts)
+    start = end += start;
+  for (auto [from, to] : llvm::reverse(edges))
+    targets[--starts[from]] = to;
+}
+
+BlockGraph::BlockGraph(Block &block) : block(block) {
+  for (Operation &op : block)
+    ops.push_back(&op);
+  if (!ops.empty() && ops.back()->hasTrait<OpTrait::IsTerminator>())
+    ops.pop_back();
+  positions.reserve(ops.size());
+  for (auto [position, op] : llvm::enumerate(ops))
+    positions.try_emplace(op, position);
+  starts.reserve(ops.size() + 1);
+  starts.push_back(0);
+  for (Operation *op : ops) {
+    addReads(op);
+    starts.push_back(producers.size());
+  }
+}
+
+void BlockGraph::addReads(Operation *op) {
+  unsigned reader = starts.size() - 1;
+  auto addOperands = [&](Operation *nested) {
+    for (Value operand : nested->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (producer && producer->getBlock() != &block)
+        producer = block.findAncestorOpInBlock(*producer);
+      auto it = producer ? positions.find(producer) : positions.end();
+      if (it == positions.end() || it->second == reader)
+        continue;
+      producers.push_back(it->second);
+      sorted &= it->second < reader;
+    }
+  };
+  addOperands(op);
+  // What is isolated reads nothing of this block.
+  if (op->getNumRegions() == 0 || op->hasTrait<OpTrait::IsIsolatedFromAbove>())
+    return;
+  for (Region &region : op->getRegions())
+    region.walk<WalkOrder::PreOrder>([&](Operation *nested) {
+      addOperands(nested);
+      bool skip = nested->hasTrait<OpTrait::IsIsolatedFromAbove>();
+      return skip ? WalkResult::skip() : WalkResult::advance();
+    });
+}
+
+EdgeTable BlockGraph::getReaders() const {
+  std::vector<EdgeTable::Edge> edges;
+  edges.reserve(producers.size());
+  for (unsigned reader = 0; reader < size(); ++reader)
+    for (unsigned producer : getProducers(reader))
+      edges.emplace_back(producer, reader);
+  return EdgeTable(edges, size());
+}
