@@ -62,10 +62,9 @@ struct ValidateNoBackwardDepsPass
         transposed != calls.end()) {
       if (!failOnBackwardDeps)
         return;
-      (func.emitError() << "Expected forward-only program, as "
-                           "fail-on-backward-deps demands")
-              .attachNote(transposed->getLoc())
-          << "this call has a transposed origin";
+      func.emitError() << "Expected forward-only program, as "
+                          "fail-on-backward-deps demands, but the call of @"
+                       << transposed->getCallee() << " has a transposed origin";
       return signalPassFailure();
     }
     for (FragmentCallOp call : calls)

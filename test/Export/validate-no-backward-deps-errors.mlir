@@ -24,11 +24,10 @@ func.func @reports_backward_dependency(%a: !pb) -> !pa attributes {topology = #t
 func.func @p0_f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
   return %x : tensor<4xf32>
 }
-// expected-error@+1 {{Expected forward-only program}}
+// expected-error@+1 {{Expected forward-only program, as fail-on-backward-deps demands, but the call of @p0_f has a transposed origin}}
 func.func @reports_transposed_program(%a: !pb) -> !pa attributes {topology = #topology} {
   %0 = mpmd.fragment_call<mesh="pb", origin=["f"]> @p0_f(%a) : (!pb) -> !pb
   %1 = mpmd.transfer %0 : (!pb) -> !pa
-  // expected-note@+1 {{this call has a transposed origin}}
   %2 = mpmd.fragment_call<mesh="pa", origin=["f"(1)]> @p0_f(%1) : (!pa) -> !pa
   return %2 : !pa
 }

@@ -34,11 +34,11 @@ static void warnOfConflict(ArrayRef<ShardingGroupOp> members) {
       mlir::emitWarning(getDefinition(first.getInput()))
       << "the initial operand shardings on the sharding groups of groupID: "
       << first.getGroupId()
-      << " do not match; open constraints keep the shardings of its members";
+      << " do not match; open constraints keep the shardings of its members,";
+  StringRef separator = " ";
   for (ShardingGroupOp op : members)
     if (TensorShardingAttr sharding = getSharding(op.getInput()))
-      diag.attachNote(getDefinition(op.getInput()))
-          << "member with sharding " << sharding;
+      diag << std::exchange(separator, ", ") << sharding;
 }
 
 /// The constraints hold what the group settles on; the values keep theirs.

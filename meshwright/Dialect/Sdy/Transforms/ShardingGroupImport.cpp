@@ -80,23 +80,18 @@ private:
   static LogicalResult verifyMembers(ShardingGroupOp first,
                                      ShardingGroupOp op) {
     if (first->getParentOfType<ManualComputationOp>() !=
-        op->getParentOfType<ManualComputationOp>()) {
-      InFlightDiagnostic diag =
-          op.emitError() << "members of a sharding group must be in the same "
-                            "manual computation";
-      diag.attachNote(first.getLoc()) << "another member of the group";
-      return diag;
-    }
+        op->getParentOfType<ManualComputationOp>())
+      return op.emitError() << "members of a sharding group must be in the "
+                               "same manual computation, but group "
+                            << op.getGroupId() << " has others elsewhere";
     auto type = cast<RankedTensorType>(op.getInput().getType());
     auto firstType = cast<RankedTensorType>(first.getInput().getType());
     if (type.getShape() == firstType.getShape())
       return success();
-    InFlightDiagnostic diag =
-        op.emitError() << "members of a sharding group must have the same "
-                          "shape, got "
-                       << firstType << " and " << type;
-    diag.attachNote(first.getLoc()) << "another member of the group";
-    return diag;
+    return op.emitError() << "members of a sharding group must have the same "
+                             "shape, got "
+                          << firstType << " and " << type << " in group "
+                          << op.getGroupId();
   }
 
   SmallVector<ShardingGroupOp> ops;
