@@ -160,12 +160,18 @@ class MpmdWrapped:
                 "meshwright.jit needs JAX's Shardy partitioner; remove "
                 "jax_use_shardy_partitioner=False from the configuration"
             )
+        static = self._static_positions(len(args))
         types = [
-            arg if index in self._static else jax.tree.map(self._type_of, arg)
+            arg if index in static else jax.tree.map(self._type_of, arg)
             for index, arg in enumerate(args)
         ]
         with sharing_traces():
             return MpmdTraced(self._jitted.trace(*types), self)
+
+    def _static_positions(self, count: int) -> list[int]:
+        """Positions of the static ones among `count` arguments, in the given order."""
+        wrapped = (i + count if i < 0 else i for i in self._static)
+        return [i for i in wrapped if 0 <= i < count]
 
     def _type_of(self, leaf: Any) -> Any:
         if isinstance(leaf, jax.core.Tracer):
@@ -315,20 +321,22 @@ class MpmdWrapped:
         Returns:
           The result, a pytree of arrays.
         """
-        key = self._call_key(args)
+        static = self._static_positions(len(args))
+        dynamic = [arg for index, arg in enumerate(args) if index not in static]
+        key = self._call_key([args[index] for index in static], dynamic)
         entry = self._compiled.get(key)
         if entry is None:
             lowered = self.lower(*args)
             entry = self._compiled[key] = lowered, lowered.compile()
         _, compiled = entry
-        dynamic = [arg for index, arg in enumerate(args) if index not in self._static]
         return compiled(*compiled.mpmd_executable.place(dynamic))
 
-    def _call_key(self, args: Sequence[Any]) -> Any:
-        static = tuple(args[index] for index in self._static)
-        dynamic = [arg for index, arg in enumerate(args) if index not in self._static]
+    @staticmethod
+    def _call_key(static: Sequence[Any], dynamic: Sequence[Any]) -> Any:
         leaves, tree = jax.tree.flatten(dynamic)
-        return static, tree, tuple(map(_type_key, leaves))
+        # Equal values of several types, such as 1 and True, are several programs.
+        values = tuple((type(value), value) for value in static)
+        return compat.trace_context(), values, tree, tuple(map(_type_key, leaves))
 
 
 def _type_key(leaf: Any) -> Any:

@@ -372,6 +372,28 @@ def test_static_arguments_select_the_program():
     wrapped = mw.jit(f, pair_config(), static_argnums=(1, 2))
     check(wrapped(X, 2, False), X * 4)
     check(wrapped(X, 3, True), X * 8 + 1)
+    from_behind = mw.jit(f, pair_config(), static_argnums=(-1, -2))
+    check(from_behind(X, 2, True), X * 4 + 1)
+
+
+def test_equal_static_arguments_of_other_types_are_other_programs():
+    def f(x, factor):
+        return mw.named_computation(lambda a: a * factor, name="enc")(x)
+
+    wrapped = mw.jit(f, pair_config(), static_argnums=1)
+    for factor in (2, 2.0, 1, True):
+        expected = jax.jit(f, static_argnums=1)(jnp.arange(3), factor)
+        assert wrapped(jnp.arange(3), factor).dtype == expected.dtype
+
+
+def test_other_settings_of_jax_compile_again():
+    def f(x):
+        return mw.named_computation(lambda a: a + jnp.arange(3.0), name="enc")(x)
+
+    wrapped = mw.jit(f, pair_config())
+    assert wrapped(1.0).dtype == jnp.float32
+    with jax.enable_x64(True):
+        assert wrapped(1.0).dtype == jnp.float64
 
 
 def compiled_pair(**options):
