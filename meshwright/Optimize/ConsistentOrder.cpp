@@ -44,6 +44,7 @@ public:
 private:
   void orderUnit(unsigned unit);
   void putBehindEarlier(unsigned unit, unsigned latest);
+  void dropPreceding(unsigned unit);
   void findPreceding(unsigned unit, unsigned start);
   void collectTargets(unsigned unit, unsigned start);
   void putBeforeTargets(unsigned unit);
@@ -158,6 +159,20 @@ void ConsistentOrderer::putBehindEarlier(unsigned unit, unsigned latest) {
   }
 }
 
+/// Drops partners that precede the unit. These may do so far ahead of it, with
+/// much in between that the search for the others would look at.
+void ConsistentOrderer::dropPreceding(unsigned unit) {
+  constexpr size_t kFew = 8;
+  if (partners.size() > kFew)
+    return;
+  llvm::erase_if(partners, [&](unsigned partner) {
+    if (!order.precedes(get(partner).position, get(unit).position))
+      return false;
+    result.needed[unit].push_back(partner);
+    return true;
+  });
+}
+
 /// Searches for all that the unit is to precede and that precedes it. In its
 /// chain that begins at `start`.
 void ConsistentOrderer::findPreceding(unsigned unit, unsigned start) {
@@ -266,6 +281,7 @@ void ConsistentOrderer::orderUnit(unsigned unit) {
       if (partner < unit)
         partners.push_back(partner);
   });
+  dropPreceding(unit);
   unsigned start = kNone;
   if (isInChain) {
     latest = findLatestBelow(ordered);

@@ -121,6 +121,31 @@ void OnlineOrder::addEdge(unsigned before, unsigned after) {
   predecessors[after].push_back(before);
 }
 
+bool OnlineOrder::precedes(unsigned before, unsigned after) {
+  if (labels[before] >= labels[after])
+    return false;
+  ++search;
+  // The earliest first: it is the furthest on a way to what is earlier still.
+  using Found = std::pair<Label, unsigned>;
+  std::priority_queue<Found, std::vector<Found>, std::greater<Found>> waiting;
+  auto enter = [&](unsigned ancestor) {
+    if (labels[ancestor] < labels[before] || isFound(ancestor))
+      return;
+    found[ancestor] = search;
+    waiting.emplace(labels[ancestor], ancestor);
+  };
+  waiting.emplace(labels[after], after);
+  while (!waiting.empty() && !isFound(before)) {
+    unsigned node = waiting.top().second;
+    waiting.pop();
+    for (unsigned producer : graph.getProducers(node))
+      enter(producer);
+    for (unsigned predecessor : predecessors[node])
+      enter(predecessor);
+  }
+  return isFound(before);
+}
+
 void OnlineOrder::findAncestors(unsigned node, Label bound, Visitor visit) {
   ++search;
   descendant = node;

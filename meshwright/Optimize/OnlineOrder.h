@@ -40,6 +40,10 @@ public:
   /// `before` must stand before `after`.
   void addEdge(unsigned before, unsigned after);
 
+  /// Whether a path leads from one to the other. Where there is one, it is
+  /// found in about as many steps as the path has.
+  bool precedes(unsigned before, unsigned after);
+
   /// Finds what precedes a node, latest first, down to a label. `visit` is
   /// called with each, and with the bound, and returns the bound from there on.
   using Visitor = llvm::function_ref<Label(unsigned node, Label bound)>;
