@@ -60,11 +60,18 @@ bool llvm::cl::parser<PrefixedScheduleOption>::parse(
     Option &option, StringRef, StringRef text, PrefixedScheduleOption &value) {
   constexpr StringLiteral kBare[] = {"none", "1F1B", "Circular"};
   if (!is_contained(kBare, text) && !text.starts_with("builtin:") &&
-      !text.starts_with("file:"))
-    return option.error("unknown pipeline schedule '" + text + "', expected " +
-                        join(std::begin(kBare), std::end(kBare), ", ") +
-                        ", builtin:NAME or file:PATH; " +
-                        meshwright::listSchedules(text));
+      !text.starts_with("file:")) {
+    std::string problem = "unknown pipeline schedule '" + text.str() +
+                          "', expected " +
+                          join(std::begin(kBare), std::end(kBare), ", ") +
+                          ", builtin:NAME or file:PATH; ";
+    const meshwright::Schedule *meant = meshwright::findSchedule(text);
+    if (!meant)
+      return option.error(problem + meshwright::listSchedules(text));
+    bool isBare = is_contained(kBare, meant->name);
+    return option.error(problem + "did you mean " + (isBare ? "" : "builtin:") +
+                        meant->name + "?");
+  }
   Expected<ScheduleOption> parsed = parseSchedule(text);
   if (!parsed)
     return option.error(toString(parsed.takeError()));

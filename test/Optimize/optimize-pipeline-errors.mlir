@@ -4,8 +4,8 @@
 // RUN: not mpmd-opt %s -mpmd-optimize-pipeline=pipeline-schedule=builtin:GPip 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: mpmd-opt %s -mpmd-optimize-pipeline -verify-diagnostics
 
-// BARE:    unknown pipeline schedule 'GPipe', expected none, 1F1B, Circular, builtin:NAME or file:PATH
-// CASE:    unknown pipeline schedule '1f1b', expected none, 1F1B, Circular, builtin:NAME or file:PATH
+// BARE:    unknown pipeline schedule 'GPipe', expected none, 1F1B, Circular, builtin:NAME or file:PATH; did you mean builtin:GPipe?
+// CASE:    unknown pipeline schedule '1f1b', expected none, 1F1B, Circular, builtin:NAME or file:PATH; did you mean 1F1B?
 // UNKNOWN: unknown pipeline schedule 'builtin:GPip', {{.*}}; did you mean GPipe?
 
 !l = tensor<4xf32>
