@@ -158,6 +158,78 @@ class _Body:
         else:
             self.define(f"mpmd.reduce<none> {self.pick()} : ({T}) -> {T}")
 
+    def nested(self) -> None:
+        """A named computation around another one on the same mesh."""
+        writer = self.writer
+        name = writer.rng.choice(list(writer.assignment))
+        everywhere, mesh = writer.assignment, writer.assignment[name]
+        inputs = [self.pick() for _ in range(writer.rng.randint(1, 3))]
+        arguments = [writer.fresh() for _ in inputs]
+        inner = _Body(writer, arguments, self.indent + "  ")
+        inner.compute()
+        writer.assignment = {
+            other: place for other, place in everywhere.items() if place == mesh
+        }
+        inner.named()
+        writer.assignment = everywhere
+        inner.barrier()
+        returned, result = [inner.pick(), inner.pick()], writer.fresh()
+        block = ", ".join(f"{argument}: {T}" for argument in arguments)
+        self.emit(
+            f'{result}:2 = mpmd.named_computation<"{name}"> '
+            f"({', '.join(inputs)}) ({block}) {{"
+        )
+        self.lines += inner.lines
+        self.emit(f"  mpmd.return {', '.join(returned)} : {types(2)}")
+        self.emit(f"}} : ({types(len(inputs))}) -> ({types(2)})")
+        self.values += [f"{result}#0", f"{result}#1"]
+
+    def case(self) -> None:
+        """A choice between two computations of captured values."""
+        writer = self.writer
+        condition, index, result = (writer.fresh() for _ in range(3))
+        self.emit(
+            f"{condition} = stablehlo.compare GT, {self.pick()}, {self.pick()} : "
+            f"({T}, {T}) -> tensor<4xi1>"
+        )
+        first, wide = writer.fresh(), writer.fresh()
+        self.emit(
+            f"{first} = stablehlo.slice {condition} [0:1] : "
+            "(tensor<4xi1>) -> tensor<1xi1>"
+        )
+        self.emit(
+            f"{wide} = stablehlo.convert {first} : (tensor<1xi1>) -> tensor<1xi32>"
+        )
+        self.emit(
+            f"{index} = stablehlo.reshape {wide} : (tensor<1xi32>) -> tensor<i32>"
+        )
+        self.emit(f'{result} = "stablehlo.case"({index}) ({{')
+        for end in ("}, {", f"}}) : (tensor<i32>) -> {T}"):
+            branch = _Body(writer, [self.pick(), self.pick()], self.indent + "  ")
+            branch.compute()
+            branch.emit(f"stablehlo.return {branch.pick()} : {T}")
+            self.lines += branch.lines
+            self.emit(end)
+        self.values.append(result)
+
+    def pieces(self) -> None:
+        """A reduction of values that are stacked for it."""
+        writer = self.writer
+        pieces = [writer.fresh() for _ in range(writer.rng.randint(2, 4))]
+        row, count = "tensor<1x4xf32>", len(pieces)
+        for piece in pieces:
+            self.emit(f"{piece} = stablehlo.reshape {self.pick()} : ({T}) -> {row}")
+        stack, start = writer.fresh(), writer.fresh()
+        self.emit(
+            f"{stack} = stablehlo.concatenate {', '.join(pieces)}, dim = 0 : "
+            f"({', '.join([row] * count)}) -> tensor<{count}x4xf32>"
+        )
+        self.emit(f"{start} = stablehlo.constant dense<-4.0> : tensor<f32>")
+        self.define(
+            f"stablehlo.reduce({stack} init: {start}) applies stablehlo.maximum "
+            f"across dimensions = [0] : (tensor<{count}x4xf32>, tensor<f32>) -> {T}"
+        )
+
     def constant(self, number: str) -> str:
         name = self.writer.fresh()
         self.emit(f"{name} = stablehlo.constant dense<{number}> : tensor<i32>")
@@ -190,9 +262,9 @@ class _Callee:
 
 
 class _Writer:
-    def __init__(self, seed: int, with_mpmd_ops: bool):
+    def __init__(self, seed: int, with_mpmd_ops: bool, with_regions: bool):
         self.rng = random.Random(seed)
-        self.with_mpmd_ops = with_mpmd_ops
+        self.with_mpmd_ops, self.with_regions = with_mpmd_ops, with_regions
         self.counter = self.calls = 0
         self.callees: list[_Callee] = []
         meshes = [f"m{i}" for i in range(self.rng.randint(1, 4))]
@@ -217,6 +289,8 @@ class _Writer:
                 steps += [body.call] * 2
             if self.with_mpmd_ops:
                 steps += [body.mpmd_loop, body.barrier] * 2
+            if self.with_regions:
+                steps += [body.nested, body.case, body.pieces] * 2
             self.rng.choice(steps)()
         outputs = self.rng.randint(1, 3)
         returned = [body.pick() for _ in range(outputs)]
@@ -236,9 +310,12 @@ def types(count: int) -> str:
     return ", ".join([T] * count)
 
 
-def generate(seed: int, *, with_mpmd_ops: bool = False) -> Program:
-    """A program; on demand with loops, broadcasts and reductions of mpmd."""
-    writer = _Writer(seed, with_mpmd_ops)
+def generate(
+    seed: int, *, with_mpmd_ops: bool = False, with_regions: bool = False
+) -> Program:
+    """A program; on demand with loops, broadcasts and reductions of mpmd, and with
+    nested computations, choices and reductions of stacks."""
+    writer = _Writer(seed, with_mpmd_ops, with_regions)
     functions = []
     for index in range(writer.rng.randint(0, 2)):
         name = f"f{index}"
