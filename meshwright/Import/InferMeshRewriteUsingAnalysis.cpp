@@ -202,7 +202,8 @@ LogicalResult MeshRewriting::rewriteCall(CallOp call) {
            << "has " << call.getNumOperands() << " operands and "
            << call.getNumResults() << " results, but @" << call.getCallee()
            << " has " << callee.getNumArguments() << " arguments and "
-           << callee.getNumResults() << " results";
+           << callee.getNumResults() << " results"
+           << (call->use_empty() ? "; nothing reads the call, remove it" : "");
 
   rewriter.setInsertionPointAfter(call);
   Block::BlockArgListType args = callee.front().getArguments();

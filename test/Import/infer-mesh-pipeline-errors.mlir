@@ -66,3 +66,19 @@ func.func @reports_value_needed_on_another_mesh(%p: !m1) -> !m2 attributes {topo
   %1 = mpmd.assign %0 : (!t) -> !m2
   return %1 : !m2
 }
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+func.func @reports_dead_call_that_does_not_fit(%a: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #topology} {
+  %0 = mpmd.call @constant() : () -> tensor<4xf32>
+  // expected-error@+1 {{has 1 operands and 1 results, but @constant has 0 arguments and 1 results; nothing reads the call, remove it}}
+  %1 = mpmd.call @constant(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+func.func private @constant() -> tensor<4xf32> attributes {topology = #topology} {
+  %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
