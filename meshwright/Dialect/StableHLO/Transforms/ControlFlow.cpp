@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
+#include "meshwright/Dialect/StableHLO/Transforms/UnusedResults.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
@@ -87,7 +88,7 @@ static LogicalResult captureLoopInvariants(WhileOp op,
   body.eraseArguments(invariant);
 
   auto smaller = WhileOp::create(rewriter, op.getLoc(), types, operands);
-  smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  keepDiscardableAttrs(op, smaller, invariant);
   smaller.getCond().takeBody(op.getCond());
   smaller.getBody().takeBody(op.getBody());
   auto next = smaller->result_begin();

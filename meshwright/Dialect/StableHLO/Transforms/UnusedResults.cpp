@@ -15,6 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/StableHLO/Transforms/UnusedResults.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/BitVector.h"
@@ -84,11 +86,30 @@ static SmallVector<Value> select(ValueRange values, const BitVector &unused) {
   return kept;
 }
 
+void mlir::stablehlo::keepDiscardableAttrs(Operation *op, Operation *smaller,
+                                           const BitVector &dropped) {
+  smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  auto shardings = op->getDiscardableAttr(sdy::kShardingAttr);
+  if (!shardings)
+    return;
+  smaller->removeDiscardableAttr(sdy::kShardingAttr);
+  auto perValue = dyn_cast<sdy::TensorShardingPerValueAttr>(shardings);
+  if (!perValue || smaller->getNumResults() == 0)
+    return;
+  SmallVector<sdy::TensorShardingAttr> kept;
+  for (auto [index, sharding] : llvm::enumerate(perValue.getShardings()))
+    if (!dropped[index])
+      kept.push_back(sharding);
+  smaller->setDiscardableAttr(
+      sdy::kShardingAttr,
+      sdy::TensorShardingPerValueAttr::get(op->getContext(), kept));
+}
+
 /// Lets a smaller op take the place of one, whose unused results vanish.
 static void replaceUsedResults(Operation *op, Operation *smaller,
                                const BitVector &unused,
                                PatternRewriter &rewriter) {
-  smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  keepDiscardableAttrs(op, smaller, unused);
   auto next = smaller->result_begin();
   for (OpResult result : op->getResults())
     if (!unused[result.getResultNumber()])

@@ -150,3 +150,29 @@ func.func @leaves_gather_of_batched_index_alone(%x: tensor<5x3xf32>) -> tensor<1
   %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<5x3xf32>, tensor<1xi32>) -> tensor<1x3xf32>
   return %0 : tensor<1x3xf32>
 }
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+
+// CHECK-LABEL: func @loops_lose_the_shardings_of_captured_results
+func.func @loops_lose_the_shardings_of_captured_results(%a: tensor<12x8xf32>, %b: tensor<i1>) -> tensor<12x8xf32> {
+  // CHECK: stablehlo.while(%{{.*}} = %{{.*}}) : tensor<12x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r"}, {?}]>]>}
+  %0:2 = stablehlo.while(%p = %b, %x = %a) : tensor<i1>, tensor<12x8xf32> attributes {sdy.sharding = #sdy.sharding_per_value<[<@grid, []>, <@grid, [{"r"}, {?}]>]>}
+  cond {
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %1 = stablehlo.sine %x : tensor<12x8xf32>
+    stablehlo.return %p, %1 : tensor<i1>, tensor<12x8xf32>
+  }
+  return %0#1 : tensor<12x8xf32>
+}
+
+// CHECK-LABEL: func @sorts_lose_the_shardings_of_unused_results
+func.func @sorts_lose_the_shardings_of_unused_results(%a: tensor<12x8xf32>, %b: tensor<12x8xf32>) -> tensor<12x8xf32> {
+  // CHECK: }) {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r"}, {}]>]>} : (tensor<12x8xf32>) -> tensor<12x8xf32>
+  %0:2 = "stablehlo.sort"(%a, %b) <{dimension = 1 : i64}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>, %p: tensor<f32>, %q: tensor<f32>):
+    %1 = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r"}, {}]>, <@grid, [{"c"}, {}]>]>} : (tensor<12x8xf32>, tensor<12x8xf32>) -> (tensor<12x8xf32>, tensor<12x8xf32>)
+  return %0#0 : tensor<12x8xf32>
+}
