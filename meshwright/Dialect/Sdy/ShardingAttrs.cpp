@@ -33,7 +33,7 @@ DimensionShardingAttr::replaceAxes(ArrayRef<AxisRefAttr> axes) const {
 }
 
 DimensionShardingAttr DimensionShardingAttr::getClosedCopy() const {
-  return get(getContext(), getAxes(), /*isClosed=*/true, getPriority());
+  return get(getContext(), getAxes(), /*is_closed=*/true, getPriority());
 }
 
 DimensionShardingAttr DimensionShardingAttr::dropPriority() const {
