@@ -197,6 +197,9 @@ LogicalResult ReduceScatterOp::verify() {
       failed(verifyPart(*this, getType(), getOperand().getType(), // (C3)
                         getScatterDimension(), "scatter_dimension")))
     return failure();
+  if (getOperand().getType().getDimSize(getScatterDimension()) == 0)
+    return emitOpError() << "operand dimension size at scatter_dimension "
+                         << getScatterDimension() << " cannot be zero";
   std::optional<OperandRange> returned = getReturnedValues(getComputation());
   if (!returned)
     return success(); // Reported by the verifier of the IR.

@@ -232,3 +232,14 @@ func.func @async_done_returns_what_future_holds(%x: !stablehlo.future<tensor<4xf
   %0 = "stablehlo.async_done"(%x) : (!stablehlo.future<tensor<4xf32>>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @reduce_scatter_of_nothing(%x: tensor<0xf32>) {
+  // expected-error@+1 {{operand dimension size at scatter_dimension 0 cannot be zero}}
+  %0 = "stablehlo.reduce_scatter"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, scatter_dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  }) : (tensor<0xf32>) -> tensor<2xf32>
+  return
+}
