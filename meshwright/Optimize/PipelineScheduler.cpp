@@ -145,8 +145,10 @@ static void reportConflicts(const DemandConflicts &conflicts,
   InFlightDiagnostic diag =
       graph.getOp(units.getUnits()[conflicts.first].position)->emitWarning()
       << "runs before another fragment by schedule " << option.getName()
-      << ", but needs its results; data flow wins, here and in "
-      << conflicts.count - 1 << " other pairs";
+      << ", but needs its results; data flow wins";
+  if (uint64_t others = conflicts.count - 1)
+    diag << ", here and in " << others << " other pair"
+         << (others == 1 ? "" : "s");
   diag.attachNote(
       graph.getOp(units.getUnits()[conflicts.second].position)->getLoc())
       << "this is the other fragment; microbatches may depend on each other "

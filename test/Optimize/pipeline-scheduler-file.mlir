@@ -68,7 +68,7 @@ func.func @warns_where_data_flow_contradicts(%x: !m0) -> !m0 attributes {topolog
   %0 = mpmd.fragment<mesh="m0", origin=["f"(1)]> (%x) {call_counter = 0 : ui32} (%a: !l) {
     mpmd.return %a : !l
   } : (!m0) -> !m0
-  // expected-warning@+1 {{needs its results; data flow wins, here and in 0 other pairs}}
+  // expected-warning@+1 {{needs its results; data flow wins}}
   %1 = mpmd.fragment<mesh="m0", origin=["f"(1)]> (%0) {call_counter = 1 : ui32} (%a: !l) {
     mpmd.return %a : !l
   } : (!m0) -> !m0
