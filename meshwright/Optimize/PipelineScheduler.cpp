@@ -42,8 +42,9 @@ using meshwright::Schedule;
 using OrderedMeshes = std::vector<OrderedMesh>;
 
 static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
+                                                 const BlockGraph &graph,
                                                  const ScheduleOption &option) {
-  SmallVector<MeshUnits> meshes = collectUnits(func);
+  SmallVector<MeshUnits> meshes = collectUnits(func, graph);
   const Schedule *schedule = option.schedule;
   if (!schedule || !schedule->isSameOnAllMeshes)
     llvm::erase_if(meshes,
@@ -120,17 +121,18 @@ struct PipelineSchedulerPass
       return markAllAnalysesPreserved();
 
     const ScheduleOption &option = mustHappenBefore.getValue();
-    FailureOr<OrderedMeshes> meshes = getOrderedMeshes(func, option);
+    BlockGraph graph(func.front());
+    FailureOr<OrderedMeshes> meshes = getOrderedMeshes(func, graph, option);
     if (failed(meshes))
       return signalPassFailure();
     if (reportMisfits)
       reportMissingSplit(func, option, *meshes);
-    if (failed(order(func, *meshes)))
+    if (failed(order(graph, *meshes)))
       signalPassFailure();
   }
 
 private:
-  LogicalResult order(func::FuncOp func, ArrayRef<OrderedMesh> meshes);
+  LogicalResult order(const BlockGraph &graph, ArrayRef<OrderedMesh> meshes);
 };
 } // namespace
 
@@ -227,11 +229,10 @@ static void addControlDependencies(const UnitDemands &units, OpenPairs &pairs) {
   }
 }
 
-LogicalResult PipelineSchedulerPass::order(func::FuncOp func,
+LogicalResult PipelineSchedulerPass::order(const BlockGraph &graph,
                                            ArrayRef<OrderedMesh> meshes) {
   const ScheduleOption &option = mustHappenBefore.getValue();
   bool isAskedForProblems = hasProblem(option, meshes);
-  BlockGraph graph(func.front());
   OrderDemands demands = getDemands(graph, meshes);
   if (removeDependencies && !isAskedForProblems &&
       sortBlockTopologically(graph, demands))
@@ -253,7 +254,7 @@ LogicalResult PipelineSchedulerPass::order(func::FuncOp func,
     met.add(before, after);
   // Data flow with a cycle is no valid input, but must not go unsorted.
   if (!sortBlockTopologically(graph, met))
-    sortBlockTopologically(func.front());
+    sortBlockTopologically(graph.getBlock());
   if (!removeDependencies)
     addControlDependencies(units, *pairs);
   return success();

@@ -33,7 +33,8 @@ static std::optional<int64_t> getNumber(StringRef mesh) {
   return number;
 }
 
-SmallVector<MeshUnits> mlir::mpmd::collectUnits(func::FuncOp func) {
+SmallVector<MeshUnits> mlir::mpmd::collectUnits(func::FuncOp func,
+                                                const BlockGraph &graph) {
   SmallVector<MeshUnits> meshes;
   DenseMap<StringAttr, unsigned> indices;
   int64_t count = 0;
@@ -45,8 +46,8 @@ SmallVector<MeshUnits> mlir::mpmd::collectUnits(func::FuncOp func) {
   }
   for (MeshUnits &mesh : meshes)
     mesh.mesh.count = count;
-  for (auto [position, op] : llvm::enumerate(func.front())) {
-    auto fragment = dyn_cast<FragmentOp>(op);
+  for (unsigned position = 0; position < graph.size(); ++position) {
+    auto fragment = dyn_cast<FragmentOp>(graph.getOp(position));
     if (!fragment)
       continue;
     auto index = indices.find(fragment.getMeshNameAttr());

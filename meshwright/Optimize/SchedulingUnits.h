@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_OPTIMIZE_SCHEDULINGUNITS_H
 #define MESHWRIGHT_OPTIMIZE_SCHEDULINGUNITS_H
 
+#include "meshwright/Common/BlockGraph.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Schedule/Schedule.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,10 +25,10 @@ struct MeshUnits {
   bool isInPipeline() const { return mesh.index >= 0; }
 };
 
-/// The units directly in the body of `func`, by mesh, in the order of the
-/// topology; also meshes without units. Those that are no part of the pipeline
-/// have the index -1.
-SmallVector<MeshUnits> collectUnits(func::FuncOp func);
+/// The units directly in the body of `func`, whose graph is given, by mesh, in
+/// the order of the topology; also meshes without units. Those that are no part
+/// of the pipeline have the index -1.
+SmallVector<MeshUnits> collectUnits(func::FuncOp func, const BlockGraph &graph);
 
 } // namespace mlir::mpmd
 
