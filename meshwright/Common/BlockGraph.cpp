@@ -5,6 +5,7 @@
 #include "meshwright/Common/BlockGraph.h"
 #include "mlir/IR/OpDefinition.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Compiler.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -21,8 +22,12 @@ EdgeTable::EdgeTable(ArrayRef<Edge> edges, size_t numNodes)
 }
 
 BlockGraph::BlockGraph(Block &block) : block(block) {
-  for (Operation &op : block)
+  for (Operation &op : block) {
     ops.push_back(&op);
+    // In a large block this walk waits for each op to come from memory; what
+    // the op reads can come meanwhile.
+    LLVM_PREFETCH(op.getOpOperands().data(), /*rw=*/0, /*locality=*/3);
+  }
   if (!ops.empty() && ops.back()->hasTrait<OpTrait::IsTerminator>())
     ops.pop_back();
   positions.reserve(ops.size());
