@@ -59,6 +59,37 @@ def test_moves_between_all_meshes_and_splits(source):
             )
 
 
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [(i, j) for i in range(4) for j in range(4) if MESHES[i] != MESHES[j]],
+)
+def test_donated_inputs_move_to_meshes_of_other_sizes(source, target):
+    """Whole on every device, so that what moves is a view of the donated array."""
+    b = Builder(a=MESHES[source], b=MESHES[target])
+    x = b.input("a", [8], donated=True)
+    first = b.transfer(x, "b")
+    # Once more, as somebody else's operand is still a view of the same array.
+    b.output(b.unary("sum", "stablehlo.add", first), b.transfer(x, "b"))
+    array = b.put(iota(8), "a")
+    program = b.load()
+    total, again = program(array)
+    np.testing.assert_array_equal(np.asarray(total), 2 * iota(8))
+    np.testing.assert_array_equal(np.asarray(again), iota(8))
+    assert array.is_deleted()
+    memory = program.memory_analysis()
+    assert memory["a"].live_bytes == memory["a"].argument_bytes == 32
+
+
+def test_donated_inputs_move_to_other_memory():
+    b = Builder(a={"x": 2})
+    x = b.input("a", [8], dims=[["x"]], donated=True)
+    b.output(b.transfer(x, "a", dims=[["x"]], kind="pinned_host"))
+    array = b.put(iota(8), "a", "x")
+    (y,) = b.load()(array)
+    assert array.is_deleted() and y.sharding.memory_kind == "pinned_host"
+    np.testing.assert_array_equal(np.asarray(y), iota(8))
+
+
 def steps_of(i, before, j, after):
     b = Builder(a=MESHES[i], b=MESHES[j])
     x = b.input("a", [8, 8], dims=before)

@@ -50,6 +50,8 @@ class Account:
     #: After each step, in order of issue, the bytes of each mesh's devices.
     history: list[dict[str, int]] = field(default_factory=list)
     meshes: dict[str, MeshMemory] = field(default_factory=dict)
+    #: Slots of views whose array is alive, and counted, itself.
+    shared: set[int] = field(default_factory=set)
 
 
 def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
@@ -76,8 +78,10 @@ def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
 def _follow(account: Account, plan: Plan, step: Step, loaded: list[Loaded]) -> None:
     temporary: dict[str, int] = {}
     after = collections.Counter(account.now)
-    for place in step.places:
-        after[_key(place)] += place.device_bytes
+    if isinstance(step, FirstShard) and step.reads[0] not in step.drops:
+        account.shared |= set(step.writes)
+    for slot in step.writes:
+        after[_key(plan.slots[slot])] += _bytes(account, plan, slot)
     if not isinstance(step, FirstShard):  # Which only looks at what is there.
         during = collections.Counter(after)
         if isinstance(step, Launch):
@@ -89,11 +93,15 @@ def _follow(account: Account, plan: Plan, step: Step, loaded: list[Loaded]) -> N
         account.now = during
         _note_peaks(account, temporary)
     for slot in step.drops:
-        after[_key(plan.slots[slot])] -= plan.slots[slot].device_bytes
+        after[_key(plan.slots[slot])] -= _bytes(account, plan, slot)
     account.now = after
     account.history.append(
         {name: after[name, True] for name in account.meshes if after[name, True]}
     )
+
+
+def _bytes(account: Account, plan: Plan, slot: int) -> int:
+    return 0 if slot in account.shared else plan.slots[slot].device_bytes
 
 
 def _note_peaks(account: Account, temporary: dict[str, int]) -> None:

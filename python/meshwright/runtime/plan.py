@@ -372,9 +372,17 @@ def assign_drops(plan: Plan) -> None:
     donated = set(plan.donated)
     owned_by_caller = set(range(len(plan.inputs))) - donated
     keep = owned_by_caller | set(plan.output_slots)
+    # Deleting an array that was given away takes its buffers from views of it, so
+    # who reads such a view reads the array. Others may be forgotten at once.
+    viewed = {
+        step.writes.start: step.reads[0]
+        for step in plan.steps
+        if isinstance(step, FirstShard) and step.reads[0] in donated
+    }
     seen: set[int] = set()
     for step in reversed(plan.steps):
-        dead = dict.fromkeys([*step.reads, *step.writes])
+        used = [*step.reads, *step.writes]
+        dead = dict.fromkeys([*used, *(viewed[s] for s in used if s in viewed)])
         step.drops = sorted(s for s in dead if s not in seen and s not in keep)
         step.deletes = [s for s in step.drops if s in donated]
         seen |= dead.keys()
