@@ -8,12 +8,15 @@ it is instead of failing somewhere inside a trace.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 MINIMUM_VERSION = (0, 10, 0)
 
@@ -56,8 +59,8 @@ _BATCHING = "jax._src.interpreters.batching"
 _MLIR = "jax._src.interpreters.mlir"
 
 # Programs with a body.
-Primitive, ClosedJaxpr, JaxprEqn = _require(
-    "jax.extend.core", "Primitive", "ClosedJaxpr", "JaxprEqn"
+Primitive, Jaxpr, ClosedJaxpr, JaxprEqn, Literal = _require(
+    "jax.extend.core", "Primitive", "Jaxpr", "ClosedJaxpr", "JaxprEqn", "Literal"
 )
 eval_jaxpr, positional_effects, eqn_effects, new_jaxpr_eqn, jaxpr_const_args = _require(
     _CORE,
@@ -72,7 +75,10 @@ wrap_init = _require("jax._src.linear_util", "wrap_init")[0]
 weakref_lru_cache = _require("jax._src.util", "weakref_lru_cache")[0]
 
 trace_context = _require("jax._src.config", "trace_context")[0]
-_trace_state = _require(_CORE, "trace_ctx")[0]
+_trace_state, EvalTrace = _require(_CORE, "trace_ctx", "EvalTrace")
+JVPTrace, LinearizeTrace = _require(_AD, "JVPTrace", "LinearizeTrace")
+BatchTrace = _require(_BATCHING, "BatchTrace")[0]
+TypedNdArray = _require("jax._src.literals", "TypedNdArray")[0]
 
 # Differentiation.
 Zero, ValAccum, NullAccum, jvp_jaxpr, linearize_jaxpr = _require(
@@ -171,24 +177,81 @@ def current_trace() -> Any:
     return _trace_state.trace
 
 
+def is_staged() -> bool:
+    """Whether what is applied now is recorded, rather than done at once."""
+    trace = current_trace()
+    while isinstance(trace, (JVPTrace, LinearizeTrace, BatchTrace)):
+        trace = trace.parent_trace
+    return not isinstance(trace, EvalTrace)
+
+
+def outermost_trace() -> Any:
+    """The trace that records the whole program, seen from inside it."""
+    trace = found = current_trace()
+    while trace is not None and not isinstance(trace, EvalTrace):
+        found, trace = trace, getattr(trace, "parent_trace", None)
+    return found
+
+
+_snapshots: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()
+
+
+def snapshot(value: Any) -> Any:
+    """A NumPy array as it is now; JAX keeps a reference and would see it change.
+
+    The same array with the same contents gives the same copy, so that a program
+    that reads it in many places holds it once.
+    """
+    if not isinstance(value, np.ndarray):
+        return value
+    kind, aval = type(value), getattr(value, "aval", None)
+    where = value.__array_interface__["data"][0]
+    key = kind, where, value.shape, value.strides, value.dtype, aval
+    copy = _snapshots.get(key)
+    if copy is None or copy.tobytes() != value.tobytes():
+        copy = np.array(value)
+        if isinstance(value, TypedNdArray):
+            copy = TypedNdArray(copy, aval)
+        _snapshots[key] = copy
+    return copy
+
+
 def trace_body(
-    fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[Any, list[Any], list[Any], Any]:
-    """Traces `fun` once per function object and argument types.
+    name: Callable[..., Any],
+    body: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> tuple[Any, list[Any], Any]:
+    """Traces a function, always anew.
 
     Args:
-      fun: the function to trace; its arguments are pytrees of arrays.
+      name: the function to name in messages and locations.
+      body: the function to trace, an object made for this call; its arguments
+        are pytrees of arrays.
       args: positional arguments, possibly tracers of an enclosing trace.
       kwargs: keyword arguments.
 
     Returns:
-      The closed jaxpr, the values that it captured from enclosing traces, the
-      flat arguments, and the tree of the result. The jaxpr takes the captured
-      values first.
+      The closed jaxpr, the values that it captured from enclosing traces, and the
+      tree of the result. The jaxpr takes the captured values first.
     """
-    traced = jax.jit(fun).trace(*args, **kwargs)
-    flat_args = jax.tree.leaves((args, kwargs))
-    return traced.jaxpr, list(traced._consts), flat_args, traced.out_tree
+    functools.update_wrapper(body, name, updated=())
+    traced = jax.jit(body).trace(*args, **kwargs)
+    consts = list(map(snapshot, traced.jaxpr.consts))
+    jaxpr = ClosedJaxpr(_with_own_literals(traced.jaxpr.jaxpr), consts)
+    return jaxpr, list(map(snapshot, traced._consts)), traced.out_tree
+
+
+def _with_own_literals(jaxpr: Any) -> Any:
+    """A jaxpr whose literals are no arrays of the user's."""
+
+    def own(atom: Any) -> Any:
+        if isinstance(atom, Literal) and isinstance(atom.val, np.ndarray):
+            return Literal(snapshot(atom.val), atom.aval)
+        return atom
+
+    eqns = [eqn.replace(invars=list(map(own, eqn.invars))) for eqn in jaxpr.eqns]
+    return jaxpr.replace(eqns=eqns, outvars=list(map(own, jaxpr.outvars)))
 
 
 def traced_parts(traced: Any) -> tuple[Any, ...]:

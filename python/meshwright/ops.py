@@ -139,22 +139,18 @@ def named_computation(
     positions = _static_positions(fn, static) if static else frozenset()
 
     @functools.wraps(fn)
-    def scoped(*args, **kwargs):
-        with jax.named_scope(name):
-            return fn(*args, **kwargs)
-
-    @functools.wraps(fn)
     def wrapped(*args, **kwargs):
-        body = scoped
+        if not compat.is_staged():
+            with jax.named_scope(name):
+                return fn(*args, **kwargs)
+        body = fn
         if static:
-            body, args, kwargs = _without_static(
-                scoped, static, positions, args, kwargs
-            )
-        jaxpr, captured, flat, tree = compat.trace_body(body, args, kwargs)
+            body, args, kwargs = _without_static(fn, static, positions, args, kwargs)
+        traced = _trace_cache.trace(body, args, kwargs, scope=name)
         outs = primitives.named_computation_p.bind(
-            *captured, *flat, jaxpr=jaxpr, name=name, transpose_count=0
+            *traced.operands, jaxpr=traced.jaxpr, name=name, transpose_count=0
         )
-        return jax.tree.unflatten(tree, outs)
+        return traced.result(outs)
 
     return wrapped
 
@@ -234,11 +230,13 @@ def call(
 
     @functools.wraps(fn)
     def wrapped(*args, **kwargs):
-        jaxpr, captured, flat, tree = _trace_cache.trace(fn, args, kwargs)
+        if not compat.is_staged():
+            return fn(*args, **kwargs)
+        traced = _trace_cache.trace(fn, args, kwargs)
         outs = primitives.call_p.bind(
-            *captured, *flat, jaxpr=jaxpr, name=name, call_counter=call_counter
+            *traced.operands, jaxpr=traced.jaxpr, name=name, call_counter=call_counter
         )
-        return jax.tree.unflatten(tree, outs)
+        return traced.result(outs)
 
     return wrapped
 
@@ -283,20 +281,19 @@ def _loop(
 
     del index_last.__wrapped__  # Its parameters are the other way around.
     index = jax.ShapeDtypeStruct((), jnp.uint32)
-    jaxpr, captured, flat, tree = compat.trace_body(index_last, (init_val, index), {})
-    _check_loop_result(what, init_val, jaxpr, tree)
-    if num_iterations == 0 or not jaxpr.out_avals:
+    traced = _trace_cache.trace(index_last, (init_val, index), {})
+    _check_loop_result(what, init_val, traced.jaxpr, traced.out_tree)
+    if num_iterations == 0 or not traced.jaxpr.out_avals:
         return init_val
     outs = primitives.for_p.bind(
-        *captured,
-        *flat[:-1],
-        jaxpr=jaxpr,
+        *traced.operands[:-1],
+        jaxpr=traced.jaxpr,
         name=name,
-        num_captured=len(captured),
+        num_captured=traced.num_captured,
         iterations=num_iterations,
         plain_call=plain_call,
     )
-    return jax.tree.unflatten(tree, outs)
+    return traced.result(outs)
 
 
 def fori_loop(

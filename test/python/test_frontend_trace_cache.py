@@ -1,15 +1,23 @@
 """Functions made anew for each call share their trace, different ones do not."""
 
+import dataclasses
 import functools
+import gc
+import math
 import re
+import weakref
+from collections import namedtuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from frontend_ir import calls, emitted
 from meshwright._trace_cache import sharing_traces
+from meshwright.utils import function_name
 
 import meshwright as mw
+from meshwright import _jax_compat as compat
 
 pytestmark = pytest.mark.usefixtures("x32")
 
@@ -21,30 +29,178 @@ def shared(fn, *args):
         return emitted(fn, *args)
 
 
+@dataclasses.dataclass(frozen=True)
+class Options:
+    scale: float
+
+
 def callees(text):
     return len(re.findall(r"func\.func private", text))
+
+
+@pytest.fixture
+def traced(monkeypatch):
+    """Names of functions in the order in which they are traced.
+
+    The functions cannot count for themselves: what they count in would change.
+    """
+    names, trace_body = [], compat.trace_body
+
+    def counted(name, *args):
+        names.append(function_name(name))
+        return trace_body(name, *args)
+
+    monkeypatch.setattr(compat, "trace_body", counted)
+    return names
 
 
 def step(w, x):
     return (w * x).sum()
 
 
-def test_transformations_made_anew_share_a_callee():
-    traced = []
-
-    def counted(w, x):
-        traced.append(1)
-        return step(w, x)
-
+def test_transformations_made_anew_share_a_callee(traced):
     def f(w, xs):
         return [
-            mw.call(jax.value_and_grad(counted), call_counter=i)(w, x)
+            mw.call(jax.value_and_grad(step), call_counter=i)(w, x)
             for i, x in enumerate(xs)
         ]
 
     text = shared(f, X, [X, X + 1, X + 2])
     assert len(traced) == 1
     assert callees(text) == 1 and len(calls(text)) == 3
+
+
+OPTIONS = Options(2.0)
+LAYERS = (jnp.sin, jax.nn.gelu, jax.nn.relu)
+
+
+def with_everything(w, x, layers=LAYERS, *, dtype=jnp.float32):
+    x = jnp.where(x > 0, x, np.sqrt(2.0)).astype(dtype)
+    for layer in layers:
+        x = layer(x) * math.pi * OPTIONS.scale
+    return jax.lax.cond(w.sum() > 0, lambda: x, lambda: jnp.zeros_like(x)).sum()
+
+
+def test_functions_that_read_what_cannot_change_are_traced_once(traced):
+    pair = namedtuple("Pair", "scale bias")(2.0, None)
+    key = jax.random.key(0)
+
+    def f(w, xs):
+        total = 0.0
+        for i, x in enumerate(xs):
+
+            @jax.checkpoint
+            def loss(w, x=x, pair=pair):
+                inner = mw.named_computation(with_everything, name="f")
+                noise = jax.random.normal(key, x.shape)
+                return inner(w, x + noise) * pair.scale
+
+            total += mw.call(jax.grad(lambda w: loss(w)), call_counter=i)(w)
+        return total
+
+    assert len(calls(shared(f, X, [X, X + 1, X + 2]))) == 3
+    # The argument is another one each time, but what is inside is the same.
+    assert traced.count("with_everything") == 1
+
+    def g(w, xs):
+        grad = jax.value_and_grad(with_everything)
+        return [mw.call(grad, call_counter=i)(w, x) for i, x in enumerate(xs)]
+
+    traced.clear()
+    text = shared(g, X, [X, X + 1, X + 2])
+    assert len(calls(text)) == 3 and len({callee for callee, _ in calls(text)}) == 1
+    assert traced == ["with_everything"]
+
+
+def test_traces_that_come_out_equal_share_a_callee(traced):
+    def f(w, xs):
+        rest = iter(xs)
+        scales = {"scale": np.float32(2)}
+
+        def loss(w):
+            inner = mw.named_computation(
+                lambda w, x: jax.nn.gelu(w * x * scales["scale"]), name="f"
+            )
+            return jax.jit(inner)(w, next(rest)).sum()
+
+        calls = [mw.call(jax.value_and_grad(loss)) for _ in range(3)]
+        return [call(w) for call in calls]
+
+    text = shared(f, X, [X, X + 1, X + 2])
+    assert traced.count("loss") == 3
+    assert len(calls(text)) == 3 and len(set(calls(text))) == 1
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (0.0, -0.0),
+        (1.0, float("nan")),
+        (np.zeros(2, np.float32), -np.zeros(2, np.float32)),
+        (jnp.sin, jnp.cos),
+        ("highest", "default"),
+    ],
+    ids=str,
+)
+def test_traces_that_differ_in_a_value_do_not_share_a_callee(values):
+    def use(x, value):
+        if callable(value):
+            return value(x)
+        if isinstance(value, str):
+            return jnp.matmul(x, x, precision=value)
+        return x[:2] * value
+
+    def f(x):
+        rest = iter(values)
+        return [mw.call(lambda x: use(x, next(rest)))(x) for _ in values]
+
+    assert callees(shared(f, X)) == 2
+
+
+def test_traces_that_differ_in_a_name_scope_do_not_share_a_callee():
+    def f(x):
+        names = iter(["a", "b", "a"])
+
+        def scoped(x):
+            with jax.named_scope(next(names)):
+                return jnp.sin(x)
+
+        return [mw.call(scoped)(x) for _ in range(3)]
+
+    assert callees(shared(f, X)) == 2
+
+
+def test_equal_nans_share_a_callee():
+    def f(x):
+        rest = iter([float("nan"), float("nan")])
+        return [mw.call(lambda x: x * next(rest))(x) for _ in range(2)]
+
+    assert callees(shared(f, X)) == 1
+
+
+def test_calls_of_one_function_share_a_callee_under_plain_lowering_too():
+    values = iter([1.0, 1.0, 2.0])
+
+    def scaled(x):
+        return x * next(values)
+
+    text = emitted(lambda x: [mw.call(scaled)(x) for _ in range(3)], X)
+    assert callees(text) == 2
+
+
+def test_forgotten_programs_are_freed():
+    held = []
+
+    def f(x):
+        held.append(weakref.ref(compat.outermost_trace()))
+        return [mw.call(lambda y: y * x)(x) for _ in "ab"]
+
+    jax.make_jaxpr(lambda x: f(x))(X)
+    jax.make_jaxpr(lambda x: mw.call(jnp.sin)(x))(X)
+    with sharing_traces():
+        jax.make_jaxpr(lambda x: f(x))(X)
+    gc.collect()
+    assert [ref() for ref in held] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +255,7 @@ def test_free_variable_that_changes_is_seen():
     ]
 
 
-def test_other_types_and_captured_values_are_another_callee():
+def test_other_types_are_another_callee_and_captured_values_are_not():
     def f(w, v, x):
         def with_weight(weight):
             return mw.call(lambda a: a * weight)
@@ -112,7 +268,8 @@ def test_other_types_and_captured_values_are_another_callee():
         )
 
     text = shared(f, X, X, X)
-    assert callees(text) == 3 and len(calls(text)) == 4
+    # The weight is an operand: with one or the other, the body is the same.
+    assert callees(text) == 2 and len(calls(text)) == 4
 
 
 def test_recursive_functions_are_fine():
