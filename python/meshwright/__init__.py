@@ -7,8 +7,11 @@ Name computations and tensors, say on which mesh each name lives, and `mw.jit`
 makes one program of it: fragments per mesh, transfers, an order (docs/python.md).
 """
 
+from . import distributed as distributed
 from ._jit import MpmdWrapped as MpmdWrapped
 from ._jit import jit as jit
+from ._version import __version__ as __version__
+from .distributed import fetch as fetch
 from .ops import broadcast as broadcast
 from .ops import call as call
 from .ops import enumerated_for as enumerated_for

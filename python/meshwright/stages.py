@@ -16,6 +16,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from . import _jax_compat as compat
 from . import _shardings
+from .distributed.values import place_value
 from .runtime.errors import FragmentError
 from .types import (
     Config,
@@ -519,7 +520,7 @@ class Executable:
         self._specs = specs
         self._module_text = module_text
         self._consts = [
-            jax.device_put(value, sharding)
+            place_value(value, sharding)
             for value, sharding in zip(
                 signature.const_args, specs.const_shardings, strict=True
             )
@@ -684,6 +685,11 @@ class Executable:
 
         Returns:
           The same pytrees of `jax.Array`s. Committed arrays are left alone.
+
+        Raises:
+          TypeError: another structure than the program was lowered for.
+          ValueError: a value that is no `jax.Array` is for devices of other
+            processes.
         """
         leaves, tree = jax.tree.flatten(tuple(args))
         if tree != self.signature.input_tree:
@@ -691,17 +697,28 @@ class Executable:
         placed = [
             leaf
             if isinstance(leaf, jax.Array) and leaf.committed
-            else jax.device_put(
-                # CPU devices may share the memory of a NumPy array, which its owner
-                # is free to change while the program runs.
-                leaf if isinstance(leaf, jax.Array) else np.array(leaf, aval.dtype),
-                form if form.layout else form.sharding,
-            )
-            for leaf, aval, form in zip(
-                leaves, self.signature.input_avals, self._input_formats, strict=True
-            )
+            else self._placed(index, leaf)
+            for index, leaf in enumerate(leaves)
         ]
         return jax.tree.unflatten(tree, placed)
+
+    def _placed(self, index: int, leaf: Any) -> jax.Array:
+        form = self._input_formats[index]
+        if not isinstance(leaf, jax.Array):
+            # CPU devices may share the memory of a NumPy array, which its owner is
+            # free to change while the program runs.
+            leaf = np.array(leaf, self.signature.input_avals[index].dtype)
+        if form.sharding.is_fully_addressable:
+            return jax.device_put(leaf, form if form.layout else form.sharding)
+        if leaf.ndim and not form.sharding.addressable_devices:
+            raise ValueError(
+                f"{self._where(index)} is a value of this process, but its mesh "
+                f"{self._specs.input_meshes[index]!r} is on devices of other "
+                "processes; make an array of it on every process with "
+                "mw.distributed.place(value, sharding), the sharding is in "
+                "compiled.input_shardings"
+            )
+        return place_value(leaf, form.sharding)
 
     def input_shardings(self) -> list[NamedSharding]:
         """Shardings of all flat inputs, unused ones included."""

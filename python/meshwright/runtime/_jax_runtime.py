@@ -9,8 +9,10 @@ that a JAX without it fails at import with a sentence and not in a training step
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -26,17 +28,22 @@ _NAMES = (
     ("jax._src.array", "ArrayImpl"),
     ("jax._src.array.ArrayImpl", "_arrays"),
     ("jax._src.array.ArrayImpl", "_pjrt_layout"),
+    ("jax._src.clusters", "ClusterEnv"),
     ("jax._src.compiler", "compile_or_get_cached"),
     ("jax._src.core", "ShapedArray"),
     ("jax._src.core", "update_aval_with_sharding"),
     ("jax._src.dispatch", "runtime_tokens"),
+    ("jax._src.distributed", "global_state"),
     ("jax._src.layout", "Layout"),
     ("jax._src.lib._jax", "ArrayCopySemantics"),
     ("jax._src.lib._jax", "DeviceList"),
     ("jax._src.lib._jax", "array_result_handler"),
     ("jax._src.lib._jax", "batched_copy_array_to_devices_with_sharding"),
+    ("jax._src.lib._jax", "get_distributed_runtime_service"),
     ("jax._src.lib.xla_client", "HloSharding"),
     ("jax._src.op_shardings", "are_hlo_shardings_equal"),
+    ("jax._src.xla_bridge", "backends_are_initialized"),
+    ("jax.experimental.transfer", "start_transfer_server"),
 )
 
 
@@ -189,6 +196,61 @@ def keep_token(devices: tuple[Any, ...], token: Any) -> None:
 
 def copy_first_shard(array: Any) -> Any:
     """A copy of the first device's part on that device; does not wait for it."""
-    shard = array.addressable_data(0)
+    return copy_shard(array.addressable_data(0))
+
+
+def copy_shard(shard: Any) -> Any:
+    """A copy of an array of one device on that device; does not wait for it."""
     devices = DeviceList(tuple(shard.devices()))
     return copy_arrays([shard], [devices], [shard.sharding], [ALWAYS_COPY])[0]
+
+
+# Several processes.
+
+backends_started = _FOUND["backends_are_initialized"]
+start_transfer_server = _FOUND["start_transfer_server"]
+
+
+def coordination_client() -> Any | None:
+    """The client of JAX's coordination service; None in a process of its own."""
+    return _FOUND["global_state"].client
+
+
+def coordinator_address() -> str | None:
+    return _FOUND["global_state"].coordinator_address
+
+
+def cluster_is_present() -> bool:
+    """Whether `jax.distributed.initialize` can find out everything by itself."""
+    return any(
+        kind.is_env_present()
+        for kind in _FOUND["ClusterEnv"]._cluster_types
+        if not kind.opt_in_only_method
+    )
+
+
+def start_coordinator(address: str, processes: int, timeout: int) -> Any:
+    """JAX's coordination service; ends when the object it returns is shut down."""
+    return _FOUND["get_distributed_runtime_service"](
+        address,
+        processes,
+        heartbeat_timeout=timeout,
+        shutdown_timeout=timeout,
+        recoverable=True,
+    )
+
+
+@contextlib.contextmanager
+def foreign_coordinator(foreign: bool) -> Iterator[None]:
+    """Keeps process 0 from starting a coordinator where another process holds it."""
+    if not foreign:
+        yield
+        return
+    module = importlib.import_module("jax._src.lib")._jax
+    module.get_distributed_runtime_service = lambda *args, **kwargs: None
+    try:
+        yield
+    finally:
+        module.get_distributed_runtime_service = _FOUND[
+            "get_distributed_runtime_service"
+        ]

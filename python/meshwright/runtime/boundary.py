@@ -30,6 +30,7 @@ class Boundary:
     ):
         self.places = tuple(places)
         self.rows = [(p.sharding, p.shape, p.dtype) for p in places]
+        self.local = [bool(p.sharding.addressable_devices) for p in places]
         self.orders = list(orders)
         # Layouts seen before, as jaxlib has them, which compare faster than orders.
         self.layouts: list[Any] = [None] * len(self.orders)
@@ -72,6 +73,8 @@ class Boundary:
             found = array.sharding
             if found is not sharding and found != sharding:
                 self._check_sharding(position, found)
+            if not self.local[position]:
+                continue  # Its elements are in other processes.
             layout, known = layout_of(array), self.layouts[position]
             if known is None or layout is None or layout != known:
                 self._check_layout(position, array)

@@ -15,7 +15,7 @@ import re
 import sys
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -220,11 +220,15 @@ def _signature(name: str, module: Any) -> Signature:
     )
 
 
-def compile_all(sources: list[Source], callbacks: Sequence[Callable]) -> list[Loaded]:
-    """An executable for each source, in order. Raises FragmentError."""
+def compile_all(
+    sources: list[Source], callbacks: Sequence[Callable], needed: Collection[int]
+) -> list[Loaded | None]:
+    """An executable for each source that is needed, in order. Raises FragmentError."""
     result: dict[int, Loaded] = {}
     groups: dict[tuple, list[int]] = {}
     for index, source in enumerate(sources):
+        if index not in needed:
+            continue
         alive = _loaded.get((source.key, source.mesh.devices))
         if alive is not None and not source.callbacks:
             result[index] = alive
@@ -232,10 +236,11 @@ def compile_all(sources: list[Source], callbacks: Sequence[Callable]) -> list[Lo
             groups.setdefault(source.key, []).append(index)
     if groups:
         _run_jobs(sources, list(groups.values()), callbacks, result)
-    for index, source in enumerate(sources):
+    for index, loaded in result.items():
+        source = sources[index]
         if not source.callbacks:
-            _loaded[source.key, source.mesh.devices] = result[index]
-    return [result[index] for index in range(len(sources))]
+            _loaded[source.key, source.mesh.devices] = loaded
+    return [result.get(index) for index in range(len(sources))]
 
 
 def _run_jobs(sources, groups: list[list[int]], callbacks, result: dict) -> None:

@@ -26,6 +26,7 @@ from .memory import Account, MeshMemory, keep_account
 from .placement import bind_meshes
 from .plan import Plan, Planner
 from .profile import current as current_recording
+from .share import Share, join_processes
 from .steps import Launch, Step
 
 # Launches from several threads can deadlock two programs, so only one issues.
@@ -40,7 +41,8 @@ class FragmentSummary:
       name, mesh, origins: as in the program.
       calls: how often a run calls it.
       flops: of one call, over the whole mesh; None if unknown.
-      compile_seconds: time to compile it, or to load what was compiled for others.
+      compile_seconds: time to compile it, or to load what was compiled for others;
+        0 where other processes compile it.
       compiled_for_others: whether it is a copy of an equal fragment's executable.
     """
 
@@ -80,9 +82,14 @@ def load(
     bound = bind_meshes(program, dict(meshes))
     options = resolve_options(compile_options, list(bound))
     with _jax_runtime.make_ir_context():
-        plan = Planner(program, dict(fragments), bound, options).build()
-    loaded = compile_all(plan.sources, list(host_callbacks))
-    return ProgramExecutor(program, plan, bound, loaded)
+        planner = Planner(program, dict(fragments), bound, options)
+        plan = planner.build()
+    share = join_processes(program, planner, options)
+    needed = share.sources if share else range(len(plan.sources))
+    loaded = compile_all(plan.sources, list(host_callbacks), needed)
+    if share:
+        share.warm_up()
+    return ProgramExecutor(program, plan, bound, loaded, share)
 
 
 class ProgramExecutor:
@@ -95,7 +102,14 @@ class ProgramExecutor:
       fragments: a :class:`FragmentSummary` per distinct fragment.
     """
 
-    def __init__(self, program: dict, plan: Plan, meshes: dict, loaded: list[Loaded]):
+    def __init__(
+        self,
+        program: dict,
+        plan: Plan,
+        meshes: dict,
+        loaded: list[Loaded | None],
+        share: Share | None = None,
+    ):
         self.program = program
         self.input_shardings: list[NamedSharding] = [p.sharding for p in plan.inputs]
         self.output_shardings: list[NamedSharding] = [p.sharding for p in plan.outputs]
@@ -112,6 +126,8 @@ class ProgramExecutor:
         names = [entry.get("name") for entry in program["inputs"]]
         self._boundary = Boundary(plan.inputs, orders, names, plan.donated)
         self._account: Account | None = None
+        self._share = share
+        self._launches = [s for s in plan.steps if isinstance(s, Launch)]
 
     def __call__(self, *arrays: jax.Array) -> list[jax.Array]:
         """Issues one run and returns its results, which need not be ready yet.
@@ -129,9 +145,16 @@ class ProgramExecutor:
             self._failed = None
             recorder = current_recording()
             position = -1
+            if self._share:
+                self._share.start_run()
             try:
-                if recorder is None:
+                if recorder is None and self._share is None:
                     for position, issue in enumerate(self._issues):  # noqa: B007
+                        issue(slots)
+                elif recorder is None:
+                    follow = self._share.follow
+                    for position, issue in enumerate(self._issues):
+                        follow(self._plan.steps[position], self._tokens)
                         issue(slots)
                 else:
                     watch = recorder.start_run(self)
@@ -139,6 +162,8 @@ class ProgramExecutor:
                         watch(position, issue, slots)
             except Exception as error:
                 self._explain(position, error)
+            if self._share:
+                self._share.follow(None, self._tokens)
             for slot in self._plan.unread:
                 slots[slot].delete()
             return [slots[slot] for slot in self._plan.output_slots]
@@ -151,8 +176,7 @@ class ProgramExecutor:
         """
         if self._failed is not None:
             raise self._failed
-        launches = [s for s in self._plan.steps if isinstance(s, Launch)]
-        for step, token in zip(launches, list(self._tokens), strict=False):
+        for step, token in zip(self._launches, list(self._tokens), strict=False):
             try:
                 token.block_until_ready()
             except Exception as error:
@@ -169,7 +193,7 @@ class ProgramExecutor:
         """Something to wait for that is ready when the step just issued is done."""
         if isinstance(step, Launch):
             return self._tokens[-1]
-        slot = step.writes.start
+        slot = step.writes.start if step.places else step.reads[0]
         if slot in self._plan.consumed:
             # The array itself may be donated before anyone could wait for it.
             return _jax_runtime.copy_first_shard(slots[slot])
@@ -193,12 +217,13 @@ class ProgramExecutor:
                 origins=tuple(self._plan.sources[source].origins),
                 calls=calls[index],
                 flops=fragment.get("flops"),
-                compile_seconds=self._loaded[source].seconds,
-                compiled_for_others=self._loaded[source].copied,
+                compile_seconds=loaded.seconds if loaded else 0.0,
+                compiled_for_others=bool(loaded and loaded.copied),
             )
             for index, (fragment, source) in enumerate(
                 zip(self.program["fragments"], self._plan.fragment_sources, strict=True)
             )
+            for loaded in [self._loaded[source]]
         ]
 
     @property

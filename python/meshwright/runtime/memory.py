@@ -68,7 +68,7 @@ def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
     for place in plan.outputs:
         account.meshes[place.mesh.name].output_bytes += place.device_bytes
     for source, target in zip(plan.sources, loaded, strict=True):
-        stats = target.memory_stats()
+        stats = target.memory_stats() if target else None
         if stats is not None:
             mesh = account.meshes[source.mesh.name]
             mesh.code_bytes += stats.generated_code_size_in_bytes

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a process finds the others."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+import jax
+
+from ..runtime import _jax_runtime
+from . import watch
+from .world import DEFAULT_TIMEOUT, ProcessError, environment, is_loopback, set_world
+
+_TRANSPORTS = ("transfer", "device_put")
+_started = False
+
+
+def is_initialized() -> bool:
+    """Whether `initialize` was called in this process."""
+    return _started
+
+
+def initialize(
+    coordinator_address: str | None = None,
+    num_processes: int | None = None,
+    process_id: int | None = None,
+    *,
+    timeout: float | None = None,
+    bind_address: str | None = None,
+    transport: str = "transfer",
+    **options: Any,
+) -> None:
+    """Joins the processes that run the same script. Call it before anything else.
+
+    Under `python -m meshwright.launch` no argument is needed. On a cluster that
+    `jax.distributed.initialize` knows (SLURM, Open MPI, Kubernetes, TPU) neither;
+    elsewhere give the first three. A script that is started alone, without
+    arguments and without a cluster, stays one process.
+
+    Args:
+      coordinator_address: `host:port` of process 0.
+      num_processes: how many processes there are.
+      process_id: which one this is, from 0.
+      timeout: seconds after which a process gives up on another one; 30 by default,
+        or what the launcher was given.
+      bind_address: address on which this process offers arrays to others; by
+        default loopback if the coordinator is there, else the address of the
+        interface that reaches it. The traffic is neither encrypted nor
+        authenticated (docs/distributed.md).
+      transport: how arrays move between processes: `transfer`, by explicit ids, so
+        that a process issues only what concerns it, or `device_put`, with which
+        every process issues every step; meshes may not span processes then.
+      **options: passed on to `jax.distributed.initialize`.
+
+    Raises:
+      ValueError: an unknown transport, or some of the first three arguments.
+      RuntimeError: called twice, or after JAX has started its devices.
+      ProcessError: the coordinator's port is taken, or processes are missing.
+    """
+    global _started
+    if transport not in _TRANSPORTS:
+        raise ValueError(
+            f"transport {transport!r} is unknown, known are "
+            f"{', '.join(map(repr, _TRANSPORTS))}"
+        )
+    if _started:
+        raise RuntimeError("mw.distributed.initialize was called before")
+    if _jax_runtime.backends_started():
+        raise RuntimeError(
+            "JAX has started its devices already; call mw.distributed.initialize() "
+            "before jax.devices(), before any array is made and any function is run"
+        )
+    given = (coordinator_address, num_processes, process_id)
+    launched = environment("COORDINATOR")
+    if given == (None, None, None) and launched:
+        given = (
+            launched,
+            int(environment("PROCESSES") or 1),
+            int(environment("PROCESS") or 0),
+        )
+    else:
+        launched = None
+    seconds = float(timeout or environment("TIMEOUT") or DEFAULT_TIMEOUT)
+    if seconds <= 0:
+        raise ValueError(f"timeout must be positive, got {seconds:g}")
+    if not launched and given == (None, None, None) and not _on_cluster():
+        _started = True
+        return
+    if not launched and None in given and given != (None, None, None):
+        raise ValueError(
+            "give coordinator_address, num_processes and process_id together, or none "
+            f"of them; got {given}"
+        )
+    if given[1] == 1:
+        _started = True
+        return
+    watch.connect(environment("WATCHDOG"), given[2])
+    _configure(transport)
+    _spare_threads()
+    _join(given, bool(launched), seconds, options)
+    # The watchdog knows who is at fault; whoever waits for that one does not.
+    patience = 2 * seconds if watch.current() else seconds
+    set_world(patience, bind_address, transport)
+    _started = True
+
+
+def _on_cluster() -> bool:
+    return _jax_runtime.cluster_is_present()
+
+
+def _configure(transport: str) -> None:
+    jax.config.update("jax_enable_recoverability", True)
+    jax.config.update("jax_enable_preemption_service", False)
+    if transport == "device_put":
+        port = _free_port()
+        jax.config.update("jax_cross_host_transfer_socket_address", f"127.0.0.1:{port}")
+        jax.config.update("jax_cross_host_transport_addresses", "127.0.0.1:0")
+
+
+def _spare_threads() -> None:
+    """Gives XLA on CPU more threads than devices, before it starts.
+
+    It has one per device or core. Launches on several devices hold theirs while
+    they wait for each other; an array that arrives from another process needs one,
+    too, and with none left everything waits for ever.
+    """
+    devices = max(1, jax.config.jax_num_cpu_devices)
+    wanted = max(os.cpu_count() or 1, 2 * devices + 2)
+    os.environ.setdefault("NPROC", str(wanted))
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _join(given: tuple, launched: bool, seconds: float, options: dict) -> None:
+    address, count, process = given
+    arguments = {
+        # JAX aborts the process then; the watchdog names who is missing before.
+        "initialization_timeout": max(1, round(4 * seconds if launched else seconds)),
+        "heartbeat_timeout_seconds": max(1, round(seconds)),
+        "shutdown_timeout_seconds": max(1, round(seconds)),
+        **options,
+    }
+    if address is not None:
+        arguments |= {
+            "coordinator_address": address,
+            "num_processes": count,
+            "process_id": process,
+        }
+        host = address.rsplit(":", 1)[0].strip("[]")
+        if is_loopback(host):
+            arguments.setdefault("coordinator_bind_address", address)
+        if process == 0 and not launched:
+            _check_port(arguments.get("coordinator_bind_address"))
+    try:
+        # The launcher holds the coordinator, so that no worker's end is its end.
+        with _jax_runtime.foreign_coordinator(launched):
+            jax.distributed.initialize(**arguments)
+    except jax.errors.JaxRuntimeError as error:
+        raise ProcessError(
+            f"process {process}: the {count} processes did not all reach the "
+            f"coordinator at {address} within {seconds:g} s: "
+            f"{str(error).splitlines()[0]}"
+        ) from error
+
+
+def _check_port(address: str | None) -> None:
+    """JAX's coordinator ends the process if its port is taken."""
+    if address is None:
+        return
+    host, port = address.rsplit(":", 1)
+    try:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host.strip("[]"), int(port)))
+    except OSError as error:
+        raise ProcessError(
+            f"process 0: the coordinator cannot listen on {address}: "
+            f"{error.strerror}; choose another port"
+        ) from error

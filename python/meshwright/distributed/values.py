@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values between a script and arrays that other processes hold."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import jax
+import numpy as np
+
+from .world import World, current
+
+# The coordination service takes messages of a few megabytes.
+_CHUNK_BYTES = 1 << 20
+
+
+def fetch(tree: Any) -> Any:
+    """The values of arrays, on every process.
+
+    For losses and metrics: each array goes once from a process that has it to the
+    others, through the coordinator. Every process has to call it with the same
+    tree, and it waits for all of them.
+
+    Args:
+      tree: a pytree of arrays on any mesh, NumPy arrays and Python scalars.
+
+    Returns:
+      The same pytree with a NumPy array for each array, everything else as it is.
+
+    Raises:
+      ProcessError: a process did not call it within the timeout.
+      RuntimeError: an array was deleted.
+    """
+    leaves, structure = jax.tree.flatten(tree)
+    world = current()
+    if world is None:
+        values = [_whole(leaf) if _is_array(leaf) else leaf for leaf in leaves]
+        return jax.tree.unflatten(structure, values)
+    plans = [_owners(leaf) if _is_array(leaf) else None for leaf in leaves]
+    parts = {
+        (position, number): np.asarray(_shard(leaves[position], index))
+        for position, plan in enumerate(plans)
+        for number, (owner, index) in enumerate(plan or ())
+        if owner == world.process
+    }
+    owners = sorted({owner for plan in plans for owner, _ in plan or ()})
+    found = _exchange(world, parts, owners)
+    values = [
+        leaf if plan is None else _assemble(leaf, plan, position, found)
+        for position, (leaf, plan) in enumerate(zip(leaves, plans, strict=True))
+    ]
+    return jax.tree.unflatten(structure, values)
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array)
+
+
+def _data(leaf: jax.Array) -> jax.Array:
+    """The numbers behind typed keys."""
+    if jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return jax.random.key_data(leaf)
+    return leaf
+
+
+def _whole(leaf: jax.Array) -> np.ndarray:
+    return np.asarray(_data(leaf))
+
+
+def _owners(leaf: jax.Array) -> list[tuple[int, tuple[slice, ...]]]:
+    """Each distinct part of an array, and the process that sends it."""
+    if leaf.is_deleted():
+        raise RuntimeError(
+            "mw.fetch: an array has been deleted; it was donated to a call"
+        )
+    owners: dict[Any, tuple[int, tuple[slice, ...]]] = {}
+    for device, index in leaf.sharding.devices_indices_map(leaf.shape).items():
+        key = tuple((part.start, part.stop) for part in index)
+        process = device.process_index
+        if key not in owners or process < owners[key][0]:
+            owners[key] = process, index
+    return list(owners.values())
+
+
+def _shard(leaf: jax.Array, index: tuple[slice, ...]) -> Any:
+    for shard in leaf.addressable_shards:
+        if shard.index == index:
+            return _data(shard.data)
+    raise AssertionError("a process sends what it does not have")
+
+
+def _exchange(
+    world: World, parts: dict[tuple[int, int], np.ndarray], owners: list[int]
+) -> dict[tuple[int, int], np.ndarray]:
+    """The parts of all processes, in all processes."""
+    number = world.next_number()
+    keys = []
+    if parts:
+        buffer = io.BytesIO()
+        for (position, part), value in parts.items():
+            # NumPy's format knows no bfloat16 and the like; all agree on the types.
+            raw = np.frombuffer(np.ascontiguousarray(value).tobytes(), np.uint8)
+            np.save(buffer, np.array([position, part, raw.size]))
+            np.save(buffer, raw)
+        keys = _put(world, f"fetch/{number}/{world.process}", buffer.getvalue())
+    found: dict[tuple[int, int], np.ndarray] = {}
+    for owner in owners:
+        if owner == world.process:
+            continue
+        data = io.BytesIO(_get(world, f"fetch/{number}/{owner}", owner))
+        while data.tell() < len(data.getbuffer()):
+            position, part, _ = np.load(data)
+            found[int(position), int(part)] = np.load(data)
+    world.barrier(f"fetch/{number}", "mw.fetch")
+    for key in keys:
+        world.drop(key)
+    return found | parts
+
+
+def _put(world: World, key: str, data: bytes) -> list[str]:
+    chunks = range(0, max(1, len(data)), _CHUNK_BYTES)
+    world.put(f"{key}/size", str(len(chunks)).encode())
+    for number, start in enumerate(chunks):
+        world.put(f"{key}/{number}", data[start : start + _CHUNK_BYTES])
+    return [f"{key}/size", *(f"{key}/{number}" for number in range(len(chunks)))]
+
+
+def _get(world: World, key: str, owner: int) -> bytes:
+    what = "call mw.fetch"
+    count = int(world.get(f"{key}/size", owner, what))
+    return b"".join(world.get(f"{key}/{n}", owner, what) for n in range(count))
+
+
+def _assemble(
+    leaf: jax.Array,
+    plan: list[tuple[int, tuple[slice, ...]]],
+    position: int,
+    found: dict[tuple[int, int], np.ndarray],
+) -> np.ndarray:
+    if jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        data = jax.eval_shape(jax.random.key_data, leaf)
+        shape, dtype = data.shape, data.dtype
+    else:
+        shape, dtype = leaf.shape, leaf.dtype
+    whole = np.empty(shape, dtype)
+    for number, (_, index) in enumerate(plan):
+        part = found[position, number]
+        target = whole[index]
+        if part.dtype != dtype or part.shape != target.shape:
+            part = np.frombuffer(part.tobytes(), dtype).reshape(target.shape)
+        whole[index] = part
+    return whole
+
+
+def place(tree: Any, shardings: Any) -> Any:
+    """Arrays from values that every process has, without talking to the others.
+
+    Args:
+      tree: a pytree of NumPy arrays, Python scalars or arrays of this process; the
+        same values on every process.
+      shardings: a pytree prefix of shardings, such as `compiled.input_shardings[0]`.
+
+    Returns:
+      The same pytree of `jax.Array`s. A process keeps the parts for its own devices.
+    """
+
+    def put(sharding, subtree):
+        return jax.tree.map(lambda leaf: place_value(leaf, sharding), subtree)
+
+    return jax.tree.map(put, shardings, tree)
+
+
+def place_value(value: Any, sharding: Any) -> jax.Array:
+    """One array with this sharding; shards of other processes are theirs to make."""
+    if sharding.is_fully_addressable:
+        return jax.device_put(value, sharding)
+    host = np.asarray(value)
+    return jax.make_array_from_callback(
+        host.shape, sharding, lambda index: host[index], dtype=host.dtype
+    )

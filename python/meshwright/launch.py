@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts one script in several processes on this machine.
+
+    python -m meshwright.launch -n 4 --devices-per-process 2 script.py args...
+
+The script calls `mw.distributed.initialize()` first. Everything listens on
+loopback. The launcher holds JAX's coordinator and the watchdog: when a process
+fails, the others end within `--timeout` seconds with a line that names it, and the
+launcher ends with the exit code of the process that failed first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+from .distributed.watch import EXIT_CODE, Watchdog
+
+_GRACE = 2.0  # Seconds between asking a process to end and killing it.
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m meshwright.launch",
+        description="Starts one script in several processes on this machine.",
+    )
+    parser.add_argument(
+        "-n", "--processes", type=_positive, required=True, help="how many processes"
+    )
+    parser.add_argument(
+        "--devices-per-process",
+        type=_positive,
+        default=None,
+        help="CPU devices of each process, or accelerators shared out to each "
+        "(default: 1)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=30.0,
+        help="seconds after which a process that is silent, hangs or cannot connect "
+        "ends the run (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--no-prefix",
+        action="store_true",
+        help="pass output through without the number of the process before each line",
+    )
+    parser.add_argument("script", help="the Python script to run")
+    parser.add_argument(
+        "args", nargs=argparse.REMAINDER, help="arguments of the script"
+    )
+    found = parser.parse_args(argv)
+    if not os.path.isfile(found.script):
+        parser.error(f"there is no script {found.script}")
+    return found
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
+    return number
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not number > 0:
+        raise argparse.ArgumentTypeError(f"must be positive, got {text}")
+    return number
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Launcher:
+    """The processes of one run, from start to end."""
+
+    def __init__(self, options: argparse.Namespace):
+        self.options = options
+        self.watchdog = Watchdog(options.timeout, options.processes)
+        self.coordinator = f"127.0.0.1:{_free_port()}"
+        # Its log says what the watchdog says better.
+        self.service = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "meshwright.distributed.coordinator",
+                self.coordinator,
+                str(options.processes),
+                str(max(1, round(options.timeout))),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self.processes: list[subprocess.Popen] = []
+        self.printers: list[threading.Thread] = []
+        self._printing = threading.Lock()
+
+    def run(self) -> int:
+        """Runs the script everywhere; returns the exit code."""
+        try:
+            for number in range(self.options.processes):
+                self._start(number)
+            return self._wait()
+        except KeyboardInterrupt:
+            return 128 + signal.SIGINT
+        finally:
+            self._end()
+
+    def _start(self, number: int) -> None:
+        environment = os.environ | {
+            "MESHWRIGHT_COORDINATOR": self.coordinator,
+            "MESHWRIGHT_PROCESSES": str(self.options.processes),
+            "MESHWRIGHT_PROCESS": str(number),
+            "MESHWRIGHT_TIMEOUT": str(self.options.timeout),
+            "MESHWRIGHT_WATCHDOG": self.watchdog.address,
+            "PYTHONUNBUFFERED": "1",
+        }
+        count = self.options.devices_per_process or 1
+        environment["JAX_NUM_CPU_DEVICES"] = str(count)
+        first = number * count
+        for visible in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
+            all_visible = os.environ.get(visible)
+            ids = all_visible.split(",") if all_visible else None
+            chosen = ids[first : first + count] if ids else range(first, first + count)
+            environment[visible] = ",".join(map(str, chosen))
+        prefixed = not self.options.no_prefix
+        process = subprocess.Popen(
+            [sys.executable, self.options.script, *self.options.args],
+            env=environment,
+            stdout=subprocess.PIPE if prefixed else None,
+            stderr=subprocess.PIPE if prefixed else None,
+            start_new_session=True,
+        )
+        self.processes.append(process)
+        if prefixed:
+            for source, target in (
+                (process.stdout, sys.stdout),
+                (process.stderr, sys.stderr),
+            ):
+                printer = threading.Thread(
+                    target=self._print, args=(number, source, target), daemon=True
+                )
+                printer.start()
+                self.printers.append(printer)
+
+    def _print(self, number: int, source, target) -> None:
+        for line in source:
+            text = line.decode(errors="replace").rstrip("\n")
+            with self._printing:
+                target.write(f"[{number}] {text}\n")
+                target.flush()
+
+    def _wait(self) -> int:
+        """Waits for all, or for the first that fails and then for the rest."""
+        running = dict(enumerate(self.processes))
+        code, deadline = 0, None
+        while running:
+            for number, process in list(running.items()):
+                status = process.poll()
+                if status is None:
+                    continue
+                del running[number]
+                status = 128 - status if status < 0 else status
+                if status and not code:
+                    self.watchdog.report(number, _how(process.returncode))
+                if status and (not code or number == self.watchdog.culprit):
+                    code = status
+            if self.watchdog.fault is not None and deadline is None:
+                self._say(self.watchdog.fault)
+                deadline = time.monotonic() + _GRACE
+            if deadline is not None and time.monotonic() > deadline:
+                return code or EXIT_CODE
+            time.sleep(0.02)
+        return code
+
+    def _say(self, fault: str) -> None:
+        with self._printing:
+            sys.stderr.write(f"meshwright.launch: {fault}\n")
+            sys.stderr.flush()
+
+    def _end(self) -> None:
+        """Leaves no process, no port and no half line behind."""
+        for send in (signal.SIGTERM, signal.SIGKILL):
+            alive = [p for p in self.processes if p.poll() is None]
+            for process in alive:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGCONT)
+                    os.killpg(process.pid, send)
+            limit = time.monotonic() + _GRACE
+            for process in alive:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0.0, limit - time.monotonic()))
+        for printer in self.printers:
+            printer.join(_GRACE)
+        self.watchdog.close()
+        self.service.kill()
+        self.service.communicate()
+
+
+def _how(status: int) -> str:
+    if status < 0:
+        return f"was killed by {signal.Signals(-status).name}"
+    return f"ended with exit code {status}"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    launcher = Launcher(_parse(sys.argv[1:] if argv is None else argv))
+
+    def stop(number, frame):
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    return launcher.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves between meshes whose devices belong to several processes.
+
+An edge is one move of one array: pieces of it go from device to device. A process
+issues only the pieces that start or end on its own devices. What crosses to
+another process is offered there under an id that both sides compute alike; nobody
+else takes part, and order is free. Every piece has an id of its own: arrays of
+several devices under one id never arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+from jax.sharding import SingleDeviceSharding
+
+from . import _jax_runtime
+from .compilation import Loaded
+from .placement import Place
+from .steps import Issue, Step
+
+# An id is (program, run, edge, position of the target device), packed.
+_EDGE_BITS, _TARGET_BITS, _RUN_BITS, _PROGRAM_BITS = 18, 14, 20, 11
+MAX_EDGES, MAX_PIECES = 1 << _EDGE_BITS, 1 << _TARGET_BITS
+
+
+class Channel:
+    """What the edges of one program share: the other processes, and the run."""
+
+    def __init__(self, world: Any, program: int):
+        self.world = world
+        self.program = program % (1 << _PROGRAM_BITS)
+        self.run = 0
+
+    def next_run(self) -> None:
+        self.run = (self.run + 1) % (1 << _RUN_BITS)
+
+    def number(self, edge: int, target: int) -> int:
+        found = self.program
+        for bits, value in (
+            (_RUN_BITS, self.run),
+            (_EDGE_BITS, edge),
+            (_TARGET_BITS, target),
+        ):
+            found = found << bits | value
+        return found
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of the array on its way from one device to another.
+
+    Attributes:
+      source, target: devices.
+      part: which part of the source's shard; None is all of it.
+      shape: of the part.
+    """
+
+    source: Any
+    target: Any
+    part: tuple[slice, ...] | None
+    shape: tuple[int, ...]
+
+
+def find_pieces(source: Place, target: Place) -> list[Piece]:
+    """How an array gets from one place to another.
+
+    Either shard i is the same part on both sides, or every device of the source
+    has the whole array; then each target device gets its part from a device of its
+    own process if there is one, else from one of the others in turn.
+    """
+    devices = source.mesh.devices, target.mesh.devices
+    shard = tuple(target.sharding.shard_shape(target.shape))
+    if source.splits_like(target):
+        return [Piece(s, t, None, shard) for s, t in zip(*devices, strict=True)]
+    parts = target.sharding.devices_indices_map(target.shape)
+    pieces = []
+    for position, device in enumerate(devices[1]):
+        near = [s for s in devices[0] if s.process_index == device.process_index]
+        choice = near or devices[0]
+        part = None if shard == source.shape else parts[device]
+        pieces.append(Piece(choice[position % len(choice)], device, part, shard))
+    return pieces
+
+
+@dataclass
+class Edge(Step):
+    """This process's part of a move between meshes of several processes.
+
+    Attributes:
+      number: which edge of the program; equal in all processes.
+      source, target: places of the value before and after.
+      keep: whether the operand's buffer may be given away before the other process
+        has pulled it, so that a copy is offered.
+    """
+
+    channel: Channel | None = None
+    number: int = 0
+    source: Place | None = None
+    target: Place | None = None
+    keep: bool = False
+    pieces: list[Piece] = field(default_factory=list)
+
+    def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
+        me, target = self.channel.world.process, self.target
+        local = [d for d in self.source.mesh.devices if d.process_index == me]
+        position = {device: index for index, device in enumerate(local)}
+        kind = target.sharding.memory_kind
+        sends: list[tuple[int, Callable]] = []
+        makers: list[Callable] = []
+        for number, piece in enumerate(self.pieces):
+            ends = piece.source.process_index, piece.target.process_index
+            if ends[0] == me:
+                take = _taker(position[piece.source], piece.part)
+                if ends[1] == me:
+                    sharding = SingleDeviceSharding(piece.target, memory_kind=kind)
+                    makers.append(_mover(take, sharding))
+                else:
+                    sends.append((number, _copier(take) if self.keep else take))
+            elif ends[1] == me:
+                wanted = jax.ShapeDtypeStruct(
+                    piece.shape,
+                    target.dtype,
+                    sharding=SingleDeviceSharding(piece.target),
+                )
+                makers.append(self._puller(ends[0], number, wanted, kind))
+        return self._issue(sends, makers)
+
+    def _puller(self, process: int, piece: int, wanted: Any, kind) -> Callable:
+        channel, edge = self.channel, self.number
+
+        def pull(shards):
+            array = channel.world.pull(process, channel.number(edge, piece), wanted)
+            return array if kind is None else _keep_kind(array, kind)
+
+        return pull
+
+    def _issue(self, sends: list, makers: list) -> Issue:
+        channel, number, target = self.channel, self.number, self.target
+        reads, writes, finish = self.reads, self.writes, self.finish()
+
+        def issue(slots):
+            shards = slots[reads[0]]._arrays if reads else ()
+            for piece, take in sends:
+                channel.world.offer(channel.number(number, piece), take(shards))
+            if makers:
+                slots[writes.start] = jax.make_array_from_single_device_arrays(
+                    target.shape,
+                    target.sharding,
+                    [make(shards) for make in makers],
+                    dtype=target.dtype,
+                )
+            if finish:
+                finish(slots)
+
+        return issue
+
+
+def _taker(position: int, part: tuple[slice, ...] | None) -> Callable:
+    if part is None:
+        return lambda shards: shards[position]
+    return lambda shards: shards[position][part]
+
+
+def _copier(take: Callable) -> Callable:
+    return lambda shards: _jax_runtime.copy_shard(take(shards))
+
+
+def _mover(take: Callable, sharding: SingleDeviceSharding) -> Callable:
+    return lambda shards: jax.device_put(take(shards), sharding)
+
+
+def _keep_kind(array: jax.Array, kind: str) -> jax.Array:
+    (device,) = array.devices()
+    return jax.device_put(array, SingleDeviceSharding(device, memory_kind=kind))
+
+
+@dataclass
+class Elsewhere(Step):
+    """Stands for a result of the program that is on devices of other processes."""
+
+    def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
+        write, place = self.writes.start, self.places[0]
+
+        def issue(slots):
+            slots[write] = empty_array(place)
+
+        return issue
+
+
+def empty_array(place: Place) -> jax.Array:
+    """An array none of whose shards is in this process."""
+    return jax.make_array_from_single_device_arrays(
+        place.shape, place.sharding, [], dtype=place.dtype
+    )

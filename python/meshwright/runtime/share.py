@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""This process's share of a program that runs over several processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from . import following
+from .edges import Channel
+from .errors import ProgramError
+from .placement import ProgramMesh
+from .plan import Planner
+from .projection import processes_of, project, spanning_meshes
+from .steps import Launch, Step
+
+
+class Share:
+    """What one process compiles and issues, and its way to the others.
+
+    Attributes:
+      sources: those that this process has to compile.
+    """
+
+    def __init__(self, planner: Planner, world: Any):
+        self.world = world
+        self._meshes: Mapping[str, ProgramMesh] = planner.meshes
+        self._channel = Channel(world, world.next_number())
+        self._ranks = {item: rank for rank, item in enumerate(planner.order)}
+        self._launched: Step | None = None
+        self._follower = following.follower()
+        self.sources = project(planner.plan, self._channel)
+        world.start_server()
+
+    def start_run(self) -> None:
+        """Called before the steps of a run are issued; the same run everywhere."""
+        self._channel.next_run()
+
+    def follow(self, step: Step | None, tokens: list) -> None:
+        """Lets the watchdog know where this process is.
+
+        Args:
+          step: what is issued next; None behind the last one.
+          tokens: of the launches issued so far in this run.
+        """
+        if self._follower is None:
+            return
+        launched, self._launched = self._launched, step
+        if isinstance(launched, Launch):
+            self._follower.wait_for(self._place(launched), launched.what, tokens[-1])
+        place = None if step is None else self._place(step)
+        self._follower.issuing = place and (place, step.what, time.monotonic())
+
+    def _place(self, step: Step) -> tuple[int, int, int]:
+        """Where a step is in the order that all processes share."""
+        channel, item = self._channel, step.item
+        rank = len(self._ranks) if item is None else self._ranks[item]
+        return channel.program, channel.run, rank
+
+    def warm_up(self) -> None:
+        """Makes the groups of meshes that span processes known to each other.
+
+        The first collective of a group has to be joined by all its processes
+        within seconds, and compiling may have taken them longer than that.
+        """
+        number = self.world.next_number()
+        self.world.barrier(f"compiled/{number}", "the end of compiling")
+        for name in spanning_meshes(dict(self._meshes)):
+            mesh = self._meshes[name]
+            if self.world.process in processes_of(mesh):
+                _join_group(mesh)
+
+
+def join_processes(
+    program: Mapping[str, Any], planner: Planner, options: Mapping[str, Any]
+) -> Share | None:
+    """Reduces a plan to this process's share; None if there is no other process.
+
+    Raises:
+      ProcessError: the processes are about to run different programs.
+      ProgramError: a mesh has devices of other processes, which were not joined.
+    """
+    if jax.process_count() == 1:
+        return None
+    # The package above, which needs this one for what is private in JAX.
+    from ..distributed import agreement, world
+
+    found = world.current()
+    spanning = spanning_meshes(dict(planner.meshes))
+    if found is None:
+        raise ProgramError(
+            "some meshes are on devices of other processes; call "
+            "mw.distributed.initialize() first thing in the script"
+        )
+    agreement.agree(
+        found,
+        agreement.describe(
+            program,
+            {source.name: source.code for source in planner.plan.sources},
+            planner.order,
+            {name: mesh.devices for name, mesh in planner.meshes.items()},
+            options,
+        ),
+    )
+    if found.transport == "device_put":
+        if spanning:
+            raise ProgramError(
+                f"meshes {', '.join(map(repr, spanning))} have devices of several "
+                'processes, which transport="device_put" cannot; use the default one'
+            )
+        return None
+    return Share(planner, found)
+
+
+def _join_group(mesh: ProgramMesh) -> None:
+    """Runs one small collective over all devices of a mesh."""
+    flat = jax.sharding.Mesh(np.array(mesh.devices), ("all",))
+    split = jax.NamedSharding(flat, jax.P("all"))
+    ones = jax.make_array_from_callback(
+        (len(mesh.devices),), split, lambda index: np.ones(1, np.float32)
+    )
+    total = jax.jit(lambda x: x.sum(), out_shardings=jax.NamedSharding(flat, jax.P()))
+    total(ones).block_until_ready()

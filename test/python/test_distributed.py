@@ -1,0 +1,181 @@
+"""One script in several processes: the same numbers, and nobody waits for the dead."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+SCRIPTS = pathlib.Path(__file__).parent / "processes"
+TIMEOUT = 8  # Seconds that a process waits for another one; a busy machine needs some.
+
+
+def environment() -> dict[str, str]:
+    paths = [ROOT / "python", ROOT / "build" / "python"]
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+        "JAX_NUM_CPU_DEVICES": "4",
+        "JAX_PLATFORMS": "cpu",
+    }
+
+
+def launch(processes: int, devices: int, script: str, *args: str, options=()):
+    command = [sys.executable, "-m", "meshwright.launch", "-n", str(processes)]
+    command += ["--devices-per-process", str(devices), *options]
+    start = time.monotonic()
+    done = subprocess.run(
+        [*command, str(SCRIPTS / script), *args],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    done.seconds = time.monotonic() - start
+    return done
+
+
+def launch_all(cases: dict) -> dict:
+    """Several launches at once: they mostly wait."""
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        jobs = {name: pool.submit(launch, *case) for name, case in cases.items()}
+        return {name: job.result() for name, job in jobs.items()}
+
+
+def reports(done) -> list[dict]:
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line.partition("] ")[2] for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+@pytest.fixture(scope="module")
+def alone() -> dict:
+    """What the script says when it is started as any other script."""
+    done = subprocess.run(
+        [sys.executable, str(SCRIPTS / "train.py"), "own", "transfer"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["processes"] == 1
+    return found
+
+
+TRAINING = {
+    "a mesh each": (2, 1, "train.py", "own", "transfer"),
+    "two devices each": (2, 2, "train.py", "own", "transfer"),
+    "spanning": (2, 2, "train.py", "spanning", "transfer"),
+    "four processes": (4, 1, "train.py", "own", "transfer"),
+    "one to three": (2, 2, "train.py", "small first", "transfer"),
+    "three to one": (2, 2, "train.py", "small last", "transfer"),
+    "every process issues all": (2, 1, "train.py", "own", "device_put"),
+}
+
+
+@pytest.fixture(scope="module")
+def trained() -> dict:
+    return launch_all(TRAINING)
+
+
+@pytest.mark.parametrize("name", TRAINING)
+def test_processes_train_like_one(name, trained, alone):
+    found = reports(trained[name])
+    processes = TRAINING[name][0]
+    assert sorted(each["process"] for each in found) == list(range(processes))
+    for each in found:
+        assert each["processes"] == processes
+        np.testing.assert_allclose(each["losses"], alone["losses"], rtol=1e-5)
+        np.testing.assert_allclose(each["sum"], alone["sum"], rtol=1e-5)
+
+
+FAULTS = {
+    "kill": (137, "was killed by SIGKILL"),
+    "stop": (70, f"has been silent for {TIMEOUT} s"),
+    "raise": (1, "failed: KeyError: 'lost'"),
+    "exit": (3, "ended with exit code 3"),
+    "hang": (70, 'from dec) on mesh "m1") has made no progress'),
+    "differ": (1, "about to run different programs: fragments, "),
+    "late": (70, "did not call mw.distributed.initialize()"),
+    "early": (4, "ended with exit code 4"),
+}
+
+
+@pytest.fixture(scope="module")
+def failed() -> dict:
+    options = ("--timeout", str(TIMEOUT))
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        jobs = {
+            fault: pool.submit(launch, 2, 1, "fault.py", fault, options=options)
+            for fault in [*FAULTS, "numpy", "float"]
+        }
+        return {fault: job.result() for fault, job in jobs.items()}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_everyone_ends_when_one_fails(fault, failed):
+    done, (code, text) = failed[fault], FAULTS[fault]
+    assert done.returncode == code, done.stderr
+    culprit = "process 1"
+    (line,) = [x for x in done.stderr.splitlines() if x.startswith("meshwright.launch")]
+    assert text in line
+    assert culprit in line
+    if fault not in ("differ",):
+        assert f"[0] {line.replace('.launch', '', 1)}" in done.stderr
+
+
+def test_a_value_for_a_mesh_elsewhere_is_refused(failed):
+    done = failed["numpy"]
+    assert done.returncode == 1
+    assert "its mesh 'm0' is on devices of other processes" in done.stderr
+    assert "mw.distributed.place" in done.stderr
+
+
+def test_the_value_of_an_array_elsewhere_points_to_fetch(failed):
+    done = failed["float"]
+    assert done.returncode == 1
+    assert "mw.fetch(array) gives its value on every process" in done.stderr
+
+
+def test_nothing_is_left_running(failed):
+    found = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = entry.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if str(SCRIPTS / "fault.py").encode() in words:
+            found.append(entry.parent.name)
+    assert not found
+
+
+def test_output_without_prefix():
+    script = SCRIPTS / "fault.py"
+    done = launch(2, 1, script.name, "early", options=("--no-prefix",))
+    assert done.returncode == 4
+    assert "meshwright: process 1 ended with exit code 4" in done.stderr.splitlines()
+
+
+def test_launcher_refuses_what_makes_no_sense():
+    for arguments, text in (
+        (["-n", "0", "x.py"], "must be at least 1"),
+        (["-n", "2", "nowhere.py"], "there is no script nowhere.py"),
+        (["-n", "2", "--timeout", "-1", __file__], "must be positive"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "meshwright.launch", *arguments],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 2
+        assert text in done.stderr
+        assert "Traceback" not in done.stderr
