@@ -321,6 +321,11 @@ def wrap_key(data: Any, dtype: Any) -> Any:
     return jax.random.wrap_key_data(data, impl=dtype._impl.name)
 
 
+def make_weak(array: Any) -> None:
+    """Gives a new array the weak type that the result of a jitted function has."""
+    array.aval = array.aval.update(weak_type=True)
+
+
 def host_callbacks(lowered: Any) -> list[Any]:
     """Python callbacks that the lowered module refers to."""
     return list(lowered._lowering.compile_args.get("host_callbacks") or ())

@@ -100,7 +100,9 @@ class MpmdWrapped:
         self.name = override_func_name or function_name(func)
         self._static = _positions(static_argnums)
         self._assigned = self._assigned_meshes(in_shardings, out_shardings)
-        self._compiled: dict[Any, tuple[Lowered, Compiled]] = {}
+        # By types of arguments; by types and shardings.
+        self._programs: dict[Any, list[Compiled]] = {}
+        self._compiled: dict[Any, Compiled] = {}
         options: dict[str, Any] = {
             "donate_argnums": _positions(donate_argnums),
             "static_argnums": self._static,
@@ -323,33 +325,42 @@ class MpmdWrapped:
         """
         static = self._static_positions(len(args))
         dynamic = [arg for index, arg in enumerate(args) if index not in static]
-        key = self._call_key([args[index] for index in static], dynamic)
-        entry = self._compiled.get(key)
-        if entry is None:
-            lowered = self.lower(*args)
-            entry = self._compiled[key] = lowered, lowered.compile()
-        _, compiled = entry
+        leaves, tree = jax.tree.flatten(dynamic)
+        described = [_describe(leaf) for leaf in leaves]
+        # Equal values of several types, such as 1 and True, are several programs.
+        values = tuple((type(args[index]), args[index]) for index in static)
+        types = tuple(kind for kind, _ in described)
+        key = compat.trace_context(), values, tree, types
+        where = key, tuple(sharding for _, sharding in described)
+        compiled = self._compiled.get(where)
+        if compiled is None:
+            programs = self._programs.setdefault(key, [])
+            # Results of one call usually are where the next call wants them, and
+            # the first call, with arrays that were nowhere yet, chose the place.
+            for program in programs:
+                if program.mpmd_executable.accepts(leaves):
+                    compiled = program
+                    break
+            else:
+                compiled = self.lower(*args).compile()
+                programs.append(compiled)
+            self._compiled[where] = compiled
         return compiled(*compiled.mpmd_executable.place(dynamic))
 
-    @staticmethod
-    def _call_key(static: Sequence[Any], dynamic: Sequence[Any]) -> Any:
-        leaves, tree = jax.tree.flatten(dynamic)
-        # Equal values of several types, such as 1 and True, are several programs.
-        values = tuple((type(value), value) for value in static)
-        return compat.trace_context(), values, tree, tuple(map(_type_key, leaves))
 
-
-def _type_key(leaf: Any) -> Any:
-    """What lowering depends on of an argument."""
+def _describe(leaf: Any) -> tuple[Any, Any]:
+    """What tracing depends on of an argument, and the sharding it asks for."""
     if isinstance(leaf, jax.core.Tracer):
-        return type(leaf)
+        return type(leaf), None  # Refused when it is lowered for.
     if isinstance(leaf, jax.Array):
-        named = isinstance(leaf.sharding, jax.sharding.NamedSharding)
-        weak = getattr(leaf, "weak_type", False)
-        return leaf.shape, leaf.dtype, weak, leaf.sharding if named else None
-    if isinstance(leaf, (np.ndarray, np.generic)):
-        return leaf.shape, leaf.dtype, False, None
-    return type(leaf)
+        sharding = leaf.sharding
+        named = isinstance(sharding, jax.sharding.NamedSharding) and leaf.committed
+        weak = getattr(leaf, "weak_type", False)  # Typed keys have none.
+        return (leaf.shape, leaf.dtype, weak), sharding if named else None
+    if isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex)):
+        aval = jax.typeof(leaf)
+        return (aval.shape, aval.dtype, aval.weak_type), None
+    return type(leaf), None
 
 
 def jit(

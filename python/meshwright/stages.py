@@ -531,6 +531,11 @@ class Executable:
         self._key_outputs = [
             i for i, aval in enumerate(self.out_avals) if _is_key(aval)
         ]
+        self._weak_outputs = [
+            i
+            for i, aval in enumerate(self.out_avals)
+            if getattr(aval, "weak_type", False)
+        ]
         self._unused = [i for i in range(len(avals)) if i not in used]
         self._direct = not (self._consts or self._keys or self._unused)
 
@@ -586,6 +591,8 @@ class Executable:
         for index in self._unused:
             if index in self.signature.donated and not args[index].is_deleted():
                 args[index].delete()
+        for index in self._weak_outputs:
+            compat.make_weak(outs[index])
         for index in self._key_outputs:
             outs[index] = compat.wrap_key(outs[index], self.out_avals[index].dtype)
         return outs
@@ -676,6 +683,26 @@ class Executable:
                 f"expected {wanted}"
             )
         return "\n".join(lines)
+
+    def accepts(self, leaves: Sequence[Any]) -> bool:
+        """Whether all that is committed to devices is where the program expects it.
+
+        Args:
+          leaves: flat inputs, `jax.Array`s or what `place` can make into some.
+
+        Returns:
+          True if the program can be called with them after `place`.
+        """
+        for index in self.signature.kept:
+            leaf, wanted = leaves[index], self._specs.input_shardings[index]
+            if (
+                isinstance(leaf, jax.Array)
+                and leaf.committed
+                and leaf.sharding != wanted
+                and not leaf.sharding.is_equivalent_to(wanted, leaf.ndim)
+            ):
+                return False
+        return True
 
     def place(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Puts what is on no particular device where the program expects it.
