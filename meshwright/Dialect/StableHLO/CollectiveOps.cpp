@@ -4,6 +4,7 @@
 
 #include "meshwright/Dialect/StableHLO/ReducerRules.h"
 #include "meshwright/Dialect/StableHLO/ReplicaGroups.h"
+#include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include <set>
 
@@ -245,11 +246,11 @@ LogicalResult AllToAllOp::inferReturnTypes(MLIRContext *,
             ", expected to be a multiple of split_count ", count);
       shape[split] /= count;
     }
-    int64_t product;
-    if (ShapedType::isStatic(shape[concat]))
-      shape[concat] = llvm::MulOverflow(shape[concat], count, product)
-                          ? ShapedType::kDynamic
-                          : product;
+    std::optional<int64_t> whole = multiplySizes(shape[concat], count);
+    if (!whole)
+      return emitOptionalError(location, "makes the size of concat_dimension ",
+                               concat, " more than 2^63 - 1, the largest size");
+    shape[concat] = *whole;
     inferred.push_back(RankedTensorType::get(shape, type.getElementType()));
   }
   return success();

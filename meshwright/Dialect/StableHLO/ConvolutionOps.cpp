@@ -167,11 +167,14 @@ static LogicalResult verifyConvolution(ConvolutionT op,
         batch / static_cast<int64_t>(op.getBatchGroupCount());
   shape[dims.getOutputFeatureDimension()] =
       rhs.getDimSize(dims.getKernelOutputFeatureDimension());
-  if (knowsPadding)
+  if (knowsPadding) {
+    auto counts = countWindows(op.getLoc(), spatialSizes, *window);
+    if (failed(counts))
+      return failure();
     for (auto [dim, count] :
-         llvm::zip_equal(dims.getOutputSpatialDimensions(),
-                         countWindows(spatialSizes, *window)))
+         llvm::zip_equal(dims.getOutputSpatialDimensions(), *counts))
       shape[dim] = count;
+  }
   if (areShapesCompatible(shape, op.getType().getShape()))
     return success();
   return op.emitOpError() << "inferred shape [" << shape

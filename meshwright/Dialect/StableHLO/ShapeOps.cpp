@@ -4,6 +4,7 @@
 
 #include "meshwright/Dialect/StableHLO/Assembly.h"
 #include "meshwright/Dialect/StableHLO/ConstantOperands.h"
+#include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/IR/Builders.h"
@@ -102,21 +103,15 @@ static RankedTensorType getBoundedType(RankedTensorType like,
 static LogicalResult verifySameNumElements(Operation *op, RankedTensorType from,
                                            RankedTensorType to) {
   if (!from.hasStaticShape() || !to.hasStaticShape() ||
-      from.getNumElements() == to.getNumElements())
+      haveAsManyElements(from, to))
     return success();
-  return op->emitOpError() << "number of output elements ("
-                           << to.getNumElements()
+  auto describe = [](RankedTensorType type) {
+    std::optional<int64_t> count = countElements(type);
+    return count ? std::to_string(*count) : "more than 2^63 - 1";
+  };
+  return op->emitOpError() << "number of output elements (" << describe(to)
                            << ") doesn't match expected number of elements ("
-                           << from.getNumElements() << ")";
-}
-
-/// Returns the number of elements before a dimension, if it is known.
-static std::optional<int64_t> getNumElementsBefore(RankedTensorType type,
-                                                   int64_t dim) {
-  ArrayRef<int64_t> shape = type.getShape().take_front(dim);
-  if (llvm::any_of(shape, ShapedType::isDynamic))
-    return std::nullopt;
-  return ShapedType::getNumElements(shape);
+                           << describe(from) << ")";
 }
 
 /// The quantized dimension keeps its size and what lies before it.
@@ -130,8 +125,8 @@ static LogicalResult verifyAxisKept(ReshapeOp op) {
     return success();
   int64_t fromDim = fromAxis.getQuantizedDimension();
   int64_t toDim = toAxis.getQuantizedDimension();
-  auto fromBefore = getNumElementsBefore(from, fromDim);
-  auto toBefore = getNumElementsBefore(to, toDim);
+  auto fromBefore = countElements(from.getShape().take_front(fromDim));
+  auto toBefore = countElements(to.getShape().take_front(toDim));
   if (areDimsCompatible(from.getDimSize(fromDim), to.getDimSize(toDim)) &&
       (!fromBefore || !toBefore || *fromBefore == *toBefore))
     return success();
@@ -211,7 +206,8 @@ LogicalResult BitcastConvertOp::verify() {
                          << " and " << wide;
   int64_t parts = narrow.getShape().back();
   if (ShapedType::isStatic(parts) &&
-      parts * std::min(fromWidth, toWidth) != std::max(fromWidth, toWidth))
+      multiplySizes(parts, std::min(fromWidth, toWidth)) !=
+          std::max(fromWidth, toWidth))
     return emitOpError() << "requires compatible bit widths: the last "
                             "dimension of "
                          << narrow << " must hold one element of " << wide;
@@ -498,15 +494,7 @@ Speculation::Speculatability RealDynamicSliceOp::getSpeculatability() {
 // Padding
 //===----------------------------------------------------------------------===//
 
-/// Returns the size of a padded dimension; kDynamic stays.
-static int64_t padSize(int64_t size, int64_t low, int64_t high,
-                       int64_t interior) {
-  if (ShapedType::isDynamic(size))
-    return size;
-  return low + high + size + std::max<int64_t>(size - 1, 0) * interior;
-}
-
-/// Appends the padded shape.
+/// Appends the padded shape; dynamic sizes stay.
 static LogicalResult inferPadded(std::optional<Location> location,
                                  ArrayRef<int64_t> sizes, ArrayRef<int64_t> low,
                                  ArrayRef<int64_t> high,
@@ -517,12 +505,22 @@ static LogicalResult inferPadded(std::optional<Location> location,
       return emitOptionalError(location, "interior padding ", interior[dim],
                                " of dimension ", dim,
                                " is negative; expected at least 0");
-    int64_t result = padSize(size, low[dim], high[dim], interior[dim]);
-    if (ShapedType::isStatic(size) && result < 0) // (C3)
-      return emitOptionalError(location, "padding makes the size ", result,
+    if (ShapedType::isDynamic(size)) {
+      padded.push_back(size);
+      continue;
+    }
+    WideSize wide = dilateSize(size, interior[dim]) + low[dim] + high[dim];
+    std::optional<int64_t> result = toSize(wide); // (C3)
+    if (!result && wide < 0)
+      return emitOptionalError(location, "padding makes the size ",
+                               static_cast<int64_t>(std::max<WideSize>(
+                                   wide, std::numeric_limits<int64_t>::min())),
                                " of dimension ", dim,
                                " negative; expected at least 0");
-    padded.push_back(result);
+    if (!result)
+      return emitOptionalError(location, "padding makes the size of dimension ",
+                               dim, " more than 2^63 - 1, the largest size");
+    padded.push_back(*result);
   }
   return success();
 }
@@ -609,13 +607,6 @@ Speculation::Speculatability DynamicPadOp::getSpeculatability() {
 // ConcatenateOp
 //===----------------------------------------------------------------------===//
 
-/// Adds sizes; unknown as soon as one is.
-static int64_t addSizes(int64_t a, int64_t b) {
-  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b)
-             ? ShapedType::kDynamic
-             : a + b;
-}
-
 /// Verifies that the operands have the same rank and agree outside of `dim`.
 static LogicalResult verifyConcatenated(std::optional<Location> location,
                                         TypeRange types, int64_t concatDim) {
@@ -656,8 +647,14 @@ LogicalResult ConcatenateOp::inferReturnTypes(MLIRContext *,
       auto tensor = cast<RankedTensorType>(type);
       int64_t size = tensor.getDimSize(dim), limit = getLimit(tensor, dim);
       if (dim == concatDim) {
-        shape[dim] = addSizes(shape[dim], size);
-        limits[dim] = addSizes(limits[dim], limit);
+        auto sum = addSizes(shape[dim], size);
+        auto bound = addSizes(limits[dim], limit);
+        if (!sum || !bound)
+          return emitOptionalError(location, "makes the size of dimension ",
+                                   dim,
+                                   " more than 2^63 - 1, the largest size");
+        shape[dim] = *sum;
+        limits[dim] = *bound;
         continue;
       }
       if (ShapedType::isDynamic(shape[dim]))

@@ -47,8 +47,10 @@ LogicalResult ReduceWindowOp::inferReturnTypes(
   SmallVector<RankedTensorType> shapes;
   for (Type input : inputs) {
     auto tensor = cast<RankedTensorType>(input);
-    shapes.push_back(RankedTensorType::get(
-        countWindows(tensor.getShape(), *window), tensor.getElementType()));
+    auto counts = countWindows(location, tensor.getShape(), *window);
+    if (failed(counts))
+      return failure();
+    shapes.push_back(RankedTensorType::get(*counts, tensor.getElementType()));
   }
   return inferReducedTypes(location, adaptor.getBody(), shapes, inferred);
 }
@@ -121,10 +123,12 @@ LogicalResult SelectAndScatterOp::verify() {
                  {}});
   if (failed(window))
     return failure();
-  SmallVector<int64_t> expected = countWindows(operand.getShape(), *window);
-  if (!areShapesCompatible(source.getShape(), expected)) // (C5)
+  auto expected = countWindows(getLoc(), operand.getShape(), *window);
+  if (failed(expected))
+    return failure();
+  if (!areShapesCompatible(source.getShape(), *expected)) // (C5)
     return emitOpError() << "expects source to have one element per window, "
                             "shape ["
-                         << expected << "], but its type is " << source;
+                         << *expected << "], but its type is " << source;
   return success();
 }

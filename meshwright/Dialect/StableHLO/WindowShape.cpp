@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/WindowShape.h"
+#include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -83,28 +84,33 @@ stablehlo::buildWindow(std::optional<Location> location,
   return window;
 }
 
-int64_t stablehlo::countWindows(int64_t size, const WindowDimension &window) {
+/// The number of windows along a dimension; dynamic if the size or that of the
+/// window is, nothing if it is too large.
+static std::optional<int64_t> countWindows(int64_t size,
+                                           const WindowDimension &window) {
   if (ShapedType::isDynamic(size) || ShapedType::isDynamic(window.size))
     return ShapedType::kDynamic;
-  using Wide = __int128; // Products of what a user may write fit.
-  auto dilate = [](Wide size, Wide dilation) {
-    return size == 0 ? 0 : (size - 1) * dilation + 1;
-  };
-  Wide padded = dilate(size, window.baseDilation) + window.paddingLow +
-                window.paddingHigh;
-  Wide dilatedWindow = dilate(window.size, window.windowDilation);
+  WideSize padded = dilateSize(size, window.baseDilation - 1) +
+                    window.paddingLow + window.paddingHigh;
+  WideSize dilatedWindow = dilateSize(window.size, window.windowDilation - 1);
   if (padded <= 0 || dilatedWindow > padded)
     return 0;
-  Wide count = (padded - dilatedWindow) / window.stride + 1;
-  return count > std::numeric_limits<int64_t>::max()
-             ? ShapedType::kDynamic
-             : static_cast<int64_t>(count);
+  return toSize((padded - dilatedWindow) / window.stride + 1);
 }
 
-SmallVector<int64_t> stablehlo::countWindows(ArrayRef<int64_t> shape,
-                                             ArrayRef<WindowDimension> window) {
+FailureOr<SmallVector<int64_t>>
+stablehlo::countWindows(std::optional<Location> location,
+                        ArrayRef<int64_t> shape,
+                        ArrayRef<WindowDimension> window) {
   SmallVector<int64_t> counts;
-  for (auto [size, dim] : llvm::zip_equal(shape, window))
-    counts.push_back(countWindows(size, dim));
+  for (auto [index, size, dim] : llvm::enumerate(shape, window)) {
+    std::optional<int64_t> count = ::countWindows(size, dim);
+    if (!count)
+      return emitOptionalError(location,
+                               "has more than 2^63 - 1 windows along "
+                               "dimension ",
+                               index, " of the window");
+    counts.push_back(*count);
+  }
   return counts;
 }

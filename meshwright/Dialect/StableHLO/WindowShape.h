@@ -38,13 +38,12 @@ struct WindowLists {
 FailureOr<SmallVector<WindowDimension>>
 buildWindow(std::optional<Location> location, const WindowLists &lists);
 
-/// Returns the number of windows along a dimension of the given size; dynamic
-/// if the size or that of the window is, or if the number overflows.
-int64_t countWindows(int64_t size, const WindowDimension &window);
-
-/// Likewise for every dimension of a shape.
-SmallVector<int64_t> countWindows(ArrayRef<int64_t> shape,
-                                  ArrayRef<WindowDimension> window);
+/// Returns the number of windows along every dimension of a shape; dynamic
+/// where the size or that of the window is. Fails, with an error if there is a
+/// location, if one is more than the largest size.
+FailureOr<SmallVector<int64_t>> countWindows(std::optional<Location> location,
+                                             ArrayRef<int64_t> shape,
+                                             ArrayRef<WindowDimension> window);
 
 } // namespace mlir::stablehlo
 

@@ -243,3 +243,12 @@ func.func @reduce_scatter_of_nothing(%x: tensor<0xf32>) {
   }) : (tensor<0xf32>) -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @all_to_all_makes_too_large_a_size(%x: tensor<2x4611686018427387904xf32>) {
+  // expected-error@+2 {{makes the size of concat_dimension 1 more than 2^63 - 1}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = "stablehlo.all_to_all"(%x) <{concat_dimension = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, split_count = 2 : i64, split_dimension = 0 : i64}> : (tensor<2x4611686018427387904xf32>) -> tensor<1x1xf32>
+  return
+}

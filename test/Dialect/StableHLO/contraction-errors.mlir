@@ -279,3 +279,11 @@ func.func @batch_norm_vectors_have_feature_size(%x: tensor<2x4xf32>, %v: tensor<
   %0 = "stablehlo.batch_norm_inference"(%x, %v, %v, %v, %v) <{epsilon = 0.5 : f32, feature_index = 0 : i64}> : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
   return
 }
+
+// -----
+
+func.func @convolution_has_too_many_windows(%x: tensor<1x9223372036854775807x1xf32>, %k: tensor<1x1x1xf32>) {
+  // expected-error@+1 {{has more than 2^63 - 1 windows along dimension 0}}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {lhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x9223372036854775807x1xf32>, tensor<1x1x1xf32>) -> tensor<1x1x1xf32>
+  return
+}

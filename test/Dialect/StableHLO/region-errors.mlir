@@ -469,3 +469,29 @@ func.func @select_and_scatter_needs_window_sizes(%x: tensor<6xf32>, %i: tensor<f
   }) : (tensor<6xf32>, tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
   return
 }
+
+// -----
+
+func.func @windows_are_too_many(%x: tensor<9223372036854775807xf32>, %i: tensor<f32>) {
+  // expected-error@+2 {{has more than 2^63 - 1 windows along dimension 0}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = "stablehlo.reduce_window"(%x, %i) <{base_dilations = array<i64: 9223372036854775807>, window_dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  }) : (tensor<9223372036854775807xf32>, tensor<f32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_windows_are_too_many(%x: tensor<9223372036854775807xf32>, %s: tensor<3xf32>, %i: tensor<f32>, %p: tensor<i1>) {
+  // expected-error@+1 {{has more than 2^63 - 1 windows along dimension 0}}
+  %0 = "stablehlo.select_and_scatter"(%x, %s, %i) <{padding = dense<9223372036854775807> : tensor<1x2xi64>, window_dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %p : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  }) : (tensor<9223372036854775807xf32>, tensor<3xf32>, tensor<f32>) -> tensor<9223372036854775807xf32>
+  return
+}

@@ -352,3 +352,85 @@ func.func @set_size_is_a_scalar(%x: tensor<4xf32>, %n: tensor<1xi32>) {
   %0 = stablehlo.set_dimension_size %x, %n, dim = 0 : (tensor<4xf32>, tensor<1xi32>) -> tensor<?xf32>
   return
 }
+
+// -----
+
+// Sizes that do not fit into 64 bits must not wrap around.
+func.func @interior_padding_makes_too_large_a_size(%x: tensor<3xf32>, %v: tensor<f32>) {
+  // expected-error@+2 {{padding makes the size of dimension 0 more than 2^63 - 1}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = stablehlo.pad %x, %v, low = [0], high = [0], interior = [9223372036854775807] : (tensor<3xf32>, tensor<f32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @edge_padding_makes_too_large_a_size(%x: tensor<3xf32>, %v: tensor<f32>) {
+  // expected-error@+2 {{padding makes the size of dimension 0 more than 2^63 - 1}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = stablehlo.pad %x, %v, low = [9223372036854775807], high = [9223372036854775807], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @negative_padding_makes_too_small_a_size(%x: tensor<3xf32>, %v: tensor<f32>) {
+  // expected-error@+2 {{padding makes the size -9223372036854775808 of dimension 0 negative}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = stablehlo.pad %x, %v, low = [-9223372036854775807], high = [-9223372036854775807], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @dynamic_padding_makes_too_large_a_size(%x: tensor<3xf32>, %v: tensor<f32>) {
+  %z = stablehlo.constant dense<0> : tensor<1xi64>
+  %i = stablehlo.constant dense<9223372036854775807> : tensor<1xi64>
+  // expected-error@+1 {{padding makes the size of dimension 0 more than 2^63 - 1}}
+  %0 = stablehlo.dynamic_pad %x, %v, %z, %z, %i : (tensor<3xf32>, tensor<f32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @padding_of_a_bounded_dimension_makes_too_large_a_bound(%x: tensor<?xf32, #stablehlo.bounds<3>>, %v: tensor<f32>) {
+  // expected-error@+2 {{padding makes the size of dimension 0 more than 2^63 - 1}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = stablehlo.pad %x, %v, low = [0], high = [0], interior = [9223372036854775807] : (tensor<?xf32, #stablehlo.bounds<3>>, tensor<f32>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @concatenation_makes_too_large_a_size(%x: tensor<9223372036854775807xf32>) {
+  // expected-error@+2 {{makes the size of dimension 0 more than 2^63 - 1}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = stablehlo.concatenate %x, %x, %x, dim = 0 : (tensor<9223372036854775807xf32>, tensor<9223372036854775807xf32>, tensor<9223372036854775807xf32>) -> tensor<9223372036854775805xf32>
+  return
+}
+
+// -----
+
+// The product is 2^64, which wraps around to 0.
+func.func @reshape_counts_beyond_64_bits(%x: tensor<4294967296x4294967296xf32>) {
+  // expected-error@+1 {{number of output elements (0) doesn't match expected number of elements (more than 2^63 - 1)}}
+  %0 = stablehlo.reshape %x : (tensor<4294967296x4294967296xf32>) -> tensor<0xf32>
+  return
+}
+
+// -----
+
+func.func @reshape_compares_beyond_64_bits(%x: tensor<4294967296x4294967296xf32>) {
+  // expected-error@+1 {{doesn't match expected number of elements}}
+  %0 = stablehlo.reshape %x : (tensor<4294967296x4294967296xf32>) -> tensor<4294967296x8589934592xf32>
+  return
+}
+
+// -----
+
+// 8 (2^61 + 2) wraps around to 16.
+func.func @bitcast_counts_bits_beyond_64_bits(%x: tensor<2305843009213693954xi8>) {
+  // expected-error@+1 {{requires compatible bit widths}}
+  %0 = stablehlo.bitcast_convert %x : (tensor<2305843009213693954xi8>) -> tensor<i16>
+  return
+}

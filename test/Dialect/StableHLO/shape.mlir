@@ -82,3 +82,18 @@ func.func @dynamic_dimensions_have_bounds(%x: tensor<8x6xf32>, %n: tensor<i32>, 
   %1 = stablehlo.get_dimension_size %d, dim = 0 : (tensor<?x6xf32, #stablehlo.bounds<8, ?>>) -> tensor<i32>
   return
 }
+
+// CHECK-LABEL: func @reshape_of_more_elements_than_can_be_counted
+func.func @reshape_of_more_elements_than_can_be_counted(%x: tensor<4294967296x4294967296xf32>) {
+  // CHECK-NEXT: stablehlo.reshape
+  %0 = stablehlo.reshape %x : (tensor<4294967296x4294967296xf32>) -> tensor<8589934592x2147483648xf32>
+  return
+}
+
+// Negative edges take away what the interior adds; only the sum is a size.
+// CHECK-LABEL: func @padding_whose_sum_is_a_size
+func.func @padding_whose_sum_is_a_size(%x: tensor<3xf32>, %v: tensor<f32>) {
+  // CHECK-NEXT: stablehlo.pad
+  %0 = stablehlo.pad %x, %v, low = [-9223372036854775807], high = [-4], interior = [4611686018427387904] : (tensor<3xf32>, tensor<f32>) -> tensor<0xf32>
+  return
+}
