@@ -17,26 +17,20 @@ static Type computeType(Type element) {
   return element;
 }
 
-static bool isSupported(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape())
-    return false;
-  Type element = tensor.getElementType();
-  if (auto pair = dyn_cast<ComplexType>(element))
-    element = pair.getElementType();
-  return isa<FloatType>(element);
-}
-
 namespace {
+/// The numbers that a formula is made for.
+enum class Domain { Real, RealOrComplex };
+
 /// Writes an op whose operands and result are of one type as a formula.
 template <typename OpTy, typename Formula>
 struct LegalizeByFormula : OpRewritePattern<OpTy> {
-  LegalizeByFormula(MLIRContext *context, Formula formula)
-      : OpRewritePattern<OpTy>(context), formula(formula) {}
+  LegalizeByFormula(MLIRContext *context, Domain domain, Formula formula)
+      : OpRewritePattern<OpTy>(context), domain(domain), formula(formula) {}
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    if (!llvm::all_of(op->getOperandTypes(), isSupported))
+    if (!llvm::all_of(op->getOperandTypes(),
+                      [&](Type type) { return isSupported(type); }))
       return rewriter.notifyMatchFailure(op, "needs static float tensors");
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
     Type element =
@@ -56,45 +50,60 @@ struct LegalizeByFormula : OpRewritePattern<OpTy> {
   }
 
 private:
+  bool isSupported(Type type) const {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return false;
+    Type element = tensor.getElementType();
+    if (isa<ComplexType>(element))
+      return domain == Domain::RealOrComplex;
+    return isa<FloatType>(element);
+  }
+
+  Domain domain;
   Formula formula;
 };
 } // namespace
 
 template <typename OpTy, typename Formula>
-static void addFormula(RewritePatternSet &patterns, Formula formula) {
-  patterns.add<LegalizeByFormula<OpTy, Formula>>(patterns.getContext(),
+static void addFormula(RewritePatternSet &patterns, Domain domain,
+                       Formula formula) {
+  patterns.add<LegalizeByFormula<OpTy, Formula>>(patterns.getContext(), domain,
                                                  formula);
 }
 
 void mlir::chlo::populateMathPatterns(RewritePatternSet &patterns) {
-  addFormula<AcosOp>(patterns, buildAcos);
-  addFormula<AcoshOp>(patterns, buildAcosh);
-  addFormula<AsinOp>(patterns, buildAsin);
-  addFormula<AsinhOp>(patterns, buildAsinh);
-  addFormula<AtanOp>(patterns, buildAtan);
-  addFormula<AtanhOp>(patterns, buildAtanh);
-  addFormula<BesselI1eOp>(patterns, buildBesselI1e);
-  addFormula<CoshOp>(patterns, buildCosh);
-  addFormula<DigammaOp>(patterns, buildDigamma);
-  addFormula<ErfInvOp>(patterns, buildErfInv);
-  addFormula<ErfOp>(patterns, buildErf);
-  addFormula<ErfcOp>(patterns, buildErfc);
-  addFormula<LgammaOp>(patterns, buildLgamma);
-  addFormula<PolygammaOp>(patterns, buildPolygamma);
-  addFormula<SinhOp>(patterns, buildSinh);
-  addFormula<ZetaOp>(patterns, buildZeta);
-  addFormula<AsinAcosKernelOp>(patterns, buildAsinAcosKernel);
-  addFormula<TanOp>(patterns, [](Expr x) { return tangent(x); });
-  addFormula<SquareOp>(patterns, [](Expr x) { return x * x; });
-  addFormula<ConjOp>(patterns, [](Expr x) {
+  addFormula<AcosOp>(patterns, Domain::RealOrComplex, buildAcos);
+  addFormula<AcoshOp>(patterns, Domain::RealOrComplex, buildAcosh);
+  addFormula<AsinOp>(patterns, Domain::RealOrComplex, buildAsin);
+  addFormula<AsinhOp>(patterns, Domain::RealOrComplex, buildAsinh);
+  addFormula<AtanOp>(patterns, Domain::RealOrComplex, buildAtan);
+  addFormula<AtanhOp>(patterns, Domain::RealOrComplex, buildAtanh);
+  addFormula<BesselI1eOp>(patterns, Domain::Real, buildBesselI1e);
+  addFormula<CoshOp>(patterns, Domain::RealOrComplex, buildCosh);
+  addFormula<DigammaOp>(patterns, Domain::Real, buildDigamma);
+  addFormula<ErfInvOp>(patterns, Domain::Real, buildErfInv);
+  addFormula<ErfOp>(patterns, Domain::Real, buildErf);
+  addFormula<ErfcOp>(patterns, Domain::Real, buildErfc);
+  addFormula<LgammaOp>(patterns, Domain::Real, buildLgamma);
+  addFormula<PolygammaOp>(patterns, Domain::Real, buildPolygamma);
+  addFormula<SinhOp>(patterns, Domain::RealOrComplex, buildSinh);
+  addFormula<ZetaOp>(patterns, Domain::Real, buildZeta);
+  addFormula<AsinAcosKernelOp>(patterns, Domain::RealOrComplex,
+                               buildAsinAcosKernel);
+  addFormula<TanOp>(patterns, Domain::RealOrComplex,
+                    [](Expr x) { return tangent(x); });
+  addFormula<SquareOp>(patterns, Domain::RealOrComplex,
+                       [](Expr x) { return x * x; });
+  addFormula<ConjOp>(patterns, Domain::RealOrComplex, [](Expr x) {
     // The conjugate of a real number is the number.
     return isa<ComplexType>(x.getElementType()) ? complex(real(x), -imag(x))
                                                 : x;
   });
-  addFormula<IsInfOp>(patterns,
+  addFormula<IsInfOp>(patterns, Domain::Real,
                       [](Expr x) { return equal(abs(x), x.splatInfinity()); });
-  addFormula<IsPosInfOp>(patterns,
+  addFormula<IsPosInfOp>(patterns, Domain::Real,
                          [](Expr x) { return equal(x, x.splatInfinity()); });
-  addFormula<IsNegInfOp>(patterns,
+  addFormula<IsNegInfOp>(patterns, Domain::Real,
                          [](Expr x) { return equal(x, -x.splatInfinity()); });
 }

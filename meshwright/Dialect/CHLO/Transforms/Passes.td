@@ -25,7 +25,8 @@ def LegalizeToStablehloPass
     rounded once. Values agree with the exact function to a few units in the
     last place of the type computed in, away from zeros of the function.
     Leaves alone: dynamic shapes and quantized types, `ragged_dot` and `scan`,
-    for which StableHLO has no operation. Discardable attributes are dropped.
+    for which StableHLO has no operation, `bessel_i1e` of complex numbers, and
+    `next_after` of floats narrower than 16 bits. Discardable attributes are dropped.
     Cost: linear.
   }];
   let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];

@@ -4,6 +4,7 @@
 
 #include "meshwright/Dialect/CHLO/Transforms/Expression.h"
 #include "meshwright/Dialect/CHLO/Transforms/LegalizePatterns.h"
+#include "meshwright/Dialect/StableHLO/ElementArithmetic.h"
 
 using namespace mlir;
 using namespace mlir::chlo;
@@ -104,6 +105,9 @@ struct LegalizeNextAfter : OpRewritePattern<NextAfterOp> {
     RankedTensorType type = getStaticType(op.getResult());
     if (!type)
       return rewriter.notifyMatchFailure(op, "dynamic shape");
+    // In narrower formats the bits of zero, infinity and NaN are others.
+    if (!stablehlo::hasOwnArithmetic(type.getElementType()))
+      return rewriter.notifyMatchFailure(op, "needs an IEEE 754 format");
     unsigned width = type.getElementTypeBitWidth();
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
     auto bits = type.clone(rewriter.getIntegerType(width));
@@ -183,7 +187,7 @@ private:
                                        {value, value, position, position},
                                        {loc, loc, loc, loc});
     auto kind = isa<FloatType>(element) ? stablehlo::ComparisonType::TOTALORDER
-                : element.isUnsignedInteger()
+                : element.isUnsignedInteger() || element.isInteger(1)
                     ? stablehlo::ComparisonType::UNSIGNED
                     : stablehlo::ComparisonType::SIGNED;
     MLIRContext *context = builder.getContext();

@@ -133,7 +133,7 @@ static LogicalResult simplifyReduce(ReduceOp op, PatternRewriter &rewriter) {
   // Without elements the result is what the reduction starts from.
   if (llvm::any_of(inputs, [](Value input) {
         auto type = cast<RankedTensorType>(input.getType());
-        return !type.hasStaticShape() || type.getNumElements() == 0;
+        return !type.hasStaticShape() || countElements(type) == 0;
       }))
     return failure();
   SmallVector<DenseElementsAttr> values;

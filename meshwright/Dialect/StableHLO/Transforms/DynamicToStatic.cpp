@@ -65,8 +65,7 @@ static LogicalResult makePad(DynamicPadOp op, PatternRewriter &rewriter) {
     return failure();
   for (auto [l, h, between, dimSize, size] :
        llvm::zip_equal(*low, *high, *interior, from.getShape(), to.getShape()))
-    if (between < 0 ||
-        size != l + h + dimSize + std::max<int64_t>(dimSize - 1, 0) * between)
+    if (between < 0 || size != dilateSize(dimSize, between) + l + h)
       return failure();
   replaceByNewOp<PadOp>(rewriter, op, op.getOperand(), op.getPaddingValue(),
                         *low, *high, *interior);
@@ -89,8 +88,7 @@ static LogicalResult makeReshape(DynamicReshapeOp op,
                                  PatternRewriter &rewriter) {
   RankedTensorType from = getType(op.getOperand());
   RankedTensorType to = getType(op->getResult(0));
-  if (!from.hasStaticShape() || !to.hasStaticShape() ||
-      from.getNumElements() != to.getNumElements())
+  if (!haveAsManyElements(from, to))
     return failure();
   replaceByNewOp<ReshapeOp>(rewriter, op, op.getOperand());
   return success();
@@ -132,13 +130,14 @@ static LogicalResult makeGather(DynamicGatherOp op, PatternRewriter &rewriter) {
 
 // Pattern: gather(x, constant index) of one window -> slice(x), reshaped
 static LogicalResult makeSliceOfGather(GatherOp op, PatternRewriter &rewriter) {
-  auto indices = getConstantIntegers(op.getStartIndices());
   RankedTensorType from = getType(op.getOperand());
   RankedTensorType to = getType(op->getResult(0));
   GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
-  if (!indices || getType(op.getStartIndices()).getRank() > 1 ||
-      numbers.getIndexVectorDim() != 0 ||
-      indices->size() != numbers.getStartIndexMap().size() ||
+  if (getType(op.getStartIndices()).getRank() > 1 ||
+      numbers.getIndexVectorDim() != 0)
+    return failure();
+  auto indices = getConstantIntegers(op.getStartIndices());
+  if (!indices || indices->size() != numbers.getStartIndexMap().size() ||
       !numbers.getOperandBatchingDims().empty() || !from.hasStaticShape() ||
       !to.hasStaticShape())
     return failure();
@@ -152,7 +151,7 @@ static LogicalResult makeSliceOfGather(GatherOp op, PatternRewriter &rewriter) {
   for (auto [start, size] : llvm::zip_equal(starts, op.getSliceSizes()))
     limits.push_back(start + size);
   auto window = from.clone(op.getSliceSizes());
-  if (window.getNumElements() != to.getNumElements())
+  if (!haveAsManyElements(window, to))
     return failure();
   auto slice =
       SliceOp::create(rewriter, op.getLoc(), window, op.getOperand(), starts,

@@ -17,7 +17,7 @@ using namespace mlir::stablehlo;
 /// Whether a type is known to have no elements.
 static bool isEmpty(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
+  return tensor && countElements(tensor) == 0;
 }
 
 /// Whether a value could be a constant without elements but is not.

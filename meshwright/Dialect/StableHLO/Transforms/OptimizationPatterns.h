@@ -10,6 +10,7 @@
 #ifndef MESHWRIGHT_DIALECT_STABLEHLO_TRANSFORMS_OPTIMIZATIONPATTERNS_H
 #define MESHWRIGHT_DIALECT_STABLEHLO_TRANSFORMS_OPTIMIZATIONPATTERNS_H
 
+#include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
@@ -33,9 +34,12 @@ void populateShapeIdentities(RewritePatternSet &patterns);
 void populateConcatenateAndSlice(RewritePatternSet &patterns);
 /// Ops with operands for what an attribute could say.
 void populateDynamicToStatic(RewritePatternSet &patterns);
-/// Ops whose operands are constants.
+/// Arithmetic on constants.
 void populateConstantFolding(RewritePatternSet &patterns,
                              const OptimizationOptions &options);
+/// Constants whose elements are put in another order.
+void populateConstantMovement(RewritePatternSet &patterns,
+                              const OptimizationOptions &options);
 /// Tensors without elements.
 void populateEmptyTensors(RewritePatternSet &patterns);
 /// Custom calls of the original API that have a dictionary for a typed one.

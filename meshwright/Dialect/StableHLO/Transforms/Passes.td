@@ -28,9 +28,12 @@ def TargetIndependentOptimizationPass
 
     Discardable attributes of an op that goes are merged into those of the op
     that makes the value in its place. Leaves alone: quantized tensors, dynamic
-    shapes, constants of other dialects. Cost: linear in the size of the
-    program; that of constants is bounded by the element limit where an op would
-    create them out of nothing much.
+    shapes, constants of other dialects, and ops whose value is up to the
+    compiler: division of integers by zero, conversions out of range, subnormal
+    numbers, arithmetic on floats narrower than 16 bits. Cost: linear in the
+    size of the program. Only splats are evaluated at any size, since they are
+    one number; other constants of up to 65536 elements, or as many as the limit
+    says if it is larger.
   }];
   let options = [
     Option<"assumeNoUndeclaredSideEffects",

@@ -149,8 +149,7 @@ static LogicalResult simplifyBroadcast(BroadcastInDimOp op,
   RankedTensorType from = getType(op.getOperand());
   RankedTensorType to = getType(op->getResult(0));
   ArrayRef<int64_t> dims = op.getBroadcastDimensions();
-  if (!from.hasStaticShape() || !to.hasStaticShape() ||
-      from.getNumElements() != to.getNumElements() ||
+  if (!haveAsManyElements(from, to) ||
       from.getElementType() != to.getElementType())
     return failure();
   if (llvm::is_sorted(dims)) {

@@ -36,6 +36,7 @@ void stablehlo::populateTargetIndependentOptimization(
   populateConcatenateAndSlice(patterns);
   populateDynamicToStatic(patterns);
   populateConstantFolding(patterns, options);
+  populateConstantMovement(patterns, options);
   populateControlFlow(patterns, options);
   populateCustomCalls(patterns);
   populateEmptyTensors(patterns);

@@ -34,3 +34,27 @@ func.func @leaves_dynamic_shapes_alone(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = chlo.erf %x : tensor<?xf32> -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// CHECK-LABEL: func @compares_booleans_without_sign
+func.func @compares_booleans_without_sign(%x: tensor<4xi1>) -> tensor<2xi1> {
+  // CHECK: stablehlo.compare GT, {{.*}}, UNSIGNED : (tensor<i1>, tensor<i1>)
+  %0:2 = chlo.top_k(%x, k = 2) : tensor<4xi1> -> (tensor<2xi1>, tensor<2xi32>)
+  return %0#0 : tensor<2xi1>
+}
+
+// Their bits do not count upwards from zero to infinity.
+// CHECK-LABEL: func @leaves_next_numbers_of_narrow_types_alone
+func.func @leaves_next_numbers_of_narrow_types_alone(%x: tensor<4xf8E4M3FNUZ>, %y: tensor<4xf6E2M3FN>) -> (tensor<4xf8E4M3FNUZ>, tensor<4xf6E2M3FN>) {
+  // CHECK-NEXT: chlo.next_after
+  // CHECK-NEXT: chlo.next_after
+  %0 = chlo.next_after %x, %x : tensor<4xf8E4M3FNUZ>, tensor<4xf8E4M3FNUZ> -> tensor<4xf8E4M3FNUZ>
+  %1 = chlo.next_after %y, %y : tensor<4xf6E2M3FN>, tensor<4xf6E2M3FN> -> tensor<4xf6E2M3FN>
+  return %0, %1 : tensor<4xf8E4M3FNUZ>, tensor<4xf6E2M3FN>
+}
+
+// CHECK-LABEL: func @leaves_complex_bessel_functions_alone
+func.func @leaves_complex_bessel_functions_alone(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  // CHECK-NEXT: chlo.bessel_i1e
+  %0 = chlo.bessel_i1e %x : tensor<4xcomplex<f32>> -> tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}

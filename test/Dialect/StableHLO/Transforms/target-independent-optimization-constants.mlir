@@ -109,3 +109,69 @@ func.func @heeds_signs_of_zeros() -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32
   %3 = stablehlo.add %n, %n : tensor<3xf32>
   return %0, %1, %2, %3 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
 }
+
+// CHECK-LABEL: func @takes_distances_of_complex_numbers
+func.func @takes_distances_of_complex_numbers() -> (tensor<2xf32>, tensor<3xf64>) {
+  // CHECK-DAG:  %[[SINGLE:.*]] = stablehlo.constant dense<[5.000000e+00, 1.000000e+00]> : tensor<2xf32>
+  // CHECK-DAG:  %[[DOUBLE:.*]] = stablehlo.constant dense<1.300000e+01> : tensor<3xf64>
+  // CHECK-NEXT: return %[[SINGLE]], %[[DOUBLE]]
+  %z = stablehlo.constant dense<[(3.0, -4.0), (-1.0, 0.0)]> : tensor<2xcomplex<f32>>
+  %w = stablehlo.constant dense<(5.0, 12.0)> : tensor<3xcomplex<f64>>
+  %0 = stablehlo.abs %z : (tensor<2xcomplex<f32>>) -> tensor<2xf32>
+  %1 = stablehlo.abs %w : (tensor<3xcomplex<f64>>) -> tensor<3xf64>
+  return %0, %1 : tensor<2xf32>, tensor<3xf64>
+}
+
+// Which numbers come out is up to the compiler: it may take the subnormal ones
+// for zeros, and computes with narrow types in wider ones.
+// CHECK-LABEL: func @leaves_what_compilers_differ_in_alone
+func.func @leaves_what_compilers_differ_in_alone() -> (tensor<f32>, tensor<i1>, tensor<f8E4M3FN>, tensor<f4E2M1FN>, tensor<f32>) {
+  // CHECK:      stablehlo.add
+  // CHECK-NEXT: stablehlo.compare
+  // CHECK-NEXT: stablehlo.multiply
+  // CHECK-NEXT: stablehlo.convert
+  // CHECK-NEXT: stablehlo.abs
+  %tiny = stablehlo.constant dense<0x00000001> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %narrow = stablehlo.constant dense<448.0> : tensor<f8E4M3FN>
+  %large = stablehlo.constant dense<100.0> : tensor<f32>
+  %z = stablehlo.constant dense<(0x7F800000, 0x7FC00000)> : tensor<complex<f32>>
+  %0 = stablehlo.add %tiny, %tiny : tensor<f32>
+  %1 = stablehlo.compare GT, %tiny, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  %2 = stablehlo.multiply %narrow, %narrow : tensor<f8E4M3FN>
+  %3 = stablehlo.convert %large : (tensor<f32>) -> tensor<f4E2M1FN>
+  %4 = stablehlo.abs %z : (tensor<complex<f32>>) -> tensor<f32>
+  return %0, %1, %2, %3, %4 : tensor<f32>, tensor<i1>, tensor<f8E4M3FN>, tensor<f4E2M1FN>, tensor<f32>
+}
+
+// CHECK-LABEL: func @moves_booleans_and_narrow_numbers
+func.func @moves_booleans_and_narrow_numbers() -> (tensor<3xi1>, tensor<2x2xi4>, tensor<3xcomplex<f32>>, tensor<4xi2>) {
+  // CHECK-DAG: %[[B:.*]] = stablehlo.constant dense<[true, true, false]> : tensor<3xi1>
+  // CHECK-DAG: %[[T:.*]] = stablehlo.constant dense<{{\[\[}}1, 3], [-2, -8{{\]\]}}> : tensor<2x2xi4>
+  // CHECK-DAG: %[[Z:.*]] = stablehlo.constant dense<[(5.000000e+00,6.000000e+00), (3.000000e+00,4.000000e+00), (1.000000e+00,2.000000e+00)]>
+  // CHECK-DAG: %[[C:.*]] = stablehlo.constant dense<[1, -2, 1, 1]> : tensor<4xi2>
+  // CHECK:     return %[[B]], %[[T]], %[[Z]], %[[C]]
+  %b = stablehlo.constant dense<[false, true, true, true, false]> : tensor<5xi1>
+  %t = stablehlo.constant dense<[[1, -2], [3, -8]]> : tensor<2x2xi4>
+  %z = stablehlo.constant dense<[(1.0, 2.0), (3.0, 4.0), (5.0, 6.0)]> : tensor<3xcomplex<f32>>
+  %c = stablehlo.constant dense<[1, -2]> : tensor<2xi2>
+  %d = stablehlo.constant dense<1> : tensor<2xi2>
+  %0 = stablehlo.slice %b [1:5] : (tensor<5xi1>) -> tensor<4xi1>
+  %1 = stablehlo.slice %0 [1:4] : (tensor<4xi1>) -> tensor<3xi1>
+  %2 = stablehlo.transpose %t, dims = [1, 0] : (tensor<2x2xi4>) -> tensor<2x2xi4>
+  %3 = stablehlo.reverse %z, dims = [0] : tensor<3xcomplex<f32>>
+  %4 = stablehlo.concatenate %c, %d, dim = 0 : (tensor<2xi2>, tensor<2xi2>) -> tensor<4xi2>
+  return %1, %2, %3, %4 : tensor<3xi1>, tensor<2x2xi4>, tensor<3xcomplex<f32>>, tensor<4xi2>
+}
+
+// The number of elements is 2^64, which wraps around to 0.
+// CHECK-LABEL: func @does_not_take_the_largest_tensors_for_empty
+// CHECK-SAME:    (%[[X:.*]]: tensor<
+func.func @does_not_take_the_largest_tensors_for_empty(%x: tensor<4294967296x4294967296xf32>) -> (tensor<4294967296x4294967296xf32>, tensor<i32>) {
+  // CHECK-NEXT: %[[N:.*]] = stablehlo.negate %[[X]]
+  // CHECK-NEXT: %[[SIZE:.*]] = stablehlo.get_dimension_size %[[N]]
+  // CHECK-NEXT: return %[[N]], %[[SIZE]]
+  %0 = stablehlo.negate %x : tensor<4294967296x4294967296xf32>
+  %1 = stablehlo.get_dimension_size %0, dim = 1 : (tensor<4294967296x4294967296xf32>) -> tensor<i32>
+  return %0, %1 : tensor<4294967296x4294967296xf32>, tensor<i32>
+}
