@@ -19,6 +19,7 @@
 #include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Import/CrossMeshReduction.h"
 #include "meshwright/Import/MeshDataFlow.h"
+#include "meshwright/Import/MeshSetPropagation.h"
 #include "meshwright/Import/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -185,15 +186,17 @@ void SrcSetPropagation::visitLoop(ForOp loop, Nested nested) {
   visitRegions(loop, nested);
 }
 
+void mpmd::populateSrcSets(ModuleOp module) {
+  SrcSetPropagation propagation(module);
+  for (func::FuncOp entryPoint : getEntryPoints(module))
+    propagation.visitEntryPoint(entryPoint);
+}
+
 namespace {
 struct InferMeshPopulateSrcSetPass
     : mpmd::impl::InferMeshPopulateSrcSetPassBase<InferMeshPopulateSrcSetPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    SrcSetPropagation propagation(getOperation());
-    for (func::FuncOp entryPoint : getEntryPoints(getOperation()))
-      propagation.visitEntryPoint(entryPoint);
-  }
+  void runOnOperation() override { populateSrcSets(getOperation()); }
 };
 } // namespace

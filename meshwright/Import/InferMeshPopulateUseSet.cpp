@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/MeshDataFlow.h"
+#include "meshwright/Import/MeshSetPropagation.h"
 #include "meshwright/Import/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -169,15 +170,17 @@ void UseSetPropagation::visitLoopReturn(ForOp loop, ReturnOp terminator) {
   }
 }
 
+void mpmd::populateUseSets(ModuleOp module) {
+  UseSetPropagation propagation(module);
+  for (func::FuncOp entryPoint : getEntryPoints(module))
+    propagation.visitFunction(entryPoint);
+}
+
 namespace {
 struct InferMeshPopulateUseSetPass
     : mpmd::impl::InferMeshPopulateUseSetPassBase<InferMeshPopulateUseSetPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    UseSetPropagation propagation(getOperation());
-    for (func::FuncOp entryPoint : getEntryPoints(getOperation()))
-      propagation.visitFunction(entryPoint);
-  }
+  void runOnOperation() override { populateUseSets(getOperation()); }
 };
 } // namespace

@@ -60,6 +60,7 @@ static void addPlacement(OpPassManager &pm, const ImportOptions &options) {
   addOnFunctions(pm, createMapNamedOpsToMpmdOpsPass({options.nameAssignment}));
   pm.addPass(createIntroduceTransfersPass());
   pm.addPass(createEraseUnusedCalleeBlockArgumentsPass());
+  pm.addPass(createSplitConditionalsPass());
 }
 
 static void addInference(OpPassManager &pm, const ImportOptions &options) {

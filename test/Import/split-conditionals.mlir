@@ -1,0 +1,295 @@
+// RUN: mpmd-opt %s -mpmd-split-conditionals -split-input-file | FileCheck %s
+
+!t = tensor<4xf32>
+!s = tensor<f32>
+!a = !mpmd.mesh_tensor<"a", tensor<4xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<4xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// CHECK-LABEL: func @splits_by_where_operands_are
+func.func @splits_by_where_operands_are(%ok: tensor<i1>, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      %[[U0:.*]] = mpmd.unassign %arg1
+  // CHECK-NEXT: %[[U1:.*]] = mpmd.unassign %arg2
+  // CHECK-NEXT: %[[A:.*]] = "stablehlo.if"(%arg0) ({
+  // CHECK-NEXT:   %[[N0:.*]] = stablehlo.negate %[[U0]]
+  // CHECK-NEXT:   stablehlo.return %[[N0]]
+  // CHECK-NEXT: }, {
+  // CHECK-NEXT:   stablehlo.return %[[U0]]
+  // CHECK-NEXT: })
+  // CHECK-NEXT: %[[AA:.*]] = mpmd.assign {origin = "conditional"} %[[A]] : {{.*}} -> !mpmd.mesh_tensor<"a"
+  // CHECK-NEXT: %[[AU:.*]] = mpmd.unassign {origin = "conditional"} %[[AA]]
+  // CHECK-NEXT: %[[B:.*]] = "stablehlo.if"(%arg0) ({
+  // CHECK-NEXT:   %[[N1:.*]] = stablehlo.negate %[[U1]]
+  // CHECK-NEXT:   stablehlo.return %[[N1]]
+  // CHECK-NEXT: }, {
+  // CHECK-NEXT:   stablehlo.return %[[U1]]
+  // CHECK-NEXT: })
+  // CHECK-NEXT: %[[BA:.*]] = mpmd.assign {origin = "conditional"} %[[B]] : {{.*}} -> !mpmd.mesh_tensor<"b"
+  // CHECK-NEXT: %[[BU:.*]] = mpmd.unassign {origin = "conditional"} %[[BA]]
+  // CHECK-NEXT: return %[[AU]], %[[BU]]
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    %0 = stablehlo.negate %u0 : !t
+    %1 = stablehlo.negate %u1 : !t
+    stablehlo.return %0, %1 : !t, !t
+  }, {
+    stablehlo.return %u0, %u1 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
+}
+
+// CHECK-LABEL: func @sends_a_computed_predicate
+func.func @sends_a_computed_predicate(%i: tensor<i32>, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      %[[N:.*]] = stablehlo.negate %arg0
+  // CHECK-NEXT: %[[P:.*]] = mpmd.broadcast %[[N]]
+  // CHECK:      "stablehlo.case"(%[[P]])
+  // CHECK:      "stablehlo.case"(%[[P]])
+  // CHECK:      "stablehlo.case"(%[[P]])
+  // CHECK:      "stablehlo.case"(%[[P]])
+  // CHECK-NOT:  stablehlo.case
+  %n = stablehlo.negate %i : tensor<i32>
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %r:2 = "stablehlo.case"(%n) ({
+    stablehlo.return %u0, %u1 : !t, !t
+  }) : (tensor<i32>) -> (!t, !t)
+  %s:2 = "stablehlo.case"(%n) ({
+    stablehlo.return %r#0, %r#1 : !t, !t
+  }) : (tensor<i32>) -> (!t, !t)
+  return %s#0, %s#1 : !t, !t
+}
+
+// Several results of one place stay together, and what may be anywhere joins
+// the first of them.
+// CHECK-LABEL: func @keeps_results_of_one_place_together
+func.func @keeps_results_of_one_place_together(%ok: tensor<i1>, %n: tensor<i32>, %w0: !a, %w1: !b, %w2: !a) -> (tensor<i32>, !t, !t, !t) attributes {topology = #topology} {
+  // CHECK:      %[[R:.*]]:3 = "stablehlo.if"(%arg0) ({
+  // CHECK-NEXT:   stablehlo.return %arg1, %{{.*}}, %{{.*}} : tensor<i32>, tensor<4xf32>, tensor<4xf32>
+  // CHECK:      mpmd.assign {origin = "conditional"} %[[R]]#0 : (tensor<i32>) -> !mpmd.mesh_tensor<"a"
+  // CHECK:      mpmd.assign {origin = "conditional"} %[[R]]#1 : {{.*}} -> !mpmd.mesh_tensor<"a"
+  // CHECK:      mpmd.assign {origin = "conditional"} %[[R]]#2 : {{.*}} -> !mpmd.mesh_tensor<"a"
+  // CHECK:      %[[B:.*]] = "stablehlo.if"(%arg0)
+  // CHECK:      mpmd.assign {origin = "conditional"} %[[B]] : {{.*}} -> !mpmd.mesh_tensor<"b"
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %u2 = mpmd.unassign %w2 : (!a) -> !t
+  %r:4 = "stablehlo.if"(%ok) ({
+    stablehlo.return %n, %u0, %u1, %u2 : tensor<i32>, !t, !t, !t
+  }, {
+    stablehlo.return %n, %u2, %u1, %u0 : tensor<i32>, !t, !t, !t
+  }) : (tensor<i1>) -> (tensor<i32>, !t, !t, !t)
+  return %r#0, %r#1, %r#2, %r#3 : tensor<i32>, !t, !t, !t
+}
+
+// CHECK-LABEL: func @leaves_a_conditional_of_one_place_alone
+func.func @leaves_a_conditional_of_one_place_alone(%ok: tensor<i1>, %w0: !a, %w1: !a) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      %[[R:.*]]:2 = "stablehlo.if"(%arg0)
+  // CHECK-NOT:  mpmd.assign
+  // CHECK:      return %[[R]]#0, %[[R]]#1
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!a) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    stablehlo.return %u0, %u1 : !t, !t
+  }, {
+    stablehlo.return %u1, %u0 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
+}
+
+// A result that is read on several meshes, where it can be had, is computed on
+// each, and drags nothing else there.
+// CHECK-LABEL: func @keeps_apart_what_every_mesh_reads
+func.func @keeps_apart_what_every_mesh_reads(%ok: tensor<i1>, %n: tensor<4xf32>, %w0: !a) -> (!t, !a, !b) attributes {topology = #topology} {
+  // CHECK:      %[[W:.*]] = "stablehlo.if"(%arg0)
+  // CHECK:      mpmd.assign {origin = "conditional"} %[[W]] : {{.*}} -> !mpmd.mesh_tensor<"a"
+  // CHECK:      %[[N:.*]] = "stablehlo.if"(%arg0)
+  // CHECK:      mpmd.assign {origin = "f"} %[[N]] : {{.*}} -> !mpmd.mesh_tensor<"a"
+  // CHECK:      mpmd.assign {origin = "g"} %[[N]] : {{.*}} -> !mpmd.mesh_tensor<"b"
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    stablehlo.return %u0, %n : !t, !t
+  }, {
+    %0 = stablehlo.negate %u0 : !t
+    stablehlo.return %0, %n : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  %a = mpmd.assign {origin = "f"} %r#1 : (!t) -> !a
+  %b = mpmd.assign {origin = "g"} %r#1 : (!t) -> !b
+  return %r#0, %a, %b : !t, !a, !b
+}
+
+// -----
+
+!t = tensor<4xf32>
+!s = tensor<f32>
+!a = !mpmd.mesh_tensor<"a", tensor<4xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<4xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// A norm over all gradients: its terms are summed up where they are.
+// CHECK-LABEL: func @hoists_a_cheap_sum_that_all_parts_share
+func.func @hoists_a_cheap_sum_that_all_parts_share(%ok: tensor<i1>, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      %[[U0:.*]] = mpmd.unassign %arg1
+  // CHECK-NEXT: %[[U1:.*]] = mpmd.unassign %arg2
+  // CHECK-NEXT: %[[C:.*]] = stablehlo.constant
+  // CHECK-NEXT: %[[S0:.*]] = stablehlo.reduce(%[[U0]] init: %[[C]])
+  // CHECK-NEXT: %[[S1:.*]] = stablehlo.reduce(%[[U1]] init: %[[C]])
+  // CHECK-NEXT: %[[S:.*]] = stablehlo.add %[[S0]], %[[S1]]
+  // CHECK-NEXT: %[[L:.*]] = stablehlo.broadcast_in_dim %[[S]]
+  // CHECK-NEXT: "stablehlo.if"(%arg0) ({
+  // CHECK-NEXT:   stablehlo.constant
+  // CHECK-NEXT:   stablehlo.divide %[[U0]], %[[L]]
+  // CHECK:      "stablehlo.if"(%arg0) ({
+  // CHECK-NEXT:   stablehlo.constant
+  // CHECK-NEXT:   stablehlo.divide %[[U1]], %[[L]]
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    %c = stablehlo.constant dense<0.0> : !s
+    %s0 = stablehlo.reduce(%u0 init: %c) applies stablehlo.add across dimensions = [0] : (!t, !s) -> !s
+    %s1 = stablehlo.reduce(%u1 init: %c) applies stablehlo.add across dimensions = [0] : (!t, !s) -> !s
+    %s = stablehlo.add %s0, %s1 : !s
+    %l = stablehlo.broadcast_in_dim %s, dims = [] : (!s) -> !t
+    %0 = stablehlo.divide %u0, %l : !t
+    %1 = stablehlo.divide %u1, %l : !t
+    stablehlo.return %0, %1 : !t, !t
+  }, {
+    stablehlo.return %u0, %u1 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
+}
+
+// CHECK-LABEL: func @keeps_effects_in_one_part
+func.func @keeps_effects_in_one_part(%ok: tensor<i1>, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      %[[R:.*]]:2 = "stablehlo.if"(%arg0)
+  // CHECK:      stablehlo.custom_call @draw(%{{.*}}) {has_side_effect = true}
+  // CHECK:      stablehlo.custom_call @draw(%{{.*}}) {has_side_effect = true}
+  // CHECK-NOT:  stablehlo.if
+  // CHECK:      return %[[R]]#0, %[[R]]#1
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    %0 = stablehlo.custom_call @draw(%u0) {has_side_effect = true} : (!t) -> !t
+    %1 = stablehlo.custom_call @draw(%u1) {has_side_effect = true} : (!t) -> !t
+    stablehlo.return %0, %1 : !t, !t
+  }, {
+    stablehlo.return %u0, %u1 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
+}
+
+// An effect that gives no result happens once.
+// CHECK-LABEL: func @puts_an_effect_without_reader_in_one_part
+func.func @puts_an_effect_without_reader_in_one_part(%ok: tensor<i1>, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      "stablehlo.if"(%arg0)
+  // CHECK:      stablehlo.custom_call @print
+  // CHECK:      "stablehlo.if"(%arg0)
+  // CHECK-NOT:  @print
+  // CHECK:      return
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    stablehlo.custom_call @print(%u0) {has_side_effect = true} : (!t) -> ()
+    stablehlo.return %u1, %u0 : !t, !t
+  }, {
+    stablehlo.return %u1, %u0 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
+}
+
+// CHECK-LABEL: func @splits_conditionals_in_branches
+func.func @splits_conditionals_in_branches(%ok: tensor<i1>, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      %[[U0:.*]] = mpmd.unassign %arg1
+  // CHECK-NEXT: %[[U1:.*]] = mpmd.unassign %arg2
+  // CHECK-NEXT: %[[S:.*]] = stablehlo.not %arg0
+  // CHECK-NEXT: "stablehlo.if"(%arg0) ({
+  // CHECK-NEXT:   "stablehlo.if"(%[[S]]) ({
+  // CHECK-NEXT:     %[[N:.*]] = stablehlo.negate %[[U0]]
+  // CHECK-NEXT:     stablehlo.return %[[N]] : tensor<4xf32>
+  // CHECK:      mpmd.assign {origin = "conditional"} %{{.*}} -> !mpmd.mesh_tensor<"a"
+  // CHECK:      "stablehlo.if"(%arg0) ({
+  // CHECK-NEXT:   "stablehlo.if"(%[[S]]) ({
+  // CHECK-NEXT:     stablehlo.return %[[U1]]
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    %n = stablehlo.not %ok : tensor<i1>
+    %i:2 = "stablehlo.if"(%n) ({
+      %0 = stablehlo.negate %u0 : !t
+      stablehlo.return %0, %u1 : !t, !t
+    }, {
+      stablehlo.return %u0, %u1 : !t, !t
+    }) : (tensor<i1>) -> (!t, !t)
+    stablehlo.return %i#0, %i#1 : !t, !t
+  }, {
+    stablehlo.return %u0, %u1 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
+}
+
+// CHECK-LABEL: func @leaves_a_conditional_with_tokens_alone
+func.func @leaves_a_conditional_with_tokens_alone(%ok: tensor<i1>, %token: !stablehlo.token, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      "stablehlo.if"
+  // CHECK-NOT:  "stablehlo.if"
+  // CHECK:      return
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %r:3 = "stablehlo.if"(%ok) ({
+    stablehlo.return %u0, %u1, %token : !t, !t, !stablehlo.token
+  }, {
+    stablehlo.return %u0, %u1, %token : !t, !t, !stablehlo.token
+  }) : (tensor<i1>) -> (!t, !t, !stablehlo.token)
+  return %r#0, %r#1 : !t, !t
+}
+
+// CHECK-LABEL: func @leaves_functions_without_topology_alone
+func.func @leaves_functions_without_topology_alone(%ok: tensor<i1>, %x: !t, %y: !t) -> (!t, !t) {
+  // CHECK:      %[[R:.*]]:2 = "stablehlo.if"
+  // CHECK:      return %[[R]]#0, %[[R]]#1
+  %r:2 = "stablehlo.if"(%ok) ({
+    stablehlo.return %x, %y : !t, !t
+  }, {
+    stablehlo.return %y, %x : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+!m = tensor<4x4xf32>
+!a = !mpmd.mesh_tensor<"a", tensor<4xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<4xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// What costs much is neither repeated nor done in vain.
+// CHECK-LABEL: func @gives_costly_common_work_a_part_of_its_own
+func.func @gives_costly_common_work_a_part_of_its_own(%ok: tensor<i1>, %k: !m, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      %[[U0:.*]] = mpmd.unassign %arg2
+  // CHECK:      %[[U1:.*]] = mpmd.unassign %arg3
+  // CHECK:      %[[P:.*]] = "stablehlo.if"(%arg0) ({
+  // CHECK-NEXT:   %[[D:.*]] = stablehlo.dot %arg1, %[[U0]]
+  // CHECK-NEXT:   stablehlo.return %[[D]]
+  // CHECK-NEXT: }, {
+  // CHECK-NEXT:   %[[Z:.*]] = stablehlo.constant dense<0.000000e+00>
+  // CHECK-NEXT:   stablehlo.return %[[Z]]
+  // CHECK-NEXT: })
+  // CHECK-NEXT: %[[A:.*]] = mpmd.assign {origin = "conditional"} %[[P]] : {{.*}} -> !mpmd.mesh_tensor<"a"
+  // CHECK-NEXT: %[[U:.*]] = mpmd.unassign {origin = "conditional"} %[[A]]
+  // CHECK-NEXT: %[[C:.*]] = mpmd.broadcast %[[U]]
+  // CHECK-NEXT: "stablehlo.if"(%arg0) ({
+  // CHECK-NEXT:   stablehlo.add %[[U0]], %[[C]]
+  // CHECK:      "stablehlo.if"(%arg0) ({
+  // CHECK-NEXT:   stablehlo.add %[[U1]], %[[C]]
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    %d = stablehlo.dot %k, %u0 : (!m, !t) -> !t
+    %0 = stablehlo.add %u0, %d : !t
+    %1 = stablehlo.add %u1, %d : !t
+    stablehlo.return %0, %1 : !t, !t
+  }, {
+    stablehlo.return %u0, %u1 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
+}
