@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,11 +22,26 @@ from .._version import __version__
 from .world import ProcessError, World
 
 _SHOWN = 120
+# Uses of an alias, and the lines that define aliases.
+_LOCATION = re.compile(r" loc\((?:#loc\d*|unknown)\)|^#loc.*\n", re.MULTILINE)
 
 
 def digest(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _bare(module: str) -> str:
+    """A module's text without locations, which differ where files lie elsewhere."""
+    return _LOCATION.sub("", module)
+
+
+def _unlocated(program: Mapping[str, Any]) -> dict[str, Any]:
+    items = [
+        {key: value for key, value in item.items() if key != "location"}
+        for item in program["items"]
+    ]
+    return {**program, "items": items}
 
 
 def describe(
@@ -39,7 +55,7 @@ def describe(
 
     Args:
       program: the schedule.
-      code: fragment to its module's text without locations.
+      code: fragment to its module's text; locations do not count.
       order: in which the program's items are issued.
       devices: mesh to its devices.
       options: mesh to compiler options.
@@ -58,8 +74,8 @@ def describe(
             len(program["inputs"]),
             len(program["outputs"]),
         ],
-        "fragments": {name: digest(text) for name, text in code.items()},
-        "schedule": digest(program),
+        "fragments": {name: digest(_bare(text)) for name, text in code.items()},
+        "schedule": digest(_unlocated(program)),
         "order of issue": digest(list(order)),
     }
 

@@ -22,8 +22,9 @@ from .compilation import Loaded
 from .placement import Place
 from .steps import Issue, Step
 
-# An id is (program, run, edge, position of the target device), packed.
-_EDGE_BITS, _TARGET_BITS, _RUN_BITS, _PROGRAM_BITS = 18, 14, 20, 11
+# An id is (program, run, item, position of the target device), packed; it is used
+# up long before the number of the run starts again.
+_EDGE_BITS, _TARGET_BITS, _RUN_BITS, _PROGRAM_BITS = 24, 12, 16, 11
 MAX_EDGES, MAX_PIECES = 1 << _EDGE_BITS, 1 << _TARGET_BITS
 
 
@@ -91,7 +92,7 @@ class Edge(Step):
     """This process's part of a move between meshes of several processes.
 
     Attributes:
-      number: which edge of the program; equal in all processes.
+      number: the program's item that it belongs to.
       source, target: places of the value before and after.
       keep: whether the operand's buffer may be given away before the other process
         has pulled it, so that a copy is offered.

@@ -26,7 +26,7 @@ from .memory import Account, MeshMemory, keep_account
 from .placement import bind_meshes
 from .plan import Plan, Planner
 from .profile import current as current_recording
-from .share import Share, join_processes
+from .share import Share, find_processes, join_processes
 from .steps import Launch, Step
 
 # Launches from several threads can deadlock two programs, so only one issues.
@@ -81,10 +81,11 @@ def load(
     """
     bound = bind_meshes(program, dict(meshes))
     options = resolve_options(compile_options, list(bound))
+    world = find_processes(bound)
     with _jax_runtime.make_ir_context():
         planner = Planner(program, dict(fragments), bound, options)
         plan = planner.build()
-    share = join_processes(program, planner, options)
+    share = join_processes(planner, world, options)
     needed = share.sources if share else range(len(plan.sources))
     loaded = compile_all(plan.sources, list(host_callbacks), needed)
     if share:
@@ -210,21 +211,25 @@ class ProgramExecutor:
         calls = collections.Counter(
             item["fragment"] for item in items if item["kind"] == "call"
         )
-        return [
-            FragmentSummary(
-                name=fragment["name"],
-                mesh=fragment["mesh"],
-                origins=tuple(self._plan.sources[source].origins),
-                calls=calls[index],
-                flops=fragment.get("flops"),
-                compile_seconds=loaded.seconds if loaded else 0.0,
-                compiled_for_others=bool(loaded and loaded.copied),
+        found = []
+        for index, (fragment, source) in enumerate(
+            zip(self.program["fragments"], self._plan.fragment_sources, strict=True)
+        ):
+            loaded = None if source is None else self._loaded[source]
+            found.append(
+                FragmentSummary(
+                    name=fragment["name"],
+                    mesh=fragment["mesh"],
+                    origins=tuple(
+                        () if source is None else self._plan.sources[source].origins
+                    ),
+                    calls=calls[index],
+                    flops=fragment.get("flops"),
+                    compile_seconds=loaded.seconds if loaded else 0.0,
+                    compiled_for_others=bool(loaded and loaded.copied),
+                )
             )
-            for index, (fragment, source) in enumerate(
-                zip(self.program["fragments"], self._plan.fragment_sources, strict=True)
-            )
-            for loaded in [self._loaded[source]]
-        ]
+        return found
 
     @property
     def account(self) -> Account:

@@ -119,6 +119,9 @@ class ProgramMesh:
         self.devices = tuple(self.jax_mesh.devices.flat)
         self.device_list = _jax_runtime.DeviceList(self.devices)
         self.client = self.devices[0].client
+        self.processes = {device.process_index for device in self.devices}
+        # Whether this process plans for it.
+        self.is_here = self.client.process_index() in self.processes
         self.default_kind = self.devices[0].default_memory().kind
         self.kinds = {m.kind for m in self.devices[0].addressable_memories()}
         self._places: dict[Any, Place] = {}

@@ -29,7 +29,7 @@ class Plan:
 
     steps: list[Step] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
-    fragment_sources: list[int] = field(default_factory=list)
+    fragment_sources: list[int | None] = field(default_factory=list)
     inputs: list[Place] = field(default_factory=list)
     donated: list[int] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
@@ -104,6 +104,10 @@ class Planner:
                     f'fragment "{name}" has no module; given are {sorted(self.modules)}'
                 )
             mesh = self._mesh(fragment["mesh"])
+            if not mesh.is_here:
+                # Another process reads it; the schedule says what this one needs.
+                self.plan.fragment_sources.append(None)
+                continue
             source = read_source(
                 name, mesh, self.modules[name], self.options[mesh.name]
             )
@@ -164,6 +168,10 @@ class Planner:
 
     def _plan_call(self, index: int, item: dict) -> None:
         number = item["fragment"]
+        if not self._mesh(item["mesh"]).is_here:
+            slots = self._new_slots([self._declared(v) for v in item["results"]])
+            self.slot_of |= zip(item["results"], slots, strict=True)
+            return
         position = self.plan.fragment_sources[number]
         source = self.plan.sources[position]
         what = describe_fragment(source.name, item.get("origins", ()), item["mesh"])
@@ -275,8 +283,11 @@ class Planner:
                 f"{what} has an operand on {before['mesh']!r} and a result on "
                 f"{after['mesh']!r}"
             )
-        slot = self._slot(value, what)
-        self.slot_of[result] = self._move(index, what, slot, self._declared(result))
+        slot, target = self._slot(value, what), self._declared(result)
+        if not (self.plan.slots[slot].mesh.is_here or target.mesh.is_here):
+            (self.slot_of[result],) = self._new_slots([target])
+            return
+        self.slot_of[result] = self._move(index, what, slot, target)
 
     # Ways to move.
 
@@ -350,7 +361,9 @@ class Planner:
             value, what = entry["value"], f"result {position} of the program"
             slot = self._slot(value, what)
             wanted = self._declared(value, entry.get("memory_kind"))
-            if not self.plan.slots[slot].same(wanted):
+            if not wanted.mesh.is_here:
+                (slot,) = self._new_slots([wanted])
+            elif not self.plan.slots[slot].same(wanted):
                 slot = self._move(None, what, slot, wanted)
             elif slot in self.donated:
                 # The caller gave the array away and gets its buffer back.

@@ -17,16 +17,6 @@ from .plan import Plan, assign_drops
 from .steps import Copy, FirstShard, Launch, Put, Step
 
 
-def processes_of(mesh: ProgramMesh) -> set[int]:
-    """The processes that have a device of a mesh."""
-    return {device.process_index for device in mesh.devices}
-
-
-def spanning_meshes(meshes: dict[str, ProgramMesh]) -> list[str]:
-    """Names of the meshes whose devices belong to several processes."""
-    return [name for name, mesh in meshes.items() if len(processes_of(mesh)) > 1]
-
-
 def project(plan: Plan, channel: Channel) -> set[int]:
     """Reduces a plan to what this process issues.
 
@@ -38,11 +28,11 @@ def project(plan: Plan, channel: Channel) -> set[int]:
       The sources that this process has to compile.
 
     Raises:
-      ProgramError: the program has more moves than ids.
+      ProgramError: the program has more items, or a mesh more devices, than ids.
     """
     kept = _Projection(plan, channel)
-    for number, step in enumerate(plan.steps):
-        kept.add(number, step)
+    for step in plan.steps:
+        kept.add(step)
     plan.steps = kept.steps
     kept.add_results_elsewhere()
     assign_drops(plan)
@@ -55,11 +45,10 @@ class _Projection:
         self.plan, self.channel = plan, channel
         self.me = channel.world.process
         self.steps: list[Step] = []
-        self.edges = 0
         # What a first shard was taken from; moved as the whole array it is.
         self.whole: dict[int, tuple[int, Place]] = {}
 
-    def add(self, number: int, step: Step) -> None:
+    def add(self, step: Step) -> None:
         if isinstance(step, Launch):
             if self._here(self._source(step).mesh):
                 self.steps.append(step)
@@ -77,19 +66,17 @@ class _Projection:
         return self.plan.slots[slot]
 
     def _here(self, mesh: ProgramMesh) -> bool:
-        return self.me in processes_of(mesh)
+        return self.me in mesh.processes
 
     def _add_move(self, step: Step) -> None:
-        number, self.edges = self.edges, self.edges + 1
+        number = step.item or 0
         if number >= MAX_EDGES:
-            raise ProgramError(
-                f"the program moves more than {MAX_EDGES} values between meshes"
-            )
+            raise ProgramError(f"a program of more than {MAX_EDGES} items")
         if len(step.places[0].mesh.devices) > MAX_PIECES:
             raise ProgramError(f"{step.what}: a mesh of more than {MAX_PIECES} devices")
         (read,), target = step.reads, step.places[0]
         slot, source = self.whole.get(read, (read, self._place(read)))
-        ends = processes_of(source.mesh) | processes_of(target.mesh)
+        ends = source.mesh.processes | target.mesh.processes
         if self.me not in ends:
             return
         if ends == {self.me}:

@@ -15,7 +15,7 @@ from .edges import Channel
 from .errors import ProgramError
 from .placement import ProgramMesh
 from .plan import Planner
-from .projection import processes_of, project, spanning_meshes
+from .projection import project
 from .steps import Launch, Step
 
 
@@ -69,51 +69,72 @@ class Share:
         """
         number = self.world.next_number()
         self.world.barrier(f"compiled/{number}", "the end of compiling")
-        for name in spanning_meshes(dict(self._meshes)):
-            mesh = self._meshes[name]
-            if self.world.process in processes_of(mesh):
+        for mesh in self._meshes.values():
+            if len(mesh.processes) > 1 and mesh.is_here:
                 _join_group(mesh)
 
 
-def join_processes(
-    program: Mapping[str, Any], planner: Planner, options: Mapping[str, Any]
-) -> Share | None:
-    """Reduces a plan to this process's share; None if there is no other process.
+def find_processes(meshes: Mapping[str, ProgramMesh]) -> Any | None:
+    """The other processes of this run (`distributed.world.World`), if there are any.
 
     Raises:
-      ProcessError: the processes are about to run different programs.
-      ProgramError: a mesh has devices of other processes, which were not joined.
+      ProgramError: a mesh has devices of other processes, which were not joined, or
+        that the transport cannot serve.
     """
     if jax.process_count() == 1:
         return None
     # The package above, which needs this one for what is private in JAX.
-    from ..distributed import agreement, world
+    from ..distributed import world
 
     found = world.current()
-    spanning = spanning_meshes(dict(planner.meshes))
     if found is None:
         raise ProgramError(
             "some meshes are on devices of other processes; call "
             "mw.distributed.initialize() first thing in the script"
         )
-    agreement.agree(
-        found,
-        agreement.describe(
-            program,
-            {source.name: source.code for source in planner.plan.sources},
-            planner.order,
-            {name: mesh.devices for name, mesh in planner.meshes.items()},
-            options,
-        ),
-    )
     if found.transport == "device_put":
+        spanning = [name for name, mesh in meshes.items() if len(mesh.processes) > 1]
         if spanning:
             raise ProgramError(
                 f"meshes {', '.join(map(repr, spanning))} have devices of several "
                 'processes, which transport="device_put" cannot; use the default one'
             )
+        for mesh in meshes.values():
+            mesh.is_here = True  # Every process issues every step.
+    return found
+
+
+def join_processes(
+    planner: Planner, world: Any, options: Mapping[str, Any]
+) -> Share | None:
+    """Compares programs, then reduces the plan to this process's share.
+
+    Args:
+      planner: has built its plan.
+      world: what `find_processes` found.
+      options: compiler options by mesh.
+
+    Returns:
+      The share; None if this process issues everything.
+
+    Raises:
+      ProcessError: the processes are about to run different programs.
+    """
+    if world is None:
         return None
-    return Share(planner, found)
+    from ..distributed import agreement
+
+    agreement.agree(
+        world,
+        agreement.describe(
+            planner.program,
+            planner.modules,
+            planner.order,
+            {name: mesh.devices for name, mesh in planner.meshes.items()},
+            options,
+        ),
+    )
+    return None if world.transport == "device_put" else Share(planner, world)
 
 
 def _join_group(mesh: ProgramMesh) -> None:
