@@ -156,6 +156,12 @@ def test_nothing_is_left_running(failed):
     assert not found
 
 
+def test_a_process_does_not_run_far_ahead_of_one_that_it_sends_to():
+    done = launch(2, 1, "ahead.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("sum 861.7 of 100") == 2
+
+
 def test_output_without_prefix():
     script = SCRIPTS / "fault.py"
     done = launch(2, 1, script.name, "early", options=("--no-prefix",))

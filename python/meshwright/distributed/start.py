@@ -11,7 +11,14 @@ import jax
 
 from ..runtime import _jax_runtime
 from . import watch
-from .world import DEFAULT_TIMEOUT, ProcessError, environment, is_loopback, set_world
+from .world import (
+    DEFAULT_TIMEOUT,
+    WINDOW_BYTES,
+    ProcessError,
+    environment,
+    is_loopback,
+    set_world,
+)
 
 _TRANSPORTS = ("transfer", "device_put")
 _started = False
@@ -30,6 +37,7 @@ def initialize(
     timeout: float | None = None,
     bind_address: str | None = None,
     transport: str = "transfer",
+    window_bytes: int = WINDOW_BYTES,
     **options: Any,
 ) -> None:
     """Joins the processes that run the same script. Call it before anything else.
@@ -52,6 +60,8 @@ def initialize(
       transport: how arrays move between processes: `transfer`, by explicit ids, so
         that a process issues only what concerns it, or `device_put`, with which
         every process issues every step; meshes may not span processes then.
+      window_bytes: how far a process may run ahead of one that it sends to: up to
+        three times as many bytes wait for it at a time (64 MiB by default).
       **options: passed on to `jax.distributed.initialize`.
 
     Raises:
@@ -83,8 +93,9 @@ def initialize(
     else:
         launched = None
     seconds = float(timeout or environment("TIMEOUT") or DEFAULT_TIMEOUT)
-    if seconds <= 0:
-        raise ValueError(f"timeout must be positive, got {seconds:g}")
+    for name, value in (("timeout", seconds), ("window_bytes", window_bytes)):
+        if value <= 0:
+            raise ValueError(f"{name} must be positive, got {value:g}")
     if not launched and given == (None, None, None) and not _on_cluster():
         _started = True
         return
@@ -102,7 +113,7 @@ def initialize(
     _join(given, bool(launched), seconds, options)
     # The watchdog knows who is at fault; whoever waits for that one does not.
     patience = 2 * seconds if watch.current() else seconds
-    set_world(patience, bind_address, transport)
+    set_world(patience, bind_address, transport, window_bytes)
     _started = True
 
 

@@ -8,18 +8,23 @@ ids, so that a process takes part only in what concerns it.
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import itertools
 import os
+import queue
 import socket
+import threading
 from typing import Any
 
 import jax
+import numpy as np
 
 from ..runtime import _jax_runtime
 
 #: Seconds that a process waits for another one before it gives up.
 DEFAULT_TIMEOUT = 30.0
+WINDOW_BYTES = 1 << 26
 
 
 class ProcessError(RuntimeError):
@@ -34,11 +39,16 @@ class World:
       timeout: seconds to wait for others.
       bind: address that the transfer server listens on.
       transport: how arrays move between processes; see `initialize`.
+      window_bytes: how many bytes one process sends another between two
+        acknowledgements; up to three times as many are on offer.
     """
 
-    def __init__(self, timeout: float, bind: str, transport: str):
+    def __init__(self, timeout: float, bind: str, transport: str, window_bytes: int):
         self.process, self.count = jax.process_index(), jax.process_count()
         self.timeout, self.bind, self.transport = timeout, bind, transport
+        self.window_bytes = window_bytes
+        self.device = jax.local_devices()[0]
+        self._arrivals: queue.SimpleQueue = queue.SimpleQueue()
         self._client = _jax_runtime.coordination_client()
         self._server: Any = None
         self._peers: dict[int, Any] = {}
@@ -93,6 +103,9 @@ class World:
             jax.local_devices()[0].client, address, [address] * 2
         )
         self.put(f"transfer/{self.process}", self._server.address().encode())
+        threading.Thread(
+            target=self._acknowledge, daemon=True, name="meshwright-arrivals"
+        ).start()
 
     def offer(self, number: int, array: jax.Array) -> None:
         """Lets one peer pull an array of one device under an id, once."""
@@ -106,6 +119,22 @@ class World:
             found = self._peers[peer] = self._server.connect(address.decode())
         return found.pull(number, [wanted])[0]
 
+    def acknowledge(self, number: int, arrays: list[jax.Array]) -> None:
+        """Offers a token under an id once the arrays are here; does not wait."""
+        self._arrivals.put((number, arrays))
+
+    def _acknowledge(self) -> None:
+        token = jax.device_put(np.zeros(1, np.uint8), self.device)
+        while True:
+            number, arrays = self._arrivals.get()
+            for array in arrays:
+                # Donated by now: somebody computes with it. In error: whoever uses
+                # it hears of that, and the sender must not wait.
+                with contextlib.suppress(RuntimeError):
+                    array.block_until_ready()
+            del array, arrays
+            self.offer(number, token)
+
 
 _world: World | None = None
 
@@ -117,14 +146,17 @@ def current() -> World | None:
     """
     global _world
     if _world is None and _jax_runtime.coordination_client() is not None:
-        set_world(DEFAULT_TIMEOUT, None, "transfer")
+        set_world(DEFAULT_TIMEOUT, None, "transfer", WINDOW_BYTES)
     return _world
 
 
-def set_world(timeout: float, bind: str | None, transport: str) -> None:
+def set_world(
+    timeout: float, bind: str | None, transport: str, window_bytes: int
+) -> None:
     global _world
     if jax.process_count() > 1:
-        _world = World(timeout, bind or default_bind_address(), transport)
+        bind = bind or default_bind_address()
+        _world = World(timeout, bind, transport, window_bytes)
 
 
 def default_bind_address() -> str:

@@ -10,11 +10,13 @@ several devices under one id never arrive.
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from . import _jax_runtime
@@ -25,29 +27,94 @@ from .steps import Issue, Step
 # An id is (program, run, item, position of the target device), packed; it is used
 # up long before the number of the run starts again.
 _EDGE_BITS, _TARGET_BITS, _RUN_BITS, _PROGRAM_BITS = 24, 12, 16, 11
-MAX_EDGES, MAX_PIECES = 1 << _EDGE_BITS, 1 << _TARGET_BITS
+MAX_EDGES, MAX_PIECES = (1 << _EDGE_BITS) - 1, 1 << _TARGET_BITS
+_WINDOW_PIECES = 256
 
 
 class Channel:
-    """What the edges of one program share: the other processes, and the run."""
+    """What the edges of one program share: the other processes, and the run.
+
+    What is on offer keeps its memory until it is pulled, so a process must not run
+    far ahead of the one it sends to. Both sides count what passes between them and
+    so agree where a window ends; the receiver acknowledges a window when all of it
+    is there, and the sender begins no third one before that.
+    """
 
     def __init__(self, world: Any, program: int):
         self.world = world
         self.program = program % (1 << _PROGRAM_BITS)
         self.run = 0
+        self._sent: dict[int, _Window] = collections.defaultdict(_Window)
+        self._received: dict[int, _Window] = collections.defaultdict(_Window)
+        self._pending: dict[int, collections.deque] = collections.defaultdict(
+            collections.deque
+        )
 
     def next_run(self) -> None:
         self.run = (self.run + 1) % (1 << _RUN_BITS)
 
     def number(self, edge: int, target: int) -> int:
+        return self._pack(self.run, edge, target)
+
+    def _pack(self, run: int, edge: int, target: int) -> int:
         found = self.program
         for bits, value in (
-            (_RUN_BITS, self.run),
+            (_RUN_BITS, run),
             (_EDGE_BITS, edge),
             (_TARGET_BITS, target),
         ):
             found = found << bits | value
         return found
+
+    def offer(self, edge: int, piece: int, process: int, array: jax.Array) -> None:
+        """Offers an array of one device to a process."""
+        self.world.offer(self.number(edge, piece), array)
+        window = self._sent[process]
+        if not window.add(array.nbytes, self.world.window_bytes):
+            return
+        pending = self._pending[process]
+        number = self._acknowledgement(window.count, self.world.process)
+        device = self.world.device
+        pending.append(self.world.pull(process, number, _token_type(device)))
+        if len(pending) > 2:
+            pending.popleft().block_until_ready()
+
+    def pull(self, edge: int, piece: int, process: int, wanted: Any) -> jax.Array:
+        """The array that a process offers; returns before it is here."""
+        array = self.world.pull(process, self.number(edge, piece), wanted)
+        window = self._received[process]
+        window.arrays.append(array)
+        if window.add(array.nbytes, self.world.window_bytes):
+            arrays, window.arrays = window.arrays, []
+            number = self._acknowledgement(window.count, process)
+            self.world.acknowledge(number, arrays)
+        return array
+
+    def _acknowledgement(self, window: int, sender: int) -> int:
+        run = window % (1 << _RUN_BITS)
+        return self._pack(run, MAX_EDGES, sender % (1 << _TARGET_BITS))
+
+
+@dataclass
+class _Window:
+    """What has passed in one direction since the last acknowledgement."""
+
+    count: int = 0
+    pieces: int = 0
+    bytes: int = 0
+    arrays: list = field(default_factory=list)
+
+    def add(self, size: int, limit: int) -> bool:
+        """Whether the window ends with this piece."""
+        self.pieces, self.bytes = self.pieces + 1, self.bytes + size
+        if self.bytes < limit and self.pieces < _WINDOW_PIECES:
+            return False
+        self.count, self.pieces, self.bytes = self.count + 1, 0, 0
+        return True
+
+
+def _token_type(device: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct((1,), np.uint8, sharding=SingleDeviceSharding(device))
 
 
 @dataclass(frozen=True)
@@ -110,7 +177,7 @@ class Edge(Step):
         local = [d for d in self.source.mesh.devices if d.process_index == me]
         position = {device: index for index, device in enumerate(local)}
         kind = target.sharding.memory_kind
-        sends: list[tuple[int, Callable]] = []
+        sends: list[tuple[int, int, Callable]] = []
         makers: list[Callable] = []
         for number, piece in enumerate(self.pieces):
             ends = piece.source.process_index, piece.target.process_index
@@ -120,7 +187,9 @@ class Edge(Step):
                     sharding = SingleDeviceSharding(piece.target, memory_kind=kind)
                     makers.append(_mover(take, sharding))
                 else:
-                    sends.append((number, _copier(take) if self.keep else take))
+                    if self.keep:
+                        take = _copier(take)
+                    sends.append((number, ends[1], take))
             elif ends[1] == me:
                 wanted = jax.ShapeDtypeStruct(
                     piece.shape,
@@ -134,7 +203,7 @@ class Edge(Step):
         channel, edge = self.channel, self.number
 
         def pull(shards):
-            array = channel.world.pull(process, channel.number(edge, piece), wanted)
+            array = channel.pull(edge, piece, process, wanted)
             return array if kind is None else _keep_kind(array, kind)
 
         return pull
@@ -145,8 +214,8 @@ class Edge(Step):
 
         def issue(slots):
             shards = slots[reads[0]]._arrays if reads else ()
-            for piece, take in sends:
-                channel.world.offer(channel.number(number, piece), take(shards))
+            for piece, process, take in sends:
+                channel.offer(number, piece, process, take(shards))
             if makers:
                 slots[writes.start] = jax.make_array_from_single_device_arrays(
                     target.shape,
