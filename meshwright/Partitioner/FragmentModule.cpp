@@ -39,7 +39,8 @@ static sdy::MeshOp getSignatureMesh(func::FuncOp function, ModuleOp module,
   for (auto mesh : module.getOps<sdy::MeshOp>())
     if (mesh.getMesh() == shape)
       return mesh;
-  auto builder = OpBuilder::atBlockBegin(module.getBody());
+  // Not in the block yet, where another mesh may have the name.
+  OpBuilder builder(module.getContext());
   auto mesh = sdy::MeshOp::create(builder, function.getLoc(), "mesh", shape);
   SymbolTable(module).insert(mesh, module.getBody()->begin());
   return mesh;

@@ -181,8 +181,11 @@ static void addPhase(Phase phase, OpPassManager &passes,
     return;
   case Phase::Optimize:
     return addOptimizePipeline(passes, makeOptimizeOptions(config));
-  case Phase::Shard:
-    return addShardingPropagationPipeline(passes, {});
+  case Phase::Shard: {
+    ShardingPropagationOptions options;
+    options.retarget = true;
+    return addShardingPropagationPipeline(passes, options);
+  }
   case Phase::Export:
     return addExportPipeline(passes, makeExportOptions(config));
   }

@@ -164,6 +164,37 @@ def PopulateUnreducedOutShardingPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def RetargetShardingsPass
+    : Pass<"mpmd-retarget-shardings", "::mlir::ModuleOp"> {
+  let summary = "Puts shardings on the meshes that their values live on";
+  let description = [{
+    Users shard by the axes of some mesh, often the first one of the topology. If
+    the meshes differ, each sharding is moved to the mesh of its value.
+
+    ```mlir
+    sdy.mesh @mesh = <["x"=2]>
+    func.func @f(%0: !b {sdy.sharding = #sdy.sharding<@mesh, [{"x"} ]>}) ...
+    // with "b" : <["x"=4]> in the topology, becomes
+    sdy.mesh @b = <["x"=4]>
+    sdy.mesh @mesh = <["x"=2]>
+    func.func @f(%0: !b {sdy.sharding = #sdy.sharding<@b, [{"x"} ]>}) ...
+    ```
+
+    Acts on MPMD functions: on arguments, results, fragments with all that is in
+    them, transfers and loops. Axes are found by name, or by position where names
+    differ and sizes do not. A value that no axis of its mesh can split so is
+    not split, with a warning; inside a fragment a sharding of a mesh with as
+    many devices stays. The axes of manual computations are found by position;
+    one on a mesh of other sizes is an error. Does nothing if all meshes have the
+    same axes and nothing names others. Cost: linear in ops.
+  }];
+  let options = [
+    Option<"warn", "warn", "bool", /*default=*/"true",
+           "Warn where an axis gets lost.">,
+  ];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
 def SimplifyProgramPass
     : Pass<"mpmd-simplify-program", "::mlir::func::FuncOp"> {
   let summary = "Removes what fragments need not take or return";

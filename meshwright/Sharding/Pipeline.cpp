@@ -30,6 +30,11 @@ void mpmd::addShardingPropagationPipeline(
   uniquify.useTransferInsteadOfFragment = true;
   passes.addNestedPass<func::FuncOp>(
       createUniquifyFunctionInputsOutputsPass(uniquify));
+  auto retarget = [&](bool warn) {
+    if (options.retarget)
+      passes.addPass(createRetargetShardingsPass({warn}));
+  };
+  retarget(/*warn=*/true);
 
   sdy::PropagationOptions propagation;
   propagation.avoidExportForPartitioning = true;
@@ -41,6 +46,9 @@ void mpmd::addShardingPropagationPipeline(
   passes.addNestedPass<func::FuncOp>(createEnforceUserShardingsPass());
   passes.addNestedPass<func::FuncOp>(
       createExtractReshardsFromInterMeshTransfersPass());
+  // A reshard has the sharding of the other mesh, and what is propagated comes
+  // from the user's shardings, of which nothing more need be said.
+  retarget(/*warn=*/false);
   passes.addNestedPass<func::FuncOp>(
       createConvertSdyShardingsToMpmdTypesPass());
   passes.addNestedPass<func::FuncOp>(createConvertSdyConstantsPass());

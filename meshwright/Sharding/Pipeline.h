@@ -14,6 +14,10 @@ struct ShardingPropagationOptions {
   /// Directory to write the module to, before and after propagation; empty for
   /// none.
   std::string dumpDirectory;
+  /// Let each sharding be one of the mesh that its value lives on, whatever
+  /// mesh it names. Without it, all meshes must have the axes that shardings
+  /// name.
+  bool retarget = false;
 };
 
 /// Spreads the shardings that the user gave over the whole program, inside the

@@ -59,8 +59,15 @@ _BATCHING = "jax._src.interpreters.batching"
 _MLIR = "jax._src.interpreters.mlir"
 
 # Programs with a body.
-Primitive, Jaxpr, ClosedJaxpr, JaxprEqn, Literal = _require(
-    "jax.extend.core", "Primitive", "Jaxpr", "ClosedJaxpr", "JaxprEqn", "Literal"
+Primitive, Jaxpr, ClosedJaxpr, JaxprEqn, Literal, Var, DropVar = _require(
+    "jax.extend.core",
+    "Primitive",
+    "Jaxpr",
+    "ClosedJaxpr",
+    "JaxprEqn",
+    "Literal",
+    "Var",
+    "DropVar",
 )
 eval_jaxpr, positional_effects, eqn_effects, new_jaxpr_eqn, jaxpr_const_args = _require(
     _CORE,
@@ -73,6 +80,15 @@ eval_jaxpr, positional_effects, eqn_effects, new_jaxpr_eqn, jaxpr_const_args = _
 ordered_effects = _require("jax._src.effects", "ordered_effects")[0]
 wrap_init = _require("jax._src.linear_util", "wrap_init")[0]
 weakref_lru_cache = _require("jax._src.util", "weakref_lru_cache")[0]
+
+# Shardings inside programs.
+jit_p, sharding_constraint_p = _require(
+    "jax._src.pjit", "jit_p", "sharding_constraint_p"
+)
+device_put_p = _require("jax._src.dispatch", "device_put_p")[0]
+UNSPECIFIED = _require("jax._src.sharding_impls", "UNSPECIFIED")[0]
+empty_mesh = _require("jax._src.mesh", "empty_abstract_mesh")[0]
+memory_space = _require(_CORE, "mem_kind_to_space")[0]
 
 trace_context = _require("jax._src.config", "trace_context")[0]
 _trace_state, EvalTrace = _require(_CORE, "trace_ctx", "EvalTrace")
@@ -266,10 +282,15 @@ def traced_parts(traced: Any) -> tuple[Any, ...]:
 
 
 def plain_lower(
-    traced: Any, rules: Sequence[tuple[Any, Callable[..., Any]]], platform: str
+    traced: Any,
+    rules: Sequence[tuple[Any, Callable[..., Any]]],
+    platform: str,
+    jaxpr: Any,
 ) -> Any:
-    """`lower_with_rules` for a subclass of `jax.stages.Traced`."""
-    return lower_with_rules(jax.stages.Traced(*traced_parts(traced)), rules, platform)
+    """`lower_with_rules` for a subclass of `jax.stages.Traced`, with its own jaxpr."""
+    avals, params, *rest = traced_parts(traced)
+    plain = jax.stages.Traced(avals, {**params, "jaxpr": jaxpr}, *rest)
+    return lower_with_rules(plain, rules, platform)
 
 
 def lower_with_rules(
@@ -331,10 +352,9 @@ def host_callbacks(lowered: Any) -> list[Any]:
     return list(lowered._lowering.compile_args.get("host_callbacks") or ())
 
 
-def module_text(lowered: Any) -> str:
-    """The StableHLO module of a lowered function, with locations."""
-    module = lowered.compiler_ir("stablehlo")
-    return module.operation.get_asm(enable_debug_info=True, use_local_scope=False)
+def module_text(module: Any) -> str:
+    """The text of an MLIR module, given as its operation, with locations."""
+    return module.get_asm(enable_debug_info=True, use_local_scope=False)
 
 
 def parse_module(text: str) -> Any:

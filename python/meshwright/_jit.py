@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _jax_compat as compat
 from . import _native, _shardings, pipeline
+from . import _several_meshes as several_meshes
 from ._lowering import RULES
 from ._trace_cache import sharing_traces
 from .stages import Compiled, Lowered, ProgramSignature
@@ -56,11 +57,18 @@ def _flat_meshes(what: str, prefix: PyTree, tree: Any) -> list[str | None]:
 class MpmdTraced(jax.stages.Traced):
     """A traced function, ready to be lowered for its topology."""
 
-    __slots__ = ["_wrapped"]
+    __slots__ = ["_foreign", "_wrapped"]
 
-    def __init__(self, traced: jax.stages.Traced, wrapped: MpmdWrapped):
+    def __init__(
+        self,
+        traced: jax.stages.Traced,
+        wrapped: MpmdWrapped,
+        foreign: Mapping[int, Any],
+    ):
         super().__init__(*compat.traced_parts(traced))
         self._wrapped = wrapped
+        # Shardings that JAX does not know, by flat input.
+        self._foreign = foreign
 
     def lower(self) -> Lowered:
         """Lowers to StableHLO with dialect mpmd, and partitions the result.
@@ -73,7 +81,7 @@ class MpmdTraced(jax.stages.Traced):
             the place in the user's source.
           ValueError: mesh assignments do not fit the arguments or results.
         """
-        return self._wrapped._lower(self)
+        return self._wrapped._lower(self, self._foreign)
 
 
 class MpmdWrapped:
@@ -108,14 +116,18 @@ class MpmdWrapped:
             "static_argnums": self._static,
             "keep_unused": keep_unused,
         }
-        mesh = self._reference_mesh
+        # Shardings on meshes that are not shaped like the first one; what is said
+        # about an argument here counts more than the sharding that it has.
+        self._foreign_inputs, self._foreign_outputs = None, None
+        self._in_shardings = in_shardings
+        topology = mpmd_config.topology
         if in_shardings is not None:
-            options["in_shardings"] = _shardings.move_tree(
-                in_shardings, mesh, "in_shardings"
+            options["in_shardings"], self._foreign_inputs = _shardings.move_tree(
+                in_shardings, topology, "in_shardings"
             )
         if out_shardings is not None:
-            options["out_shardings"] = _shardings.move_tree(
-                out_shardings, mesh, "out_shardings"
+            options["out_shardings"], self._foreign_outputs = _shardings.move_tree(
+                out_shardings, topology, "out_shardings"
             )
 
         @functools.wraps(func)
@@ -147,13 +159,14 @@ class MpmdWrapped:
         Args:
           *args: arrays, `ShapeDtypeStruct`s, numpy arrays or Python scalars, in
             pytrees. Only their types and shardings matter; a named sharding must
-            fit the first mesh of the topology.
+            be on a mesh with the axes of one of the topology.
 
         Returns:
           The traced function.
 
         Raises:
-          ValueError: the mesh of an argument has other axes than the first mesh.
+          ValueError: the mesh of an argument has axes that no mesh of the topology
+            has.
           TypeError: an argument is a tracer of a JAX transformation.
         """
         # Exceptions, not assert statements: they must hold under -O, too.
@@ -163,34 +176,44 @@ class MpmdWrapped:
                 "jax_use_shardy_partitioner=False from the configuration"
             )
         static = self._static_positions(len(args))
+        foreign: list[Any] = []
         types = [
-            arg if index in static else jax.tree.map(self._type_of, arg)
+            arg
+            if index in static
+            else jax.tree.map(lambda leaf: self._type_of(leaf, foreign), arg)
             for index, arg in enumerate(args)
         ]
+        known = {index: leaf for index, leaf in enumerate(foreign) if leaf is not None}
         with sharing_traces():
-            return MpmdTraced(self._jitted.trace(*types), self)
+            return MpmdTraced(self._jitted.trace(*types), self, known)
 
     def _static_positions(self, count: int) -> list[int]:
         """Positions of the static ones among `count` arguments, in the given order."""
         wrapped = (i + count if i < 0 else i for i in self._static)
         return [i for i in wrapped if 0 <= i < count]
 
-    def _type_of(self, leaf: Any) -> Any:
+    def _type_of(self, leaf: Any, foreign: list[Any]) -> Any:
+        """What JAX may know of an argument; `foreign` gets what it may not."""
         if isinstance(leaf, jax.core.Tracer):
             raise TypeError(
                 f"meshwright.jit of {self.name!r} was called inside a JAX "
                 "transformation; transform the function first and apply "
                 "meshwright.jit last"
             )
+        other = None
         if not isinstance(leaf, (jax.Array, jax.ShapeDtypeStruct)):
+            foreign.append(other)
             return leaf
         sharding = leaf.sharding
         if isinstance(sharding, compat.Format):
             sharding = sharding.sharding
         if isinstance(sharding, jax.sharding.NamedSharding):
-            sharding = _shardings.move(sharding, self._reference_mesh, "lowering_args")
+            sharding, other = _shardings.move(
+                sharding, self.mpmd_config.topology, "lowering_args"
+            )
         else:
             sharding = None
+        foreign.append(other)
         return jax.ShapeDtypeStruct(
             leaf.shape,
             leaf.dtype,
@@ -202,17 +225,50 @@ class MpmdWrapped:
         """Traces, lowers and partitions; see `trace` and `MpmdTraced.lower`."""
         return self.trace(*args).lower()
 
-    def _lower(self, traced: MpmdTraced) -> Lowered:
+    def _lower(self, traced: MpmdTraced, foreign: Mapping[int, Any]) -> Lowered:
+        reference = self._reference_mesh
         with warnings.catch_warnings():
             # Which donations are usable is decided by the partitioner.
             warnings.filterwarnings("ignore", "Some donated buffers were not usable")
             lowered = compat.plain_lower(
-                traced, RULES, self._reference_mesh.devices.flat[0].platform
+                traced,
+                RULES,
+                reference.devices.flat[0].platform,
+                several_meshes.without_devices(traced.jaxpr, reference),
             )
         signature = self._signature(lowered)
-        text = compat.module_text(lowered)
+        text = self._text(lowered, signature, foreign)
         result = self._partition(text, signature)
         return Lowered(lowered, self.mpmd_config, signature, result)
+
+    def _text(
+        self,
+        lowered: jax.stages.Lowered,
+        signature: ProgramSignature,
+        foreign: Mapping[int, Any],
+    ) -> str:
+        """The lowered module with the shardings that JAX was not told."""
+        in_tree, out_tree = signature.input_tree, signature.output_tree
+        said = several_meshes.flat_prefix(self._in_shardings, in_tree)
+        inputs = {i: leaf for i, leaf in foreign.items() if i not in said}
+        inputs |= several_meshes.flat_prefix(self._foreign_inputs, in_tree)
+        outputs = several_meshes.flat_prefix(self._foreign_outputs, out_tree)
+        for index, sharding in inputs.items():
+            where = f"in_shardings: {signature.input_paths[index]}"
+            _shardings.check_divisible(sharding, signature.input_avals[index], where)
+        for index, sharding in outputs.items():
+            where = f"out_shardings: result {index}"
+            _shardings.check_divisible(sharding, signature.output_avals[index], where)
+        positions = {
+            index: position + len(signature.const_args)
+            for position, index in enumerate(signature.kept)
+        }
+        arguments = {
+            positions[index]: sharding
+            for index, sharding in inputs.items()
+            if index in positions
+        }
+        return several_meshes.annotated_text(lowered, arguments, outputs)
 
     def _signature(self, lowered: jax.stages.Lowered) -> ProgramSignature:
         args_info, _ = lowered.args_info
@@ -382,7 +438,7 @@ def jit(
       mpmd_config: what `make_config` returned.
       in_shardings: as for `jax.jit`. A named sharding says how an argument is
         split, not on which mesh of the topology it lives: its mesh needs the axes
-        of the first mesh. (`read_input_output_mesh_from_shardings` changes that.)
+        of one of them. (`read_input_output_mesh_from_shardings` changes that.)
       out_shardings: the same for the result.
       donate_argnums: arguments whose buffers the program may reuse.
       static_argnums: arguments that are Python values. They are left out when a
@@ -394,7 +450,7 @@ def jit(
       The wrapped function, with `trace`, `lower` and `__call__`.
 
     Raises:
-      ValueError: a sharding's mesh has other axes than the first mesh.
+      ValueError: a sharding's mesh has axes that no mesh of the topology has.
 
     Example: two meshes of one device each.
 

@@ -18,39 +18,65 @@ def _axes(mesh: Any) -> str:
     return ", ".join(f"{name}={size}" for name, size in mesh.shape.items()) or "none"
 
 
-def move(sharding: Any, mesh: Mesh, what: str) -> Any:
-    """Moves a named sharding to another mesh with the same axes.
+def move(sharding: Any, topology: Topology, what: str) -> tuple[Any, Any]:
+    """Tells what JAX may know of a sharding, for it lowers for the first mesh only.
 
     Args:
       sharding: a `NamedSharding`, a `Format` around one, or anything else, which
         is returned as it is.
-      mesh: the mesh to move to.
+      topology: mesh name to mesh.
       what: the argument to name in errors.
 
     Returns:
-      The same sharding on `mesh`.
+      The sharding on the first mesh and None, if its mesh has the axes of the
+      first one; else None and the sharding.
 
     Raises:
-      ValueError: axis names or sizes differ.
+      ValueError: no mesh of the topology has these axes.
     """
-    if isinstance(sharding, Format):
-        return Format(sharding.layout, move(sharding.sharding, mesh, what))
-    if not isinstance(sharding, NamedSharding) or sharding.mesh == mesh:
-        return sharding
-    if tuple(sharding.mesh.shape.items()) != tuple(mesh.shape.items()):
-        raise ValueError(
-            f"{what}: {sharding} is on a mesh with axes {_axes(sharding.mesh)}, but "
-            f"the first mesh of the topology has axes {_axes(mesh)}; use a mesh with "
-            "the axes of the first one, for example config.sharding_mesh"
-        )
-    return NamedSharding(mesh, sharding.spec, memory_kind=sharding.memory_kind)
-
-
-def move_tree(tree: PyTree, mesh: Mesh, what: str) -> PyTree:
-    """Moves every sharding of a tree; see `move`."""
-    return jax.tree.map(
-        lambda leaf: move(leaf, mesh, what), tree, is_leaf=lambda leaf: leaf is None
+    named = sharding.sharding if isinstance(sharding, Format) else sharding
+    first = next(iter(topology.values()))
+    if not isinstance(named, NamedSharding) or named.mesh == first:
+        return sharding, None
+    axes = tuple(named.mesh.shape.items())
+    if axes == tuple(first.shape.items()):
+        moved = NamedSharding(first, named.spec, memory_kind=named.memory_kind)
+        if isinstance(sharding, Format):
+            return Format(sharding.layout, moved), None
+        return moved, None
+    if any(axes == tuple(mesh.shape.items()) for mesh in topology.values()):
+        return None, sharding
+    known = dict.fromkeys(map(_axes, topology.values()))
+    raise ValueError(
+        f"{what}: {named} is on a mesh with axes {_axes(named.mesh)}, but the meshes "
+        f"of the topology have axes {' or '.join(known)}; use one of these, or "
+        "config.sharding_mesh, which has the axes of the first one"
     )
+
+
+def move_tree(tree: PyTree, topology: Topology, what: str) -> tuple[PyTree, PyTree]:
+    """Splits a tree of shardings into what JAX may know and the rest; see `move`."""
+
+    def is_none(leaf: Any) -> bool:
+        return leaf is None
+
+    leaves, structure = jax.tree.flatten(tree, is_leaf=is_none)
+    moved = [move(leaf, topology, what) for leaf in leaves]
+    return tuple(
+        jax.tree.unflatten(structure, [pair[side] for pair in moved])
+        for side in range(2)
+    )
+
+
+def check_divisible(sharding: Any, aval: Any, what: str) -> None:
+    """Raises ValueError if a sharding does not divide a value, as JAX does."""
+    named = sharding.sharding if isinstance(sharding, Format) else sharding
+    try:
+        named.shard_shape(aval.shape)
+    except ValueError as error:
+        raise ValueError(f"{what}: {aval.str_short()} cannot be split: {error}") from (
+            None
+        )
 
 
 def _with_explicit(mesh: Mesh, axes: frozenset[str]) -> Mesh:

@@ -28,6 +28,31 @@ static Attribute transformAttr(Attribute attr, ShardingFn transform) {
   return {};
 }
 
+/// Replaces the attributes of an op that `transform` has another attribute for,
+/// which is null for those that are no shardings.
+static void transformAttrs(Operation *op, StringAttr name,
+                           llvm::function_ref<Attribute(Attribute)> onValue,
+                           llvm::function_ref<Attribute(Attribute)> onOther) {
+  if (Attribute attr = op->getDiscardableAttr(name))
+    if (Attribute changed = onValue(attr); changed && changed != attr)
+      op->setDiscardableAttr(name, changed);
+  // Only these keep shardings under other names than sdy.sharding.
+  if (isa<ConstantOp>(op) || (!isa_and_nonnull<SdyDialect>(op->getDialect()) &&
+                              !isa<DataFlowOpInterface>(op)))
+    return;
+  for (NamedAttribute attr : llvm::to_vector(op->getAttrs()))
+    if (attr.getName() != name)
+      if (Attribute changed = onOther(attr.getValue());
+          changed && changed != attr.getValue())
+        op->setAttr(attr.getName(), changed);
+}
+
+void sdy::transformShardingsOf(Operation *op, ShardingFn transform) {
+  auto apply = [&](Attribute attr) { return transformAttr(attr, transform); };
+  transformAttrs(op, StringAttr::get(op->getContext(), kShardingAttr), apply,
+                 apply);
+}
+
 void sdy::transformShardings(Operation *root, ShardingFn transform) {
   auto name = StringAttr::get(root->getContext(), kShardingAttr);
   // Few different ones occur, very often.
@@ -41,18 +66,8 @@ void sdy::transformShardings(Operation *root, ShardingFn transform) {
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto func = dyn_cast<func::FuncOp>(op))
       transformSignature(func, transform);
-    if (Attribute attr = op->getDiscardableAttr(name))
-      if (Attribute changed = get(attr); changed && changed != attr)
-        op->setDiscardableAttr(name, changed);
-    // Only these keep shardings under other names than sdy.sharding.
-    if (isa<ConstantOp>(op) ||
-        (!isa_and_nonnull<SdyDialect>(op->getDialect()) &&
-         !isa<DataFlowOpInterface>(op)))
-      return;
-    for (NamedAttribute attr : llvm::to_vector(op->getAttrs()))
-      if (attr.getName() != name)
-        if (Attribute changed = transformAttr(attr.getValue(), transform);
-            changed && changed != attr.getValue())
-          op->setAttr(attr.getName(), changed);
+    transformAttrs(op, name, get, [&](Attribute attr) {
+      return transformAttr(attr, transform);
+    });
   });
 }

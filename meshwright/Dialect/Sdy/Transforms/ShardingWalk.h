@@ -17,6 +17,10 @@ using ShardingFn = llvm::function_ref<TensorShardingAttr(TensorShardingAttr)>;
 /// and sdy ops hold themselves.
 void transformShardings(Operation *root, ShardingFn transform);
 
+/// Replaces the shardings that one op other than a function holds itself. Null
+/// entries of lists are passed on.
+void transformShardingsOf(Operation *op, ShardingFn transform);
+
 /// Replaces the shardings of the arguments, then of the results of a function.
 void transformSignature(func::FuncOp func, ShardingFn transform);
 
