@@ -22,8 +22,10 @@ import threading
 import time
 from collections.abc import Sequence
 
-from .distributed.watch import EXIT_CODE, Watchdog
+from .distributed.watch import EXIT_CODE
+from .distributed.watchdog import Watchdog
 
+_EXIT_CODE_DELAY = 0.2  # Seconds in which the launcher learns how a process ended.
 _GRACE = 2.0  # Seconds between asking a process to end and killing it.
 
 
@@ -89,7 +91,9 @@ class Launcher:
 
     def __init__(self, options: argparse.Namespace):
         self.options = options
-        self.watchdog = Watchdog(options.timeout, options.processes)
+        self.watchdog = Watchdog(
+            options.timeout, options.processes, exit_code_delay=_EXIT_CODE_DELAY
+        )
         self.coordinator = f"127.0.0.1:{_free_port()}"
         # Its log says what the watchdog says better.
         self.service = subprocess.Popen(

@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import time
@@ -160,6 +161,56 @@ def test_a_process_does_not_run_far_ahead_of_one_that_it_sends_to():
     done = launch(2, 1, "ahead.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("sum 861.7 of 100") == 2
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.mark.parametrize("fault", ["kill", "hang"])
+def test_processes_without_a_launcher_watch_each_other(fault):
+    command = [sys.executable, str(SCRIPTS / "fault.py"), fault]
+    command += [str(free_port()), str(TIMEOUT)]
+    processes = [
+        subprocess.Popen(
+            command,
+            env=environment()
+            | {"MESHWRIGHT_PROCESS": str(number), "JAX_NUM_CPU_DEVICES": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(2)
+    ]
+    try:
+        _, errors = processes[0].communicate(timeout=90)
+        processes[1].wait(timeout=30)
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+    assert processes[0].returncode == 70
+    line = errors.splitlines()[-1]
+    assert line.startswith("meshwright: process 1 (pid ")
+    assert ("has died" if fault == "kill" else 'on mesh "m1") has made no') in line
+
+
+def test_a_taken_port_is_named():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            [sys.executable, str(SCRIPTS / "fault.py"), "ok", str(port), "5"],
+            env=environment() | {"MESHWRIGHT_PROCESS": "0"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == 1
+    assert f"the coordinator cannot listen on 127.0.0.1:{port}" in done.stderr
 
 
 def test_output_without_prefix():

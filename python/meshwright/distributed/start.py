@@ -15,6 +15,7 @@ from .world import (
     DEFAULT_TIMEOUT,
     WINDOW_BYTES,
     ProcessError,
+    World,
     environment,
     is_loopback,
     set_world,
@@ -96,7 +97,11 @@ def initialize(
     for name, value in (("timeout", seconds), ("window_bytes", window_bytes)):
         if value <= 0:
             raise ValueError(f"{name} must be positive, got {value:g}")
-    if not launched and given == (None, None, None) and not _on_cluster():
+    if (
+        not launched
+        and given == (None, None, None)
+        and not _jax_runtime.cluster_is_present()
+    ):
         _started = True
         return
     if not launched and None in given and given != (None, None, None):
@@ -112,13 +117,19 @@ def initialize(
     _spare_threads()
     _join(given, bool(launched), seconds, options)
     # The watchdog knows who is at fault; whoever waits for that one does not.
-    patience = 2 * seconds if watch.current() else seconds
-    set_world(patience, bind_address, transport, window_bytes)
+    world = set_world(2 * seconds, bind_address, transport, window_bytes)
+    if not launched:
+        watch.connect(_watchdog_address(world, seconds), world.process)
     _started = True
 
 
-def _on_cluster() -> bool:
-    return _jax_runtime.cluster_is_present()
+def _watchdog_address(world: World, seconds: float) -> str:
+    """Where the watchdog beside process 0 listens."""
+    if world.process == 0:
+        address = watch.start_beside(world.bind, world.count, seconds)
+        world.put("watchdog", address.encode())
+        return address
+    return world.get("watchdog", 0, "start a watchdog").decode()
 
 
 def _configure(transport: str) -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notices that a process has died, was stopped, or hangs, and ends the others.
 
-Every process keeps a TCP connection to the watchdog, in the launcher. The system
+Every process keeps a TCP connection to the watchdog, in the launcher or, without
+one, in a process of its own beside process 0. The system
 closes the connection of a process that dies, within milliseconds; one that is
 stopped sends no more beats; one that hangs in a fragment says so itself, because
 its beats come from a thread. The watchdog tells all others, which print one line
@@ -15,6 +16,7 @@ import contextlib
 import json
 import os
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -24,9 +26,7 @@ from ..runtime import following
 
 #: Exit code of a process that ends because another one failed.
 EXIT_CODE = 70
-_BEATS_PER_TIMEOUT = 10
-_LINE_BYTES = 1 << 16
-_EXIT_CODE_DELAY = 0.2
+BEATS_PER_TIMEOUT = 10
 
 _client: Client | None = None
 
@@ -68,14 +68,14 @@ class Client:
         with contextlib.suppress(OSError):
             while True:
                 self._send({"beat": self._follower.where()})
-                time.sleep(self.timeout / _BEATS_PER_TIMEOUT)
+                time.sleep(self.timeout / BEATS_PER_TIMEOUT)
 
     def _listen(self) -> None:
         lines = self._socket.makefile("r")
         with contextlib.suppress(OSError):
             for line in lines:
                 self._leave(json.loads(line)["fault"])
-        self._leave("the launcher has ended")
+        self._leave("the watchdog has ended, and with it whoever started the run")
 
     def _fail(self, kind, error, traceback) -> None:
         """Tells the others of an exception, behind which JAX would wait for them."""
@@ -109,147 +109,23 @@ def hostname() -> str:
     return socket.gethostname()
 
 
-class Watchdog:
-    """Listens to the processes of one run; lives in the launcher.
+def start_beside(host: str, processes: int, timeout: float) -> str:
+    """Starts a watchdog in a process of its own; returns its address.
 
-    Attributes:
-      address: what the processes connect to.
-      fault: the first fault, as one line; None while all is well.
-      culprit: the process that it was noticed in.
+    It outlives the process that starts it for as long as others are connected.
     """
-
-    def __init__(self, timeout: float, processes: int, host: str = "127.0.0.1"):
-        self.timeout, self.processes = timeout, processes
-        self.fault: str | None = None
-        self.culprit: int | None = None
-        self._lock = threading.Lock()
-        self._peers: dict[int, _Peer] = {}
-        self._server = socket.create_server((host, 0))
-        self.address = f"{host}:{self._server.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-        threading.Thread(target=self._check, daemon=True).start()
-
-    def describe(self, process: int) -> str:
-        """Names a process, its host, and where it was last."""
-        peer = self._peers.get(process)
-        if peer is None:
-            return f"process {process}"
-        where = f", in {peer.beat['where']}" if peer.beat else ""
-        return f"process {process} (pid {peer.pid} on {peer.host}{where})"
-
-    def report(self, process: int, what: str) -> None:
-        """Notes the first fault and tells every other process."""
-        with self._lock:
-            if self.fault is not None:
-                return
-            self.fault = f"{self.describe(process)} {what}"
-            self.culprit = process
-            peers = list(self._peers.values())
-        for peer in peers:
-            peer.tell({"fault": self.fault})
-
-    def is_done(self, process: int) -> bool:
-        """Whether a process said that it has finished."""
-        peer = self._peers.get(process)
-        return peer is not None and peer.done
-
-    def close(self) -> None:
-        self._server.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._server.accept()
-                threading.Thread(
-                    target=self._serve, args=(connection,), daemon=True
-                ).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        lines = connection.makefile("r")
-        try:
-            hello = json.loads(lines.readline(_LINE_BYTES))
-            peer = _Peer(connection, hello["pid"], hello["host"])
-            process = int(hello["process"])
-        except (ValueError, KeyError, TypeError, OSError):
-            connection.close()  # Whoever that was.
-            return
-        with self._lock:
-            self._peers[process] = peer
-        peer.tell({"timeout": self.timeout})
-        with contextlib.suppress(OSError, ValueError):
-            for line in lines:
-                self._hear(process, peer, json.loads(line))
-        peer.open = False
-        if not peer.done:
-            time.sleep(_EXIT_CODE_DELAY)  # The launcher may know how it ended.
-            self.report(process, "has died")
-
-    def _hear(self, process: int, peer: _Peer, message: dict[str, Any]) -> None:
-        peer.heard = time.monotonic()
-        if message.get("done"):
-            peer.done = True
-            return
-        if "failed" in message:
-            self.report(process, f"failed: {message['failed']}")
-            return
-        peer.beat = dict(message["beat"])
-        if peer.seconds > self.timeout:
-            self._report_hang()
-
-    def _report_hang(self) -> None:
-        """Blames the process that is furthest behind; the others wait for it."""
-        with self._lock:
-            waiting = [
-                (tuple(peer.beat["place"]), process)
-                for process, peer in self._peers.items()
-                if peer.beat
-            ]
-        _, process = min(waiting)
-        self.report(process, f"has made no progress for {self.timeout:g} s")
-
-    def _check(self) -> None:
-        while self._server.fileno() >= 0:
-            time.sleep(self.timeout / _BEATS_PER_TIMEOUT)
-            now = time.monotonic()
-            self._check_missing(now)
-            with self._lock:
-                silent = [
-                    process
-                    for process, peer in self._peers.items()
-                    if peer.open and not peer.done and now - peer.heard > self.timeout
-                ]
-            for process in silent:
-                self.report(
-                    process, f"has been silent for {self.timeout:g} s; it is stopped"
-                )
-
-    def _check_missing(self, now: float) -> None:
-        """Reports who has not connected long after the first one did."""
-        with self._lock:
-            since = min((peer.connected for peer in self._peers.values()), default=now)
-            missing = sorted(set(range(self.processes)) - self._peers.keys())
-        if missing and now - since > self.timeout:
-            self.report(
-                missing[0],
-                "did not call mw.distributed.initialize() within "
-                f"{self.timeout:g} s of the first process that did",
-            )
-
-
-class _Peer:
-    """The watchdog's end of a connection."""
-
-    def __init__(self, connection: socket.socket, pid: int, host: str):
-        self.connection, self.pid, self.host = connection, pid, host
-        self.beat: dict[str, Any] = {}
-        self.connected = self.heard = time.monotonic()
-        self.done, self.open = False, True
-
-    @property
-    def seconds(self) -> float:
-        """For how long it has been at the same place."""
-        return float(self.beat.get("seconds", 0.0))
-
-    def tell(self, message: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError):
-            self.connection.sendall((json.dumps(message) + "\n").encode())
+    arguments = [host, str(processes), str(timeout)]
+    watchdog = subprocess.Popen(
+        [sys.executable, "-m", "meshwright.distributed.watchdog", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    address = watchdog.stdout.readline().strip()
+    if not address:
+        raise RuntimeError(
+            f"the watchdog did not start: exit code {watchdog.wait()}; is {host} an "
+            "address of this host?"
+        )
+    return address

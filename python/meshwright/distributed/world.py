@@ -152,11 +152,11 @@ def current() -> World | None:
 
 def set_world(
     timeout: float, bind: str | None, transport: str, window_bytes: int
-) -> None:
+) -> World:
+    """Makes the world of this process, which has joined the others."""
     global _world
-    if jax.process_count() > 1:
-        bind = bind or default_bind_address()
-        _world = World(timeout, bind, transport, window_bytes)
+    _world = World(timeout, bind or default_bind_address(), transport, window_bytes)
+    return _world
 
 
 def default_bind_address() -> str:

@@ -13,7 +13,13 @@ if second and fault == "late":
     time.sleep(1000)
 if second and fault == "early":
     sys.exit(4)
-mw.distributed.initialize()
+if len(sys.argv) > 2:
+    port, timeout = sys.argv[2:]
+    mw.distributed.initialize(
+        f"127.0.0.1:{port}", 2, int(second), timeout=float(timeout)
+    )
+else:
+    mw.distributed.initialize()
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
