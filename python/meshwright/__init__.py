@@ -7,6 +7,7 @@ Name computations and tensors, say on which mesh each name lives, and `mw.jit`
 makes one program of it: fragments per mesh, transfers, an order (docs/python.md).
 """
 
+from . import _checkify as _checkify
 from . import distributed as distributed
 from ._jit import MpmdWrapped as MpmdWrapped
 from ._jit import jit as jit

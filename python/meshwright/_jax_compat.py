@@ -91,6 +91,7 @@ empty_mesh = _require("jax._src.mesh", "empty_abstract_mesh")[0]
 memory_space = _require(_CORE, "mem_kind_to_space")[0]
 
 trace_context = _require("jax._src.config", "trace_context")[0]
+_guards = _require("jaxlib._jax", "guard_lib")[0]
 _trace_state, EvalTrace = _require(_CORE, "trace_ctx", "EvalTrace")
 JVPTrace, LinearizeTrace = _require(_AD, "JVPTrace", "LinearizeTrace")
 BatchTrace = _require(_BATCHING, "BatchTrace")[0]
@@ -180,12 +181,32 @@ current_source_info, register_exclusion = _require(
     "jax.extend.source_info_util", "current", "register_exclusion"
 )
 
+# Checks of values.
+error_checks, checked_jaxpr = _require(
+    "jax._src.checkify", "error_checks", "jaxpr_to_checkify_jaxpr"
+)
+
 # Stages.
 StageLowering = _require("jax._src.stages", "Lowering")[0]
 Format = _require("jax.experimental.layout", "Format")[0]
 
 # Locations and error messages point at the user's code, not at this package.
 register_exclusion(os.path.dirname(os.path.abspath(__file__)))
+
+
+def transfer_guard(direction: str) -> str:
+    """What `jax.transfer_guard` says about implicit transfers.
+
+    Args:
+      direction: `host_to_device` or `device_to_device`.
+
+    Returns:
+      `allow`, `log` or `disallow`.
+    """
+    level = getattr(_guards.thread_local_state(), direction)
+    if level is None:
+        level = getattr(_guards.global_state(), direction)
+    return "allow" if level is None else level.name.lower().removesuffix("_explicit")
 
 
 def current_trace() -> Any:

@@ -717,6 +717,7 @@ class Executable:
           TypeError: another structure than the program was lowered for.
           ValueError: a value that is no `jax.Array` is for devices of other
             processes.
+          JaxRuntimeError: `jax.transfer_guard` forbids to place a value.
         """
         leaves, tree = jax.tree.flatten(tuple(args))
         if tree != self.signature.input_tree:
@@ -729,8 +730,29 @@ class Executable:
         ]
         return jax.tree.unflatten(tree, placed)
 
+    def _guard(self, index: int, leaf: Any, sharding: NamedSharding) -> None:
+        """Asks `jax.transfer_guard`, as `jax.jit` does for what it has to place."""
+        direction = "host_to_device"
+        if isinstance(leaf, jax.Array):
+            direction = "device_to_device"
+            if leaf.sharding.is_equivalent_to(sharding, leaf.ndim):
+                return
+        level = compat.transfer_guard(direction)
+        if level == "allow":
+            return
+        text = (
+            f"{direction.replace('_', '-')} transfer of {self._where(index)} to "
+            f"{_shardings.describe(sharding, self._specs.topology)}"
+        )
+        if level == "disallow":
+            raise jax.errors.JaxRuntimeError(
+                f"Disallowed {text}; place it with jax.device_put, which is explicit"
+            )
+        _logger.warning("%s", text)
+
     def _placed(self, index: int, leaf: Any) -> jax.Array:
         form = self._input_formats[index]
+        self._guard(index, leaf, form.sharding)
         if not isinstance(leaf, jax.Array):
             # CPU devices may share the memory of a NumPy array, which its owner is
             # free to change while the program runs.

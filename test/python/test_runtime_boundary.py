@@ -1,5 +1,7 @@
 """What users can pass to a program: each misfit is an exception, none a crash."""
 
+import threading
+
 import jax
 import numpy as np
 import pytest
@@ -130,6 +132,42 @@ def test_view_of_a_donated_array(program):
     view = jax.make_array_from_single_device_arrays(p.shape, p.sharding, shards)
     with pytest.raises(ValueError, match="share a buffer"):
         program.executor(p, view)
+
+
+def held_program(gate):
+    """Gives two arrays for two donated ones, the first when the gate is open."""
+    rows = [["x"], []]
+    b = Builder(a={"x": 2})
+    p, q = (b.input("a", [4, 4], dims=rows, donated=True) for _ in range(2))
+    held = b.callback("held", p, lambda x: (gate.wait(60), x)[1])
+    b.output(
+        b.unary("next", "stablehlo.add", held), b.unary("other", "stablehlo.add", q)
+    )
+    return b, b.load()
+
+
+def test_results_need_not_be_ready_to_be_donated_again():
+    gate = threading.Event()
+    b, program = held_program(gate)
+    results = program(*good(b))
+    for _ in range(2):  # Nobody opens the gate while one of these calls waits.
+        results = program(*results)
+    assert not results[0].is_ready()
+    gate.set()
+    np.testing.assert_array_equal(np.asarray(results[0]), 8 * iota(4, 4))
+
+
+def test_view_of_a_result_that_is_not_ready():
+    gate = threading.Event()
+    b, program = held_program(gate)
+    held, _ = program(*good(b))
+    shards = [shard.data for shard in held.addressable_shards]
+    view = jax.make_array_from_single_device_arrays(held.shape, held.sharding, shards)
+    timer = threading.Timer(0.1, gate.set)
+    timer.start()
+    with pytest.raises(ValueError, match="argument 0 and argument 1 share a buffer"):
+        program(held, view)
+    timer.join()
 
 
 def test_equivalent_shardings_pass(program):

@@ -30,6 +30,7 @@ _NAMES = (
     ("jax._src.array.ArrayImpl", "_pjrt_layout"),
     ("jax._src.clusters", "ClusterEnv"),
     ("jax._src.compiler", "compile_or_get_cached"),
+    ("jax._src.config", "explicit_device_put_scope"),
     ("jax._src.core", "ShapedArray"),
     ("jax._src.core", "update_aval_with_sharding"),
     ("jax._src.dispatch", "runtime_tokens"),
@@ -94,6 +95,8 @@ DeviceList = _FOUND["DeviceList"]
 copy_arrays = _FOUND["batched_copy_array_to_devices_with_sharding"]
 ir = _FOUND["ir"]
 make_ir_context = _FOUND["make_ir_context"]
+# Around transfers that the user's program asks for: `jax.transfer_guard` lets them.
+explicit_transfers = _FOUND["explicit_device_put_scope"]
 same_hlo_sharding = _FOUND["are_hlo_shardings_equal"]
 
 REUSE_INPUT = _FOUND["ArrayCopySemantics"].REUSE_INPUT
@@ -134,8 +137,17 @@ def compiled_layouts(executable: Any) -> tuple[list[Any], list[Any]]:
 
 
 def shard_pointers(array: Any) -> list[int]:
-    """Where the shards of this process are, in the order of their devices."""
-    return [shard.unsafe_buffer_pointer() for shard in array._arrays]
+    """Where the shards of this process are, in the order of their devices.
+
+    JAX finds out by waiting, with the GIL held; a callback that has yet to make the
+    array could never run. So this waits first, without it.
+    """
+    try:
+        if not array.is_ready():
+            array.block_until_ready()
+        return [shard.unsafe_buffer_pointer() for shard in array._arrays]
+    except jax.errors.JaxRuntimeError:  # It is in error, and so will be its readers.
+        return []
 
 
 def array_layout(array: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import math
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,6 +38,7 @@ class Boundary:
         self.names = list(names)
         self.donated = frozenset(donated)
         self.groups = self._groups_that_could_share()
+        self.made: dict[int, weakref.ref] = {}
 
     def _groups_that_could_share(self) -> list[list[int]]:
         """Inputs of equal shards on the same devices, one of them donated."""
@@ -104,15 +106,36 @@ class Boundary:
             )
         self.layouts[position] = found
 
+    def expect(self, results: Sequence[Any]) -> None:
+        """Remembers new arrays of a run, which are likely to be arguments soon."""
+        self.made = {}
+        if self.groups:
+            self.made = {id(array): weakref.ref(array) for array in results}
+
+    def _is_own(self, array: jax.Array) -> bool:
+        """Whether the last run made an array: no other one then has its buffers."""
+        made = self.made.get(id(array))
+        return made is not None and made() is array
+
     def _check_shared(self, arrays: Sequence[jax.Array], group: list[int]) -> None:
-        """No buffer may come in twice if one of the two is donated."""
-        first: dict[tuple[int, int], int] = {}
-        for position in group:
-            for pointer in enumerate(_jax_runtime.shard_pointers(arrays[position])):
-                other = first.setdefault(pointer, position)
+        """No buffer may come in twice if one of the two is donated.
+
+        Where buffers are cannot be asked without waiting for who makes them, so own
+        results that are not ready yet are only compared as objects. Views of them
+        come first: they have been waited for, and so have the results, then.
+        """
+        first: dict[Any, int] = {}
+        for position in sorted(group, key=lambda p: self._is_own(arrays[p])):
+            array = arrays[position]
+            keys: list[Any] = [id(array)]
+            if not self._is_own(array) or array.is_ready():
+                keys += enumerate(_jax_runtime.shard_pointers(array))
+            for key in keys:
+                other = first.setdefault(key, position)
                 if other != position and self._gives_away(other, position):
+                    low, high = sorted((other, position))
                     raise ValueError(
-                        f"{self._name(other)} and {self._name(position)} share a "
+                        f"{self._name(low)} and {self._name(high)} share a "
                         "buffer, and one of them is donated; pass a copy instead"
                     )
 

@@ -21,6 +21,7 @@ from . import _jax_runtime
 from .boundary import Boundary
 from .compilation import Loaded, compile_all, resolve_options
 from .errors import FragmentError
+from .floats import FloatChecks
 from .layouts import make_formats, settle_layouts
 from .memory import Account, MeshMemory, keep_account
 from .placement import bind_meshes
@@ -137,6 +138,8 @@ class ProgramExecutor:
           TypeError, ValueError, RuntimeError: an argument does not fit or is
             deleted; nothing was issued.
           FragmentError: a fragment failed while it was issued.
+          FloatingPointError: a result is not finite, and JAX's configuration says
+            that this is an error; names the fragment that made it so.
         """
         with _issuing:
             self._boundary.check(arrays)
@@ -144,30 +147,54 @@ class ProgramExecutor:
             del arrays
             self._tokens.clear()
             self._failed = None
-            recorder = current_recording()
-            position = -1
             if self._share:
                 self._share.start_run()
-            try:
-                if recorder is None and self._share is None:
-                    for position, issue in enumerate(self._issues):  # noqa: B007
-                        issue(slots)
-                elif recorder is None:
-                    follow = self._share.follow
-                    for position, issue in enumerate(self._issues):
-                        follow(self._plan.steps[position], self._tokens)
-                        issue(slots)
+            recorder, checks = current_recording(), FloatChecks.wanted()
+            with _jax_runtime.explicit_transfers():
+                if recorder or checks or self._share:
+                    self._issue_watched(slots, recorder, checks)
                 else:
-                    watch = recorder.start_run(self)
-                    for position, issue in enumerate(self._issues):
-                        watch(position, issue, slots)
-            except Exception as error:
-                self._explain(position, error)
-            if self._share:
-                self._share.follow(None, self._tokens)
+                    self._issue(slots)
             for slot in self._plan.unread:
                 slots[slot].delete()
-            return [slots[slot] for slot in self._plan.output_slots]
+            outputs = [slots[slot] for slot in self._plan.output_slots]
+            if checks:
+                checks.finish(outputs)
+            # What passes through is an array of the caller's.
+            taken = range(len(self._plan.inputs))
+            self._boundary.expect(
+                [slots[s] for s in self._plan.output_slots if s not in taken]
+            )
+            return outputs
+
+    def _issue(self, slots: list) -> None:
+        position = -1
+        try:
+            for position, issue in enumerate(self._issues):  # noqa: B007
+                issue(slots)
+        except Exception as error:
+            self._explain(position, error)
+
+    def _issue_watched(self, slots: list, recorder: Any, checks: Any) -> None:
+        """Issues with somebody looking on, before or after each step."""
+        share, steps, position = self._share, self._plan.steps, -1
+        watch = recorder.start_run(self) if recorder else None
+        try:
+            if checks:
+                checks.start(slots[: len(self._plan.inputs)])
+            for position, issue in enumerate(self._issues):
+                if watch:
+                    watch(position, issue, slots)
+                else:
+                    if share:
+                        share.follow(steps[position], self._tokens)
+                    issue(slots)
+                if checks:
+                    checks.after(steps[position], slots)
+        except Exception as error:
+            self._explain(position, error)
+        if share:
+            share.follow(None, self._tokens)
 
     def wait(self) -> None:
         """Waits until the last run is done.
