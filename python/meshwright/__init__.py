@@ -7,6 +7,8 @@ Name computations and tensors, say on which mesh each name lives, and `mw.jit`
 makes one program of it: fragments per mesh, transfers, an order (docs/python.md).
 """
 
+from typing import Any as _Any
+
 from . import _checkify as _checkify
 from . import distributed as distributed
 from ._jit import MpmdWrapped as MpmdWrapped
@@ -46,3 +48,12 @@ from .types import PartitioningOptions as PartitioningOptions
 from .types import Topology as Topology
 from .types import make_config as make_config
 from .types import mesh_names as mesh_names
+
+
+def __getattr__(name: str) -> _Any:
+    # Flax is imported by those who use it.
+    if name == "nnx":
+        import importlib
+
+        return importlib.import_module(".nnx", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -94,7 +94,7 @@ class _Changes(Exception):
 
 
 @dataclasses.dataclass
-class _Reads:
+class Reads:
     """What code reads from outside: names, each with chains of attributes."""
 
     found: dict[str, set[tuple[str, ...]]]
@@ -103,8 +103,8 @@ class _Reads:
 
 
 @functools.lru_cache(maxsize=4096)
-def _reads(code: types.CodeType) -> _Reads:
-    reads = _Reads({}, {})
+def reads_of(code: types.CodeType) -> Reads:
+    reads = Reads({}, {})
     before, chain, chains = "", (), None
     for instruction in dis.get_instructions(code):
         name, value = instruction.opname, instruction.argval
@@ -131,7 +131,7 @@ def _reads(code: types.CodeType) -> _Reads:
         before = name
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
-            inner = _reads(const)
+            inner = reads_of(const)
             for mine, others in ((reads.found, inner.found), (reads.free, inner.free)):
                 for name, more in others.items():
                     mine.setdefault(name, set()).update(more)
@@ -143,22 +143,22 @@ def _top(module: str) -> str:
     return module.partition(".")[0]
 
 
-def _is_library(module: Any) -> bool:
+def is_library(module: Any) -> bool:
     return isinstance(module, str) and _top(module) in _LIBRARIES
 
 
 def _is_pure(module: Any) -> bool:
-    return _is_library(module) or module in _PURE_MODULES
+    return is_library(module) or module in _PURE_MODULES
 
 
 def _belongs_to_library(value: Any) -> bool:
     """Whether a library offers this object under its own name."""
-    if not isinstance(value, (types.FunctionType, type)) and not _is_library(
+    if not isinstance(value, (types.FunctionType, type)) and not is_library(
         type(value).__module__
     ):
         return False
     module = getattr(value, "__module__", None)
-    if not _is_library(module) or module not in sys.modules:
+    if not is_library(module) or module not in sys.modules:
         return False
     name = getattr(value, "__name__", None)
     return isinstance(name, str) and vars(sys.modules[module]).get(name) is value
@@ -238,7 +238,7 @@ class _Description:
     def _of_function(self, function: types.FunctionType) -> Any:
         named = function.__kwdefaults__ or {}
         module = function.__globals__.get("__name__")
-        reads = None if _is_pure(module) else _reads(function.__code__)
+        reads = None if _is_pure(module) else reads_of(function.__code__)
         if reads is not None and reads.writes:
             raise _Changes
         names = function.__code__.co_freevars
@@ -270,7 +270,7 @@ class _Description:
             return self._of_module(value, chains)
         return self.of(value)
 
-    def _of_globals(self, function: types.FunctionType, reads: _Reads) -> Any:
+    def _of_globals(self, function: types.FunctionType, reads: Reads) -> Any:
         found = []
         for name, chains in reads.found.items():
             if name in function.__globals__:

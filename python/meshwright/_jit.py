@@ -15,6 +15,7 @@ from . import _jax_compat as compat
 from . import _native, _shardings, pipeline
 from . import _several_meshes as several_meshes
 from ._lowering import RULES
+from ._nnx_state import returning_changes
 from ._trace_cache import sharing_traces
 from .stages import Compiled, Lowered, ProgramSignature
 from .types import Config, PyTree, mesh_names
@@ -130,9 +131,11 @@ class MpmdWrapped:
                 out_shardings, topology, "out_shardings"
             )
 
+        checked = returning_changes(func, self.name)
+
         @functools.wraps(func)
         def named(*args):
-            return func(*args)
+            return checked(*args)
 
         named.__name__ = named.__qualname__ = self.name
         functools.update_wrapper(self, named)
@@ -461,7 +464,7 @@ def jit(
       >>> double = named_computation(lambda x: 2 * x, name="double")
       >>> square = named_computation(lambda x: x * x, name="square")
       >>> jit(lambda x: square(double(x)), config)(3.0)
-      Array(36., dtype=float32)
+      Array(36., dtype=float32, weak_type=True)
     """
     return MpmdWrapped(
         func,

@@ -25,6 +25,7 @@ import jax
 from . import _jax_compat as compat
 from ._equal_jaxprs import EqualJaxprs
 from ._immutable import describe, is_namedtuple
+from ._nnx_state import Lifted, find, is_stateful
 
 
 class _Session:
@@ -131,7 +132,7 @@ def _wrap_static(leaves: Sequence[Any], tree: Any) -> list[Any]:
     inside = None
     wrapped = []
     for index, leaf in enumerate(leaves):
-        static = not _is_array(leaf)
+        static = is_stateful(leaf) or not _is_array(leaf)
         if not static and isinstance(leaf, _NUMBERS):
             inside = _inside_modules(tree) if inside is None else inside
             static = inside[index]
@@ -148,16 +149,23 @@ class Traced:
       operands: captured values, then the flat arguments.
       num_captured: how many values it captured from enclosing traces.
       out_tree: structure of the result.
+      lifted: the function with the state that it changes, if there is any.
     """
 
     jaxpr: Any
     operands: list[Any]
     num_captured: int
     out_tree: Any
+    lifted: Lifted | None = None
 
     def result(self, outs: Sequence[Any]) -> Any:
         """The function's result, with the arrays that the jaxpr gave."""
-        return _unwrap(jax.tree.unflatten(self.out_tree, outs))
+        result = _unwrap(jax.tree.unflatten(self.out_tree, outs))
+        if self.lifted is None:
+            return result
+        result, state = result
+        self.lifted.update(state)
+        return result
 
 
 def _type_of(leaf: Any) -> Any:
@@ -170,6 +178,7 @@ def trace(
     kwargs: dict[str, Any],
     *,
     scope: str | None = None,
+    lift: bool = True,
 ) -> Traced:
     """Traces a function, or finds the trace of an equal one.
 
@@ -179,10 +188,14 @@ def trace(
       args: positional arguments, possibly tracers of an enclosing trace.
       kwargs: keyword arguments.
       scope: name scope of what the function does.
+      lift: carry the state of NNX modules that it changes out of it.
 
     Returns:
       What is to be applied, to which operands.
     """
+    if lift and (roots := find(function, (args, kwargs))):
+        lifted = Lifted(function, roots)
+        return _trace_lifted(lifted, function, (lifted.state, *args), kwargs, scope)
     leaves, tree = jax.tree.flatten((args, kwargs))
     leaves = _wrap_static(leaves, tree)
     arrays = [compat.snapshot(leaf) for leaf in leaves if not _is_static(leaf)]
@@ -213,6 +226,22 @@ def trace(
     return Traced(jaxpr, [*captured, *arrays], len(captured), out_tree)
 
 
+def _trace_lifted(
+    lifted: Lifted,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    scope: str | None,
+) -> Traced:
+    leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_stateful)
+    leaves = _wrap_static(leaves, tree)
+    arrays = [compat.snapshot(leaf) for leaf in leaves if not _is_static(leaf)]
+    jaxpr, captured, out_tree = _trace(
+        function, leaves, tree, scope, body=lifted.body, is_leaf=is_stateful
+    )
+    return Traced(jaxpr, [*captured, *arrays], len(captured), out_tree, lifted)
+
+
 def _has_static(tree: Any) -> bool:
     data = tree.node_data()
     if data is None:
@@ -221,15 +250,22 @@ def _has_static(tree: Any) -> bool:
 
 
 def _trace(
-    function: Callable[..., Any], leaves: Sequence[Any], tree: Any, scope: str | None
+    function: Callable[..., Any],
+    leaves: Sequence[Any],
+    tree: Any,
+    scope: str | None,
+    body: Callable[..., Any] | None = None,
+    is_leaf: Callable[[Any], bool] | None = None,
 ) -> tuple[Any, list[Any], Any]:
-    def body(*args, **kwargs):
+    body = body or function
+
+    def scoped(*args, **kwargs):
         args, kwargs = _unwrap((args, kwargs))
         with jax.named_scope(scope) if scope else contextlib.nullcontext():
-            result = function(*args, **kwargs)
-        outs, out_tree = jax.tree.flatten(result)
+            result = body(*args, **kwargs)
+        outs, out_tree = jax.tree.flatten(result, is_leaf=is_leaf)
         return jax.tree.unflatten(out_tree, _wrap_static(outs, out_tree))
 
     args, kwargs = jax.tree.unflatten(tree, leaves)
-    jaxpr, captured, out_tree = compat.trace_body(function, body, args, kwargs)
+    jaxpr, captured, out_tree = compat.trace_body(function, scoped, args, kwargs)
     return _merge(function, jaxpr), captured, out_tree

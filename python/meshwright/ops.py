@@ -281,7 +281,7 @@ def _loop(
 
     del index_last.__wrapped__  # Its parameters are the other way around.
     index = jax.ShapeDtypeStruct((), jnp.uint32)
-    traced = _trace_cache.trace(index_last, (init_val, index), {})
+    traced = _trace_cache.trace(index_last, (init_val, index), {}, lift=False)
     _check_loop_result(what, init_val, traced.jaxpr, traced.out_tree)
     if num_iterations == 0 or not traced.jaxpr.out_avals:
         return init_val

@@ -9,7 +9,7 @@ from conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("x32")
 
-MODULES = ["_jit", "ops", "pipeline", "pipeline_registry", "types", "utils"]
+MODULES = ["_jit", "nnx", "ops", "pipeline", "pipeline_registry", "types", "utils"]
 
 
 @pytest.mark.parametrize("module", MODULES)

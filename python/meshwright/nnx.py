@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`meshwright.jit` for functions of Flax NNX modules.
+
+    import meshwright as mw
+
+    step = mw.nnx.jit(train_step, config)
+    loss = step(model, optimizer, batch)  # model and optimizer are updated
+
+The annotations need nothing of this: `named_computation` and `call` carry the
+state of modules wherever they find some. Only this module needs Flax.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from . import _jit
+from .stages import Lowered
+from .types import Config, PyTree
+
+try:
+    from flax import nnx
+except ImportError as error:
+    raise ImportError(
+        "meshwright.nnx is for modules of Flax NNX, and Flax cannot be imported: "
+        f"{error}; install flax >= 0.12, or use meshwright.jit"
+    ) from error
+
+__all__ = ["NnxWrapped", "jit"]
+
+_CONTEXT = "meshwright.nnx.jit"
+
+
+def _is_module(value: Any) -> bool:
+    return isinstance(value, (nnx.Variable, nnx.Pytree))
+
+
+class NnxWrapped:
+    """A function of NNX modules that runs on the meshes of a topology.
+
+    Attributes:
+      pure: the `MpmdWrapped` behind it, a function of the state of the modules to
+        the state afterwards and the result.
+    """
+
+    def __init__(self, func: Callable[..., Any], mpmd_config: Config, **options: Any):
+        @functools.wraps(func)
+        def pure(*state):
+            args = nnx.from_tree(state, ctxtag=_CONTEXT, is_inner=True)
+            result = func(*args)
+            after = jax.tree.map(
+                lambda leaf: leaf if _is_module(leaf) else None,
+                args,
+                is_leaf=_is_module,
+            )
+            return nnx.to_tree((after, result), ctxtag=_CONTEXT)
+
+        functools.update_wrapper(self, func)
+        self.pure = _jit.jit(pure, mpmd_config, **options)
+
+    def __call__(self, *args: Any) -> Any:
+        """Runs the function; the modules among the arguments are updated.
+
+        Args:
+          *args: NNX modules, and pytrees of such and of arrays.
+
+        Returns:
+          The function's result.
+        """
+        with nnx.update_context(_CONTEXT):
+            state = nnx.to_tree(args, ctxtag=_CONTEXT)
+            _, result = nnx.from_tree(
+                self.pure(*state), ctxtag=_CONTEXT, is_inner=False
+            )
+        return result
+
+    def lower(self, *args: Any) -> Lowered:
+        """Lowers for arguments like these; their state does not change.
+
+        Args:
+          *args: NNX modules, and pytrees of such and of arrays.
+
+        Returns:
+          The lowered `pure`.
+        """
+        with nnx.update_context(_CONTEXT):
+            return self.pure.lower(*nnx.to_tree(args, ctxtag=_CONTEXT))
+
+
+def jit(
+    func: Callable[..., Any],
+    mpmd_config: Config,
+    *,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    static_argnums: int | Sequence[int] | None = None,
+    override_func_name: str | None = None,
+) -> NnxWrapped:
+    """`meshwright.jit` for functions of NNX modules, as `nnx.jit` is for `jax.jit`.
+
+    What the function assigns to the variables of modules that it gets as arguments
+    (batch statistics, counters of random streams, what an optimizer updates) is in
+    the caller's modules afterwards. Modules that the function closes over are
+    constants; Flax raises `TraceContextError` when one is assigned to.
+
+    Args:
+      func: a function of positional arguments: modules, pytrees of arrays.
+      mpmd_config: what `make_config` returned. To `input_mesh_assignment` a module
+        is one leaf; its state comes back to the mesh that it came from.
+      in_shardings: as for `jax.jit`; a module is one leaf, whose sharding its state
+        keeps.
+      out_shardings: the same for the result.
+      donate_argnums: arguments whose buffers the program may reuse.
+      static_argnums: arguments that are Python values.
+      override_func_name: name to use instead of the function's own.
+
+    Returns:
+      The wrapped function, with `lower` and `__call__`.
+
+    Raises:
+      ImportError: Flax is not installed.
+
+    Example: batch statistics are updated on their mesh.
+
+      >>> import jax, jax.numpy as jnp
+      >>> from flax import nnx
+      >>> import meshwright as mw
+      >>> mesh = jax.sharding.Mesh(jax.devices()[:1], "x")
+      >>> config = mw.make_config({"m": mesh}, {"norm": "m"})
+      >>> def forward(model, x):
+      ...     return mw.named_computation(model, name="norm")(x)
+      >>> model = nnx.BatchNorm(1, rngs=nnx.Rngs(0))
+      >>> _ = mw.nnx.jit(forward, config)(model, jnp.ones((2, 1)))
+      >>> model.mean[...].round(2)
+      Array([0.01], dtype=float32)
+    """
+    inputs, outputs = (
+        mpmd_config.input_mesh_assignment,
+        mpmd_config.output_mesh_assignment,
+    )
+    if inputs or outputs:
+        mpmd_config = dataclasses.replace(
+            mpmd_config, output_mesh_assignment=(inputs or None, outputs or None)
+        )
+    shardings: dict[str, Any] = {}
+    if in_shardings is not None:
+        shardings["in_shardings"] = in_shardings
+    if in_shardings is not None or out_shardings is not None:
+        shardings["out_shardings"] = (in_shardings, out_shardings)
+    return NnxWrapped(
+        func,
+        mpmd_config,
+        donate_argnums=donate_argnums,
+        static_argnums=static_argnums,
+        override_func_name=override_func_name,
+        **shardings,
+    )
