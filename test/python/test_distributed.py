@@ -13,6 +13,10 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
+sys.path.append(str(ROOT / "bench"))
+
+import killed_runs  # noqa: E402
+
 SCRIPTS = pathlib.Path(__file__).parent / "processes"
 TIMEOUT = 8  # Seconds that a process waits for another one; a busy machine needs some.
 
@@ -161,6 +165,41 @@ def test_a_process_does_not_run_far_ahead_of_one_that_it_sends_to():
     done = launch(2, 1, "ahead.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("sum 861.7 of 100") == 2
+
+
+def test_training_goes_on_behind_random_faults(undisturbed):
+    """Killed or stopped at a random moment: reported, and resumed to the same."""
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        list(
+            pool.map(
+                lambda seed: killed_runs.disturb(seed, 2, TIMEOUT, undisturbed),
+                range(10),
+            )
+        )
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> dict:
+    return killed_runs.undisturbed(2, TIMEOUT)
+
+
+def test_checkpoints_are_restored_by_another_number_of_processes(undisturbed, tmp_path):
+    steps = {}
+    for processes, last in ((2, 6), (4, 9), (1, killed_runs.STEPS)):
+        command = killed_runs.command(processes, TIMEOUT, str(tmp_path))
+        command[-2] = f"--steps={last}"
+        if processes == 1:
+            command.insert(3, "--devices-per-process=2")
+        done = subprocess.run(
+            command, env=environment(), capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        found = killed_runs.losses(done.stdout)
+        assert min(found) == max([0, *(step + 1 for step in steps if step % 3 == 0)])
+        steps |= found
+    assert steps.keys() == undisturbed.keys()
+    for step, loss in undisturbed.items():
+        assert abs(float(steps[step]) - float(loss)) < 1e-5
 
 
 def free_port() -> int:

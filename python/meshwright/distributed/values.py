@@ -176,6 +176,7 @@ def place_value(value: Any, sharding: Any) -> jax.Array:
     if sharding.is_fully_addressable:
         return jax.device_put(value, sharding)
     host = np.asarray(value)
+    host = host.astype(jax.dtypes.canonicalize_dtype(host.dtype), copy=False)
     return jax.make_array_from_callback(
         host.shape, sharding, lambda index: host[index], dtype=host.dtype
     )

@@ -19,6 +19,7 @@ from typing import Any
 from .watch import BEATS_PER_TIMEOUT
 
 _LINE_BYTES = 1 << 16
+_FAILURE_DELAY = 0.5
 
 
 class Watchdog:
@@ -122,7 +123,9 @@ class Watchdog:
             peer.done = True
             return
         if "failed" in message:
-            self.report(process, f"failed: {message['failed']}")
+            # It may have failed because another one died: that one first.
+            what = f"failed: {message['failed']}"
+            threading.Timer(_FAILURE_DELAY, self.report, (process, what)).start()
             return
         peer.beat = dict(message["beat"])
         if peer.seconds > self.timeout:

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Kills or stops a random process of examples/resume.py at a random moment, again and
+again: nobody may hang, everybody has to say why, and the losses have to be those of a
+run that nobody disturbed.
+
+    bench/killed_runs.py [--runs 100] [--processes 2] [--seed 0] [--timeout 8]
+
+Prints a line per run, and how long the others took to end; exit code 1 if any run
+hangs, ends without a line that names the process, leaves a process behind, or trains
+to other losses.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SCRIPT = ROOT / "examples" / "resume.py"
+STEPS, EVERY = 12, 3
+GRACE = 15.0  # Seconds beyond the timeout, for a busy machine.
+_LOSS = re.compile(r"step (\d+) loss (\S+)")
+
+
+def command(processes: int, timeout: float, checkpoints: str) -> list[str]:
+    launch = [sys.executable, "-m", "meshwright.launch", "-n", str(processes)]
+    launch += ["--timeout", str(timeout), str(SCRIPT)]
+    return [
+        *launch,
+        f"--checkpoints={checkpoints}",
+        f"--steps={STEPS}",
+        f"--every={EVERY}",
+    ]
+
+
+def start(processes: int, timeout: float, checkpoints: str) -> subprocess.Popen:
+    paths = [ROOT / "python", ROOT / "build" / "python"]
+    return subprocess.Popen(
+        command(processes, timeout, checkpoints),
+        env=os.environ
+        | {
+            "PYTHONPATH": os.pathsep.join(map(str, paths)),
+            "JAX_PLATFORMS": "cpu",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def workers(launcher: int) -> list[int]:
+    """Processes of the script that this launcher started, in their order."""
+    children = pathlib.Path(f"/proc/{launcher}/task/{launcher}/children").read_text()
+    found = []
+    for child in map(int, children.split()):
+        words = pathlib.Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+        if str(SCRIPT).encode() in words and b"meshwright.launch" not in words:
+            found.append(child)
+    return found
+
+
+def losses(text: str) -> dict[int, str]:
+    return {int(step): loss for step, loss in _LOSS.findall(text)}
+
+
+def undisturbed(processes: int, timeout: float) -> dict[int, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        run = start(processes, timeout, folder)
+        out, errors = run.communicate(timeout=300)
+    if run.returncode:
+        raise RuntimeError(f"the undisturbed run failed:\n{errors}")
+    return losses(out)
+
+
+def disturb(seed: int, processes: int, timeout: float, wanted: dict) -> str:
+    """One run that is disturbed, and the one that goes on behind it.
+
+    Returns:
+      What happened, in a line.
+
+    Raises:
+      RuntimeError: what must not happen did.
+    """
+    rng = random.Random(seed)
+    how = rng.choice([signal.SIGKILL, signal.SIGSTOP])
+    victim, moment = rng.randrange(processes), rng.randrange(-1, STEPS - 2)
+    with tempfile.TemporaryDirectory() as folder:
+        run = start(processes, timeout, folder)
+        seen = {}
+        if moment < 0:  # While it starts.
+            while len(workers(run.pid)) < processes:
+                time.sleep(0.05)
+            time.sleep(2 * rng.random())
+        else:
+            for line in run.stdout:
+                seen |= losses(line)
+                if moment in seen:
+                    break
+            time.sleep(0.05 * rng.random())
+        pids = workers(run.pid)
+        os.kill(pids[victim], how)
+        began = time.monotonic()
+        try:
+            out, errors = run.communicate(timeout=timeout + GRACE)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            raise RuntimeError(f"run {seed}: hangs after {how.name}") from None
+        took = time.monotonic() - began
+        seen |= losses(out)
+        left = [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]
+        if left:
+            raise RuntimeError(f"run {seed}: left processes {left} behind")
+        if f"meshwright.launch: process {victim}" not in errors:
+            raise RuntimeError(f"run {seed}: nobody names process {victim}:\n{errors}")
+        again = start(processes, timeout, folder)
+        out, errors = again.communicate(timeout=300)
+        if again.returncode:
+            raise RuntimeError(f"run {seed}: does not go on:\n{errors}")
+        seen |= losses(out)
+    if seen != wanted:
+        raise RuntimeError(f"run {seed}: losses {seen}, wanted {wanted}")
+    return f"run {seed}: {how.name} to {victim} at {moment}, over after {took:.1f} s"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--timeout", type=float, default=8.0)
+    options = parser.parse_args()
+    wanted, failures = undisturbed(options.processes, options.timeout), 0
+    for seed in range(options.seed, options.seed + options.runs):
+        try:
+            line = disturb(seed, options.processes, options.timeout, wanted)
+        except RuntimeError as error:
+            line, failures = str(error), failures + 1
+        print(line, flush=True)
+    print(f"{options.runs - failures} of {options.runs} runs are as they should be")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
