@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
 from . import _jax_compat as compat
 from . import _native, _shardings, pipeline
 from . import _several_meshes as several_meshes
+from . import _static_leaves as static_leaves
 from ._lowering import RULES
 from ._nnx_state import returning_changes
 from ._trace_cache import sharing_traces
@@ -135,7 +135,7 @@ class MpmdWrapped:
 
         @functools.wraps(func)
         def named(*args):
-            return checked(*args)
+            return self._wrap(checked(*static_leaves.unwrap(args)))
 
         named.__name__ = named.__qualname__ = self.name
         functools.update_wrapper(self, named)
@@ -179,6 +179,7 @@ class MpmdWrapped:
                 "jax_use_shardy_partitioner=False from the configuration"
             )
         static = self._static_positions(len(args))
+        args = self._wrap_dynamic(args, static)
         foreign: list[Any] = []
         types = [
             arg
@@ -194,6 +195,17 @@ class MpmdWrapped:
         """Positions of the static ones among `count` arguments, in the given order."""
         wrapped = (i + count if i < 0 else i for i in self._static)
         return [i for i in wrapped if 0 <= i < count]
+
+    @staticmethod
+    def _wrap(tree: Any) -> Any:
+        return static_leaves.wrap(tree, static_leaves.is_equinox_module)
+
+    def _wrap_dynamic(self, args: Sequence[Any], static: Sequence[int]) -> Any:
+        """Wraps what is no array in the arguments that are not static."""
+        return tuple(
+            arg if index in static else self._wrap(arg)
+            for index, arg in enumerate(args)
+        )
 
     def _type_of(self, leaf: Any, foreign: list[Any]) -> Any:
         """What JAX may know of an argument; `foreign` gets what it may not."""
@@ -386,6 +398,11 @@ class MpmdWrapped:
         dynamic = [arg for index, arg in enumerate(args) if index not in static]
         leaves, tree = jax.tree.flatten(dynamic)
         described = [_describe(leaf) for leaf in leaves]
+        if any(kind is None for kind, _ in described):
+            # Numbers in modules, or what is no array at all.
+            dynamic = [self._wrap(arg) for arg in dynamic]
+            leaves, tree = jax.tree.flatten(dynamic)
+            described = [_describe(leaf, wrapped=True) for leaf in leaves]
         # Equal values of several types, such as 1 and True, are several programs.
         values = tuple((type(args[index]), args[index]) for index in static)
         types = tuple(kind for kind, _ in described)
@@ -407,8 +424,11 @@ class MpmdWrapped:
         return compiled(*compiled.mpmd_executable.place(dynamic))
 
 
-def _describe(leaf: Any) -> tuple[Any, Any]:
-    """What tracing depends on of an argument, and the sharding it asks for."""
+def _describe(leaf: Any, wrapped: bool = False) -> tuple[Any, Any]:
+    """What tracing depends on of an argument, and the sharding it asks for.
+
+    The first is None for what may have to be wrapped.
+    """
     if isinstance(leaf, jax.core.Tracer):
         return type(leaf), None  # Refused when it is lowered for.
     if isinstance(leaf, jax.Array):
@@ -416,10 +436,10 @@ def _describe(leaf: Any) -> tuple[Any, Any]:
         named = isinstance(sharding, jax.sharding.NamedSharding) and leaf.committed
         weak = getattr(leaf, "weak_type", False)  # Typed keys have none.
         return (leaf.shape, leaf.dtype, weak), sharding if named else None
-    if isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex)):
-        aval = jax.typeof(leaf)
-        return (aval.shape, aval.dtype, aval.weak_type), None
-    return type(leaf), None
+    if not wrapped and not static_leaves.is_plainly_array(leaf):
+        return None, None
+    aval = jax.typeof(leaf)
+    return (aval.shape, aval.dtype, aval.weak_type), None
 
 
 def jit(

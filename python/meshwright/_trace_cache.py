@@ -16,7 +16,6 @@ import contextlib
 import dataclasses
 import threading
 import weakref
-from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -24,8 +23,9 @@ import jax
 
 from . import _jax_compat as compat
 from ._equal_jaxprs import EqualJaxprs
-from ._immutable import describe, is_namedtuple
+from ._immutable import describe
 from ._nnx_state import Lifted, find, is_stateful
+from ._static_leaves import is_static, occur_in, unwrap, wrap_leaves
 
 
 class _Session:
@@ -74,72 +74,6 @@ def _merge(function: Callable[..., Any], jaxpr: Any) -> Any:
     return jaxprs.first(jaxpr)
 
 
-class _Static:
-    """A leaf that is no array: a Python value that stays what it is."""
-
-    def __init__(self, value: Any):
-        self.value = value
-
-
-# To JAX a node without children, whose identity is all that counts.
-jax.tree_util.register_pytree_node(
-    _Static, lambda static: ((), static), lambda static, _: static
-)
-
-
-def _is_static(leaf: Any) -> bool:
-    return isinstance(leaf, _Static)
-
-
-def _unwrap(tree: Any) -> Any:
-    return jax.tree.map(
-        lambda leaf: leaf.value if _is_static(leaf) else leaf, tree, is_leaf=_is_static
-    )
-
-
-_NUMBERS = (bool, int, float, complex)
-_CONTAINERS = (tuple, list, dict, OrderedDict, defaultdict, type(None))
-
-
-def _inside_modules(tree: Any, inside: bool = False) -> list[bool]:
-    """For every leaf whether a node above it is of a class that is no container."""
-    data = tree.node_data()
-    if data is None:
-        return [inside] * tree.num_leaves
-    kind = data[0]
-    inside = inside or not (kind in _CONTAINERS or is_namedtuple(kind))
-    return [
-        flag for child in tree.children() for flag in _inside_modules(child, inside)
-    ]
-
-
-def _is_array(leaf: Any) -> bool:
-    if isinstance(leaf, (jax.Array, jax.ShapeDtypeStruct)):
-        return True
-    try:
-        jax.typeof(leaf)
-    except TypeError:
-        return False
-    return True
-
-
-def _wrap_static(leaves: Sequence[Any], tree: Any) -> list[Any]:
-    """Wraps the leaves that are no arrays.
-
-    Numbers in tuples, lists and dicts are arrays to JAX. In a module they are a
-    part of the program, such as its number of layers, and stay numbers.
-    """
-    inside = None
-    wrapped = []
-    for index, leaf in enumerate(leaves):
-        static = is_stateful(leaf) or not _is_array(leaf)
-        if not static and isinstance(leaf, _NUMBERS):
-            inside = _inside_modules(tree) if inside is None else inside
-            static = inside[index]
-        wrapped.append(_Static(leaf) if static else leaf)
-    return wrapped
-
-
 @dataclasses.dataclass(frozen=True)
 class Traced:
     """A function as it was traced for some arguments.
@@ -160,7 +94,7 @@ class Traced:
 
     def result(self, outs: Sequence[Any]) -> Any:
         """The function's result, with the arrays that the jaxpr gave."""
-        result = _unwrap(jax.tree.unflatten(self.out_tree, outs))
+        result = unwrap(jax.tree.unflatten(self.out_tree, outs))
         if self.lifted is None:
             return result
         result, state = result
@@ -197,10 +131,10 @@ def trace(
         lifted = Lifted(function, roots)
         return _trace_lifted(lifted, function, (lifted.state, *args), kwargs, scope)
     leaves, tree = jax.tree.flatten((args, kwargs))
-    leaves = _wrap_static(leaves, tree)
-    arrays = [compat.snapshot(leaf) for leaf in leaves if not _is_static(leaf)]
+    leaves = wrap_leaves(leaves, tree)
+    arrays = [compat.snapshot(leaf) for leaf in leaves if not is_static(leaf)]
     session = _sessions.shared
-    static = [leaf.value for leaf in leaves if _is_static(leaf)]
+    static = [leaf.value for leaf in leaves if is_static(leaf)]
     description = None if session is None else describe(function, tree, static)
     if description is None:
         jaxpr, captured, out_tree = _trace(function, leaves, tree, scope)
@@ -208,7 +142,7 @@ def trace(
     key = (
         description[0],
         tree,
-        tuple(None if _is_static(leaf) else _type_of(leaf) for leaf in leaves),
+        tuple(None if is_static(leaf) else _type_of(leaf) for leaf in leaves),
         scope,
         compat.trace_context(),
     )
@@ -218,9 +152,7 @@ def trace(
     if found is None:
         jaxpr, captured, out_tree = _trace(function, leaves, tree, scope)
         found = (jaxpr, captured, out_tree), (description[1], enclosing)
-        if describe(function, tree, static) == description and not _has_static(
-            out_tree
-        ):
+        if describe(function, tree, static) == description and not occur_in(out_tree):
             session.traces[(key, id(enclosing)) if captured else key] = found
     jaxpr, captured, out_tree = found[0]
     return Traced(jaxpr, [*captured, *arrays], len(captured), out_tree)
@@ -234,19 +166,12 @@ def _trace_lifted(
     scope: str | None,
 ) -> Traced:
     leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_stateful)
-    leaves = _wrap_static(leaves, tree)
-    arrays = [compat.snapshot(leaf) for leaf in leaves if not _is_static(leaf)]
+    leaves = wrap_leaves(leaves, tree)
+    arrays = [compat.snapshot(leaf) for leaf in leaves if not is_static(leaf)]
     jaxpr, captured, out_tree = _trace(
         function, leaves, tree, scope, body=lifted.body, is_leaf=is_stateful
     )
     return Traced(jaxpr, [*captured, *arrays], len(captured), out_tree, lifted)
-
-
-def _has_static(tree: Any) -> bool:
-    data = tree.node_data()
-    if data is None:
-        return False
-    return data[0] is _Static or any(map(_has_static, tree.children()))
 
 
 def _trace(
@@ -260,11 +185,11 @@ def _trace(
     body = body or function
 
     def scoped(*args, **kwargs):
-        args, kwargs = _unwrap((args, kwargs))
+        args, kwargs = unwrap((args, kwargs))
         with jax.named_scope(scope) if scope else contextlib.nullcontext():
             result = body(*args, **kwargs)
         outs, out_tree = jax.tree.flatten(result, is_leaf=is_leaf)
-        return jax.tree.unflatten(out_tree, _wrap_static(outs, out_tree))
+        return jax.tree.unflatten(out_tree, wrap_leaves(outs, out_tree))
 
     args, kwargs = jax.tree.unflatten(tree, leaves)
     jaxpr, captured, out_tree = compat.trace_body(function, scoped, args, kwargs)

@@ -16,6 +16,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from . import _jax_compat as compat
 from . import _shardings
+from . import _static_leaves as static_leaves
 from .distributed.values import place_value
 from .runtime.errors import FragmentError
 from .types import (
@@ -389,6 +390,7 @@ class Compiled(jax.stages.Compiled):
 
     def __init__(self, executable: Executable, args_info: PyTree, out_tree: Any):
         super().__init__(executable, [], args_info, out_tree, no_kwargs=True)
+        self._has_static = static_leaves.occur_in(executable.signature.output_tree)
 
     @property
     def mpmd_executable(self) -> Executable:
@@ -479,9 +481,14 @@ class Compiled(jax.stages.Compiled):
             )
         leaves, tree = jax.tree.flatten(args)
         if tree != executable.signature.input_tree:
+            # Functions, strings and the like are part of the structure.
+            args = static_leaves.wrap(args, static_leaves.is_equinox_module)
+            leaves, tree = jax.tree.flatten(args)
+        if tree != executable.signature.input_tree:
             raise TypeError(_tree_error(executable.signature, tree))
         outs = executable.call(*leaves)
-        return jax.tree.unflatten(executable.signature.output_tree, outs)
+        result = jax.tree.unflatten(executable.signature.output_tree, outs)
+        return static_leaves.unwrap(result) if self._has_static else result
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program; see `call`."""
