@@ -532,6 +532,36 @@ def MapNamedOpsToMpmdOpsPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def ReportPlacementPass
+    : Pass<"mpmd-report-placement", "::mlir::ModuleOp"> {
+  let summary = "Says which large inputs inference brought elsewhere";
+  let description = [{
+    Emits remarks on MPMD entry functions behind mesh inference:
+
+    - inputs that named computations read on some meshes, and that an operation
+      without a name reads on another one;
+    - state (an input of which a result has the type) that no named computation
+      reads, if one mesh has more than its share of it.
+
+    ```mlir
+    // remark: an operation without a name brings inputs to mesh "a", on which no
+    // named computation reads them: w[1] (16384 bytes, read by "g" on mesh "b")
+    func.func @main(%w0: !a, %w1: !a) {
+      %t = mpmd.transfer %w1 : (!a) -> !b
+      mpmd.fragment<mesh="b", origin=["g"]> (%t) ...
+      mpmd.fragment<mesh="a", origin=[]> (%w0, %w1) ...
+    ```
+
+    Passes over scalars, integers, and what is small beside all inputs. Changes
+    nothing. Cost: linear in the reads of inputs.
+  }];
+  let options = [
+    Option<"inputAssignment", "input-assignment", "IndexAssignment",
+           /*default=*/"", "Meshes of arguments that the user chose: "
+           "index@mesh, with commas between them.">,
+  ];
+}
+
 def SimplifyNamedComputationsPass
     : Pass<"mpmd-simplify-named-computations", "::mlir::func::FuncOp"> {
   let summary = "Frees named computations of values they do not need";

@@ -71,6 +71,8 @@ static void addInference(OpPassManager &pm, const ImportOptions &options) {
   inference.errorLimit = options.errorLimit;
   inference.constraints = options.constraints;
   addInferMeshPasses(pm, inference);
+  if (options.reportPlacement)
+    pm.addPass(createReportPlacementPass({options.inputAssignment}));
 }
 
 static void addMerging(OpPassManager &pm, const ImportOptions &options) {

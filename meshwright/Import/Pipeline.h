@@ -32,6 +32,8 @@ struct ImportOptions {
   bool inferCrossMeshReductions = false;
   int maxClones = 1;
   int errorLimit = 5;
+  /// Say which large inputs inference brought elsewhere.
+  bool reportPlacement = false;
 
   /// Split off what backward fragments need not compute before a transfer.
   bool splitBwdFragments = false;

@@ -33,11 +33,12 @@ static bool mayContainNamedOps(Operation *parent) {
 
 /// Reports at the location alone: the op is part of a function that is about to
 /// be dropped or inlined and says nothing that its location does not.
-static void reportMisplaced(Operation *op, StringRef kind) {
+static void reportMisplaced(Operation *op, StringRef kind, StringRef name) {
   emitError(op->getLoc())
       << kind << " can only be nested in mpmd functions or mpmd ops, not in '"
       << op->getParentOp()->getName()
-      << "'; give the function a topology or call it from one that has it";
+      << "'; give the function a topology or call it from one that has it: \""
+      << name << '"';
 }
 
 namespace {
@@ -48,11 +49,12 @@ struct ValidateNamedOpsInMpmdFuncPass
 
   void runOnOperation() override {
     getOperation().walk([](Operation *op) {
-      if (!isa<NamedComputationOp, NamedTensorOp>(op) ||
-          mayContainNamedOps(op->getParentOp()))
+      if (mayContainNamedOps(op->getParentOp()))
         return;
-      reportMisplaced(op, isa<NamedComputationOp>(op) ? "Named computations"
-                                                      : "Named tensors");
+      if (auto computation = dyn_cast<NamedComputationOp>(op))
+        reportMisplaced(op, "Named computations", computation.getName());
+      else if (auto tensor = dyn_cast<NamedTensorOp>(op))
+        reportMisplaced(op, "Named tensors", tensor.getName());
     });
     markAllAnalysesPreserved();
   }

@@ -8,7 +8,7 @@
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Partitioner/Flops.h"
 #include "meshwright/Partitioner/SourcePlace.h"
-#include "meshwright/Partitioner/TensorBytes.h"
+#include "meshwright/Common/TensorBytes.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;

@@ -147,6 +147,7 @@ static ImportOptions makeImportOptions(const PartitionConfig &config) {
   options.splitBwdFragments = config.options.splitBwdFragments;
   options.inferTransfers = config.options.inferTransfers;
   options.inferCrossMeshReductions = config.options.inferCrossMeshReductions;
+  options.reportPlacement = true;
   return options;
 }
 
@@ -169,6 +170,7 @@ static ExportOptions makeExportOptions(const PartitionConfig &config) {
   options.copyConstantsFromProducerToConsumer = config.options.copyConstants;
   options.applyMergeTransfers = config.options.applyMergeTransfers;
   options.failOnBackwardDeps = config.options.failOnBackwardDeps;
+  options.ignorePassThrough = true;
   return options;
 }
 

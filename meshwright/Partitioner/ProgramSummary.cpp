@@ -7,7 +7,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Partitioner/Flops.h"
-#include "meshwright/Partitioner/TensorBytes.h"
+#include "meshwright/Common/TensorBytes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"

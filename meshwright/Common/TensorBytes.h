@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_PARTITIONER_TENSORBYTES_H
-#define MESHWRIGHT_PARTITIONER_TENSORBYTES_H
+#ifndef MESHWRIGHT_COMMON_TENSORBYTES_H
+#define MESHWRIGHT_COMMON_TENSORBYTES_H
 
 #include "mlir/IR/BuiltinTypes.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Partitioner/TensorBytes.h"
+#include "meshwright/Common/TensorBytes.h"
 
 using namespace mlir;
 

@@ -1,0 +1,96 @@
+// RUN: mpmd-opt %s -mpmd-report-placement -verify-diagnostics -split-input-file
+
+!t = tensor<64x64xf32>
+!a = !mpmd.mesh_tensor<"a", tensor<64x64xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<64x64xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+func.func @names_an_input_that_is_read_elsewhere(%w0: !a loc("w[0]"), %w1: !a loc("w[1]")) -> (!a, !b) attributes {topology = #topology} {
+  %t = mpmd.transfer %w1 : (!a) -> !b
+  %g = mpmd.fragment<mesh="b", origin=["g"]> (%t) (%x: !t) {
+    mpmd.return %x : !t
+  } : (!b) -> !b
+  %f = mpmd.fragment<mesh="a", origin=["f"]> (%w0) (%x: !t) {
+    mpmd.return %x : !t
+  } : (!a) -> !a
+  // expected-remark@+1 {{an operation without a name brings inputs to mesh "a", on which no named computation reads them: w[1] (16384 bytes, read by "g" on mesh "b"); together 16384 bytes in each step}}
+  %r = mpmd.fragment<mesh="a", origin=[]> (%w0, %w1, %f) (%x: !t, %y: !t, %z: !t) {
+    %s = stablehlo.add %x, %y : !t
+    mpmd.return %s : !t
+  } : (!a, !a, !a) -> !a
+  return %r, %g : !a, !b
+}
+
+// -----
+
+!t = tensor<64x64xf32>
+!a = !mpmd.mesh_tensor<"a", tensor<64x64xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<64x64xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+func.func @looks_into_calls(%w: !a) -> !b attributes {topology = #topology} {
+  %t = mpmd.transfer %w : (!a) -> !b
+  %c = mpmd.call @f(%t) : (!b) -> !b
+  // expected-remark@+1 {{argument 0 (16384 bytes, read by "g" on mesh "b")}}
+  %r = mpmd.fragment<mesh="a", origin=[]> (%w) (%x: !t) {
+    mpmd.return %x : !t
+  } : (!a) -> !a
+  return %c : !b
+}
+func.func private @f(%w: !b) -> !b attributes {topology = #topology} {
+  %g = mpmd.fragment<mesh="b", origin=["g"]> (%w) (%x: !t) {
+    mpmd.return %x : !t
+  } : (!b) -> !b
+  return %g : !b
+}
+
+// -----
+
+!t = tensor<64x64xf32>
+!a = !mpmd.mesh_tensor<"a", tensor<64x64xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<64x64xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// Moments of an optimizer, all on the mesh of one.
+func.func @names_state_that_is_not_spread(%w0: !a, %w1: !b, %m0: !a loc("m[0]"), %m1: !a loc("m[1]")) -> (!a, !b, !a, !a) attributes {topology = #topology} {
+  %f = mpmd.fragment<mesh="a", origin=["f"]> (%w0) (%x: !t) {
+    mpmd.return %x : !t
+  } : (!a) -> !a
+  %g = mpmd.fragment<mesh="b", origin=["g"]> (%w1) (%x: !t) {
+    mpmd.return %x : !t
+  } : (!b) -> !b
+  // expected-remark@+1 {{mesh "a" holds 32768 bytes of state that no named computation reads, and its share would be 16384 bytes: m[0] (16384 bytes), m[1] (16384 bytes)}}
+  %r:2 = mpmd.fragment<mesh="a", origin=[]> (%m0, %m1) (%x: !t, %y: !t) {
+    mpmd.return %x, %y : !t, !t
+  } : (!a, !a) -> (!a, !a)
+  return %f, %g, %r#0, %r#1 : !a, !b, !a, !a
+}
+
+// -----
+
+!t = tensor<64x64xf32>
+!i = tensor<64x64xi32>
+!a = !mpmd.mesh_tensor<"a", tensor<64x64xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<64x64xf32>>
+!ai = !mpmd.mesh_tensor<"a", tensor<64x64xi32>>
+!bi = !mpmd.mesh_tensor<"b", tensor<64x64xi32>>
+!as = !mpmd.mesh_tensor<"a", tensor<8xf32>>
+!bs = !mpmd.mesh_tensor<"b", tensor<8xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// Tokens, small things, and what two named computations read.
+func.func @is_silent_about_ordinary_programs(%w0: !a, %tokens: !ai, %small: !as) -> !b attributes {topology = #topology} {
+  %f = mpmd.fragment<mesh="a", origin=["f"]> (%w0, %tokens, %small) (%x: !t, %y: !i, %z: tensor<8xf32>) {
+    mpmd.return %x : !t
+  } : (!a, !ai, !as) -> !a
+  %tt = mpmd.transfer %tokens : (!ai) -> !bi
+  %ts = mpmd.transfer %small : (!as) -> !bs
+  %tw = mpmd.transfer %w0 : (!a) -> !b
+  %m = mpmd.fragment<mesh="b", origin=[]> (%tt, %ts) (%y: !i, %z: tensor<8xf32>) {
+    mpmd.return %y : !i
+  } : (!bi, !bs) -> !bi
+  %g = mpmd.fragment<mesh="b", origin=["g"]> (%tw) (%x: !t) {
+    mpmd.return %x : !t
+  } : (!b) -> !b
+  return %g : !b
+}
