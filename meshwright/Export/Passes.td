@@ -342,6 +342,9 @@ def ValidateNoReshardsPass
   let options = [
     Option<"failOnReshardOnlyFragments", "fail-on-reshard-only-fragments",
            "bool", /*default=*/"false", "Fail instead of warning.">,
+    Option<"ignorePassThrough", "ignore-pass-through", "bool",
+           /*default=*/"false",
+           "Do not report copies that change no sharding.">,
   ];
 }
 

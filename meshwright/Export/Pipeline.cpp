@@ -63,6 +63,7 @@ static void addLowering(OpPassManager &passes, const ExportOptions &options) {
 
   ValidateNoReshardsPassOptions reshards;
   reshards.failOnReshardOnlyFragments = options.failOnReshardOnlyFragments;
+  reshards.ignorePassThrough = options.ignorePassThrough;
   passes.addNestedPass<func::FuncOp>(createValidateNoReshardsPass(reshards));
   ValidateNoBackwardDepsPassOptions backward;
   backward.failOnBackwardDeps = options.failOnBackwardDeps;

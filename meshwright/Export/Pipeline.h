@@ -17,6 +17,8 @@ struct ExportOptions {
   bool applyMergeTransfers = false;
   /// Print what each mesh will run.
   bool verboseLogging = false;
+  /// Do not report copies that change no sharding.
+  bool ignorePassThrough = false;
 
   // What to fail on instead of warning.
   bool failOnReshardOnlyFragments = false;
