@@ -27,14 +27,6 @@ struct Result {
       result[name.c_str()] = module;
     return result;
   }
-
-  std::vector<std::string> getWarnings() const {
-    std::vector<std::string> result;
-    for (const TextDiagnostic &diagnostic : texts.diagnostics)
-      if (diagnostic.severity == "warning")
-        result.push_back(diagnostic.text);
-    return result;
-  }
 };
 } // namespace
 
@@ -165,7 +157,12 @@ NB_MODULE(_meshwright, m) {
           "order.")
       .def_prop_ro("fragments", &Result::getFragments,
                    "The distinct programs of fragments: function to module.")
-      .def_prop_ro("warnings", &Result::getWarnings);
+      .def_prop_ro(
+          "diagnostics",
+          [](const Result &r) { return listDiagnostics(r.texts.diagnostics); },
+          "Warnings, remarks and their notes: tuples of severity, file or "
+          "None, "
+          "line, column, text.");
 
   m.def("partition", &partition, nb::arg("module"), nb::arg("config"),
         nb::arg("phases") = static_cast<unsigned>(kTextAll),

@@ -10,8 +10,8 @@ from typing import Any
 
 import jax
 
+from . import _diagnostics, _native, _shardings, pipeline
 from . import _jax_compat as compat
-from . import _native, _shardings, pipeline
 from . import _several_meshes as several_meshes
 from . import _static_leaves as static_leaves
 from ._lowering import RULES
@@ -105,6 +105,11 @@ class MpmdWrapped:
         keep_unused: bool = False,
         override_func_name: str | None = None,
     ):
+        if not isinstance(mpmd_config, Config):
+            raise TypeError(
+                "meshwright.jit: mpmd_config must be what meshwright.make_config "
+                f"returned, got {mpmd_config!r} of type {type(mpmd_config).__name__}"
+            )
         self.mpmd_config = mpmd_config
         self.name = override_func_name or function_name(func)
         self._static = _positions(static_argnums)
@@ -112,6 +117,7 @@ class MpmdWrapped:
         # By types of arguments; by types and shardings.
         self._programs: dict[Any, list[Compiled]] = {}
         self._compiled: dict[Any, Compiled] = {}
+        self._said: set[str] = set()  # Messages that were logged.
         options: dict[str, Any] = {
             "donate_argnums": _positions(donate_argnums),
             "static_argnums": self._static,
@@ -253,7 +259,8 @@ class MpmdWrapped:
             )
         signature = self._signature(lowered)
         text = self._text(lowered, signature, foreign)
-        result = self._partition(text, signature)
+        with _diagnostics.lowering(self.mpmd_config, self._said):
+            result = self._partition(text, signature)
         return Lowered(lowered, self.mpmd_config, signature, result)
 
     def _text(

@@ -31,6 +31,11 @@ def _refuse_ordered_effects(what: str, jaxpr: Any) -> None:
         )
 
 
+def _user_name(callee: str) -> str:
+    """The function's name in the user's source."""
+    return callee.removeprefix(primitives.CALLEE_PREFIX).removeprefix("_")
+
+
 def _constants(ctx: Any, jaxpr: Any) -> tuple[list[Any], list[Any], list[Any]]:
     """Constants that JAX hoists out of a body: objects, types, values here."""
     pairs = compat.jaxpr_const_args(jaxpr.jaxpr)
@@ -101,7 +106,7 @@ def _callee(ctx: Any, name: str, jaxpr: Any, const_avals: Sequence[Any]) -> str:
 
 
 def _call(ctx, *args, jaxpr, name, call_counter):
-    _refuse_ordered_effects(f"call of {name!r}", jaxpr)
+    _refuse_ordered_effects(f"call of {_user_name(name)!r}", jaxpr)
     _, const_avals, const_values = _constants(ctx, jaxpr)
     callee = _callee(ctx, name, jaxpr, const_avals)
     op = mpmd.CallOp(
@@ -127,10 +132,11 @@ def _has_loop(jaxpr: Any) -> bool:
 
 
 def _for(ctx, *args, jaxpr, name, num_captured, iterations, plain_call):
-    _refuse_ordered_effects(f"loop over {name!r}", jaxpr)
+    user_name = _user_name(name)
+    _refuse_ordered_effects(f"loop over {user_name!r}", jaxpr)
     if _has_loop(jaxpr.jaxpr):
         raise ValueError(
-            f"loop over {name!r} contains another loop, and loops do not nest "
+            f"loop over {user_name!r} contains another loop, and loops do not nest "
             "under meshwright.jit; write the inner one as a Python loop of "
             "meshwright.call"
         )

@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import _diagnostics
 from .pipeline import FragmentInfo, FragmentOrigin, SplitFragmentType
-
-_logger = logging.getLogger(__name__)
 
 IMPORT = 1
 OPTIMIZE = 2
@@ -73,22 +71,33 @@ def partition(
       schedule_rules: rules in the compiler's syntax.
 
     Returns:
-      The extension's result: `module`, `io`, `warnings`, if it imported also
-      `fragment_info`, behind the last phase `program` and `fragments`.
+      The extension's result: `module`, `io`, `diagnostics` (which are logged), if
+      it imported also `fragment_info`, behind the last phase `program` and
+      `fragments`.
 
     Raises:
       RuntimeError: the program cannot be partitioned. The text is the first
         error with its place in the user's source.
     """
-    result = _extension().partition(
-        module,
-        json.dumps(config),
-        phases,
-        list(merge_rules),
-        list(schedule_rules),
-    )
-    for warning in result.warnings:
-        _logger.warning("%s", warning)
+    extension = _extension()
+    try:
+        result = extension.partition(
+            module,
+            json.dumps(config),
+            phases,
+            list(merge_rules),
+            list(schedule_rules),
+        )
+    except extension.PartitionError as error:
+        explained = extension.PartitionError(
+            _diagnostics.explain(error.diagnostics) or str(error)
+        )
+        explained.diagnostics = error.diagnostics
+        raise explained from None
+    _diagnostics.report(result.diagnostics)
+    schedule = config.get("options", {}).get("mpmd_pipeline_schedule", "None")
+    if phases == IMPORT | OPTIMIZE | PARTITION and schedule.lower() != "none":
+        _diagnostics.report_missing_counters(schedule, module)
     return result
 
 

@@ -15,6 +15,8 @@ import numpy as np
 from . import _bodies
 from . import _jax_compat as compat
 
+# Begins the names of functions that calls and loops of ours have in a module.
+CALLEE_PREFIX = "shardy_mpmd"
 PLAIN_COMPUTATION_PREFIX = "partir_named_computation_call_"
 
 

@@ -35,7 +35,6 @@ __all__ = [
 
 T = TypeVar("T")
 
-CALLEE_PREFIX = "shardy_mpmd"
 _RESERVED_PREFIX = "partir."
 
 
@@ -226,7 +225,7 @@ def call(
             raise ValueError(
                 f"call: call_counter must not be negative, got {call_counter}"
             )
-    name = CALLEE_PREFIX + function_name(fn)
+    name = primitives.CALLEE_PREFIX + function_name(fn)
 
     @functools.wraps(fn)
     def wrapped(*args, **kwargs):
@@ -273,7 +272,7 @@ def _loop(
         raise ValueError(
             f"{what}: num_iterations must not be negative, got {num_iterations}"
         )
-    name = f"{CALLEE_PREFIX}_{function_name(body_fun)}"
+    name = f"{primitives.CALLEE_PREFIX}_{function_name(body_fun)}"
 
     @functools.wraps(body_fun)
     def index_last(value, index):

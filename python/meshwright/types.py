@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import logging
+import numbers
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -178,6 +179,33 @@ def _check_topology(topology: Topology) -> None:
                 )
 
 
+def _check_devices(topology: Topology) -> None:
+    for name, mesh in topology.items():
+        if not isinstance(mesh, Mesh):
+            raise TypeError(
+                f"topology: mesh {name!r} must be a jax.sharding.Mesh, got {mesh!r} of "
+                f"type {type(mesh).__name__}; build one, for example "
+                'jax.sharding.Mesh(jax.devices()[:2], ("x",))'
+            )
+        if mesh.size == 0:
+            found = len(jax.devices())
+            raise ValueError(
+                f"topology: mesh {name!r} has no devices; {len(topology)} meshes need "
+                f"at least {len(topology)} devices, found {found} "
+                f"({jax.default_backend()}). To try without more, call "
+                f'jax.config.update("jax_num_cpu_devices", {max(len(topology), 8)}) '
+                "before the first use of JAX"
+            )
+
+
+def _check_mapping(what: str, value: Any, example: str) -> None:
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"{what}: must be a dict, such as {example}, got {value!r} of type "
+            f"{type(value).__name__}"
+        )
+
+
 def _check_options(options: PartitioningOptions | None) -> None:
     known = (*BOOLEAN_OPTIONS, SCHEDULE_OPTION)
     for key, value in (options or {}).items():
@@ -208,6 +236,12 @@ def _check_meshes(what: str, meshes: Iterable[Any], topology: Topology) -> None:
             )
         if mesh_without_memory_kind(mesh) not in topology:
             raise ValueError(unknown_name(f"{what}: mesh", mesh, topology))
+        kind = mesh.partition(MEMORY_KIND_SEPARATOR)[2]
+        if kind and mesh not in topology and kind not in MEMORY_KINDS:
+            # Which kinds there are is up to the device, so this is no error.
+            _logger.warning(
+                "%s", unknown_name(f"{what}: memory kind", kind, MEMORY_KINDS)
+            )
 
 
 def _with_required_options(
@@ -231,7 +265,7 @@ def _with_required_options(
         )
     added = {key: value for key, value in required.items() if key not in given}
     if added:
-        _logger.warning("pipeline_schedule sets partitioning options: %s", added)
+        _logger.info("pipeline_schedule sets partitioning options: %s", added)
     return {**given, **added}
 
 
@@ -268,12 +302,17 @@ def make_config(
       A frozen `Config`.
 
     Raises:
-      ValueError: an empty topology, an unusable mesh name, an unknown option or
-        option value, an assignment to an unknown mesh, a negative stage, meshes
-        given twice, or options that the schedule cannot work with.
+      TypeError: an argument, a mesh or a stage of another type.
+      ValueError: an empty topology, an unusable mesh name, a mesh without devices,
+        an unknown option or option value, an assignment to an unknown mesh, a
+        negative stage, meshes given twice, or options that the schedule cannot work
+        with.
     """
+    _check_mapping("topology", topology, "{'m0': mesh}")
     _check_topology(topology)
+    _check_devices(topology)
     _check_options(partitioning_options)
+    _check_mapping("name_to_mesh_assignment", name_to_mesh_assignment, "{'f': 'm0'}")
     _check_meshes("name_to_mesh_assignment", name_to_mesh_assignment.values(), topology)
     _check_meshes(
         "input_mesh_assignment", jax.tree.leaves(input_mesh_assignment), topology
@@ -281,13 +320,33 @@ def make_config(
     _check_meshes(
         "output_mesh_assignment", jax.tree.leaves(output_mesh_assignment), topology
     )
+    if name_to_stage_assignment is not None:
+        _check_mapping("name_to_stage_assignment", name_to_stage_assignment, "{'f': 0}")
     stages = dict(name_to_stage_assignment or {})
     for name, stage in stages.items():
+        if isinstance(stage, bool) or not isinstance(stage, numbers.Integral):
+            raise TypeError(
+                f"name_to_stage_assignment: stage of {name!r} must be an int, got "
+                f"{stage!r} of type {type(stage).__name__}"
+            )
+        if name not in name_to_mesh_assignment:
+            _logger.warning(
+                "%s. A name without a mesh has no stage",
+                unknown_name("name_to_stage_assignment", name, name_to_mesh_assignment),
+            )
         if stage < 0:
             raise ValueError(
                 f"name_to_stage_assignment: stage of {name!r} must not be negative, "
                 f"got {stage}"
             )
+    if pipeline_schedule is not None and not isinstance(
+        pipeline_schedule, PipelineSchedule
+    ):
+        raise TypeError(
+            "pipeline_schedule: must be a PipelineSchedule, got "
+            f"{pipeline_schedule!r} of type {type(pipeline_schedule).__name__}; "
+            "mw.get_pipeline_schedule gives one by its name"
+        )
     assigned = jax.tree.leaves((input_mesh_assignment, output_mesh_assignment))
     if read_input_output_mesh_from_shardings and assigned:
         raise ValueError(

@@ -160,8 +160,8 @@ REQUIRED = mw.PipelineSchedule(
 )
 
 
-def test_required_options_are_added_with_a_warning(topology, caplog):
-    with caplog.at_level(logging.WARNING):
+def test_required_options_are_added_and_named(topology, caplog):
+    with caplog.at_level(logging.INFO):
         config = mw.make_config(
             topology,
             {},

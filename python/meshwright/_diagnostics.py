@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the compiler says, in terms of the Python API.
+
+The compiler's texts are those of its command line and of other programs that
+check them. Here they get the remedy that a caller of `meshwright.jit` has, and
+are logged at the level they deserve, each once per jitted function.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import dataclasses
+import difflib
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .types import Config
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Message:
+    """One thing the compiler said, with its notes.
+
+    Attributes:
+      severity: `error`, `warning` or `remark`.
+      place: `file:line:column` in the user's source, or nothing.
+      text: what is the matter.
+      notes: further places with their texts.
+    """
+
+    severity: str
+    place: str
+    text: str
+    notes: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        lines = [_at(self.place, self.text)]
+        lines += [_at(place, f"note: {text}") for place, text in self.notes]
+        return "\n".join(lines)
+
+
+def _at(place: str, text: str) -> str:
+    return f"{place}: {text}" if place else text
+
+
+def messages_of(diagnostics: Iterable[tuple[Any, ...]]) -> list[Message]:
+    """Puts notes to what they belong to; equal messages are one."""
+    messages: list[Message] = []
+    for severity, file, line, column, text in diagnostics:
+        place = f"{file}:{line}:{column}" if file else ""
+        if severity == "note" and messages:
+            last = messages[-1]
+            notes = (*last.notes, (place, text))
+            messages[-1] = dataclasses.replace(last, notes=notes)
+        else:
+            messages.append(Message(severity, place, text))
+    return list(dict.fromkeys(messages))
+
+
+@dataclasses.dataclass
+class _Session:
+    """Lowering of one function.
+
+    Attributes:
+      config: the config it is lowered for.
+      said: what was logged of it before; it is said once.
+    """
+
+    config: Config
+    said: set[str]
+
+
+_session: contextvars.ContextVar[_Session | None] = contextvars.ContextVar(
+    "meshwright_session", default=None
+)
+
+
+def _unassigned(match: re.Match[str], config: Config) -> str:
+    name = match["name"]
+    assigned = list(config.name_to_mesh_assignment)
+    text = (
+        f"named computation {name!r} has no mesh; add {name!r}: MESH to "
+        "name_to_mesh_assignment of make_config, where MESH is one of "
+        f"{', '.join(config.topology)}"
+    )
+    close = difflib.get_close_matches(name, assigned, n=1)
+    if close:
+        return f"{text}. Assigned is {close[0]!r}: did you mean that?"
+    return f"{text}. Assigned are {', '.join(map(repr, assigned)) or 'no names'}"
+
+
+# Ops that run a part of the program on one mesh as a whole.
+_ENCLOSING = {
+    "stablehlo.while": "a loop of JAX (lax.scan, fori_loop, while_loop or map)",
+    "stablehlo.case": "a branch of lax.cond or lax.switch",
+    "stablehlo.if": "a branch of lax.cond",
+}
+
+
+def _nested(match: re.Match[str], config: Config) -> str:
+    parent = _ENCLOSING.get(match["parent"], f"an operation {match['parent']!r}")
+    return (
+        f"{match['name']!r} is inside of {parent}, which runs on one mesh as a whole; "
+        "write loops over stages in Python (or with mw.enumerated_for, or "
+        "mw.fori_loop, which are unrolled), choose between values instead of stages, "
+        "or put all of it into one named computation"
+    )
+
+
+def _origins(text: str) -> str:
+    names = re.findall(r'user_origin<"(.*?)"(?:\((\d+)\))?>', text)
+    return " and ".join(
+        f"the transpose of {name!r}" if count else repr(name) for name, count in names
+    )
+
+
+def _not_unique(match: re.Match[str], config: Config) -> str:
+    if int(match["counter"]) >= 0:
+        remedy = (
+            f"two calls have the call_counter {match['counter']}: count them, "
+            "mw.call(f, call_counter=i)(...) with i = 0, 1, ..."
+        )
+    else:
+        remedy = (
+            "if a function is called several times, say once per microbatch, number "
+            "its calls: mw.call(f, call_counter=i)(...) with i = 0, 1, ...; if these "
+            "are different computations, give each a stage of its own in "
+            "name_to_stage_assignment"
+        )
+    return (
+        f"stage {match['stage']} occurs more than once on mesh {match['mesh']!r}, as "
+        f"{_origins(match['origins'])} and before; {remedy}"
+    )
+
+
+_Translation = Callable[[re.Match[str], Config], str]
+
+# What the compiler says, to what it means to a caller of `meshwright.jit`.
+_TRANSLATIONS: tuple[tuple[re.Pattern[str], _Translation], ...] = tuple(
+    (re.compile(pattern), translation)
+    for pattern, translation in (
+        (
+            r"^(?:Top-level|Parent) NamedComputation '(?P<name>.*)' is not assigned to "
+            r"a mesh; add '.*@MESH' to the assignment$",
+            _unassigned,
+        ),
+        (
+            r"^Named (?:computations|tensors) can only be nested in mpmd functions or "
+            r"mpmd ops, not in '(?P<parent>[^']*)'.*: \"(?P<name>.*)\"$",
+            _nested,
+        ),
+        (
+            r"^'(?P<name>.*)' must be at the top level of a function to be assigned to "
+            r"a mesh, but is nested in '(?P<parent>[^']*)'$",
+            _nested,
+        ),
+        (
+            r"^fragments with a stage must be unique .*\[mesh=(?P<mesh>.*), "
+            r"stage_id=(?P<stage>-?\d+), .*call_count=(?P<counter>-?\d+), .*\] of "
+            r"\[(?P<origins>.*)\]$",
+            _not_unique,
+        ),
+    )
+)
+
+
+def _translate(text: str) -> str:
+    session = _session.get()
+    if session is None:
+        return text
+    for pattern, translation in _TRANSLATIONS:
+        if match := pattern.search(text):
+            return translation(match, session.config)
+    return text
+
+
+def _translated(message: Message) -> Message:
+    return dataclasses.replace(message, text=_translate(message.text))
+
+
+# Kinds of messages that are said together, at a lower level.
+_NOT_MERGED = "Inferred fragment has not been merged"
+
+
+def _summary_of_unmerged(unmerged: list[Message]) -> str:
+    first = next((message.place for message in unmerged if message.place), "")
+    count = len(unmerged)
+    what = (
+        "1 fragment that no named computation asked for runs"
+        if count == 1
+        else f"{count} fragments that no named computation asked for run"
+    )
+    return _at(
+        first,
+        f"{what} by itself, which costs a launch; operations outside of named "
+        "computations, such as a norm over all gradients, make them. Put these into "
+        "a named computation, or set the partitioning option "
+        "mpmd_absorb_inferred_fragments_on_entry_point_function",
+    )
+
+
+def _log_once(level: int, text: str) -> None:
+    session = _session.get()
+    if session is not None:
+        if text in session.said:
+            level = logging.DEBUG
+        session.said.add(text)
+    _logger.log(level, "%s", text)
+
+
+def report(diagnostics: Iterable[tuple[Any, ...]]) -> None:
+    """Logs what the compiler said about a program that it did partition."""
+    messages = messages_of(diagnostics)
+    unmerged = [m for m in messages if m.text.startswith(_NOT_MERGED)]
+    for message in messages:
+        if message in unmerged:
+            _logger.debug("%s", message)
+        else:
+            _log_once(logging.WARNING, str(_translated(message)))
+    if unmerged:
+        _log_once(logging.INFO, _summary_of_unmerged(unmerged))
+
+
+_CALL = re.compile(r"\bmpmd\.call @")
+_ORIGIN = re.compile(r"\bmpmd\.named_computation<(.*?)> ")
+
+
+def report_missing_counters(schedule: str, module: str) -> None:
+    """Warns if a schedule finds nothing to order, though something is repeated.
+
+    Args:
+      schedule: its name.
+      module: text of the module that is partitioned. Loops in it become calls with
+        counters.
+    """
+    if "call_counter =" in module or "mpmd.for " in module:
+        return
+    origins = _ORIGIN.findall(module)
+    if len(_CALL.findall(module)) < 2 and len(set(origins)) == len(origins):
+        return
+    _log_once(
+        logging.WARNING,
+        f"schedule {schedule} orders nothing: no call in this program has a "
+        "call_counter; call the function of a microbatch as mw.call(f, "
+        "call_counter=i)(...) with i = 0, 1, ..., where f takes the gradient, too",
+    )
+
+
+def explain(diagnostics: Iterable[tuple[Any, ...]]) -> str:
+    """The text of the exception for a program that was not partitioned."""
+    errors = [
+        message for message in messages_of(diagnostics) if message.severity == "error"
+    ]
+    return "\n".join(dict.fromkeys(str(_translated(message)) for message in errors))
+
+
+@contextlib.contextmanager
+def lowering(config: Config, said: set[str]) -> Iterator[None]:
+    """While this lasts, messages are about a function lowered for `config`.
+
+    Args:
+      config: the config it is lowered for.
+      said: messages that were logged of the function before; grows.
+    """
+    token = _session.set(_Session(config, said))
+    try:
+        yield
+    finally:
+        _session.reset(token)
