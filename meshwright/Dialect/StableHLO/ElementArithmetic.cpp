@@ -48,8 +48,12 @@ IntResult stablehlo::evaluateInteger(Operation *op, const APInt &x) {
 IntResult stablehlo::evaluateIntegers(Operation *op, const APInt &a,
                                       const APInt &b, bool isUnsigned) {
   bool isBoolean = a.getBitWidth() == 1, overflow;
-  if (isa<AddOp>(op)) // On booleans, a disjunction.
-    return isBoolean ? a | b : a + b;
+  if (isa<AddOp>(op)) {
+    // On booleans a disjunction, but XLA's own folding takes the lowest bit.
+    if (isBoolean && !a.isZero() && !b.isZero())
+      return std::nullopt;
+    return a + b;
+  }
   if (isa<SubtractOp>(op))
     return a - b;
   if (isa<MultiplyOp>(op))

@@ -16,6 +16,8 @@
 using namespace mlir;
 using namespace mlir::chlo;
 
+static constexpr double kPi = 3.14159265358979323846;
+
 static constexpr double kErfNumerator[] = {
     9.60497373987051638749e0, 9.00260197203842689217e1,
     2.23200534594684319226e3, 7.00332514112805075473e3,
@@ -103,17 +105,22 @@ Expr mlir::chlo::buildErfInv(Expr x) {
   Expr value = erfInvSingle(x);
   if (x.getElementType().isF64()) {
     Expr magnitude = abs(x);
-    Expr guess = abs(value);
+    // The approximation ends where single precision does; further out erfc is
+    // close to its asymptotic expansion.
+    Expr logOfRest = -log1p(-magnitude);
+    Expr far = sqrt(logOfRest - 0.5 * log(kPi * logOfRest));
+    Expr guess = select(magnitude < 0.9999, abs(value), far);
     for (int step = 0; step < 2; ++step) {
       // 1 - |x| is exact where erf loses digits.
       Expr error = select(magnitude < 0.5, buildErf(guess) - magnitude,
                           (1.0 - magnitude) - buildErfc(guess));
-      Expr slope =
-          (2 / std::sqrt(3.14159265358979323846)) * exp(-(guess * guess));
+      Expr slope = (2 / std::sqrt(kPi)) * exp(-(guess * guess));
       Expr newton = error / slope;
       guess = guess - newton / (1.0 + guess * newton);
     }
     value = sign(x) * guess;
+    // The correction underflows where the function is linear.
+    value = select(magnitude < 1e-8, x * (std::sqrt(kPi) / 2), value);
   }
   Expr atEnds = select(x < 0.0, -x.splatInfinity(), x.splatInfinity());
   return select(equal(abs(x), 1.0), atEnds, value);
@@ -161,8 +168,7 @@ Expr mlir::chlo::buildBesselI1e(Expr x) {
     far = far.take_front(8);
   }
   Expr magnitude = abs(x);
-  Expr small = magnitude * chebyshev(magnitude * 0.25 - 1.0, near);
+  Expr small = x * chebyshev(magnitude * 0.25 - 1.0, near);
   Expr large = chebyshev(16.0 / magnitude - 1.0, far) / sqrt(magnitude);
-  return select(x < 0.0, x.splat(-1), x.splat(1)) *
-         select(magnitude <= 8.0, small, large);
+  return select(magnitude <= 8.0, small, select(x < 0.0, -large, large));
 }

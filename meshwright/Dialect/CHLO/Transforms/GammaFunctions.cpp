@@ -107,23 +107,23 @@ Expr mlir::chlo::buildZeta(Expr x, Expr q) {
   base = base + 1.0;
   term = power(base, -x);
   sum = sum + term * base / (x - 1.0) + 0.5 * term;
-  Expr factor = x, scaled = term / base;
+  // The product x (x + 1) ... / base^(x + 2k + 1), whose factors alone
+  // overflow.
+  Expr product = x * (term / base);
   for (auto [k, bernoulli] : llvm::enumerate(kBernoulli)) {
-    sum = sum + factor * scaled * bernoulli;
-    scaled = scaled / (base * base);
-    factor = factor * (x + (2.0 * k + 1)) * (x + (2.0 * k + 2));
+    sum = sum + product * bernoulli;
+    product = product * ((x + (2.0 * k + 1)) / base);
+    product = product * ((x + (2.0 * k + 2)) / base);
   }
 
-  Expr isInteger = equal(q, floor(q));
   Expr nan = x.splatNaN(), infinity = x.splatInfinity();
-  Expr isEvenPower = equal(x, floor(x * 0.5) * 2.0);
-  Expr atPole =
-      select((x <= 1.0) | (equal(x, floor(x)) & isEvenPower), infinity, nan);
-  Expr result = select((q <= 0.0) & isInteger, atPole, sum);
   // A negative base has a real power only for integers.
-  result = select((q < 0.0) & notEqual(x, floor(x)), nan, result);
-  result = select(equal(x, 1.0), infinity, result);
-  return select(x < 1.0, nan, result);
+  Expr isUndefined = (x < 1.0) | ((q < 0.0) & notEqual(x, floor(x)));
+  Expr result = select(isUndefined, nan, sum);
+  Expr isPole = (q <= 0.0) & equal(q, floor(q));
+  Expr isEvenPower = equal(x - floor(x * 0.5) * 2.0, 0.0);
+  result = select(isPole, select(isEvenPower, infinity, nan), result);
+  return select(equal(x, 1.0), infinity, result);
 }
 
 Expr mlir::chlo::buildPolygamma(Expr n, Expr x) {

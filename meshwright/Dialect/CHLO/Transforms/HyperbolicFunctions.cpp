@@ -25,6 +25,8 @@ static Expr signOrOne(Expr x) {
   return select(x < 0.0, x.splat(-1), x.splat(1));
 }
 
+static constexpr double kPi = 3.14159265358979323846;
+
 /// sqrt(x^2 + y^2) without overflow, for x, y >= 0.
 static Expr hypotenuse(Expr x, Expr y) {
   Expr large = maximum(x, y), small = minimum(x, y);
@@ -34,32 +36,38 @@ static Expr hypotenuse(Expr x, Expr y) {
                 value);
 }
 
+static Expr isInfinite(Expr x) { return equal(abs(x), x.splatInfinity()); }
+
 Expr mlir::chlo::buildAsinAcosKernel(Expr z) {
   Expr x = abs(real(z)), y = abs(imag(z));
   Expr r = hypotenuse(x + 1.0, y), s = hypotenuse(abs(x - 1.0), y);
   Expr a = 0.5 * (r + s);
-  // a - 1 and a - x as sums of small terms of one sign.
-  Expr left = y * y / (r + (x + 1.0));
+  // a - 1 and a - x as sums of small terms of one sign. Where a term has the
+  // factor y^2, which may underflow, the roots are taken one by one.
+  Expr left = y / (r + (x + 1.0));
   Expr beyond = s + (x - 1.0);
   Expr before = s + (1.0 - x);
-  Expr right = select(x < 1.0, y * y / before, beyond);
-  Expr aMinusOne = 0.5 * (left + right);
-  Expr alike = select(x <= 1.0, before, y * y / beyond);
-  Expr zero = x.splat(0);
-  // On the real axis at 1 both quotients are 0 / 0.
-  Expr isOnAxis = equal(y, 0.0);
-  aMinusOne = select(isOnAxis, maximum(x - 1.0, zero), aMinusOne);
-  Expr aMinusX = select(isOnAxis, maximum(1.0 - x, zero), 0.5 * (left + alike));
-  Expr re = sqrt((a + x) * aMinusX);
-  Expr im = log1p(aMinusOne + sqrt(aMinusOne * (a + 1.0)));
+  Expr inside = x < 1.0, outside = 1.0 < x, rootOfY = sqrt(y);
+  Expr halfInside = 0.5 * (left + y / before);
+  Expr aMinusOne = select(inside, y * halfInside, 0.5 * (y * left + beyond));
+  Expr root = select(inside, rootOfY * sqrt(halfInside * (a + 1.0)),
+                     sqrt(aMinusOne * (a + 1.0)));
+  Expr im = log1p(aMinusOne + root);
+  Expr re =
+      select(outside, rootOfY * sqrt((a + x) * (0.5 * (left + y / beyond))),
+             sqrt((a + x) * (0.5 * (y * left + before))));
 
   // Squares overflow far from the origin, where the functions are simple.
   Expr limit = sqrt(x.splatLargest()) / 8.0;
   Expr large = maximum(x, y), small = minimum(x, y);
   Expr isFar = limit < large;
-  Expr ratio = select(isFar, small / large, zero);
+  Expr ratio = select(isFar & notEqual(large, x.splatInfinity()), small / large,
+                      x.splat(0));
   Expr farIm = std::log(2.0) + log(large) + 0.5 * log1p(ratio * ratio);
-  return complex(select(isFar, y, re), select(isFar, farIm, im));
+  im = select(isFar, farIm, im);
+  // Also beside NaN.
+  im = select(isInfinite(x) | isInfinite(y), x.splatInfinity(), im);
+  return complex(select(isFar, y, re), im);
 }
 
 Expr mlir::chlo::buildAsin(Expr x) {
@@ -74,7 +82,7 @@ Expr mlir::chlo::buildAcos(Expr x) {
   if (!isComplex(x)) {
     // The quotient form is 0 / 0 at -1 only.
     Expr inside = 2.0 * atan2(sqrt((1.0 - x) * (1.0 + x)), 1.0 + x);
-    return select(equal(x, -1.0), x.splat(3.14159265358979323846), inside);
+    return select(equal(x, -1.0), x.splat(kPi), inside);
   }
   Expr kernel = buildAsinAcosKernel(x);
   return complex(atan2(real(kernel), real(x)),
@@ -106,24 +114,35 @@ Expr mlir::chlo::buildAcosh(Expr x) {
   Expr far = log(x) + std::log(2.0);
   Expr below = x - 1.0;
   Expr near = log1p(below + sqrt(below * (x + 1.0)));
-  return select(sqrt(x.splatLargest()) <= x, far, near);
+  Expr value = select(sqrt(x.splatLargest()) <= x, far, near);
+  return select(x < 1.0, x.splatNaN(), value);
 }
 
 Expr mlir::chlo::buildAtanh(Expr x) {
   if (!isComplex(x))
     return 0.5 * (log1p(x) - log1p(-x));
-  Expr re = real(x), im = imag(x);
-  Expr square = im * im;
-  Expr distance = (1.0 - re) * (1.0 - re) + square;
-  Expr outRe = 0.25 * log1p(4.0 * re / distance);
-  Expr outIm = 0.5 * atan2(2.0 * im, (1.0 - re) * (1.0 + re) - square);
-  // The squares overflow where atanh z is close to +-i pi/2 + 1/z.
-  Expr limit = sqrt(re.splatLargest()) / 8.0;
-  Expr isFar = (limit < abs(re)) | (limit < abs(im));
-  Expr half = re.splat(3.14159265358979323846 / 2);
-  outRe = select(isFar, re.splat(0), outRe);
-  outIm = select(isFar, signOrOne(im) * half, outIm);
-  return complex(outRe, outIm);
+  // With x and y not negative, and in every quadrant by symmetry,
+  //
+  //   Re atanh = log(1 + 4x / d) / 4,  d = (1 - x)^2 + y^2
+  //   Im atanh = atan2(2y, 1 - x^2 - y^2) / 2
+  Expr re = abs(real(x)), im = abs(imag(x));
+  Expr zero = re.splat(0);
+  Expr below = abs(1.0 - re);
+  Expr large = maximum(below, im), small = minimum(below, im);
+  Expr ratio = select(equal(large, 0.0), zero, small / large);
+  // A quotient of a quotient would be merged, and its denominator overflow.
+  Expr inverse = 1.0 / (large * (1.0 + ratio * ratio));
+  Expr quotient = 4.0 * (re / large) * inverse;
+  Expr outRe = 0.25 * log1p(quotient);
+  // Close to the pole at 1, d underflows.
+  Expr isClose = equal(re, 1.0) & (im < 1e-4);
+  outRe = select(isClose, 0.5 * (std::log(2.0) - log(im)), outRe);
+  // On the branch cuts, the sign of the zero tells the side.
+  Expr outIm = 0.5 * atan2(imag(x), 0.5 * ((1.0 - re) * (1.0 + re) - im * im));
+  Expr isFar = isInfinite(re) | isInfinite(im);
+  outRe = select(isFar, zero, outRe);
+  outIm = select(isInfinite(im), (kPi / 2) * signOrOne(imag(x)), outIm);
+  return complex(signOrOne(real(x)) * outRe, outIm);
 }
 
 Expr mlir::chlo::buildAtan(Expr x) {
@@ -149,16 +168,48 @@ static Expr realSinh(Expr x) {
   return select(abs(x) < 1.0, near, far);
 }
 
+/// The product of cosh(x) or sinh(x), as `grown`, with a sine or cosine, which
+/// may be finite where the first factor is not.
+static Expr scaleGrowth(Expr x, Expr grown, Expr wave, Expr sign) {
+  Expr half = exp(0.5 * abs(x));
+  Expr far = sign * (((0.5 * half) * wave) * half);
+  bool isDouble = x.getElementType().isF64();
+  return select(abs(x) < (isDouble ? 709.0 : 88.0), grown * wave, far);
+}
+
+/// Both factors of the real and of the imaginary part.
+static Expr growAndTurn(Expr z, Expr (*realPart)(Expr), Expr (*imagPart)(Expr),
+                        Expr realSign, Expr imagSign) {
+  Expr x = real(z), y = imag(z);
+  Expr re = scaleGrowth(x, realPart(x), cosine(y), realSign);
+  Expr im = scaleGrowth(x, imagPart(x), sine(y), imagSign);
+  // On the real axis, even at infinity.
+  return complex(re, select(equal(y, 0.0), imagSign * y, im));
+}
+
 Expr mlir::chlo::buildCosh(Expr x) {
   if (!isComplex(x))
     return realCosh(x);
-  Expr re = real(x), im = imag(x);
-  return complex(realCosh(re) * cosine(im), realSinh(re) * sine(im));
+  Expr side = signOrOne(real(x));
+  return growAndTurn(x, realCosh, realSinh, side.splat(1), side);
 }
 
 Expr mlir::chlo::buildSinh(Expr x) {
   if (!isComplex(x))
     return realSinh(x);
+  Expr side = signOrOne(real(x));
+  return growAndTurn(x, realSinh, realCosh, side, side.splat(1));
+}
+
+Expr mlir::chlo::buildSquare(Expr x) {
+  if (!isComplex(x))
+    return x * x;
   Expr re = real(x), im = imag(x);
-  return complex(realSinh(re) * cosine(im), realCosh(re) * sine(im));
+  Expr product = re * im;
+  // The difference of two squares would lose digits. Its factors may be zero
+  // and infinity.
+  Expr difference = abs(re) - abs(im);
+  Expr isZero = equal(difference, 0.0);
+  return complex(select(isZero, difference, (re - im) * (re + im)),
+                 product + product);
 }

@@ -93,8 +93,7 @@ void mlir::chlo::populateMathPatterns(RewritePatternSet &patterns) {
                                buildAsinAcosKernel);
   addFormula<TanOp>(patterns, Domain::RealOrComplex,
                     [](Expr x) { return tangent(x); });
-  addFormula<SquareOp>(patterns, Domain::RealOrComplex,
-                       [](Expr x) { return x * x; });
+  addFormula<SquareOp>(patterns, Domain::RealOrComplex, buildSquare);
   addFormula<ConjOp>(patterns, Domain::RealOrComplex, [](Expr x) {
     // The conjugate of a real number is the number.
     return isa<ComplexType>(x.getElementType()) ? complex(real(x), -imag(x))

@@ -30,6 +30,7 @@ Expr buildAtan(Expr x);
 Expr buildAtanh(Expr x);
 Expr buildCosh(Expr x);
 Expr buildSinh(Expr x);
+Expr buildSquare(Expr x);
 
 /// What complex asin and acos share: for z = x + iy, with r and s its distances
 /// to -1 and 1 and a = (r + s) / 2, the number
