@@ -48,6 +48,7 @@ def define(name: str, transposed: Callable[[Params], Params]) -> Any:
     compat.custom_partial_eval_rules[prim] = _partial_eval_rule(prim)
     compat.partial_eval_jaxpr_custom_rules[prim] = _remat_rule
     compat.dce_rules[prim] = _dce_rule
+    compat.register_discharge_rule(prim)(_discharge_rule(prim))
     return prim
 
 
@@ -209,6 +210,25 @@ def _partial_eval_rule(prim: Any) -> Callable[..., Any]:
             result.recipe = recipe
         known_results, staged_results = iter(outs[:num_known]), iter(results)
         return [next(staged_results if flag else known_results) for flag in unknown_out]
+
+    return rule
+
+
+@compat.weakref_lru_cache
+def discharged(jaxpr):
+    """A body without references: they come as values, and go as further results."""
+    return compat.discharge_state(jaxpr)
+
+
+def _discharge_rule(prim: Any) -> Callable[..., Any]:
+    def rule(in_avals, out_avals, *args, jaxpr, **params):
+        outs = prim.bind(*args, jaxpr=discharged(jaxpr), **params)
+        count = len(out_avals)
+        written = iter(outs[count:])
+        return [
+            next(written) if isinstance(aval, compat.AbstractRef) else None
+            for aval in in_avals
+        ], outs[:count]
 
     return rule
 

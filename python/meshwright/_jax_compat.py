@@ -77,6 +77,11 @@ eval_jaxpr, positional_effects, eqn_effects, new_jaxpr_eqn, jaxpr_const_args = _
     "new_jaxpr_eqn",
     "jaxpr_const_args",
 )
+AbstractRef = _require("jax._src.state.types", "AbstractRef")[0]
+discharge_state, register_discharge_rule = _require(
+    "jax._src.state.discharge", "discharge_state", "register_discharge_rule"
+)
+summarize_source = _require("jax._src.source_info_util", "summarize")[0]
 ordered_effects = _require("jax._src.effects", "ordered_effects")[0]
 wrap_init = _require("jax._src.linear_util", "wrap_init")[0]
 weakref_lru_cache = _require("jax._src.util", "weakref_lru_cache")[0]
@@ -122,6 +127,7 @@ primitive_jvps, primitive_linearizations, fancy_transposes, deflinear2 = _requir
     partial_eval_jaxpr_custom_rules,
     partial_eval_jaxpr_nounits,
     closed_call_partial_eval_custom_rule,
+    convert_constvars_jaxpr,
     jaxpr_forwarding,
     prune_closed_jaxpr_outputs,
     JaxprTracer,
@@ -137,6 +143,7 @@ primitive_jvps, primitive_linearizations, fancy_transposes, deflinear2 = _requir
     "partial_eval_jaxpr_custom_rules",
     "partial_eval_jaxpr_nounits",
     "closed_call_partial_eval_custom_rule",
+    "convert_constvars_jaxpr",
     "_jaxpr_forwarding",
     "prune_closed_jaxpr_outputs",
     "JaxprTracer",
@@ -274,9 +281,14 @@ def trace_body(
     """
     functools.update_wrapper(body, name, updated=())
     traced = jax.jit(body).trace(*args, **kwargs)
-    consts = list(map(snapshot, traced.jaxpr.consts))
-    jaxpr = ClosedJaxpr(_with_own_literals(traced.jaxpr.jaxpr), consts)
-    return jaxpr, list(map(snapshot, traced._consts)), traced.out_tree
+    consts, captured = traced.jaxpr.consts, traced._consts
+    jaxpr = _with_own_literals(traced.jaxpr.jaxpr)
+    if any(isinstance(const, jax.Ref) for const in consts):
+        # Written to from here, so an operand rather than a constant.
+        jaxpr = convert_constvars_jaxpr(jaxpr)
+        consts, captured = (), [*consts, *captured]
+    closed = ClosedJaxpr(jaxpr, list(map(snapshot, consts)))
+    return closed, list(map(snapshot, captured)), traced.out_tree
 
 
 def _with_own_literals(jaxpr: Any) -> Any:

@@ -16,6 +16,7 @@ from . import _several_meshes as several_meshes
 from . import _static_leaves as static_leaves
 from ._lowering import RULES
 from ._nnx_state import returning_changes
+from ._primitives import ANNOTATIONS
 from ._trace_cache import sharing_traces
 from .stages import Compiled, Lowered, ProgramSignature
 from .types import Config, PyTree, mesh_names
@@ -71,17 +72,30 @@ class MpmdTraced(jax.stages.Traced):
         # Shardings that JAX does not know, by flat input.
         self._foreign = foreign
 
-    def lower(self) -> Lowered:
+    def lower(self, **options: Any) -> Lowered:
         """Lowers to StableHLO with dialect mpmd, and partitions the result.
+
+        Args:
+          **options: none; what `jax.export` asks for is refused.
 
         Returns:
           The lowered function.
 
         Raises:
+          NotImplementedError: the function has ordered side effects outside of
+            annotations, or is to be exported by JAX.
           RuntimeError: the program cannot be partitioned; the text says why, with
             the place in the user's source.
           ValueError: mesh assignments do not fit the arguments or results.
         """
+        if options:
+            raise NotImplementedError(
+                f"{self._wrapped.name}: jax.export and options of lower "
+                f"({', '.join(options)}) are for one module, and a program of "
+                "meshwright.jit has one for each mesh; export jax.jit of the function, "
+                "in which annotations are transparent"
+            )
+        _refuse_ordered_effects(self._wrapped.name, self.jaxpr.jaxpr)
         return self._wrapped._lower(self, self._foreign)
 
 
@@ -195,7 +209,9 @@ class MpmdWrapped:
         ]
         known = {index: leaf for index, leaf in enumerate(foreign) if leaf is not None}
         with sharing_traces():
-            return MpmdTraced(self._jitted.trace(*types), self, known)
+            traced = self._jitted.trace(*types)
+        _refuse_references(self.name, traced)
+        return MpmdTraced(traced, self, known)
 
     def _static_positions(self, count: int) -> list[int]:
         """Positions of the static ones among `count` arguments, in the given order."""
@@ -220,6 +236,17 @@ class MpmdWrapped:
                 f"meshwright.jit of {self.name!r} was called inside a JAX "
                 "transformation; transform the function first and apply "
                 "meshwright.jit last"
+            )
+        if isinstance(leaf, jax.Ref):
+            raise NotImplementedError(
+                f"{self.name}: an argument is a jax.Ref, which programs on several "
+                "meshes cannot write to; pass its value, ref[...], and return the new "
+                "one"
+            )
+        if not all(isinstance(size, int) for size in getattr(leaf, "shape", ())):
+            raise NotImplementedError(
+                f"{self.name}: an argument has the symbolic shape {leaf.shape}; meshes "
+                "split arrays of known sizes, give numbers and lower once for each size"
             )
         other = None
         if not isinstance(leaf, (jax.Array, jax.ShapeDtypeStruct)):
@@ -390,17 +417,23 @@ class MpmdWrapped:
             merge_rules=map(pipeline.rule_text, merge_rules),
         )
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the function; lowers and compiles it on the first call of a type.
 
         Args:
           *args: pytrees of arrays. Arrays that are committed to devices must have
             the sharding that the program expects; numpy arrays, Python scalars
             and uncommitted arrays are placed.
+          **kwargs: not supported.
 
         Returns:
           The result, a pytree of arrays.
         """
+        if kwargs:
+            raise TypeError(
+                f"{self.name} takes positional arguments only under meshwright.jit, "
+                f"got {', '.join(kwargs)}"
+            )
         static = self._static_positions(len(args))
         dynamic = [arg for index, arg in enumerate(args) if index not in static]
         leaves, tree = jax.tree.flatten(dynamic)
@@ -429,6 +462,28 @@ class MpmdWrapped:
                 programs.append(compiled)
             self._compiled[where] = compiled
         return compiled(*compiled.mpmd_executable.place(dynamic))
+
+
+def _refuse_references(name: str, traced: jax.stages.Traced) -> None:
+    avals = [*traced.jaxpr.in_avals, *map(jax.typeof, traced.jaxpr.consts)]
+    if any(isinstance(aval, compat.AbstractRef) for aval in avals):
+        raise NotImplementedError(
+            f"{name}: closes over a jax.Ref, which programs on several meshes cannot "
+            "write to; pass its value, ref[...], and return the new one"
+        )
+
+
+def _refuse_ordered_effects(name: str, jaxpr: Any) -> None:
+    """Refuses them outside of annotations, which are looked at when lowered."""
+    for eqn in jaxpr.eqns:
+        ordered = list(compat.ordered_effects.filter_in(eqn.effects))
+        if ordered and eqn.primitive not in ANNOTATIONS:
+            raise NotImplementedError(
+                f"{name}: {compat.summarize_source(eqn.source_info)}: ordered side "
+                f"effects ({', '.join(map(str, ordered))}); meshes have no common "
+                "order, use unordered effects, e.g. jax.debug.print(..., "
+                "ordered=False)"
+            )
 
 
 def _describe(leaf: Any, wrapped: bool = False) -> tuple[Any, Any]:

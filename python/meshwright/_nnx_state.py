@@ -84,15 +84,18 @@ class Lifted:
         self._roots = roots
         variables, nodes = _graph(roots)
         for variable in variables:
-            if variable.ref or variable.hijax:
+            if variable.hijax:
                 raise NotImplementedError(
                     f"an annotated function uses a {type(variable).__name__} that is "
-                    "a jax.Ref or a hijax value; annotations carry the state of "
-                    "ordinary variables only, create it with ref=False, hijax=False"
+                    "a hijax value; annotations carry the state of ordinary variables "
+                    "only, create it with hijax=False"
                 )
         # What belongs to an outer trace must not be assigned to from here: Flax
         # says so when the body tries.
-        self._variables = [v for v in variables if _is_own(v)]
+        own = [v for v in variables if _is_own(v)]
+        # References are written to in place, by their users.
+        self._variables = [v for v in own if not v.ref]
+        self._references = [v for v in own if v.ref]
         self._nodes = [n for n in nodes if n._pytree__state.trace_state.is_valid()]
         self._changed: list[Any] = []
         self._values = [v.get_raw_value() for v in self._variables]
@@ -101,7 +104,7 @@ class Lifted:
 
     def body(self, state: _Values, *args: Any, **kwargs: Any) -> Any:
         """What is to be traced: (state, arguments) to (result, changed state)."""
-        touched, nodes = list(self._variables), list(self._nodes)
+        touched, nodes = [*self._variables, *self._references], list(self._nodes)
         _set_level(touched, nodes, _trace_state())
         for variable, value in zip(self._variables, state.values, strict=True):
             _assign(variable, value)
@@ -119,8 +122,8 @@ class Lifted:
             self._changed = [
                 variable
                 for variable in {id(v): v for v in touched}.values()
-                if id(variable) not in given
-                or variable.get_raw_value() is not given[id(variable)]
+                if not variable.ref
+                and variable.get_raw_value() is not given.get(id(variable), given)
             ]
             return result, _Values(v.get_raw_value() for v in self._changed)
         finally:

@@ -104,3 +104,21 @@ compat.dce_rules[for_p] = lambda used, eqn: ([True] * len(eqn.invars), eqn)
 compat.register_lowering(
     for_p, compat.lower_fun(loop_plainly, multiple_results=True), cacheable=False
 )
+
+
+# Whose bodies are lowered by rules of their own.
+ANNOTATIONS = frozenset({named_computation_p, call_p, for_p})
+
+
+def _discharge_loop(in_avals, out_avals, *args, jaxpr, name, **params):
+    if any(isinstance(aval, compat.AbstractRef) for aval in in_avals):
+        raise NotImplementedError(
+            f"loop over {name!r} reads or writes a jax.Ref from outside; carry its "
+            "value through the loop"
+        )
+    body = _bodies.discharged(jaxpr)
+    outs = for_p.bind(*args, jaxpr=body, name=name, **params)
+    return [None] * len(in_avals), outs
+
+
+compat.register_discharge_rule(for_p)(_discharge_loop)

@@ -415,12 +415,15 @@ def test_state_comes_back_to_where_it_was_assigned():
     assert model.norm.mean[...].sharding.mesh == MESHES["m1"]
 
 
-def test_references_in_modules_are_refused():
-    model = nnx.BatchNorm(4, rngs=nnx.Rngs(0))
-    model.mean = nnx.BatchStat(jnp.zeros(4), ref=True)
+def test_references_in_modules_are_written_to():
+    def forward(mark):
+        model = Counter()
+        model.count = nnx.Variable(jnp.float32(0), ref=True)
+        return [mark(model, "enc")(X), mark(lambda x: model(x), "dec")(X)]
 
-    with pytest.raises(NotImplementedError, match="BatchStat that is a jax.Ref"):
-        nnx.jit(lambda model, x: named(lambda x: model(x), "enc")(x))(model, X)
+    expected = forward(plain)
+    check(jax.jit(lambda: forward(called))(), expected)
+    check(mw.jit(lambda: forward(called), CONFIG)(), expected)
 
 
 def test_flax_is_not_needed():

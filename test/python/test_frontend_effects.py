@@ -1,0 +1,207 @@
+"""Side effects, references, exports and symbolic shapes: they work, or say why not."""
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental import checkify, io_callback
+from jax.sharding import Mesh
+
+import meshwright as mw
+
+pytestmark = pytest.mark.usefixtures("x32")
+
+CONFIG = mw.make_config(
+    {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)},
+    {"f": "m0", "g": "m1"},
+    partitioning_options={"mpmd_infer_transfers": True},
+)
+X = jnp.arange(4.0)
+
+
+def named(fn, name="f"):
+    return mw.named_computation(fn, name=name)
+
+
+def on_meshes(function):
+    return mw.jit(function, CONFIG)
+
+
+def check(actual, expected):
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), actual, expected
+    )
+
+
+def prints(x):
+    jax.debug.print("x", ordered=True)
+    return named(jnp.sin)(x)
+
+
+def calls_back(x):
+    return io_callback(lambda x: x, x, x, ordered=True)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        prints,
+        calls_back,
+        jax.jit(prints),
+        lambda x: jax.lax.scan(lambda c, _: (prints(c), None), x, None, length=2)[0],
+        lambda x: jax.lax.cond(x[0] > 0, calls_back, lambda x: x, x),
+    ],
+    ids=["print", "callback", "in jit", "in scan", "in cond"],
+)
+def test_ordered_effects_outside_of_annotations_are_refused(function):
+    with pytest.raises(NotImplementedError) as error:
+        on_meshes(lambda x: function(x))(X)
+    text = str(error.value)
+    assert "test_frontend_effects.py" in text and "ordered side effects" in text
+    assert "meshes have no common order, use unordered effects" in text
+
+
+@pytest.mark.parametrize("mark", [named, mw.call])
+def test_ordered_effects_inside_annotations_are_refused(mark):
+    with pytest.raises(NotImplementedError, match="has ordered side effects"):
+        on_meshes(mark(calls_back))(X)
+
+
+def test_unordered_effects_happen(capfd):
+    def f(x):
+        jax.debug.print("outside {}", x.sum())
+        return named(lambda x: (jax.debug.print("inside {}", x.sum()), x + 1)[1])(x)
+
+    on_meshes(f)(X)
+    jax.effects_barrier()
+    out = capfd.readouterr().out
+    assert out.count("outside 6.0") == out.count("inside 6.0") == 1
+
+
+def inside(mark, x):
+    def body(x):
+        ref = jax.new_ref(x)
+        ref[...] = ref[...] * 2
+        ref[0] += 1
+        return ref[...]
+
+    return mark(body)(x)
+
+
+def across(mark, x):
+    ref = jax.new_ref(x)
+
+    def add(x):
+        ref[...] += x
+        return x + 1
+
+    results = [mark(add)(x + i) for i in range(3)]
+    return results, ref[...]
+
+
+def as_argument(mark, x):
+    ref = jax.new_ref(x)
+
+    def swap(ref, x):
+        old = ref[...]
+        ref[...] = x
+        return old
+
+    return mark(swap)(ref, x + 1), ref[...]
+
+
+@pytest.mark.parametrize("use", [inside, across, as_argument])
+@pytest.mark.parametrize("mark", [named, mw.call, lambda f: mw.call(named(f))])
+def test_references_made_by_a_program_work(use, mark):
+    expected = use(lambda fn: fn, X)
+    check(use(mark, X), expected)
+    check(jax.jit(lambda x: use(mark, x))(X), expected)
+    check(on_meshes(lambda x: use(mark, x))(X), expected)
+
+
+def test_references_of_the_caller_work_under_plain_jax():
+    ref = jax.new_ref(X)
+
+    def add(x):
+        ref[...] += x
+        return x + 1
+
+    jax.jit(lambda x: named(add)(x))(X)
+    named(add)(X)
+    np.testing.assert_array_equal(ref[...], 3 * X)
+
+
+def test_references_of_the_caller_are_refused_on_meshes():
+    ref = jax.new_ref(X)
+    with pytest.raises(NotImplementedError, match="an argument is a jax.Ref"):
+        on_meshes(lambda ref: ref[...] + 1)(ref)
+    for function in (lambda x: x + ref[...], named(lambda x: x + ref[...])):
+        with pytest.raises(NotImplementedError, match="closes over a jax.Ref"):
+            on_meshes(function)(X)
+
+
+def test_references_in_loops():
+    def double(i, x):
+        return inside(lambda fn: fn, x)
+
+    expected = double(0, double(0, X))
+    for jit in (lambda f: f, jax.jit, on_meshes):
+        check(jit(lambda x: mw.fori_loop(2, double, x))(X), expected)
+
+    def outside(x):
+        ref = jax.new_ref(x)
+
+        def add(i, x):
+            ref[...] += x
+            return x
+
+        return mw.fori_loop(2, add, x), ref[...]
+
+    with pytest.raises(NotImplementedError, match="carry its value through the loop"):
+        on_meshes(outside)(X)
+
+
+@pytest.mark.parametrize("mark", [named, mw.call, lambda f: f])
+def test_checks_of_the_user_are_reported(mark):
+    def positive(x):
+        checkify.check(jnp.all(x > 0), "not positive: {}", x.min())
+        return x * 2
+
+    checked = on_meshes(checkify.checkify(mark(positive)))
+    error, result = checked(X + 1)
+    assert error.get() is None
+    check(result, 2 * (X + 1))
+    assert "not positive: 0.0" in checked(X)[0].get()
+
+
+def test_checks_that_nobody_collects_are_an_error_of_jax():
+    def positive(x):
+        checkify.check(jnp.all(x > 0), "not positive")
+        return x
+
+    with pytest.raises(ValueError, match="functionaliz"):
+        on_meshes(named(positive))(X)
+
+
+def test_export_is_for_plain_jit():
+    function = named(jnp.sin)
+    with pytest.raises(NotImplementedError, match="export jax.jit of the function"):
+        jax.export.export(on_meshes(function))(X)
+    exported = jax.export.export(jax.jit(function))(X)
+    check(exported.call(X), jnp.sin(X))
+
+
+def test_symbolic_shapes_are_for_plain_jit():
+    shape = jax.export.symbolic_shape("n, 4")
+    symbolic = jax.ShapeDtypeStruct(shape, jnp.float32)
+    function = mw.call(named(lambda x: jnp.sin(x).sum(1)))
+    with pytest.raises(NotImplementedError, match=r"symbolic shape \(n, 4\)"):
+        on_meshes(function).lower(symbolic)
+    exported = jax.export.export(jax.jit(function))(symbolic)
+    check(exported.call(jnp.ones((3, 4))), jnp.sin(jnp.ones((3, 4))).sum(1))
+
+
+def test_keyword_arguments_are_a_type_error():
+    with pytest.raises(TypeError, match="positional arguments only .* got y"):
+        on_meshes(lambda x, y=1: x * y)(X, y=2)
