@@ -80,10 +80,12 @@ def _seconds(text: str) -> float:
     return number
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def _reserve_port() -> socket.socket:
+    """Holds a port of loopback that nobody else gets, and the coordinator can use."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    holder.bind(("127.0.0.1", 0))
+    return holder
 
 
 class Launcher:
@@ -94,7 +96,8 @@ class Launcher:
         self.watchdog = Watchdog(
             options.timeout, options.processes, exit_code_delay=_EXIT_CODE_DELAY
         )
-        self.coordinator = f"127.0.0.1:{_free_port()}"
+        self._port = _reserve_port()
+        self.coordinator = f"127.0.0.1:{self._port.getsockname()[1]}"
         # Its log says what the watchdog says better.
         self.service = subprocess.Popen(
             [
@@ -214,6 +217,7 @@ class Launcher:
         self.watchdog.close()
         self.service.kill()
         self.service.communicate()
+        self._port.close()
 
 
 def _how(status: int) -> str:
