@@ -14,7 +14,9 @@ def emitted(fn, *args, locations=False, **options) -> str:
     """Text of the module that `fn` becomes, before any partitioning."""
     traced = jax.jit(fn, **options).trace(*args)
     lowered = compat.lower_with_rules(traced, RULES, "cpu")
-    return compat.module_text(lowered) if locations else lowered.as_text()
+    if locations:
+        return compat.module_text(lowered.compiler_ir("stablehlo").operation)
+    return lowered.as_text()
 
 
 def computations(text: str) -> list[str]:
