@@ -79,8 +79,16 @@ MeshNames ConditionalHomes::getHome(OpResult result) const {
   return {getFirstMesh(getTopology(choice->getParentOfType<func::FuncOp>()))};
 }
 
+/// The op that stands for `op` in the copy; of a conditional, the first of
+/// those that choose its results. Null for what was made since.
+Operation *ConditionalHomes::findInLine(Operation *op) const {
+  if (auto choices = chosen.find(op); choices != chosen.end())
+    return choices->second.empty() ? nullptr : choices->second.front();
+  return mapping.lookupOrNull(op);
+}
+
 StringRef ConditionalHomes::getSource(Operation *op) const {
-  Operation *inLine = mapping.lookupOrNull(op);
+  Operation *inLine = findInLine(op);
   if (!inLine)
     return {};
   MeshSet sources = getMeshSet(inLine, kSrcSetAttr);
@@ -90,6 +98,6 @@ StringRef ConditionalHomes::getSource(Operation *op) const {
 }
 
 bool ConditionalHomes::isAcrossMeshes(Operation *op) const {
-  Operation *inLine = mapping.lookupOrNull(op);
+  Operation *inLine = findInLine(op);
   return inLine && inLine->hasAttr(kReduceAttr);
 }

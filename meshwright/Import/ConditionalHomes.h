@@ -46,6 +46,8 @@ public:
   bool isAcrossMeshes(Operation *op) const;
 
 private:
+  Operation *findInLine(Operation *op) const;
+
   IRMapping mapping; // To the copy.
   OwningOpRef<ModuleOp> copy;
   MeshDataFlow flow; // In the copy.

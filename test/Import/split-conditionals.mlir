@@ -227,6 +227,32 @@ func.func @splits_conditionals_in_branches(%ok: tensor<i1>, %w0: !a, %w1: !b) ->
   return %r#0, %r#1 : !t, !t
 }
 
+// CHECK-LABEL: func @moves_conditionals_of_one_place_in_branches
+func.func @moves_conditionals_of_one_place_in_branches(%ok: tensor<i1>, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      %[[U0:.*]] = mpmd.unassign %arg1
+  // CHECK-NEXT: %[[U1:.*]] = mpmd.unassign %arg2
+  // CHECK-NEXT: "stablehlo.if"(%arg0) ({
+  // CHECK-NEXT:   %[[I:.*]]:2 = "stablehlo.if"(%arg0)
+  // CHECK:        stablehlo.add %[[I]]#0, %[[I]]#1
+  // CHECK:      "stablehlo.if"(%arg0) ({
+  // CHECK-NEXT:   stablehlo.return %[[U1]]
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    %i:2 = "stablehlo.if"(%ok) ({
+      %n = stablehlo.negate %u0 : !t
+      stablehlo.return %n, %u0 : !t, !t
+    }, {
+      stablehlo.return %u0, %u0 : !t, !t
+    }) : (tensor<i1>) -> (!t, !t)
+    %0 = stablehlo.add %i#0, %i#1 : !t
+    stablehlo.return %0, %u1 : !t, !t
+  }, {
+    stablehlo.return %u0, %u1 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
+}
+
 // CHECK-LABEL: func @leaves_a_conditional_with_tokens_alone
 func.func @leaves_a_conditional_with_tokens_alone(%ok: tensor<i1>, %token: !stablehlo.token, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
   // CHECK:      "stablehlo.if"
