@@ -195,14 +195,9 @@ static bool isBeforeInTotalOrder(const APFloat &a, const APFloat &b) {
 
 static IntResult compare(CompareOp op, const APFloat &a, const APFloat &b) {
   ComparisonDirection direction = op.getComparisonDirection();
-  if (op.getCompareType() == ComparisonType::TOTALORDER) {
-    // Compilers that widen numbers first lose the order of zeros and NaNs.
-    bool isWidened = APFloat::getSizeInBits(a.getSemantics()) < 32;
-    if (isWidened && (a.isNaN() || b.isNaN() || (a.isZero() && b.isZero())))
-      return std::nullopt;
+  if (op.getCompareType() == ComparisonType::TOTALORDER)
     return APInt(
         1, holds(direction, isBeforeInTotalOrder(a, b), a.bitwiseIsEqual(b)));
-  }
   if (isFlushable(a) || isFlushable(b))
     return std::nullopt;
   if (a.isNaN() || b.isNaN())
