@@ -35,8 +35,10 @@ using namespace mlir;
 using namespace mlir::mpmd;
 using meshwright::countBytes;
 
-/// What is less than this part of all inputs is no news.
-static constexpr double kMovedShare = 1.0 / 16, kExcessShare = 1.0 / 8;
+/// What is less than this part of all inputs is no news: of state that is
+/// moved, of other inputs that are, and of state in excess.
+static constexpr double kStateShare = 1.0 / 16, kMovedShare = 1.0 / 4,
+                        kExcessShare = 1.0 / 8;
 /// How many inputs a remark names.
 static constexpr size_t kMaxNamed = 3;
 
@@ -60,7 +62,7 @@ struct Input {
 
 struct Moved {
   SmallVector<const Input *> inputs;
-  double bytes = 0;
+  double bytes = 0, bytesOfState = 0;
   Operation *reader = nullptr;
 };
 } // namespace
@@ -170,7 +172,7 @@ static double sumBytes(ArrayRef<Input> inputs) {
 
 /// Inputs that some operation without a name brings to a mesh where no named
 /// computation reads them.
-static void reportMoved(func::FuncOp func, ArrayRef<Input> inputs) {
+static void reportMoved(ArrayRef<Input> inputs) {
   llvm::MapVector<StringRef, Moved> movedTo;
   for (const Input &input : inputs)
     if (!input.readers.named.empty())
@@ -181,12 +183,15 @@ static void reportMoved(func::FuncOp func, ArrayRef<Input> inputs) {
         Moved &moved = movedTo[mesh];
         moved.inputs.push_back(&input);
         moved.bytes += input.bytes;
+        if (input.isState)
+          moved.bytesOfState += input.bytes;
         if (!moved.reader)
           moved.reader = reader;
       }
   double total = sumBytes(inputs);
   for (auto &[mesh, moved] : movedTo) {
-    if (moved.bytes < total * kMovedShare)
+    if (moved.bytesOfState < total * kStateShare &&
+        moved.bytes < total * kMovedShare)
       continue;
     InFlightDiagnostic diag = emitRemark(moved.reader->getLoc());
     diag << "an operation without a name brings inputs to mesh \"" << mesh
@@ -201,10 +206,9 @@ static void reportMoved(func::FuncOp func, ArrayRef<Input> inputs) {
 
 /// State that is read by operations without a name only should be spread like
 /// what named computations read.
-static void reportShare(func::FuncOp func, ArrayRef<Input> inputs,
-                        size_t numMeshes) {
+static void reportShare(ArrayRef<Input> inputs) {
   llvm::MapVector<StringRef, double> freeOn, namedOn;
-  double numFree = 0, numNamed = 0;
+  double bytesFree = 0, bytesNamed = 0;
   auto isFree = [](const Input &input) {
     return input.readers.named.empty() && !input.readers.unnamed.empty() &&
            input.isState && !input.isExplicit;
@@ -212,24 +216,27 @@ static void reportShare(func::FuncOp func, ArrayRef<Input> inputs,
   for (const Input &input : inputs) {
     if (isFree(input)) {
       freeOn[input.mesh] += input.bytes;
-      numFree += input.bytes;
+      bytesFree += input.bytes;
     } else if (!input.readers.named.empty()) {
       double part = input.bytes / input.readers.named.size();
       for (auto &[mesh, name] : input.readers.named)
         namedOn[mesh] += part;
-      numNamed += input.bytes;
+      bytesNamed += input.bytes;
     }
   }
+  if (bytesNamed == 0)
+    return;
   double total = sumBytes(inputs);
   for (auto &[mesh, bytes] : freeOn) {
-    double share = numNamed > 0 ? numFree * namedOn.lookup(mesh) / numNamed
-                                : numFree / numMeshes;
+    double share = bytesFree * namedOn.lookup(mesh) / bytesNamed;
     if (bytes - share <= total * kExcessShare)
       continue;
     SmallVector<const Input *> here;
     for (const Input &input : inputs)
       if (isFree(input) && input.mesh == mesh)
         here.push_back(&input);
+    if (here.size() < 2) // A single value cannot be spread.
+      continue;
     InFlightDiagnostic diag =
         emitRemark(here.front()->readers.unnamed.front().second->getLoc());
     diag << "mesh \"" << mesh << "\" holds ";
@@ -253,12 +260,11 @@ struct ReportPlacementPass
     markAllAnalysesPreserved();
     SymbolTable symbols(getOperation());
     for (func::FuncOp func : getEntryPoints(getOperation())) {
-      size_t numMeshes = getTopology(func).getMeshes().size();
-      if (numMeshes < 2)
+      if (getTopology(func).getMeshes().size() < 2)
         continue;
       std::vector<Input> inputs = collectInputs(func, inputAssignment, symbols);
-      reportMoved(func, inputs);
-      reportShare(func, inputs, numMeshes);
+      reportMoved(inputs);
+      reportShare(inputs);
     }
   }
 };
