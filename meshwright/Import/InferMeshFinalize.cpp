@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Once every op is in a fragment, what is left between fragments are assigns of
-// unassigned values. On one mesh such a pair is nothing, between two meshes it
-// is a transfer:
+// unassigned values. In one memory of a mesh such a pair is nothing, between
+// two meshes, or into another memory, it is a transfer:
 //
 //   %1 = mpmd.unassign %0 : m1
 //   %2 = mpmd.assign %1 : m2     becomes     %2 = mpmd.transfer %0 : m1 -> m2
@@ -34,19 +34,27 @@ static StringRef getMeshName(Value value) {
   return cast<MeshTensorType>(value.getType()).getMeshName();
 }
 
+static bool isOnHost(Value value) {
+  return cast<MeshTensorType>(value.getType()).isOnHost();
+}
+
 //===----------------------------------------------------------------------===//
 // Arguments of entry points
 //===----------------------------------------------------------------------===//
 
-/// The memory kind that all assigns of an argument agree on; null is a kind.
+/// The memory kind that all assigns of an argument agree on; null is a kind. If
+/// they disagree the argument is in device memory and `mayCopy`, or an error.
 static FailureOr<StringAttr> getMemoryKind(func::FuncOp func, BlockArgument arg,
-                                           ArrayRef<AssignOp> assigns) {
+                                           ArrayRef<AssignOp> assigns,
+                                           bool mayCopy) {
   AssignOp first = assigns.front();
   StringAttr kind = first.getType().getMemoryKind();
   for (AssignOp assign : assigns) {
     StringAttr other = assign.getType().getMemoryKind();
     if (other == kind)
       continue;
+    if (mayCopy)
+      return StringAttr();
     auto describe = [](StringAttr kind) {
       return kind ? ("\"" + kind.getValue() + "\"").str()
                   : std::string("undefined memory kind");
@@ -61,7 +69,7 @@ static FailureOr<StringAttr> getMemoryKind(func::FuncOp func, BlockArgument arg,
 }
 
 /// Puts the arguments that are read by assigns on the smallest of their meshes.
-static LogicalResult placeArguments(func::FuncOp func) {
+static LogicalResult placeArguments(func::FuncOp func, bool mayCopy) {
   auto builder = OpBuilder::atBlockBegin(&func.front());
   for (BlockArgument arg : func.getArguments()) {
     auto tensorType = dyn_cast<RankedTensorType>(arg.getType());
@@ -73,7 +81,8 @@ static LogicalResult placeArguments(func::FuncOp func) {
         assigns.push_back(assign);
     if (assigns.empty())
       continue;
-    FailureOr<StringAttr> memoryKind = getMemoryKind(func, arg, assigns);
+    FailureOr<StringAttr> memoryKind =
+        getMemoryKind(func, arg, assigns, mayCopy);
     if (failed(memoryKind))
       return failure();
     StringRef mesh = getMeshName(assigns.front());
@@ -125,15 +134,24 @@ public:
     if (!unassign)
       return failure();
     Value source = unassign.getTensor();
-    if (getMeshName(source) == getMeshName(assign)) {
+    bool isSameMesh = getMeshName(source) == getMeshName(assign);
+    if (isSameMesh && isOnHost(source) == isOnHost(assign)) {
       rewriter.replaceOp(assign, source);
       return success();
     }
+    if (isSameMesh && !assign.getType().getMemoryKind() &&
+        returnFromHost(assign, source, rewriter))
+      return success();
     auto [transfer, position] = findTransfer(source, assign.getType(), assign);
     if (transfer) {
       if (position->isBeforeInBlock(transfer))
         rewriter.moveOpBefore(transfer, position);
       rewriter.replaceOp(assign, transfer.getResult());
+      return success();
+    }
+    if (isSameMesh) { // Which memory it is in is not inferred, the user said
+                      // so.
+      rewriter.replaceOpWithNewOp<TransferOp>(assign, assign.getType(), source);
       return success();
     }
     bool mayTransfer = inferTransfers || isEntryPointArgument(source);
@@ -148,6 +166,24 @@ public:
   }
 
 private:
+  /// Lets an entry point return `source` from where the user put it: nobody
+  /// said in which memory a result is to be. Returns whether it did.
+  static bool returnFromHost(AssignOp assign, Value source,
+                             PatternRewriter &rewriter) {
+    auto func = dyn_cast<func::FuncOp>(assign->getParentOp());
+    if (!func || !isEntryPointFunction(func))
+      return false;
+    bool isReturned = false;
+    rewriter.replaceUsesWithIf(assign, source, [&](OpOperand &use) {
+      bool isReturn = isa<func::ReturnOp>(use.getOwner());
+      isReturned |= isReturn;
+      return isReturn;
+    });
+    if (assign->use_empty())
+      rewriter.eraseOp(assign);
+    return isReturned;
+  }
+
   bool inferTransfers;
 };
 
@@ -249,7 +285,7 @@ struct InferMeshFinalizePass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (func::FuncOp func : getEntryPoints(module))
-      if (failed(placeArguments(func)))
+      if (failed(placeArguments(func, copyBetweenMemories)))
         return signalPassFailure();
     if (failed(rewrite(module)))
       return signalPassFailure();

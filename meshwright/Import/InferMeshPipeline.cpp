@@ -59,6 +59,7 @@ void mpmd::addInferMeshPasses(OpPassManager &pm,
   pm.addPass(createInferMeshRewriteUsingAnalysisPass(rewriteOptions));
   InferMeshFinalizePassOptions finalizeOptions;
   finalizeOptions.inferTransfers = options.inferTransfers;
+  finalizeOptions.copyBetweenMemories = options.copyBetweenMemories;
   pm.addPass(createInferMeshFinalizePass(finalizeOptions));
 }
 

@@ -17,6 +17,9 @@ struct InferMeshOptions {
   bool inferTransfers = false;
   /// Compute sums of values on different meshes as reductions across meshes.
   bool inferCrossMeshReductions = false;
+  /// Copy an argument that is needed in several memories; without it that is an
+  /// error.
+  bool copyBetweenMemories = false;
   /// Into how many fragments an op may be cloned that is not cheap to repeat.
   int maxClones = 1;
   /// After how many errors to stop; -1 for never.

@@ -42,6 +42,17 @@ static MeshTensorType getTypeOnMesh(Value value, StringRef mesh) {
       value.getContext(), mesh, cast<RankedTensorType>(value.getType()));
 }
 
+/// The same, in the memory where the user put the value, if it is on that mesh.
+static MeshTensorType getTypeWhereItIs(Value value, StringRef mesh) {
+  MeshTensorType type = getTypeOnMesh(value, mesh);
+  auto unassign = value.getDefiningOp<UnassignOp>();
+  if (!unassign || unassign.getTensor().getType().getMeshName() != mesh)
+    return type;
+  return MeshTensorType::get(value.getContext(), mesh,
+                             type.getRankedTensorType(), type.getSharding(),
+                             unassign.getTensor().getType().getMemoryKind());
+}
+
 //===----------------------------------------------------------------------===//
 // Callees
 //===----------------------------------------------------------------------===//
@@ -93,7 +104,7 @@ void MeshRewriting::rewriteResults(func::FuncOp func) {
     auto loc = getResultInfoLoc(func, index, value.getLoc());
     bool isFirst = true;
     for (StringRef mesh : getResultMeshes(func, operand)) {
-      Value assigned = createAssign(loc, value, getTypeOnMesh(value, mesh));
+      Value assigned = createAssign(loc, value, getTypeWhereItIs(value, mesh));
       if (std::exchange(isFirst, false)) {
         returned[index] = assigned;
         continue;

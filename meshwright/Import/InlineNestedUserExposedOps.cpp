@@ -26,7 +26,6 @@
 #include "meshwright/Import/MeshAssignment.h"
 #include "meshwright/Import/Passes.h"
 #include "mlir/IR/PatternMatch.h"
-#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/ScopedPrinter.h"
 
 namespace mlir::mpmd {
@@ -36,8 +35,6 @@ namespace mlir::mpmd {
 
 using namespace mlir;
 using namespace mlir::mpmd;
-
-#define DEBUG_TYPE "mpmd-inline-nested-user-exposed-ops"
 
 static LogicalResult checkNested(NamedComputationOp nested,
                                  NamedComputationOp parent,
@@ -64,9 +61,11 @@ static LogicalResult checkNested(NamedTensorOp nested,
   if (!entry)
     return success();
   MeshAndKind target = splitMemoryKind(entry->target);
-  if (target.kind)
-    LDBG() << "memory kind " << *target.kind << " of nested tensor "
-           << nested.getName() << " has no effect";
+  if (target.kind && *target.kind != "device")
+    nested.emitWarning() << "memory kind \"" << *target.kind
+                         << "\" of named tensor '" << nested.getName()
+                         << "' has no effect inside named computation '"
+                         << parent.getName() << "'; name the tensor outside";
   if (target.mesh == parentEntry.target)
     return success();
   return nested.emitError()

@@ -26,7 +26,6 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/DebugLog.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_MAPNAMEDOPSTOMPMDOPSPASS
@@ -35,8 +34,6 @@ namespace mlir::mpmd {
 
 using namespace mlir;
 using namespace mlir::mpmd;
-
-#define DEBUG_TYPE "mpmd-map-named-ops-to-mpmd-ops"
 
 /// Reports an op that cannot be put on `meshName`: an unknown mesh, a place
 /// where no fragment may stand, or values that no mesh holds.
@@ -162,9 +159,12 @@ private:
              << "' is not assigned to a mesh; add '" << computation.getName()
              << "@MESH' to the assignment";
     auto [meshName, kind] = splitMemoryKind(entry->target);
-    if (kind)
-      LDBG() << "memory kind " << *kind << " of named computation "
-             << computation.getName() << " has no effect";
+    if (kind && *kind != "device")
+      computation.emitWarning()
+          << "memory kind \"" << *kind << "\" of named computation '"
+          << computation.getName()
+          << "' has no effect: it computes in device memory; name a result of "
+             "it, and assign that";
     if (failed(verifyCanBePlaced(computation, computation.getName(), meshName)))
       return failure();
     mapToFragment(computation, meshName, entry->stage, rewriter);

@@ -204,9 +204,10 @@ def InferMeshFinalizePass
   let summary = "Resolves the assigns that mesh inference has left";
   let description = [{
     Types the inputs of entry points by their assigns, then replaces assigns of
-    unassigned values: on the same mesh by the value, on another mesh by a
+    unassigned values: in the same memory of a mesh by the value, elsewhere by a
     transfer. Values of several meshes are computed or sent around in mesh
-    order.
+    order. What an entry point returns stays in the memory that it is in unless
+    its assign names another.
 
     ```mlir
     %1 = mpmd.unassign %0 : (!m1) -> tensor<4xf32>
@@ -226,6 +227,9 @@ def InferMeshFinalizePass
   let options = [
     Option<"inferTransfers", "infer-transfers", "bool", /*default=*/"false",
            "Add a transfer wherever a value is needed on another mesh.">,
+    Option<"copyBetweenMemories", "copy-between-memories", "bool",
+           /*default=*/"false",
+           "Copy an argument that is needed in several memories.">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::stablehlo::StablehloDialect"];

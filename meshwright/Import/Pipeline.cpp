@@ -67,6 +67,7 @@ static void addInference(OpPassManager &pm, const ImportOptions &options) {
   InferMeshOptions inference;
   inference.inferTransfers = options.inferTransfers;
   inference.inferCrossMeshReductions = options.inferCrossMeshReductions;
+  inference.copyBetweenMemories = options.copyBetweenMemories;
   inference.maxClones = options.maxClones;
   inference.errorLimit = options.errorLimit;
   inference.constraints = options.constraints;

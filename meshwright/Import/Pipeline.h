@@ -30,6 +30,7 @@ struct ImportOptions {
   // Mesh inference, see InferMeshOptions.
   bool inferTransfers = false;
   bool inferCrossMeshReductions = false;
+  bool copyBetweenMemories = false;
   int maxClones = 1;
   int errorLimit = 5;
   /// Say which large inputs inference brought elsewhere.

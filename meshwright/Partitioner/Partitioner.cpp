@@ -146,6 +146,7 @@ static ImportOptions makeImportOptions(const PartitionConfig &config) {
       config.options.absorbInferredFragmentsOnEntryPoint;
   options.splitBwdFragments = config.options.splitBwdFragments;
   options.inferTransfers = config.options.inferTransfers;
+  options.copyBetweenMemories = true;
   options.inferCrossMeshReductions = config.options.inferCrossMeshReductions;
   options.reportPlacement = true;
   return options;

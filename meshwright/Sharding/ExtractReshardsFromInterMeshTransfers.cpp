@@ -142,15 +142,19 @@ bool Extractor::isAtProducer(TransferOp op, TensorShardingAttr from,
 
 void Extractor::extract(TransferOp &op) {
   Value operand = op.getTensor();
+  TensorShardingAttr from = sdy::getSharding(operand);
+  TensorShardingAttr to = sdy::getSharding(op.getResult());
+  bool isEquivalent = sdy::areEquivalent(from, to);
+  // A copy within a host memory moves nothing: an argument that is returned.
+  if (op.isIntraMesh() && isEquivalent)
+    return;
   if (op.getTensor().getType().isOnHost() && op.getType().isOnHost()) {
     emitError(op.getLoc()) << "Resharding on host not supported: both "
                            << operand.getType() << " and " << op.getType()
                            << " are in host memory; go through device memory";
     return;
   }
-  TensorShardingAttr from = sdy::getSharding(operand);
-  TensorShardingAttr to = sdy::getSharding(op.getResult());
-  if (sdy::areEquivalent(from, to))
+  if (isEquivalent)
     return;
   static std::atomic<bool> hasWarned = false;
   if (!hasWarned.exchange(true))

@@ -1,0 +1,127 @@
+"""Values are in the memory where the user put them, or he hears why not."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import meshwright as mw
+
+pytestmark = pytest.mark.usefixtures("x32")
+
+EQUAL = {"a": Mesh(jax.devices()[:2], "x"), "b": Mesh(jax.devices()[2:4], "x")}
+UNEQUAL = {"a": EQUAL["a"], "b": Mesh(jax.devices()[4:8], "y")}
+X = np.arange(4, dtype=np.float32)
+HOST, DEVICE = "pinned_host", "device"
+
+
+def config(meshes=EQUAL, **options):
+    return mw.make_config(
+        meshes,
+        {"f": "a", "g": "b", "t": "a#pinned_host"},
+        partitioning_options={"mpmd_infer_transfers": True},
+        **options,
+    )
+
+
+def named(function, name):
+    return mw.named_computation(function, name=name)
+
+
+def offloaded(x):
+    return mw.named_tensor(x, name="t")
+
+
+def kinds(tree):
+    return [leaf.memory_kind for leaf in jax.tree.leaves(tree)]
+
+
+def check(function, cfg, inputs, outputs, **options):
+    """Numbers like those of `jax.jit`, and the memory of the input and outputs."""
+    lowered = mw.jit(function, cfg, **options).lower(X)
+    assert kinds(lowered.function_named_shardings.input_specs) == [inputs]
+    compiled = lowered.compile()
+    found = compiled(jax.device_put(X, compiled.input_shardings[0][0]))
+    assert [leaf.sharding.memory_kind for leaf in jax.tree.leaves(found)] == outputs
+    for mine, plain in zip(
+        jax.tree.leaves(found), jax.tree.leaves(jax.jit(function)(X)), strict=True
+    ):
+        np.testing.assert_allclose(mine, plain, rtol=1e-6)
+
+
+FUNCTIONS = {
+    "unnamed": (lambda x: offloaded(x * 2), DEVICE, [HOST]),
+    "computation": (lambda x: offloaded(named(jnp.sin, "f")(x)), DEVICE, [HOST]),
+    "other mesh": (lambda x: offloaded(named(jnp.sin, "g")(x)), DEVICE, [HOST]),
+    "argument": (offloaded, HOST, [HOST]),
+    "argument in both": (
+        lambda x: (offloaded(x), named(jnp.sin, "f")(x)),
+        DEVICE,
+        [HOST, DEVICE],
+    ),
+    "constant": (lambda x: (offloaded(jnp.ones(3)), x + 1), DEVICE, [HOST, DEVICE]),
+    "read by unnamed": (
+        lambda x: (lambda h: (h, jnp.sin(h)))(offloaded(x * 2)),
+        DEVICE,
+        [HOST, DEVICE],
+    ),
+    "read on other mesh": (
+        lambda x: named(jnp.sin, "g")(offloaded(x * 2)),
+        DEVICE,
+        [DEVICE],
+    ),
+    "in a call": (
+        lambda x: mw.call(lambda v: (offloaded(v), offloaded(v * 2)), call_counter=0)(
+            x
+        ),
+        DEVICE,
+        [HOST, HOST],
+    ),
+}
+
+
+@pytest.mark.parametrize("meshes", [EQUAL, UNEQUAL], ids=["equal", "unequal"])
+@pytest.mark.parametrize("case", FUNCTIONS)
+def test_named_tensors_are_where_they_are_assigned(meshes, case):
+    function, inputs, outputs = FUNCTIONS[case]
+    check(function, config(meshes), inputs, outputs)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x * 2, lambda x: named(jnp.sin, "f")(x), lambda x: x],
+    ids=["unnamed", "named", "identity"],
+)
+@pytest.mark.parametrize("inputs", [HOST, DEVICE])
+@pytest.mark.parametrize("outputs", [HOST, DEVICE])
+def test_inputs_and_outputs_are_where_they_are_assigned(function, inputs, outputs):
+    cfg = config(
+        input_mesh_assignment=(f"a#{inputs}",), output_mesh_assignment=f"a#{outputs}"
+    )
+    check(function, cfg, inputs, [outputs])
+
+
+def test_shardings_say_the_memory():
+    on_host = NamedSharding(EQUAL["a"], P("x"), memory_kind=HOST)
+    sine = named(jnp.sin, "f")
+    check(sine, config(), HOST, [DEVICE], in_shardings=on_host)
+    check(sine, config(), DEVICE, [HOST], out_shardings=on_host)
+
+
+def test_state_on_the_host_stays_there():
+    cfg = config(input_mesh_assignment=("a#pinned_host",))
+    step = mw.jit(lambda x: offloaded(named(jnp.sin, "f")(x)), cfg, donate_argnums=0)
+    x, expected = X, X
+    for _ in range(3):
+        x, expected = step(x), np.sin(expected)
+        assert x.sharding.memory_kind == HOST
+    np.testing.assert_allclose(x, expected, rtol=1e-6)
+
+
+def test_placement_without_effect_is_no_secret(caplog):
+    mw.jit(named(jnp.sin, "f"), mw.make_config(EQUAL, {"f": "a#pinned_host"})).lower(X)
+    assert "of named computation 'f' has no effect" in caplog.text
+    mw.jit(named(lambda x: offloaded(x * 2), "f"), config()).lower(X)
+    assert "of named tensor 't' has no effect inside" in caplog.text
