@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from jax.experimental.layout import Format, Layout
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
+from meshwright.runtime import _jax_runtime
 from runtime_programs import Builder, iota
 
 
@@ -191,6 +192,25 @@ def test_array_in_another_layout(program):
     p, x = good(program)
     with pytest.raises(ValueError, match=r"argument 1 .* order \(1, 0\).* \(0, 1\)"):
         program.executor(p, in_layout(x, 1, 0))
+
+
+def test_the_backend_says_which_layout_is_the_default(monkeypatch):
+    """As on a backend that keeps matrices by columns."""
+    by_columns = lambda device, dtype, shape: tuple(range(len(shape)))[::-1]  # noqa: E731
+    monkeypatch.setattr(_jax_runtime, "default_order", by_columns)
+    b = Builder(a={"x": 2})
+    x = b.input("a", [4, 4], dims=[["x"], []])
+    b.program["inputs"][0]["layout"] = "default"
+    b.output(b.unary("double", "stablehlo.add", x))
+    b.program["outputs"][0]["layout"] = "default"
+    program = b.load()
+    assert program.input_formats[0].layout is None
+    array = b.put(iota(4, 4), "a", "x")
+    with pytest.raises(ValueError, match=r"order \(0, 1\).*expected \(1, 0\)"):
+        program(array)
+    (y,) = program(in_layout(array, 1, 0))
+    assert y.format.layout.major_to_minor == (1, 0)
+    np.testing.assert_array_equal(np.asarray(y), 2 * iota(4, 4))
 
 
 @pytest.mark.parametrize("devices", [1, 2])

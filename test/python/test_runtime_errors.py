@@ -10,7 +10,8 @@ import jax
 import numpy as np
 import pytest
 from conftest import ROOT
-from meshwright.runtime import compilation
+from jax.sharding import Mesh
+from meshwright.runtime import _jax_runtime, compilation, placement
 from runtime_programs import Builder, iota
 
 from meshwright import runtime
@@ -78,6 +79,63 @@ def test_module_that_does_not_compile_is_named():
     named = r'(?s)"first" \(from enc\) on mesh "a" does not compile: .*nobody_has_this'
     with pytest.raises(runtime.FragmentError, match=named):
         b.load()
+
+
+def test_first_failure_is_reported_while_others_compile(monkeypatch):
+    """A fragment that takes forever does not hold back the error of another."""
+    b = Builder(a={"x": 1}, b={"x": 1})
+    b.output(
+        b.unary("slow", "stablehlo.subtract", b.input("a", [5])),
+        b.unary("bad", "stablehlo.multiply", b.input("b", [5])),
+    )
+    released = threading.Event()
+    compile_module = _jax_runtime.compile_module
+
+    def compile_slowly(module, devices, overrides, callbacks):
+        if devices == tuple(b.meshes["a"].devices.flat):
+            released.wait(60)
+            return compile_module(module, devices, overrides, callbacks)
+        raise ValueError("no such thing")
+
+    monkeypatch.setattr(_jax_runtime, "compile_module", compile_slowly)
+    monkeypatch.setattr(compilation.os, "cpu_count", lambda: 2)
+    try:
+        with pytest.raises(runtime.FragmentError, match="bad.*no such thing"):
+            b.load()
+        assert not released.is_set()
+    finally:
+        released.set()
+
+
+TPU_CALLBACK = """module @held {
+  func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.create_token : !stablehlo.token
+    %1 = "stablehlo.send"(%arg0, %0) <{
+        channel_handle = #stablehlo.channel_handle<handle = 2, type = SEND>,
+        is_host_transfer = HOST}>
+      : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
+    %2:2 = "stablehlo.recv"(%1) <{
+        channel_handle = #stablehlo.channel_handle<handle = 3, type = RECV>,
+        is_host_transfer = HOST}>
+      : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
+    return %2#0 : tensor<4xf32>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("host", "send", "recv"), [("true", 2, 3), ("false", 1, 1)])
+def test_callbacks_of_tpus_are_found(host, send, recv):
+    """There they are transfers with the host, which one device makes for all."""
+    mesh = placement.ProgramMesh(
+        {"name": "a", "axes": [["x", 2]]}, Mesh(jax.devices()[:2], "x")
+    )
+    text = TPU_CALLBACK.replace("HOST", host)
+    text = text.replace("SEND", str(send)).replace("RECV", str(recv))
+    with _jax_runtime.make_ir_context():
+        source = compilation.read_source("held", mesh, text, {})
+    assert source.callbacks == (host == "true")
+    assert source.text.count("@first_device, []") == (3 if host == "true" else 0)
 
 
 def test_sharding_that_xla_compiled_otherwise_is_an_error():

@@ -191,6 +191,27 @@ def test_element_types(dtype):
     np.testing.assert_array_equal(np.asarray(y), values)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    [("i4", 4), ("ui4", 4), ("i2", 2), ("f4E2M1FN", 4), ("i1", 8), ("bf16", 16)],
+)
+def test_account_packs_small_elements_as_devices_do(dtype, size):
+    b = Builder(a={"x": 2})
+    x = b.input("a", [100], dims=[["x"]])
+    b.program["values"][x]["dtype"] = dtype
+    y = b.value("a", [100], dtype, dims=[["x"]])
+    kind = b.tensor(x)
+    body = (
+        f"    %r = stablehlo.reverse %arg0, dims = [0] : {kind}\n    return %r : {kind}"
+    )
+    b.call(b.fragment("flip", "a", body, [x], [y]), [x], [y])
+    b.output(y)
+    memory = b.load().memory_analysis()["a"]
+    shard = (50 * size + 7) // 8
+    assert memory.argument_bytes == memory.output_bytes == shard
+    assert memory.live_bytes == 2 * shard
+
+
 def test_scalars_and_empty_arrays():
     b = Builder(a={"x": 2}, b={"x": 4})
     x, e = b.input("a", []), b.input("a", [0, 4], dims=[[], ["x"]])

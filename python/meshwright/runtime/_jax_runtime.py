@@ -10,6 +10,7 @@ that a JAX without it fails at import with a sentence and not in a training step
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import warnings
 from collections.abc import Iterator
@@ -163,6 +164,16 @@ def element_order(layout: Any, rank: int) -> tuple[int, ...]:
     if layout is None:
         return tuple(range(rank))
     return tuple(_FOUND["Layout"].from_pjrt_layout(layout).major_to_minor)
+
+
+@functools.cache
+def default_order(device: Any, dtype: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """How a backend orders the dimensions of arrays that nobody gave a layout."""
+    try:
+        layout = device.client.get_default_layout(np.dtype(dtype), shape, device)
+    except jax.errors.JaxRuntimeError:  # Not every backend says.
+        layout = None
+    return element_order(layout, len(shape))
 
 
 def _options(devices: tuple[Any, ...], overrides: dict[str, Any]) -> Any:

@@ -28,7 +28,17 @@ from .placement import ProgramMesh
 ir = _jax_runtime.ir
 
 # Calls of Python functions; such executables belong to one fragment for good.
-_CALLBACK = re.compile(r"custom_call @xla_(ffi_)?(partitioned_)?python_\w*callback")
+# On TPUs they are pairs of transfers with the host.
+_CALLBACK = re.compile(
+    r"custom_call @xla_(ffi_)?(partitioned_)?python_\w*callback"
+    r"|\"stablehlo\.(send|recv)\"[^\n]*\bis_host_transfer = true"
+)
+# The attribute that says that an operation has effects outside of the devices.
+_EFFECT_MARKS = {
+    "stablehlo.custom_call": "has_side_effect",
+    "stablehlo.send": "is_host_transfer",
+    "stablehlo.recv": "is_host_transfer",
+}
 _DEVICE_IDS = re.compile(
     r"(sdy\.mesh @\S+ = <\[[^\]\n]+\]), device_ids\s*=\s*\[[^\]\n]*\]"
 )
@@ -139,8 +149,9 @@ def _pin_side_effects(module: Any) -> bool:
     free = []
 
     def visit(op):
-        if op.name == "stablehlo.custom_call" and "sdy.sharding" not in op.attributes:
-            effect = op.attributes.get("has_side_effect")
+        mark = _EFFECT_MARKS.get(op.name)
+        if mark is not None and "sdy.sharding" not in op.attributes:
+            effect = op.attributes.get(mark)
             if effect is not None and ir.BoolAttr(effect).value:
                 free.append(op)
         return ir.WalkResult.ADVANCE
@@ -266,15 +277,17 @@ def _run_jobs(sources, groups: list[list[int]], callbacks, result: dict) -> None
 
 
 def _wait(jobs: list[concurrent.futures.Future]) -> None:
-    """Waits for all, or for the first failure; draws a bar if that takes long."""
+    """Waits for all; draws a bar if that takes long. Raises the first failure at
+    once, while others still compile."""
     pending, bar = set(jobs), ProgressBar(len(jobs))
     try:
         while pending:
             done, pending = concurrent.futures.wait(
                 pending, timeout=0.2, return_when=concurrent.futures.FIRST_EXCEPTION
             )
-            if any(job.exception() for job in done):
-                return
+            for job in jobs:
+                if job in done and job.exception():
+                    raise job.exception()
             bar.show(sum(job.done() for job in jobs))
     finally:
         bar.close()
@@ -329,7 +342,11 @@ def _compile_group(group: list[Source], callbacks, contexts) -> list[Loaded]:
 def _compile(source: Source, callbacks: Sequence[Callable], contexts) -> Loaded:
     named = []
     if source.callbacks:
-        named = [name_errors(callback, source.describe()) for callback in callbacks]
+        # On TPUs they are objects of the backend, which no one can call here.
+        named = [
+            name_errors(callback, source.describe()) if callable(callback) else callback
+            for callback in callbacks
+        ]
     start = time.perf_counter()
     context = contexts.get()
     try:

@@ -119,8 +119,8 @@ class ProgramExecutor:
         self._plan, self._meshes, self._loaded = plan, meshes, loaded
         _check_compiled(plan, loaded)
         orders, output_orders = settle_layouts(plan, loaded, program)
-        self.input_formats = make_formats(self.input_shardings, orders)
-        self.output_formats = make_formats(self.output_shardings, output_orders)
+        self.input_formats = make_formats(plan.inputs, orders)
+        self.output_formats = make_formats(plan.outputs, output_orders)
         self._tokens: list[Any] = []
         self._failed: FragmentError | None = None
         self._issues = [step.bind(loaded, self._tokens) for step in plan.steps]

@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jax.experimental.layout import Format, Layout
-from jax.sharding import NamedSharding
 
 from . import _jax_runtime
 from .compilation import Loaded
+from .placement import Place
 from .plan import Plan, assign_drops
 from .steps import Launch, Relayout, Step
 
@@ -54,7 +54,7 @@ def settle_layouts(
         steps.append(step)
     for position, entry in enumerate(program["outputs"]):
         slot, what = plan.output_slots[position], f"result {position} of the program"
-        order = _declared(entry, len(plan.slots[slot].shape)) or orders[slot]
+        order = _declared(entry, plan.slots[slot]) or orders[slot]
         slot = _read(plan, steps, None, what, slot, orders, order)
         plan.output_slots[position] = slot
     if len(steps) != len(plan.steps):
@@ -63,25 +63,23 @@ def settle_layouts(
     return inputs, [orders[slot] for slot in plan.output_slots]
 
 
-def make_formats(
-    shardings: Sequence[NamedSharding], orders: Sequence[Order]
-) -> list[Format]:
+def make_formats(places: Sequence[Place], orders: Sequence[Order]) -> list[Format]:
     """Shardings with layouts; a default layout is not spelled out."""
     return [
-        Format(None if order == tuple(range(len(order))) else Layout(order), sharding)
-        for sharding, order in zip(shardings, orders, strict=True)
+        Format(None if order == place.default_order else Layout(order), place.sharding)
+        for place, order in zip(places, orders, strict=True)
     ]
 
 
 def _default(plan: Plan, slot: int) -> Order:
-    return tuple(range(len(plan.slots[slot].shape)))
+    return plan.slots[slot].default_order
 
 
-def _declared(entry: Mapping[str, Any], rank: int) -> Order | None:
+def _declared(entry: Mapping[str, Any], place: Place) -> Order | None:
     """What the program says about an input or output; None if it does not care."""
     text = entry.get("layout")
     if text == "default":
-        return tuple(range(rank))
+        return place.default_order
     found = _MINOR_TO_MAJOR.match(text or "")
     if found is None:
         return None
@@ -113,7 +111,7 @@ def _input_orders(
     """What the program declares, else what the first launch wants that reads it."""
     wanted: dict[int, Order] = {}
     for slot, entry in enumerate(entries):
-        order = _declared(entry, len(plan.slots[slot].shape))
+        order = _declared(entry, plan.slots[slot])
         if order is not None:
             wanted[slot] = order
     for step in plan.steps:

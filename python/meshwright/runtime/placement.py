@@ -85,8 +85,20 @@ class Place:
         self.handler = _jax_runtime.make_handler(self.aval, self.sharding)
         self.hlo = _jax_runtime.hlo_sharding(self.sharding, len(shape))
         shard = self.sharding.shard_shape(shape)
-        self.device_bytes = math.prod(shard) * self.dtype.itemsize
+        # Devices pack what is smaller than a byte; NumPy does not.
+        bits = math.prod(shard) * jax.dtypes.itemsize_bits(self.dtype)
+        self.device_bytes = -(-bits // 8)
         self.memory = self.sharding.memory_kind or mesh.default_kind
+
+    @functools.cached_property
+    def default_order(self) -> tuple[int, ...]:
+        """Dimensions from major to minor, where nothing says otherwise."""
+        local = self.sharding.addressable_devices
+        device = next((d for d in self.mesh.devices if d in local), None)
+        if device is None:  # Its elements are never here.
+            return tuple(range(len(self.shape)))
+        shard = self.sharding.shard_shape(self.shape)
+        return _jax_runtime.default_order(device, self.dtype, shard)
 
     def splits_like(self, other: Place) -> bool:
         """Whether shard i of both is the same part of the array."""
