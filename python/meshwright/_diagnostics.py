@@ -183,8 +183,10 @@ def _translated(message: Message) -> Message:
     return dataclasses.replace(message, text=_translate(message.text))
 
 
-# Kinds of messages that are said together, at a lower level.
+# Said together, at a lower level; and what of it no user can change: copies of
+# values that are returned as they came, or twice.
 _NOT_MERGED = "Inferred fragment has not been merged"
+_COPIES = f"{_NOT_MERGED} (inferred by uniquify)"
 
 
 def _summary_of_unmerged(unmerged: list[Message]) -> str:
@@ -216,12 +218,16 @@ def _log_once(level: int, text: str) -> None:
 def report(diagnostics: Iterable[tuple[Any, ...]]) -> None:
     """Logs what the compiler said about a program that it did partition."""
     messages = messages_of(diagnostics)
-    unmerged = [m for m in messages if m.text.startswith(_NOT_MERGED)]
     for message in messages:
-        if message in unmerged:
+        if message.text.startswith(_NOT_MERGED):
             _logger.debug("%s", message)
         else:
             _log_once(logging.WARNING, str(_translated(message)))
+    unmerged = [
+        message
+        for message in messages
+        if message.text.startswith(_NOT_MERGED) and message.text != _COPIES
+    ]
     if unmerged:
         _log_once(logging.INFO, _summary_of_unmerged(unmerged))
 

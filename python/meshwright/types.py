@@ -192,7 +192,8 @@ def _check_devices(topology: Topology) -> None:
             raise ValueError(
                 f"topology: mesh {name!r} has no devices; {len(topology)} meshes need "
                 f"at least {len(topology)} devices, found {found} "
-                f"({jax.default_backend()}). To try without more, call "
+                f"({jax.default_backend()}), and a slice behind the last one is empty. "
+                "To try without more, call "
                 f'jax.config.update("jax_num_cpu_devices", {max(len(topology), 8)}) '
                 "before the first use of JAX"
             )
@@ -204,6 +205,12 @@ def _check_mapping(what: str, value: Any, example: str) -> None:
             f"{what}: must be a dict, such as {example}, got {value!r} of type "
             f"{type(value).__name__}"
         )
+    for name in value:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{what}: names must be strings, as in {example}, got {name!r} of type "
+                f"{type(name).__name__}"
+            )
 
 
 def _check_options(options: PartitioningOptions | None) -> None:
@@ -311,6 +318,9 @@ def make_config(
     _check_mapping("topology", topology, "{'m0': mesh}")
     _check_topology(topology)
     _check_devices(topology)
+    if partitioning_options is not None:
+        example = "{'mpmd_infer_transfers': True}"
+        _check_mapping("partitioning_options", partitioning_options, example)
     _check_options(partitioning_options)
     _check_mapping("name_to_mesh_assignment", name_to_mesh_assignment, "{'f': 'm0'}")
     _check_meshes("name_to_mesh_assignment", name_to_mesh_assignment.values(), topology)
