@@ -155,7 +155,7 @@ MISTAKES = {
     "mesh_without_devices": (
         empty_mesh,
         rf"topology: mesh 'right' has no devices; 2 meshes need at least 2 devices, "
-        rf"found {len(DEVICES)} \(cpu\)\. .*jax_num_cpu_devices",
+        rf"found {len(DEVICES)} \(cpu\), .*jax_num_cpu_devices",
     ),
     "devices_for_a_mesh": (
         lambda: mw.make_config({"a": DEVICES[:2]}, {}),
