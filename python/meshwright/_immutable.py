@@ -81,6 +81,7 @@ _INERT = _words(
 _NAMEDTUPLE = _words(
     "_asdict _field_defaults _fields _make _replace __getnewargs__ __new__ __repr__"
 )
+_OF_MEMBERS = _words("_value_ _name_ __objclass__ _sort_order_")
 _WRITES = ("STORE_GLOBAL", "DELETE_GLOBAL", "IMPORT_NAME")
 _CONTAINERS = (tuple, list, dict, OrderedDict, defaultdict, type(None))
 
@@ -329,6 +330,8 @@ class _Description:
             if isinstance(kind, enum.EnumMeta) and _is_enum_part(kind, name):
                 continue
             found.append((name, self.of(value)))
+        if isinstance(kind, enum.EnumMeta):
+            found += [(name, self.of(m)) for name, m in kind.__members__.items()]
         return tuple(found)
 
     def _of_instance(self, value: Any) -> Any:
@@ -338,7 +341,8 @@ class _Description:
         if is_namedtuple(kind) and not getattr(value, "__dict__", None):
             return self.of(kind), tuple(map(self.of, value))
         if isinstance(value, enum.Enum):
-            return self.of(kind), value.name, self.of(value.value)
+            own = [(k, v) for k, v in vars(value).items() if k not in _OF_MEMBERS]
+            return self.of(kind), value.name, self.of(value.value), self.of(tuple(own))
         parameters = getattr(kind, "__dataclass_params__", None)
         if parameters is None or not parameters.frozen:
             raise _Changes
@@ -383,7 +387,7 @@ def _is_field(value: Any) -> bool:
 
 
 def _is_enum_part(kind: Any, name: str) -> bool:
-    """Members, described one by one where they are read, and their tables."""
+    """Tables of members, and the members, which are described as instances."""
     is_table = name.startswith("_") and name.endswith("_")
     return name in kind.__members__ or (is_table and not name.startswith("__"))
 

@@ -246,7 +246,7 @@ def snapshot(value: Any) -> Any:
     The same array with the same contents gives the same copy, so that a program
     that reads it in many places holds it once.
     """
-    if not isinstance(value, np.ndarray):
+    if type(value) not in (np.ndarray, TypedNdArray):
         return value
     kind, aval = type(value), getattr(value, "aval", None)
     where = value.__array_interface__["data"][0]

@@ -152,7 +152,10 @@ def trace(
     if found is None:
         jaxpr, captured, out_tree = _trace(function, leaves, tree, scope)
         found = (jaxpr, captured, out_tree), (description[1], enclosing)
-        if describe(function, tree, static) == description and not occur_in(out_tree):
+        # What tracing changed must be changed at the next call, too.
+        after = describe(function, tree, static)
+        unchanged = after is not None and after[0] == description[0]
+        if unchanged and not occur_in(out_tree):
             session.traces[(key, id(enclosing)) if captured else key] = found
     jaxpr, captured, out_tree = found[0]
     return Traced(jaxpr, [*captured, *arrays], len(captured), out_tree)

@@ -491,6 +491,17 @@ def enum_members(x, mark):
     return [mark(lambda x, m=m: x * m.value, i)(x) for i, m in enumerate(Mode)]
 
 
+def attributes_of_enum_members(x, mark):
+    class Local(enum.Enum):
+        ONE = 1.0
+
+    out = []
+    for i in range(3):
+        Local.ONE.extra = float(i)
+        out.append(mark(lambda x: x * Local.ONE.extra, i)(x))
+    return out
+
+
 def local_imports(x, mark):
     def scaled(x):
         import sys
@@ -589,3 +600,88 @@ def test_changes_are_seen(transform, mark, expected):
         for a, b in zip(*map(jax.tree.leaves, (actual[name], wanted)), strict=True):
             assert a.dtype == b.dtype, name
             np.testing.assert_allclose(a, b, rtol=1e-6, err_msg=name)
+
+
+class World:
+    """Everything that functions of a random program read, and its changes."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.number, self.table, self.items = 1.0, {"a": 1.0}, [1.0, 2.0]
+        self.options, self.buffer = Options(1.0), np.ones(3, np.float32)
+        self.draws = iter(range(1, 1000))
+
+    def change(self):
+        value = float(self.random.randint(0, 3))
+        match self.random.randrange(8):
+            case 0:
+                self.number = value
+            case 1:
+                self.table["a"] = value
+            case 2:
+                self.items.append(value)
+            case 3:
+                self.items[0] = value
+            case 4:
+                self.options.scale = value
+            case 5:
+                self.buffer[self.random.randrange(3)] = value
+            case 6:
+                set_global(value)
+            case _:
+                pass  # Nothing: what is equal may be shared.
+
+    def function(self):
+        """A function that reads some of the world; some of them change it."""
+        number, table, items, options = (
+            self.number,
+            self.table,
+            self.items,
+            self.options,
+        )
+
+        def counting(x):
+            options.scale += 1.0
+            return x * options.scale
+
+        return self.random.choice(
+            [
+                lambda x: x * number,
+                lambda x: x * self.number,
+                lambda x: x + table["a"],
+                lambda x: x - sum(items),
+                lambda x, by=options.scale: x * by,
+                lambda x: x * self.buffer,
+                lambda x: x + next(self.draws),
+                functools.partial(lambda t, x: x - t["a"], table),
+                counting,
+                reads_through_another,
+                jax.checkpoint(lambda x: jnp.sin(x) * number),
+                lambda x: jax.grad(lambda x: (x**2).sum() * SCALE)(x),
+            ]
+        )
+
+
+def random_program(seed, mark):
+    def program(x):
+        set_global(1.0)
+        world, out = World(seed), []
+        kept = [world.function() for _ in range(3)]
+        for index in range(16):
+            world.change()
+            function = world.random.choice([*kept, world.function()])
+            out.append(mark(function, index)(x))
+        return out
+
+    return program
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_programs_see_all_changes(seed):
+    expected = random_program(seed, plain)(X)
+    mark = [call, computation, computation_in_call][seed % 3]
+    transforms = [lambda f: f, jax.jit, lambda f: mw.jit(f, CONFIG)]
+    for transform in transforms:
+        actual = transform(random_program(seed, mark))(X)
+        for index, (a, b) in enumerate(zip(actual, expected, strict=True)):
+            np.testing.assert_allclose(a, b, rtol=1e-5, err_msg=str(index))
