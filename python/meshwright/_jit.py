@@ -13,6 +13,7 @@ import jax
 from . import _diagnostics, _native, _shardings, pipeline
 from . import _jax_compat as compat
 from . import _several_meshes as several_meshes
+from . import _several_platforms as several_platforms
 from . import _static_leaves as static_leaves
 from ._lowering import RULES
 from ._nnx_state import returning_changes
@@ -274,21 +275,34 @@ class MpmdWrapped:
         return self.trace(*args).lower()
 
     def _lower(self, traced: MpmdTraced, foreign: Mapping[int, Any]) -> Lowered:
-        reference = self._reference_mesh
+        config = self.mpmd_config
+        platforms = several_platforms.platforms_of(config.topology)
+        lowered = {
+            platform: self._lower_for(traced, platform)
+            for platform in dict.fromkeys(platforms.values())
+        }
+        first = next(iter(lowered))
+        signature = self._signature(lowered[first])
+        with _diagnostics.lowering(config, self._said):
+            results = {
+                platform: self._partition(
+                    self._text(stablehlo, signature, foreign), signature
+                )
+                for platform, stablehlo in lowered.items()
+            }
+        fragments = several_platforms.pick_fragments(results, platforms)
+        return Lowered(lowered[first], config, signature, results[first], fragments)
+
+    def _lower_for(self, traced: MpmdTraced, platform: str) -> jax.stages.Lowered:
         with warnings.catch_warnings():
             # Which donations are usable is decided by the partitioner.
             warnings.filterwarnings("ignore", "Some donated buffers were not usable")
-            lowered = compat.plain_lower(
+            return compat.plain_lower(
                 traced,
                 RULES,
-                reference.devices.flat[0].platform,
-                several_meshes.without_devices(traced.jaxpr, reference),
+                platform,
+                several_meshes.without_devices(traced.jaxpr, self._reference_mesh),
             )
-        signature = self._signature(lowered)
-        text = self._text(lowered, signature, foreign)
-        with _diagnostics.lowering(self.mpmd_config, self._said):
-            result = self._partition(text, signature)
-        return Lowered(lowered, self.mpmd_config, signature, result)
 
     def _text(
         self,

@@ -192,6 +192,7 @@ class Lowered(jax.stages.Lowered):
         config: Config,
         signature: ProgramSignature,
         result: Any,
+        fragments: Mapping[str, str],
     ):
         super().__init__(
             lowered._lowering, lowered.args_info, lowered.out_tree, no_kwargs=True
@@ -223,7 +224,7 @@ class Lowered(jax.stages.Lowered):
         self.partitioning_result = PartitioningResult(
             module_text=result.module,
             program=json.loads(result.program),
-            fragments=dict(result.fragments),
+            fragments=fragments,
             function_named_shardings=self.function_named_shardings,
             function_mesh_assignment=self.function_mesh_assignment,
         )
