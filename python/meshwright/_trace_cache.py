@@ -25,7 +25,14 @@ from . import _jax_compat as compat
 from ._equal_jaxprs import EqualJaxprs
 from ._immutable import describe
 from ._nnx_state import Lifted, find, is_stateful
-from ._static_leaves import is_static, occur_in, unwrap, wrap_leaves
+from ._static_leaves import (
+    is_equinox_module,
+    is_module,
+    is_static,
+    occur_in,
+    unwrap,
+    wrap_leaves,
+)
 
 
 class _Session:
@@ -35,8 +42,9 @@ class _Session:
         self.traces: dict[Any, tuple[Any, Any]] = {}
         self.jaxprs = EqualJaxprs()
         # Only for programs of plain JAX: which one, and equal jaxprs by function.
-        self.trace = trace and weakref.ref(trace)
-        self.by_function: dict[int, tuple[Any, EqualJaxprs]] = {}
+        found: dict[int, tuple[Any, EqualJaxprs]] = {}
+        self.trace = trace and weakref.ref(trace, lambda _: found.clear())
+        self.by_function = found
 
 
 class _Sessions(threading.local):
@@ -112,7 +120,7 @@ def trace(
     kwargs: dict[str, Any],
     *,
     scope: str | None = None,
-    lift: bool = True,
+    carry: bool = False,
 ) -> Traced:
     """Traces a function, or finds the trace of an equal one.
 
@@ -122,25 +130,30 @@ def trace(
       args: positional arguments, possibly tracers of an enclosing trace.
       kwargs: keyword arguments.
       scope: name scope of what the function does.
-      lift: carry the state of NNX modules that it changes out of it.
+      carry: it is the body of a loop, whose numbers and modules are carried along:
+        they are arrays, and copies of modules.
 
     Returns:
       What is to be applied, to which operands.
     """
-    if lift and (roots := find(function, (args, kwargs))):
+    if not carry and (roots := find(function, (args, kwargs))):
         lifted = Lifted(function, roots)
         return _trace_lifted(lifted, function, (lifted.state, *args), kwargs, scope)
     leaves, tree = jax.tree.flatten((args, kwargs))
-    leaves = wrap_leaves(leaves, tree)
+    keeps_numbers = is_equinox_module if carry else is_module
+    leaves = wrap_leaves(leaves, tree, keeps_numbers)
     arrays = [compat.snapshot(leaf) for leaf in leaves if not is_static(leaf)]
     session = _sessions.shared
     static = [leaf.value for leaf in leaves if is_static(leaf)]
     description = None if session is None else describe(function, tree, static)
     if description is None:
-        jaxpr, captured, out_tree = _trace(function, leaves, tree, scope)
+        jaxpr, captured, out_tree = _trace(
+            function, leaves, tree, scope, keeps_numbers=keeps_numbers
+        )
         return Traced(jaxpr, [*captured, *arrays], len(captured), out_tree)
     key = (
         description[0],
+        keeps_numbers,
         tree,
         tuple(None if is_static(leaf) else _type_of(leaf) for leaf in leaves),
         scope,
@@ -150,7 +163,9 @@ def trace(
     enclosing = compat.current_trace()
     found = session.traces.get(key) or session.traces.get((key, id(enclosing)))
     if found is None:
-        jaxpr, captured, out_tree = _trace(function, leaves, tree, scope)
+        jaxpr, captured, out_tree = _trace(
+            function, leaves, tree, scope, keeps_numbers=keeps_numbers
+        )
         found = (jaxpr, captured, out_tree), (description[1], enclosing)
         # What tracing changed must be changed at the next call, too.
         after = describe(function, tree, static)
@@ -184,6 +199,7 @@ def _trace(
     scope: str | None,
     body: Callable[..., Any] | None = None,
     is_leaf: Callable[[Any], bool] | None = None,
+    keeps_numbers: Callable[[type], bool] = is_module,
 ) -> tuple[Any, list[Any], Any]:
     body = body or function
 
@@ -192,7 +208,7 @@ def _trace(
         with jax.named_scope(scope) if scope else contextlib.nullcontext():
             result = body(*args, **kwargs)
         outs, out_tree = jax.tree.flatten(result, is_leaf=is_leaf)
-        return jax.tree.unflatten(out_tree, wrap_leaves(outs, out_tree))
+        return jax.tree.unflatten(out_tree, wrap_leaves(outs, out_tree, keeps_numbers))
 
     args, kwargs = jax.tree.unflatten(tree, leaves)
     jaxpr, captured, out_tree = compat.trace_body(function, scoped, args, kwargs)

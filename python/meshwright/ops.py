@@ -20,7 +20,9 @@ import numpy as np
 
 from . import _jax_compat as compat
 from . import _primitives as primitives
+from . import _static_leaves as static_leaves
 from . import _trace_cache
+from ._nnx_state import is_stateful
 from .utils import function_name
 
 __all__ = [
@@ -154,6 +156,24 @@ def named_computation(
     return wrapped
 
 
+def _to_arrays(what: str, primitive: Any, x: T, **params: Any) -> T:
+    """Applies a primitive to all arrays of a tree; other leaves stay as they are."""
+    if not compat.is_staged():
+        return x
+    leaves, tree = jax.tree.flatten(x, is_leaf=is_stateful)
+    for leaf in filter(is_stateful, leaves):
+        raise TypeError(
+            f"{what}: {type(leaf).__name__} is an NNX object, which has a state of "
+            "its own; give the arrays in it, such as layer.kernel[...]"
+        )
+    wrapped = static_leaves.wrap_leaves(leaves, tree)
+    outs = [
+        leaf.value if static_leaves.is_static(leaf) else primitive.bind(leaf, **params)
+        for leaf in wrapped
+    ]
+    return jax.tree.unflatten(tree, outs)
+
+
 def named_tensor(x: T, name: str) -> T:
     """Names a value, so that a config can say on which mesh it lives.
 
@@ -166,7 +186,7 @@ def named_tensor(x: T, name: str) -> T:
     Returns:
       `x`. Its cotangent gets the same name.
     """
-    return jax.tree.map(lambda leaf: primitives.named_tensor_p.bind(leaf, name=name), x)
+    return _to_arrays("named_tensor", primitives.named_tensor_p, x, name=name)
 
 
 def broadcast(x: T) -> T:
@@ -178,7 +198,7 @@ def broadcast(x: T) -> T:
     Returns:
       `x`. The transpose is `reduce`.
     """
-    return jax.tree.map(primitives.broadcast_p.bind, x)
+    return _to_arrays("broadcast", primitives.broadcast_p, x)
 
 
 def reduce(x: T) -> T:
@@ -191,7 +211,7 @@ def reduce(x: T) -> T:
     Returns:
       `x`. The transpose is `broadcast`.
     """
-    return jax.tree.map(primitives.reduce_p.bind, x)
+    return _to_arrays("reduce", primitives.reduce_p, x)
 
 
 def call(
@@ -280,8 +300,9 @@ def _loop(
 
     del index_last.__wrapped__  # Its parameters are the other way around.
     index = jax.ShapeDtypeStruct((), jnp.uint32)
-    traced = _trace_cache.trace(index_last, (init_val, index), {}, lift=False)
-    _check_loop_result(what, init_val, traced.jaxpr, traced.out_tree)
+    traced = _trace_cache.trace(index_last, (init_val, index), {}, carry=True)
+    wrapped = static_leaves.wrap(init_val, static_leaves.is_equinox_module)
+    _check_loop_result(what, wrapped, traced.jaxpr, traced.out_tree)
     if num_iterations == 0 or not traced.jaxpr.out_avals:
         return init_val
     outs = primitives.for_p.bind(

@@ -415,6 +415,11 @@ def test_state_comes_back_to_where_it_was_assigned():
     assert model.norm.mean[...].sharding.mesh == MESHES["m1"]
 
 
+def test_modules_are_no_tensors():
+    with pytest.raises(TypeError, match="Counter is an NNX object"):
+        nnx.jit(lambda model: mw.named_tensor(model, name="enc"))(Counter())
+
+
 def test_references_in_modules_are_written_to():
     def forward(mark):
         model = Counter()

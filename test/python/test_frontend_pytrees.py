@@ -252,6 +252,35 @@ def test_leaves_of_any_kind_go_in_and_out(name):
         assert a is b or np.all(np.asarray(a) == np.asarray(b))
 
 
+@pytest.mark.parametrize("mark", [mw.broadcast, mw.reduce, None])
+def test_tensors_of_modules_are_named(mark):
+    mark = mark or (lambda x: mw.named_tensor(x, name="f"))
+    model = block()
+    assert mark(model) is model
+    expected = model(X)
+    jitted = [
+        eqx.filter_jit(lambda m: mark(m)(X)),
+        mw.jit(lambda m: mark(m)(X), CONFIG),
+    ]
+    for f in jitted:
+        check(f(model), expected)
+
+
+def test_loops_carry_modules():
+    def body(i, carry):
+        model, state = carry
+        model = eqx.tree_at(lambda m: m.weight, model, model.weight * 2)
+        return model, state.replace(step=state.step + 1)
+
+    state = train_state.TrainState(0, jnp.sin, {}, None, ())
+    for jit in (lambda f: f, eqx.filter_jit, lambda f: mw.jit(f, CONFIG)):
+        model, after = jit(lambda m, s: mw.fori_loop(3, body, (m, s)))(block(), state)
+        check(model(X), block(weight=8 * X)(X))
+        assert int(after.step) == 3
+    with pytest.raises(ValueError, match="expected that of the initial value"):
+        mw.fori_loop(2, lambda i, m: block(mode="single"), block())
+
+
 def test_keyword_arguments_may_be_strings():
     def f(x, *, mode="a", fn=jnp.sin):
         return fn(x) if mode == "sin" else x
