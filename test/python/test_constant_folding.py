@@ -277,3 +277,18 @@ def test_large_constants_are_left_alone(tools):
         assert folded.count(f"stablehlo.{op} ") == 1, op
     # A small piece of a large constant is small.
     assert "dense<[7.000000e+00, 8.000000e+00, 9.000000e+00]>" in folded
+
+
+def test_chains_of_constants_are_bounded(tools):
+    """Each op of the chain has a constant of its own, unlike in the text."""
+    count, length = 1 << 16, 400
+    data = np.arange(count, dtype=np.float32).tobytes().hex().upper()
+    tensor = "tensor<256x256xf32>"
+    lines = [f'%0 = stablehlo.constant dense<"0x{data}"> : {tensor}']
+    for i in range(1, length):
+        lines.append(f"%{i} = stablehlo.add %{i - 1}, %0 : {tensor}")
+    text = f"func.func @main() -> {tensor} {{\n" + "\n".join(lines)
+    text += f"\nreturn %{length - 1} : {tensor}\n}}"
+    folded = tools.opt(text, FOLD, "--mlir-elide-elementsattrs-if-larger=10")
+    # 2^24 elements are 256 of these constants.
+    assert folded.count("stablehlo.add") == length - 1 - 256

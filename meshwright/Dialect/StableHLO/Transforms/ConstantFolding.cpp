@@ -33,13 +33,23 @@ SmallVector<DenseElementsAttr> stablehlo::getConstantOperands(Operation *op) {
   return constants;
 }
 
+/// As many elements as a constant may have at most take a second or two.
+static constexpr int64_t kBudget = 1 << 24;
+static thread_local int64_t remainingElements = 0;
+
+FoldingBudget::FoldingBudget() { remainingElements = kBudget; }
+FoldingBudget::~FoldingBudget() { remainingElements = 0; }
+
 bool stablehlo::isWithinLimit(RankedTensorType type,
                               ArrayRef<DenseElementsAttr> operands,
                               int64_t limit) {
   if (areSplats(operands))
     return true;
   std::optional<int64_t> count = countElements(type);
-  return count && *count <= limit;
+  if (!count || *count > limit || *count > remainingElements)
+    return false;
+  remainingElements -= *count;
+  return true;
 }
 
 int64_t stablehlo::getEagerLimit(const OptimizationOptions &options) {
@@ -69,6 +79,9 @@ template <typename OpT> struct FoldArithmetic : OpRewritePattern<OpT> {
       return failure();
     RankedTensorType type = getResultType(op);
     Type element = type.getElementType();
+    if (!isa<IntegerType>(element) &&
+        !(options.optimizeFloat && hasOwnArithmetic(element)))
+      return failure();
     if (!isWithinLimit(type, operands,
                        operands.size() == 1 ? options.foldOpElementLimit
                                             : getEagerLimit(options)))
@@ -80,7 +93,7 @@ template <typename OpT> struct FoldArithmetic : OpRewritePattern<OpT> {
                    ? evaluateInteger(op, x[0])
                    : evaluateIntegers(op, x[0], x[1], isUnsignedType(element));
       });
-    else if (hasOwnArithmetic(element) && options.optimizeFloat)
+    else
       value =
           evaluate<APFloat, APFloat>(type, operands, [&](ArrayRef<APFloat> x) {
             return x.size() == 1 ? evaluateFloat(op, x[0])
@@ -342,7 +355,7 @@ struct FoldConvert : LimitedFold<ConvertOp> {
     RankedTensorType type = getResultType(op);
     // This op makes splats only within the limit, too.
     std::optional<int64_t> count = countElements(type);
-    if (!count || *count > limit)
+    if (!count || *count > limit || !isWithinLimit(type, operands, limit))
       return failure();
     DenseElementsAttr value = convert(operands[0], type);
     if (!value)

@@ -24,8 +24,19 @@ inline bool areSplats(ArrayRef<DenseElementsAttr> constants) {
                       [](DenseElementsAttr attr) { return attr.isSplat(); });
 }
 
-/// Whether a result that an op computes from constants is not too large. One
-/// of splats is itself a splat and takes no more room.
+/// Bounds what is evaluated in this thread while it lives, all folds together:
+/// a chain of ops on constants has results that are larger than its text.
+class FoldingBudget {
+public:
+  FoldingBudget();
+  ~FoldingBudget();
+  FoldingBudget(const FoldingBudget &) = delete;
+  FoldingBudget &operator=(const FoldingBudget &) = delete;
+};
+
+/// Whether a result that an op computes from constants is neither too large nor
+/// beyond the budget, from which it is taken. One of splats is itself a splat
+/// and takes no more room.
 bool isWithinLimit(RankedTensorType type, ArrayRef<DenseElementsAttr> operands,
                    int64_t limit);
 

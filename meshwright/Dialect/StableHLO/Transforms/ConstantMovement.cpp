@@ -244,6 +244,7 @@ struct FoldConcatenate : OpRewritePattern<ConcatenateOp> {
       replaceByConstant(rewriter, op, first.resizeSplat(type));
       return success();
     }
+    // Even of splats, if they differ.
     std::optional<int64_t> count = countElements(type);
     if (!count || *count > limit)
       return failure();

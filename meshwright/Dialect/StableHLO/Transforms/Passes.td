@@ -33,7 +33,7 @@ def TargetIndependentOptimizationPass
     numbers, arithmetic on floats narrower than 16 bits. Cost: linear in the
     size of the program. Only splats are evaluated at any size, since they are
     one number; other constants of up to 65536 elements, or as many as the limit
-    says if it is larger.
+    says if it is larger, and of 2^24 elements in a function.
   }];
   let options = [
     Option<"assumeNoUndeclaredSideEffects",

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/StableHLO/Transforms/ConstantFolding.h"
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
 #include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -46,6 +47,7 @@ void stablehlo::populateTargetIndependentOptimization(
 LogicalResult stablehlo::optimizeRegion(Region &region,
                                         const FrozenRewritePatternSet &patterns,
                                         bool *changed) {
+  FoldingBudget budget;
   // Operands first: what a producer becomes decides what can merge with it.
   GreedyRewriteConfig config;
   config.setUseTopDownTraversal();
