@@ -260,16 +260,20 @@ struct MarkOffloadedInputOutputPass
   using Base::Base;
 
   void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isEntryPointFunction(func))
-      return markAllAnalysesPreserved();
     SymbolTableCollection symbols;
     Placement placement(symbols);
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isDeclaration() && isEntryPointFunction(func) &&
+          failed(markFunction(func, placement)))
+        return signalPassFailure();
+  }
+
+private:
+  static LogicalResult markFunction(func::FuncOp func, Placement &placement) {
     for (FragmentOp fragment : func.front().getOps<FragmentOp>())
       if (failed(markFragment(fragment, placement)))
-        return signalPassFailure();
-    if (failed(checkSignature(func)))
-      signalPassFailure();
+        return failure();
+    return checkSignature(func);
   }
 };
 } // namespace

@@ -196,7 +196,7 @@ def MarkInputOutputWithLayoutsPass
 }
 
 def MarkOffloadedInputOutputPass
-    : Pass<"mpmd-mark-offloaded-input-output", "::mlir::func::FuncOp"> {
+    : Pass<"mpmd-mark-offloaded-input-output", "::mlir::ModuleOp"> {
   let summary = "Marks operands and results of fragments in host memory";
   let description = [{
     Writes `mhlo.memory_kind = "pinned_host"` to the entry of an operand in
@@ -218,8 +218,9 @@ def MarkOffloadedInputOutputPass
     directly in entry points, which all get both lists. Reports arguments that
     are read in several kinds of memory, and arguments and results of the
     function that do not agree with what reads or makes them; never changes the
-    signature. Cost: linear in the operands, and in what is looked through for
-    each result.
+    signature. On modules, since it reads the functions that bodies call, which
+    must not change meanwhile. Cost: linear in the operands, and in what is
+    looked through for each result.
   }];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
@@ -322,7 +323,7 @@ def ValidateNoParamTransfersPass
 }
 
 def ValidateNoReshardsPass
-    : Pass<"mpmd-validate-no-reshards", "::mlir::func::FuncOp"> {
+    : Pass<"mpmd-validate-no-reshards", "::mlir::ModuleOp"> {
   let summary = "Reports functions that do nothing but reshard";
   let description = [{
     Reports each fragment call whose callee returns nothing but its arguments,
@@ -337,7 +338,8 @@ def ValidateNoReshardsPass
     }
     ```
 
-    Acts on distributed functions and changes nothing. Cost: linear.
+    Acts on the distributed functions of a module, whose callees must not change
+    meanwhile, and changes nothing. Cost: linear.
   }];
   let options = [
     Option<"failOnReshardOnlyFragments", "fail-on-reshard-only-fragments",

@@ -37,7 +37,7 @@ static void addCleanup(OpPassManager &passes, const ExportOptions &options) {
 }
 
 static void addMarking(OpPassManager &passes) {
-  passes.addNestedPass<func::FuncOp>(createMarkOffloadedInputOutputPass());
+  passes.addPass(createMarkOffloadedInputOutputPass());
   passes.addNestedPass<func::FuncOp>(createMarkInputOutputWithLayoutsPass());
   passes.addNestedPass<func::FuncOp>(createDelayInferredFragmentsPass());
   passes.addNestedPass<func::FuncOp>(createDelayTransfersFromCpuPass());
@@ -64,7 +64,7 @@ static void addLowering(OpPassManager &passes, const ExportOptions &options) {
   ValidateNoReshardsPassOptions reshards;
   reshards.failOnReshardOnlyFragments = options.failOnReshardOnlyFragments;
   reshards.ignorePassThrough = options.ignorePassThrough;
-  passes.addNestedPass<func::FuncOp>(createValidateNoReshardsPass(reshards));
+  passes.addPass(createValidateNoReshardsPass(reshards));
   ValidateNoBackwardDepsPassOptions backward;
   backward.failOnBackwardDeps = options.failOnBackwardDeps;
   passes.addNestedPass<func::FuncOp>(

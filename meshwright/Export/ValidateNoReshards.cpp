@@ -91,11 +91,14 @@ struct ValidateNoReshardsPass
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isDistributedFunction(func))
-      return;
-    // Looks at the module at the first call; most functions have none.
     SymbolTableCollection symbols;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isDeclaration() && isDistributedFunction(func))
+        validate(func, symbols);
+  }
+
+private:
+  void validate(func::FuncOp func, SymbolTableCollection &symbols) {
     for (FragmentCallOp call : func.getOps<FragmentCallOp>()) {
       auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
           call, call.getCalleeAttr());
@@ -107,7 +110,6 @@ struct ValidateNoReshardsPass
     }
   }
 
-private:
   LogicalResult report(FragmentCallOp call) {
     if (!call.getOrigin().empty())
       return call.emitError()
