@@ -120,9 +120,11 @@ class AbsorbPattern : public OpRewritePattern<FragmentOp> {
 public:
   /// What the pattern remembers from one application to the next.
   struct State {
-    explicit State(func::FuncOp func) : positions(func) {}
+    explicit State(func::FuncOp func)
+        : positions(func), effects(func.front()) {}
 
     OpPositions positions;
+    EffectOrder effects;
     FragmentMerger merger;
     /// Fragments that the driver has taken from its list; those it has not are
     /// still to come, in their turn. Membership only.
@@ -150,6 +152,9 @@ private:
   LogicalResult absorbConsumer(FragmentOp root,
                                PatternRewriter &rewriter) const;
   LogicalResult verifySameStage(FragmentOp producer, FragmentOp consumer) const;
+  bool isBefore(Operation *op, Operation *other) const {
+    return state.positions.isBefore(op, other);
+  }
   void build(FragmentGroup &group, FragmentOp root,
              ArrayRef<FragmentOp> absorbed, PatternRewriter &rewriter) const;
 
@@ -174,9 +179,11 @@ void AbsorbPattern::build(FragmentGroup &group, FragmentOp root,
       if (fragment->hasAttr(kInferredByAttr))
         root->setAttr(kInferredByAttr, uniteInferredBy(root, fragment));
   Operation *place = root;
+  auto members = llvm::to_vector_of<Operation *>(group.getMembers());
   FragmentOp merged = state.merger.build(
       group, root, root->getDiscardableAttrDictionary(), rewriter);
   state.positions.replace(place, merged);
+  state.effects.replace(members, merged);
 }
 
 LogicalResult AbsorbPattern::absorbProducer(FragmentOp root,
@@ -184,13 +191,15 @@ LogicalResult AbsorbPattern::absorbProducer(FragmentOp root,
   FragmentOp absorbed;
   for (FragmentOp producer : getInferredProducers(root)) {
     delayTransfers(producer, state.positions, rewriter);
-    if (!absorbed && findFirstUser(producer, state.positions) == root)
+    if (!absorbed && findFirstUser(producer, state.positions) == root &&
+        state.effects.mayMoveDown(
+            producer, root, [&](auto a, auto b) { return isBefore(a, b); }))
       absorbed = producer;
   }
   if (!absorbed || failed(verifySameStage(absorbed, root)))
     return failure();
-  Absorption absorption(root, state.positions);
-  if (isSimpleToAbsorb(absorbed) && absorption.staysRoot(absorbed)) {
+  Absorption absorption(root, state.positions, state.effects);
+  if (absorption.isSimpleToAbsorb(absorbed) && absorption.staysRoot(absorbed)) {
     absorption.absorbProducers(absorbed, [&](FragmentOp producer) {
       return !state.visited.contains(producer);
     });
@@ -206,7 +215,7 @@ LogicalResult AbsorbPattern::absorbProducer(FragmentOp root,
 LogicalResult AbsorbPattern::absorbConsumer(FragmentOp root,
                                             PatternRewriter &rewriter) const {
   if (isUserFragment(root)) {
-    Absorption absorption(root, state.positions);
+    Absorption absorption(root, state.positions, state.effects);
     if (absorption.absorbConsumers()) {
       build(absorption.getGroup(), root, absorption.getAbsorbed(), rewriter);
       return success();
@@ -215,7 +224,9 @@ LogicalResult AbsorbPattern::absorbConsumer(FragmentOp root,
   FragmentOp absorbed;
   for (FragmentOp consumer : getInferredConsumers(root, root->getResults())) {
     advanceTransfers(consumer, state.positions, rewriter);
-    if (!absorbed && findLastProducer(consumer, state.positions) == root)
+    if (!absorbed && findLastProducer(consumer, state.positions) == root &&
+        state.effects.mayMoveUp(consumer, root,
+                                [&](auto a, auto b) { return isBefore(a, b); }))
       absorbed = consumer;
   }
   if (!absorbed || failed(verifySameStage(root, absorbed)))

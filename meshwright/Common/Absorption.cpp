@@ -46,16 +46,17 @@ SmallVector<FragmentOp> mpmd::getInferredConsumers(FragmentOp root,
   return consumers.takeVector();
 }
 
-bool mpmd::isSimpleToAbsorb(FragmentOp fragment) {
-  return !fragment.getStageIdAttr() &&
+bool Absorption::isSimpleToAbsorb(FragmentOp fragment) const {
+  return !fragment.getStageIdAttr() && !effects.contains(fragment) &&
          llvm::none_of(fragment->getUsers(), llvm::IsaPred<TransferOp>) &&
          llvm::none_of(fragment->getOperands(), [](Value operand) {
            return operand.getDefiningOp<TransferOp>();
          });
 }
 
-Absorption::Absorption(FragmentOp root, const OpPositions &positions)
-    : root(root), positions(positions), group(root),
+Absorption::Absorption(FragmentOp root, const OpPositions &positions,
+                       const EffectOrder &effects)
+    : root(root), positions(positions), effects(effects), group(root),
       rootIsRead(isReadByOthers(root)) {}
 
 void Absorption::prepend(FragmentOp producer) {

@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_COMMON_ABSORPTION_H
 #define MESHWRIGHT_COMMON_ABSORPTION_H
 
+#include "meshwright/Common/EffectOrder.h"
 #include "meshwright/Common/FragmentGroup.h"
 #include "meshwright/Common/OpPositions.h"
 
@@ -17,13 +18,14 @@ SmallVector<FragmentOp> getInferredProducers(FragmentOp root);
 SmallVector<FragmentOp> getInferredConsumers(FragmentOp root,
                                              ValueRange values);
 
-/// Whether nothing has to move, and nothing can fail, to absorb a fragment.
-bool isSimpleToAbsorb(FragmentOp fragment);
-
 /// Who a root absorbs if all that is around it is simple, in one go.
 class Absorption {
 public:
-  Absorption(FragmentOp root, const OpPositions &positions);
+  Absorption(FragmentOp root, const OpPositions &positions,
+             const EffectOrder &effects);
+
+  /// Whether nothing has to move, and nothing can fail, to absorb a fragment.
+  bool isSimpleToAbsorb(FragmentOp fragment) const;
 
   /// Whether the root is certain to be one still with `producer` absorbed: it
   /// is a user fragment, or no fragment reads what is merged.
@@ -53,6 +55,7 @@ private:
 
   FragmentOp root;
   const OpPositions &positions;
+  const EffectOrder &effects;
   FragmentGroup group;
   SmallVector<FragmentOp> absorbed;
   bool rootIsRead;

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/BlockGraph.h"
+#include "meshwright/Common/EffectOrder.h"
 #include "mlir/IR/OpDefinition.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Compiler.h"
@@ -21,7 +22,7 @@ EdgeTable::EdgeTable(ArrayRef<Edge> edges, size_t numNodes)
     targets[--starts[from]] = to;
 }
 
-BlockGraph::BlockGraph(Block &block) : block(block) {
+BlockGraph::BlockGraph(Block &block, Effects effects) : block(block) {
   for (Operation &op : block) {
     ops.push_back(&op);
     // In a large block this walk waits for each op to come from memory; what
@@ -33,10 +34,19 @@ BlockGraph::BlockGraph(Block &block) : block(block) {
   positions.reserve(ops.size());
   for (auto [position, op] : llvm::enumerate(ops))
     positions.try_emplace(op, position);
+  std::vector<EdgeTable::Edge> pairs; // By what comes second.
+  if (effects == Effects::AsInBlock)
+    forEachEffectPair(block, [&](Operation *first, Operation *second) {
+      pairs.emplace_back(positions.at(first), positions.at(second));
+    });
+  ArrayRef<EdgeTable::Edge> left = pairs;
   starts.reserve(ops.size() + 1);
   starts.push_back(0);
-  for (Operation *op : ops) {
+  for (auto [position, op] : llvm::enumerate(ops)) {
     addReads(op);
+    for (; !left.empty() && left.front().second == position;
+         left = left.drop_front())
+      addProducer(left.front().first);
     starts.push_back(producers.size());
   }
 }
@@ -51,8 +61,7 @@ void BlockGraph::addReads(Operation *op) {
       auto it = producer ? positions.find(producer) : positions.end();
       if (it == positions.end() || it->second == reader)
         continue;
-      producers.push_back(it->second);
-      sorted &= it->second < reader;
+      addProducer(it->second);
     }
   };
   addOperands(op);

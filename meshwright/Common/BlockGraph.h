@@ -30,10 +30,15 @@ private:
 };
 
 /// The ops of a block but its terminator, by position, and what each reads. An
-/// op also reads what the ops nested in it read.
+/// op also reads what the ops nested in it read, and counts as a reader of what
+/// it must stay behind for the sake of effects.
 class BlockGraph {
 public:
-  explicit BlockGraph(Block &block);
+  /// Who moves ops without asking cannot tell by the block in which order its
+  /// effects were meant.
+  enum class Effects { AsInBlock, Ignored };
+
+  explicit BlockGraph(Block &block, Effects effects = Effects::AsInBlock);
 
   Block &getBlock() const { return block; }
   unsigned size() const { return ops.size(); }
@@ -51,6 +56,10 @@ public:
 
 private:
   void addReads(Operation *op);
+  void addProducer(unsigned producer) {
+    producers.push_back(producer);
+    sorted &= producer < starts.size() - 1;
+  }
 
   Block &block;
   std::vector<Operation *> ops;

@@ -15,6 +15,7 @@
 
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Common/RebuildOp.h"
+#include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
@@ -141,17 +142,18 @@ struct EraseUnusedCalleeBlockArgumentsPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     DenseMap<StringAttr, References> references = collectReferences(module);
+    CalleeEffects effects;
     IRRewriter rewriter(&getContext());
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       if (auto it = references.find(func.getSymNameAttr());
           it != references.end() && isRewritable(func, it->second))
-        if (failed(shrink(func, it->second.calls, rewriter)))
+        if (failed(shrink(func, it->second.calls, effects, rewriter)))
           return signalPassFailure();
   }
 
 private:
   LogicalResult shrink(func::FuncOp func, ArrayRef<CallOp> calls,
-                       RewriterBase &rewriter) {
+                       CalleeEffects &effects, RewriterBase &rewriter) {
     Superfluous superfluous = findSuperfluous(func);
     if (superfluous.arguments.none())
       return success();
@@ -159,7 +161,8 @@ private:
     numResults += superfluous.results.count();
     for (CallOp call : calls)
       bypass(call, func, superfluous.results, rewriter);
-    if (superfluous.results.all()) {
+    // What the function does beside returning results is done all the same.
+    if (superfluous.results.all() && !effects.hasEffects(calls.front())) {
       for (CallOp call : calls)
         rewriter.eraseOp(call);
       rewriter.eraseOp(func);

@@ -12,12 +12,14 @@
 //
 // The sweep goes from the last fragment to the first. Of the groups behind the
 // current one, each mesh keeps a stack with the nearest on top: the next
-// fragment of a mesh is known without a search.
+// fragment of a mesh is known without a search. So are the effects behind it,
+// which nothing with effects may move past.
 //
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/MergeDriver.h"
 #include "meshwright/Common/CallCounters.h"
+#include "meshwright/Common/EffectOrder.h"
 #include "meshwright/Common/FragmentGroup.h"
 #include "meshwright/Common/MergeFragments.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
@@ -69,6 +71,7 @@ private:
   bool accepts(const Node &node, const Node &partner);
   Node *findPartner(Node &node);
   bool isAvailableAt(const Node &node, Node &partner);
+  std::optional<bool> findPlace(Node &node, Node &partner);
   void merge(Node &node, Node &partner, bool atPartner);
   LogicalResult mergeWithPartners(Node &node);
   void build();
@@ -82,6 +85,8 @@ private:
   std::deque<Node> nodes;
   DenseMap<Operation *, Node *> nodeOf;
   DenseMap<StringAttr, SmallVector<Node *>> nextOnMesh;
+  /// Knows groups by the members in the block.
+  EffectOrder effects;
   unsigned numMerges = 0;
 };
 } // namespace
@@ -89,7 +94,7 @@ private:
 MergeDriver::MergeDriver(func::FuncOp func, MergePartner partner,
                          function_ref<bool(FragmentOp, FragmentOp)> mayMerge)
     : func(func), block(func.front()), partnerKind(partner), mayMerge(mayMerge),
-      rewriter(func.getContext()) {
+      rewriter(func.getContext()), effects(func.front()) {
   for (auto [position, op] : llvm::enumerate(block)) {
     positions[&op] = position;
     if (auto fragment = dyn_cast<FragmentOp>(op)) {
@@ -196,6 +201,22 @@ bool MergeDriver::isAvailableAt(const Node &node, Node &partner) {
   return llvm::all_of(partner.fragment->getOperands(), isAvailable);
 }
 
+/// Whether to merge where the partner stands, else where the node does. None if
+/// neither is possible.
+std::optional<bool> MergeDriver::findPlace(Node &node, Node &partner) {
+  auto isBefore = [&](Operation *a, Operation *b) {
+    return getPosition(a) < getPosition(b);
+  };
+  auto firstUse = skipStale(node.users, node.users.begin(), node);
+  if ((firstUse == node.users.end() || firstUse->first >= partner.position) &&
+      effects.mayMoveDown(node.fragment, partner.fragment, isBefore))
+    return true;
+  if (isAvailableAt(node, partner) &&
+      effects.mayMoveUp(partner.fragment, node.fragment, isBefore))
+    return false;
+  return std::nullopt;
+}
+
 /// The attributes of the merged fragment as the callbacks and the next merge
 /// see them, on the member that stands for it.
 static void setMergedAttributes(FragmentOp stays, FragmentOp fragment,
@@ -233,6 +254,7 @@ void MergeDriver::merge(Node &node, Node &partner, bool atPartner) {
   FragmentOp stays = atPartner ? partner.fragment : node.fragment;
   FragmentOp goes = atPartner ? node.fragment : partner.fragment;
   setMergedAttributes(stays, node.fragment, partner.fragment);
+  effects.replace({node.fragment, partner.fragment}, stays);
   goes->remove();
   if (getAttributes(stays) != before)
     node.firstOpen = 0;
@@ -252,16 +274,14 @@ void MergeDriver::merge(Node &node, Node &partner, bool atPartner) {
 LogicalResult MergeDriver::mergeWithPartners(Node &node) {
   collectUsers(node);
   while (Node *partner = findPartner(node)) {
-    auto firstUse = skipStale(node.users, node.users.begin(), node);
-    bool atPartner =
-        firstUse == node.users.end() || firstUse->first >= partner->position;
-    if (!atPartner && !isAvailableAt(node, *partner))
+    std::optional<bool> atPartner = findPlace(node, *partner);
+    if (!atPartner)
       return success();
     if (failed(verifySameStage(node.fragment, partner->fragment)))
       return failure();
     if (partnerKind == MergePartner::NextOnMesh)
       nextOnMesh[node.fragment.getMeshNameAttr()].pop_back();
-    merge(node, *partner, atPartner);
+    merge(node, *partner, *atPartner);
   }
   return success();
 }

@@ -27,7 +27,8 @@ enum class MergePartner {
 /// A pair is merged where the partner stands, unless something before it uses
 /// the first fragment; then where the first fragment stands, provided that all
 /// operands of the partner are available there; else not at all. Nothing but
-/// the partner moves. Fragments that are pure and unused are erased.
+/// the partner moves, and no effect past another one of its mesh. Fragments
+/// that are pure and unused are erased.
 ///
 /// The merged fragment keeps a call counter (see mergedCallCounter) and, if
 /// both fragments are inferred, the passes that inferred them; other

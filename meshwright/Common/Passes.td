@@ -164,7 +164,7 @@ def EraseUnusedCalleeBlockArgumentsPass
     Removes from private MPMD functions the arguments that have no use but in
     the return, with the results that return them, and adapts the calls. Uses of
     a removed result read what the call passed. A callee that is left without
-    results is erased with its calls.
+    results and has no effects is erased with its calls.
 
     ```mlir
     %0:2 = mpmd.call @f(%x, %y) : (!l, !l) -> (!l, !l)
@@ -501,11 +501,13 @@ def RuleBasedMergePass
     absent. The merged fragment can match again. It stands where the first of
     the merged fragments stood, as far as dependencies allow: the block is
     sorted topologically, and stably, at the end. Fragments are concatenated in
-    the order of their dependencies, then in program order.
+    the order of their dependencies, then in program order. Effects on one mesh
+    keep their order.
 
     Acts on MPMD functions. Requires that each source occurs once over all rules
     and that no two stages meet in one merge, and reports an error otherwise, as
-    it does where merging makes a cycle of dependencies. Of discardable
+    it does where merging makes a cycle of dependencies or would let effects
+    happen before or after those of another fragment between them. Of discardable
     attributes only those in the target survive; locations are fused. Ops that
     are trivially dead are erased. Cost: linear in the number of ops, but for
     sorting, and quadratic in how many fragments one merge takes.
@@ -546,8 +548,8 @@ def SinkNegligibleOpsIntoCallOpPass
   let summary = "Moves constants that all calls pass into the callee";
   let description = [{
     If all calls of an MPMD function pass the same value for an argument, and an
-    op without operands and with one result defines it, the op is cloned into
-    the function and the argument goes.
+    op without operands, with one result and without effects defines it, the op
+    is cloned into the function and the argument goes.
 
     ```mlir
     %k = stablehlo.constant dense<2.0> : tensor<f32>
@@ -561,9 +563,13 @@ def SinkNegligibleOpsIntoCallOpPass
     }
     ```
 
+    DEPARTURE: What draws random numbers or acts on the world stays where it is,
+    although the reference sinks it: it would happen once per call and in the
+    caller.
+
     Acts on the MPMD functions of a module, in order. Calls without a used
-    result have no say and keep their operands, unless these would no longer fit
-    the callee. Dead code is removed from callers of which a call has changed.
+    result have no say, unless they have effects, and keep their operands, unless
+    these would no longer fit the callee. Dead code is removed from callers of which a call has changed.
     Leaves alone: ops with other uses. Clones keep attributes and locations.
     Cost: linear in the calls and their operands, plus one clean-up of the
     callers per callee that has changed.

@@ -14,7 +14,8 @@
 // and merged from left to right; the result stands where the first of them
 // stood. So it may stand before an op that it reads, or behind one that reads
 // it, until the block is sorted at the end. That fails if a dependency leads
-// out of the merged fragment and back into it.
+// out of the merged fragment and back into it. As the block does not tell in
+// which order its effects were meant by then, that is remembered.
 //
 // The scheduler may have left control dependencies, to order what is merged;
 // they are removed here.
@@ -24,6 +25,7 @@
 #include "meshwright/Common/BlockSort.h"
 #include "meshwright/Common/CallCounters.h"
 #include "meshwright/Common/ControlDependencies.h"
+#include "meshwright/Common/EffectOrder.h"
 #include "meshwright/Common/MergeFragments.h"
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
@@ -104,9 +106,10 @@ private:
 class MergeMatch : public OpRewritePattern<FragmentOp> {
 public:
   MergeMatch(MLIRContext *context, ArrayRef<FragmentMergeRule> rules,
-             MatchIndex &index, FragmentMerger &merger, bool &hasError)
+             MatchIndex &index, FragmentMerger &merger, EffectOrder &effects,
+             bool &hasError)
       : OpRewritePattern(context), rules(rules), index(index), merger(merger),
-        hasError(hasError) {}
+        effects(effects), hasError(hasError) {}
 
   LogicalResult matchAndRewrite(FragmentOp fragment,
                                 PatternRewriter &rewriter) const override {
@@ -116,7 +119,8 @@ public:
     SmallVector<Operation *> members = listMembers(*match, fragment);
     bool hasOneStage = succeeded(verifyStages(members));
     hasError |= !hasOneStage;
-    if (!hasOneStage || !computeTopologicalSorting(members)) {
+    if (!hasOneStage || !computeTopologicalSorting(members) ||
+        failed(verifyEffectOrder(members))) {
       match->isStuck = true;
       return failure();
     }
@@ -128,12 +132,14 @@ private:
   static SmallVector<Operation *> listMembers(const Match &match,
                                               FragmentOp fragment);
   static LogicalResult verifyStages(ArrayRef<Operation *> members);
+  LogicalResult verifyEffectOrder(ArrayRef<Operation *> members) const;
   void merge(ArrayRef<Operation *> members, const FragmentInfo &target,
              PatternRewriter &rewriter) const;
 
   ArrayRef<FragmentMergeRule> rules;
   MatchIndex &index;
   FragmentMerger &merger;
+  EffectOrder &effects;
   bool &hasError;
 };
 } // namespace
@@ -164,6 +170,23 @@ LogicalResult MergeMatch::verifyStages(ArrayRef<Operation *> members) {
   return success();
 }
 
+LogicalResult
+MergeMatch::verifyEffectOrder(ArrayRef<Operation *> members) const {
+  if (effects.areAdjacent(members))
+    return success();
+  auto *first = llvm::find_if(
+      members, [&](Operation *member) { return effects.contains(member); });
+  hasError = true;
+  InFlightDiagnostic diag =
+      (*first)->emitError()
+      << "a merge rule merges this fragment with a later one across the "
+         "effects "
+         "of another fragment of the mesh, which would no longer happen in "
+         "their order; add that to the rule";
+  diag.attachNote(effects.getNext(*first)->getLoc()) << "this has effects, too";
+  return diag;
+}
+
 /// Merges `members` from left to right, and makes the result look like `target`
 /// and stand where the first member stands.
 void MergeMatch::merge(ArrayRef<Operation *> members,
@@ -182,6 +205,7 @@ void MergeMatch::merge(ArrayRef<Operation *> members,
   FragmentOp merged =
       merger.build(group, cast<FragmentOp>(members.back()),
                    /*attributes=*/rewriter.getDictionaryAttr({}), rewriter);
+  effects.replace(members, merged);
   rewriter.modifyOpInPlace(merged, [&] { setFragmentInfo(merged, target); });
   rewriter.moveOpBefore(merged, place);
   index.add(merged);
@@ -212,9 +236,11 @@ struct RuleBasedMergePass
 
     MatchIndex index(func, ruleOfSource);
     FragmentMerger merger;
+    EffectOrder effects(func.front());
     bool hasError = false;
     RewritePatternSet patterns(&getContext());
-    patterns.add<MergeMatch>(&getContext(), *rules, index, merger, hasError);
+    patterns.add<MergeMatch>(&getContext(), *rules, index, merger, effects,
+                             hasError);
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
         .enableFolding(false)
@@ -225,7 +251,7 @@ struct RuleBasedMergePass
       return signalPassFailure();
     merger.setLocations(func);
 
-    if (!sortBlockTopologically(func.front())) {
+    if (!sort(func.front(), effects)) {
       func.emitError()
           << "Cycle of dependencies, not all fragments could be properly "
              "merged: merge rules make this cycle, so add the fragments "
@@ -237,6 +263,15 @@ struct RuleBasedMergePass
   }
 
 private:
+  static bool sort(Block &block, const EffectOrder &effects) {
+    BlockGraph graph(block, BlockGraph::Effects::Ignored);
+    OrderDemands demands(graph);
+    effects.forEachPair([&](Operation *first, Operation *second) {
+      demands.add(graph.getPosition(first), graph.getPosition(second));
+    });
+    return sortBlockTopologically(graph, demands);
+  }
+
   static std::string toString(const FragmentInfo &info) {
     std::string text;
     llvm::raw_string_ostream(text) << info;

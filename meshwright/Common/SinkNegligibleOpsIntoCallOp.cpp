@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/Passes.h"
+#include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
@@ -90,6 +91,7 @@ struct SinkNegligibleOpsIntoCallOpPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     CallGraph callGraph(module);
+    CalleeEffects effects;
     llvm::DenseMap<StringAttr, SmallVector<CallOp>> callsByName;
     module.walk([&](CallOp call) {
       callsByName[call.getCalleeAttr().getAttr()].push_back(call);
@@ -103,7 +105,9 @@ struct SinkNegligibleOpsIntoCallOpPass
       // graph was made.
       SmallVector<CallOp> calls;
       llvm::copy_if(callGraph.getCalls(callee), std::back_inserter(calls),
-                    [](CallOp call) { return !call->use_empty(); });
+                    [&](CallOp call) {
+                      return !call->use_empty() || effects.hasEffects(call);
+                    });
       if (calls.empty())
         continue;
       BitVector sunk = sinkIntoCallee(callee, calls);

@@ -11,6 +11,7 @@
 
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Common/SplitFragment.h"
+#include "meshwright/Dialect/Mpmd/Effects.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::mpmd {
@@ -41,8 +42,13 @@ static FragmentCut findCut(FragmentOp fragment,
   Block &body = fragment.getRegion().front();
   FragmentCut cut;
   DenseSet<Operation *> waiting;
-  for (Operation &op : body.without_terminator())
-    (mustWait(&op, transferred, waiting) ? waiting : cut.earlyOps).insert(&op);
+  bool effectWaits = false;
+  for (Operation &op : body.without_terminator()) {
+    bool acts = hasEffects(&op);
+    bool waits = mustWait(&op, transferred, waiting) || (acts && effectWaits);
+    (waits ? waiting : cut.earlyOps).insert(&op);
+    effectWaits |= acts && waits;
+  }
 
   cut.lateResults.resize(fragment->getNumResults());
   for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))

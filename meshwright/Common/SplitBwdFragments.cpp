@@ -6,11 +6,14 @@
 // mesh waits for, and the gradients of its parameters, which nobody waits for
 // until the optimizer step. Split in two, the second half can fill the bubbles
 // of the schedule. A result belongs to the first half if a transfer reads it.
+// What has effects goes along with later effects of the first half, so that all
+// keep their order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Common/SplitFragment.h"
+#include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/Mpmd/FragmentWalk.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,17 +34,33 @@ static BitVector findUntransferredResults(FragmentOp fragment) {
   return late;
 }
 
-/// The ops of the body that `values` depend on.
-static DenseSet<Operation *> findDependencies(SmallVector<Value> values) {
-  DenseSet<Operation *> found;
+/// Adds the ops of the body that `values` depend on to those known so far.
+static void addDependencies(SmallVector<Value> values,
+                            DenseSet<Operation *> &known) {
   while (!values.empty()) {
     Operation *op = values.pop_back_val().getDefiningOp();
-    if (!op || !found.insert(op).second)
+    if (!op || !known.insert(op).second)
       continue;
     SetVector<Value> operands = getEffectiveOperands(op);
     values.append(operands.begin(), operands.end());
   }
-  return found;
+}
+
+/// Lets all effects before the last early one be early as well.
+static void keepEffectOrder(Block &body, DenseSet<Operation *> &earlyOps) {
+  SmallVector<Operation *> effects;
+  size_t numEarly = 0;
+  for (Operation &op : body.without_terminator())
+    if (hasEffects(&op)) {
+      effects.push_back(&op);
+      if (earlyOps.contains(&op))
+        numEarly = effects.size();
+    }
+  for (Operation *op : ArrayRef(effects).take_front(numEarly)) {
+    SetVector<Value> operands = getEffectiveOperands(op);
+    addDependencies(operands.takeVector(), earlyOps);
+    earlyOps.insert(op);
+  }
 }
 
 namespace {
@@ -70,7 +89,8 @@ struct SplitBwdFragmentsPass
       for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
         if (!cut.lateResults.test(i))
           transferred.push_back(value);
-      cut.earlyOps = findDependencies(std::move(transferred));
+      addDependencies(std::move(transferred), cut.earlyOps);
+      keepEffectOrder(fragment.getRegion().front(), cut.earlyOps);
       if (splitFragment(fragment, cut, rewriter))
         ++numFragments;
     }

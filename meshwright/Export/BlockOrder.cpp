@@ -23,8 +23,7 @@ Operation *BlockOrder::getFirstUser(Operation *op) const {
   Operation *first = nullptr;
   for (Operation *user : op->getUsers()) {
     Operation *ancestor = block.findAncestorOpInBlock(*user);
-    if (ancestor &&
-        (!first || positions.lookup(ancestor) < positions.lookup(first)))
+    if (ancestor && (!first || isBefore(ancestor, first)))
       first = ancestor;
   }
   return first;

@@ -21,6 +21,10 @@ public:
   /// regions; null if none does.
   Operation *getFirstUser(Operation *op) const;
 
+  bool isBefore(Operation *op, Operation *other) const {
+    return positions.lookup(op) < positions.lookup(other);
+  }
+
   void moveBefore(Operation *op, Operation *next);
 
 private:

@@ -11,10 +11,11 @@
 //   %2 = fragment<"m", ["f"]> (%0, %1)     %2 = fragment<"m", ["f"]> (%0, %1)
 //
 // From the end of the block, so that what an inferred fragment reads follows
-// it.
+// it. One that has effects waits only until the next effect of its mesh.
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Common/EffectOrder.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Export/BlockOrder.h"
@@ -39,12 +40,17 @@ struct DelayInferredFragmentsPass
         !isEntryPointFunction(func))
       return markAllAnalysesPreserved();
     BlockOrder order(func.front());
+    EffectOrder effects(func.front());
     // Listed first: an op that moves backwards would be met twice.
     auto fragments = llvm::to_vector(func.front().getOps<FragmentOp>());
     for (FragmentOp fragment : llvm::reverse(fragments))
       if (isInferredFragment(fragment))
-        if (Operation *user = order.getFirstUser(fragment))
-          order.moveBefore(fragment, user);
+        if (Operation *user = order.getFirstUser(fragment)) {
+          Operation *next =
+              effects.contains(fragment) ? effects.getNext(fragment) : nullptr;
+          bool waitsForUser = !next || order.isBefore(user, next);
+          order.moveBefore(fragment, waitsForUser ? user : next);
+        }
   }
 };
 } // namespace

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/ConditionalPlan.h"
+#include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -28,8 +29,6 @@ static bool isCheap(Operation *op) {
 bool mpmd::isFreeToRepeat(Operation *op) {
   return isNegligibleOp(op) && op->getNumRegions() == 0 && isPure(op);
 }
-
-static bool hasEffects(Operation *op) { return !isMemoryEffectFree(op); }
 
 /// Whether the results can be made up where no branch computes them.
 static bool hasZeros(Operation *op) {
@@ -101,8 +100,8 @@ void ConditionalPlan::followBranch(Block &branch) {
   for (Operation &op : llvm::reverse(branch.without_terminator())) {
     llvm::SmallBitVector bits = readers.lookup(&op);
     bits.resize(groups.size());
-    if (bits.none() &&
-        hasEffects(&op)) // Nobody reads it, but it has to happen.
+    // Nobody reads it, but it has to happen, if only as an annotation.
+    if (bits.none() && !isMemoryEffectFree(&op))
       bits.set(0);
     readers[&op] = bits;
     forEachProducer(&op, branch, [&](Operation *producer) {

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/InferredFragment.h"
+#include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/Mpmd/MeshOrder.h"
 #include "meshwright/Import/InferMeshDiagnostics.h"
 #include "meshwright/Import/Passes.h"
@@ -48,10 +49,11 @@ namespace {
 class LeafAssignment {
 public:
   LeafAssignment(func::FuncOp func, const MeshDataFlow &flow,
-                 const CallGraph &calls, bool inferTransfers,
-                 ErrorLimit &errors)
-      : func(func), flow(flow), calls(calls), inferTransfers(inferTransfers),
-        errors(errors), rewriter(func.getContext()),
+                 const CallGraph &calls, CalleeEffects &effects,
+                 bool inferTransfers, ErrorLimit &errors)
+      : func(func), flow(flow), calls(calls), effects(effects),
+        inferTransfers(inferTransfers), errors(errors),
+        rewriter(func.getContext()),
         firstMesh(getFirstMesh(getTopology(func))) {}
 
   LogicalResult run();
@@ -81,6 +83,7 @@ private:
   func::FuncOp func;
   const MeshDataFlow &flow;
   const CallGraph &calls;
+  CalleeEffects &effects;
   bool inferTransfers;
   ErrorLimit &errors;
   IRRewriter rewriter;
@@ -217,7 +220,8 @@ void LeafAssignment::fail(Operation *op, StringRef what, StringRef remedy) {
   hasFailed = true;
 }
 
-/// The op is run on every mesh it can be on, once if that makes no difference.
+/// The op is run on every mesh it can be on. Once if that makes no difference,
+/// and also if it does: what has effects happens once.
 void LeafAssignment::wrapResultless(Operation *op) {
   MeshSet sources = getMeshSet(op, kSrcSetAttr);
   if (sources.isSpecifiedAndEmpty())
@@ -230,7 +234,8 @@ void LeafAssignment::wrapResultless(Operation *op) {
           return mesh.getMeshName();
         });
   llvm::stable_sort(meshes, meshBefore);
-  if (isPure(op))
+  // DEPARTURE: The reference repeats effects on each of the meshes.
+  if (isPure(op) || effects.hasEffects(op))
     meshes.truncate(1);
   setMeshSet(op, kUseSetAttr, {});
   setMeshSet(op, kSrcSetAttr, {});
@@ -333,9 +338,11 @@ struct InferMeshAssignMeshFuncLeavesPass
       return signalPassFailure();
     MeshDataFlow flow(module);
     CallGraph calls(module);
+    CalleeEffects effects;
     ErrorLimit errors(errorLimit);
     for (func::FuncOp func : getMpmdFunctions(module)) {
-      LeafAssignment assignment(func, flow, calls, inferTransfers, errors);
+      LeafAssignment assignment(func, flow, calls, effects, inferTransfers,
+                                errors);
       if (failed(assignment.run()))
         signalPassFailure();
     }

@@ -266,6 +266,26 @@ void InferMeshDiagnostics::reportNeededTransfer(Operation *op) const {
        << getTrace("Stack trace of the op", op->getLoc());
 }
 
+void InferMeshDiagnostics::reportRepeatedEffect(Operation *op,
+                                                Operation *effect) const {
+  MeshSet uses = getMeshSet(op, kUseSetAttr);
+  InFlightDiagnostic diag =
+      op->emitError()
+      << "Mesh assignment is not possible for op as it "
+         "is used in "
+      << getMeshList(uses)
+      << " but it can only be placed on one mesh, because it "
+         "has effects, which must happen once."
+      << kInferTransfersHint
+      << " You can also put it into a named computation, or use "
+         "its results on one mesh.\n\nThe op is:\n"
+      << getText(op) << "\n\nIt is used in " << getMeshList(uses)
+      << ". Its results go to:" << describeUses(op->getResults(), "Output")
+      << getTrace("Stack trace of the op", op->getLoc());
+  if (effect != op)
+    diag.attachNote(effect->getLoc()) << "this inside it has effects";
+}
+
 void InferMeshDiagnostics::reportNeededTransfer(func::FuncOp func,
                                                 BlockArgument arg) const {
   MeshSet uses = getArgMeshSet(arg, kUseSetAttr);

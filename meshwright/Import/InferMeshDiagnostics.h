@@ -46,6 +46,10 @@ public:
   void reportNeededTransfer(Operation *op) const;
   void reportNeededTransfer(func::FuncOp func, BlockArgument arg) const;
 
+  /// The op is needed on several meshes, but `effect`, which it is or contains,
+  /// must happen once.
+  void reportRepeatedEffect(Operation *op, Operation *effect) const;
+
   /// A result of one call of `callee` is an argument of another one, and the
   /// two are needed on different meshes.
   void reportChainMismatch(func::FuncOp callee, unsigned result,

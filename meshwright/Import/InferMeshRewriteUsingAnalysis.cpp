@@ -10,6 +10,8 @@
 //   %1 = mpmd.assign %0 : m1          %f = mpmd.fragment<m1> (%a) { sine … }
 //   %2 = mpmd.fragment<m1> (%1)       // sine has moved into its only user
 //
+// What has effects goes into one fragment, on one of these meshes.
+//
 // Callees come first. Where a result or an argument is needed on several
 // meshes it is followed by copies, at the end of the list, and `mpmd.copies`
 // says where; calls are rewritten accordingly.
@@ -180,15 +182,17 @@ LogicalResult MeshRewriting::rewriteArguments(func::FuncOp func) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult MeshRewriting::rewriteBlock(Block &block, StringRef firstMesh) {
+  PlacedEffects placed(effects);
   // What is inserted on the way is in the mpmd dialect and needs no visit.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     LogicalResult result = success();
+    placed.visit(&op);
     if (auto call = dyn_cast<CallOp>(op))
       result = rewriteCall(call);
     else if (auto loop = dyn_cast<ForOp>(op))
       result = rewriteLoop(loop, firstMesh);
     else if (isMeshlessOp(&op))
-      result = placeMeshlessOp(&op, maxClones, rewriter);
+      result = placeMeshlessOp(&op, maxClones, placed, rewriter);
     if (failed(result))
       return failure();
   }

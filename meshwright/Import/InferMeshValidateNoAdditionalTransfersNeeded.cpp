@@ -11,9 +11,11 @@
 //   %2 = mpmd.assign %1 : m2                        reported, and so is %1
 //
 // Ops and arguments that failed keep a mark, by which those before them know.
+// What has effects is on one mesh, so it fails if it is needed on two.
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Import/InferMeshDiagnostics.h"
 #include "meshwright/Import/Passes.h"
 
@@ -50,6 +52,7 @@ private:
 
   MeshDataFlow flow;
   CallGraph calls;
+  CalleeEffects effects;
   InferMeshDiagnostics diagnostics;
   /// What failed, and what of it was reported.
   ErrorLimit failures, errors;
@@ -69,14 +72,22 @@ bool TransferCheck::isMarked(OpOperand &use) const {
 }
 
 void TransferCheck::checkOp(Operation *op) {
-  if (isSubset(getMeshSet(op, kUseSetAttr), getMeshSet(op, kSrcSetAttr)))
+  MeshSet uses = getMeshSet(op, kUseSetAttr);
+  bool canBeHad = isSubset(uses, getMeshSet(op, kSrcSetAttr));
+  Operation *effect = uses.getMeshes().size() > 1 && isMeshlessOp(op)
+                          ? effects.findEffect(op)
+                          : nullptr;
+  if (canBeHad && !effect)
     return;
   op->setAttr(kVisitedFailureAttr, UnitAttr::get(op->getContext()));
   failures.count();
   if (llvm::any_of(op->getResults(),
                    [&](Value result) { return hasMarkedUser(result); }))
     return;
-  diagnostics.reportNeededTransfer(op);
+  if (canBeHad)
+    diagnostics.reportRepeatedEffect(op, effect);
+  else
+    diagnostics.reportNeededTransfer(op);
   errors.count();
 }
 

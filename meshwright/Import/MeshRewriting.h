@@ -10,6 +10,7 @@
 #ifndef MESHWRIGHT_IMPORT_MESHREWRITING_H
 #define MESHWRIGHT_IMPORT_MESHREWRITING_H
 
+#include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Import/MeshDataFlow.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
@@ -50,6 +51,7 @@ private:
   }
 
   MeshDataFlow flow;
+  CalleeEffects effects;
   int maxClones;
   IRRewriter rewriter;
 };

@@ -66,6 +66,30 @@ def EnforceInputOutputEquishardingPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def ExpandCompositesWithEffectsPass
+    : Pass<"mpmd-expand-composites-with-effects", "::mlir::ModuleOp"> {
+  let summary = "Calls decompositions that draw or act on the world";
+  let description = [{
+    Replaces each composite whose decomposition has effects by a call of that
+    function, so that the effects can be seen where they happen once it is
+    inlined.
+
+    ```mlir
+    %0 = stablehlo.composite "noise" %x {decomposition = @draw} : (T) -> T
+    func.func private @draw(%x: T) -> T { … stablehlo.rng … }
+    // becomes
+    %0 = func.call @draw(%x) : (T) -> T
+    ```
+
+    Acts on modules; requires nothing. Leaves alone: composites without effects,
+    and those whose decomposition has no body. Cost: linear.
+  }];
+  let statistics = [
+    Statistic<"numComposites", "num-composites", "Composites replaced">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def GenerateSdyMeshesFromTopologyPass
     : Pass<"mpmd-generate-sdy-meshes-from-topology", "::mlir::ModuleOp"> {
   let summary = "Replaces the sdy meshes by those of the topology";
@@ -115,7 +139,8 @@ def InferMeshAssignMeshFuncLeavesPass
     ```
 
     Ops without tensor results are wrapped into a fragment on each mesh of their
-    src set, on the first one only if they are pure.
+    src set, on the first one only if they are pure or have effects. DEPARTURE:
+    the reference repeats effects on each mesh.
 
     Requires src sets that are not empty, or `infer-transfers`. Drops the use
     sets of computations, barriers and function arguments, which are stale
@@ -411,9 +436,9 @@ def InsertNamelessCloneOfNegligibleOpsPass
            "::mlir::func::FuncOp"> {
   let summary = "Gives users of a returned constant a copy of their own";
   let description = [{
-    Where a named computation returns the result of an op without operands and
-    with one result, clones that op behind the computation and lets all users
-    but `func.return` read the clone.
+    Where a named computation returns the result of an op without operands, with
+    one result and without effects, clones that op behind the computation and
+    lets all users but `func.return` read the clone.
 
     ```mlir
     %r = mpmd.named_computation<"f"> () () {

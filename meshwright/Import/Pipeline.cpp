@@ -33,6 +33,7 @@ static void addOnFunctions(OpPassManager &pm, std::unique_ptr<Pass> pass) {
 
 static void addPreparation(OpPassManager &pm, const ImportOptions &options) {
   addOnFunctions(pm, chlo::createLegalizeToStablehloPass());
+  pm.addPass(createExpandCompositesWithEffectsPass());
   pm.addPass(createInlinerPass());
   addOnFunctions(pm, createCSEPass());
   addOnFunctions(pm, createCanonicalizerPass());

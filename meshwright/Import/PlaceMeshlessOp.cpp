@@ -19,6 +19,27 @@ static bool isTensor(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
+void PlacedEffects::visit(Operation *op) {
+  ++current;
+  if (auto fragment = dyn_cast<FragmentOp>(op)) {
+    addFragment(fragment);
+    if (hasEffects(fragment))
+      addEffect(fragment);
+  } else if (isa<CallOp, ForOp>(op) && hasEffects(op)) {
+    firstOnAny = current;
+  }
+}
+
+bool PlacedEffects::mayMoveInto(FragmentOp fragment) const {
+  unsigned first = firstOnMesh.lookup(fragment.getMeshNameAttr());
+  return std::max(first, firstOnAny) <= numbers.lookup(fragment);
+}
+
+void PlacedEffects::addEffect(FragmentOp fragment) {
+  unsigned &first = firstOnMesh[fragment.getMeshNameAttr()];
+  first = std::max(first, numbers.lookup(fragment));
+}
+
 namespace {
 /// Who reads the results of an op.
 struct Readers {
@@ -146,23 +167,45 @@ static void absorb(Operation *op, FragmentOp fragment, bool clone,
   fragment->insertOperands(fragment->getNumOperands(), operands);
 }
 
-static void wrapPerMesh(Operation *op, ArrayRef<StringRef> meshesInUseOrder,
-                        RewriterBase &rewriter) {
-  SmallVector<StringRef> meshes(meshesInUseOrder);
-  llvm::stable_sort(meshes, meshBefore);
-  for (StringRef mesh : meshes)
-    wrapInInferredFragment(op, mesh, "infer_mesh_wrap_meshless_ops", rewriter,
-                           [&](OpOperand &use) {
-                             auto assign = dyn_cast<AssignOp>(use.getOwner());
-                             return !assign ||
-                                    assign.getType().getMeshName() == mesh;
-                           });
-}
-
 static void eraseAssigns(Operation *op, RewriterBase &rewriter) {
   for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
     if (isa<AssignOp>(user))
       rewriter.eraseOp(user);
+}
+
+static constexpr StringLiteral kInferredBy = "infer_mesh_wrap_meshless_ops";
+
+static void wrapPerMesh(Operation *op, ArrayRef<StringRef> meshesInUseOrder,
+                        PlacedEffects &effects, RewriterBase &rewriter) {
+  SmallVector<StringRef> meshes(meshesInUseOrder);
+  llvm::stable_sort(meshes, meshBefore);
+  for (StringRef mesh : meshes)
+    effects.addFragment(wrapInInferredFragment(
+        op, mesh, kInferredBy, rewriter, [&](OpOperand &use) {
+          auto assign = dyn_cast<AssignOp>(use.getOwner());
+          return !assign || assign.getType().getMeshName() == mesh;
+        }));
+}
+
+/// Places an op that must run exactly once, and in its turn.
+static void placeEffect(Operation *op, const Readers &readers,
+                        StringRef oneMesh, PlacedEffects &effects,
+                        RewriterBase &rewriter) {
+  auto reader = readers.fragments.size() == 1
+                    ? cast<FragmentOp>(readers.fragments.front())
+                    : FragmentOp();
+  if (reader && readers.meshes.size() == 1 && !readers.hasOthers &&
+      !readers.hasTokenReaders && effects.mayMoveInto(reader)) {
+    absorb(op, reader, /*clone=*/false, rewriter);
+    effects.addEffect(reader);
+    eraseAssigns(op, rewriter);
+    return;
+  }
+  FragmentOp fragment = wrapInInferredFragment(
+      op, oneMesh, kInferredBy, rewriter, [](OpOperand &) { return true; });
+  effects.addFragment(fragment);
+  effects.addEffect(fragment);
+  rewriter.eraseOp(op);
 }
 
 /// Whether an op can be repeated without a thought.
@@ -172,12 +215,25 @@ static bool isTrivial(Operation *op) {
 }
 
 LogicalResult mpmd::placeMeshlessOp(Operation *op, int maxClones,
+                                    PlacedEffects &effects,
                                     RewriterBase &rewriter) {
   FailureOr<Readers> readers = getReaders(op);
   if (failed(readers))
     return failure();
+  // Of the meshes that need the results, one that has the operands.
+  SmallVector<StringRef> preferred(readers->meshes.getArrayRef());
+  llvm::stable_sort(preferred, meshBefore);
+  MeshSet sources = getMeshSet(op, kSrcSetAttr);
+  auto *withOperands = llvm::find_if(
+      preferred, [&](StringRef mesh) { return sources.contains(mesh); });
+  StringRef oneMesh =
+      withOperands == preferred.end() ? preferred.front() : *withOperands;
   setMeshSet(op, kUseSetAttr, {});
   setMeshSet(op, kSrcSetAttr, {});
+  if (effects.hasEffects(op)) {
+    placeEffect(op, *readers, oneMesh, effects, rewriter);
+    return success();
+  }
 
   int numFragments = readers->fragments.size();
   bool mustWrap =
@@ -190,7 +246,7 @@ LogicalResult mpmd::placeMeshlessOp(Operation *op, int maxClones,
   }
   if (mustWrap ||
       (numFragments > maxClones && op->getNumOperands() != 0 && !isTrivial(op)))
-    wrapPerMesh(op, readers->meshes.getArrayRef(), rewriter);
+    wrapPerMesh(op, readers->meshes.getArrayRef(), effects, rewriter);
   else
     for (Operation *fragment : readers->fragments)
       absorb(op, cast<FragmentOp>(fragment), /*clone=*/true, rewriter);

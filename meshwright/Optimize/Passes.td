@@ -72,8 +72,9 @@ def RematFragmentPass : Pass<"mpmd-remat-fragment", "::mlir::func::FuncOp"> {
     ```
 
     Acts on distributed functions, on the fragments directly in their bodies;
-    requires nothing. Leaves alone: fragments without call counter, and the
-    original fragment, even if nothing reads it any more. A clone has all
+    requires nothing. Leaves alone: fragments without call counter, those with
+    effects, with a remark, as these must not happen twice, and the original
+    fragment, even if nothing reads it any more. A clone has all
     attributes of the original; of those of the backward fragment, merging keeps
     the call counter. A remark gives the bytes of results, by their global shape,
     that are no longer kept until the last backward fragment that read them.

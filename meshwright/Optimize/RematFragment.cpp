@@ -14,7 +14,9 @@
 //
 // Where nothing else runs on the mesh in between, keeping them is free, and
 // nothing is done. As fragments are added, each knows its neighbours on its
-// mesh, so that this is a lookup.
+// mesh, so that this is a lookup. What draws random numbers or acts on the
+// world would do so twice, with other numbers the second time: it is kept as
+// well.
 //
 // A remark says what that saves: the bytes of the results that no op reads any
 // more where the backward fragment stands, or behind it.
@@ -22,6 +24,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/MergeFragments.h"
+#include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
@@ -204,6 +207,36 @@ private:
   llvm::MapVector<Value, unsigned> lastReads;
 };
 
+/// Forward fragments that would be recomputed, were it not for effects.
+class KeptForEffects {
+public:
+  void add(FragmentOp forward, Operation *effect) {
+    if (count++ > 0)
+      return;
+    first = forward;
+    firstEffect = effect;
+  }
+
+  void report() {
+    if (count == 0)
+      return;
+    InFlightDiagnostic diag = first.emitRemark();
+    diag << "is not recomputed for its backward fragment, because it has "
+            "effects, which would happen twice; its results are kept";
+    if (count > 1)
+      diag << ", and so are those of " << count - 1 << " other fragment"
+           << (count == 2 ? "" : "s");
+    diag.attachNote(firstEffect->getLoc())
+        << "this has effects; to recompute the rest, put it into a named "
+           "computation of its own";
+  }
+
+private:
+  FragmentOp first;
+  Operation *firstEffect = nullptr;
+  unsigned count = 0;
+};
+
 struct RematFragmentPass
     : mpmd::impl::RematFragmentPassBase<RematFragmentPass> {
   using Base::Base;
@@ -219,9 +252,17 @@ struct RematFragmentPass
     IRRewriter rewriter(&getContext());
     MeshQueues queues(func.front());
     Savings savings(func.front());
+    KeptForEffects kept;
     unsigned count = 0;
-    for (FragmentOp forward : forwards)
-      for (Operation *backward : findReaders(forward, queues)) {
+    for (FragmentOp forward : forwards) {
+      SmallVector<Operation *> readers = findReaders(forward, queues);
+      if (readers.empty())
+        continue;
+      if (Operation *effect = findEffect(forward)) {
+        kept.add(forward, effect);
+        continue;
+      }
+      for (Operation *backward : readers) {
         savings.addReads(forward, cast<FragmentOp>(backward));
         Operation *now = rematerialize(forward, cast<FragmentOp>(backward),
                                        queues, rewriter);
@@ -229,6 +270,8 @@ struct RematFragmentPass
           savings.replace(backward, now);
         ++count;
       }
+    }
+    kept.report();
     if (count == 0)
       return;
     numFragments += count;

@@ -204,3 +204,22 @@ func.func private @f(%a: !t, %b: !t) -> !t attributes {mesh_shape = #sdy.mesh<["
   %0 = stablehlo.abs %b : !t
   return %0 : !t
 }
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func @keeps_calls_for_their_effects
+// CHECK-SAME:    (%[[X:.*]]: tensor<f32>)
+func.func @keeps_calls_for_their_effects(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.call @acts() {kept} : () -> ()
+  // CHECK-NEXT: return %[[X]]
+  %0 = mpmd.call @acts(%x) {kept} : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+// CHECK-LABEL: func private @acts()
+func.func private @acts(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  // CHECK-NEXT: custom_call @act()
+  stablehlo.custom_call @act() {has_side_effect = true} : () -> ()
+  return %x : tensor<f32>
+}

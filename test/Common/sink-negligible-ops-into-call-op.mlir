@@ -144,23 +144,51 @@ func.func private @body(%p: tensor<f32>, %q: tensor<f32>) -> tensor<f32> {
 
 #topology = #mpmd.topology<<"m1": <["x"=2]>>>
 
-// What has effects is sunk too, but stays in the caller.
-// CHECK-LABEL: func @sinks_any_op_without_operands_and_with_one_result
-func.func @sinks_any_op_without_operands_and_with_one_result(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
-  // CHECK-NEXT: stablehlo.custom_call @one()
+// What has effects stays where it is, and happens once.
+// CHECK-LABEL: func @sinks_ops_without_operands_effects_and_other_results
+func.func @sinks_ops_without_operands_effects_and_other_results(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  // CHECK-NEXT: %[[ACT:.*]] = stablehlo.custom_call @act() {has_side_effect = true}
+  // CHECK-NEXT: stablehlo.custom_call @annotate_device_placement()
   // CHECK-NEXT: %[[TWO:.*]]:2 = stablehlo.custom_call @two()
-  // CHECK-NEXT: mpmd.call @body(%[[TWO]]#0) {kept} : (tensor<f32>) -> tensor<f32>
-  %one = stablehlo.custom_call @one() {has_side_effect = true} : () -> tensor<f32>
+  // CHECK-NEXT: mpmd.call @body(%[[TWO]]#0, %[[ACT]]) {kept} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %act = stablehlo.custom_call @act() {has_side_effect = true} : () -> tensor<f32>
+  %one = stablehlo.custom_call @one() : () -> tensor<f32>
+  %mark = stablehlo.custom_call @annotate_device_placement() {has_side_effect = true} : () -> tensor<f32>
   %two:2 = stablehlo.custom_call @two() : () -> (tensor<f32>, tensor<f32>)
-  %0 = mpmd.call @body(%two#0, %one) {kept} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %0 = mpmd.call @body(%two#0, %one, %act, %mark) {kept} : (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
 // CHECK-LABEL: func private @body
-// CHECK-SAME:    (%[[P:.*]]: tensor<f32>)
-func.func private @body(%p: tensor<f32>, %q: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
-  // CHECK-NEXT: %[[ONE:.*]] = stablehlo.custom_call @one() {has_side_effect = true}
-  // CHECK-NEXT: stablehlo.power %[[P]], %[[ONE]]
+// CHECK-SAME:    (%[[P:.*]]: tensor<f32>, %[[R:.*]]: tensor<f32>)
+func.func private @body(%p: tensor<f32>, %q: tensor<f32>, %r: tensor<f32>, %s: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  // CHECK-NEXT: %[[ONE:.*]] = stablehlo.custom_call @one()
+  // CHECK-NEXT: %[[MARK:.*]] = stablehlo.custom_call @annotate_device_placement()
+  // CHECK-NEXT: %[[A:.*]] = stablehlo.power %[[P]], %[[ONE]]
+  // CHECK-NEXT: %[[B:.*]] = stablehlo.power %[[A]], %[[R]]
+  // CHECK-NEXT: stablehlo.power %[[B]], %[[MARK]]
   %0 = stablehlo.power %p, %q : tensor<f32>
+  %1 = stablehlo.power %0, %r : tensor<f32>
+  %2 = stablehlo.power %1, %s : tensor<f32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// A call that is made for its effects has a say, although nobody reads it.
+// CHECK-LABEL: func @call_with_effects_passes_another_constant
+func.func @call_with_effects_passes_another_constant() -> tensor<f32> attributes {topology = #topology} {
+  // CHECK: mpmd.call @acts(%{{.*}}) : (tensor<f32>)
+  // CHECK: mpmd.call @acts(%{{.*}}) : (tensor<f32>)
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %two = stablehlo.constant dense<2.0> : tensor<f32>
+  %0 = mpmd.call @acts(%one) : (tensor<f32>) -> tensor<f32>
+  %1 = mpmd.call @acts(%two) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @acts(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  %0 = stablehlo.custom_call @act(%x) {has_side_effect = true} : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
 

@@ -123,3 +123,26 @@ func.func private @leaves_other_than_entry_points_alone(%a: !m) -> (!m, !m) attr
   } : (!m) -> !m
   return %1, %0 : !m, !m
 }
+
+// CHECK-LABEL: func @effect_waits_no_longer_than_for_the_next
+// CHECK:         mpmd.fragment<mesh="m", origin=["pure"]>
+// CHECK:         @first
+// CHECK:         @second
+// CHECK:         mpmd.fragment<mesh="m", origin=["f"]>
+func.func @effect_waits_no_longer_than_for_the_next(%a: !m) -> (!m, !m, !m) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=[]> (%a) (%x: tensor<4xf32>) {
+    %s = stablehlo.custom_call @first(%x) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
+    mpmd.return %s : tensor<4xf32>
+  } : (!m) -> !m
+  %1 = mpmd.fragment<mesh="m", origin=["pure"]> (%a) (%x: tensor<4xf32>) {
+    mpmd.return %x : tensor<4xf32>
+  } : (!m) -> !m
+  %2 = mpmd.fragment<mesh="m", origin=["g"]> (%a) (%x: tensor<4xf32>) {
+    %s = stablehlo.custom_call @second(%x) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
+    mpmd.return %s : tensor<4xf32>
+  } : (!m) -> !m
+  %3 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%x: tensor<4xf32>) {
+    mpmd.return %x : tensor<4xf32>
+  } : (!m) -> !m
+  return %1, %2, %3 : !m, !m, !m
+}

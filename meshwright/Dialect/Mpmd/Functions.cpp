@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/Effects.h"
 #include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
@@ -122,11 +123,13 @@ Location mpmd::getResultInfoLoc(func::FuncOp func, unsigned result,
   return info ? Location(NameLoc::get(info)) : fallback;
 }
 
-/// Calls `visit` on the calls of which a result is used, in MPMD functions and
-/// loops in them.
+/// Calls `visit` on the calls of which a result is used, or that have effects,
+/// in MPMD functions and loops in them.
 static void forEachCall(ModuleOp module, function_ref<void(CallOp)> visit) {
+  CalleeEffects effects;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (auto call = dyn_cast<CallOp>(op); call && !call->use_empty())
+    if (auto call = dyn_cast<CallOp>(op);
+        call && (!call->use_empty() || effects.hasEffects(call)))
       visit(call);
     if (auto func = dyn_cast<func::FuncOp>(op))
       return isMpmdFunction(func) ? WalkResult::advance() : WalkResult::skip();

@@ -56,7 +56,7 @@ Location getResultInfoLoc(func::FuncOp func, unsigned result,
 
 /// Who calls which function by `mpmd.call`. Built once per module, in its
 /// order; knows the calls in MPMD functions and the loops in them of which a
-/// result is used.
+/// result is used, or that have effects.
 class CallGraph {
 public:
   explicit CallGraph(ModuleOp module);

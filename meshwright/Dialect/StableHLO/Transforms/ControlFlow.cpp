@@ -4,6 +4,7 @@
 
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
 #include "meshwright/Dialect/StableHLO/Transforms/UnusedResults.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
@@ -100,7 +101,8 @@ static LogicalResult captureLoopInvariants(WhileOp op,
 }
 
 namespace {
-// Pattern: while(x) nobody reads, of ops that declare no effects -> nothing
+// Pattern: while(x) nobody reads, of ops that declare no effects -> nothing.
+// Draws declare none either, but are known to have one.
 struct RemoveUnusedLoop : OpRewritePattern<WhileOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -110,8 +112,9 @@ struct RemoveUnusedLoop : OpRewritePattern<WhileOp> {
       return failure();
     WalkResult result = op->walk([](Operation *nested) {
       auto effects = dyn_cast<MemoryEffectOpInterface>(nested);
-      return effects && !effects.hasNoEffect() ? WalkResult::interrupt()
-                                               : WalkResult::advance();
+      bool acts = effects ? !effects.hasNoEffect()
+                          : isa<RngOp, CallOpInterface>(nested);
+      return acts ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (result.wasInterrupted())
       return failure();
@@ -135,6 +138,8 @@ static LogicalResult simplifyReduce(ReduceOp op, PatternRewriter &rewriter) {
         auto type = cast<RankedTensorType>(input.getType());
         return !type.hasStaticShape() || countElements(type) == 0;
       }))
+    return failure();
+  if (!isMemoryEffectFree(op))
     return failure();
   SmallVector<DenseElementsAttr> values;
   for (auto [returned, type] :
