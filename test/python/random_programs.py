@@ -52,6 +52,8 @@ class _Body:
     def compute(self) -> None:
         """One operation without a name."""
         rng = self.writer.rng
+        if self.writer.with_effects and rng.random() < 0.3:
+            return self.effect()
         kind = rng.randrange(7)
         if kind == 0:
             self.define(f"stablehlo.tanh {self.pick()} : {T}")
@@ -66,6 +68,30 @@ class _Body:
             op = rng.choice(["maximum", "minimum", "add", "subtract"])
             (total,) = self.define(f"stablehlo.{op} {self.pick()}, {self.pick()} : {T}")
             self.define(f"stablehlo.tanh {total} : {T}")
+
+    def effect(self) -> None:
+        """A draw, or a call with side effects: read, unread or without results."""
+        writer = self.writer
+        writer.effects += 1
+        target = f"stablehlo.custom_call @effect_{writer.effects}"
+        acts = "{has_side_effect = true}"
+        kind = writer.rng.randrange(5)
+        if kind == 0:
+            shape = writer.fresh()
+            self.emit(f"{shape} = stablehlo.constant dense<4> : tensor<1xi64>")
+            low, high = writer.fresh(), writer.fresh()
+            for limit, number in ((low, "0.0"), (high, "1.0")):
+                self.emit(f"{limit} = stablehlo.constant dense<{number}> : tensor<f32>")
+            self.define(
+                f"stablehlo.rng {low}, {high}, {shape}, distribution = UNIFORM : "
+                f"(tensor<f32>, tensor<f32>, tensor<1xi64>) -> {T}"
+            )
+        elif kind == 1:
+            self.emit(f"{target}({self.pick()}) {acts} : ({T}) -> ()")
+        elif kind == 2:
+            self.define(f"{target}() {acts} : () -> {T}")
+        else:
+            self.define(f"{target}({self.pick()}) {acts} : ({T}) -> {T}")
 
     def named(self) -> None:
         writer = self.writer
@@ -204,12 +230,15 @@ class _Body:
             f"{index} = stablehlo.reshape {wide} : (tensor<1xi32>) -> tensor<i32>"
         )
         self.emit(f'{result} = "stablehlo.case"({index}) ({{')
+        # A choice that is known to the compiler loses the other branch.
+        with_effects, writer.with_effects = writer.with_effects, False
         for end in ("}, {", f"}}) : (tensor<i32>) -> {T}"):
             branch = _Body(writer, [self.pick(), self.pick()], self.indent + "  ")
             branch.compute()
             branch.emit(f"stablehlo.return {branch.pick()} : {T}")
             self.lines += branch.lines
             self.emit(end)
+        writer.with_effects = with_effects
         self.values.append(result)
 
     def pieces(self) -> None:
@@ -262,10 +291,13 @@ class _Callee:
 
 
 class _Writer:
-    def __init__(self, seed: int, with_mpmd_ops: bool, with_regions: bool):
+    def __init__(
+        self, seed: int, with_mpmd_ops: bool, with_regions: bool, with_effects: bool
+    ):
         self.rng = random.Random(seed)
         self.with_mpmd_ops, self.with_regions = with_mpmd_ops, with_regions
-        self.counter = self.calls = 0
+        self.with_effects = with_effects
+        self.counter = self.calls = self.effects = 0
         self.callees: list[_Callee] = []
         meshes = [f"m{i}" for i in range(self.rng.randint(1, 4))]
         self.meshes = meshes
@@ -311,11 +343,16 @@ def types(count: int) -> str:
 
 
 def generate(
-    seed: int, *, with_mpmd_ops: bool = False, with_regions: bool = False
+    seed: int,
+    *,
+    with_mpmd_ops: bool = False,
+    with_regions: bool = False,
+    with_effects: bool = False,
 ) -> Program:
-    """A program; on demand with loops, broadcasts and reductions of mpmd, and with
-    nested computations, choices and reductions of stacks."""
-    writer = _Writer(seed, with_mpmd_ops, with_regions)
+    """A program; on demand with loops, broadcasts and reductions of mpmd, with
+    nested computations, choices and reductions of stacks, and with draws and calls
+    that have side effects."""
+    writer = _Writer(seed, with_mpmd_ops, with_regions, with_effects)
     functions = []
     for index in range(writer.rng.randint(0, 2)):
         name = f"f{index}"
