@@ -79,6 +79,26 @@ def test_unordered_effects_happen(capfd):
     assert out.count("outside 6.0") == out.count("inside 6.0") == 1
 
 
+def test_effects_that_two_meshes_need_happen_once(capfd):
+    drawn = []
+
+    def draw():
+        drawn.append(len(drawn) + 2)
+        return np.float32(drawn[-1])
+
+    def f(x):
+        noise = io_callback(draw, jax.ShapeDtypeStruct((), jnp.float32))
+        jax.debug.print("read by both {}", x.sum())
+        total = named(lambda a, n: a + n)(x, noise)
+        return total, named(lambda a, n: a * n, "g")(x, noise)
+
+    out = on_meshes(f)(X)
+    jax.effects_barrier()
+    assert drawn == [2]
+    assert capfd.readouterr().out.count("read by both 6.0") == 1
+    check(out, (X + 2, X * 2))
+
+
 def inside(mark, x):
     def body(x):
         ref = jax.new_ref(x)
