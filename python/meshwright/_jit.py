@@ -128,6 +128,8 @@ class MpmdWrapped:
         self.mpmd_config = mpmd_config
         self.name = override_func_name or function_name(func)
         self._static = _positions(static_argnums)
+        if isinstance(in_shardings, list):  # As for jax.jit, the tuple of arguments.
+            in_shardings = tuple(in_shardings)
         self._assigned = self._assigned_meshes(in_shardings, out_shardings)
         # By types of arguments; by types and shardings.
         self._programs: dict[Any, list[Compiled]] = {}

@@ -157,6 +157,21 @@ def test_arrays_on_the_axes_of_another_mesh(spec):
     np.testing.assert_allclose(function(function(x)), np.cos(np.cos(X)), rtol=1e-6)
 
 
+@pytest.mark.parametrize("sequence", [tuple, list])
+def test_shardings_of_some_arguments(sequence):
+    """A prefix of the arguments; static ones do not count."""
+    function = mw.jit(
+        lambda n, tree, y: named(lambda a, b: a * n + b, "g")(tree["v"], y),
+        config(MESHES),
+        static_argnums=0,
+        in_shardings=sequence([{"v": NamedSharding(B, P("z"))}, None]),
+    )
+    lowered = function.lower(3, {"v": X}, X)
+    specs = lowered.function_named_shardings.input_specs
+    assert specs[0]["v"] == NamedSharding(B, P("z"))
+    np.testing.assert_allclose(function(3, {"v": X}, X), X * 4, rtol=1e-6)
+
+
 def test_typed_keys_on_another_mesh():
     keys = jax.random.split(jax.random.key(0), 4)
     draw = named(jax.vmap(jax.random.uniform), "g")
