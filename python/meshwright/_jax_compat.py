@@ -95,7 +95,7 @@ UNSPECIFIED = _require("jax._src.sharding_impls", "UNSPECIFIED")[0]
 empty_mesh = _require("jax._src.mesh", "empty_abstract_mesh")[0]
 memory_space = _require(_CORE, "mem_kind_to_space")[0]
 
-trace_context = _require("jax._src.config", "trace_context")[0]
+trace_context, _settings = _require("jax._src.config", "trace_context", "config_states")
 _guards = _require("jaxlib._jax", "guard_lib")[0]
 _trace_state, EvalTrace = _require(_CORE, "trace_ctx", "EvalTrace")
 JVPTrace, LinearizeTrace = _require(_AD, "JVPTrace", "LinearizeTrace")
@@ -221,12 +221,27 @@ def current_trace() -> Any:
     return _trace_state.trace
 
 
+def settings() -> Any:
+    """All settings of JAX that apply now, also those that its own traces ignore."""
+    return trace_context(), tuple(state.value for state in _settings.values())
+
+
 def is_staged() -> bool:
     """Whether what is applied now is recorded, rather than done at once."""
     trace = current_trace()
     while isinstance(trace, (JVPTrace, LinearizeTrace, BatchTrace)):
         trace = trace.parent_trace
     return not isinstance(trace, EvalTrace)
+
+
+def is_transforming() -> bool:
+    """Whether the code that runs now is inside a JAX transformation."""
+    return not isinstance(current_trace(), EvalTrace)
+
+
+def captured(traced: Any) -> list[Any]:
+    """Values that a traced function closes over."""
+    return [*traced.jaxpr.consts, *traced._consts]
 
 
 def outermost_trace() -> Any:

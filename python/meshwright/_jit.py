@@ -213,6 +213,11 @@ class MpmdWrapped:
         known = {index: leaf for index, leaf in enumerate(foreign) if leaf is not None}
         with sharing_traces():
             traced = self._jitted.trace(*types)
+        for const in compat.captured(traced):
+            if isinstance(const, jax.core.Tracer):
+                if compat.is_transforming():
+                    raise TypeError(self._inside_transformation())
+                raise jax.errors.UnexpectedTracerError(const)
         _refuse_references(self.name, traced)
         return MpmdTraced(traced, self, known)
 
@@ -220,6 +225,12 @@ class MpmdWrapped:
         """Positions of the static ones among `count` arguments, in the given order."""
         wrapped = (i + count if i < 0 else i for i in self._static)
         return [i for i in wrapped if 0 <= i < count]
+
+    def _inside_transformation(self) -> str:
+        return (
+            f"meshwright.jit of {self.name!r} was called inside a JAX transformation; "
+            "transform the function first and apply meshwright.jit last"
+        )
 
     @staticmethod
     def _wrap(tree: Any) -> Any:
@@ -235,11 +246,7 @@ class MpmdWrapped:
     def _type_of(self, leaf: Any, foreign: list[Any]) -> Any:
         """What JAX may know of an argument; `foreign` gets what it may not."""
         if isinstance(leaf, jax.core.Tracer):
-            raise TypeError(
-                f"meshwright.jit of {self.name!r} was called inside a JAX "
-                "transformation; transform the function first and apply "
-                "meshwright.jit last"
-            )
+            raise TypeError(self._inside_transformation())
         if isinstance(leaf, jax.Ref):
             raise NotImplementedError(
                 f"{self.name}: an argument is a jax.Ref, which programs on several "

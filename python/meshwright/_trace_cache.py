@@ -157,7 +157,7 @@ def trace(
         tree,
         tuple(None if is_static(leaf) else _type_of(leaf) for leaf in leaves),
         scope,
-        compat.trace_context(),
+        compat.settings(),
     )
     # What captures nothing is the same wherever it is traced.
     enclosing = compat.current_trace()

@@ -1,6 +1,7 @@
 """What a function closes over is read when it is called, as in plain JAX."""
 
 import collections
+import contextvars
 import dataclasses
 import enum
 import functools
@@ -487,6 +488,24 @@ def settings_of_jax(x, mark):
     return out
 
 
+def generators_of_random_numbers(x, mark):
+    out = []
+    for i, kind in enumerate(["threefry2x32", "rbg"]):
+        with jax.default_prng_impl(kind):
+            out.append(
+                mark(lambda x: x + jax.random.uniform(jax.random.key(0), (3,)), i)(x)
+            )
+    return out
+
+
+def contexts(x, mark):
+    context, out = contextvars.ContextVar("scale", default=0.0), []
+    for i in range(3):
+        context.set(float(i))
+        out.append(mark(lambda x: x * context.get(), i)(x))
+    return out
+
+
 def enum_members(x, mark):
     return [mark(lambda x, m=m: x * m.value, i)(x) for i, m in enumerate(Mode)]
 
@@ -685,3 +704,28 @@ def test_random_programs_see_all_changes(seed):
         actual = transform(random_program(seed, mark))(X)
         for index, (a, b) in enumerate(zip(actual, expected, strict=True)):
             np.testing.assert_allclose(a, b, rtol=1e-5, err_msg=str(index))
+
+
+def test_tracers_that_leak_are_an_error():
+    def remember(x):
+        memory = {}
+
+        def scaled(x):
+            if not memory:
+                memory["scale"] = jnp.cos(x)
+            return x * memory["scale"]
+
+        return [mw.call(scaled)(x) for _ in range(2)]
+
+    for jit in (jax.jit, lambda f: mw.jit(f, CONFIG)):
+        with pytest.raises(jax.errors.UnexpectedTracerError):
+            jit(remember)(X)
+
+
+def test_programs_that_close_over_tracers_are_refused():
+    def inner(w):
+        return mw.jit(lambda x: (x * w).sum(), CONFIG)(X)
+
+    for transformed in (jax.grad(inner), jax.jit(inner), jax.vmap(inner)):
+        with pytest.raises(TypeError, match="inside a JAX transformation"):
+            transformed(X)
