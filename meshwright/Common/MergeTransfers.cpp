@@ -21,6 +21,7 @@
 #include "meshwright/Common/RebuildOp.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
@@ -58,7 +59,8 @@ static bool isMergeable(Type resultType) {
   if (!type || type.isOnHost() || !type.isFullyReplicated())
     return false;
   RankedTensorType tensor = type.getRankedTensorType();
-  return tensor.hasStaticShape() && tensor.getNumElements() <= kMaxNumElements;
+  std::optional<int64_t> count = stablehlo::countElements(tensor);
+  return count && *count <= kMaxNumElements;
 }
 
 /// The transfers of `value` that were there before this pass, in use order.

@@ -12,6 +12,7 @@
 
 #include "meshwright/Dialect/Sdy/Rules/RuleFamilies.h"
 #include "meshwright/Dialect/Sdy/Rules/ShardingRuleBuilder.h"
+#include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 
 #include <numeric>
 
@@ -58,7 +59,8 @@ static int64_t sizeOfPrivateFactor(const Side &side, int64_t otherCovered,
 OpShardingRuleAttr mlir::sdy::getRule(ReshapeOp op) {
   auto operandType = cast<ShapedType>(op.getOperand().getType());
   auto resultType = cast<ShapedType>(op->getResult(0).getType());
-  if (operandType.getNumElements() == 0)
+  // Products of parts of a shape must fit, too.
+  if (stablehlo::countElements(operandType).value_or(0) == 0)
     return {};
   ShardingRuleBuilder rule(op);
   Side in{operandType.getShape()}, out{resultType.getShape()};

@@ -48,3 +48,11 @@ func.func @no_rule_without_elements(%x: tensor<0x8xf32>) -> tensor<2x0xf32> {
   %0 = stablehlo.reshape %x : (tensor<0x8xf32>) -> tensor<2x0xf32>
   return %0 : tensor<2x0xf32>
 }
+
+// The parts that the sides have in common cannot be counted.
+// CHECK-LABEL: func @has_no_rule_for_more_elements_than_can_be_counted
+func.func @has_no_rule_for_more_elements_than_can_be_counted(%x: tensor<4294967296x4294967296x3xf32>) -> tensor<8589934592x2147483648x3xf32> {
+  // CHECK-NEXT: stablehlo.reshape %{{[^{]*$}}
+  %0 = stablehlo.reshape %x : (tensor<4294967296x4294967296x3xf32>) -> tensor<8589934592x2147483648x3xf32>
+  return %0 : tensor<8589934592x2147483648x3xf32>
+}
