@@ -16,6 +16,13 @@
 namespace nb = nanobind;
 using namespace meshwright;
 
+/// A text of the user's program, which need not be UTF-8; what is not, is
+/// escaped.
+static nb::object decode(const std::string &text) {
+  return nb::steal(
+      PyUnicode_DecodeUTF8(text.data(), text.size(), "backslashreplace"));
+}
+
 namespace {
 /// The texts of a partitioned program.
 struct Result {
@@ -24,7 +31,7 @@ struct Result {
   nb::dict getFragments() const {
     nb::dict result;
     for (const auto &[name, module] : texts.fragments)
-      result[name.c_str()] = module;
+      result[decode(name)] = decode(module);
     return result;
   }
 };
@@ -37,15 +44,15 @@ static nb::list listDiagnostics(const std::vector<TextDiagnostic> &all) {
   for (const TextDiagnostic &diagnostic : all) {
     nb::object file = nb::none();
     if (!diagnostic.file.empty())
-      file = nb::str(diagnostic.file.c_str());
+      file = decode(diagnostic.file);
     result.append(nb::make_tuple(diagnostic.severity, file, diagnostic.line,
-                                 diagnostic.column, diagnostic.text));
+                                 diagnostic.column, decode(diagnostic.text)));
   }
   return result;
 }
 
 [[noreturn]] static void raise(const std::vector<TextDiagnostic> &diagnostics) {
-  nb::object error = partitionError(describeErrors(diagnostics));
+  nb::object error = partitionError(decode(describeErrors(diagnostics)));
   error.attr("diagnostics") = listDiagnostics(diagnostics);
   PyErr_SetObject(partitionError.ptr(), error.ptr());
   throw nb::python_error();
@@ -95,14 +102,14 @@ static nb::dict makeInfo(const TextFragmentInfo &info) {
   nb::dict result;
   nb::list origins;
   for (const auto &[name, count] : info.origins)
-    origins.append(nb::make_tuple(name, count));
+    origins.append(nb::make_tuple(decode(name), count));
   result["origins"] = origins;
   result["stage_id"] = orNone(info.stageId);
   result["call_counter"] = orNone(info.callCounter);
   result["split_type"] = info.splitType.empty()
                              ? nb::object(nb::none())
                              : nb::object(nb::str(info.splitType.c_str()));
-  result["mesh_name"] = info.meshName;
+  result["mesh_name"] = decode(info.meshName);
   return result;
 }
 
@@ -142,7 +149,7 @@ NB_MODULE(_meshwright, m) {
 
   nb::class_<Result>(m, "Result", "A partitioned program, as texts.")
       .def_prop_ro(
-          "module", [](const Result &r) { return r.texts.module; },
+          "module", [](const Result &r) { return decode(r.texts.module); },
           "The partitioned module, with locations.")
       .def_prop_ro(
           "program", [](const Result &r) { return r.texts.program; },

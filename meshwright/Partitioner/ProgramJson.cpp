@@ -4,6 +4,7 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Partitioner/ExportedProgram.h"
+#include "meshwright/Partitioner/Utf8.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/JSON.h"
 
@@ -14,17 +15,32 @@ using llvm::json::OStream;
 
 using Slot = ExportedProgram::Slot;
 
+/// JSON is UTF-8; names and paths are whatever their authors made them.
+static void writeText(OStream &json, StringRef text) {
+  json.value(toUtf8(text));
+}
+
+static void writeText(OStream &json, StringRef key, StringRef text) {
+  json.attributeBegin(key);
+  writeText(json, text);
+  json.attributeEnd();
+}
+
 static void writeTextOrNull(OStream &json, StringRef key, StringRef text) {
   if (text.empty())
     json.attribute(key, nullptr);
   else
-    json.attribute(key, text);
+    writeText(json, key, text);
 }
 
-/// Bytes and operations are whole numbers below 2^53 in any program that fits
-/// a machine; they are written as such.
+/// Bytes and operations are whole numbers, and written as such as far as a
+/// program that fits a machine needs them.
 static void writeCount(OStream &json, StringRef key, double count) {
-  json.attribute(key, static_cast<int64_t>(count));
+  constexpr double kLargest = int64_t(1) << 62;
+  if (count < kLargest)
+    json.attribute(key, static_cast<int64_t>(count));
+  else
+    json.attribute(key, count);
 }
 
 static void writeIds(OStream &json, StringRef key, ArrayRef<unsigned> ids) {
@@ -36,9 +52,9 @@ static void writeIds(OStream &json, StringRef key, ArrayRef<unsigned> ids) {
 
 static void writeAxis(OStream &json, sdy::AxisRefAttr axis) {
   if (axis.isFullAxis())
-    return json.value(axis.getName());
+    return writeText(json, axis.getName());
   json.object([&] {
-    json.attribute("axis", axis.getName());
+    writeText(json, "axis", axis.getName());
     json.attribute("pre", axis.getSubAxisInfo().getPreSize());
     json.attribute("size", axis.getSubAxisInfo().getSize());
   });
@@ -69,11 +85,11 @@ static void writeSharding(OStream &json, sdy::TensorShardingAttr sharding) {
 
 static void writeMesh(OStream &json, const ExportedProgram::Mesh &mesh) {
   json.object([&] {
-    json.attribute("name", mesh.name);
+    writeText(json, "name", mesh.name);
     json.attributeArray("axes", [&] {
       for (sdy::MeshAxisAttr axis : mesh.shape.getAxes())
         json.array([&] {
-          json.value(axis.getName());
+          writeText(json, axis.getName());
           json.value(axis.getSize());
         });
     });
@@ -91,7 +107,7 @@ static void writeMesh(OStream &json, const ExportedProgram::Mesh &mesh) {
 static void writeValue(OStream &json, const ExportedProgram &program,
                        const ExportedProgram::Value &value) {
   json.object([&] {
-    json.attribute("mesh", program.meshes[value.mesh].name);
+    writeText(json, "mesh", program.meshes[value.mesh].name);
     json.attributeArray("shape", [&] {
       for (int64_t size : value.type.getShape())
         json.value(size);
@@ -138,8 +154,8 @@ static void writeFragment(OStream &json, const ExportedProgram &program,
                           const ExportedProgram::Fragment &fragment) {
   json.object([&] {
     func::FuncOp function = fragment.function;
-    json.attribute("name", function.getSymName());
-    json.attribute("mesh", program.meshes[fragment.mesh].name);
+    writeText(json, "name", function.getSymName());
+    writeText(json, "mesh", program.meshes[fragment.mesh].name);
     json.attribute("calls", fragment.calls);
     writeCount(json, "flops", fragment.flops);
     if (fragment.reservedBytes)
@@ -160,11 +176,11 @@ static void writeFragment(OStream &json, const ExportedProgram &program,
 static void writeCall(OStream &json, const ExportedProgram &program,
                       const ExportedProgram::Item &item) {
   json.attribute("kind", "call");
-  json.attribute("mesh", program.meshes[item.fromMesh].name);
+  writeText(json, "mesh", program.meshes[item.fromMesh].name);
   json.attribute("fragment", *item.fragment);
   json.attributeArray("origins", [&] {
     for (const std::string &origin : item.origins)
-      json.value(origin);
+      writeText(json, origin);
   });
   json.attribute("remat", item.isRemat);
   writeIds(json, "operands", item.operands);
@@ -174,8 +190,8 @@ static void writeCall(OStream &json, const ExportedProgram &program,
 static void writeTransfer(OStream &json, const ExportedProgram &program,
                           const ExportedProgram::Item &item) {
   json.attribute("kind", "transfer");
-  json.attribute("from", program.meshes[item.fromMesh].name);
-  json.attribute("to", program.meshes[item.toMesh].name);
+  writeText(json, "from", program.meshes[item.fromMesh].name);
+  writeText(json, "to", program.meshes[item.toMesh].name);
   json.attribute("operand", item.operands.front());
   json.attribute("result", item.results.front());
   writeCount(json, "bytes", program.values[item.results.front()].bytes);
@@ -192,7 +208,7 @@ void meshwright::writeJson(const ExportedProgram &program,
   };
   json.object([&] {
     json.attribute("version", 1);
-    json.attribute("name", program.name);
+    writeText(json, "name", program.name);
     writeAll("meshes", program.meshes,
              [&](const auto &mesh) { writeMesh(json, mesh); });
     writeAll("values", program.values,
@@ -227,7 +243,7 @@ static void writeAxisNames(OStream &json, ArrayRef<sdy::AxisRefAttr> axes) {
     names.insert(axis.getName());
   json.array([&] {
     for (StringRef name : names)
-      json.value(name);
+      writeText(json, name);
   });
 }
 
@@ -238,7 +254,7 @@ static LogicalResult writePlacement(OStream &json, Type type, Location loc,
     return emitError(loc) << "expected a tensor on a mesh, but got " << type;
   sdy::TensorShardingAttr sharding = mesh.getSharding();
   json.object([&] {
-    json.attribute("mesh", mesh.getMeshName());
+    writeText(json, "mesh", mesh.getMeshName());
     json.attributeArray("dims", [&] {
       if (sharding)
         for (sdy::DimensionShardingAttr dim : sharding.getDimShardings())

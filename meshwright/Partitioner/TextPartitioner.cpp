@@ -4,11 +4,12 @@
 
 #include "meshwright/Partitioner/TextPartitioner.h"
 #include "meshwright/Dialect/Mpmd/FragmentInfo.h"
+#include "meshwright/Files/ProgramText.h"
 #include "meshwright/InitAll.h"
 #include "meshwright/Partitioner/FragmentModule.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Partitioner/SourcePlace.h"
-#include "mlir/Parser/Parser.h"
+#include "meshwright/Partitioner/Utf8.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -59,7 +60,7 @@ public:
   MLIRContext *getContext() { return &context; }
 
   OwningOpRef<ModuleOp> parse(std::string_view program) {
-    return parseSourceString<ModuleOp>(StringRef(program), &context, "program");
+    return parseProgram(StringRef(program), &context, "program");
   }
 
 private:
@@ -103,7 +104,7 @@ static PhaseSet makePhases(unsigned bits) {
 static std::string printWithLocations(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  module.print(os, OpPrintingFlags().enableDebugInfo());
+  printProgram(module, os, OpPrintingFlags().enableDebugInfo());
   return text;
 }
 
@@ -117,9 +118,9 @@ static LogicalResult writeExport(const PartitionResult &partitioned,
     func::FuncOp function = fragment.function;
     FailureOr<OwningOpRef<ModuleOp>> own =
         makeFragmentModule(function, symbols);
-    if (failed(own))
+    if (failed(own) || failed(checkBeforeWriting(**own)))
       return failure();
-    result.fragments.emplace_back(function.getSymName().str(),
+    result.fragments.emplace_back(toUtf8(function.getSymName()),
                                   printWithLocations(**own));
   }
   return success();
@@ -170,7 +171,7 @@ static LogicalResult run(const TextRequest &request, TextSession &session,
   };
   FailureOr<PartitionResult> partitioned =
       partition(*module, *config, makePhases(request.phases), onPhase);
-  if (failed(partitioned))
+  if (failed(partitioned) || failed(checkBeforeWriting(*module)))
     return failure();
   result.module = printWithLocations(*module);
   llvm::raw_string_ostream placementStream(result.placement);

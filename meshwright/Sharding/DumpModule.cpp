@@ -3,10 +3,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Sharding/DumpModule.h"
-#include "mlir/Support/FileUtilities.h"
+#include "meshwright/Files/ProgramText.h"
+#include "meshwright/Files/WholeFile.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -26,18 +27,19 @@ struct DumpModulePass : PassWrapper<DumpModulePass, OperationPass<ModuleOp>> {
     SmallString<128> path(directory);
     llvm::sys::path::append(path, name + ".mlir");
     std::string message;
-    std::unique_ptr<llvm::ToolOutputFile> file;
     if (std::error_code error = llvm::sys::fs::create_directories(directory))
-      message = error.message();
-    else
-      file = openOutputFile(path, &message);
-    if (!file) {
-      getOperation().emitError()
-          << "cannot write the module to " << path << ": " << message;
-      return signalPassFailure();
-    }
-    getOperation().print(file->os());
-    file->keep();
+      message = (path + ": cannot be written: " + error.message()).str();
+    else if (llvm::Error error =
+                 meshwright::writeWholeFile(path, [&](llvm::raw_ostream &os) {
+                   meshwright::printProgram(getOperation(), os);
+                   return llvm::Error::success();
+                 }))
+      message = llvm::toString(std::move(error));
+    if (message.empty())
+      return;
+    getOperation().emitError()
+        << "cannot write the module to a file: " << message;
+    signalPassFailure();
   }
 
   std::string directory, name;

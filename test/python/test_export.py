@@ -155,25 +155,6 @@ def test_a_failed_run_leaves_an_earlier_result(tools, tmp_path):
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
 
 
-def test_programs_of_an_earlier_run_go_and_other_files_stay(tools, tmp_path):
-    fragments = tmp_path / "fragments"
-    fragments.mkdir()
-    (fragments / "p9_old.main.mlir").write_text("module {}")
-    (fragments / "notes.txt").write_text("mine")
-    tools.check(
-        "meshwright",
-        "partition",
-        ROOT / "docs" / "first.mlir",
-        f"--config={ROOT / 'docs' / 'first.json'}",
-        f"-o={tmp_path}",
-    )
-    assert {path.name for path in fragments.iterdir()} == {
-        "notes.txt",
-        "p0_encoder.main.mlir",
-        "p1_decoder.main.mlir",
-    }
-
-
 def test_phases_can_be_run_one_after_the_other(tools, tmp_path):
     program = PROGRAMS / "mpmd" / "gpt_4_4_4.mlir"
     config = program.with_suffix(".json")

@@ -74,3 +74,15 @@ def test_valid_program_has_no_diagnostics(server):
 def test_unknown_operation_is_reported(server):
     (message,) = server.diagnostics("file:///b.mlir", PROGRAM.replace("OP", "tahn"))
     assert "stablehlo.tahn" in message
+
+
+def test_booleans_as_jax_prints_them_are_read(server):
+    mask = "".join(f"0{i % 3 // 2}" for i in range(200))
+    program = (
+        'func.func @"größe"() -> tensor<200xi1> {\n'
+        f'  %0 = stablehlo.constant dense<"0x{mask}"> : tensor<200xi1>\n'
+        "  return %0 : tensor<200xi1>\n}\n"
+    )
+    assert server.diagnostics("file:///c.mlir", program) == []
+    (message,) = server.diagnostics("file:///d.mlir", program.replace(mask, mask[2:]))
+    assert "hex data size is invalid" in message

@@ -3,11 +3,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModuleFile.h"
+#include "meshwright/Files/ProgramText.h"
+#include "meshwright/Files/WholeFile.h"
 #include "meshwright/InitAll.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -45,8 +45,7 @@ OwningOpRef<ModuleOp> Session::readModule(StringRef path) {
   if (failed(text))
     return {};
   StringRef name = path == "-" ? "<stdin>" : path;
-  OwningOpRef<ModuleOp> module =
-      parseSourceString<ModuleOp>(*text, &context, name);
+  OwningOpRef<ModuleOp> module = parseProgram(*text, &context, name);
   if (!module)
     return {};
   if (module->getBody()->empty()) {
@@ -57,45 +56,36 @@ OwningOpRef<ModuleOp> Session::readModule(StringRef path) {
   return module;
 }
 
-/// A device or a pipe is written to; a file in its place would be another one.
-static llvm::Error
-writeInPlace(StringRef path,
-             llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
-  std::error_code code;
-  llvm::raw_fd_ostream os(path, code);
-  if (code)
-    return llvm::errorCodeToError(code);
-  llvm::Error error = write(os);
-  os.flush();
-  if (!error && os.has_error())
-    error = llvm::errorCodeToError(os.error());
-  os.clear_error();
-  return error;
-}
-
 LogicalResult meshwright::writeFile(
     StringRef path,
     llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
-  llvm::sys::fs::file_status status;
-  bool isSpecial = path != "-" && !llvm::sys::fs::status(path, status) &&
-                   llvm::sys::fs::is_other(status);
-  llvm::Error error =
-      isSpecial ? writeInPlace(path, write) : llvm::writeToOutput(path, write);
-  if (!error)
-    return success();
-  return reportError(
-      path + ": cannot be written: " + llvm::toString(std::move(error)));
+  if (llvm::Error error = writeWholeFile(path, write))
+    return reportError(llvm::toString(std::move(error)));
+  return success();
+}
+
+FailureOr<std::string> meshwright::printModule(ModuleOp module,
+                                               bool asBytecode) {
+  if (failed(checkBeforeWriting(module)))
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (!asBytecode) {
+    printProgram(module, os);
+    os << "\n";
+  } else if (failed(writeBytecodeToFile(module, os))) {
+    return module.emitError() << "cannot be written as bytecode";
+  }
+  return text;
 }
 
 LogicalResult meshwright::writeModule(ModuleOp module, StringRef path,
                                       bool asBytecode) {
+  FailureOr<std::string> text = printModule(module, asBytecode);
+  if (failed(text))
+    return failure();
   return writeFile(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-    if (!asBytecode) {
-      module->print(os);
-      os << "\n";
-    } else if (failed(writeBytecodeToFile(module, os))) {
-      return llvm::createStringError("cannot be written as bytecode");
-    }
+    os << *text;
     return llvm::Error::success();
   });
 }

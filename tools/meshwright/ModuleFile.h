@@ -36,11 +36,14 @@ private:
   mlir::SourceMgrDiagnosticHandler diagnosticHandler;
 };
 
-/// Writes a file, or to standard output for "-". The file appears whole or not
-/// at all, unless it is a device or a pipe.
+/// Writes a file as `writeWholeFile` does. Diagnosed if it cannot be.
 mlir::LogicalResult
 writeFile(llvm::StringRef path,
           llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
+
+/// A program as it is written. Diagnosed if it cannot be.
+mlir::FailureOr<std::string> printModule(mlir::ModuleOp module,
+                                         bool asBytecode);
 
 /// Writes a program in the same way.
 mlir::LogicalResult writeModule(mlir::ModuleOp module, llvm::StringRef path,

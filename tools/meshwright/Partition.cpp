@@ -4,12 +4,12 @@
 
 #include "Commands.h"
 #include "ModuleFile.h"
+#include "meshwright/Files/ExportFolder.h"
 #include "meshwright/Partitioner/FragmentModule.h"
 #include "meshwright/Partitioner/NearestName.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -85,78 +85,50 @@ static FailureOr<PhaseSet> readPhases() {
   return PhaseSet::between(*first, *last);
 }
 
-/// Programs of an earlier run would be taken for parts of this one.
-static LogicalResult removePrograms(StringRef folder) {
-  std::error_code error;
-  SmallVector<std::string> stale;
-  for (llvm::sys::fs::directory_iterator entry(folder, error), end;
-       !error && entry != end; entry.increment(error)) {
-    StringRef extension = llvm::sys::path::extension(entry->path());
-    if (extension == ".mlir" || extension == ".mlirbc")
-      stale.push_back(entry->path());
-  }
-  for (StringRef path : stale)
-    if (!error)
-      error = llvm::sys::fs::remove(path);
-  if (error)
-    return reportError(
-        folder + ": earlier programs cannot be removed: " + error.message());
-  return success();
-}
-
-/// The programs of fragments, and what ties them together. Everything is made
-/// before anything is written.
-static LogicalResult writeExport(ModuleOp module,
-                                 const ExportedProgram &program) {
-  SmallString<128> folder(output);
-  llvm::sys::path::append(folder, "fragments");
+/// The programs of fragments, and what ties them together.
+static LogicalResult addExport(ModuleOp module, const ExportedProgram &program,
+                               std::vector<FolderFile> &files) {
   SymbolTable symbols(module);
-  std::vector<std::pair<std::string, OwningOpRef<ModuleOp>>> fragments;
   for (const ExportedProgram::Fragment &fragment : program.fragments) {
     func::FuncOp function = fragment.function;
     FailureOr<OwningOpRef<ModuleOp>> own =
         makeFragmentModule(function, symbols);
     if (failed(own))
       return failure();
-    SmallString<128> path(folder);
-    llvm::sys::path::append(path, getFragmentFileStem(function.getSymName()) +
-                                      (emitBytecode ? ".mlirbc" : ".mlir"));
-    fragments.emplace_back(path.str().str(), std::move(*own));
-  }
-  if (std::error_code error = llvm::sys::fs::create_directories(folder))
-    return reportError(folder +
-                       ": the folder cannot be made: " + error.message());
-  if (failed(removePrograms(folder)))
-    return failure();
-  for (auto &[path, own] : fragments)
-    if (failed(writeModule(*own, path, emitBytecode)))
+    FailureOr<std::string> text = printModule(**own, emitBytecode);
+    if (failed(text))
       return failure();
-
-  SmallString<128> path(output);
-  llvm::sys::path::append(path, "schedule.json");
-  return writeFile(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-    writeJson(program, os, /*indent=*/1);
-    return llvm::Error::success();
-  });
+    files.push_back({"fragments/" + getFragmentFileStem(function.getSymName()) +
+                         (emitBytecode ? ".mlirbc" : ".mlir"),
+                     std::move(*text)});
+  }
+  std::string schedule;
+  llvm::raw_string_ostream os(schedule);
+  writeJson(program, os, /*indent=*/1);
+  files.push_back({"schedule.json", std::move(schedule)});
+  return success();
 }
 
+/// Everything is made before anything is written.
 static LogicalResult writeResult(ModuleOp module,
                                  const PartitionResult &result) {
   if (output == "-") {
     printTable(summarize(result.function), llvm::errs());
     return writeModule(module, output, emitBytecode);
   }
-  if (std::error_code error = llvm::sys::fs::create_directories(output))
-    return reportError(output +
-                       ": the folder cannot be made: " + error.message());
-  SmallString<128> path(output);
-  llvm::sys::path::append(path, emitBytecode ? "partitioned.mlirbc"
-                                             : "partitioned.mlir");
-  if (result.program && failed(writeExport(module, *result.program)))
+  std::string name = emitBytecode ? "partitioned.mlirbc" : "partitioned.mlir";
+  FailureOr<std::string> text = printModule(module, emitBytecode);
+  if (failed(text))
     return failure();
-  if (failed(writeModule(module, path, emitBytecode)))
+  std::vector<FolderFile> files;
+  files.push_back({name, std::move(*text)});
+  if (result.program && failed(addExport(module, *result.program, files)))
     return failure();
+  if (llvm::Error error = writeFolder(output, files, {"fragments"}))
+    return reportError(llvm::toString(std::move(error)));
   printTable(summarize(result.function), llvm::outs());
+  SmallString<128> path(output);
+  llvm::sys::path::append(path, name);
   llvm::outs() << "written: " << path;
   if (result.program)
     llvm::outs() << ", schedule.json and " << result.program->fragments.size()

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "meshwright/Files/WholeFile.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -29,6 +30,7 @@ name runs where:
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  ignoreFileSizeSignal();
   llvm::cl::ParseCommandLineOptions(argc, argv, kOverview);
   for (const Command *command :
        {&checkCommand, &eraseCommand, &partitionCommand, &scheduleCommand})

@@ -2,15 +2,77 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Files/BooleanText.h"
+#include "meshwright/Files/WholeFile.h"
 #include "meshwright/InitAll.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/WithColor.h"
 
+using namespace mlir;
+using namespace meshwright;
+
+static int reportError(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs()) << message << "\n";
+  return 1;
+}
+
+/// Reads a program, in the form that this MLIR has for booleans.
+static std::unique_ptr<llvm::MemoryBuffer> readProgram(StringRef path,
+                                                       std::string &message) {
+  if (path == "-" &&
+      llvm::sys::Process::FileDescriptorIsDisplayed(fileno(stdin)))
+    llvm::errs() << "(processing input from stdin now, hit ctrl-c/ctrl-d to "
+                    "interrupt)\n";
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &message);
+  if (!buffer || isBytecode(*buffer) || !hasByteBooleans(buffer->getBuffer()))
+    return buffer;
+  std::unique_ptr<llvm::WritableMemoryBuffer> own =
+      llvm::WritableMemoryBuffer::getNewUninitMemBuffer(
+          buffer->getBufferSize(), buffer->getBufferIdentifier());
+  llvm::copy(buffer->getBuffer(), own->getBufferStart());
+  packByteBooleans(own->getBuffer());
+  return own;
+}
+
+/// As MLIR's own driver, with texts that JAX's MLIR prints and reads, and a
+/// result that is written when it is there: the input may be its place.
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   meshwright::registerAllPasses();
-  mlir::DialectRegistry registry;
+  DialectRegistry registry;
   meshwright::registerAllDialects(registry);
-  return mlir::failed(
-      mlir::MlirOptMain(argc, argv, "Meshwright optimizer driver\n", registry));
+  auto [input, output] = registerAndParseCLIOptions(
+      argc, argv, "Meshwright optimizer driver\n", registry);
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return failed(MlirOptMain(argc, argv, input, output, registry));
+  llvm::InitLLVM init(argc, argv);
+  ignoreFileSizeSignal();
+
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> program = readProgram(input, message);
+  if (!program)
+    return reportError(message);
+  std::string result;
+  llvm::raw_string_ostream resultStream(result);
+  if (failed(MlirOptMain(resultStream, std::move(program), registry, config))) {
+    // Of an input in parts, those that went well.
+    if (output == "-")
+      printWithBooleanLists(result, llvm::outs());
+    return 1;
+  }
+  llvm::Error error = writeWholeFile(output, [&](llvm::raw_ostream &os) {
+    if (isBytecode(llvm::MemoryBufferRef(result, output)))
+      os << result;
+    else
+      printWithBooleanLists(result, os);
+    return llvm::Error::success();
+  });
+  return error ? reportError(llvm::toString(std::move(error))) : 0;
 }

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 import re
 
 from .errors import ProgramError
+
+# So often a program is read again that was replaced while it was read.
+_ATTEMPTS = 5
 
 
 def read_folder(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
@@ -23,27 +25,60 @@ def read_folder(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
     Raises:
       ProgramError: the folder holds no whole program.
     """
-    folder = pathlib.Path(folder)
-    try:
-        program = json.loads((folder / "schedule.json").read_text())
-    except (OSError, ValueError) as error:
-        raise ProgramError(
-            f"{folder} holds no partitioned program: {error}; write one with "
-            "`meshwright partition -o`"
-        ) from error
-    modules = {}
-    for fragment in program["fragments"]:
-        path = folder / "fragments" / f"{file_stem(fragment['name'])}.mlir"
+    for attempt in range(_ATTEMPTS):
         try:
-            modules[fragment["name"]] = path.read_text()
-        except OSError as error:
-            raise ProgramError(
-                f"the module of fragment {fragment['name']!r} cannot be read: {error}; "
-                "partition again, without --emit-bytecode"
-            ) from error
-    return program, modules
+            return _read_once(folder)
+        except _Replaced as error:
+            # Who writes a new program removes the old one behind our back.
+            if attempt + 1 == _ATTEMPTS:
+                raise ProgramError(str(error)) from error.__cause__
+    raise AssertionError("unreachable")
+
+
+class _Replaced(Exception):
+    """A file that the schedule names is not in its folder."""
+
+
+def _read_once(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
+    def no_program(error: Exception) -> ProgramError:
+        return ProgramError(
+            f"{os.fspath(folder)} holds no partitioned program: {error}; write one "
+            "with `meshwright partition -o`"
+        )
+
+    # The folder may get another's place; what is open remains one program.
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise no_program(error) from error
+
+    def read(path: str) -> str:
+        def opener(path: str, flags: int) -> int:
+            return os.open(path, flags, dir_fd=descriptor)
+
+        with open(path, encoding="utf-8", opener=opener) as file:
+            return file.read()
+
+    try:
+        try:
+            program = json.loads(read("schedule.json"))
+        except (OSError, ValueError) as error:
+            raise no_program(error) from error
+        modules = {}
+        for fragment in program["fragments"]:
+            name = fragment["name"]
+            try:
+                modules[name] = read(f"fragments/{file_stem(name)}.mlir")
+            except OSError as error:
+                raise _Replaced(
+                    f"the module of fragment {name!r} cannot be read: {error}; "
+                    "partition again, without --emit-bytecode"
+                ) from error
+        return program, modules
+    finally:
+        os.close(descriptor)
 
 
 def file_stem(name: str) -> str:
     """The file of a fragment: its name, as far as file systems take it."""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", name[:200])
+    return re.sub(rb"[^A-Za-z0-9._-]", b"_", name.encode()[:200]).decode()

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .files import whole_file
 from .steps import Launch
 
 _active: Recording | None = None
@@ -168,7 +169,7 @@ class Recording:
         }
 
     def save(self, path: str | os.PathLike) -> None:
-        with open(path, "w") as file:
+        with whole_file(path) as file:
             json.dump(self.to_json(), file, indent=1)
 
     def chrome_trace(self) -> dict[str, Any]:
@@ -194,7 +195,7 @@ class Recording:
         return {"traceEvents": trace, "displayTimeUnit": "ms"}
 
     def save_chrome_trace(self, path: str | os.PathLike) -> None:
-        with open(path, "w") as file:
+        with whole_file(path) as file:
             json.dump(self.chrome_trace(), file)
 
 

@@ -1,0 +1,290 @@
+"""Constants cross the border between this MLIR's text and JAX's bit for bit."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+from jax.extend.mlir import ir
+from jax.interpreters import mlir
+
+import meshwright as mw
+
+# Element types with the bytes that hex digits take for one of them.
+INTEGERS = {
+    f"{sign}i{bits}": max(1, bits // 8)
+    for sign in ("", "u")
+    for bits in (2, 4, 8, 16, 32, 64)
+}
+FLOATS = {
+    "f4E2M1FN": 1,
+    "f6E2M3FN": 1,
+    "f6E3M2FN": 1,
+    "f8E3M4": 1,
+    "f8E4M3": 1,
+    "f8E4M3FN": 1,
+    "f8E4M3FNUZ": 1,
+    "f8E4M3B11FNUZ": 1,
+    "f8E5M2": 1,
+    "f8E5M2FNUZ": 1,
+    "f8E8M0FNU": 1,
+    "bf16": 2,
+    "f16": 2,
+    "f32": 4,
+    "f64": 8,
+}
+COMPLEX = {"complex<f32>": 8, "complex<f64>": 16}
+SIZES = {"i1": 1, **INTEGERS, **FLOATS, **COMPLEX}
+# Bits of an element that hex digits may set.
+NARROW = {"i1": 1, "i2": 2, "ui2": 2, "i4": 4, "ui4": 4, "f4E2M1FN": 4}
+NARROW |= {"f6E2M3FN": 6, "f6E3M2FN": 6}
+# -0, both kinds of NaN with a payload, infinities.
+SPECIAL = {
+    "f16": ["0x8000", "0x7E55", "0x7D01", "0x7C00", "0xFC00"],
+    "bf16": ["0x8000", "0x7FD5", "0x7F81", "0x7F80", "0xFF80"],
+    "f32": ["0x80000000", "0x7FC12345", "0xFF812345", "0x7F800000", "0xFF800000"],
+    "f64": [
+        "0x8000000000000000",
+        "0x7FF8123456789ABC",
+        "0xFFF4123456789ABC",
+        "0x7FF0000000000000",
+        "0xFFF0000000000000",
+    ],
+}
+
+
+def hex_constant(element: str, shape: tuple[int, ...], seed: int) -> str:
+    """A constant of random bytes, as JAX's MLIR writes it."""
+    count = int(np.prod(shape))
+    data = np.random.default_rng(seed).integers(
+        0, 256, count * SIZES[element], dtype=np.uint8
+    )
+    data &= (1 << NARROW.get(element, 8)) - 1
+    dims = "".join(f"{size}x" for size in shape)
+    return f'dense<"0x{data.tobytes().hex().upper()}"> : tensor<{dims}{element}>'
+
+
+def constants() -> list[str]:
+    found = []
+    for seed, element in enumerate(SIZES):
+        zero = "(0.0, 0.0)" if "complex" in element else "0.0"
+        zero = zero if element in (*FLOATS, *COMPLEX) else "0"
+        zero = "1.0" if element == "f8E8M0FNU" else zero
+        zero = "false" if element == "i1" else zero
+        found += [f"dense<{zero}> : tensor<{element}>"]
+        found += [f"dense<{zero}> : tensor<300x{element}>"]
+        found += [f"dense<> : tensor<0x3x{element}>"]
+        # Of up to a hundred elements a list is printed, of more hex digits.
+        for shape in ((), (1,), (9,), (100,), (101,), (8, 16), (3, 5, 7), (1, 129)):
+            found.append(hex_constant(element, shape, seed))
+    for element, values in SPECIAL.items():
+        found += [f"dense<{value}> : tensor<{element}>" for value in values]
+        found.append(f"dense<[{', '.join(values)}]> : tensor<5x{element}>")
+    return found
+
+
+def module_of(constants: list[str]) -> str:
+    lines = []
+    for number, constant in enumerate(constants):
+        kind = constant.rsplit(" : ", 1)[1]
+        lines += [
+            f"func.func @c{number}() -> {kind} {{",
+            f"  %0 = stablehlo.constant {constant}",
+            f"  return %0 : {kind}",
+            "}",
+        ]
+    return "\n".join(lines)
+
+
+class JaxParser:
+    """JAX's own MLIR."""
+
+    def __init__(self):
+        self.context = mlir.make_ir_context()
+
+    def parse(self, text: str | bytes) -> ir.Module:
+        with self.context:
+            return ir.Module.parse(text)
+
+    def values(self, text: str | bytes) -> list[str]:
+        """The constants of a module's functions, in JAX's text."""
+        printed = str(self.parse(text))
+        return re.findall(r"= stablehlo\.constant (.*)", printed)
+
+
+@pytest.fixture(scope="module")
+def jax_parser():
+    return JaxParser()
+
+
+def test_constants_of_all_types_reach_this_mlir_and_return(tools, jax_parser):
+    known = constants()
+    before = jax_parser.values(module_of(known))
+    printed = str(jax_parser.parse(module_of(known)))
+    ours = tools.opt(printed)
+    assert jax_parser.values(ours) == before
+    # Generic text, bytecode and a second time round.
+    assert jax_parser.values(tools.opt(printed, "--mlir-print-op-generic")) == before
+    code = tools.run("mpmd-opt", "-", "--emit-bytecode", stdin=printed).stdout
+    assert jax_parser.values(code) == before
+    assert tools.opt(ours) == ours
+    assert tools.opt(str(jax_parser.parse(ours))) == ours
+
+
+def test_tools_read_and_write_booleans_as_jax_does(tools, jax_parser, tmp_path):
+    mask = hex_constant("i1", (40, 40), 1)
+    program = f"""
+    func.func @main(%x: tensor<40x40xi1>) -> tensor<40x40xi1> {{
+      %0 = mpmd.named_computation<"a"> (%x) (%y: tensor<40x40xi1>) {{
+        %m = stablehlo.constant {mask}
+        %1 = stablehlo.and %y, %m : tensor<40x40xi1>
+        mpmd.return %1 : tensor<40x40xi1>
+      }} : (tensor<40x40xi1>) -> tensor<40x40xi1>
+      return %0 : tensor<40x40xi1>
+    }}"""
+    (tmp_path / "p.mlir").write_text(program)
+    (tmp_path / "c.json").write_text(
+        '{"topology": {"m": {"x": 1}}, "assignment": {"a": "m"}}'
+    )
+    expected = jax_parser.parse(f"module attributes {{mhlo.mask = {mask}}} {{}}")
+    expected = str(expected.operation.attributes["mhlo.mask"])
+
+    def mask_in(text: str) -> str:
+        (found,) = re.findall(r"dense<.*?> : tensor<40x40xi1>", text)
+        attribute = f"module attributes {{mhlo.mask = {found}}} {{}}"
+        return str(jax_parser.parse(attribute).operation.attributes["mhlo.mask"])
+
+    out = tmp_path / "out"
+    tools.check("meshwright", "check", tmp_path / "p.mlir")
+    tools.check(
+        "meshwright",
+        "partition",
+        tmp_path / "p.mlir",
+        "--config",
+        tmp_path / "c.json",
+        "-o",
+        out,
+    )
+    (fragment,) = (out / "fragments").iterdir()
+    for path in (out / "partitioned.mlir", fragment):
+        assert mask_in(path.read_text()) == expected
+    jax_parser.parse(fragment.read_text())
+    erased = tools.check("meshwright", "erase", out / "partitioned.mlir")
+    assert mask_in(erased) == expected
+
+
+def test_both_forms_of_booleans_are_read(tools, jax_parser):
+    mask = np.random.default_rng(3).random((8, 17)) > 0.5
+    packed = np.packbits(mask, bitorder="little").tobytes().hex()
+    bytes_each = mask.astype(np.uint8).tobytes().hex()
+    texts = [
+        # Any byte but 0 is true; blanks, an alias of the type, an attribute.
+        f'dense<"0x{packed}"> : tensor<8x17xi1>',
+        f'dense<"0x{bytes_each}"> : tensor<8x17xi1>',
+        f'dense<"0x{bytes_each.replace("01", "ff")}"> : tensor<8x17xi1>',
+        f'dense< "0x{bytes_each}" >  :  tensor<8x17xi1>',
+        f'dense<"0x{bytes_each}"> : !mask',
+    ]
+    printed = {
+        tools.opt(f"!mask = tensor<8x17xi1>\nmodule attributes {{mhlo.m = {t}}} {{}}")
+        for t in texts
+    }
+    (text,) = printed
+    value = jax_parser.parse(text).operation.attributes["mhlo.m"]
+    assert str(value).lower() == f'dense<"0x{bytes_each}"> : tensor<8x17xi1>'
+
+
+def test_booleans_of_wrong_length_are_refused_at_their_place(tools):
+    for digits in ("00" * 135, "00" * 137, "00" * 18):
+        text = (
+            f'module attributes {{mhlo.m = dense<"0x{digits}"> : tensor<136xi1>}} {{}}'
+        )
+        done = tools.run("mpmd-opt", "-", stdin=text)
+        assert done.returncode == 1
+        assert "<stdin>:1:29: error: elements hex data size is invalid" in done.stderr
+
+
+def test_diagnostics_behind_rewritten_booleans_keep_their_place(tools):
+    mask = hex_constant("i1", (136,), 2)
+    text = f"module attributes {{mhlo.m = {mask}, mhlo.n = nope}} {{}}"
+    done = tools.run("mpmd-opt", "-", stdin=text)
+    assert f"<stdin>:1:{text.index(' nope') + 1}: error:" in done.stderr
+
+
+DTYPES = [
+    *("bool", "int2", "int4", "int8", "int16", "int32", "int64"),
+    *("uint2", "uint4", "uint8", "uint16", "uint32", "uint64"),
+    *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn"),
+    *("float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+    *("bfloat16", "float16", "float32", "float64", "complex64", "complex128"),
+]
+
+
+def random_array(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+    """An array of random bytes: with NaN, infinities and -0 where there are."""
+    kind = np.dtype(getattr(ml_dtypes, dtype, dtype))
+    random = np.random.default_rng(len(shape))
+    if dtype == "bool":
+        return random.random(shape) > 0.5
+    if dtype in ("int2", "int4", "uint2", "uint4"):
+        return random.integers(0, 2 if dtype[-1] == "2" else 8, shape).astype(kind)
+    count = int(np.prod(shape)) * kind.itemsize
+    return np.frombuffer(random.bytes(count), kind).reshape(shape)
+
+
+def test_arrays_of_all_types_come_out_of_fragments_as_they_were():
+    devices = jax.devices()
+    meshes = {f"m{i}": jax.sharding.Mesh(devices[i : i + 1], "x") for i in range(2)}
+    config = mw.make_config(meshes, {"a": "m0", "b": "m1"})
+    with jax.enable_x64(True):
+        arrays = {
+            f"{dtype}{shape}": random_array(dtype, shape)
+            for dtype in DTYPES
+            for shape in ((), (0, 3), (7,), (9, 13), (40, 40))
+        }
+
+        def f(x):
+            x, first = mw.named_computation(lambda x: (x + 1, arrays), name="a")(x)
+            x, second = mw.named_computation(lambda x: (x + 1, arrays), name="b")(x)
+            return x, first, second
+
+        _, *results = mw.jit(f, config)(jnp.float32(0))
+    for result in results:
+        for name, array in arrays.items():
+            out = np.asarray(result[name])
+            assert out.dtype == array.dtype and out.shape == array.shape, name
+            assert out.tobytes() == array.tobytes(), name
+
+
+def test_attributes_of_arguments_cross_the_border(tools, jax_parser, tmp_path):
+    program = """
+    func.func @main(
+        %w: tensor<8x16xf32> {mhlo.layout_mode = "{0,1}", tf.aliasing_output = 0 : i32},
+        %x: tensor<8x16xf32> {mhlo.layout_mode = "auto", jax.buffer_donor = true},
+        %n: tensor<2xui32>)
+        -> (tensor<8x16xf32> {mhlo.layout_mode = "{0,1}",
+                              jax.result_info = "w[\\22a\\22]"},
+            tensor<2xui32> {mhlo.layout_mode = "default"}) {
+      %0:2 = mpmd.named_computation<"a"> (%w, %x, %n)
+          (%v: tensor<8x16xf32>, %y: tensor<8x16xf32>, %m: tensor<2xui32>) {
+        %1 = stablehlo.add %v, %y : tensor<8x16xf32>
+        %2 = stablehlo.add %m, %m : tensor<2xui32>
+        mpmd.return %1, %2 : tensor<8x16xf32>, tensor<2xui32>
+      } : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<2xui32>)
+          -> (tensor<8x16xf32>, tensor<2xui32>)
+      return %0#0, %0#1 : tensor<8x16xf32>, tensor<2xui32>
+    }"""
+    printed = str(jax_parser.parse(program))
+    result = mw._native.partition(
+        printed, {"topology": {"m": {"x": 1}}, "assignment": {"a": "m"}}
+    )
+    (fragment,) = result.fragments.values()
+    main = jax_parser.parse(fragment).body.operations[-1]
+    arguments = [{e.name: str(e.attr) for e in a} for a in main.attributes["arg_attrs"]]
+    assert [a.get("mhlo.layout_mode") for a in arguments] == ['"{0,1}"', '"auto"', None]
+    assert arguments[0]["tf.aliasing_output"] == "0 : i32"
+    module = jax_parser.parse(result.module)
+    assert 'jax.result_info = "w[\\22a\\22]"' in str(module)
+    assert "ui32" in str(module)
