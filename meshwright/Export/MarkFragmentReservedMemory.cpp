@@ -25,6 +25,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_MARKFRAGMENTRESERVEDMEMORYPASS
@@ -43,6 +44,24 @@ static int64_t getElementBits(Type type) {
     return quantized.getStorageTypeIntegralWidth();
   return type.isIntOrFloat() ? type.getIntOrFloatBitWidth()
                              : IndexType::kInternalStorageBitWidth;
+}
+
+/// A program may be of shapes that no machine holds: their bits are as many as
+/// can be counted.
+static int64_t multiplyBits(int64_t bits, int64_t times) {
+  int64_t result;
+  if (!llvm::MulOverflow(bits, times, result))
+    return result;
+  return (bits < 0) == (times < 0) ? std::numeric_limits<int64_t>::max()
+                                   : -std::numeric_limits<int64_t>::max();
+}
+
+static int64_t addBits(int64_t a, int64_t b) {
+  int64_t result;
+  if (!llvm::AddOverflow(a, b, result))
+    return result;
+  return b > 0 ? std::numeric_limits<int64_t>::max()
+               : -std::numeric_limits<int64_t>::max();
 }
 
 /// Whether a sharding can be of a value on the mesh.
@@ -80,8 +99,10 @@ public:
              << "memory of a value of type " << type << " is not known; "
              << (local ? "its shape must be static"
                        : "its sharding must fit a mesh of the program");
-    return it->second =
-               local.getNumElements() * getElementBits(local.getElementType());
+    int64_t bits = getElementBits(local.getElementType());
+    for (int64_t size : local.getShape())
+      bits = multiplyBits(bits, size);
+    return it->second = bits;
   }
 
 private:
@@ -145,8 +166,10 @@ LogicalResult LiveMemory::add(Value value, int64_t times) {
   FailureOr<int64_t> bits = sizes.getBits(value);
   if (failed(bits))
     return failure();
-  if (auto type = dyn_cast<MeshTensorType>(value.getType()))
-    bitsOnMesh[type.getMeshName()] += times * *bits;
+  if (auto type = dyn_cast<MeshTensorType>(value.getType())) {
+    int64_t &sum = bitsOnMesh[type.getMeshName()];
+    sum = addBits(sum, multiplyBits(times, *bits));
+  }
   return success();
 }
 
@@ -166,7 +189,7 @@ LogicalResult LiveMemory::mark(FragmentOp fragment, ArrayRef<Value> operands) {
     FailureOr<int64_t> bits = sizes.getBits(operand);
     if (failed(bits))
       return failure();
-    waiting -= *bits;
+    waiting = addBits(waiting, -*bits);
   }
   fragment->setAttr(
       kReservedHbmBytesAttr,

@@ -4,32 +4,49 @@
 //
 // A matrix product counts a multiplication and an addition per contracted
 // element, elementwise arithmetic one per result element, moving data nothing.
-// Windows count the positions that meet a real element where that is cheap to
-// know, so that padding and dilation are not paid for.
+// Windows count the positions that meet a real element, so that padding and
+// dilation are not paid for. The time taken does not depend on any size.
 //
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/Flops.h"
 #include "meshwright/Dialect/CHLO/ChloDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Partitioner/WindowHits.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace meshwright;
 
+/// Loops in loops may multiply beyond all numbers, which then count as the
+/// largest; none of it is none, however often.
+static double saturate(double count) {
+  return std::isnan(count)
+             ? 0
+             : std::min(count, std::numeric_limits<double>::max());
+}
+
 Work &Work::operator+=(const Work &other) {
-  flops += other.flops;
-  transcendentals += other.transcendentals;
+  flops = saturate(flops + saturate(other.flops));
+  transcendentals = saturate(transcendentals + saturate(other.transcendentals));
   unknown += other.unknown;
   return *this;
 }
 
 Work Work::operator*(double factor) const {
-  return {flops * factor, transcendentals * factor, unknown};
+  return {saturate(flops * factor), saturate(transcendentals * factor),
+          unknown};
+}
+
+/// A size that is not known counts as one.
+static int64_t getSize(ShapedType type, int64_t dim) {
+  return type.isDynamicDim(dim) ? 1 : type.getDimSize(dim);
 }
 
 static double countElements(Type type) {
@@ -47,30 +64,15 @@ static double countElements(Value value) {
 }
 
 static double ceilLog2(double count) {
-  return count > 1 ? llvm::Log2_64_Ceil(static_cast<uint64_t>(count)) : 0;
+  return count > 1 ? std::ceil(std::log2(count)) : 0;
 }
 
 static Work dotWork(Value lhs, Value result, ArrayRef<int64_t> contracting) {
   double inner = 1;
-  auto shape = cast<ShapedType>(lhs.getType()).getShape();
+  auto type = cast<ShapedType>(lhs.getType());
   for (int64_t dim : contracting)
-    inner *= shape[dim];
+    inner *= getSize(type, dim);
   return {2 * countElements(result) * inner};
-}
-
-/// Pairs of kernel and output positions of one spatial dimension that meet a
-/// real input element.
-static double countWindowHits(int64_t input, int64_t kernel, int64_t output,
-                              int64_t stride, int64_t padLow,
-                              int64_t lhsDilation, int64_t rhsDilation) {
-  double hits = 0;
-  for (int64_t k = 0; k < kernel; ++k)
-    for (int64_t o = 0; o < output; ++o) {
-      int64_t index = o * stride - padLow + k * rhsDilation;
-      if (index >= 0 && index % lhsDilation == 0 && index / lhsDilation < input)
-        ++hits;
-    }
-  return hits;
 }
 
 static Work convolutionWork(stablehlo::ConvolutionOp op) {
@@ -78,12 +80,11 @@ static Work convolutionWork(stablehlo::ConvolutionOp op) {
   auto lhs = cast<ShapedType>(op.getLhs().getType());
   auto rhs = cast<ShapedType>(op.getRhs().getType());
   auto result = cast<ShapedType>(op.getResult().getType());
-  double perOutput = 2.0 * lhs.getDimSize(numbers.getInputFeatureDimension()) /
+  double perOutput = 2.0 * getSize(lhs, numbers.getInputFeatureDimension()) /
                      op.getFeatureGroupCount();
-  double outputs = static_cast<double>(rhs.getDimSize(
-                       numbers.getKernelOutputFeatureDimension())) *
-                   lhs.getDimSize(numbers.getInputBatchDimension()) /
-                   op.getBatchGroupCount();
+  double outputs =
+      double(getSize(rhs, numbers.getKernelOutputFeatureDimension())) *
+      getSize(lhs, numbers.getInputBatchDimension()) / op.getBatchGroupCount();
 
   auto entry = [](std::optional<ArrayRef<int64_t>> list, unsigned i) {
     return list && i < list->size() ? (*list)[i] : int64_t(1);
@@ -93,14 +94,17 @@ static Work convolutionWork(stablehlo::ConvolutionOp op) {
     padding.assign(attr.value_begin<int64_t>(), attr.value_end<int64_t>());
   double hits = 1;
   for (unsigned i = 0, e = numbers.getInputSpatialDimensions().size(); i < e;
-       ++i)
-    hits *= countWindowHits(
-        lhs.getDimSize(numbers.getInputSpatialDimensions()[i]),
-        rhs.getDimSize(numbers.getKernelSpatialDimensions()[i]),
-        result.getDimSize(numbers.getOutputSpatialDimensions()[i]),
-        entry(op.getWindowStrides(), i),
-        padding.empty() ? 0 : padding[size_t(2) * i],
-        entry(op.getLhsDilation(), i), entry(op.getRhsDilation(), i));
+       ++i) {
+    WindowDimension window;
+    window.input = getSize(lhs, numbers.getInputSpatialDimensions()[i]);
+    window.kernel = getSize(rhs, numbers.getKernelSpatialDimensions()[i]);
+    window.output = getSize(result, numbers.getOutputSpatialDimensions()[i]);
+    window.stride = entry(op.getWindowStrides(), i);
+    window.padLow = padding.empty() ? 0 : padding[size_t(2) * i];
+    window.lhsDilation = entry(op.getLhsDilation(), i);
+    window.rhsDilation = entry(op.getRhsDilation(), i);
+    hits *= countWindowHits(window);
+  }
   return {perOutput * outputs * hits};
 }
 
@@ -273,12 +277,14 @@ Work WorkEstimator::estimate(Operation *op) {
       })
       .Case([&](stablehlo::FftOp fft) { return Work{fftWork(fft)}; })
       .Case([&](stablehlo::TriangularSolveOp solve) {
-        auto shape = cast<ShapedType>(solve.getA().getType()).getShape();
-        return Work{2 * countElements(solve.getB()) * shape.back()};
+        auto type = cast<ShapedType>(solve.getA().getType());
+        return Work{2 * countElements(solve.getB()) *
+                    getSize(type, type.getRank() - 1)};
       })
       .Case([&](stablehlo::CholeskyOp cholesky) {
-        auto shape = cast<ShapedType>(cholesky.getA().getType()).getShape();
-        return Work{countElements(cholesky.getA()) * shape.back() / 3};
+        auto type = cast<ShapedType>(cholesky.getA().getType());
+        return Work{countElements(cholesky.getA()) *
+                    getSize(type, type.getRank() - 1) / 3};
       })
       .Case([&](stablehlo::WhileOp loop) {
         Work trip = estimate(loop.getCond());
