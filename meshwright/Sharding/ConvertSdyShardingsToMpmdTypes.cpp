@@ -18,6 +18,7 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Sharding/OperandMarks.h"
 #include "meshwright/Sharding/Passes.h"
 
 namespace mlir::mpmd {
@@ -53,8 +54,14 @@ static TensorShardingAttr getSharding(Value value) {
 
 static void convertFragment(FragmentOp op) {
   if (sdy::TensorShardingPerValueAttr shardings = op.getInShardingsAttr()) {
-    moveIntoTypes(op->getOperands(), shardings);
+    auto unknown =
+        op->getAttrOfType<DenseI64ArrayAttr>(kOperandsWithoutShardingAttr);
+    for (auto [index, value, sharding] :
+         llvm::enumerate(op->getOperands(), shardings))
+      if (!unknown || !llvm::is_contained(unknown.asArrayRef(), index))
+        moveIntoType(value, sharding);
     op.removeInShardingsAttr();
+    op->removeAttr(kOperandsWithoutShardingAttr);
   }
   if (sdy::TensorShardingPerValueAttr shardings = op.getOutShardingsAttr()) {
     moveIntoTypes(op->getResults(), shardings);

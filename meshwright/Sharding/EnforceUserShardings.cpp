@@ -18,6 +18,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Sharding/OperandMarks.h"
 #include "meshwright/Sharding/Passes.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include <atomic>
@@ -68,8 +69,7 @@ static void setShardingOfReaders(Value value, TensorShardingAttr sharding) {
 }
 
 /// Makes the shardings of operands that arguments do not give count as unknown:
-/// their types stay as other users of the values have them. The list cannot be
-/// printed while it has such entries.
+/// their types stay as other users of the values have them.
 static void addUnknownShardings(BlockArgument arg) {
   for (Operation *user : arg.getUsers())
     if (auto fragment = dyn_cast<FragmentOp>(user))
@@ -77,6 +77,21 @@ static void addUnknownShardings(BlockArgument arg) {
         fragment.setInShardingsAttr(sdy::TensorShardingPerValueAttr::get(
             arg.getContext(),
             SmallVector<TensorShardingAttr>(fragment->getNumOperands())));
+}
+
+/// Gives what is unknown open shardings, which can be printed and propagated,
+/// and a mark for the pass that moves shardings into types.
+static void openUnknownShardings(FragmentOp fragment) {
+  auto shardings = fragment.getBlockArgumentEdgeOwnerShardings();
+  SmallVector<int64_t> unknown;
+  for (auto [index, sharding] : llvm::enumerate(shardings))
+    if (!sharding)
+      unknown.push_back(index);
+  if (unknown.empty())
+    return;
+  fragment->setAttr(kOperandsWithoutShardingAttr,
+                    DenseI64ArrayAttr::get(fragment.getContext(), unknown));
+  fragment.setBlockArgumentEdgeOwnerShardings(shardings);
 }
 
 static void enforceArguments(func::FuncOp func) {
@@ -128,6 +143,8 @@ struct EnforceUserShardingsPass
     enforceArguments(func);
     if (auto returnOp = dyn_cast<func::ReturnOp>(func.front().getTerminator()))
       enforceResults(func, returnOp);
+    for (auto fragment : func.getOps<FragmentOp>())
+      openUnknownShardings(fragment);
   }
 };
 } // namespace

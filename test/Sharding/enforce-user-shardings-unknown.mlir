@@ -1,7 +1,14 @@
 // RUN: mpmd-opt %s -mpmd-enforce-user-shardings -mpmd-convert-sdy-shardings-to-mpmd-types | FileCheck %s
+// RUN: mpmd-opt %s -mpmd-enforce-user-shardings | FileCheck %s --check-prefix=BETWEEN
+// RUN: mpmd-opt %s -mpmd-enforce-user-shardings | mpmd-opt -mpmd-convert-sdy-shardings-to-mpmd-types | FileCheck %s
+// RUN: mpmd-opt %s -mpmd-enforce-user-shardings -sdy-add-data-flow-edges | FileCheck %s --check-prefix=BETWEEN
 
-// The list that is made for an argument says nothing about other operands. In
-// between it cannot be printed.
+// The list that is made for an argument says nothing about other operands: in
+// between they are open, and marked.
+
+// BETWEEN-LABEL: func @other_operands_stay_without_sharding
+// BETWEEN:         in_shardings=[<@g, [{?}, {?}]>, <@g, [{}, {}]>, <@g, [{"x"}, {}]>]>
+// BETWEEN-SAME:    {mpmd.operands_without_sharding = array<i64: 0>}
 
 !l = tensor<8x8xf32>
 !m = !mpmd.mesh_tensor<"m", tensor<8x8xf32>>

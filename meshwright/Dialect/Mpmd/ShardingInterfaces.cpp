@@ -52,9 +52,13 @@ replaceEntry(sdy::TensorShardingPerValueAttr known, TypeRange types,
   auto list = toList(known, types);
   list.resize(types.size());
   list[index] = sharding;
-  return known
-             ? sdy::TensorShardingPerValueAttr::get(sharding.getContext(), list)
-             : toAttr(list, types);
+  if (!known)
+    return toAttr(list, types);
+  // A list that is too short was never meant to hold null.
+  for (size_t i = known.size(); i < types.size(); ++i)
+    if (!list[i])
+      list[i] = sdy::TensorShardingAttr::getFullyOpenLike(types[i], sharding);
+  return sdy::TensorShardingPerValueAttr::get(sharding.getContext(), list);
 }
 
 bool FragmentOp::shouldKeepEdgeOwnerShardingsDivisible() { return true; }
