@@ -9,7 +9,11 @@
 //   constraint   0:2                argument 0 and result 2 are placed alike
 //
 // A mesh is written `mesh` or `mesh#kind`, where kind is a memory kind. What
-// the kind means is up to the pass.
+// the kind means is up to the pass. Names and meshes with blanks or with signs
+// that have a meaning here stand in quotes, with `\XX` for the character of a
+// hex code; in a pipeline, braces around the option keep it together:
+//
+//   {assignment={"a@b"@m1,"layer 1"@"pod 2"/3}}
 //
 //===----------------------------------------------------------------------===//
 

@@ -81,6 +81,13 @@ static LogicalResult checkMesh(const JsonValue &value, const Twine &key,
                            << listKnown(name, known);
 }
 
+/// '@' and '#' part a mesh from a name and from a memory kind.
+static bool isMeshName(StringRef name) {
+  return !name.empty() && llvm::none_of(name, [](unsigned char c) {
+    return c < 0x20 || c == 0x7f || StringRef("@#\"\\").contains(c);
+  });
+}
+
 static LogicalResult readTopology(const JsonValue &value,
                                   PartitionConfig &config) {
   if (failed(expect(value, Kind::Object, "topology")))
@@ -91,11 +98,12 @@ static LogicalResult readTopology(const JsonValue &value,
   for (const JsonMember &mesh : value.members) {
     StringRef name = mesh.key.string;
     std::string key = ("topology." + name).str();
-    if (name.empty() || name.contains('@') || name.contains('#'))
+    if (!isMeshName(name))
       return mesh.key.emitError()
              << key
-             << ": a mesh name is not empty and has neither '@' nor "
-                "'#' in it";
+             << ": a mesh name is not empty and has neither '@' nor '#', "
+                "neither a quotation mark nor a backslash, and no control "
+                "character in it; rename the mesh";
     if (failed(expect(mesh.value, Kind::Object, key)))
       return failure();
     PartitionConfig::Mesh &result = config.topology.emplace_back();

@@ -7,6 +7,7 @@ import dataclasses
 import difflib
 import logging
 import numbers
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -58,6 +59,9 @@ BOOLEAN_OPTIONS = (
     "mpmd_apply_merge_transfers_pass",
     "mpmd_merge_inferred_after_scheduling",
 )
+
+# What parts a mesh from a memory kind, what ends a text, and what is none.
+_NOT_IN_MESH_NAMES = re.compile(r'[#"\\\x00-\x1f\x7f\ud800-\udfff]')
 
 PIPELINE_SCHEDULE_NAMES = (
     "None",
@@ -177,6 +181,12 @@ def _check_topology(topology: Topology) -> None:
                     f"topology: mesh name {name!r} must not end with the memory kind "
                     f"'#{kind}'; memory kinds belong into assignments"
                 )
+        if not name or _NOT_IN_MESH_NAMES.search(name):
+            raise ValueError(
+                f"topology: mesh name {name!r} must not be empty, and must contain "
+                "neither '#' nor a quotation mark, a backslash or a control "
+                "character; rename the mesh"
+            )
 
 
 def _check_devices(topology: Topology) -> None:

@@ -12,8 +12,12 @@ namespace mlir::mpmd {
 /// `(2)`, or nothing for 0.
 ParseResult parseTransposeCount(AsmParser &parser, int64_t &count);
 
+/// A name in quotes: as it is, but for quotes, backslashes and control
+/// characters, with which it could not be read back.
+void printName(AsmPrinter &printer, StringRef name);
+
 /// A user origin without its brackets: `"f"` or `"f"(2)`. Fragments print the
-/// name as it is, other ops escaped.
+/// name as `printName` does, other ops escaped.
 ParseResult parseShortOrigin(AsmParser &parser, UserOriginAttr &origin);
 void printShortOrigin(AsmPrinter &printer, UserOriginAttr origin, bool escaped);
 

@@ -68,12 +68,22 @@ ParseResult mpmd::parseShortOrigin(AsmParser &parser, UserOriginAttr &origin) {
   return success();
 }
 
+void mpmd::printName(AsmPrinter &printer, StringRef name) {
+  auto isPlain = [](unsigned char c) {
+    return c >= 0x20 && c != 0x7f && c != '"' && c != '\\';
+  };
+  if (llvm::all_of(name, isPlain))
+    printer << '"' << name << '"';
+  else
+    printer.printString(name);
+}
+
 void mpmd::printShortOrigin(AsmPrinter &printer, UserOriginAttr origin,
                             bool escaped) {
   if (escaped)
     printer << origin.getUserName();
   else
-    printer << '"' << origin.getUserName().getValue() << '"';
+    printName(printer, origin.getUserName().getValue());
   printTransposeCount(printer, origin.getTransposeCount());
 }
 
@@ -97,7 +107,9 @@ ParseResult mpmd::parseMeshAndOrigin(AsmParser &parser, StringAttr &meshName,
 
 void mpmd::printMeshAndOrigin(AsmPrinter &printer, StringRef meshName,
                               ArrayAttr origin) {
-  printer << "mesh=\"" << meshName << "\", origin=[";
+  printer << "mesh=";
+  printName(printer, meshName);
+  printer << ", origin=[";
   llvm::interleaveComma(origin.getAsRange<UserOriginAttr>(), printer,
                         [&](UserOriginAttr element) {
                           printShortOrigin(printer, element, /*escaped=*/false);

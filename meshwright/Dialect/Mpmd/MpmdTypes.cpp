@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/Mpmd/AttrSyntax.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
@@ -60,7 +61,9 @@ Type MeshTensorType::parse(AsmParser &parser) {
 }
 
 void MeshTensorType::print(AsmPrinter &printer) const {
-  printer << "<\"" << getMeshName() << "\", " << getRankedTensorType();
+  printer << '<';
+  printName(printer, getMeshName());
+  printer << ", " << getRankedTensorType();
   if (getSharding()) {
     printer << ", sharding=";
     printer.printStrippedAttrOrType(getSharding());
