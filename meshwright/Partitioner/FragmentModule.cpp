@@ -6,6 +6,8 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Partitioner/Utf8.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -39,9 +41,9 @@ static sdy::MeshOp getSignatureMesh(func::FuncOp function, ModuleOp module,
   for (auto mesh : module.getOps<sdy::MeshOp>())
     if (mesh.getMesh() == shape)
       return mesh;
-  // Not in the block yet, where another mesh may have the name.
   OpBuilder builder(module.getContext());
   auto mesh = sdy::MeshOp::create(builder, function.getLoc(), "mesh", shape);
+  // Has another name if a mesh of the user's has this one.
   SymbolTable(module).insert(mesh, module.getBody()->begin());
   return mesh;
 }
@@ -68,14 +70,36 @@ static void replicateTheRest(func::FuncOp function, ModuleOp module,
         sdy::setResultSharding(function, index, sharding);
 }
 
-/// Gives the mesh that stands for the reference mesh in the whole program the
-/// sizes that its axes have where the fragment runs.
+/// Gives a mesh that stands for the one the fragment runs on its sizes: the
+/// reference mesh of the program, whose axes may have other sizes there, or a
+/// mesh of other devices. One with a device order of its own, or with other
+/// axes over as many devices, is meant as it is.
 static void adaptMesh(sdy::MeshOp mesh, sdy::MeshAttr shape) {
+  sdy::MeshAttr own = mesh.getMesh();
   auto name = [](sdy::MeshAxisAttr axis) { return axis.getName(); };
-  if (mesh.getMesh().getDeviceIds().empty() &&
-      llvm::equal(llvm::map_range(mesh.getMesh().getAxes(), name),
-                  llvm::map_range(shape.getAxes(), name)))
-    mesh.setMeshAttr(shape);
+  bool hasSameAxes = llvm::equal(llvm::map_range(own.getAxes(), name),
+                                 llvm::map_range(shape.getAxes(), name));
+  if (own == shape || own.getAxes().empty() || !own.getDeviceIds().empty() ||
+      (!hasSameAxes && own.getTotalSize() == shape.getTotalSize()))
+    return;
+  mesh.setMeshAttr(shape);
+  // Repeats the old sizes.
+  mesh->removeAttr("stablehlo.mesh");
+}
+
+/// What was valid in the whole program need not be on the mesh of a fragment.
+static LogicalResult verifyOnMesh(ModuleOp module, StringRef name,
+                                  sdy::MeshAttr shape) {
+  ScopedDiagnosticHandler handler(
+      module.getContext(), [&](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+          diagnostic.attachNote()
+              << "in the program of fragment @" << name
+              << ", which runs on a mesh of axes " << shape
+              << "; shardings may use these axes only, with these sizes";
+        return failure(); // Lets the user's own handler report it.
+      });
+  return verify(module);
 }
 
 static LogicalResult checkIsPlain(func::FuncOp function) {
@@ -123,13 +147,16 @@ meshwright::makeFragmentModule(func::FuncOp function, SymbolTable &symbols) {
     if (failed(ownSymbols.rename(main, "main")))
       return function.emitError() << "cannot be renamed to @main";
   replicateTheRest(main, *module, shape);
+  if (failed(verifyOnMesh(*module, function.getSymName(), shape)))
+    return failure();
   return module;
 }
 
 std::string meshwright::getFragmentFileStem(StringRef functionName) {
   // Leaves room for an extension in what file systems take.
   constexpr size_t kMaxLength = 200;
-  std::string stem = functionName.take_front(kMaxLength).str();
+  // Readers know the name from schedule.json.
+  std::string stem = toUtf8(functionName).substr(0, kMaxLength);
   for (char &c : stem)
     if (!llvm::isAlnum(c) && !StringRef("._-").contains(c))
       c = '_';

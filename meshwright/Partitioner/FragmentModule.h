@@ -27,7 +27,8 @@ namespace meshwright {
 ///
 /// Functions and meshes that it refers to come along. Arguments and results
 /// without a sharding are replicated. Emits an error if the body holds
-/// operations of the mpmd dialect. `symbols` are those of the whole module.
+/// operations of the mpmd dialect, or shardings that do not fit the mesh it
+/// runs on. `symbols` are those of the whole module.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 makeFragmentModule(mlir::func::FuncOp function, mlir::SymbolTable &symbols);
 

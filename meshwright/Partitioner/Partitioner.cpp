@@ -6,6 +6,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Export/Pipeline.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Import/Pipeline.h"
@@ -227,6 +228,26 @@ static LogicalResult prepareForImport(ModuleOp module, func::FuncOp func,
   return markDonation(func, config);
 }
 
+/// Nothing else looks at the type of an argument that nothing reads.
+static LogicalResult verifyArguments(func::FuncOp func) {
+  for (BlockArgument argument : func.getArguments()) {
+    auto type = dyn_cast<MeshTensorType>(argument.getType());
+    if (!type || !type.getSharding())
+      continue;
+    FailureOr<sdy::MeshAttr> mesh = getMeshOrError(func, type.getMeshName());
+    if (failed(mesh) ||
+        failed(sdy::verifySharding(
+            type.getRankedTensorType(), type.getSharding(), *mesh,
+            [&] {
+              return emitError(argument.getLoc())
+                     << "argument " << argument.getArgNumber() << ": ";
+            },
+            /*checkDivisibility=*/true)))
+      return failure();
+  }
+  return success();
+}
+
 FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
                                                  const PartitionConfig &config,
                                                  PhaseSet phases,
@@ -241,6 +262,8 @@ FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
   if (!topology)
     return failure();
   setTopology(*func, topology);
+  // Passes take a private function that nobody calls for unused.
+  func->setPublic();
 
   for (const PhaseInfo &info : kPhases) {
     if (!phases.contains(info.phase))
@@ -253,7 +276,7 @@ FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
     if (onPhase)
       onPhase(info, seconds.count());
   }
-  if (failed(verify(module)))
+  if (failed(verify(module)) || failed(verifyArguments(*func)))
     return failure();
   PartitionResult result{*func, std::nullopt};
   if (phases.contains(Phase::Export)) {
