@@ -20,8 +20,9 @@ struct SourcePlace {
   std::string getText() const;
 };
 
-/// The first place in a file that a location speaks of: the innermost frame of
-/// a call stack, the first part of a fused location.
+/// The first place in a file of the user's that a location speaks of: the
+/// innermost frame of a call stack, the first part of a fused location. If all
+/// are in installed Python packages, the first of these.
 std::optional<SourcePlace> findSourcePlace(mlir::Location location);
 
 } // namespace meshwright
