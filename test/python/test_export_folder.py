@@ -49,7 +49,9 @@ class Exporter:
 
     def arguments(self, parts: int, *options) -> list:
         for name, text in (("mlir", program(parts)), ("json", config(parts))):
-            (self.folder / f"p{parts}.{name}").write_text(text)
+            path = self.folder / f"p{parts}.{name}"
+            if not path.exists():  # Another process may read it just now.
+                path.write_text(text)
         source, settings = (self.folder / f"p{parts}.{e}" for e in ("mlir", "json"))
         # Later options win.
         options = options if "-o" in options else (*options, "-o", self.out)
