@@ -26,8 +26,8 @@ def LegalizeToStablehloPass
     last place of the type computed in, away from zeros of the function.
     Leaves alone: dynamic shapes and quantized types, `ragged_dot` and `scan`,
     for which StableHLO has no operation, `bessel_i1e` of complex numbers, and
-    `next_after` of floats narrower than 16 bits. Discardable attributes are dropped.
-    Cost: linear.
+    `next_after` of floats narrower than 16 bits. Discardable attributes are
+    dropped. Cost: linear.
   }];
   let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
 }
