@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Calls/InlinedSize.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/Transforms/CallOrder.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
@@ -74,9 +75,10 @@ struct FlattenCallGraphPass
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    FailureOr<CallOrder> order =
+    FailureOr<meshwright::CallOrder> order =
         getCallOrderWithoutRecursion(getOperation(), symbols);
-    if (failed(order))
+    if (failed(order) || failed(meshwright::verifyInlinedSize(
+                             *order, symbols, isFuncCall, maxInlinedOps)))
       return signalPassFailure();
     std::reverse(order->calleesFirst.begin(), order->calleesFirst.end());
     numClones += Flattener(symbols).run(order->calleesFirst);

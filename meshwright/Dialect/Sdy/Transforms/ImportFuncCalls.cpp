@@ -5,11 +5,14 @@
 // A call hides what happens to its operands. As a named computation it is an op
 // with a body, and data-flow edges lead in and out.
 //
-// Functions are taken callees first, so that what is copied holds no more
-// calls.
+// Callers are taken first: a copy is made of the body that the callee had in
+// the beginning, then the calls in the copy are imported in turn. So what is
+// written down is what stays, and functions that only such calls refer to are
+// not touched.
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Calls/InlinedSize.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/AddDataFlowEdges.h"
 #include "meshwright/Dialect/Sdy/Transforms/CallOrder.h"
@@ -84,6 +87,9 @@ static NamedComputationOp importCall(func::CallOp call, func::FuncOp func,
   return computation;
 }
 
+/// Printing, and much else, goes down into regions by recursion.
+static constexpr unsigned kMaxDepth = 10000;
+
 namespace {
 struct ImportFuncCallsPass
     : sdy::impl::ImportFuncCallsPassBase<ImportFuncCallsPass> {
@@ -91,22 +97,82 @@ struct ImportFuncCallsPass
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    FailureOr<CallOrder> order =
+    FailureOr<meshwright::CallOrder> order =
         getCallOrderWithoutRecursion(getOperation(), symbols);
-    if (failed(order))
+    if (failed(order) || failed(meshwright::verifyInlinedSize(
+                             *order, symbols, isFuncCall, maxInlinedOps)))
       return signalPassFailure();
-    IRRewriter rewriter(&getContext());
+    DenseSet<Operation *> dead = findDead(symbols);
     for (func::FuncOp func : order->calleesFirst)
-      func.walk([&](func::CallOp call) {
-        func::FuncOp callee = getCallee(call, symbols);
-        // Only a single block can be the body of an op.
-        if (!callee || !callee.getBody().hasOneBlock())
-          return;
-        NamedComputationOp computation = importCall(call, callee, rewriter);
-        if (addDataFlowEdgesOnNamedComputations)
-          addDataFlowEdges(computation, rewriter);
-        ++numCalls;
-      });
+      if (!dead.contains(func) && failed(importCallsIn(func, symbols)))
+        return signalPassFailure();
+  }
+
+private:
+  struct OpenCall {
+    func::CallOp call;
+    unsigned depth;
+  };
+
+  /// The function whose body is copied for `call`; null if the call stays.
+  static func::FuncOp getImported(func::CallOp call,
+                                  const SymbolTable &symbols) {
+    func::FuncOp callee = getCallee(call, symbols);
+    // Only a single block can be the body of an op.
+    return callee && callee.getBody().hasOneBlock() ? callee : func::FuncOp();
+  }
+
+  /// The private functions that nothing but imported calls refers to.
+  DenseSet<Operation *> findDead(const SymbolTable &symbols) {
+    DenseSet<Operation *> called;
+    DenseMap<StringAttr, int64_t> numOtherUses;
+    std::optional<SymbolTable::UseRange> uses =
+        SymbolTable::getSymbolUses(&getOperation().getBodyRegion());
+    if (!uses)
+      return {};
+    for (const SymbolTable::SymbolUse &use : *uses)
+      ++numOtherUses[use.getSymbolRef().getRootReference()];
+    getOperation().walk([&](func::CallOp call) {
+      func::FuncOp callee = getImported(call, symbols);
+      if (!callee || callee.isPublic())
+        return;
+      called.insert(callee);
+      --numOtherUses[callee.getNameAttr()];
+    });
+    DenseSet<Operation *> dead;
+    for (Operation *callee : called)
+      if (numOtherUses[cast<func::FuncOp>(callee).getNameAttr()] == 0)
+        dead.insert(callee);
+    return dead;
+  }
+
+  /// Calls are taken in the order of the program, each with those that come
+  /// with it.
+  LogicalResult importCallsIn(func::FuncOp func, const SymbolTable &symbols) {
+    IRRewriter rewriter(&getContext());
+    SmallVector<OpenCall> open;
+    auto addCalls = [&](Operation *root, unsigned depth) {
+      size_t first = open.size();
+      root->walk([&](func::CallOp call) { open.push_back({call, depth}); });
+      std::reverse(open.begin() + first, open.end());
+    };
+    addCalls(func, 1);
+    while (!open.empty()) {
+      auto [call, depth] = open.pop_back_val();
+      func::FuncOp callee = getImported(call, symbols);
+      if (!callee)
+        continue;
+      if (depth > kMaxDepth)
+        return call.emitError() << "calls are nested more than " << kMaxDepth
+                                << " deep; let a function do what many that "
+                                   "call each other do";
+      NamedComputationOp computation = importCall(call, callee, rewriter);
+      addCalls(computation, depth + 1);
+      if (addDataFlowEdgesOnNamedComputations)
+        addDataFlowEdges(computation, rewriter);
+      ++numCalls;
+    }
+    return success();
   }
 };
 } // namespace

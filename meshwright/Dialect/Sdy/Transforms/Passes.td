@@ -183,9 +183,15 @@ def FlattenCallGraphPass
     %1 = call @f_0(%y) : (tensor<8xf32>) -> tensor<8xf32>
     ```
 
-    Fails on recursive calls. Leaves alone calls of functions without a body.
+    Fails on recursive calls, and if it would clone more than `max-inlined-ops`
+    operations. Leaves alone calls of functions without a body.
     Cost: linear in the size of the program with all calls inlined.
   }];
+  let options = [
+    Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
+           /*default=*/"meshwright::kMaxInlinedOps",
+           "Fail rather than clone more operations.">,
+  ];
   let statistics = [
     Statistic<"numClones", "num-clones", "Functions cloned">,
   ];
@@ -212,10 +218,15 @@ def ImportFuncCallsPass
     In-shardings are those of the arguments, out-shardings those of the call or
     else of the results; other attributes of arguments and results are lost.
     Keeps the attributes of the call, and the functions: symbol-dce removes
-    those that nothing refers to any more. Fails on recursive calls. Leaves alone
-    calls of functions without a body or with more than one block.
+    those that nothing refers to any more, which are left as they are. Fails on
+    recursive calls, and if the copies would have more than `max-inlined-ops`
+    operations or nest deeper than 10000. Leaves alone calls of functions without
+    a body or with more than one block. Cost: linear in the size of the result.
   }];
   let options = [
+    Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
+           /*default=*/"meshwright::kMaxInlinedOps",
+           "Fail rather than copy more operations.">,
     Option<"addDataFlowEdgesOnNamedComputations",
            "add-data-flow-edges-on-named-computations", "bool",
            /*default=*/"true",

@@ -27,7 +27,8 @@ struct PreOrderFuncsPass : sdy::impl::PreOrderFuncsPassBase<PreOrderFuncsPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    CallOrder order = getCallOrder(module, SymbolTable(module));
+    meshwright::CallOrder order =
+        meshwright::getCallOrder(module, SymbolTable(module), isFuncCall);
     auto callersFirst = llvm::reverse(order.calleesFirst);
     if (llvm::equal(callersFirst, module.getOps<func::FuncOp>()))
       return;
