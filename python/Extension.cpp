@@ -177,7 +177,7 @@ NB_MODULE(_meshwright, m) {
         nb::arg("schedule_rules") = std::vector<std::string>(),
         "Partitions a module, text or bytecode, as a configuration in JSON "
         "says. `phases` is a set of bits: import 1, optimize 2, partition 4. "
-        "Raises PartitionError.");
+        "Raises PartitionError, also where the compiler itself has failed.");
   m.def("fragment_info", &fragmentInfo, nb::arg("module"), nb::arg("function"),
         "Describes the fragments of a function, in program order. Raises "
         "PartitionError.");

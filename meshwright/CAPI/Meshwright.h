@@ -42,7 +42,10 @@ typedef struct MeshwrightResult MeshwrightResult;
 MESHWRIGHT_EXPORTED const char *meshwrightGetVersion(void);
 
 /* Partitions a module (text or bytecode) as a configuration in JSON says, of
- * which docs/config.md tells. Never null; ask it for its error first. */
+ * which docs/config.md tells. Never null; ask it for its error first. A mistake
+ * in the compiler (a failed assertion, an access to memory that is not there) is
+ * an error too: while a call runs, handlers of such signals are set for the
+ * process, and what the failed call has used is lost. */
 MESHWRIGHT_EXPORTED MeshwrightResult *
 meshwrightPartition(const char *program, size_t programLength,
                     const char *config, size_t configLength, unsigned phases);

@@ -6,7 +6,9 @@
 #include "meshwright/Dialect/Mpmd/FragmentInfo.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/InitAll.h"
+#include "meshwright/Partitioner/CrashGuard.h"
 #include "meshwright/Partitioner/FragmentModule.h"
+#include "meshwright/Partitioner/NestingDepth.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Partitioner/SourcePlace.h"
 #include "meshwright/Partitioner/Utf8.h"
@@ -48,18 +50,22 @@ namespace {
 class TextSession {
 public:
   explicit TextSession(std::vector<TextDiagnostic> &diagnostics)
-      : context(makeRegistry()),
+      : threadPool(makeGuardedThreadPool()),
+        context(makeRegistry(), MLIRContext::Threading::DISABLED),
         handler(&context, [&diagnostics](Diagnostic &diagnostic) {
           diagnostics.push_back(makeDiagnostic(diagnostic));
           for (Diagnostic &note : diagnostic.getNotes())
             diagnostics.push_back(makeDiagnostic(note));
         }) {
+    context.setThreadPool(*threadPool);
     context.printOpOnDiagnostic(false);
   }
 
   MLIRContext *getContext() { return &context; }
 
   OwningOpRef<ModuleOp> parse(std::string_view program) {
+    if (failed(verifyNestingDepth(program, "program", &context)))
+      return {};
     return parseProgram(StringRef(program), &context, "program");
   }
 
@@ -70,6 +76,7 @@ private:
     return registry;
   }
 
+  std::unique_ptr<llvm::ThreadPoolInterface> threadPool;
   MLIRContext context;
   ScopedDiagnosticHandler handler;
 };
@@ -181,10 +188,47 @@ static LogicalResult run(const TextRequest &request, TextSession &session,
                               : success();
 }
 
+namespace {
+/// All that a call uses. A crash leaves it in pieces.
+template <typename Result> struct Call {
+  Result result;
+  std::vector<TextDiagnostic> diagnostics;
+  std::optional<TextSession> session;
+};
+} // namespace
+
+/// Runs `body` on a session of its own, which appends to `diagnostics`.
+template <typename Result>
+static Result runInSession(
+    llvm::function_ref<void(TextSession &session, Result &result)> body,
+    std::vector<TextDiagnostic> &diagnostics) {
+  auto call = std::make_unique<Call<Result>>();
+  std::optional<std::string> crash = runGuarded([&] {
+    call->session.emplace(call->diagnostics);
+    body(*call->session, call->result);
+    call->session.reset();
+  });
+  if (crash) {
+    call.release(); // Nothing of it can be destroyed any more.
+    TextDiagnostic &error = diagnostics.emplace_back();
+    error.severity = "error";
+    error.text = "the compiler " + *crash +
+                 "; this is a mistake in Meshwright, not in the program: "
+                 "please report it together with the program";
+    return {};
+  }
+  llvm::append_range(diagnostics, call->diagnostics);
+  return std::move(call->result);
+}
+
 TextResult meshwright::partitionText(const TextRequest &request) {
-  TextResult result;
-  TextSession session(result.diagnostics);
-  result.succeeded = succeeded(run(request, session, result));
+  std::vector<TextDiagnostic> diagnostics;
+  TextResult result = runInSession<TextResult>(
+      [&](TextSession &session, TextResult &result) {
+        result.succeeded = succeeded(run(request, session, result));
+      },
+      diagnostics);
+  result.diagnostics = std::move(diagnostics);
   return result;
 }
 
@@ -213,15 +257,18 @@ std::optional<std::vector<TextFragmentInfo>>
 meshwright::readFragmentInfos(std::string_view program,
                               std::string_view function,
                               std::vector<TextDiagnostic> &diagnostics) {
-  TextSession session(diagnostics);
-  OwningOpRef<ModuleOp> module = session.parse(program);
-  if (!module)
-    return std::nullopt;
-  auto func = module->lookupSymbol<func::FuncOp>(StringRef(function));
-  if (!func) {
-    module->emitError() << "no function @" << StringRef(function)
-                        << " in this program";
-    return std::nullopt;
-  }
-  return collectInfos(func);
+  using Infos = std::optional<std::vector<TextFragmentInfo>>;
+  return runInSession<Infos>(
+      [&](TextSession &session, Infos &infos) {
+        OwningOpRef<ModuleOp> module = session.parse(program);
+        if (!module)
+          return;
+        auto func = module->lookupSymbol<func::FuncOp>(StringRef(function));
+        if (func)
+          infos = collectInfos(func);
+        else
+          module->emitError()
+              << "no function @" << StringRef(function) << " in this program";
+      },
+      diagnostics);
 }

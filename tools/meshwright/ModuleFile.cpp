@@ -6,6 +6,8 @@
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Files/WholeFile.h"
 #include "meshwright/InitAll.h"
+#include "meshwright/Partitioner/CrashGuard.h"
+#include "meshwright/Partitioner/NestingDepth.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -22,7 +24,10 @@ static DialectRegistry makeRegistry() {
 }
 
 Session::Session()
-    : context(makeRegistry()), diagnosticHandler(sourceMgr, &context) {
+    : threadPool(makeGuardedThreadPool()),
+      context(makeRegistry(), MLIRContext::Threading::DISABLED),
+      diagnosticHandler(sourceMgr, &context) {
+  context.setThreadPool(*threadPool);
   context.printOpOnDiagnostic(false);
 }
 
@@ -45,6 +50,8 @@ OwningOpRef<ModuleOp> Session::readModule(StringRef path) {
   if (failed(text))
     return {};
   StringRef name = path == "-" ? "<stdin>" : path;
+  if (failed(verifyNestingDepth(*text, name, &context)))
+    return {};
   OwningOpRef<ModuleOp> module = parseProgram(*text, &context, name);
   if (!module)
     return {};

@@ -11,6 +11,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ThreadPool.h"
 
 namespace meshwright {
 
@@ -31,6 +32,7 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> readModule(llvm::StringRef path);
 
 private:
+  std::unique_ptr<llvm::ThreadPoolInterface> threadPool;
   mlir::MLIRContext context;
   llvm::SourceMgr sourceMgr;
   mlir::SourceMgrDiagnosticHandler diagnosticHandler;

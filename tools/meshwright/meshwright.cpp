@@ -4,8 +4,12 @@
 
 #include "Commands.h"
 #include "meshwright/Files/WholeFile.h"
+#include "meshwright/Partitioner/CrashGuard.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
 
 using namespace meshwright;
 
@@ -28,6 +32,22 @@ name runs where:
 `meshwright VERB --help` tells the options of a verb.
 )";
 
+/// A mistake of ours ends the command with an error like any other.
+static int runCommand(const Command &command) {
+  int code = 1;
+  std::optional<std::string> crash =
+      runGuarded([&] { code = llvm::failed(command.run()); });
+  if (!crash)
+    return code;
+  llvm::sys::RunInterruptHandlers(); // Removes files that are half written.
+  llvm::outs().flush();
+  llvm::WithColor::error(llvm::errs())
+      << "the compiler " << *crash
+      << "; this is a mistake in Meshwright, not in the program: please report "
+         "it together with the program\n";
+  std::_Exit(1); // What is left of the session cannot be destroyed.
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   ignoreFileSizeSignal();
@@ -35,7 +55,7 @@ int main(int argc, char **argv) {
   for (const Command *command :
        {&checkCommand, &eraseCommand, &partitionCommand, &scheduleCommand})
     if (command->subCommand)
-      return llvm::failed(command->run());
+      return runCommand(*command);
   llvm::errs() << kOverview;
   return 1;
 }

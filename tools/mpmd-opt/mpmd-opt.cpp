@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "BoundedInliner.h"
 #include "meshwright/Files/BooleanText.h"
 #include "meshwright/Files/WholeFile.h"
 #include "meshwright/InitAll.h"
+#include "meshwright/Partitioner/DeepStack.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Support/FileUtilities.h"
@@ -42,7 +44,8 @@ static std::unique_ptr<llvm::MemoryBuffer> readProgram(StringRef path,
 
 /// As MLIR's own driver, with texts that JAX's MLIR prints and reads, and a
 /// result that is written when it is there: the input may be its place.
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
+  registerBoundedInliner();
   mlir::registerAllPasses();
   meshwright::registerAllPasses();
   DialectRegistry registry;
@@ -75,4 +78,11 @@ int main(int argc, char **argv) {
     return llvm::Error::success();
   });
   return error ? reportError(llvm::toString(std::move(error))) : 0;
+}
+
+int main(int argc, char **argv) {
+  giveThreadsDeepStacks();
+  int code = 1;
+  runOnDeepStack([&] { code = run(argc, argv); });
+  return code;
 }

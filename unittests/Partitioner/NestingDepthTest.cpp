@@ -1,0 +1,56 @@
+//===- NestingDepthTest.cpp -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/NestingDepth.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+namespace {
+class NestingDepthTest : public ::testing::Test {
+protected:
+  /// Where the error is, or an empty text.
+  std::string findError(const std::string &text) {
+    std::string place;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      auto loc = cast<FileLineColLoc>(diagnostic.getLocation());
+      place =
+          std::to_string(loc.getLine()) + ":" + std::to_string(loc.getColumn());
+    });
+    LogicalResult result = verifyNestingDepth(text, "file", &context);
+    EXPECT_EQ(succeeded(result), place.empty());
+    return place;
+  }
+
+  static std::string repeat(int count, const std::string &text) {
+    std::string result;
+    for (int i = 0; i < count; ++i)
+      result += text;
+    return result;
+  }
+
+  MLIRContext context;
+};
+} // namespace
+
+TEST_F(NestingDepthTest, CountsWhatIsOpen) {
+  EXPECT_EQ(findError(repeat(10000, "{") + repeat(10000, "}")), "");
+  EXPECT_EQ(findError("\n\n" + repeat(10001, "(")), "3:10001");
+  EXPECT_EQ(findError(repeat(20000, "[]")), "");
+  EXPECT_EQ(findError(repeat(2501, "({[<")), "1:10001");
+}
+
+TEST_F(NestingDepthTest, SkipsWhatIsNoBracket) {
+  EXPECT_EQ(findError("\"" + repeat(20000, "{\\\"") + "\""), "");
+  EXPECT_EQ(findError("// " + repeat(20000, "{")), "");
+  EXPECT_EQ(findError("// {\n" + repeat(20000, "<=")), "");
+  EXPECT_EQ(findError("\"never closed" + repeat(20000, "{")), "");
+}
+
+TEST_F(NestingDepthTest, ArrowsCloseNothing) {
+  EXPECT_EQ(findError(repeat(10001, "<->")), "1:30001");
+}
