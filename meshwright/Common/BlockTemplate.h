@@ -24,6 +24,9 @@ public:
   /// has must stay.
   explicit BlockTemplate(Block &block);
 
+  /// The number of ops that a copy has, nested ones included.
+  size_t getNumOps() const { return entries.size(); }
+
   /// A location that ops of the block have, or else ops and block arguments
   /// nested in them.
   struct UsedLoc {

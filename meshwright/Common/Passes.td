@@ -69,8 +69,8 @@ def CallInlinePass : Pass<"mpmd-call-inline", "::mlir::ModuleOp"> {
 
     Requires callees whose body is one block. Leaves alone: `func.call`,
     `mpmd.fragment_call`, and, by default, the callees, which `symbol-dce`
-    removes. Locations become call sites. Cost: linear in the size of the
-    result.
+    removes. Locations become call sites. Fails if the copies would have more
+    than `max-inlined-ops` operations. Cost: linear in the size of the result.
   }];
   let options = [
     Option<"eraseCallees", "erase-callees", "bool", /*default=*/"false",
@@ -79,6 +79,9 @@ def CallInlinePass : Pass<"mpmd-call-inline", "::mlir::ModuleOp"> {
            /*default=*/"true",
            "Make call sites of the locations in fragments too, not only of "
            "those of the fragments.">,
+    Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
+           /*default=*/"1 << 24",
+           "Fail rather than copy more operations.">,
   ];
   let statistics = [
     Statistic<"numCalls", "num-calls", "Calls inlined">,

@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_IMPORT_PASSES_H
 #define MESHWRIGHT_IMPORT_PASSES_H
 
+#include "meshwright/Calls/InlinedSize.h"
 #include "meshwright/Import/MeshAssignment.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"

@@ -392,6 +392,43 @@ def InferMeshValidateSrcSetNotEmptyPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def InlineNestedCallsPass
+    : Pass<"mpmd-inline-nested-calls", "::mlir::ModuleOp"> {
+  let summary = "Dissolves calls in functions that are called";
+  let description = [{
+    Schedules order the calls of one level. A call of a function that makes calls
+    itself becomes a copy of that function, if it has no `call_counter` and is in
+    no loop; else the function takes in what it calls, with the functions that
+    those call. So what is computed gets the outermost counter on the way to it.
+
+    ```mlir
+    // in @main
+    %0 = mpmd.call @f(%x) : (T) -> T
+    // in @f
+    %0 = mpmd.call @g(%x) {call_counter = 1 : ui32} : (T) -> T
+    %1 = stablehlo.tanh %0 : T
+    // becomes, in @main,
+    %0 = mpmd.call @g(%x) {call_counter = 1 : ui32} : (T) -> T
+    %1 = stablehlo.tanh %0 : T
+    ```
+
+    Calls and fragments in a copy get the discardable attributes of the call.
+    Requires calls that end. Fails if the copies would have more than
+    `max-inlined-ops` operations. Erases private functions that only dissolved
+    calls referred to. Leaves alone: calls of functions that call nothing, and
+    `func.call`. Cost: linear in the size of the result.
+  }];
+  let options = [
+    Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
+           /*default=*/"meshwright::kMaxInlinedOps",
+           "Fail rather than copy more operations.">,
+  ];
+  let statistics = [
+    Statistic<"numCalls", "num-calls", "Calls dissolved">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
 def InlineNestedUserExposedOpsPass
     : Pass<"mpmd-inline-nested-user-exposed-ops", "::mlir::func::FuncOp"> {
   let summary = "Dissolves named ops inside named computations";
@@ -686,6 +723,35 @@ def VerifyPlacementPass
     every operation that is not placed, with a note at each operand that is.
     Cost: linear in the operations of the function body.
   }];
+}
+
+def VerifyProgramPass : Pass<"mpmd-verify-program", "::mlir::ModuleOp"> {
+  let summary = "Refuses programs that import cannot take";
+  let description = [{
+    The contract between those who write programs and import. Reports
+
+    - calls, `func.call` or `mpmd.call`, that are recursive;
+    - an `mpmd.call` of something else than a function of one block with as many
+      arguments and results, and one that runs inside another region than that of
+      a loop, where a function that makes it is called there;
+    - calls of which inlining, or loops of which unrolling, would make more than
+      `max-inlined-ops` operations;
+    - unregistered operations with regions, and regions nested deeper than 1000.
+
+    ```mlir
+    func.func private @f() {
+      call @f() : () -> ()  // error: recursive
+      return
+    }
+    ```
+
+    Changes nothing. Cost: linear.
+  }];
+  let options = [
+    Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
+           /*default=*/"meshwright::kMaxInlinedOps",
+           "How many operations inlining may make of calls.">,
+  ];
 }
 
 #endif

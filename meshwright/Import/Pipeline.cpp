@@ -31,10 +31,23 @@ static void addOnFunctions(OpPassManager &pm, std::unique_ptr<Pass> pass) {
   pm.addNestedPass<func::FuncOp>(std::move(pass));
 }
 
-static void addPreparation(OpPassManager &pm, const ImportOptions &options) {
+static void addInlining(OpPassManager &pm, const ImportOptions &options) {
+  pm.addPass(createVerifyProgramPass({options.maxInlinedOps}));
   addOnFunctions(pm, chlo::createLegalizeToStablehloPass());
   pm.addPass(createExpandCompositesWithEffectsPass());
   pm.addPass(createInlinerPass());
+  pm.addPass(createInlineNestedCallsPass({options.maxInlinedOps}));
+}
+
+void mpmd::addImportChecks(OpPassManager &pm, const ImportOptions &options) {
+  addInlining(pm, options);
+  pm.addPass(createCopyTopologyFromMainPass());
+  addOnFunctions(pm, createUnrollForLoopsPass());
+  addOnFunctions(pm, createValidateNamedOpsInMpmdFuncPass());
+}
+
+static void addPreparation(OpPassManager &pm, const ImportOptions &options) {
+  addInlining(pm, options);
   addOnFunctions(pm, createCSEPass());
   addOnFunctions(pm, createCanonicalizerPass());
   pm.addPass(createCopyTopologyFromMainPass());

@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_IMPORT_PIPELINE_H
 #define MESHWRIGHT_IMPORT_PIPELINE_H
 
+#include "meshwright/Calls/InlinedSize.h"
 #include "meshwright/Import/MeshAssignment.h"
 #include "mlir/Pass/PassManager.h"
 #include <vector>
@@ -27,6 +28,9 @@ struct ImportOptions {
   /// Absorb inferred fragments into user fragments in entry functions, too.
   bool absorbInferredFragmentsOnEntryPoint = false;
 
+  /// How many operations inlining may make of calls in calls.
+  int64_t maxInlinedOps = meshwright::kMaxInlinedOps;
+
   // Mesh inference, see InferMeshOptions.
   bool inferTransfers = false;
   bool inferCrossMeshReductions = false;
@@ -45,6 +49,10 @@ struct ImportOptions {
 /// Adds the passes that turn a program of named computations into one of
 /// fragments and transfers.
 void addImportPasses(OpPassManager &pm, const ImportOptions &options);
+
+/// Adds those passes at the beginning of import that may refuse a program
+/// whatever meshes its names are assigned to. Needs a topology, of any meshes.
+void addImportChecks(OpPassManager &pm, const ImportOptions &options);
 
 /// Registers `mpmd-import-pipeline`.
 void registerImportPipeline();

@@ -30,6 +30,7 @@ struct Switch {
 } // namespace
 
 static constexpr StringLiteral kScheduleKey = "mpmd_pipeline_schedule";
+static constexpr StringLiteral kMaxInlinedOpsKey = "mpmd_max_inlined_ops";
 static const Switch kSwitches[] = {
     {"mpmd_infer_transfers", &Options::inferTransfers},
     {"mpmd_infer_cross_mesh_reductions", &Options::inferCrossMeshReductions},
@@ -237,7 +238,7 @@ static LogicalResult readOptions(const JsonValue &value,
     return failure();
   SmallVector<StringRef> known = llvm::map_to_vector(
       kSwitches, [](const Switch &entry) -> StringRef { return entry.key; });
-  known.push_back(kScheduleKey);
+  known.append({kScheduleKey, kMaxInlinedOpsKey});
   for (const JsonMember &entry : value.members) {
     if (failed(checkKey(entry, "options: ", known)))
       return failure();
@@ -248,6 +249,16 @@ static LogicalResult readOptions(const JsonValue &value,
       if (llvm::Error error = setSchedule(config, entry.value.string))
         return entry.value.emitError()
                << key << ": " << llvm::toString(std::move(error));
+      continue;
+    }
+    if (entry.key.string == kMaxInlinedOpsKey) {
+      if (failed(expect(entry.value, Kind::Integer, key)))
+        return failure();
+      if (entry.value.integer < 0)
+        return entry.value.emitError()
+               << key << ": expected 0 or more, but got "
+               << entry.value.integer;
+      config.options.maxInlinedOps = entry.value.integer;
       continue;
     }
     if (failed(expect(entry.value, Kind::Boolean, key)))

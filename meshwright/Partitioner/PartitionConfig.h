@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_PARTITIONER_PARTITIONCONFIG_H
 #define MESHWRIGHT_PARTITIONER_PARTITIONCONFIG_H
 
+#include "meshwright/Calls/InlinedSize.h"
 #include "meshwright/Common/FragmentRules.h"
 #include "meshwright/Optimize/ScheduleOption.h"
 #include "mlir/IR/MLIRContext.h"
@@ -47,6 +48,7 @@ struct PartitionConfig {
     bool applyMergeTransfers = false;
     bool mergeInferredAfterScheduling = false;
     bool failOnBackwardDeps = false;
+    int64_t maxInlinedOps = kMaxInlinedOps;
     mlir::mpmd::ScheduleOption schedule = {findSchedule("GPipe"), nullptr, ""};
   };
 

@@ -10,6 +10,7 @@
 #include "meshwright/Export/Pipeline.h"
 #include "meshwright/Import/Passes.h"
 #include "meshwright/Import/Pipeline.h"
+#include "meshwright/Import/VerifyProgram.h"
 #include "meshwright/Optimize/Pipeline.h"
 #include "meshwright/Partitioner/NearestName.h"
 #include "meshwright/Sharding/Pipeline.h"
@@ -150,6 +151,7 @@ static ImportOptions makeImportOptions(const PartitionConfig &config) {
   options.copyBetweenMemories = true;
   options.inferCrossMeshReductions = config.options.inferCrossMeshReductions;
   options.reportPlacement = true;
+  options.maxInlinedOps = config.options.maxInlinedOps;
   return options;
 }
 
@@ -195,14 +197,11 @@ static void addPhase(Phase phase, OpPassManager &passes,
   }
 }
 
-/// Runs the passes of one phase. Some passes report an error and go on, so
-/// that one run shows as many as possible; that is a failure here.
-static LogicalResult runPhase(Phase phase, ModuleOp module,
-                              const PartitionConfig &config) {
-  PassManager passes(module.getContext());
+/// Some passes report an error and go on, so that one run shows as many as
+/// possible; that is a failure here.
+static LogicalResult runPasses(PassManager &passes, ModuleOp module) {
   // Verified once, behind the last phase; mpmd-opt verifies after each pass.
   passes.enableVerifier(false);
-  addPhase(phase, passes, config);
   bool hasError = false;
   DiagnosticEngine &engine = module.getContext()->getDiagEngine();
   DiagnosticEngine::HandlerID watcher =
@@ -213,6 +212,29 @@ static LogicalResult runPhase(Phase phase, ModuleOp module,
   LogicalResult result = passes.run(module);
   engine.eraseHandler(watcher);
   return failure(hasError || failed(result));
+}
+
+static LogicalResult runPhase(Phase phase, ModuleOp module,
+                              const PartitionConfig &config) {
+  PassManager passes(module.getContext());
+  addPhase(phase, passes, config);
+  return runPasses(passes, module);
+}
+
+LogicalResult meshwright::checkProgram(ModuleOp module) {
+  if (failed(verifyProgram(module)))
+    return failure();
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isExternal() || mpmd::getTopology(module))
+    return success();
+  PartitionConfig config;
+  config.topology = {{"mesh", {{"axis", 1}}}};
+  TopologyAttr topology = buildTopology(config, module.getLoc());
+  OwningOpRef<ModuleOp> copy = module.clone();
+  setTopology(copy->lookupSymbol<func::FuncOp>("main"), topology);
+  PassManager passes(module.getContext());
+  addImportChecks(passes, makeImportOptions(config));
+  return runPasses(passes, *copy);
 }
 
 /// What the user says about names, arguments and results is about the program

@@ -80,6 +80,11 @@ mlir::FailureOr<PartitionResult> partition(mlir::ModuleOp module,
                                            PhaseSet phases = PhaseSet::all(),
                                            const PhaseListener &onPhase = {});
 
+/// Reports what `partition` would report of the function `main` whatever else
+/// the configuration says, and changes nothing. Of a program without `main`, or
+/// one that was imported before, only what is wrong with calls is reported.
+mlir::LogicalResult checkProgram(mlir::ModuleOp module);
+
 } // namespace meshwright
 
 #endif

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ._primitives import CALLEE_PREFIX
 from .types import Config
 
 _logger = logging.getLogger(__name__)
@@ -99,16 +100,34 @@ _ENCLOSING = {
     "stablehlo.while": "a loop of JAX (lax.scan, fori_loop, while_loop or map)",
     "stablehlo.case": "a branch of lax.cond or lax.switch",
     "stablehlo.if": "a branch of lax.cond",
+    "mpmd.named_computation": "a named computation",
 }
 
 
-def _nested(match: re.Match[str], config: Config) -> str:
-    parent = _ENCLOSING.get(match["parent"], f"an operation {match['parent']!r}")
+def _enclosing(operation: str) -> str:
+    return _ENCLOSING.get(operation, f"an operation {operation!r}")
+
+
+def call_in_region(name: str, operation: str) -> str:
+    """What is wrong with a call of `name` in the region of an operation."""
     return (
-        f"{match['name']!r} is inside of {parent}, which runs on one mesh as a whole; "
-        "write loops over stages in Python (or with mw.enumerated_for, or "
-        "mw.fori_loop, which are unrolled), choose between values instead of stages, "
-        "or put all of it into one named computation"
+        f"call of {name!r} is inside of {_enclosing(operation)}, which runs on one "
+        "mesh as a whole; call the function there without mw.call, or write the loop "
+        "in Python"
+    )
+
+
+def _call_in_region(match: re.Match[str], config: Config) -> str:
+    name = match["name"].removeprefix(CALLEE_PREFIX).removeprefix("_")
+    return call_in_region(name, match["parent"])
+
+
+def _nested(match: re.Match[str], config: Config) -> str:
+    return (
+        f"{match['name']!r} is inside of {_enclosing(match['parent'])}, which runs on "
+        "one mesh as a whole; write loops over stages in Python (or with "
+        "mw.enumerated_for, or mw.fori_loop, which are unrolled), choose between "
+        "values instead of stages, or put all of it into one named computation"
     )
 
 
@@ -158,6 +177,11 @@ _TRANSLATIONS: tuple[tuple[re.Pattern[str], _Translation], ...] = tuple(
             r"^'(?P<name>.*)' must be at the top level of a function to be assigned to "
             r"a mesh, but is nested in '(?P<parent>[^']*)'$",
             _nested,
+        ),
+        (
+            r"^call of @\"?(?P<name>[^\s\"]*)\"? must be directly in .*, but it runs "
+            r"inside a `(?P<parent>[^`]*)`",
+            _call_in_region,
         ),
         (
             r"^fragments with a stage must be unique .*\[mesh=(?P<mesh>.*), "

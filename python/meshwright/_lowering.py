@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from . import _diagnostics
 from . import _jax_compat as compat
 from . import _primitives as primitives
 
@@ -34,6 +36,16 @@ def _refuse_ordered_effects(what: str, jaxpr: Any) -> None:
 def _user_name(callee: str) -> str:
     """The function's name in the user's source."""
     return callee.removeprefix(primitives.CALLEE_PREFIX).removeprefix("_")
+
+
+def _refuse_region(name: str) -> None:
+    """Only functions and loops of ours are taken apart into what calls order."""
+    parent = ir.InsertionPoint.current.block.owner.operation.name
+    if parent in ("func.func", "mpmd.for"):
+        return
+    found = re.search(r'"([^"]*)":(\d+)', str(ir.Location.current))
+    place = f"{found[1]}:{found[2]}: " if found else ""
+    raise ValueError(place + _diagnostics.call_in_region(name, parent))
 
 
 def _constants(ctx: Any, jaxpr: Any) -> tuple[list[Any], list[Any], list[Any]]:
@@ -107,6 +119,7 @@ def _callee(ctx: Any, name: str, jaxpr: Any, const_avals: Sequence[Any]) -> str:
 
 def _call(ctx, *args, jaxpr, name, call_counter):
     _refuse_ordered_effects(f"call of {_user_name(name)!r}", jaxpr)
+    _refuse_region(_user_name(name))
     _, const_avals, const_values = _constants(ctx, jaxpr)
     callee = _callee(ctx, name, jaxpr, const_avals)
     op = mpmd.CallOp(

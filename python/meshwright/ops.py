@@ -223,6 +223,10 @@ def call(
     program. Schedules tell the calls apart by their counter, which all fragments
     of the call and of its derivative carry.
 
+    Of calls in calls, the outermost counter is that of all their fragments. In
+    `jax.lax` loops and branches, and in named computations, there are no calls:
+    these run on one mesh as a whole.
+
     Args:
       fn: a function of pytrees of arrays.
       call_counter: number of the call, from 0.

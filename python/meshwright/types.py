@@ -43,9 +43,10 @@ Topology = Mapping[str, Mesh]
 NameToMeshAssignment = Mapping[str, str]
 # Name of a computation to the stage that it belongs to.
 NameToStageAssignment = Mapping[str, int]
-PartitioningOptions = Mapping[str, bool | str]
+PartitioningOptions = Mapping[str, bool | int | str]
 
 SCHEDULE_OPTION = "mpmd_pipeline_schedule"
+MAX_INLINED_OPS_OPTION = "mpmd_max_inlined_ops"
 
 BOOLEAN_OPTIONS = (
     "mpmd_infer_transfers",
@@ -224,7 +225,7 @@ def _check_mapping(what: str, value: Any, example: str) -> None:
 
 
 def _check_options(options: PartitioningOptions | None) -> None:
-    known = (*BOOLEAN_OPTIONS, SCHEDULE_OPTION)
+    known = (*BOOLEAN_OPTIONS, SCHEDULE_OPTION, MAX_INLINED_OPS_OPTION)
     for key, value in (options or {}).items():
         if key not in known:
             raise ValueError(unknown_name("partitioning_options", key, known))
@@ -236,6 +237,12 @@ def _check_options(options: PartitioningOptions | None) -> None:
                         value,
                         PIPELINE_SCHEDULE_NAMES,
                     )
+                )
+        elif key == MAX_INLINED_OPS_OPTION:
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise ValueError(
+                    f"partitioning_options: {key} must be an int of 0 or more, got "
+                    f"{value!r} of type {type(value).__name__}"
                 )
         elif not isinstance(value, bool):
             raise ValueError(
@@ -310,7 +317,8 @@ def make_config(
       input_mesh_assignment: pytree prefix of the tuple of arguments; a leaf is a
         mesh name (or None) and holds for the whole subtree.
       output_mesh_assignment: the same for the result.
-      partitioning_options: see `BOOLEAN_OPTIONS` and `mpmd_pipeline_schedule`.
+      partitioning_options: see `BOOLEAN_OPTIONS`, `mpmd_pipeline_schedule` and
+        `mpmd_max_inlined_ops`.
       read_input_output_mesh_from_shardings: take both assignments from the
         `in_shardings` and `out_shardings` of `jit`.
       pipeline_schedule: rules on the order and merging of fragments.

@@ -6,7 +6,7 @@
 #include "ModuleFile.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Partitioner/ProgramSummary.h"
+#include "meshwright/Partitioner/Partitioner.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/raw_ostream.h"
@@ -50,7 +50,7 @@ static void printFunction(func::FuncOp func, llvm::raw_ostream &os) {
 static LogicalResult run() {
   Session session;
   OwningOpRef<ModuleOp> module = session.readModule(program);
-  if (!module)
+  if (!module || failed(checkProgram(*module)))
     return failure();
   bool isPartitioned = false;
   for (auto func : module->getOps<func::FuncOp>()) {
