@@ -6,7 +6,8 @@
 Shapes: `chain` (each fragment reads the one before), `pipeline` (forward and
 backward fragments of many microbatches on eight meshes, with transfers), `star`
 (all fragments feed one), `inferred_star` (the same without a user fragment),
-`fan` (one feeds all others), `row` (fragments that have nothing to do with each
+`fan` (one feeds all others), `inferred_fan` (the same without a user fragment),
+`row` (fragments that have nothing to do with each
 other, all of them returned), `taps` (a chain of which each value also goes to
 another mesh). Prints seconds per pass and size, best of several runs, and the
 growth from each size to the next; a linear pass grows by 4 when the size does.
@@ -103,6 +104,10 @@ def fan(count: int) -> list[str]:
     return [*lines, f"return {', '.join(values)} : {return_types(count)}"]
 
 
+def inferred_fan(count: int) -> list[str]:
+    return [line.replace('origin=["first"]', "origin=[]") for line in fan(count)]
+
+
 def row(count: int) -> list[str]:
     lines = [fragment(f"%v{i}", 0, [f"%x{i % 2}"], "origin=[]") for i in range(count)]
     values = [f"%v{i}" for i in range(count)]
@@ -149,6 +154,7 @@ SHAPES = {
     "star": star,
     "inferred_star": inferred_star,
     "fan": fan,
+    "inferred_fan": inferred_fan,
     "row": row,
     "taps": taps,
 }

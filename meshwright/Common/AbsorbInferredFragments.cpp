@@ -21,9 +21,9 @@
 // Who absorbs whom depends on the order in which roots are visited. It is that
 // of the greedy driver, from the end of the block, which is why this pass is a
 // pattern although its result is no matter of taste. A user fragment stays a
-// root whatever it absorbs, and so does one that no fragment reads; so it takes
-// in all it can at once. What it would take in next if it were built in between
-// is worked out without building it.
+// root whatever it absorbs, and so does one that no fragment reads, or that is
+// alone with its readers; so it takes in all it can at once. What it would take
+// in next if it were built in between is worked out without building it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,15 +79,17 @@ static Operation *findLastProducer(Operation *op,
 }
 
 /// Moves the transfers of what `producer` computes to where they are first
-/// used.
-static void delayTransfers(FragmentOp producer, OpPositions &positions,
+/// used. Says whether there was one to move or to remove.
+static bool delayTransfers(FragmentOp producer, OpPositions &positions,
                            RewriterBase &rewriter) {
+  bool hasChanged = false;
   for (OpResult result : producer->getResults())
     for (Operation *user : llvm::to_vector(result.getUsers())) {
       if (!isa<TransferOp>(user))
         continue;
       if (user->use_empty()) {
         rewriter.eraseOp(user);
+        hasChanged = true;
         continue;
       }
       Operation *firstUser = findFirstUser(user, positions);
@@ -95,7 +97,9 @@ static void delayTransfers(FragmentOp producer, OpPositions &positions,
         continue;
       rewriter.moveOpBefore(user, firstUser);
       positions.update(user);
+      hasChanged = true;
     }
+  return hasChanged;
 }
 
 /// Moves the transfers that `consumer` reads to behind what they transfer.
@@ -119,7 +123,7 @@ namespace {
 class AbsorbPattern : public OpRewritePattern<FragmentOp> {
 public:
   /// What the pattern remembers from one application to the next.
-  struct State {
+  struct State : RewriterBase::Listener {
     explicit State(func::FuncOp func)
         : positions(func), effects(func.front()) {}
 
@@ -129,7 +133,31 @@ public:
     /// Fragments that the driver has taken from its list; those it has not are
     /// still to come, in their turn. Membership only.
     DenseSet<Operation *> visited;
+    /// The first users of producers whose transfers are where they should be,
+    /// until something changes. Thousands of fragments may ask for the same.
+    DenseMap<Operation *, Operation *> firstUsers;
     bool hasError = false;
+
+    /// Those that the driver has put on its list again. Membership only.
+    DenseSet<Operation *> changed;
+
+    bool isToCome(Operation *op) const {
+      return !visited.contains(op) || changed.contains(op);
+    }
+
+    void notifyOperationInserted(Operation *op,
+                                 OpBuilder::InsertPoint) override {
+      firstUsers.clear();
+      changed.insert(op);
+    }
+    void notifyOperationModified(Operation *op) override {
+      firstUsers.clear();
+      changed.insert(op);
+    }
+    void notifyOperationErased(Operation *op) override {
+      firstUsers.clear();
+      changed.erase(op);
+    }
   };
 
   AbsorbPattern(MLIRContext *context, State &state)
@@ -138,6 +166,7 @@ public:
   LogicalResult matchAndRewrite(FragmentOp root,
                                 PatternRewriter &rewriter) const override {
     state.visited.insert(root);
+    state.changed.erase(root);
     if (state.hasError || !isa<func::FuncOp>(root->getParentOp()) ||
         !isRoot(root))
       return failure();
@@ -147,6 +176,9 @@ public:
   }
 
 private:
+  Operation *clearWayToFirstUser(FragmentOp producer,
+                                 PatternRewriter &rewriter) const;
+  bool staysAlone(FragmentOp root) const;
   LogicalResult absorbProducer(FragmentOp root,
                                PatternRewriter &rewriter) const;
   LogicalResult absorbConsumer(FragmentOp root,
@@ -186,12 +218,24 @@ void AbsorbPattern::build(FragmentGroup &group, FragmentOp root,
   state.effects.replace(members, merged);
 }
 
+/// Moves transfers of the producer out of the way, and returns its first user.
+Operation *AbsorbPattern::clearWayToFirstUser(FragmentOp producer,
+                                              PatternRewriter &rewriter) const {
+  if (Operation *known = state.firstUsers.lookup(producer))
+    return known;
+  bool hasChanged = delayTransfers(producer, state.positions, rewriter);
+  Operation *first = findFirstUser(producer, state.positions);
+  if (!hasChanged)
+    state.firstUsers[producer] = first;
+  return first;
+}
+
 LogicalResult AbsorbPattern::absorbProducer(FragmentOp root,
                                             PatternRewriter &rewriter) const {
   FragmentOp absorbed;
   for (FragmentOp producer : getInferredProducers(root)) {
-    delayTransfers(producer, state.positions, rewriter);
-    if (!absorbed && findFirstUser(producer, state.positions) == root &&
+    Operation *first = clearWayToFirstUser(producer, rewriter);
+    if (!absorbed && first == root &&
         state.effects.mayMoveDown(
             producer, root, [&](auto a, auto b) { return isBefore(a, b); }))
       absorbed = producer;
@@ -212,9 +256,33 @@ LogicalResult AbsorbPattern::absorbProducer(FragmentOp root,
   return success();
 }
 
+/// Whether an inferred root stays one, and is the next to be looked at, however
+/// many of its readers it absorbs: it and its readers read no other fragments,
+/// only the function returns what they compute, and the turn of the readers is
+/// still to come.
+bool AbsorbPattern::staysAlone(FragmentOp root) const {
+  Operation *terminator = root->getBlock()->getTerminator();
+  auto readsNoOther = [&](FragmentOp fragment) {
+    return llvm::all_of(fragment->getOperands(), [&](Value operand) {
+      auto read = operand.getDefiningOp<FragmentOp>();
+      return !read || read == root;
+    });
+  };
+  auto isReader = [&](Operation *user) {
+    auto reader = dyn_cast<FragmentOp>(user);
+    return reader && state.isToCome(reader) && readsNoOther(reader) &&
+           llvm::all_of(reader->getUsers(),
+                        [&](Operation *other) { return other == terminator; });
+  };
+  return readsNoOther(root) &&
+         llvm::all_of(root->getUsers(), [&](Operation *user) {
+           return user == terminator || isReader(user);
+         });
+}
+
 LogicalResult AbsorbPattern::absorbConsumer(FragmentOp root,
                                             PatternRewriter &rewriter) const {
-  if (isUserFragment(root)) {
+  if (isUserFragment(root) || staysAlone(root)) {
     Absorption absorption(root, state.positions, state.effects);
     if (absorption.absorbConsumers()) {
       build(absorption.getGroup(), root, absorption.getAbsorbed(), rewriter);
@@ -254,6 +322,7 @@ struct AbsorbInferredFragmentsPass
     GreedyRewriteConfig config;
     config.enableFolding(false).setRegionSimplificationLevel(
         GreedySimplifyRegionLevel::Disabled);
+    config.setListener(&state);
     LogicalResult result =
         applyPatternsGreedily(func, std::move(patterns), config);
     if (failed(result) || state.hasError)

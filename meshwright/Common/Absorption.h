@@ -36,9 +36,9 @@ public:
   void absorbProducers(FragmentOp producer,
                        function_ref<bool(FragmentOp)> isFresh);
 
-  /// Absorbs consumers of a user fragment, if all of them are simple and no
-  /// other fragment has to do with them that could absorb or be absorbed. Says
-  /// whether there was any.
+  /// Absorbs consumers of a root that stays one, if all of them are simple and
+  /// no other fragment has to do with them that could absorb or be absorbed.
+  /// Says whether there was any.
   bool absorbConsumers();
 
   FragmentGroup &getGroup() { return group; }

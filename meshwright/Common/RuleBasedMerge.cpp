@@ -27,6 +27,7 @@
 #include "meshwright/Common/ControlDependencies.h"
 #include "meshwright/Common/EffectOrder.h"
 #include "meshwright/Common/MergeFragments.h"
+#include "meshwright/Common/OpPositions.h"
 #include "meshwright/Common/Passes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
@@ -106,10 +107,11 @@ private:
 class MergeMatch : public OpRewritePattern<FragmentOp> {
 public:
   MergeMatch(MLIRContext *context, ArrayRef<FragmentMergeRule> rules,
-             MatchIndex &index, FragmentMerger &merger, EffectOrder &effects,
-             bool &hasError)
-      : OpRewritePattern(context), rules(rules), index(index), merger(merger),
-        effects(effects), hasError(hasError) {}
+             MatchIndex &index, OpPositions &positions, FragmentMerger &merger,
+             EffectOrder &effects, bool &hasError)
+      : OpRewritePattern(context), rules(rules), index(index),
+        positions(positions), merger(merger), effects(effects),
+        hasError(hasError) {}
 
   LogicalResult matchAndRewrite(FragmentOp fragment,
                                 PatternRewriter &rewriter) const override {
@@ -129,8 +131,8 @@ public:
   }
 
 private:
-  static SmallVector<Operation *> listMembers(const Match &match,
-                                              FragmentOp fragment);
+  SmallVector<Operation *> listMembers(const Match &match,
+                                       FragmentOp fragment) const;
   static LogicalResult verifyStages(ArrayRef<Operation *> members);
   LogicalResult verifyEffectOrder(ArrayRef<Operation *> members) const;
   void merge(ArrayRef<Operation *> members, const FragmentInfo &target,
@@ -138,6 +140,7 @@ private:
 
   ArrayRef<FragmentMergeRule> rules;
   MatchIndex &index;
+  OpPositions &positions;
   FragmentMerger &merger;
   EffectOrder &effects;
   bool &hasError;
@@ -146,13 +149,14 @@ private:
 
 /// The members of `match` in block order, but `fragment` last.
 SmallVector<Operation *> MergeMatch::listMembers(const Match &match,
-                                                 FragmentOp fragment) {
+                                                 FragmentOp fragment) const {
   SmallVector<Operation *> members;
   for (Operation *member : match.members)
     if (member != fragment)
       members.push_back(member);
-  llvm::sort(members,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  llvm::sort(members, [&](Operation *a, Operation *b) {
+    return positions.isBefore(a, b);
+  });
   members.push_back(fragment);
   return members;
 }
@@ -208,6 +212,7 @@ void MergeMatch::merge(ArrayRef<Operation *> members,
   effects.replace(members, merged);
   rewriter.modifyOpInPlace(merged, [&] { setFragmentInfo(merged, target); });
   rewriter.moveOpBefore(merged, place);
+  positions.update(merged);
   index.add(merged);
 }
 
@@ -235,12 +240,13 @@ struct RuleBasedMergePass
       return signalPassFailure();
 
     MatchIndex index(func, ruleOfSource);
+    OpPositions positions(func);
     FragmentMerger merger;
     EffectOrder effects(func.front());
     bool hasError = false;
     RewritePatternSet patterns(&getContext());
-    patterns.add<MergeMatch>(&getContext(), *rules, index, merger, effects,
-                             hasError);
+    patterns.add<MergeMatch>(&getContext(), *rules, index, positions, merger,
+                             effects, hasError);
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
         .enableFolding(false)

@@ -17,6 +17,7 @@
 
 #include "meshwright/Common/ChainTransfers.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Import/BlockOrder.h"
 #include "meshwright/Import/LowerCrossMeshReduce.h"
 #include "meshwright/Import/MeshSetAttributes.h"
 #include "meshwright/Import/Passes.h"
@@ -125,8 +126,10 @@ static bool isEntryPointArgument(Value value) {
 namespace {
 class ResolveAssignOfUnassign : public OpRewritePattern<AssignOp> {
 public:
-  ResolveAssignOfUnassign(MLIRContext *context, bool inferTransfers)
-      : OpRewritePattern(context), inferTransfers(inferTransfers) {}
+  ResolveAssignOfUnassign(MLIRContext *context, BlockOrder &order,
+                          bool inferTransfers)
+      : OpRewritePattern(context), order(order),
+        inferTransfers(inferTransfers) {}
 
   LogicalResult matchAndRewrite(AssignOp assign,
                                 PatternRewriter &rewriter) const override {
@@ -144,7 +147,7 @@ public:
       return success();
     auto [transfer, position] = findTransfer(source, assign.getType(), assign);
     if (transfer) {
-      if (position->isBeforeInBlock(transfer))
+      if (order.isBefore(position, transfer))
         rewriter.moveOpBefore(transfer, position);
       rewriter.replaceOp(assign, transfer.getResult());
       return success();
@@ -161,7 +164,9 @@ public:
     llvm::erase_if(assigns, [&, block = assign->getBlock()](AssignOp other) {
       return other->getBlock() != block;
     });
-    chainTransfers(source, std::move(assigns), rewriter);
+    chainTransfers(
+        source, std::move(assigns), rewriter,
+        [&](Operation *a, Operation *b) { return order.isBefore(a, b); });
     return success();
   }
 
@@ -184,11 +189,14 @@ private:
     return isReturned;
   }
 
+  BlockOrder &order;
   bool inferTransfers;
 };
 
-struct LowerBroadcast : OpRewritePattern<BroadcastOp> {
-  using OpRewritePattern::OpRewritePattern;
+class LowerBroadcast : public OpRewritePattern<BroadcastOp> {
+public:
+  LowerBroadcast(MLIRContext *context, BlockOrder &order)
+      : OpRewritePattern(context), order(order) {}
 
   LogicalResult matchAndRewrite(BroadcastOp broadcast,
                                 PatternRewriter &rewriter) const override {
@@ -202,9 +210,14 @@ struct LowerBroadcast : OpRewritePattern<BroadcastOp> {
         assigns.push_back(assign);
     if (assigns.empty())
       return failure();
-    chainTransfers(unassign.getTensor(), std::move(assigns), rewriter);
+    chainTransfers(
+        unassign.getTensor(), std::move(assigns), rewriter,
+        [&](Operation *a, Operation *b) { return order.isBefore(a, b); });
     return success();
   }
+
+private:
+  BlockOrder &order;
 };
 
 struct LowerReduce : OpRewritePattern<ReduceOp> {
@@ -303,14 +316,17 @@ struct InferMeshFinalizePass
 
   /// From the last op to the first, which decides what transfers are reused.
   LogicalResult rewrite(ModuleOp module) {
+    BlockOrder order;
     RewritePatternSet patterns(&getContext());
-    patterns.add<ResolveAssignOfUnassign>(&getContext(), inferTransfers);
-    patterns.add<LowerBroadcast, LowerReduce>(&getContext());
+    patterns.add<ResolveAssignOfUnassign>(&getContext(), order, inferTransfers);
+    patterns.add<LowerBroadcast>(&getContext(), order);
+    patterns.add<LowerReduce>(&getContext());
     auto config = GreedyRewriteConfig()
                       .setUseTopDownTraversal(false)
                       .setMaxIterations(GreedyRewriteConfig::kNoLimit)
                       .enableFolding(false)
-                      .enableConstantCSE(false);
+                      .enableConstantCSE(false)
+                      .setListener(&order);
     return applyPatternsGreedily(module, std::move(patterns), config);
   }
 };

@@ -34,6 +34,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Import/BlockOrder.h"
 #include "meshwright/Import/Passes.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -119,55 +120,21 @@ static void pushAssignsIntoCallees(ModuleOp module) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The order of ops in blocks that are being rewritten. Each op has a number,
-/// with gaps for the ops to come; a block is renumbered when a gap is used up.
-class BlockOrder : public RewriterBase::Listener {
+/// What the patterns remember from one application to the next.
+class Memory : public BlockOrder {
 public:
-  bool isBefore(Operation *a, Operation *b) {
-    if (!numbers.contains(a) || !numbers.contains(b))
-      number(a->getBlock());
-    return numbers.lookup(a) < numbers.lookup(b);
-  }
-
-  void notifyOperationInserted(Operation *op,
-                               OpBuilder::InsertPoint previous) override {
-    // Also called for an op that moved, whose number is void.
-    numbers.erase(op);
-    Operation *before = op->getPrevNode(), *after = op->getNextNode();
-    if ((!before && !after) || (before && !numbers.contains(before)) ||
-        (after && !numbers.contains(after)))
-      return; // In a block that nobody asked about, or not since.
-    uint64_t low = before ? numbers.lookup(before) : 0;
-    uint64_t high = after ? numbers.lookup(after) : low + 2 * gap;
-    if (high - low > 1)
-      numbers[op] = low + (high - low) / 2;
-  }
-
   void notifyOperationErased(Operation *op) override {
-    numbers.erase(op);
+    BlockOrder::notifyOperationErased(op);
     knownSums.erase(op);
   }
 
   /// Sums that isMeshlessSum has accepted: a part of one is one.
   DenseSet<Operation *> knownSums;
-
-private:
-  static constexpr uint64_t gap = uint64_t(1) << 32;
-
-  void number(Block *block) {
-    uint64_t next = gap;
-    for (Operation &op : *block) {
-      numbers[&op] = next;
-      next += gap;
-    }
-  }
-
-  DenseMap<Operation *, uint64_t> numbers; // Never iterated.
 };
 
 /// Removes an assign of an unassigned value: the value itself, or a transfer.
 struct AssignOfUnassign : OpRewritePattern<AssignOp> {
-  AssignOfUnassign(MLIRContext *context, BlockOrder &order)
+  AssignOfUnassign(MLIRContext *context, Memory &order)
       : OpRewritePattern(context), order(order) {}
 
   LogicalResult matchAndRewrite(AssignOp assign,
@@ -213,12 +180,12 @@ private:
     return {};
   }
 
-  BlockOrder &order;
+  Memory &order;
 };
 
 /// Computes a sum of unassigned values on the mesh that it is assigned to.
 struct AssignOfMeshlessSum : OpRewritePattern<AssignOp> {
-  AssignOfMeshlessSum(MLIRContext *context, BlockOrder &order)
+  AssignOfMeshlessSum(MLIRContext *context, Memory &order)
       : OpRewritePattern(context), order(order) {}
 
   LogicalResult matchAndRewrite(AssignOp assign,
@@ -256,7 +223,7 @@ private:
     return true;
   }
 
-  BlockOrder &order;
+  Memory &order;
 };
 
 struct IntroduceTransfersPass
@@ -267,7 +234,7 @@ struct IntroduceTransfersPass
     ModuleOp module = getOperation();
     pushAssignsIntoCallees(module);
 
-    BlockOrder order;
+    Memory order;
     RewritePatternSet patterns(&getContext());
     patterns.add<AssignOfUnassign, AssignOfMeshlessSum>(&getContext(), order);
     GreedyRewriteConfig config;

@@ -433,6 +433,51 @@ func.func private @makes_equal_constants_of_the_function_one(%x: !t) -> (!t, !t)
   return %1, %3 : !t, !t
 }
 
+// The first two readers absorb what they read, then the result absorbs the rest
+// from both ends, all at once.
+// CHECK-LABEL: func private @absorbs_all_readers_of_inferred_fragment
+func.func private @absorbs_all_readers_of_inferred_fragment(%x: !m1) -> (!m1, !m1, !m1, !m1, !m1, !m1) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[F:.*]]:6 = mpmd.fragment<mesh="m1", origin=[]>
+  // CHECK-SAME:   {mpmd.inferred_by = ["c2", "c1", "p", "c6", "c3", "c5", "c4"], second}
+  // CHECK-NEXT:   %[[P:.*]] = stablehlo.negate
+  // CHECK-NEXT:   stablehlo.abs %[[P]]
+  // CHECK-NEXT:   stablehlo.sine %[[P]]
+  // CHECK-NEXT:   stablehlo.log %[[P]]
+  // CHECK-NEXT:   stablehlo.tanh %[[P]]
+  // CHECK-NEXT:   stablehlo.sqrt %[[P]]
+  // CHECK-NEXT:   stablehlo.cosine %[[P]]
+  // CHECK:      return %[[F]]#0, %[[F]]#1, %[[F]]#3, %[[F]]#5, %[[F]]#4, %[[F]]#2
+  %p = mpmd.fragment<mesh="m1", origin=[]> (%x) {mpmd.inferred_by = ["p"]} (%a: !t) {
+    %0 = stablehlo.negate %a : !t
+    mpmd.return %0 : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=[]> (%p) {mpmd.inferred_by = ["c1"]} (%a: !t) {
+    %0 = stablehlo.abs %a : !t
+    mpmd.return %0 : !t
+  } : (!m1) -> !m1
+  %2 = mpmd.fragment<mesh="m1", origin=[]> (%p) {mpmd.inferred_by = ["c2"], second} (%a: !t) {
+    %0 = stablehlo.sine %a : !t
+    mpmd.return %0 : !t
+  } : (!m1) -> !m1
+  %3 = mpmd.fragment<mesh="m1", origin=[]> (%p) {mpmd.inferred_by = ["c3"]} (%a: !t) {
+    %0 = stablehlo.tanh %a : !t
+    mpmd.return %0 : !t
+  } : (!m1) -> !m1
+  %4 = mpmd.fragment<mesh="m1", origin=[]> (%p) {mpmd.inferred_by = ["c4"]} (%a: !t) {
+    %0 = stablehlo.cosine %a : !t
+    mpmd.return %0 : !t
+  } : (!m1) -> !m1
+  %5 = mpmd.fragment<mesh="m1", origin=[]> (%p) {mpmd.inferred_by = ["c5"]} (%a: !t) {
+    %0 = stablehlo.sqrt %a : !t
+    mpmd.return %0 : !t
+  } : (!m1) -> !m1
+  %6 = mpmd.fragment<mesh="m1", origin=[]> (%p) {mpmd.inferred_by = ["c6"]} (%a: !t) {
+    %0 = stablehlo.log %a : !t
+    mpmd.return %0 : !t
+  } : (!m1) -> !m1
+  return %1, %2, %3, %4, %5, %6 : !m1, !m1, !m1, !m1, !m1, !m1
+}
+
 // CHECK-LABEL: func private @leaves_fragments_in_loops_alone
 func.func private @leaves_fragments_in_loops_alone(%x: !m1) -> !m1 attributes {topology = #topology} {
   // CHECK-NEXT: mpmd.for
