@@ -17,7 +17,7 @@ CONFIG = mw.make_config(
     {"f": "m0", "g": "m1"},
     partitioning_options={"mpmd_infer_transfers": True},
 )
-X = jnp.arange(4.0)
+X = jnp.arange(4, dtype=jnp.float32)
 
 
 def named(fn, name="f"):
