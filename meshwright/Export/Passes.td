@@ -259,18 +259,17 @@ def ValidateNoBackwardDepsPass
   let summary = "Reports values that travel to an earlier mesh";
   let description = [{
     Reports each operand of a fragment call that another call computes on a later
-    mesh, or on one of the same rank, if the program is forward-only.
+    mesh of the topology, if the program is forward-only.
 
     ```mlir
     %0 = mpmd.fragment_call<mesh="m2", origin=["f"]> @p0_f(%x)
     %1 = mpmd.transfer %0
-    // a backward dependency:
+    // in a topology of m1, m2 a backward dependency:
     %2 = mpmd.fragment_call<mesh="m1", origin=["g"]> @p1_g(%1)
     ```
 
-    Meshes are ordered by the numbers their names end in, or else as text. With
-    the option, a program that is not forward-only is an error, without it goes
-    unchecked. Acts on MPMD functions and changes nothing. Cost: linear.
+    With the option, a program that is not forward-only is an error, without it
+    goes unchecked. Acts on MPMD functions and changes nothing. Cost: linear.
   }];
   let options = [
     Option<"failOnBackwardDeps", "fail-on-backward-deps", "bool",

@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// In a pipeline that only goes forward, values travel to later meshes. One that
-// travels back makes an earlier mesh wait for a later one, and the bubbles that
-// the schedule avoids are there again.
+// In a pipeline that only goes forward, values travel to later meshes: those
+// that stand behind in the topology, whatever they are called. One that travels
+// back makes an earlier mesh wait for a later one, and the bubbles that the
+// schedule avoids are there again.
 //
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Dialect/Mpmd/MeshOrder.h"
 #include "meshwright/Export/Passes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_VALIDATENOBACKWARDDEPSPASS
@@ -37,6 +38,16 @@ static FragmentCallOp findProducer(Value value) {
 /// `"p0_f.main" mesh="m1"`.
 static void print(FragmentCallOp call, InFlightDiagnostic &diag) {
   diag << '"' << call.getCallee() << "\" mesh=\"" << call.getMeshName() << '"';
+}
+
+/// Where each mesh stands in the pipeline.
+using MeshPositions = llvm::StringMap<size_t>;
+
+static MeshPositions getPositions(func::FuncOp func) {
+  MeshPositions positions;
+  for (NamedMeshAttr mesh : getTopology(func).getMeshes())
+    positions.try_emplace(mesh.getName(), positions.size());
+  return positions;
 }
 
 static void report(InFlightDiagnostic diag, FragmentCallOp producer,
@@ -67,16 +78,17 @@ struct ValidateNoBackwardDepsPass
                        << transposed->getCallee() << " has a transposed origin";
       return signalPassFailure();
     }
+    MeshPositions positions = getPositions(func);
     for (FragmentCallOp call : calls)
-      validate(call);
+      validate(call, positions);
   }
 
 private:
-  void validate(FragmentCallOp consumer) {
+  void validate(FragmentCallOp consumer, const MeshPositions &positions) {
     for (Value operand : consumer->getOperands()) {
       FragmentCallOp producer = findProducer(operand);
-      if (!producer || producer.getMeshName() == consumer.getMeshName() ||
-          meshBefore(producer.getMeshName(), consumer.getMeshName()))
+      if (!producer || positions.lookup(producer.getMeshName()) <=
+                           positions.lookup(consumer.getMeshName()))
         continue;
       report(failOnBackwardDeps ? consumer.emitError() : consumer.emitWarning(),
              producer, consumer);

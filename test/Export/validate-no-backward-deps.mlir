@@ -14,8 +14,8 @@ func.func @p1_g(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attribute
   return %x : tensor<4xf32>
 }
 
-// CHECK-LABEL: func @accepts_meshes_by_increasing_number
-func.func @accepts_meshes_by_increasing_number(%a: !pa2) -> !pa10 attributes {topology = #topology} {
+// CHECK-LABEL: func @accepts_later_meshes
+func.func @accepts_later_meshes(%a: !pa2) -> !pa10 attributes {topology = #topology} {
   %0 = mpmd.fragment_call<mesh="pa2", origin=["f"]> @p0_f(%a) : (!pa2) -> !pa2
   %1 = mpmd.transfer %0 : (!pa2) -> !pa10
   %2 = mpmd.fragment_call<mesh="pa10", origin=["f"]> @p0_f(%1) : (!pa10) -> !pa10
@@ -35,22 +35,21 @@ func.func @warns_of_each_operand_from_a_later_mesh(%a: !pb, %b: !pa2) -> !pa att
   return %5 : !pa
 }
 
-// Names of which one ends in no number compare as text: pa10 before pb.
-func.func @compares_names_as_text(%a: !pa10) -> (!pb, !pa10) attributes {topology = #topology} {
+// The topology has pb before pa10, whatever the order of their names.
+func.func @warns_by_the_order_of_the_topology(%a: !pa10) -> (!pb, !pa10) attributes {topology = #topology} {
   %0 = mpmd.fragment_call<mesh="pa10", origin=["f"]> @p0_f(%a) : (!pa10) -> !pa10
   %1 = mpmd.transfer %0 : (!pa10) -> !pb
+  // expected-warning@+1 {{"p0_f" mesh="pa10" is read by "p0_f" mesh="pb"}}
   %2 = mpmd.fragment_call<mesh="pb", origin=["f"]> @p0_f(%1) : (!pb) -> !pb
   %3 = mpmd.transfer %2 : (!pb) -> !pa10
-  // expected-warning@+1 {{"p0_f" mesh="pb" is read by "p0_f" mesh="pa10"}}
   %4 = mpmd.fragment_call<mesh="pa10", origin=["f"]> @p0_f(%3) : (!pa10) -> !pa10
   return %2, %4 : !pb, !pa10
 }
 
-// Neither of two meshes of one number comes before the other.
-func.func @equal_numbers_are_backward(%a: !pa2) -> !qb02 attributes {topology = #topology} {
+// A number that both names end in says nothing.
+func.func @accepts_names_with_equal_numbers(%a: !pa2) -> !qb02 attributes {topology = #topology} {
   %0 = mpmd.fragment_call<mesh="pa2", origin=["f"]> @p0_f(%a) : (!pa2) -> !pa2
   %1 = mpmd.transfer %0 : (!pa2) -> !qb02
-  // expected-warning@+1 {{"p0_f" mesh="pa2" is read by "p0_f" mesh="qb02"}}
   %2 = mpmd.fragment_call<mesh="qb02", origin=["f"]> @p0_f(%1) : (!qb02) -> !qb02
   return %2 : !qb02
 }
