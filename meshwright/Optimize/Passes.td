@@ -32,6 +32,9 @@ def PipelineSchedulerPass
     A schedule that is a plan, as are those with several stages on each mesh and
     all from files, requires that the program has its stages on its meshes. It
     reports an error otherwise, and a warning where data flow contradicts it.
+    The zero-bubble relations leave weight gradients without a neighbour where
+    the program has them; with the option, they too go where the plan has them, if
+    the program is the pipeline that the plan is of.
     Cost: linear in the ops but for one sort; where something contradicts, or if
     control dependencies are kept, for each unit linear in the ops.
   }];
@@ -44,6 +47,12 @@ def PipelineSchedulerPass
     Option<"removeDependencies", "remove-control-dependencies", "bool",
            /*default=*/"true",
            "Remove the control dependencies that express the schedule.">,
+    Option<"completeByPlan", "complete-by-plan", "bool", /*default=*/"false",
+           "Where a zero-bubble relation leaves pairs open, order them as its "
+           "plan does.">,
+    Option<"onlyRestore", "only-restore", "bool", /*default=*/"false",
+           "The program was scheduled, then fragments were merged: order it "
+           "again, without a word, if that is possible to the letter.">,
     Option<"reportMisfits", "report-misfits", "bool", /*default=*/"false",
            "Warn if data flow contradicts the schedule, or if nothing is split "
            "that it could fill bubbles with. For plans this is always on.">,

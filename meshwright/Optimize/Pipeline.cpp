@@ -28,6 +28,7 @@ static void addScheduling(OpPassManager &passes,
   } else {
     PipelineSchedulerPassOptions schedule;
     schedule.mustHappenBefore = options.schedule;
+    schedule.completeByPlan = options.completeByPlan;
     schedule.reportMisfits = options.reportMisfits;
     schedule.removeDependencies = isLastToNeedOrder;
     passes.addNestedPass<func::FuncOp>(createPipelineSchedulerPass(schedule));
@@ -52,6 +53,13 @@ static void addMergingOfInferred(OpPassManager &passes,
   sideways.mergeSideways = true;
   passes.addNestedPass<func::FuncOp>(
       createMergeInferredFragmentsPass(sideways));
+  if (!options.completeByPlan || !options.scheduleRules.empty())
+    return;
+  // What was merged stands where the last of its parts stood.
+  PipelineSchedulerPassOptions schedule;
+  schedule.mustHappenBefore = options.schedule;
+  schedule.onlyRestore = true;
+  passes.addNestedPass<func::FuncOp>(createPipelineSchedulerPass(schedule));
 }
 
 void mpmd::addOptimizePipeline(OpPassManager &passes,

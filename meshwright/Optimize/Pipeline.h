@@ -22,6 +22,8 @@ struct OptimizeOptions {
   bool mergeRematFragments = false;
   bool mergeForwardWithBackward = false;
   bool absorbOnEntryPoint = false;
+  /// Where a zero-bubble relation leaves pairs open, order them by its plan.
+  bool completeByPlan = false;
   /// Warn about rules that fit nothing, and where data flow contradicts them or
   /// the schedule.
   bool reportMisfits = false;

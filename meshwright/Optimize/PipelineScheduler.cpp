@@ -18,6 +18,10 @@
 // stands is found unit by unit (ConsistentOrder), and again a few edges imply
 // it. Only if later passes need the edges in the IR is each pair looked at.
 //
+// Zero-bubble relations say little about weight gradients. On demand, a program
+// that is the pipeline of their plan gets its complete lists instead, which
+// keep all that the relation says.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Common/ControlDependencies.h"
@@ -26,8 +30,11 @@
 #include "meshwright/Optimize/OpenPairs.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Optimize/PlanDemands.h"
+#include "meshwright/Optimize/ScheduleWarnings.h"
 #include "meshwright/Optimize/SchedulingUnits.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVectorExtras.h"
+#include <functional>
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_PIPELINESCHEDULERPASS
@@ -37,23 +44,66 @@ namespace mlir::mpmd {
 using namespace mlir;
 using namespace mlir::mpmd;
 using meshwright::Demands;
+using meshwright::PipelineNeed;
 using meshwright::Schedule;
 
 using OrderedMeshes = std::vector<OrderedMesh>;
+
+/// Of a pipeline without meshes there is nothing that a schedule could order.
+static LogicalResult verifySomeMeshTakesPart(const ScheduleOption &option,
+                                             ArrayRef<MeshUnits> meshes) {
+  if (llvm::any_of(meshes, std::mem_fn(&MeshUnits::isInPipeline)))
+    return success();
+  for (const MeshUnits &mesh : meshes)
+    if (!mesh.fragments.empty())
+      return FragmentOp(mesh.fragments.front()).emitError()
+             << "is on mesh " << mesh.meshName << ", but schedule "
+             << option.getName()
+             << " needs a mesh that takes part in the pipeline, and no mesh of "
+                "the topology does: their names end in \"/cpu\"; rename one, "
+                "or take schedule none";
+  return success();
+}
+
+static PipelineNeed getNeed(const ScheduleOption &option) {
+  return option.schedule ? option.schedule->need : PipelineNeed::Position;
+}
+
+/// Leaves the meshes whose units the schedule orders.
+static void dropOthers(SmallVector<MeshUnits> &meshes,
+                       const ScheduleOption &option) {
+  if (getNeed(option) == PipelineNeed::Position)
+    llvm::erase_if(meshes,
+                   [](const MeshUnits &mesh) { return !mesh.isInPipeline(); });
+}
+
+static SmallVector<Demands> getRelation(const Schedule &schedule,
+                                        ArrayRef<MeshUnits> meshes) {
+  return llvm::map_to_vector(meshes, [&](const MeshUnits &mesh) {
+    return schedule.getDemands(mesh.mesh);
+  });
+}
+
+static OrderedMeshes join(MutableArrayRef<MeshUnits> meshes,
+                          MutableArrayRef<Demands> demands) {
+  OrderedMeshes ordered;
+  for (auto [mesh, ofMesh] : llvm::zip(meshes, demands))
+    ordered.push_back({std::move(mesh), std::move(ofMesh)});
+  return ordered;
+}
 
 static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
                                                  const BlockGraph &graph,
                                                  const ScheduleOption &option) {
   SmallVector<MeshUnits> meshes = collectUnits(func, graph);
+  if (getNeed(option) != PipelineNeed::Nothing &&
+      failed(verifySomeMeshTakesPart(option, meshes)))
+    return failure();
+  dropOthers(meshes, option);
   const Schedule *schedule = option.schedule;
-  if (!schedule || !schedule->isSameOnAllMeshes)
-    llvm::erase_if(meshes,
-                   [](const MeshUnits &mesh) { return !mesh.isInPipeline(); });
   SmallVector<Demands> demands;
   if (schedule && schedule->getDemands) {
-    demands = llvm::map_to_vector(meshes, [&](const MeshUnits &mesh) {
-      return schedule->getDemands(mesh.mesh);
-    });
+    demands = getRelation(*schedule, meshes);
   } else {
     FailureOr<SmallVector<Demands>> ofPlan =
         getPlanDemands(func, option, meshes);
@@ -61,10 +111,7 @@ static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
       return failure();
     demands = std::move(*ofPlan);
   }
-  OrderedMeshes ordered;
-  for (auto [mesh, ofMesh] : llvm::zip(meshes, demands))
-    ordered.push_back({std::move(mesh), std::move(ofMesh)});
-  return ordered;
+  return join(meshes, demands);
 }
 
 static LogicalResult reportProblem(const Schedule &schedule, FragmentOp first,
@@ -89,27 +136,6 @@ static bool hasProblem(const ScheduleOption &option,
   return false;
 }
 
-/// The relations that order weight gradients also run without any.
-static void reportMissingSplit(func::FuncOp func, const ScheduleOption &option,
-                               ArrayRef<OrderedMesh> meshes) {
-  if (!option.schedule || !option.schedule->splitsBackward ||
-      !option.schedule->getDemands)
-    return;
-  bool isAnyBackward = false;
-  for (const OrderedMesh &mesh : meshes)
-    for (const meshwright::WorkItem &item : mesh.units.items) {
-      if (item.kind == meshwright::WorkKind::Weight)
-        return;
-      isAnyBackward |= item.kind == meshwright::WorkKind::Backward;
-    }
-  if (isAnyBackward)
-    func.emitWarning()
-        << "schedule " << option.getName()
-        << " fills bubbles with the gradients of weights, but no backward "
-           "fragment is split; split them (mpmd-split-bwd-fragments, option "
-           "mpmd_split_bwd_fragments)";
-}
-
 namespace {
 struct PipelineSchedulerPass
     : mpmd::impl::PipelineSchedulerPassBase<PipelineSchedulerPass> {
@@ -122,39 +148,77 @@ struct PipelineSchedulerPass
 
     const ScheduleOption &option = mustHappenBefore.getValue();
     BlockGraph graph(func.front());
+    if (onlyRestore)
+      return restoreOrder(func, graph);
     FailureOr<OrderedMeshes> meshes = getOrderedMeshes(func, graph, option);
     if (failed(meshes))
       return signalPassFailure();
     if (reportMisfits)
-      reportMissingSplit(func, option, *meshes);
-    if (failed(order(graph, *meshes)))
+      warnOfMissingSplit(func, option, *meshes);
+    if (!orderByPlan(graph, *meshes) && failed(order(graph, *meshes)))
       signalPassFailure();
   }
 
 private:
   LogicalResult order(const BlockGraph &graph, ArrayRef<OrderedMesh> meshes);
+  bool orderByPlan(const BlockGraph &graph, ArrayRef<OrderedMesh> meshes);
+  void restoreOrder(func::FuncOp func, const BlockGraph &graph);
 };
 } // namespace
 
-/// Relations leave room for data flow; a plan leaves none, so its user should
-/// know.
-static void reportConflicts(const DemandConflicts &conflicts,
-                            const BlockGraph &graph, const UnitDemands &units,
-                            const ScheduleOption &option, bool reportMisfits) {
+/// Whether a relation leaves weight gradients to the order of the program.
+static bool leavesWeightsOpen(const ScheduleOption &option) {
+  return option.schedule && option.schedule->getDemands &&
+         option.schedule->splitsBackward;
+}
+
+/// The plan of a relation orders what that leaves open, if the program is its
+/// pipeline and data flow does not contradict.
+bool PipelineSchedulerPass::orderByPlan(const BlockGraph &graph,
+                                        ArrayRef<OrderedMesh> meshes) {
+  const ScheduleOption &option = mustHappenBefore.getValue();
+  if (!completeByPlan || !removeDependencies || !leavesWeightsOpen(option))
+    return false;
+  auto units = llvm::map_to_vector(
+      meshes, [](const OrderedMesh &mesh) { return mesh.units; });
+  auto demands = findPlanDemands(option, units);
+  return demands && sortBlockTopologically(
+                        graph, getDemands(graph, join(units, *demands)));
+}
+
+/// Merging drops the marks of the halves of backward work: what shares stage
+/// and counter with a first half is a second one.
+static void findSecondHalves(MutableArrayRef<MeshUnits> meshes) {
+  for (MeshUnits &mesh : meshes) {
+    DenseSet<std::pair<int64_t, int64_t>> split;
+    auto getKey = [](const meshwright::WorkItem &item) {
+      return std::pair(item.microbatch, item.stage.value_or(-1));
+    };
+    for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items))
+      if (fragment->hasAttr(kSplitKeepTransferredAttr))
+        split.insert(getKey(item));
+    for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items))
+      if (item.kind == meshwright::WorkKind::Backward &&
+          !fragment->hasAttr(kSplitKeepTransferredAttr) &&
+          split.contains(getKey(item)))
+        item.kind = meshwright::WorkKind::Weight;
+  }
+}
+
+void PipelineSchedulerPass::restoreOrder(func::FuncOp func,
+                                         const BlockGraph &graph) {
+  const ScheduleOption &option = mustHappenBefore.getValue();
+  SmallVector<MeshUnits> meshes = collectUnits(func, graph);
+  dropOthers(meshes, option);
+  findSecondHalves(meshes);
   bool isRelation = option.schedule && option.schedule->getDemands;
-  if (conflicts.count == 0 || (isRelation && !reportMisfits))
-    return;
-  InFlightDiagnostic diag =
-      graph.getOp(units.getUnits()[conflicts.first].position)->emitWarning()
-      << "runs before another fragment by schedule " << option.getName()
-      << ", but needs its results; data flow wins";
-  if (uint64_t others = conflicts.count - 1)
-    diag << ", here and in " << others << " other pair"
-         << (others == 1 ? "" : "s");
-  diag.attachNote(
-      graph.getOp(units.getUnits()[conflicts.second].position)->getLoc())
-      << "this is the other fragment; microbatches may depend on each other "
-         "by what was merged into them before scheduling";
+  std::optional<SmallVector<Demands>> demands;
+  if (!isRelation || leavesWeightsOpen(option))
+    demands = findPlanDemands(option, meshes);
+  if (!demands && isRelation)
+    demands = getRelation(*option.schedule, meshes);
+  if (demands)
+    sortBlockTopologically(graph, getDemands(graph, join(meshes, *demands)));
 }
 
 /// Reports the first pair that is compared, but cannot be.
@@ -248,7 +312,11 @@ LogicalResult PipelineSchedulerPass::order(const BlockGraph &graph,
     return failure();
   if (!removeDependencies && failed(verifyResults(graph, units, *pairs)))
     return failure();
-  reportConflicts(order.conflicts, graph, units, option, reportMisfits);
+  // Relations leave room for data flow; a plan leaves none, so its user should
+  // know.
+  bool isRelation = option.schedule && option.schedule->getDemands;
+  if (order.conflicts.count > 0 && (!isRelation || reportMisfits))
+    warnOfConflicts(order.conflicts, units, option);
   OrderDemands met(graph);
   for (auto [before, after] : order.edges)
     met.add(before, after);

@@ -11,8 +11,10 @@
 
 #include "meshwright/Optimize/PlanDemands.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Optimize/ScheduleWarnings.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include <map>
 #include <memory>
 #include <set>
@@ -107,26 +109,33 @@ bool PlanIndex::wantsSplit(const WorkItem &item) const {
          findMesh(*item.stage - 1) != findMesh(*item.stage);
 }
 
-/// Without stages, each mesh has one: its index.
-static LogicalResult completeStages(func::FuncOp func, StringRef schedule,
-                                    MutableArrayRef<MeshUnits> meshes) {
-  FragmentOp with, without;
+/// Without stages, each mesh has one: its index. False, with a unit of each
+/// kind in the arguments, if some have a stage and some not.
+static bool completeStages(MutableArrayRef<MeshUnits> meshes, FragmentOp &with,
+                           FragmentOp &without) {
   for (const MeshUnits &mesh : meshes)
     for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items))
       (item.stage ? with : without) = fragment;
-  if (with && without) {
-    InFlightDiagnostic diag = without.emitError()
-                              << "has no stage, but other fragments do; "
-                                 "schedule "
-                              << schedule << " needs a stage on all or none";
-    diag.attachNote(with.getLoc()) << "this one has a stage";
-    return diag;
-  }
+  if (with && without)
+    return false;
   if (!with)
     for (MeshUnits &mesh : meshes)
       for (WorkItem &item : mesh.items)
         item.stage = mesh.mesh.index;
-  return success();
+  return true;
+}
+
+static LogicalResult completeStages(StringRef schedule,
+                                    MutableArrayRef<MeshUnits> meshes) {
+  FragmentOp with, without;
+  if (completeStages(meshes, with, without))
+    return success();
+  InFlightDiagnostic diag = without.emitError()
+                            << "has no stage, but other fragments do; "
+                               "schedule "
+                            << schedule << " needs a stage on all or none";
+  diag.attachNote(with.getLoc()) << "this one has a stage";
+  return diag;
 }
 
 static PlanShape getShape(ArrayRef<MeshUnits> meshes) {
@@ -195,9 +204,42 @@ static LogicalResult checkSplit(func::FuncOp func, const PlanIndex &index,
               "mpmd_split_bwd_fragments) or take a schedule that does without";
   for (auto &[stage, fragment] : wholeStages)
     fragment.emitWarning()
-        << "is not split, so schedule " << schedule
+        << describeUnit(fragment) << " is not split, so schedule " << schedule
         << " cannot fill bubbles with the gradients of weights of stage "
         << stage;
+  return success();
+}
+
+/// One call counter that slipped makes a plan of everything below it.
+static LogicalResult checkCounters(const meshwright::Schedule &schedule,
+                                   PlanShape shape,
+                                   ArrayRef<MeshUnits> meshes) {
+  size_t numUnits = 0;
+  const WorkItem *largest = nullptr;
+  FragmentOp fragmentOfLargest;
+  for (const MeshUnits &mesh : meshes)
+    for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items)) {
+      ++numUnits;
+      if (largest && item.microbatch <= largest->microbatch)
+        continue;
+      largest = &item;
+      fragmentOfLargest = fragment;
+    }
+  PlanShape least = shape;
+  least.microbatches = 1;
+  if (llvm::Error error = schedule.checkShape(shape)) {
+    std::string text = llvm::toString(std::move(error));
+    // What one microbatch cannot have either, the counter is not to blame for.
+    if (llvm::Error other = schedule.checkShape(least)) {
+      llvm::consumeError(std::move(other));
+      return success();
+    }
+    return fragmentOfLargest.emitError()
+           << "has call counter " << largest->microbatch << ", so there are "
+           << shape.microbatches << " microbatches, but only " << numUnits
+           << " scheduling units; number the calls 0, 1, 2, ... (" << text
+           << ")";
+  }
   return success();
 }
 
@@ -219,9 +261,11 @@ static LogicalResult checkShape(func::FuncOp func, const ScheduleOption &option,
   return success();
 }
 
-static Demands makeDemands(std::shared_ptr<PlanIndex> index) {
+/// For a mesh whose units have a stage, or all the one of its position.
+static Demands makeDemands(std::shared_ptr<PlanIndex> index, int64_t position) {
   Demands demands;
-  demands.findPlace = [index](const WorkItem &item) -> std::optional<Place> {
+  demands.findPlace = [=](WorkItem item) -> std::optional<Place> {
+    item.stage = item.stage.value_or(position);
     return Place{0, {*index->findPlace(item)}};
   };
   return demands;
@@ -231,7 +275,7 @@ FailureOr<SmallVector<Demands>>
 mlir::mpmd::getPlanDemands(func::FuncOp func, const ScheduleOption &option,
                            MutableArrayRef<MeshUnits> meshes) {
   std::string name = option.getName();
-  if (failed(completeStages(func, name, meshes)))
+  if (failed(completeStages(name, meshes)))
     return failure();
   PlanShape shape = getShape(meshes);
   // A function without units has nothing to be ordered.
@@ -242,6 +286,8 @@ mlir::mpmd::getPlanDemands(func::FuncOp func, const ScheduleOption &option,
   if (option.plan) {
     plan = *option.plan;
   } else {
+    if (failed(checkCounters(*option.schedule, shape, meshes)))
+      return failure();
     llvm::Expected<Plan> made = option.schedule->makePlan(shape);
     if (!made)
       return func.emitError() << llvm::toString(made.takeError());
@@ -253,5 +299,33 @@ mlir::mpmd::getPlanDemands(func::FuncOp func, const ScheduleOption &option,
   if (failed(checkPlaces(*index, name, meshes)) ||
       failed(checkSplit(func, *index, name, meshes)))
     return failure();
-  return SmallVector<Demands>(meshes.size(), makeDemands(index));
+  return llvm::map_to_vector(meshes, [&](const MeshUnits &mesh) {
+    return makeDemands(index, mesh.mesh.index);
+  });
+}
+
+std::optional<SmallVector<Demands>>
+mlir::mpmd::findPlanDemands(const ScheduleOption &option,
+                            ArrayRef<MeshUnits> meshes) {
+  SmallVector<MeshUnits> completed(meshes);
+  FragmentOp with, without;
+  if (!completeStages(completed, with, without))
+    return std::nullopt;
+  llvm::Expected<Plan> plan =
+      option.plan ? *option.plan
+                  : option.schedule->makePlan(getShape(completed));
+  if (!plan) {
+    llvm::consumeError(plan.takeError());
+    return std::nullopt;
+  }
+  auto index = std::make_shared<PlanIndex>(*plan);
+  for (const MeshUnits &mesh : completed)
+    for (const WorkItem &item : mesh.items)
+      if (index->findMesh(*item.stage) != mesh.mesh.index ||
+          !index->findPlace(item))
+        return std::nullopt;
+  SmallVector<Demands> demands;
+  for (const MeshUnits &mesh : completed)
+    demands.push_back(makeDemands(index, mesh.mesh.index));
+  return demands;
 }

@@ -21,6 +21,11 @@ FailureOr<SmallVector<meshwright::Demands>>
 getPlanDemands(func::FuncOp func, const ScheduleOption &option,
                MutableArrayRef<MeshUnits> meshes);
 
+/// The same without a word: none if the program is not the pipeline that the
+/// plan is of. The plan of a relation keeps the relation.
+std::optional<SmallVector<meshwright::Demands>>
+findPlanDemands(const ScheduleOption &option, ArrayRef<MeshUnits> meshes);
+
 } // namespace mlir::mpmd
 
 #endif

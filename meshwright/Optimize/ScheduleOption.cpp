@@ -7,11 +7,40 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 
 using namespace mlir::mpmd;
 
 std::string ScheduleOption::getName() const {
   return schedule ? schedule->name.str() : "file:" + path;
+}
+
+bool ScheduleOption::splitsBackward() const {
+  if (schedule)
+    return schedule->splitsBackward;
+  return llvm::any_of(plan->meshes, [](const meshwright::ActionList &list) {
+    return llvm::any_of(list, [](const meshwright::Action &action) {
+      return action.kind == meshwright::ActionKind::Weight;
+    });
+  });
+}
+
+bool ScheduleOption::needsSumsApart() const {
+  if (schedule)
+    return schedule->needsSumsApart;
+  std::map<int64_t, int64_t> latest;
+  for (const meshwright::ActionList &list : plan->meshes)
+    for (const meshwright::Action &action : list) {
+      if (action.kind == meshwright::ActionKind::Forward ||
+          action.kind == meshwright::ActionKind::Input)
+        continue;
+      auto [last, isFirst] =
+          latest.try_emplace(action.stage, action.microbatch);
+      if (action.microbatch < last->second)
+        return true;
+      last->second = action.microbatch;
+    }
+  return false;
 }
 
 ScheduleOption mlir::mpmd::getDefaultSchedule() {

@@ -19,6 +19,12 @@ struct ScheduleOption {
 
   /// `1F1B` or `file:plan.csv`.
   std::string getName() const;
+  /// Whether it has a place for weight gradients that are apart.
+  bool splitsBackward() const;
+  /// Whether the sums of gradients must stay apart until the backward work has
+  /// its order: because that does not go from the first microbatch to the last,
+  /// as sums do, or because what they are summed up to travels.
+  bool needsSumsApart() const;
 
   bool operator==(const ScheduleOption &other) const {
     return schedule == other.schedule && path == other.path;

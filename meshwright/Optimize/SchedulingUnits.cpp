@@ -24,11 +24,12 @@ static WorkItem getWorkItem(FragmentOp fragment) {
   return {kind, *getCallCounter(fragment), stage};
 }
 
-/// The number from the first digit of a name to its end.
+/// The number that a name ends in.
 static std::optional<int64_t> getNumber(StringRef mesh) {
-  size_t first = mesh.find_first_of("0123456789");
+  StringRef digits =
+      mesh.take_back(mesh.size() - mesh.rtrim("0123456789").size());
   int64_t number;
-  if (first == StringRef::npos || mesh.substr(first).getAsInteger(10, number))
+  if (digits.getAsInteger(10, number))
     return std::nullopt;
   return number;
 }

@@ -26,6 +26,15 @@ namespace {
 struct Switch {
   StringLiteral key;
   bool Options::*field;
+  /// Where it depends on the schedule what is on by itself.
+  std::optional<bool> Options::*optionalField = nullptr;
+
+  void set(Options &options, bool value) const {
+    if (optionalField)
+      options.*optionalField = value;
+    else
+      options.*field = value;
+  }
 };
 } // namespace
 
@@ -36,16 +45,17 @@ static const Switch kSwitches[] = {
     {"mpmd_infer_cross_mesh_reductions", &Options::inferCrossMeshReductions},
     {"mpmd_fragment_remat", &Options::fragmentRemat},
     {"mpmd_merge_remat_fragments", &Options::mergeRematFragments},
-    {"mpmd_split_bwd_fragments", &Options::splitBwdFragments},
+    {"mpmd_split_bwd_fragments", nullptr, &Options::splitBwdFragments},
     {"mpmd_assume_homogeneous_devices", &Options::assumeHomogeneousDevices},
     {"mpmd_absorb_inferred_fragments_on_entry_point_function",
      &Options::absorbInferredFragmentsOnEntryPoint},
     {"mpmd_copy_constant_creation_from_producer_to_consumer",
      &Options::copyConstants},
     {"mpmd_apply_merge_transfers_pass", &Options::applyMergeTransfers},
-    {"mpmd_merge_inferred_after_scheduling",
+    {"mpmd_merge_inferred_after_scheduling", nullptr,
      &Options::mergeInferredAfterScheduling},
     {"mpmd_fail_on_backward_deps", &Options::failOnBackwardDeps},
+    {"mpmd_complete_schedule", &Options::completeSchedule},
 };
 
 static LogicalResult expect(const JsonValue &value, Kind kind,
@@ -265,7 +275,7 @@ static LogicalResult readOptions(const JsonValue &value,
       return failure();
     for (const Switch &option : kSwitches)
       if (option.key == entry.key.string)
-        config.options.*option.field = entry.value.boolean;
+        option.set(config.options, entry.value.boolean);
   }
   return success();
 }

@@ -41,15 +41,31 @@ struct PartitionConfig {
     bool inferCrossMeshReductions = false;
     bool fragmentRemat = false;
     bool mergeRematFragments = false;
-    bool splitBwdFragments = false;
+    std::optional<bool> splitBwdFragments;
     bool assumeHomogeneousDevices = false;
     bool absorbInferredFragmentsOnEntryPoint = false;
     bool copyConstants = false;
     bool applyMergeTransfers = false;
-    bool mergeInferredAfterScheduling = false;
+    std::optional<bool> mergeInferredAfterScheduling;
     bool failOnBackwardDeps = false;
     int64_t maxInlinedOps = kMaxInlinedOps;
+    /// Follow the schedule to the letter: what it needs is on by itself, and its
+    /// plan decides where its relation says nothing.
+    bool completeSchedule = false;
     mlir::mpmd::ScheduleOption schedule = {findSchedule("GPipe"), nullptr, ""};
+
+    /// What the user says, or else what the schedule needs: halves of backward
+    /// work, if it has a place for them.
+    bool splitsBwdFragments() const {
+      return splitBwdFragments.value_or(completeSchedule &&
+                                        schedule.splitsBackward());
+    }
+    /// The same: sums of gradients that do not tie its backward work to the
+    /// order of the sum.
+    bool mergesInferredAfterScheduling() const {
+      return mergeInferredAfterScheduling.value_or(
+          completeSchedule && schedule.needsSumsApart());
+    }
   };
 
   std::string function = "main";

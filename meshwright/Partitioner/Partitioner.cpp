@@ -143,10 +143,10 @@ static ImportOptions makeImportOptions(const PartitionConfig &config) {
     options.nameAssignment.entries[entry.name] = {entry.mesh, entry.stage};
   options.inputAssignment = IndexAssignment(config.inputMeshes);
   options.outputAssignment = IndexAssignment(config.outputMeshes);
-  options.mergeAfterScheduling = config.options.mergeInferredAfterScheduling;
+  options.mergeAfterScheduling = config.options.mergesInferredAfterScheduling();
   options.absorbInferredFragmentsOnEntryPoint =
       config.options.absorbInferredFragmentsOnEntryPoint;
-  options.splitBwdFragments = config.options.splitBwdFragments;
+  options.splitBwdFragments = config.options.splitsBwdFragments();
   options.inferTransfers = config.options.inferTransfers;
   options.copyBetweenMemories = true;
   options.inferCrossMeshReductions = config.options.inferCrossMeshReductions;
@@ -160,8 +160,9 @@ static OptimizeOptions makeOptimizeOptions(const PartitionConfig &config) {
   options.mergeRules = config.mergeRules;
   options.scheduleRules = config.scheduleRules;
   options.schedule = config.options.schedule;
+  options.completeByPlan = config.options.completeSchedule;
   options.reportMisfits = true;
-  options.mergeAfterScheduling = config.options.mergeInferredAfterScheduling;
+  options.mergeAfterScheduling = config.options.mergesInferredAfterScheduling();
   options.applyRemat = config.options.fragmentRemat;
   options.mergeRematFragments = config.options.mergeRematFragments;
   options.absorbOnEntryPoint =

@@ -78,26 +78,3 @@ llvm::Expected<int64_t> meshwright::findGroupSize(llvm::StringRef schedule,
                     above)
           .str());
 }
-
-llvm::Error meshwright::checkShape(llvm::StringRef schedule,
-                                   const PlanShape &shape, int64_t minChunks,
-                                   int64_t maxChunks) {
-  if (shape.meshes < 1 || shape.microbatches < 1)
-    return llvm::createStringError(
-        llvm::formatv("schedule {0} needs at least one mesh and one "
-                      "microbatch, got {1} and {2}",
-                      schedule, shape.meshes, shape.microbatches)
-            .str());
-  if (shape.chunks >= minChunks && shape.chunks <= maxChunks)
-    return llvm::Error::success();
-  std::string expected = minChunks == maxChunks
-                             ? llvm::formatv("{0}", minChunks).str()
-                             : llvm::formatv("at least {0}", minChunks).str();
-  return llvm::createStringError(
-      llvm::formatv("schedule {0} needs {1} {2} on each mesh, got {3}",
-                    schedule, expected,
-                    expected == "1" || expected == "at least 1" ? "stage"
-                                                                : "stages",
-                    shape.chunks)
-          .str());
-}

@@ -43,11 +43,6 @@ ActionList alternate(int64_t index, const PlanShape &shape, int64_t group,
 llvm::Expected<int64_t> findGroupSize(llvm::StringRef schedule,
                                       const PlanShape &shape);
 
-/// Fails unless meshes and microbatches are positive and each mesh has between
-/// `min` and `max` stages.
-llvm::Error checkShape(llvm::StringRef schedule, const PlanShape &shape,
-                       int64_t minChunks = 1, int64_t maxChunks = 1);
-
 } // namespace meshwright
 
 #endif

@@ -10,7 +10,6 @@
 #include "meshwright/Schedule/Alternate.h"
 #include "meshwright/Schedule/BuiltinSchedules.h"
 #include "llvm/ADT/STLExtras.h"
-#include <limits>
 
 using namespace meshwright;
 
@@ -35,10 +34,6 @@ static Demands getDemands(const MeshPosition &mesh) {
 
 template <bool reversedBackward>
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  if (llvm::Error error = checkShape(
-          reversedBackward ? "CircularWithReversedBackward" : "Circular", shape,
-          1, shape.chunks))
-    return error;
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
     ActionList &list = plan.meshes.emplace_back();
@@ -69,7 +64,10 @@ const Schedule meshwright::kCircular = {
     /*findProblem=*/nullptr,
     /*splitsBackward=*/false,
     /*usualChunks=*/2,
-    /*isSameOnAllMeshes=*/true};
+    /*fewestChunks=*/1,
+    /*mostChunks=*/kAnyChunks,
+    Placement::Looped,
+    PipelineNeed::Count};
 const Schedule meshwright::kCircularWithReversedBackward = {
     "CircularWithReversedBackward",
     "Circular, with the backward work in exactly the opposite order",
@@ -79,4 +77,8 @@ const Schedule meshwright::kCircularWithReversedBackward = {
     /*findProblem=*/nullptr,
     /*splitsBackward=*/false,
     /*usualChunks=*/2,
-    /*isSameOnAllMeshes=*/true};
+    /*fewestChunks=*/1,
+    /*mostChunks=*/kAnyChunks,
+    Placement::Looped,
+    PipelineNeed::Count,
+    /*needsSumsApart=*/true};

@@ -17,8 +17,6 @@
 using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  if (llvm::Error error = checkShape("DualPipe", shape, 2, 2))
-    return error;
   int64_t meshes = shape.meshes, perLane = shape.microbatches / 2;
   if (meshes % 2 != 0 || shape.microbatches % 2 != 0 || perLane < meshes)
     return llvm::createStringError(
@@ -46,4 +44,9 @@ const Schedule meshwright::kDualPipe = {
     /*getDemands=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true,
-    /*usualChunks=*/2};
+    /*usualChunks=*/2,
+    /*fewestChunks=*/2,
+    /*mostChunks=*/2,
+    Placement::Folded,
+    PipelineNeed::Position,
+    /*needsSumsApart=*/true};

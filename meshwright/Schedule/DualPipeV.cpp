@@ -16,8 +16,6 @@
 using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  if (llvm::Error error = checkShape("DualPipeV", shape, 2, 2))
-    return error;
   if (shape.microbatches < 2 * shape.meshes)
     return llvm::createStringError(
         llvm::formatv("schedule DualPipeV needs at least {0} microbatches on "
@@ -40,4 +38,7 @@ const Schedule meshwright::kDualPipeV = {
     /*getDemands=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true,
-    /*usualChunks=*/2};
+    /*usualChunks=*/2,
+    /*fewestChunks=*/2,
+    /*mostChunks=*/2,
+    Placement::Folded};

@@ -17,8 +17,6 @@ static Demands getDemands(const MeshPosition &) {
 }
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  if (llvm::Error error = checkShape("GPipe", shape))
-    return error;
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
     plan.meshes.push_back(alternate(mesh, shape, shape.microbatches,
@@ -35,4 +33,7 @@ const Schedule meshwright::kGPipe = {
     /*findProblem=*/nullptr,
     /*splitsBackward=*/false,
     /*usualChunks=*/1,
-    /*isSameOnAllMeshes=*/true};
+    /*fewestChunks=*/1,
+    /*mostChunks=*/1,
+    Placement::Looped,
+    PipelineNeed::Nothing};

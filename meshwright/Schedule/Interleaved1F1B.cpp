@@ -10,15 +10,11 @@
 
 #include "meshwright/Schedule/Alternate.h"
 #include "meshwright/Schedule/BuiltinSchedules.h"
-#include <limits>
 
 using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   constexpr llvm::StringLiteral kName = "Interleaved1F1B";
-  if (llvm::Error error =
-          checkShape(kName, shape, 2, std::numeric_limits<int64_t>::max()))
-    return error;
   llvm::Expected<int64_t> group = findGroupSize(kName, shape);
   if (!group)
     return group.takeError();
@@ -40,4 +36,6 @@ const Schedule meshwright::kInterleaved1F1B = {
     /*getDemands=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/false,
-    /*usualChunks=*/2};
+    /*usualChunks=*/2,
+    /*fewestChunks=*/2,
+    /*mostChunks=*/kAnyChunks};

@@ -8,15 +8,11 @@
 
 #include "meshwright/Schedule/Alternate.h"
 #include "meshwright/Schedule/BuiltinSchedules.h"
-#include <limits>
 
 using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   constexpr llvm::StringLiteral kName = "InterleavedZeroBubble";
-  if (llvm::Error error =
-          checkShape(kName, shape, 1, std::numeric_limits<int64_t>::max()))
-    return error;
   llvm::Expected<int64_t> group = findGroupSize(kName, shape);
   if (!group)
     return group.takeError();
@@ -36,4 +32,6 @@ const Schedule meshwright::kInterleavedZeroBubble = {
     /*getDemands=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true,
-    /*usualChunks=*/2};
+    /*usualChunks=*/2,
+    /*fewestChunks=*/1,
+    /*mostChunks=*/kAnyChunks};

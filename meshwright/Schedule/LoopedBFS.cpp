@@ -9,14 +9,10 @@
 
 #include "meshwright/Schedule/Alternate.h"
 #include "meshwright/Schedule/BuiltinSchedules.h"
-#include <limits>
 
 using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  if (llvm::Error error = checkShape("LoopedBFS", shape, 1,
-                                     std::numeric_limits<int64_t>::max()))
-    return error;
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
     ActionList &list = plan.meshes.emplace_back();
@@ -38,4 +34,9 @@ const Schedule meshwright::kLoopedBFS = {
     /*getDemands=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/false,
-    /*usualChunks=*/2};
+    /*usualChunks=*/2,
+    /*fewestChunks=*/1,
+    /*mostChunks=*/kAnyChunks,
+    Placement::Looped,
+    PipelineNeed::Position,
+    /*needsSumsApart=*/true};

@@ -12,8 +12,6 @@
 using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  if (llvm::Error error = checkShape("none", shape, 1, shape.chunks))
-    return error;
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
     ActionList &list = plan.meshes.emplace_back();
@@ -29,5 +27,15 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 static Demands getDemands(const MeshPosition &) { return {}; }
 
-const Schedule meshwright::kNone = {"none", "leaves the order of the program",
-                                    "", makePlan, getDemands};
+const Schedule meshwright::kNone = {"none",
+                                    "leaves the order of the program",
+                                    "",
+                                    makePlan,
+                                    getDemands,
+                                    /*findProblem=*/nullptr,
+                                    /*splitsBackward=*/false,
+                                    /*usualChunks=*/1,
+                                    /*fewestChunks=*/1,
+                                    /*mostChunks=*/kAnyChunks,
+                                    Placement::Looped,
+                                    PipelineNeed::Nothing};

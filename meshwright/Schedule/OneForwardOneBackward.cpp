@@ -30,8 +30,6 @@ static Demands getDemands(const MeshPosition &mesh) {
 }
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  if (llvm::Error error = checkShape("1F1B", shape))
-    return error;
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
     plan.meshes.push_back(alternate(mesh, shape, shape.microbatches,

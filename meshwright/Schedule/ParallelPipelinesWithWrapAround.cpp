@@ -37,8 +37,6 @@ static Demands getDemands(const MeshPosition &mesh) {
 /// As many microbatches as meshes, each through as many stages.
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   constexpr llvm::StringLiteral kName = "ParallelPipelinesWithWrapAround";
-  if (llvm::Error error = checkShape(kName, shape))
-    return error;
   if (shape.microbatches != shape.meshes)
     return llvm::createStringError(
         "schedule " + kName + " starts one microbatch on each of " +

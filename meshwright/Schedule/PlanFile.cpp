@@ -3,9 +3,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/PlanFile.h"
+#include "meshwright/Schedule/Schedule.h"
 #include "meshwright/Schedule/Timeline.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <map>
@@ -13,6 +15,9 @@
 using namespace meshwright;
 
 static constexpr llvm::StringLiteral kOverlap = ")OVERLAP_F_B";
+
+/// Room for the most actions that a plan has, with long numbers.
+static constexpr uint64_t kMostBytes = uint64_t(1) << 26;
 
 namespace {
 /// Where an action stands, both counted from 0.
@@ -50,6 +55,16 @@ private:
   int64_t numStages = 0, numMicrobatches = 0;
 };
 } // namespace
+
+/// The text of a cell for a message: not all of a long one, and nothing that is
+/// no text.
+static std::string quote(llvm::StringRef cell) {
+  constexpr size_t kShown = 40;
+  std::string text = "'";
+  llvm::raw_string_ostream os(text);
+  llvm::printEscapedString(cell.take_front(kShown), os);
+  return text + (cell.size() > kShown ? "...'" : "'");
+}
 
 static std::string toString(CellPosition position) {
   return llvm::formatv("row {0} column {1}", position.row + 1,
@@ -90,23 +105,23 @@ llvm::Error PlanReader::readAction(llvm::StringRef cell,
       cell.drop_front(stageText.size() + word.size());
   if (isCommunication(word))
     return makeError(position,
-                     "'{0}' is communication; only computations are read, the "
+                     "{0} is communication; only computations are read, the "
                      "compiler finds the transfers",
-                     cell);
+                     quote(cell));
   if (word == "BW")
     return makeError(position,
-                     "'{0}' is of an older format, in which B is the gradient "
+                     "{0} is of an older format, in which B is the gradient "
                      "of the input; write B for the whole backward, I and W "
                      "for its halves",
-                     cell);
+                     quote(cell));
   std::optional<ActionKind> kind = findKind(word);
   int32_t stage, microbatch;
   if (!kind || stageText.getAsInteger(10, stage) ||
       microbatchText.getAsInteger(10, microbatch))
     return makeError(position,
-                     "unknown cell '{0}'; expected a stage, F, B, I or W, and "
+                     "unknown cell {0}; expected a stage, F, B, I or W, and "
                      "a microbatch, as in 0F3, or (0F3;1B0)OVERLAP_F_B",
-                     cell);
+                     quote(cell));
   plan.meshes.back().push_back({stage, *kind, microbatch});
   cells.back().push_back(position);
   return llvm::Error::success();
@@ -121,7 +136,8 @@ llvm::Error PlanReader::readCell(llvm::StringRef cell, CellPosition position) {
   llvm::StringRef pair = cell.drop_front();
   if (!pair.consume_back(kOverlap) || !pair.contains(';'))
     return makeError(position,
-                     "unknown cell '{0}'; expected (0F3;1B0)OVERLAP_F_B", cell);
+                     "unknown cell {0}; expected (0F3;1B0)OVERLAP_F_B",
+                     quote(cell));
   auto [first, second] = pair.split(';');
   if (llvm::Error error = readAction(first, position))
     return error;
@@ -133,29 +149,39 @@ llvm::Error PlanReader::readCell(llvm::StringRef cell, CellPosition position) {
       (backward.kind != ActionKind::Backward &&
        backward.kind != ActionKind::Input))
     return makeError(position,
-                     "'{0}' overlaps {1} with {2}; expected a forward, then a "
+                     "{0} overlaps {1} with {2}; expected a forward, then a "
                      "backward",
-                     cell, first, second);
+                     quote(cell), meshwright::toString(forward),
+                     meshwright::toString(backward));
   forward.joinsNext = true;
   return llvm::Error::success();
 }
 
 llvm::Error PlanReader::read(llvm::StringRef text) {
-  llvm::SmallVector<llvm::StringRef> rows;
-  text.rtrim().split(rows, '\n');
-  for (auto [row, line] : llvm::enumerate(rows)) {
+  text = text.rtrim();
+  size_t numActions = 0;
+  for (size_t row = 0; row == 0 || !text.empty(); ++row) {
+    auto [line, rest] = text.split('\n');
+    text = rest;
     if (line.trim().empty())
       return makeError({row, 0}, "the row is empty; each row is a mesh, and "
                                  "has at least one action");
     plan.meshes.emplace_back();
     cells.emplace_back();
-    llvm::SmallVector<llvm::StringRef> columns;
-    line.split(columns, ',');
-    for (auto [column, cell] : llvm::enumerate(columns))
+    for (size_t column = 0; !line.empty(); ++column) {
+      auto [cell, others] = line.split(',');
+      line = others;
       if (llvm::Error error = readCell(cell, {row, column}))
         return error;
+      if (numActions + plan.meshes.back().size() > kMostActions)
+        return makeError({row, column},
+                         "the schedule goes on behind {0} actions, which is "
+                         "the most it can have",
+                         kMostActions);
+    }
     if (plan.meshes.back().empty())
       return makeError({row, 0}, "the row has no action");
+    numActions += plan.meshes.back().size();
   }
   return llvm::Error::success();
 }
@@ -286,14 +312,36 @@ llvm::Expected<Plan> meshwright::parsePlan(llvm::StringRef text) {
   return reader.takePlan();
 }
 
+/// What is no file may have no end, or not even begin.
+static llvm::Error checkFile(llvm::StringRef path) {
+  llvm::sys::fs::file_status status;
+  if (std::error_code error = llvm::sys::fs::status(path, status))
+    return llvm::createStringError("cannot be read: " + error.message());
+  if (status.type() == llvm::sys::fs::file_type::directory_file)
+    return llvm::createStringError("is a directory; expected a CSV file");
+  if (status.type() != llvm::sys::fs::file_type::regular_file)
+    return llvm::createStringError(
+        "is a pipe or a device; expected a CSV file");
+  if (status.getSize() > kMostBytes)
+    return llvm::createStringError(
+        llvm::formatv("has {0} bytes; a schedule has {1} at most",
+                      status.getSize(), kMostBytes)
+            .str());
+  return llvm::Error::success();
+}
+
 llvm::Expected<Plan> meshwright::readPlanFile(llvm::StringRef path) {
+  auto fail = [&](llvm::Error error) {
+    return llvm::createStringError(path + ": " +
+                                   llvm::toString(std::move(error)));
+  };
+  if (llvm::Error error = checkFile(path))
+    return fail(std::move(error));
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (std::error_code error = buffer.getError())
-    return llvm::createStringError(path +
-                                   ": cannot be read: " + error.message());
+    return fail(llvm::createStringError("cannot be read: " + error.message()));
   llvm::Expected<Plan> plan = parsePlan((*buffer)->getBuffer());
   if (!plan)
-    return llvm::createStringError(path + ": " +
-                                   llvm::toString(plan.takeError()));
+    return fail(plan.takeError());
   return plan;
 }

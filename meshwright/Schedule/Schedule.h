@@ -9,7 +9,7 @@
 //   mesh, for any set of work. It says nothing about most pairs; data flow
 //   orders the rest, and where the two disagree data flow wins;
 // - a plan (`makePlan`): a complete list for each mesh, made for a number of
-//   meshes, microbatches and chunks.
+//   meshes, microbatches and chunks, within a limit.
 //
 // A relation has a plan as well, which completes it, so that it can be drawn
 // and simulated. A new schedule is a file and a line in BuiltinSchedules.def.
@@ -25,8 +25,10 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace meshwright {
 
@@ -44,6 +46,25 @@ struct PlanShape {
   int64_t chunks = 1; ///< Stages on each mesh.
 };
 
+/// Which mesh has a stage, of P meshes.
+enum class Placement {
+  Looped, ///< Mesh s mod P.
+  Folded, ///< Like a V: mesh s on the way down, mesh 2P - 1 - s on the way up.
+};
+
+/// What the demands on a mesh ask about the pipeline.
+enum class PipelineNeed {
+  Nothing,
+  Count,    ///< The number of its meshes.
+  Position, ///< Where the mesh is, so it must be a part of it.
+};
+
+inline constexpr int64_t kAnyChunks = std::numeric_limits<int64_t>::max();
+
+/// The most actions that a plan has. More do not come from a program, but from
+/// a slip in a number.
+inline constexpr int64_t kMostActions = int64_t(1) << 22;
+
 struct Schedule {
   using DemandsMaker = Demands (*)(const MeshPosition &mesh);
   /// Fails, saying why, if the schedule does not exist for that shape.
@@ -56,16 +77,30 @@ struct Schedule {
   llvm::StringLiteral name;
   llvm::StringLiteral description;
   llvm::StringLiteral source; ///< The paper or project it comes from.
-  PlanMaker makePlan;
+  /// Makes the lists of a shape that `checkShape` has passed.
+  PlanMaker listPlan;
   DemandsMaker getDemands = nullptr; ///< Null: the plan is the demand.
   Problem findProblem = nullptr;
   /// Fills bubbles with weight gradients that are apart from backward work.
   bool splitsBackward = false;
   /// The number of stages on each mesh that it is usually drawn with.
   int64_t usualChunks = 1;
-  /// The demands do not ask for the index of the mesh, so they also order what
-  /// runs on a mesh that is no part of the pipeline.
-  bool isSameOnAllMeshes = false;
+  int64_t fewestChunks = 1, mostChunks = 1;
+  Placement placement = Placement::Looped;
+  PipelineNeed need = PipelineNeed::Position;
+  /// A sum of gradients, merged into backward work, contradicts the plan: this
+  /// runs the microbatches backwards, or the sum goes to a copy of the stage.
+  bool needsSumsApart = false;
+
+  /// Fails unless meshes and microbatches are positive, each mesh has a number
+  /// of stages that the schedule can have, and the actions are within the
+  /// limit.
+  llvm::Error checkShape(const PlanShape &shape) const;
+  /// The list of each mesh. Fails, saying why, if there is none for that shape.
+  llvm::Expected<Plan> makePlan(const PlanShape &shape) const;
+  /// The mesh of each stage. Fails if the schedule has no place for so many.
+  llvm::Expected<std::vector<int64_t>> placeStages(int64_t meshes,
+                                                   int64_t stages) const;
 };
 
 /// All schedules, in the order in which they are listed to users.

@@ -14,70 +14,70 @@
 
 using namespace meshwright;
 
-namespace {
-/// One arm of the V on one mesh: each action takes the next microbatch.
-class Arm {
-public:
-  Arm(int64_t stage, ActionList &list) : stage(stage), list(list) {}
-
-  void run(std::initializer_list<ActionKind> kinds) {
-    for (ActionKind kind : kinds)
-      list.push_back({stage, kind, counts[static_cast<int>(kind)]++});
-  }
-  int64_t count(ActionKind kind) const {
-    return counts[static_cast<int>(kind)];
-  }
-
-private:
-  int64_t stage;
-  ActionList &list;
-  int64_t counts[4] = {};
-};
-} // namespace
-
 static constexpr ActionKind F = ActionKind::Forward, I = ActionKind::Input,
                             W = ActionKind::Weight;
 
+namespace {
+/// One arm of the V on one mesh: each action takes the next microbatch, and is
+/// left out if there is none.
+class Arm {
+public:
+  Arm(int64_t stage, int64_t microbatches, ActionList &list)
+      : stage(stage), microbatches(microbatches), list(list) {}
+
+  void run(ActionKind kind) {
+    if (int64_t microbatch = count(kind)++; microbatch < microbatches)
+      list.push_back({stage, kind, microbatch});
+  }
+  int64_t &count(ActionKind kind) { return counts[static_cast<int>(kind)]; }
+  int64_t countLeft(ActionKind kind) { return microbatches - count(kind); }
+
+private:
+  int64_t stage, microbatches;
+  ActionList &list;
+  int64_t counts[4] = {};
+};
+
+struct Turn {
+  Arm &arm;
+  ActionKind kind;
+};
+} // namespace
+
+/// Takes all turns so many times. Rounds in which no turn has a microbatch left
+/// only count: for few microbatches on many meshes that is most of them.
+static void repeat(int64_t rounds, std::initializer_list<Turn> turns) {
+  int64_t left = 0;
+  for (Turn turn : turns)
+    left = std::max(left, turn.arm.countLeft(turn.kind));
+  int64_t taken = std::min(rounds, left);
+  for (int64_t round = 0; round < taken; ++round)
+    for (Turn turn : turns)
+      turn.arm.run(turn.kind);
+  for (Turn turn : turns)
+    turn.arm.count(turn.kind) += rounds - taken;
+}
+
 static ActionList listMesh(int64_t mesh, const PlanShape &shape) {
   int64_t meshes = shape.meshes, following = meshes - mesh;
-  // The shape is that of a pipeline that fills; what is too much is cut off.
+  // The shape is that of a pipeline that fills; what is too much is left out.
   int64_t full = std::max(shape.microbatches, 2 * meshes - 1);
   ActionList list;
-  Arm down(mesh, list), up(2 * meshes - 1 - mesh, list);
-  for (int64_t i = 0; i < 2 * following - 1; ++i)
-    down.run({F});
-  for (int64_t i = 0; i < mesh; ++i) {
-    up.run({F});
-    down.run({F});
-  }
-  for (int64_t i = 0; i < following; ++i)
-    up.run({F, I, W});
-  while (down.count(F) < full || up.count(F) < down.count(F)) {
-    if (down.count(F) < full)
-      down.run({F});
-    down.run({I, W});
-    up.run({F, I, W});
-  }
-  for (int64_t i = 0; i < mesh; ++i) {
-    down.run({I});
-    up.run({I});
-  }
-  for (int64_t i = 0; i < following; ++i)
-    down.run({I, W});
+  Arm down(mesh, shape.microbatches, list);
+  Arm up(2 * meshes - 1 - mesh, shape.microbatches, list);
+  repeat(2 * following - 1, {{down, F}});
+  repeat(mesh, {{up, F}, {down, F}});
+  repeat(following, {{up, F}, {up, I}, {up, W}});
+  repeat(full - meshes,
+         {{down, F}, {down, I}, {down, W}, {up, F}, {up, I}, {up, W}});
+  repeat(mesh, {{down, I}, {up, I}});
+  repeat(following, {{down, I}, {down, W}});
   for (Arm *arm : {&up, &down})
-    while (arm->count(W) < arm->count(I))
-      arm->run({W});
-  list.erase(std::remove_if(list.begin(), list.end(),
-                            [&](const Action &action) {
-                              return action.microbatch >= shape.microbatches;
-                            }),
-             list.end());
+    repeat(arm->count(I) - arm->count(W), {{*arm, W}});
   return list;
 }
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  if (llvm::Error error = checkShape("ZeroBubbleV", shape, 2, 2))
-    return error;
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
     plan.meshes.push_back(listMesh(mesh, shape));
@@ -92,4 +92,7 @@ const Schedule meshwright::kZeroBubbleV = {
     /*getDemands=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true,
-    /*usualChunks=*/2};
+    /*usualChunks=*/2,
+    /*fewestChunks=*/2,
+    /*mostChunks=*/2,
+    Placement::Folded};

@@ -68,3 +68,22 @@ func.func @reports_meshes_without_number_on_a_ring(%x: !a) -> (!a, !a) attribute
   } : (!a) -> !a
   return %0, %1 : !a, !a
 }
+
+// -----
+
+!l = tensor<4xf32>
+!a = !mpmd.mesh_tensor<"a3b", tensor<4xf32>>
+#topology = #mpmd.topology<<"a3b": <["x"=2]>>>
+
+// Only digits at the end are a number.
+func.func @reports_meshes_with_a_number_inside(%x: !a) -> (!a, !a) attributes {topology = #topology} {
+  // expected-error@+1 {{needs mesh names that end in a number, as in m0, m1}}
+  %0 = mpmd.fragment<mesh="a3b", origin=["f"]> (%x) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!a) -> !a
+  // expected-note@+1 {{cannot be ordered with this fragment}}
+  %1 = mpmd.fragment<mesh="a3b", origin=["f"]> (%x) {call_counter = 1 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!a) -> !a
+  return %0, %1 : !a, !a
+}

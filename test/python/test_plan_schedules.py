@@ -6,6 +6,7 @@ the list that `meshwright schedule --csv` prints, which the unit tests compare
 with published tables.
 """
 
+import os
 import re
 
 import pytest
@@ -167,9 +168,35 @@ def test_the_verb_lists_what_there_is(tools):
         (["1F1B", "--transfer=-1"], "cannot take less than no time"),
         (["1F1B", "--microbatches=4000000000"], "take fewer meshes or microbatches"),
         (["file:nowhere.csv"], "nowhere.csv: cannot be read"),
+        (["file:/dev/zero"], "/dev/zero: is a pipe or a device"),
+        (["file:."], "is a directory"),
     ],
 )
 def test_the_verb_says_what_does_not_fit(tools, arguments, message):
     done = tools.run("meshwright", "schedule", *arguments)
     assert done.returncode == 1
     assert message in done.stderr
+
+
+def test_a_file_without_end_is_not_read(tools, tmp_path):
+    pipe, sparse = tmp_path / "pipe.csv", tmp_path / "sparse.csv"
+    os.mkfifo(pipe)
+    with open(sparse, "wb") as file:
+        file.truncate(1 << 40)
+    for path, message in [(pipe, "is a pipe or a device"), (sparse, "67108864")]:
+        done = tools.run("meshwright", "schedule", f"file:{path}")
+        assert done.returncode == 1
+        assert message in done.stderr
+
+
+def test_huge_pipelines_are_refused_at_once(tools):
+    listed = tools.check("meshwright", "schedule")
+    for name in [line.split()[0] for line in listed.splitlines()]:
+        for arguments in [
+            ["--meshes=4000000000", "--microbatches=4000000000"],
+            ["--meshes=100000", "--microbatches=1000"],
+            ["--meshes=4", "--microbatches=8", "--stages-per-mesh=4000000000"],
+        ]:
+            done = tools.run("meshwright", "schedule", name, "--csv", *arguments)
+            assert done.returncode == 1
+            assert re.search("fewer meshes or microbatches|on each mesh", done.stderr)

@@ -89,11 +89,6 @@ static LogicalResult run() {
                          Twine(kLongest));
   if (costs.transfer < 0)
     return reportError("a transfer cannot take less than no time");
-  constexpr uint64_t kMostActions = 1 << 22;
-  if (uint64_t(meshes) * microbatches > kMostActions ||
-      uint64_t(meshes) * microbatches * stages > kMostActions)
-    return reportError("that are more than " + Twine(kMostActions) +
-                       " actions; take fewer meshes or microbatches");
   llvm::Expected<Plan> plan = makePlan();
   if (!plan)
     return reportError(llvm::toString(plan.takeError()));

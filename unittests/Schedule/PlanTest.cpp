@@ -16,6 +16,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -357,6 +358,61 @@ TEST(PlanTest, ShapesThatDoNotFitAreRefused) {
             "and 8");
 }
 
+TEST(PlanTest, PlansBeyondTheLimitAreRefused) {
+  constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+  for (const Schedule *schedule : getSchedules()) {
+    SCOPED_TRACE(schedule->name.str());
+    int64_t chunks = schedule->usualChunks;
+    for (PlanShape shape :
+         {PlanShape{kHuge, 1, chunks}, PlanShape{1, kHuge, chunks},
+          PlanShape{kHuge, kHuge, chunks}, PlanShape{1 << 21, 2, chunks}})
+      EXPECT_NE(getError(schedule->makePlan(shape)).find("4194304 actions"),
+                std::string::npos);
+    if (schedule->mostChunks == kAnyChunks)
+      EXPECT_NE(getError(schedule->makePlan({1, 1, kHuge})).find("actions"),
+                std::string::npos);
+  }
+}
+
+TEST(PlanTest, TheVCountsWhatItLeavesOut) {
+  // The shape is one of many microbatches; these meshes see one.
+  constexpr int64_t kMeshes = 20000;
+  Plan plan = makePlan("ZeroBubbleV", kMeshes, 1, 2);
+  EXPECT_EQ(plan.countActions(), size_t(6 * kMeshes));
+  EXPECT_TRUE(findStalls(plan).empty());
+}
+
+TEST(PlanTest, StagesArePlacedAsThePlansHaveThem) {
+  forEachPlan([](const Schedule &schedule, const PlanShape &shape,
+                 const Plan &plan) {
+    if (schedule.name == "ParallelPipelinesWithWrapAround")
+      return; // Each mesh has a stage, and each microbatch begins at its own.
+    auto places = llvm::cantFail(
+        schedule.placeStages(shape.meshes, shape.meshes * shape.chunks));
+    for (auto [mesh, list] : llvm::enumerate(plan.meshes))
+      for (const Action &action : list)
+        EXPECT_EQ(places[action.stage], static_cast<int64_t>(mesh));
+  });
+}
+
+TEST(PlanTest, StagesThatHaveNoPlaceAreRefused) {
+  auto refuse = [](llvm::StringRef name, int64_t meshes, int64_t stages) {
+    auto places = findSchedule(name)->placeStages(meshes, stages);
+    return places ? "no error" : llvm::toString(places.takeError());
+  };
+  EXPECT_EQ(refuse("1F1B", 4, 8),
+            "schedule 1F1B needs 1 stage on each mesh, got 2");
+  EXPECT_EQ(refuse("Interleaved1F1B", 4, 6),
+            "schedule Interleaved1F1B has as many stages on each mesh; 6 do "
+            "not fall evenly on 4 meshes");
+  EXPECT_EQ(refuse("ZeroBubbleV", 4, 0),
+            "schedule ZeroBubbleV has as many stages on each mesh; 0 do not "
+            "fall evenly on 4 meshes");
+  EXPECT_EQ(refuse("ZeroBubbleV", 0, 2),
+            "schedule ZeroBubbleV needs at least one mesh and one microbatch, "
+            "got 0 and 1");
+}
+
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
@@ -387,6 +443,7 @@ TEST(PlanFileTest, BadFilesAreRefused) {
             "column 3");
   EXPECT_EQ(refuse("bad/absent.csv"),
             "cannot be read: No such file or directory");
+  EXPECT_EQ(refuse("bad"), "is a directory; expected a CSV file");
 }
 
 TEST(PlanFileTest, IdleSlotsAndSpaceMeanNothing) {
@@ -431,6 +488,24 @@ TEST(PlanFileTest, UnknownCellsAreExplained) {
   EXPECT_EQ(refuse("(0F1;0B0)"), "unknown cell '(0F1");
   EXPECT_EQ(refuse("(0F1,0B0)OVERLAP_F_B"), "unknown cell '(0F1'");
   EXPECT_EQ(refuse("(0B1;0F0)OVERLAP_F_B"), "'(0B1");
+}
+
+TEST(PlanFileTest, OfALongCellOnlyTheBeginningIsShown) {
+  std::string text(1000, '\a');
+  std::string shown;
+  for (unsigned i = 0; i < 40; ++i)
+    shown += "\\07";
+  EXPECT_EQ(llvm::StringRef(getError(parsePlan(text))).split(';').first,
+            "row 1 column 1: unknown cell '" + shown + "...'");
+}
+
+TEST(PlanFileTest, ReadingEndsAtTheMostActions) {
+  std::string text;
+  for (int64_t i = 0; i <= kMostActions; ++i)
+    text += "0F0,";
+  EXPECT_EQ(getError(parsePlan(text)),
+            "row 1 column 4194305: the schedule goes on behind 4194304 "
+            "actions, which is the most it can have");
 }
 
 TEST(PlanFileTest, WorkOutOfOrderIsRefused) {

@@ -1,0 +1,83 @@
+//===- Shape.cpp - Which pipelines a schedule can have --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Schedule.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace meshwright;
+
+static std::string describeChunks(const Schedule &schedule) {
+  std::string number = std::to_string(schedule.fewestChunks);
+  if (schedule.fewestChunks != schedule.mostChunks)
+    number = "at least " + number;
+  return number + (schedule.fewestChunks == 1 ? " stage" : " stages");
+}
+
+static llvm::Error checkChunks(const Schedule &schedule, int64_t chunks) {
+  if (chunks >= schedule.fewestChunks && chunks <= schedule.mostChunks)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      llvm::formatv("schedule {0} needs {1} on each mesh, got {2}",
+                    schedule.name, describeChunks(schedule), chunks)
+          .str());
+}
+
+/// Whether there are more actions than the limit; counted so that nothing
+/// overflows.
+static bool hasTooManyActions(const Schedule &schedule,
+                              const PlanShape &shape) {
+  int64_t perUnit = schedule.splitsBackward ? 3 : 2;
+  int64_t count = perUnit;
+  for (int64_t factor : {shape.meshes, shape.microbatches, shape.chunks})
+    if (llvm::MulOverflow(count, factor, count) || count > kMostActions)
+      return true;
+  return false;
+}
+
+llvm::Error Schedule::checkShape(const PlanShape &shape) const {
+  if (shape.meshes < 1 || shape.microbatches < 1)
+    return llvm::createStringError(
+        llvm::formatv("schedule {0} needs at least one mesh and one "
+                      "microbatch, got {1} and {2}",
+                      name, shape.meshes, shape.microbatches)
+            .str());
+  if (llvm::Error error = checkChunks(*this, shape.chunks))
+    return error;
+  if (!hasTooManyActions(*this, shape))
+    return llvm::Error::success();
+  return llvm::createStringError(
+      llvm::formatv("schedule {0} of {1} meshes, {2} microbatches and {3} "
+                    "stages on each mesh may have more than {4} actions; take "
+                    "fewer meshes or microbatches",
+                    name, shape.meshes, shape.microbatches, shape.chunks,
+                    kMostActions)
+          .str());
+}
+
+llvm::Expected<Plan> Schedule::makePlan(const PlanShape &shape) const {
+  if (llvm::Error error = checkShape(shape))
+    return error;
+  return listPlan(shape);
+}
+
+llvm::Expected<std::vector<int64_t>>
+Schedule::placeStages(int64_t meshes, int64_t stages) const {
+  if (llvm::Error error = checkShape({meshes, 1, fewestChunks}))
+    return error;
+  if (stages < 1 || stages % meshes != 0)
+    return llvm::createStringError(
+        llvm::formatv("schedule {0} has as many stages on each mesh; {1} do "
+                      "not fall evenly on {2} meshes",
+                      name, stages, meshes)
+            .str());
+  if (llvm::Error error = checkShape({meshes, 1, stages / meshes}))
+    return error;
+  std::vector<int64_t> places;
+  for (int64_t stage = 0; stage < stages; ++stage)
+    places.push_back(placement == Placement::Folded && stage >= meshes
+                         ? 2 * meshes - 1 - stage
+                         : stage % meshes);
+  return places;
+}
