@@ -8,7 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/TextPartitioner.h"
+#include "meshwright/Partitioner/TextSchedule.h"
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -133,6 +135,27 @@ static nb::list fragmentInfo(nb::handle module, const std::string &function) {
   return makeInfos(*infos);
 }
 
+/// What a question about a schedule was answered with, or a ValueError.
+template <typename T>
+static T takeAnswer(std::optional<T> answer, const std::string &error) {
+  if (!answer)
+    throw nb::value_error(error.c_str());
+  return std::move(*answer);
+}
+
+static bool askSplitsBackward(const std::string &schedule) {
+  std::string error;
+  auto answer = meshwright::splitsBackward(schedule, error);
+  return takeAnswer(std::move(answer), error);
+}
+
+static std::map<int64_t, int64_t>
+askPlaceStages(const std::string &schedule, int64_t meshes, int64_t stages) {
+  std::string error;
+  auto answer = meshwright::placeStages(schedule, meshes, stages, error);
+  return takeAnswer(std::move(answer), error);
+}
+
 NB_MODULE(_meshwright, m) {
   m.doc() = "The Meshwright compiler, in process.";
   m.attr("version") = MESHWRIGHT_VERSION;
@@ -181,4 +204,10 @@ NB_MODULE(_meshwright, m) {
   m.def("fragment_info", &fragmentInfo, nb::arg("module"), nb::arg("function"),
         "Describes the fragments of a function, in program order. Raises "
         "PartitionError.");
+  m.def("splits_backward", &askSplitsBackward, nb::arg("schedule"),
+        "Whether a schedule, NAME or file:PATH, has a place for weight "
+        "gradients that are apart. Raises ValueError.");
+  m.def("place_stages", &askPlaceStages, nb::arg("schedule"), nb::arg("meshes"),
+        nb::arg("stages"),
+        "The position of the mesh of each stage. Raises ValueError.");
 }

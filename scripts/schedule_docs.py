@@ -17,7 +17,29 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "schedules.md"
+PROGRAM = ROOT / "docs" / "examples" / "schedules.py"
 MESHES, MICROBATCHES = 4, 8
+
+RING = """\
+import functools
+
+
+def go(m, weights, x):
+    for stage in [(m + i) % 4 for i in range(4)]:
+        x = mw.named_computation(layer, name=f"stage{stage}")(weights[stage], x)
+    return x
+
+
+def forward(weights, xs):
+    return [
+        mw.call(functools.partial(go, m), call_counter=m)(weights, x)
+        for m, x in enumerate(xs)
+    ]
+
+
+ring = configure("ParallelPipelinesWithWrapAround", stages=4)
+lowered = mw.jit(forward, ring).lower([np.ones((2, 2), np.float32)] * 4, xs[:4])
+"""
 
 INTRODUCTION = """\
 # Schedules
@@ -27,12 +49,41 @@ its work, how long is it idle, and how much does it have to keep?
 
 <!-- Written by scripts/schedule_docs.py; change that, not this page. -->
 
-A schedule is chosen by its name: `meshwright partition --schedule NAME`, the option
-`mpmd_pipeline_schedule` of the configuration, or for the pass alone
-`-mpmd-pipeline-scheduler=must-happen-before=NAME`. The names are found in any case,
-also with `builtin:` before them. `meshwright schedule` lists
-them, and `meshwright schedule NAME --meshes 4 --microbatches 8` draws one for any
-pipeline, as here.
+`meshwright schedule` lists them, and `meshwright schedule NAME --meshes 4
+--microbatches 8` draws one for any pipeline, as here.
+
+## How to run one
+
+A schedule orders what one microbatch does in one stage. So a program names the
+computations of a stage, calls each microbatch with its number, and takes the
+gradient inside of that call. `stage_assignment` says on which mesh a schedule wants
+each stage, and `get_pipeline_schedule` gives it with the options it needs, such as
+split backward fragments. Both take the names of this page and those of the registry
+(`ZeroBubbleV`, `ZERO_BUBBLE_V`), and `file:PATH`.
+
+```python
+{program}```
+
+What stands below under each schedule follows this. The option
+`mpmd_pipeline_schedule` of `partitioning_options` chooses one as well, by the same
+names, and needs no `pipeline_schedule` then.
+
+On the command line the same program (`lowered.as_text("stablehlo")`) comes with a
+[configuration](config.md), in which the assignment gives each computation its mesh
+and its stage:
+
+```json
+{config}```
+
+```sh
+meshwright partition step.mlir --config step.json --schedule ZeroBubbleV -o out
+```
+
+Option `mpmd_complete_schedule` does what `mw.jit` does by itself: what a schedule
+needs is on, unless another option turns it off, and where a zero-bubble relation
+leaves pairs open, its drawing decides. For the pass alone there is
+`-mpmd-pipeline-scheduler=must-happen-before=NAME`. Outside of Python the names are
+found in any case, also with `builtin:` before them.
 
 ## How to read the drawings
 
@@ -89,17 +140,30 @@ meshes, and as many microbatches as the program.
 Data flow always wins. {lists}
 and files are complete lists. They need their stages on their meshes and, if the
 drawing has `W`, split backward fragments (option `mpmd_split_bwd_fragments`); it is an
-error if they are not there, and a warning if data flow contradicts the list: often
-microbatches depend on each other because the sum of their gradients was merged into
-them (option `mpmd_merge_inferred_after_scheduling` keeps it apart until later). A
+error if they are not there, and a warning if data flow contradicts the list. A
 backward that was not split takes the place of its `I`; that changes nothing for the
 first stage, where each `W` follows its `I` at once. Stages that send their gradient
 to their own mesh, at the bottom of a V, are never split.
 
+The sum of the gradients is merged into the last microbatch that it adds, which
+then needs all the others. Where a schedule runs the microbatches backwards
+(CircularWithReversedBackward, LoopedBFS), or the sum goes to a copy of the stage
+(DualPipe), that contradicts it. `mw.jit` therefore sets
+`mpmd_merge_inferred_after_scheduling` for these: the order is then the drawn one,
+and the gradients of all microbatches are kept until they are summed. With the option
+off, a warning says which microbatches depend on each other, and summing from the
+last microbatch to the first is another remedy. A gradient that is taken around all
+calls (`jax.grad` of a loss that calls each microbatch) sums from the last to the
+first, and contradicts all schedules that go the other way.
+
 The other schedules are facts about pairs of fragments on a mesh, "this before
 that". Where there is none, or where data flow says otherwise, the order of the
 program stays, so a program of another shape than a pipeline is not refused; its
-order is just not the one that is drawn.
+order is just not the one that is drawn. The zero-bubble ones among them say little
+about `W`; a pipeline gets the drawn order with `mpmd_complete_schedule`.
+
+A list has at most 4194304 actions. More do not come from a program, but from a slip
+in a number, such as a call counter that does not count from 0; the message names it.
 
 A new schedule is a file in `meshwright/Schedule` that makes the lists, or the
 facts, and a line in `BuiltinSchedules.def`.
@@ -203,14 +267,57 @@ class Tool:
             input=stdin,
         )
 
-    def draw(self, name: str) -> str:
+    def draw(self, name: str, *arguments: str) -> str:
         microbatches = (
             MESHES if name == "ParallelPipelinesWithWrapAround" else MICROBATCHES
         )
-        done = self.run(name, f"--meshes={MESHES}", f"--microbatches={microbatches}")
+        shape = f"--meshes={MESHES}", f"--microbatches={microbatches}"
+        done = self.run(name, *shape, *arguments)
         if done.returncode:
             sys.exit(done.stderr)
         return done.stdout
+
+    def place(self, name: str) -> list[list[int]]:
+        """The stages of each mesh."""
+        if name == "ParallelPipelinesWithWrapAround":
+            return [[mesh] for mesh in range(MESHES)]
+        return [
+            sorted({int(stage) for stage in re.findall(r"(\d+)[FBIW]", line)})
+            for line in self.draw(name, "--csv").splitlines()
+        ]
+
+
+def write_config(places: list[list[int]]) -> str:
+    """The configuration of a program whose stages are on these meshes."""
+    meshes = {stage: mesh for mesh, row in enumerate(places) for stage in row}
+    entries = [f'"stage{s}": ["m{meshes[s]}", {s}]' for s in sorted(meshes)]
+    assignment = textwrap.fill(", ".join(entries), width=76, initial_indent="    ")
+    assignment = assignment.replace("\n", "\n    ")
+    topology = ", ".join(f'"m{m}": {{"x": 1}}' for m in range(len(places)))
+    return (
+        f'{{\n  "topology": {{{topology}}},\n'
+        f'  "assignment": {{\n{assignment}\n  }},\n'
+        '  "options": {"mpmd_infer_transfers": true, "mpmd_complete_schedule": true}\n'
+        "}\n"
+    )
+
+
+def show_use(tool: Tool, name: str) -> str:
+    """The stage map of a schedule, and how it is run on both ways."""
+    places = tool.place(name)
+    count = sum(map(len, places))
+    text = "Stages: " + ", ".join(
+        f"m{mesh} has {' and '.join(map(str, row))}" for mesh, row in enumerate(places)
+    )
+    python = f'lowered = lower("{name}", stages={count})\n'
+    if name == "DualPipe":
+        python = f'lowered = lower("{name}", stages={count}, copies=2)\n'
+    if name == "ParallelPipelinesWithWrapAround":
+        python = RING
+    command = (
+        f"meshwright partition step.mlir --config step.json --schedule {name} -o out"
+    )
+    return f"{text}.\n\n```python\n{python}```\n\n```sh\n{command}\n```\n\n"
 
 
 def read_figures(drawing: str) -> tuple[str, str, str]:
@@ -269,7 +376,13 @@ def write_page(tool: Tool) -> str:
     if sorted(names) != sorted(drawings):
         missing = sorted(set(names) ^ set(drawings))
         sys.exit(f"schedules without a section here: {missing}")
-    page = [INTRODUCTION.format(meshes=MESHES, microbatches=MICROBATCHES)]
+    introduction = INTRODUCTION.format(
+        meshes=MESHES,
+        microbatches=MICROBATCHES,
+        program=PROGRAM.read_text().split("\n\n", 1)[1],
+        config=write_config(tool.place("ZeroBubbleV")),
+    )
+    page = [introduction]
     page.append("| schedule | makespan | bubble | peak live per mesh |\n")
     page.append("| --- | --- | --- | --- |\n")
     for name, drawing in drawings.items():
@@ -281,6 +394,7 @@ def write_page(tool: Tool) -> str:
     for name, text in SECTIONS:
         page.append(f"## {name}\n\n{text.format(microbatches=MESHES)}\n\n")
         page.append(f"```\n{drawings[name]}```\n\n")
+        page.append(show_use(tool, name))
         if sources[name]:
             page.append(f"Source: {sources[name]}.\n\n")
     bad = "unittests/Schedule/tables/bad"

@@ -390,7 +390,7 @@ class MpmdWrapped:
                 for position, index in enumerate(signature.kept)
                 if index in signature.donated
             ],
-            "options": dict(config.partitioning_options or {}),
+            "options": config.compiler_options,
         }
         schedule = config.pipeline_schedule
         if schedule is None:

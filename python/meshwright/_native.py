@@ -101,6 +101,27 @@ def partition(
     return result
 
 
+def splits_backward(schedule: str) -> bool:
+    """Whether a schedule has a place for weight gradients that are apart.
+
+    Args:
+      schedule: the compiler's name of it, or `file:PATH`.
+
+    Raises:
+      ValueError: there is no such schedule, or the file is none.
+    """
+    return _extension().splits_backward(schedule)
+
+
+def place_stages(schedule: str, meshes: int, stages: int) -> dict[int, int]:
+    """The position of the mesh of each stage, by stage.
+
+    Raises:
+      ValueError: the schedule has no place for so many stages.
+    """
+    return _extension().place_stages(schedule, meshes, stages)
+
+
 def fragment_infos(result: Any) -> list[FragmentInfo]:
     """Descriptions of the fragments that importing a program made."""
     return [

@@ -3,100 +3,111 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
-from . import schedule_impl
+from . import _native, schedule_impl
 from .pipeline import (
     FragmentInfo,
     FragmentMergeRule,
     FragmentScheduleRule,
     PipelineContext,
     PipelineSchedule,
+    ScheduleMergeRuleBuilder,
     SchedulingPredicate,
     build_schedule_rules_from_predicate,
 )
+from .schedule_names import (
+    FILE_PREFIX,
+    PIPELINE_SCHEDULE_NAMES,
+    REGISTRY_NAMES,
+    find_schedule_name,
+)
+from .utils import unknown_name
 
 __all__ = ["get_pipeline_schedule", "pipeline_schedule_names"]
 
 
-def _schedule(
-    predicate: SchedulingPredicate, builtin: str, *, split_backward: bool = False
-) -> PipelineSchedule:
+# What each schedule says of two fragments. Those that are not here are complete
+# lists, which the compiler makes and checks.
+_RELATIONS: dict[str, SchedulingPredicate] = {
+    "GPipe": schedule_impl.gpipe,
+    "1F1B": schedule_impl.one_fwd_one_bwd,
+    "GPipeBut1F1BForLastMesh": schedule_impl.gpipe_but_1f1b_for_last_mesh,
+    "Circular": schedule_impl.circular,
+    "CircularWithReversedBackward": schedule_impl.circular_with_reversed_backward,
+    "ZeroBubbleH1": schedule_impl.zero_bubble_h1,
+    "ZeroBubbleH2ZeroTxLatency": schedule_impl.zero_bubble_h2_zero_tx_latency,
+    "ZeroBubbleH2HalfTxLatency": schedule_impl.zero_bubble_h2_half_tx_latency,
+    "ZeroBubbleH2FullTxLatency": schedule_impl.zero_bubble_h2_full_tx_latency,
+    "ParallelPipelinesWithWrapAround": (
+        schedule_impl.parallel_pipelines_with_wrap_around
+    ),
+}
+
+
+def _rule_builder(predicate: SchedulingPredicate | None) -> ScheduleMergeRuleBuilder:
     def build(
         infos: Sequence[FragmentInfo], context: PipelineContext
     ) -> tuple[list[FragmentScheduleRule], list[FragmentMergeRule]]:
+        if predicate is None:
+            return [], []
         rules = build_schedule_rules_from_predicate(
             infos, context, before_pred=predicate
         )
         return rules, []
 
-    required: dict[str, bool | str] = {"mpmd_pipeline_schedule": builtin}
-    if split_backward:
+    return build
+
+
+@functools.cache
+def _builtin(name: str) -> PipelineSchedule:
+    return _schedule(name)
+
+
+def _schedule(name: str) -> PipelineSchedule:
+    """The schedule with the compiler's name `name`, or of a file."""
+    required: dict[str, bool | str] = {"mpmd_pipeline_schedule": name}
+    if _native.splits_backward(name):
         required["mpmd_split_bwd_fragments"] = True
     return PipelineSchedule(
-        schedule_merge_rule_builders=(build,), required_mpmd_options=required
+        schedule_merge_rule_builders=(_rule_builder(_RELATIONS.get(name)),),
+        required_mpmd_options=required,
     )
 
 
-_SCHEDULES = {
-    "GPIPE": _schedule(schedule_impl.gpipe, "GPipe"),
-    "ONE_FWD_ONE_BWD": _schedule(schedule_impl.one_fwd_one_bwd, "1F1B"),
-    "GPIPE_BUT_1F1B_FOR_LAST_MESH": _schedule(
-        schedule_impl.gpipe_but_1f1b_for_last_mesh, "GPipeBut1F1BForLastMesh"
-    ),
-    "CIRCULAR": _schedule(schedule_impl.circular, "Circular"),
-    "CIRCULAR_WITH_REVERSED_BACKWARD": _schedule(
-        schedule_impl.circular_with_reversed_backward, "CircularWithReversedBackward"
-    ),
-    "ZERO_BUBBLE_H1": _schedule(
-        schedule_impl.zero_bubble_h1, "ZeroBubbleH1", split_backward=True
-    ),
-    "ZERO_BUBBLE_H2_ZERO_TX_LATENCY": _schedule(
-        schedule_impl.zero_bubble_h2_zero_tx_latency,
-        "ZeroBubbleH2ZeroTxLatency",
-        split_backward=True,
-    ),
-    "ZERO_BUBBLE_H2_HALF_TX_LATENCY": _schedule(
-        schedule_impl.zero_bubble_h2_half_tx_latency,
-        "ZeroBubbleH2HalfTxLatency",
-        split_backward=True,
-    ),
-    "ZERO_BUBBLE_H2_FULL_TX_LATENCY": _schedule(
-        schedule_impl.zero_bubble_h2_full_tx_latency,
-        "ZeroBubbleH2FullTxLatency",
-        split_backward=True,
-    ),
-    "PARALLEL_PIPELINES_WITH_WRAP_AROUND": _schedule(
-        schedule_impl.parallel_pipelines_with_wrap_around,
-        "ParallelPipelinesWithWrapAround",
-    ),
-}
-
-
 def pipeline_schedule_names() -> tuple[str, ...]:
-    """The names that `get_pipeline_schedule` knows."""
-    return tuple(_SCHEDULES)
+    """The registry's names of all schedules."""
+    return tuple(REGISTRY_NAMES)
 
 
 def get_pipeline_schedule(name: str) -> PipelineSchedule:
-    """Gives a builtin schedule.
+    """Gives a builtin schedule, or one from a file.
 
     Args:
-      name: one of `pipeline_schedule_names()`.
+      name: one of `pipeline_schedule_names()`; the compiler's name of a schedule,
+        as `meshwright schedule` lists them; or `file:PATH`, a CSV file with a row
+        for each mesh (docs/schedules.md).
 
     Returns:
-      The schedule, for `make_config(..., pipeline_schedule=)`.
+      The schedule, for `make_config(..., pipeline_schedule=)`, with the options
+      that it needs.
 
     Raises:
       KeyError: an unknown name; the message lists the known ones.
+      ValueError: a file that is no schedule; the message says where and why.
 
     Example:
 
       >>> get_pipeline_schedule("ZERO_BUBBLE_H1").required_mpmd_options
       {'mpmd_pipeline_schedule': 'ZeroBubbleH1', 'mpmd_split_bwd_fragments': True}
+      >>> get_pipeline_schedule("LoopedBFS").required_mpmd_options
+      {'mpmd_pipeline_schedule': 'LoopedBFS'}
     """
-    if name not in _SCHEDULES:
-        raise KeyError(
-            f"unknown pipeline schedule {name!r}, known are {', '.join(_SCHEDULES)}"
-        )
-    return _SCHEDULES[name]
+    if name.startswith(FILE_PREFIX):
+        return _schedule(name)  # Files change.
+    found = find_schedule_name(name)
+    if found is None:
+        known = (*REGISTRY_NAMES, *PIPELINE_SCHEDULE_NAMES, f"{FILE_PREFIX}PATH")
+        raise KeyError(unknown_name("pipeline schedule", name, known))
+    return _builtin(found)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import logging
 import numbers
 import re
@@ -16,7 +15,13 @@ from jax.sharding import AbstractMesh, Mesh, NamedSharding
 
 from ._jax_compat import Format
 from .pipeline import PipelineSchedule
-from .utils import MEMORY_KIND_SEPARATOR, MEMORY_KINDS, mesh_without_memory_kind
+from .schedule_names import PIPELINE_SCHEDULE_NAMES, compiler_name
+from .utils import (
+    MEMORY_KIND_SEPARATOR,
+    MEMORY_KINDS,
+    mesh_without_memory_kind,
+    unknown_name,
+)
 
 __all__ = [
     "BOOLEAN_OPTIONS",
@@ -59,24 +64,11 @@ BOOLEAN_OPTIONS = (
     "mpmd_copy_constant_creation_from_producer_to_consumer",
     "mpmd_apply_merge_transfers_pass",
     "mpmd_merge_inferred_after_scheduling",
+    "mpmd_complete_schedule",
 )
 
 # What parts a mesh from a memory kind, what ends a text, and what is none.
 _NOT_IN_MESH_NAMES = re.compile(r'[#"\\\x00-\x1f\x7f\ud800-\udfff]')
-
-PIPELINE_SCHEDULE_NAMES = (
-    "None",
-    "1F1B",
-    "GPipe",
-    "Circular",
-    "CircularWithReversedBackward",
-    "GPipeBut1F1BForLastMesh",
-    "ZeroBubbleH1",
-    "ZeroBubbleH2ZeroTxLatency",
-    "ZeroBubbleH2HalfTxLatency",
-    "ZeroBubbleH2FullTxLatency",
-    "ParallelPipelinesWithWrapAround",
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,6 +139,16 @@ class Config:
         return next(iter(self.topology.values())).abstract_mesh
 
     @property
+    def compiler_options(self) -> dict[str, bool | str]:
+        """The partitioning options as the compiler takes them.
+
+        Schedules go by the compiler's names, and are followed to the letter, with
+        what they need on by itself, unless the user turns that off.
+        """
+        options = _with_compiler_name(self.partitioning_options or {})
+        return {"mpmd_complete_schedule": True, **options}
+
+    @property
     def mesh_and_stage_assignment(self) -> dict[str, str | tuple[str, int]]:
         """Name to mesh, or to (mesh, stage) where the name has a stage."""
         stages = self.name_to_stage_assignment
@@ -154,14 +156,6 @@ class Config:
             name: (mesh, stages[name]) if name in stages else mesh
             for name, mesh in self.name_to_mesh_assignment.items()
         }
-
-
-def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
-    """Text of an error about a name that is not among the known ones."""
-    names = list(known)
-    text = f"{what}: unknown {name!r}, known are {', '.join(names) or 'none'}"
-    close = difflib.get_close_matches(str(name), names, n=1)
-    return f"{text}; did you mean {close[0]!r}?" if close else text
 
 
 def _check_topology(topology: Topology) -> None:
@@ -230,14 +224,7 @@ def _check_options(options: PartitioningOptions | None) -> None:
         if key not in known:
             raise ValueError(unknown_name("partitioning_options", key, known))
         if key == SCHEDULE_OPTION:
-            if value not in PIPELINE_SCHEDULE_NAMES:
-                raise ValueError(
-                    unknown_name(
-                        f"partitioning_options: {SCHEDULE_OPTION}",
-                        value,
-                        PIPELINE_SCHEDULE_NAMES,
-                    )
-                )
+            compiler_name(f"partitioning_options: {SCHEDULE_OPTION}", value)
         elif key == MAX_INLINED_OPS_OPTION:
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise ValueError(
@@ -268,6 +255,13 @@ def _check_meshes(what: str, meshes: Iterable[Any], topology: Topology) -> None:
             )
 
 
+def _with_compiler_name(options: PartitioningOptions) -> dict[str, bool | str]:
+    named = dict(options)
+    if SCHEDULE_OPTION in named:
+        named[SCHEDULE_OPTION] = compiler_name(SCHEDULE_OPTION, named[SCHEDULE_OPTION])
+    return named
+
+
 def _with_required_options(
     options: PartitioningOptions | None, schedule: PipelineSchedule | None
 ) -> PartitioningOptions | None:
@@ -277,10 +271,11 @@ def _with_required_options(
         return options
     _check_options(required)
     given = dict(options or {})
+    named = _with_compiler_name(given)
     conflicts = [
         f"{key} is {given[key]!r} but must be {value!r}"
-        for key, value in required.items()
-        if key in given and given[key] != value
+        for key, value in _with_compiler_name(required).items()
+        if key in named and named[key] != value
     ]
     if conflicts:
         raise ValueError(
@@ -321,7 +316,11 @@ def make_config(
         `mpmd_max_inlined_ops`.
       read_input_output_mesh_from_shardings: take both assignments from the
         `in_shardings` and `out_shardings` of `jit`.
-      pipeline_schedule: rules on the order and merging of fragments.
+      pipeline_schedule: rules on the order and merging of fragments. Give either
+        this (`get_pipeline_schedule`) or the option `mpmd_pipeline_schedule`, which
+        is a schedule by either of its names, `ZeroBubbleV` or `ZERO_BUBBLE_V`, or
+        `file:PATH`. What a schedule needs beside, such as split backward
+        fragments, is on unless an option turns it off.
 
     Returns:
       A frozen `Config`.

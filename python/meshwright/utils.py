@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 CPU_MESH_SUFFIX = "/cpu"
@@ -18,6 +19,7 @@ __all__ = [
     "function_name",
     "is_cpu_mesh",
     "mesh_without_memory_kind",
+    "unknown_name",
 ]
 
 
@@ -44,3 +46,11 @@ def is_cpu_mesh(mesh_name: str) -> bool:
 def mesh_without_memory_kind(mesh_name: str) -> str:
     """Cuts a mesh assignment such as `tpu0#pinned_host` down to the mesh."""
     return mesh_name.split(MEMORY_KIND_SEPARATOR, 1)[0]
+
+
+def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
+    """Text of an error about a name that is not among the known ones."""
+    names = list(known)
+    text = f"{what}: unknown {name!r}, known are {', '.join(names) or 'none'}"
+    close = difflib.get_close_matches(str(name), names, n=1)
+    return f"{text}; did you mean {close[0]!r}?" if close else text

@@ -216,7 +216,7 @@ def test_registry_knows_the_builtin_schedules(name, builtin, split):
 
 def test_unknown_schedule_is_a_key_error():
     with pytest.raises(KeyError, match="ONE_FWD_ONE_BWD"):
-        get_pipeline_schedule("1F1B")
+        get_pipeline_schedule("1F2B")
 
 
 def order(predicate, infos, meshes):

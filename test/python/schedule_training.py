@@ -1,0 +1,248 @@
+"""A training step for any schedule, and what a recording says of its order.
+
+The model is a layer for each stage, so small that its fragments compile in no
+time. Which action a fragment is, is read off the data flow of the program: the
+microbatch of a forward by the input that reaches it, that of a backward by the
+activation it reads.
+"""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+import meshwright as mw
+
+MESHES, MICROBATCHES, ROWS, WIDTH, RATE = 4, 8, 4, 2, 0.1
+
+# A stage, F, B, I or W, and a microbatch.
+Action = tuple[int, str, int]
+
+
+def read_plan(csv: str) -> list[list[Action]]:
+    """The list of each mesh, as `meshwright schedule NAME --csv` prints it."""
+    return [
+        [(int(s), k, int(m)) for s, k, m in re.findall(r"(\d+)([FBIW])(\d+)", line)]
+        for line in csv.splitlines()
+    ]
+
+
+def count_stages(plan: list[list[Action]]) -> int:
+    return 1 + max(stage for row in plan for stage, _, _ in row)
+
+
+def layer(w, x):
+    return jnp.tanh(x @ w)
+
+
+def last_layer(w, x, y):
+    return ((layer(w, x) - y) ** 2).mean()
+
+
+def make_loss(stages):
+    """The loss of one microbatch that goes through these stages."""
+
+    def loss(weights, x, y):
+        for w, stage in zip(weights[:-1], stages[:-1], strict=True):
+            x = mw.named_computation(layer, name=f"stage{stage}")(w, x)
+        last = mw.named_computation(last_layer, name=f"stage{stages[-1]}")
+        return last(weights[-1], x, y)
+
+    return loss
+
+
+def make_step(stages: int, copies: int = 1):
+    """A step of gradient descent, with the gradient inside of each call.
+
+    With two copies of the model, each half of the stages is one; half of the
+    microbatches go through each, and both get the sum of their gradients.
+    """
+    of_copy = [list(part) for part in np.split(np.arange(stages), copies)]
+
+    def step(weights, xs, ys):
+        total, sums = None, [None] * copies
+        for m in range(MICROBATCHES):
+            copy = m * copies // MICROBATCHES
+            mine = of_copy[copy]
+            gradient = mw.call(jax.value_and_grad(make_loss(mine)), call_counter=m)
+            loss, grads = gradient([weights[s] for s in mine], xs[m], ys[m])
+            total = loss if total is None else total + loss
+            if sums[copy] is not None:
+                grads = jax.tree.map(jnp.add, sums[copy], grads)
+            sums[copy] = grads
+        grads = sums[0]
+        if copies > 1:
+            both = zip(*sums, strict=True)
+            grads = copies * [mw.reduce(a + b) for a, b in both]
+        updated = [w - RATE * g for w, g in zip(weights, grads, strict=True)]
+        return total / MICROBATCHES, updated
+
+    return step
+
+
+def make_inputs(stages: int, copies: int = 1):
+    random = np.random.default_rng(0)
+
+    def draw(*shape):
+        return random.normal(size=shape).astype(np.float32)
+
+    weights = [draw(WIDTH, WIDTH) for _ in range(stages // copies)]
+    xs, ys = ([draw(ROWS, WIDTH) for _ in range(MICROBATCHES)] for _ in range(2))
+    return copies * weights, xs, ys
+
+
+def make_topology(devices: int) -> dict[str, Mesh]:
+    """Four meshes of so many devices; the names are in no order."""
+    all_devices = np.array(jax.devices()[: MESHES * devices]).reshape(MESHES, devices)
+    names = ("first", "encoder", "decoder", "a")
+    return {n: Mesh(d, "x") for n, d in zip(names, all_devices, strict=True)}
+
+
+class Trained:
+    """A schedule that trained a few steps beside `jax.jit`.
+
+    Attributes:
+      difference: the largest between two losses.
+      orders: what each mesh issued in the last step.
+      lives: peak of live activations on each mesh in that step.
+    """
+
+    def __init__(self, schedule: str, plan, devices: int, steps: int = 2, **config):
+        copies = 2 if schedule in ("DualPipe", "DUAL_PIPE") else 1
+        stages = count_stages(plan)
+        self.topology = make_topology(devices)
+        where = mw.pipeline.stage_assignment(schedule, self.topology, stages)
+        options = {"mpmd_infer_transfers": True}
+        if copies > 1:
+            options["mpmd_infer_cross_mesh_reductions"] = True
+        options |= config.pop("options", {})
+        self.config = mw.make_config(
+            self.topology,
+            {f"stage{stage}": mesh for stage, mesh in where.items()},
+            name_to_stage_assignment={f"stage{stage}": stage for stage in where},
+            partitioning_options=options,
+            **config,
+        )
+        step = make_step(stages, copies)
+        mesh = next(iter(self.topology.values()))
+        whole = NamedSharding(mesh, PartitionSpec())
+        rows = NamedSharding(mesh, PartitionSpec("x"))
+        train = mw.jit(
+            step, self.config, in_shardings=(whole, rows, rows), donate_argnums=0
+        )
+        weights, xs, ys = make_inputs(stages, copies)
+        lowered = train.lower(weights, xs, ys)
+        self.program = lowered.partitioning_result.program
+        compiled = lowered.compile()
+        ours, xs, ys = jax.tree.map(
+            jax.device_put, (weights, xs, ys), compiled.input_shardings[0]
+        )
+        plain, reference = weights, jax.jit(step)
+        self.difference = 0.0
+        for _ in range(steps):
+            with mw.profile() as recording:
+                loss, ours = compiled(ours, xs, ys)
+            expected, plain = reference(plain, *jax.device_get((xs, ys)))
+            self.difference = max(self.difference, abs(float(loss) - float(expected)))
+        actions = find_actions(self.program)
+        rows = {mesh: [] for mesh in self.topology}
+        for event in recording.events:
+            if event.kind == "fragment" and event.item in actions:
+                rows[event.mesh].append((event.item, actions[event.item]))
+        self.orders = [[action for _, action in row] for row in rows.values()]
+        weights = {
+            entry["value"]
+            for entry in self.program["inputs"]
+            if (entry["name"] or "").startswith("weights")
+        }
+        self.lives = [count_live(self.program, row, weights) for row in rows.values()]
+
+
+def find_actions(program: dict) -> dict[int, Action]:
+    """Which action each item is, of those that belong to a stage."""
+    microbatches = {}  # Of inputs and of what forwards make of them.
+    for entry in program["inputs"]:
+        if found := re.fullmatch(r"[xy]s\[(\d+)\]", entry["name"] or ""):
+            microbatches[entry["value"]] = int(found[1])
+    found: dict[int, Action] = {}
+    seen: set[tuple[int, int]] = set()
+    for index, item in enumerate(program["items"]):
+        if item["kind"] == "transfer":
+            if item["operand"] in microbatches:
+                microbatches[item["result"]] = microbatches[item["operand"]]
+            continue
+        origins = [re.fullmatch(r"stage(\d+)(\(1\))?", o) for o in item["origins"]]
+        reads = {microbatches[v] for v in item["operands"] if v in microbatches}
+        if not origins:
+            # A sum of what belongs to several is of none.
+            if len(reads) == 1:
+                microbatches |= dict.fromkeys(item["results"], *reads)
+            continue
+        ((stage, transposed),) = {(int(o[1]), bool(o[2])) for o in origins}
+        (microbatch,) = reads
+        if not transposed:
+            kind = "F"
+            for value in item["results"]:
+                if program["values"][value]["shape"]:  # Not the loss.
+                    microbatches[value] = microbatch
+        else:
+            kind = "W" if (stage, microbatch) in seen else "I"
+            seen.add((stage, microbatch))
+        found[index] = stage, kind, microbatch
+    split = {(s, m) for s, kind, m in found.values() if kind == "W"}
+    return {
+        index: (s, "B" if kind == "I" and (s, m) not in split else kind, m)
+        for index, (s, kind, m) in found.items()
+    }
+
+
+def as_split(plan: list[list[Action]], orders: list[list[Action]]):
+    """The plan with the backwards halved that the program has in halves.
+
+    A whole backward takes the place of its first half (docs/schedules.md).
+    """
+    split = {(s, m) for row in orders for s, kind, m in row if kind == "W"}
+    rows = []
+    for row in plan:
+        rows.append([])
+        for s, kind, m in row:
+            if (s, m) in split and kind == "B":
+                rows[-1] += [(s, "I", m), (s, "W", m)]
+            elif (s, m) in split or kind not in "IW":
+                rows[-1].append((s, kind, m))
+            elif kind == "I":
+                rows[-1].append((s, "B", m))
+    return rows
+
+
+def count_live(program: dict, row: list[tuple[int, Action]], weights: set) -> int:
+    """The peak of activations kept on a mesh, by the values that are kept.
+
+    What a forward reads and gives is kept from its start to the last fragment of
+    its stage and microbatch that reads something of it. Weights are always there.
+    """
+    kept: dict[tuple[int, int], set[int]] = {}
+    ends: dict[tuple[int, int], int] = {}
+    for position, (index, (stage, kind, microbatch)) in enumerate(row):
+        item, pair = program["items"][index], (stage, microbatch)
+        if kind == "F":
+            kept[pair] = {*item["operands"], *item["results"]} - weights
+        if not kept[pair].isdisjoint(item["operands"]):
+            ends[pair] = position
+    live = peak = 0
+    for position, (_, (_, kind, _)) in enumerate(row):
+        live += kind == "F"
+        peak = max(peak, live)
+        live -= sum(end == position for end in ends.values())
+    return peak
+
+
+def count_planned_live(row: list[Action]) -> int:
+    """The peak of forwards whose backward has not ended."""
+    live = peak = 0
+    for _, kind, _ in row:
+        live += {"F": 1, "I": 0, "B": -1, "W": -1}[kind]
+        peak = max(peak, live)
+    return peak
