@@ -235,7 +235,7 @@ def call(
       A callable with the signature of `fn`.
 
     Raises:
-      ValueError: a negative `call_counter`.
+      ValueError: a `call_counter` that is negative, or has more than 32 bits.
 
     Example: a loss over two microbatches.
 
@@ -248,6 +248,11 @@ def call(
         if call_counter < 0:
             raise ValueError(
                 f"call: call_counter must not be negative, got {call_counter}"
+            )
+        if call_counter >= 1 << 32:
+            raise ValueError(
+                f"call: call_counter must be below 2**32, got {call_counter}; number "
+                "the calls 0, 1, 2, ..."
             )
     name = primitives.CALLEE_PREFIX + function_name(fn)
 

@@ -6,6 +6,7 @@ microbatch of a forward by the input that reaches it, that of a backward by the
 activation it reads.
 """
 
+import functools
 import re
 
 import jax
@@ -246,3 +247,62 @@ def count_planned_live(row: list[Action]) -> int:
         live += {"F": 1, "I": 0, "B": -1, "W": -1}[kind]
         peak = max(peak, live)
     return peak
+
+
+def go_round(topology: dict[str, Mesh]) -> tuple[float, list[list[int]]]:
+    """Runs forwards on a ring, where microbatch m enters at mesh m.
+
+    Returns:
+      The largest difference from `jax.jit`, and the microbatches that each mesh
+      took, in the order in which it issued them.
+    """
+    name = "ParallelPipelinesWithWrapAround"
+    where = mw.pipeline.stage_assignment(name, topology, MESHES)
+    config = mw.make_config(
+        topology,
+        {f"stage{stage}": mesh for stage, mesh in where.items()},
+        name_to_stage_assignment={f"stage{stage}": stage for stage in where},
+        partitioning_options={"mpmd_infer_transfers": True},
+        pipeline_schedule=mw.get_pipeline_schedule(name),
+    )
+
+    def go(m, weights, x):
+        for stage in [(m + i) % MESHES for i in range(MESHES)]:
+            x = mw.named_computation(layer, name=f"stage{stage}")(weights[stage], x)
+        return x
+
+    def forward(weights, xs):
+        return [
+            mw.call(functools.partial(go, m), call_counter=m)(weights, x)
+            for m, x in enumerate(xs)
+        ]
+
+    weights, xs, _ = make_inputs(MESHES)
+    xs = xs[:MESHES]
+    mesh = next(iter(topology.values()))
+    split = [
+        NamedSharding(mesh, spec) for spec in (PartitionSpec(), PartitionSpec("x"))
+    ]
+    lowered = mw.jit(forward, config, in_shardings=tuple(split)).lower(weights, xs)
+    compiled = lowered.compile()
+    placed = jax.tree.map(jax.device_put, (weights, xs), compiled.input_shardings[0])
+    with mw.profile() as recording:
+        found = compiled(*placed)
+    pairs = zip(found, jax.jit(forward)(weights, xs), strict=True)
+    difference = max(float(np.abs(np.asarray(a) - b).max()) for a, b in pairs)
+
+    program = lowered.partitioning_result.program
+    inputs = program["inputs"][-MESHES:]
+    microbatches = {entry["value"]: m for m, entry in enumerate(inputs)}
+    rows: dict[str, list[int]] = {mesh: [] for mesh in topology}
+    for item in program["items"]:
+        is_call = item["kind"] == "call"
+        reads = item["operands"] if is_call else [item["operand"]]
+        (m,) = {microbatches[value] for value in reads if value in microbatches}
+        results = item["results"] if is_call else [item["result"]]
+        microbatches |= dict.fromkeys(results, m)
+    for event in recording.events:
+        if event.kind == "fragment":
+            item = program["items"][event.item]
+            rows[event.mesh].append(microbatches[item["results"][0]])
+    return difference, list(rows.values())

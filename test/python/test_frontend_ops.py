@@ -266,9 +266,11 @@ def test_callee_arguments_refer_to_the_empty_mesh():
     assert "{sdy.sharding = #sdy.sharding<@empty_mesh, [{}, {}]>}" in text
 
 
-def test_negative_counter_is_rejected():
+def test_counters_have_32_bits_and_no_sign():
     with pytest.raises(ValueError, match="call_counter must not be negative, got -1"):
         mw.call(twice, call_counter=-1)
+    with pytest.raises(ValueError, match="below 2\\*\\*32, got 4294967296"):
+        mw.call(lambda x: x, call_counter=1 << 32)
 
 
 def test_call_is_transparent_to_plain_jax():

@@ -1,10 +1,7 @@
 """Every schedule trains: losses, order and memory beside `jax.jit` and the plan."""
 
-import functools
 import logging
 
-import jax
-import numpy as np
 import pytest
 from meshwright.schedule_names import PIPELINE_SCHEDULE_NAMES, REGISTRY_NAMES
 from schedule_training import (
@@ -13,8 +10,7 @@ from schedule_training import (
     Trained,
     as_split,
     count_planned_live,
-    layer,
-    make_inputs,
+    go_round,
     make_topology,
     read_plan,
 )
@@ -69,53 +65,16 @@ def test_a_plan_from_a_file_trains_as_written(tools, caplog, tmp_path):
     assert find_warnings(caplog) == []
 
 
-def test_the_ring_goes_round_as_drawn(tools):
-    """It orders forwards only: microbatch m enters at mesh m."""
-    topology = {f"pod2_m{i}": mesh for i, mesh in enumerate(make_topology(1).values())}
+@pytest.mark.parametrize("devices", [1, 2])
+def test_the_ring_goes_round_as_drawn(tools, devices):
     name = "ParallelPipelinesWithWrapAround"
-    where = mw.pipeline.stage_assignment(name, topology, MESHES)
-    config = mw.make_config(
-        topology,
-        {f"stage{stage}": mesh for stage, mesh in where.items()},
-        name_to_stage_assignment={f"stage{stage}": stage for stage in where},
-        partitioning_options={"mpmd_infer_transfers": True},
-        pipeline_schedule=mw.get_pipeline_schedule(name),
-    )
-
-    def go(m, weights, x):
-        for stage in [(m + i) % MESHES for i in range(MESHES)]:
-            x = mw.named_computation(layer, name=f"stage{stage}")(weights[stage], x)
-        return x
-
-    def forward(weights, xs):
-        return [
-            mw.call(functools.partial(go, m), call_counter=m)(weights, x)
-            for m, x in enumerate(xs)
-        ]
-
-    weights, xs, _ = make_inputs(MESHES)
-    xs = xs[:MESHES]
-    lowered = mw.jit(forward, config).lower(weights, xs)
-    compiled = lowered.compile()
-    placed = jax.tree.map(jax.device_put, (weights, xs), compiled.input_shardings[0])
-    with mw.profile() as recording:
-        found = compiled(*placed)
-    for ours, plain in zip(found, jax.jit(forward)(weights, xs), strict=True):
-        np.testing.assert_allclose(ours, plain, rtol=1e-6)
-    program = lowered.partitioning_result.program
-    microbatch = {entry["value"]: m for m, entry in enumerate(program["inputs"][-4:])}
-    rows = {mesh: [] for mesh in topology}
-    for event in recording.events:
-        item = program["items"][event.item]
-        values = [item["operand"]] if item["kind"] == "transfer" else item["operands"]
-        (m,) = {microbatch[value] for value in values if value in microbatch}
-        results = item["results"] if item["kind"] == "call" else [item["result"]]
-        microbatch |= dict.fromkeys(results, m)
-        if event.kind == "fragment":
-            rows[event.mesh].append(m)
+    meshes = make_topology(devices).values()
+    topology = {f"pod2_m{i}": mesh for i, mesh in enumerate(meshes)}
+    difference, rows = go_round(topology)
+    assert difference <= 1e-6
     shape = [f"--meshes={MESHES}", f"--microbatches={MESHES}"]
     plan = read_plan(tools.check("meshwright", "schedule", name, "--csv", *shape))
-    assert list(rows.values()) == [[m for _, _, m in row] for row in plan]
+    assert rows == [[m for _, _, m in row] for row in plan]
 
 
 def test_sums_the_other_way_are_named(caplog):
