@@ -99,7 +99,7 @@ static LogicalResult run() {
   llvm::Expected<Timeline> timeline = simulatePlan(*plan, costs);
   if (!timeline)
     return reportError(llvm::toString(timeline.takeError()));
-  constexpr int64_t kMostUnits = 1 << 26;
+  constexpr int64_t kMostUnits = 1 << 22;
   if (timeline->makespan > kMostUnits / int64_t(plan->meshes.size()))
     return reportError("a timeline of " + Twine(plan->meshes.size()) +
                        " meshes and " + Twine(timeline->makespan) +
