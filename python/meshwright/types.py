@@ -139,7 +139,7 @@ class Config:
         return next(iter(self.topology.values())).abstract_mesh
 
     @property
-    def compiler_options(self) -> dict[str, bool | str]:
+    def compiler_options(self) -> dict[str, bool | str | int]:
         """The partitioning options as the compiler takes them.
 
         Schedules go by the compiler's names, and are followed to the letter, with
@@ -255,7 +255,7 @@ def _check_meshes(what: str, meshes: Iterable[Any], topology: Topology) -> None:
             )
 
 
-def _with_compiler_name(options: PartitioningOptions) -> dict[str, bool | str]:
+def _with_compiler_name(options: PartitioningOptions) -> dict[str, bool | str | int]:
     named = dict(options)
     if SCHEDULE_OPTION in named:
         named[SCHEDULE_OPTION] = compiler_name(SCHEDULE_OPTION, named[SCHEDULE_OPTION])
