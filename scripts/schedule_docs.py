@@ -137,7 +137,9 @@ meshes, and as many microbatches as the program.
 
 ## What the compiler makes of it
 
-Data flow always wins. {lists}
+Data flow always wins, and so do effects: fragments of one mesh that draw random
+numbers or act on the world keep the order of the program
+([import.md](import.md)). {lists}
 and files are complete lists. They need their stages on their meshes and, if the
 drawing has `W`, split backward fragments (option `mpmd_split_bwd_fragments`); it is an
 error if they are not there, and a warning if data flow contradicts the list. A

@@ -285,8 +285,10 @@ FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
   if (!topology)
     return failure();
   setTopology(*func, topology);
-  // Passes take a private function that nobody calls for unused.
-  func->setPublic();
+  // Passes take a private function that nobody calls for unused. One that says
+  // "public" goes on saying so.
+  if (!func->isPublic())
+    func->setPublic();
 
   for (const PhaseInfo &info : kPhases) {
     if (!phases.contains(info.phase))
