@@ -5,6 +5,7 @@
 #include "meshwright/Optimize/ConsistentOrder.h"
 #include "meshwright/Optimize/OpenPairs.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"
@@ -86,7 +87,9 @@ RandomProgram::RandomProgram(MLIRContext *context, std::mt19937 &random)
   builder.setInsertionPointToEnd(&block);
   SmallVector<Operation *> ops;
   for (unsigned i = 0; i < size; ++i) {
-    OperationState state(builder.getUnknownLoc(), "test.op");
+    // Without effects, which would have an order of their own.
+    OperationState state(builder.getUnknownLoc(),
+                         UnrealizedConversionCastOp::getOperationName());
     state.addTypes(builder.getI32Type());
     for (unsigned j = 0; j < i; ++j)
       if (pick(sparseness) == 0) {
