@@ -10,7 +10,7 @@ import re
 from .errors import ProgramError
 
 # So often a program is read again that was replaced while it was read.
-_ATTEMPTS = 5
+_ATTEMPTS = 20
 
 
 def read_folder(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
@@ -25,18 +25,19 @@ def read_folder(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
     Raises:
       ProgramError: the folder holds no whole program.
     """
-    for attempt in range(_ATTEMPTS):
+    for _ in range(_ATTEMPTS):
         try:
             return _read_once(folder)
-        except _Replaced as error:
-            # Who writes a new program removes the old one behind our back.
-            if attempt + 1 == _ATTEMPTS:
-                raise ProgramError(str(error)) from error.__cause__
-    raise AssertionError("unreachable")
+        except _Replaced:
+            continue
+    raise ProgramError(
+        f"{os.fspath(folder)} was replaced each of {_ATTEMPTS} times that it was read; "
+        "wait until nobody writes it"
+    )
 
 
 class _Replaced(Exception):
-    """A file that the schedule names is not in its folder."""
+    """Who wrote a new program removed the old one while it was read."""
 
 
 def _read_once(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
@@ -59,7 +60,7 @@ def _read_once(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
         with open(path, encoding="utf-8", opener=opener) as file:
             return file.read()
 
-    try:
+    def read_all() -> tuple[dict, dict[str, str]]:
         try:
             program = json.loads(read("schedule.json"))
         except (OSError, ValueError) as error:
@@ -70,13 +71,28 @@ def _read_once(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
             try:
                 modules[name] = read(f"fragments/{file_stem(name)}.mlir")
             except OSError as error:
-                raise _Replaced(
+                raise ProgramError(
                     f"the module of fragment {name!r} cannot be read: {error}; "
                     "partition again, without --emit-bytecode"
                 ) from error
         return program, modules
+
+    try:
+        return read_all()
+    except ProgramError as error:
+        if _is_open(folder, descriptor):
+            raise
+        raise _Replaced from error
     finally:
         os.close(descriptor)
+
+
+def _is_open(folder: str | os.PathLike, descriptor: int) -> bool:
+    """Whether a path still leads to the folder that is open."""
+    try:
+        return os.path.samestat(os.stat(folder), os.fstat(descriptor))
+    except OSError:
+        return False
 
 
 def file_stem(name: str) -> str:
