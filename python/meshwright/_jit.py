@@ -484,7 +484,11 @@ class MpmdWrapped:
                 compiled = self.lower(*args).compile()
                 programs.append(compiled)
             self._compiled[where] = compiled
-        return compiled(*compiled.mpmd_executable.place(dynamic))
+        executable = compiled.mpmd_executable
+        placed = executable.place(dynamic)
+        result = compiled(*placed)
+        executable.release(dynamic, placed)
+        return result
 
 
 def _refuse_references(name: str, traced: jax.stages.Traced) -> None:

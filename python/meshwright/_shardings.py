@@ -54,6 +54,16 @@ def move(sharding: Any, topology: Topology, what: str) -> tuple[Any, Any]:
     )
 
 
+def on_mesh(sharding: Any, mesh: Mesh) -> Any:
+    """The same split on another mesh; the sharding itself if that lacks its axes."""
+    if not isinstance(sharding, NamedSharding):
+        return sharding
+    used = {axis for entry in sharding.spec for axis in np.atleast_1d(entry or [])}
+    if not used <= set(mesh.axis_names):
+        return sharding
+    return NamedSharding(mesh, sharding.spec, memory_kind=sharding.memory_kind)
+
+
 def move_tree(tree: PyTree, topology: Topology, what: str) -> tuple[PyTree, PyTree]:
     """Splits a tree of shardings into what JAX may know and the rest; see `move`."""
 

@@ -41,6 +41,8 @@ __all__ = [
 _logger = logging.getLogger(__name__)
 
 DIALECTS = ("mpmd", "stablehlo")
+# What is worth a warning when it moves between meshes at each call.
+_LARGE_BYTES = 1 << 20
 
 
 def _check_dialect(dialect: str | None) -> str:
@@ -545,6 +547,10 @@ class Executable:
             if getattr(aval, "weak_type", False)
         ]
         self._unused = [i for i in range(len(avals)) if i not in used]
+        self._moved: set[int] = set()
+        self._device_sets = {
+            frozenset(mesh.devices.flat) for mesh in specs.topology.values()
+        }
         self._direct = not (self._consts or self._keys or self._unused)
 
     def _formats(self) -> tuple[list[Any], list[Any]]:
@@ -703,14 +709,25 @@ class Executable:
         """
         for index in self.signature.kept:
             leaf, wanted = leaves[index], self._specs.input_shardings[index]
-            if (
-                isinstance(leaf, jax.Array)
-                and leaf.committed
-                and leaf.sharding != wanted
-                and not leaf.sharding.is_equivalent_to(wanted, leaf.ndim)
-            ):
+            if not isinstance(leaf, jax.Array) or not leaf.committed:
+                continue
+            found = leaf.sharding
+            if self._is_elsewhere(leaf, wanted):
+                found = _shardings.on_mesh(found, wanted.mesh)
+            if found != wanted and not found.is_equivalent_to(wanted, leaf.ndim):
                 return False
         return True
+
+    def _is_elsewhere(self, leaf: jax.Array, wanted: NamedSharding) -> bool:
+        """Whether an array is on another mesh of the topology than is wanted.
+
+        A result often is: the next call reads it where the first one did.
+        """
+        return (
+            leaf.sharding.device_set != wanted.device_set
+            and frozenset(leaf.sharding.device_set) in self._device_sets
+            and wanted.is_fully_addressable
+        )
 
     def place(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Puts what is on no particular device where the program expects it.
@@ -719,7 +736,8 @@ class Executable:
           args: the dynamic arguments, pytrees of arrays, numpy arrays and scalars.
 
         Returns:
-          The same pytrees of `jax.Array`s. Committed arrays are left alone.
+          The same pytrees of `jax.Array`s. Committed arrays are left alone, unless
+          they are on another mesh of the topology.
 
         Raises:
           TypeError: another structure than the program was lowered for.
@@ -730,13 +748,49 @@ class Executable:
         leaves, tree = jax.tree.flatten(tuple(args))
         if tree != self.signature.input_tree:
             raise TypeError(_tree_error(self.signature, tree))
-        placed = [
-            leaf
-            if isinstance(leaf, jax.Array) and leaf.committed
-            else self._placed(index, leaf)
-            for index, leaf in enumerate(leaves)
-        ]
+        placed = []
+        for index, leaf in enumerate(leaves):
+            if isinstance(leaf, jax.Array) and leaf.committed:
+                wanted = self._specs.input_shardings[index]
+                if not self._is_elsewhere(leaf, wanted):
+                    placed.append(leaf)
+                    continue
+                self._say_moved(index, leaf)
+            placed.append(self._placed(index, leaf))
         return jax.tree.unflatten(tree, placed)
+
+    def release(self, args: Sequence[Any], placed: Sequence[Any]) -> None:
+        """Deletes donated arrays of which the program was given a placed copy.
+
+        Args:
+          args: what `place` was given.
+          placed: what it returned.
+        """
+        leaves = zip(jax.tree.leaves(args), jax.tree.leaves(placed), strict=True)
+        for index, (leaf, copy) in enumerate(leaves):
+            if (
+                index in self.signature.donated
+                and leaf is not copy
+                and isinstance(leaf, jax.Array)
+                and not leaf.is_deleted()
+            ):
+                leaf.delete()
+
+    def _say_moved(self, index: int, leaf: jax.Array) -> None:
+        """Says once that an argument has to be moved at each call."""
+        if index in self._moved:
+            return
+        self._moved.add(index)
+        _logger.log(
+            logging.WARNING if leaf.nbytes >= _LARGE_BYTES else logging.INFO,
+            "%s (%s bytes) is %s and is moved to mesh %r at each call; assign it with "
+            "input_mesh_assignment, or the result that it was with "
+            "output_mesh_assignment",
+            self._where(index),
+            leaf.nbytes,
+            _shardings.describe(leaf.sharding, self._specs.topology),
+            self._specs.input_meshes[index],
+        )
 
     def _guard(self, index: int, leaf: Any, sharding: NamedSharding) -> None:
         """Asks `jax.transfer_guard`, as `jax.jit` does for what it has to place."""
