@@ -173,7 +173,12 @@ bool mlir::mpmd::sortBlockTopologically(const BlockGraph &graph,
 }
 
 bool mlir::mpmd::sortBlockTopologically(Block &block) {
-  BlockGraph graph(block);
-  return sortBlockTopologically(graph, OrderDemands(graph)) ||
-         sortTopologically(&block);
+  // Where ops stand before what they read, their effects may contradict that.
+  for (auto effects :
+       {BlockGraph::Effects::AsInBlock, BlockGraph::Effects::Ignored}) {
+    BlockGraph graph(block, effects);
+    if (sortBlockTopologically(graph, OrderDemands(graph)))
+      return true;
+  }
+  return sortTopologically(&block); // Has a cycle; as sorted as can be.
 }
