@@ -67,10 +67,15 @@ class Watchdog:
         return f"process {process} (pid {peer.pid} on {peer.host}{where})"
 
     def report(self, process: int, what: str) -> None:
-        """Notes the first fault and tells every other process."""
+        """Notes the first fault and tells every other process.
+
+        What a process itself said of its end comes before what others saw of it.
+        """
         with self._lock:
             if self.fault is not None:
                 return
+            peer = self._peers.get(process)
+            what = (peer and peer.failure) or what
             self.fault = f"{self.describe(process)} {what}"
             self.culprit = process
             peers = list(self._peers.values())
@@ -124,8 +129,8 @@ class Watchdog:
             return
         if "failed" in message:
             # It may have failed because another one died: that one first.
-            what = f"failed: {message['failed']}"
-            threading.Timer(_FAILURE_DELAY, self.report, (process, what)).start()
+            peer.failure = f"failed: {message['failed']}"
+            threading.Timer(_FAILURE_DELAY, self.report, (process, "")).start()
             return
         peer.beat = dict(message["beat"])
         if peer.seconds > self.timeout:
@@ -178,7 +183,7 @@ class _Peer:
         self.connection, self.pid, self.host = connection, pid, host
         self.beat: dict[str, Any] = {}
         self.connected = self.heard = time.monotonic()
-        self.done, self.open = False, True
+        self.done, self.open, self.failure = False, True, ""
 
     @property
     def seconds(self) -> float:
