@@ -9,7 +9,15 @@ from conftest import ROOT
 
 pytestmark = pytest.mark.usefixtures("x32")
 
-MODULES = ["_jit", "nnx", "ops", "pipeline", "pipeline_registry", "types", "utils"]
+MODULES = [
+    "_jit",
+    "nnx",
+    "ops",
+    "pipeline.assignment",
+    "pipeline_registry",
+    "types",
+    "utils",
+]
 
 
 @pytest.mark.parametrize("module", MODULES)

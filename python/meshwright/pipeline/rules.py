@@ -16,8 +16,7 @@ import enum
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from .schedule_names import compiler_name
-from .utils import is_cpu_mesh
+from ..utils import is_cpu_mesh
 
 __all__ = [
     "FragmentInfo",
@@ -39,7 +38,6 @@ __all__ = [
     "merged_fragment_info",
     "pipeline_context",
     "rule_text",
-    "stage_assignment",
 ]
 
 
@@ -285,39 +283,6 @@ def build_merge_rules_from_predicate(
 def pipeline_context(mesh_names: Iterable[str]) -> PipelineContext:
     """The context of a topology: CPU meshes take no part in schedules."""
     return PipelineContext(sum(not is_cpu_mesh(name) for name in mesh_names))
-
-
-def stage_assignment(name: str, meshes: Iterable[str], stages: int) -> dict[int, str]:
-    """Says on which mesh a schedule expects each stage.
-
-    Args:
-      name: a schedule: `ZeroBubbleV`, `ZERO_BUBBLE_V`, or `file:PATH`.
-      meshes: mesh names in pipeline order, or a topology. Those that end in
-        `/cpu` take no part in schedules and get no stage.
-      stages: number of stages of the whole model, a multiple of the meshes. For
-        `DualPipe`, which has the model twice, those of both copies: with P meshes,
-        stage P + j is the copy of stage j.
-
-    Returns:
-      Stage to mesh name, in order of the stages. With computations named after
-      their stages, `name_to_stage_assignment` is their stage, and
-      `name_to_mesh_assignment` the mesh of that.
-
-    Raises:
-      ValueError: an unknown schedule, no mesh, or a number of stages that the
-        schedule cannot have on that many meshes.
-
-    Example:
-
-      >>> stage_assignment("ZeroBubbleV", ["a", "b"], stages=4)
-      {0: 'a', 1: 'b', 2: 'b', 3: 'a'}
-    """
-    from . import _native  # It needs this module.
-
-    names = [mesh for mesh in meshes if not is_cpu_mesh(mesh)]
-    schedule = compiler_name("stage_assignment", name)
-    places = _native.place_stages(schedule, len(names), stages)
-    return {stage: names[mesh] for stage, mesh in sorted(places.items())}
 
 
 def build_rules(
