@@ -18,8 +18,9 @@ from . import _static_leaves as static_leaves
 from ._lowering import RULES
 from ._nnx_state import returning_changes
 from ._primitives import ANNOTATIONS
+from ._signature import ProgramSignature
 from ._trace_cache import sharing_traces
-from .stages import Compiled, Lowered, ProgramSignature
+from .stages import Compiled, Lowered
 from .types import Config, PyTree, mesh_names
 from .utils import function_name
 

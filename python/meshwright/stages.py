@@ -12,13 +12,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec
 
 from . import _jax_compat as compat
 from . import _shardings
 from . import _static_leaves as static_leaves
-from .distributed.values import place_value
-from .runtime.errors import FragmentError
+from ._executable import Executable, tree_error
+from ._signature import ProgramSignature, io_specs
 from .types import (
     Config,
     FunctionIOMeshAssignment,
@@ -28,21 +27,17 @@ from .types import (
     Topology,
     unknown_name,
 )
-from .utils import mesh_without_memory_kind
 
 __all__ = [
     "Compiled",
     "Executable",
     "Lowered",
     "PartitioningResult",
-    "ProgramSignature",
 ]
 
 _logger = logging.getLogger(__name__)
 
 DIALECTS = ("mpmd", "stablehlo")
-# What is worth a warning when it moves between meshes at each call.
-_LARGE_BYTES = 1 << 20
 
 
 def _check_dialect(dialect: str | None) -> str:
@@ -52,95 +47,6 @@ def _check_dialect(dialect: str | None) -> str:
             f"unknown dialect {dialect!r}, known are {', '.join(map(repr, DIALECTS))}"
         )
     return dialect
-
-
-@dataclasses.dataclass(frozen=True)
-class ProgramSignature:
-    """What a program takes and gives, before it is partitioned.
-
-    Attributes:
-      name: the function's name.
-      input_tree: tree of the tuple of arguments.
-      output_tree: tree of the result.
-      input_avals: abstract values of all flat inputs.
-      output_avals: abstract values of all flat outputs.
-      input_paths: where each flat input is in the arguments, for messages.
-      kept: flat inputs that the program uses, ascending.
-      donated: flat inputs that are donated, used or not.
-      const_args: values of inputs that come before those of the user.
-      input_meshes: assigned mesh per flat input, possibly with a memory kind.
-      output_meshes: the same for the outputs.
-    """
-
-    name: str
-    input_tree: Any
-    output_tree: Any
-    input_avals: tuple[Any, ...]
-    output_avals: tuple[Any, ...]
-    input_paths: tuple[str, ...]
-    kept: tuple[int, ...]
-    donated: frozenset[int]
-    const_args: tuple[Any, ...]
-    input_meshes: tuple[str | None, ...]
-    output_meshes: tuple[str | None, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class IOSpecs:
-    """Mesh and sharding of every flat input and output, on given meshes.
-
-    Attributes:
-      topology: mesh name to mesh.
-      const_shardings: shardings of the hoisted constants.
-      input_meshes: mesh name per flat input, unused ones included.
-      input_shardings: sharding per flat input, unused ones included.
-      output_meshes: mesh name per flat output.
-      output_shardings: sharding per flat output.
-    """
-
-    topology: Topology
-    const_shardings: tuple[NamedSharding, ...]
-    input_meshes: tuple[str, ...]
-    input_shardings: tuple[NamedSharding, ...]
-    output_meshes: tuple[str, ...]
-    output_shardings: tuple[NamedSharding, ...]
-
-
-def _io_specs(
-    io: Mapping[str, Any], signature: ProgramSignature, topology: Topology
-) -> IOSpecs:
-    """Puts the compiler's specs on the meshes of `topology`.
-
-    Inputs that were removed because nothing uses them are replicated on the mesh
-    that the user assigned, else on the first one.
-    """
-    num_consts = len(signature.const_args)
-    consts, kept = io["inputs"][:num_consts], io["inputs"][num_consts:]
-    outputs = zip(io["outputs"], signature.output_avals, strict=True)
-    first = next(iter(topology))
-    meshes, shardings = [], []
-    specs = dict(zip(signature.kept, kept, strict=True))
-    for index, assigned in enumerate(signature.input_meshes):
-        if index in specs:
-            meshes.append(specs[index]["mesh"])
-            ndim = signature.input_avals[index].ndim
-            shardings.append(_shardings.from_spec(specs[index], topology, ndim))
-        else:
-            name = mesh_without_memory_kind(assigned) if assigned else first
-            meshes.append(name)
-            shardings.append(NamedSharding(topology[name], PartitionSpec()))
-    return IOSpecs(
-        topology=topology,
-        const_shardings=tuple(
-            _shardings.from_spec(spec, topology, len(spec["dims"])) for spec in consts
-        ),
-        input_meshes=tuple(meshes),
-        input_shardings=tuple(shardings),
-        output_meshes=tuple(spec["mesh"] for spec in io["outputs"]),
-        output_shardings=tuple(
-            _shardings.from_spec(spec, topology, aval.ndim) for spec, aval in outputs
-        ),
-    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,7 +108,7 @@ class Lowered(jax.stages.Lowered):
         self._stablehlo = lowered
         self._signature = signature
         self._io = json.loads(result.io)
-        self._specs = specs = _io_specs(self._io, signature, config.topology)
+        self._specs = specs = io_specs(self._io, signature, config.topology)
         self._config = config
         self.topology = config.topology
         self.name = signature.name
@@ -349,7 +255,7 @@ class Lowered(jax.stages.Lowered):
         if device_assignment is not None:
             devices = list(np.asarray(device_assignment, dtype=object).flat)
             topology = _shardings.retarget(self.topology, devices)
-            specs = _io_specs(self._io, self._signature, topology)
+            specs = io_specs(self._io, self._signature, topology)
         program = load(
             self.partitioning_result.program,
             dict(self.partitioning_result.fragments),
@@ -488,7 +394,7 @@ class Compiled(jax.stages.Compiled):
             args = static_leaves.wrap(args, static_leaves.is_equinox_module)
             leaves, tree = jax.tree.flatten(args)
         if tree != executable.signature.input_tree:
-            raise TypeError(_tree_error(executable.signature, tree))
+            raise TypeError(tree_error(executable.signature, tree))
         outs = executable.call(*leaves)
         result = jax.tree.unflatten(executable.signature.output_tree, outs)
         return static_leaves.unwrap(result) if self._has_static else result
@@ -496,388 +402,3 @@ class Compiled(jax.stages.Compiled):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program; see `call`."""
         return self.call(*args, **kwargs)
-
-
-def _is_key(aval: Any) -> bool:
-    return jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key)
-
-
-def _tree_error(signature: ProgramSignature, tree: Any) -> str:
-    return (
-        f"{signature.name} was compiled for arguments of the structure "
-        f"{signature.input_tree}, but was called with {tree}"
-    )
-
-
-class Executable:
-    """A loaded program that takes and gives flat lists of arrays.
-
-    Attributes:
-      signature: what the program takes and gives.
-      out_avals: types of the outputs.
-    """
-
-    def __init__(
-        self,
-        program: Any,
-        signature: ProgramSignature,
-        specs: IOSpecs,
-        module_text: str,
-    ):
-        self.signature = signature
-        self.out_avals = list(signature.output_avals)
-        self._program = program
-        self._specs = specs
-        self._module_text = module_text
-        self._consts = [
-            place_value(value, sharding)
-            for value, sharding in zip(
-                signature.const_args, specs.const_shardings, strict=True
-            )
-        ]
-        self._input_formats, self._output_formats = self._formats()
-        avals, used = signature.input_avals, set(signature.kept)
-        self._keys = {i for i in used if _is_key(avals[i])}
-        self._key_outputs = [
-            i for i, aval in enumerate(self.out_avals) if _is_key(aval)
-        ]
-        self._weak_outputs = [
-            i
-            for i, aval in enumerate(self.out_avals)
-            if getattr(aval, "weak_type", False)
-        ]
-        self._unused = [i for i in range(len(avals)) if i not in used]
-        self._moved: set[int] = set()
-        self._device_sets = {
-            frozenset(mesh.devices.flat) for mesh in specs.topology.values()
-        }
-        self._direct = not (self._consts or self._keys or self._unused)
-
-    def _formats(self) -> tuple[list[Any], list[Any]]:
-        """Formats of the user's inputs and outputs, keys and unused inputs included."""
-        layouts: dict[int, Any] = {}
-        inputs = self._program.input_formats[len(self._consts) :]
-        for index, found in zip(self.signature.kept, inputs, strict=True):
-            if not _is_key(self.signature.input_avals[index]):
-                layouts[index] = found.layout
-        specs = self._specs
-        return (
-            [
-                compat.Format(layouts.get(index), sharding)
-                for index, sharding in enumerate(specs.input_shardings)
-            ],
-            [
-                compat.Format(None if _is_key(aval) else found.layout, sharding)
-                for aval, found, sharding in zip(
-                    self.out_avals,
-                    self._program.output_formats,
-                    specs.output_shardings,
-                    strict=True,
-                )
-            ],
-        )
-
-    def call(self, *args: Any) -> list[jax.Array]:
-        """Runs the program.
-
-        Args:
-          *args: one `jax.Array` per flat input, unused ones included.
-
-        Returns:
-          One array per flat output.
-
-        Raises:
-          ValueError: an input is no `jax.Array`, has another sharding than the
-            program expects, or is donated twice.
-          TypeError: the wrong number of inputs, or another shape or dtype.
-          RuntimeError: an input was deleted.
-        """
-        values = args if self._direct else self._values(args)
-        try:
-            outs = self._program(*values)
-        except FragmentError:
-            raise  # Something ran, so arguments may be gone by now.
-        except (TypeError, ValueError, RuntimeError):
-            # The program's own checks know positions and buffers; the user knows
-            # arguments. What is not about the arguments is raised as it is.
-            self._check(args)
-            raise
-        for index in self._unused:
-            if index in self.signature.donated and not args[index].is_deleted():
-                args[index].delete()
-        for index in self._weak_outputs:
-            compat.make_weak(outs[index])
-        for index in self._key_outputs:
-            outs[index] = compat.wrap_key(outs[index], self.out_avals[index].dtype)
-        return outs
-
-    def _values(self, args: Sequence[Any]) -> list[Any]:
-        """What the program takes: constants, then the inputs that are used."""
-        if len(args) != len(self.signature.input_avals):
-            self._check(args)
-        for index in (*self._unused, *self._keys):
-            if not isinstance(args[index], jax.Array):
-                self._check(args)
-        return [
-            *self._consts,
-            *(
-                self._key_data(args, index) if index in self._keys else args[index]
-                for index in self.signature.kept
-            ),
-        ]
-
-    def _key_data(self, args: Sequence[Any], index: int) -> Any:
-        if args[index].dtype != self.signature.input_avals[index].dtype:
-            self._check(args)
-        return jax.random.key_data(args[index])
-
-    def _check(self, args: Sequence[Any]) -> None:
-        """Raises an error that names the first unfit arguments, if there are any."""
-        avals = self.signature.input_avals
-        if len(args) != len(avals):
-            raise TypeError(
-                f"{self.signature.name} takes {len(avals)} flat inputs, got {len(args)}"
-            )
-        for index, arg in enumerate(args):
-            if not isinstance(arg, jax.Array) or isinstance(arg, jax.core.Tracer):
-                raise ValueError(
-                    f"{self._where(index)} must be a jax.Array, got "
-                    f"{type(arg).__name__}; place it with jax.device_put(x, sharding), "
-                    "the sharding is in input_shardings"
-                )
-        misplaced = []
-        for position, index in enumerate(self.signature.kept):
-            arg, aval = args[index], avals[index]
-            if arg.shape != aval.shape or arg.dtype != aval.dtype:
-                raise TypeError(
-                    f"{self._where(index)} must be {aval.str_short()}, got "
-                    f"{jax.typeof(arg).str_short()}; lower the function again for "
-                    "other types"
-                )
-            if arg.is_deleted():
-                raise RuntimeError(
-                    f"{self._where(index)} has been deleted: it was donated to an "
-                    "earlier call or deleted by hand; use that call's result instead"
-                )
-            wanted = self._specs.input_shardings[index]
-            if not arg.sharding.is_equivalent_to(wanted, arg.ndim):
-                misplaced.append((position, index))
-        if misplaced:
-            raise ValueError(self._misplaced(args, misplaced))
-        self._check_donations(args)
-
-    def _check_donations(self, args: Sequence[Any]) -> None:
-        owners: dict[int, int] = {}
-        for index in self.signature.kept:
-            other = owners.setdefault(id(args[index]), index)
-            if other != index and not self.signature.donated.isdisjoint((other, index)):
-                raise ValueError(
-                    f"{self._where(other)} and {self._where(index)} are the same "
-                    "array, and it is donated; pass a copy for one of them"
-                )
-
-    def _where(self, index: int) -> str:
-        return f"{self.signature.name}: {self.signature.input_paths[index]}"
-
-    def _misplaced(
-        self, args: Sequence[Any], indices: Sequence[tuple[int, int]]
-    ) -> str:
-        topology = self._specs.topology
-        lines = [
-            f"{self.signature.name}: {len(indices)} inputs do not have the sharding "
-            "that the program expects; place them with jax.device_put(x, sharding), "
-            "or lower the function for them"
-        ]
-        for position, index in indices:
-            received = _shardings.describe(args[index].sharding, topology)
-            wanted = _shardings.describe(self._specs.input_shardings[index], topology)
-            lines.append(
-                f"  input {position} (originally {index}, "
-                f"{self.signature.input_paths[index]}): received {received}, "
-                f"expected {wanted}"
-            )
-        return "\n".join(lines)
-
-    def accepts(self, leaves: Sequence[Any]) -> bool:
-        """Whether all that is committed to devices is where the program expects it.
-
-        Args:
-          leaves: flat inputs, `jax.Array`s or what `place` can make into some.
-
-        Returns:
-          True if the program can be called with them after `place`.
-        """
-        for index in self.signature.kept:
-            leaf, wanted = leaves[index], self._specs.input_shardings[index]
-            if not isinstance(leaf, jax.Array) or not leaf.committed:
-                continue
-            found = leaf.sharding
-            if self._is_elsewhere(leaf, wanted):
-                found = _shardings.on_mesh(found, wanted.mesh)
-            if found != wanted and not found.is_equivalent_to(wanted, leaf.ndim):
-                return False
-        return True
-
-    def _is_elsewhere(self, leaf: jax.Array, wanted: NamedSharding) -> bool:
-        """Whether an array is on another mesh of the topology than is wanted.
-
-        A result often is: the next call reads it where the first one did.
-        """
-        return (
-            leaf.sharding.device_set != wanted.device_set
-            and frozenset(leaf.sharding.device_set) in self._device_sets
-            and wanted.is_fully_addressable
-        )
-
-    def place(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """Puts what is on no particular device where the program expects it.
-
-        Args:
-          args: the dynamic arguments, pytrees of arrays, numpy arrays and scalars.
-
-        Returns:
-          The same pytrees of `jax.Array`s. Committed arrays are left alone, unless
-          they are on another mesh of the topology.
-
-        Raises:
-          TypeError: another structure than the program was lowered for.
-          ValueError: a value that is no `jax.Array` is for devices of other
-            processes.
-          JaxRuntimeError: `jax.transfer_guard` forbids to place a value.
-        """
-        leaves, tree = jax.tree.flatten(tuple(args))
-        if tree != self.signature.input_tree:
-            raise TypeError(_tree_error(self.signature, tree))
-        placed = []
-        for index, leaf in enumerate(leaves):
-            if isinstance(leaf, jax.Array) and leaf.committed:
-                wanted = self._specs.input_shardings[index]
-                if not self._is_elsewhere(leaf, wanted):
-                    placed.append(leaf)
-                    continue
-                self._say_moved(index, leaf)
-            placed.append(self._placed(index, leaf))
-        return jax.tree.unflatten(tree, placed)
-
-    def release(self, args: Sequence[Any], placed: Sequence[Any]) -> None:
-        """Deletes donated arrays of which the program was given a placed copy.
-
-        Args:
-          args: what `place` was given.
-          placed: what it returned.
-        """
-        leaves = zip(jax.tree.leaves(args), jax.tree.leaves(placed), strict=True)
-        for index, (leaf, copy) in enumerate(leaves):
-            if (
-                index in self.signature.donated
-                and leaf is not copy
-                and isinstance(leaf, jax.Array)
-                and not leaf.is_deleted()
-            ):
-                leaf.delete()
-
-    def _say_moved(self, index: int, leaf: jax.Array) -> None:
-        """Says once that an argument has to be moved at each call."""
-        if index in self._moved:
-            return
-        self._moved.add(index)
-        _logger.log(
-            logging.WARNING if leaf.nbytes >= _LARGE_BYTES else logging.INFO,
-            "%s (%s bytes) is %s and is moved to mesh %r at each call; assign it with "
-            "input_mesh_assignment, or the result that it was with "
-            "output_mesh_assignment",
-            self._where(index),
-            leaf.nbytes,
-            _shardings.describe(leaf.sharding, self._specs.topology),
-            self._specs.input_meshes[index],
-        )
-
-    def _guard(self, index: int, leaf: Any, sharding: NamedSharding) -> None:
-        """Asks `jax.transfer_guard`, as `jax.jit` does for what it has to place."""
-        direction = "host_to_device"
-        if isinstance(leaf, jax.Array):
-            direction = "device_to_device"
-            if leaf.sharding.is_equivalent_to(sharding, leaf.ndim):
-                return
-        level = compat.transfer_guard(direction)
-        if level == "allow":
-            return
-        text = (
-            f"{direction.replace('_', '-')} transfer of {self._where(index)} to "
-            f"{_shardings.describe(sharding, self._specs.topology)}"
-        )
-        if level == "disallow":
-            raise jax.errors.JaxRuntimeError(
-                f"Disallowed {text}; place it with jax.device_put, which is explicit"
-            )
-        _logger.warning("%s", text)
-
-    def _placed(self, index: int, leaf: Any) -> jax.Array:
-        form = self._input_formats[index]
-        self._guard(index, leaf, form.sharding)
-        if not isinstance(leaf, jax.Array):
-            # CPU devices may share the memory of a NumPy array, which its owner is
-            # free to change while the program runs.
-            leaf = np.array(leaf, self.signature.input_avals[index].dtype)
-        if form.sharding.is_fully_addressable:
-            return jax.device_put(leaf, form if form.layout else form.sharding)
-        if leaf.ndim and not form.sharding.addressable_devices:
-            raise ValueError(
-                f"{self._where(index)} is a value of this process, but its mesh "
-                f"{self._specs.input_meshes[index]!r} is on devices of other "
-                "processes; make an array of it on every process with "
-                "mw.distributed.place(value, sharding), the sharding is in "
-                "compiled.input_shardings"
-            )
-        return place_value(leaf, form.sharding)
-
-    def input_shardings(self) -> list[NamedSharding]:
-        """Shardings of all flat inputs, unused ones included."""
-        return list(self._specs.input_shardings)
-
-    def output_shardings(self) -> list[NamedSharding]:
-        """Shardings of all flat outputs."""
-        return list(self._specs.output_shardings)
-
-    @property
-    def input_shardings_tree(self) -> PyTree:
-        """Shardings of the arguments, in their tree."""
-        return jax.tree.unflatten(
-            self.signature.input_tree, self._specs.input_shardings
-        )
-
-    @property
-    def output_shardings_tree(self) -> PyTree:
-        """Shardings of the result, in its tree."""
-        return jax.tree.unflatten(
-            self.signature.output_tree, self._specs.output_shardings
-        )
-
-    def input_formats(self) -> list[Any]:
-        """Formats of all flat inputs; None is a device's default layout."""
-        return list(self._input_formats)
-
-    def output_formats(self) -> list[Any]:
-        """Formats of all flat outputs; None is a device's default layout."""
-        return list(self._output_formats)
-
-    def cost_analysis(self) -> Any:
-        """Costs of the compiled fragments, per mesh."""
-        return self._program.cost_analysis()
-
-    def memory_analysis(self) -> Any:
-        """Memory of the program, per device."""
-        return self._program.memory_analysis()
-
-    @property
-    def peak_memory_bytes(self) -> int:
-        """Most bytes that any device holds at one time."""
-        return self._program.peak_memory_bytes
-
-    def as_text(self) -> str:
-        """The partitioned module that the program executes."""
-        return self._module_text
-
-    def runtime_executable(self) -> Any:
-        """The loaded program of `meshwright.runtime`."""
-        return self._program

@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Executables that take and give flat lists of arrays."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import NamedSharding
+
+from . import _jax_compat as compat
+from . import _shardings
+from ._signature import IOSpecs, ProgramSignature
+from .distributed.values import place_value
+from .runtime.errors import FragmentError
+from .types import PyTree
+
+_logger = logging.getLogger(__name__)
+
+# What is worth a warning when it moves between meshes at each call.
+_LARGE_BYTES = 1 << 20
+
+
+def _is_key(aval: Any) -> bool:
+    return jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key)
+
+
+def tree_error(signature: ProgramSignature, tree: Any) -> str:
+    return (
+        f"{signature.name} was compiled for arguments of the structure "
+        f"{signature.input_tree}, but was called with {tree}"
+    )
+
+
+class Executable:
+    """A loaded program that takes and gives flat lists of arrays.
+
+    Attributes:
+      signature: what the program takes and gives.
+      out_avals: types of the outputs.
+    """
+
+    def __init__(
+        self,
+        program: Any,
+        signature: ProgramSignature,
+        specs: IOSpecs,
+        module_text: str,
+    ):
+        self.signature = signature
+        self.out_avals = list(signature.output_avals)
+        self._program = program
+        self._specs = specs
+        self._module_text = module_text
+        self._consts = [
+            place_value(value, sharding)
+            for value, sharding in zip(
+                signature.const_args, specs.const_shardings, strict=True
+            )
+        ]
+        self._input_formats, self._output_formats = self._formats()
+        avals, used = signature.input_avals, set(signature.kept)
+        self._keys = {i for i in used if _is_key(avals[i])}
+        self._key_outputs = [
+            i for i, aval in enumerate(self.out_avals) if _is_key(aval)
+        ]
+        self._weak_outputs = [
+            i
+            for i, aval in enumerate(self.out_avals)
+            if getattr(aval, "weak_type", False)
+        ]
+        self._unused = [i for i in range(len(avals)) if i not in used]
+        self._moved: set[int] = set()
+        self._device_sets = {
+            frozenset(mesh.devices.flat) for mesh in specs.topology.values()
+        }
+        self._direct = not (self._consts or self._keys or self._unused)
+
+    def _formats(self) -> tuple[list[Any], list[Any]]:
+        """Formats of the user's inputs and outputs, keys and unused inputs included."""
+        layouts: dict[int, Any] = {}
+        inputs = self._program.input_formats[len(self._consts) :]
+        for index, found in zip(self.signature.kept, inputs, strict=True):
+            if not _is_key(self.signature.input_avals[index]):
+                layouts[index] = found.layout
+        specs = self._specs
+        return (
+            [
+                compat.Format(layouts.get(index), sharding)
+                for index, sharding in enumerate(specs.input_shardings)
+            ],
+            [
+                compat.Format(None if _is_key(aval) else found.layout, sharding)
+                for aval, found, sharding in zip(
+                    self.out_avals,
+                    self._program.output_formats,
+                    specs.output_shardings,
+                    strict=True,
+                )
+            ],
+        )
+
+    def call(self, *args: Any) -> list[jax.Array]:
+        """Runs the program.
+
+        Args:
+          *args: one `jax.Array` per flat input, unused ones included.
+
+        Returns:
+          One array per flat output.
+
+        Raises:
+          ValueError: an input is no `jax.Array`, has another sharding than the
+            program expects, or is donated twice.
+          TypeError: the wrong number of inputs, or another shape or dtype.
+          RuntimeError: an input was deleted.
+        """
+        values = args if self._direct else self._values(args)
+        try:
+            outs = self._program(*values)
+        except FragmentError:
+            raise  # Something ran, so arguments may be gone by now.
+        except (TypeError, ValueError, RuntimeError):
+            # The program's own checks know positions and buffers; the user knows
+            # arguments. What is not about the arguments is raised as it is.
+            self._check(args)
+            raise
+        for index in self._unused:
+            if index in self.signature.donated and not args[index].is_deleted():
+                args[index].delete()
+        for index in self._weak_outputs:
+            compat.make_weak(outs[index])
+        for index in self._key_outputs:
+            outs[index] = compat.wrap_key(outs[index], self.out_avals[index].dtype)
+        return outs
+
+    def _values(self, args: Sequence[Any]) -> list[Any]:
+        """What the program takes: constants, then the inputs that are used."""
+        if len(args) != len(self.signature.input_avals):
+            self._check(args)
+        for index in (*self._unused, *self._keys):
+            if not isinstance(args[index], jax.Array):
+                self._check(args)
+        return [
+            *self._consts,
+            *(
+                self._key_data(args, index) if index in self._keys else args[index]
+                for index in self.signature.kept
+            ),
+        ]
+
+    def _key_data(self, args: Sequence[Any], index: int) -> Any:
+        if args[index].dtype != self.signature.input_avals[index].dtype:
+            self._check(args)
+        return jax.random.key_data(args[index])
+
+    def _check(self, args: Sequence[Any]) -> None:
+        """Raises an error that names the first unfit arguments, if there are any."""
+        avals = self.signature.input_avals
+        if len(args) != len(avals):
+            raise TypeError(
+                f"{self.signature.name} takes {len(avals)} flat inputs, got {len(args)}"
+            )
+        for index, arg in enumerate(args):
+            if not isinstance(arg, jax.Array) or isinstance(arg, jax.core.Tracer):
+                raise ValueError(
+                    f"{self._where(index)} must be a jax.Array, got "
+                    f"{type(arg).__name__}; place it with jax.device_put(x, sharding), "
+                    "the sharding is in input_shardings"
+                )
+        misplaced = []
+        for position, index in enumerate(self.signature.kept):
+            arg, aval = args[index], avals[index]
+            if arg.shape != aval.shape or arg.dtype != aval.dtype:
+                raise TypeError(
+                    f"{self._where(index)} must be {aval.str_short()}, got "
+                    f"{jax.typeof(arg).str_short()}; lower the function again for "
+                    "other types"
+                )
+            if arg.is_deleted():
+                raise RuntimeError(
+                    f"{self._where(index)} has been deleted: it was donated to an "
+                    "earlier call or deleted by hand; use that call's result instead"
+                )
+            wanted = self._specs.input_shardings[index]
+            if not arg.sharding.is_equivalent_to(wanted, arg.ndim):
+                misplaced.append((position, index))
+        if misplaced:
+            raise ValueError(self._misplaced(args, misplaced))
+        self._check_donations(args)
+
+    def _check_donations(self, args: Sequence[Any]) -> None:
+        owners: dict[int, int] = {}
+        for index in self.signature.kept:
+            other = owners.setdefault(id(args[index]), index)
+            if other != index and not self.signature.donated.isdisjoint((other, index)):
+                raise ValueError(
+                    f"{self._where(other)} and {self._where(index)} are the same "
+                    "array, and it is donated; pass a copy for one of them"
+                )
+
+    def _where(self, index: int) -> str:
+        return f"{self.signature.name}: {self.signature.input_paths[index]}"
+
+    def _misplaced(
+        self, args: Sequence[Any], indices: Sequence[tuple[int, int]]
+    ) -> str:
+        topology = self._specs.topology
+        lines = [
+            f"{self.signature.name}: {len(indices)} inputs do not have the sharding "
+            "that the program expects; place them with jax.device_put(x, sharding), "
+            "or lower the function for them"
+        ]
+        for position, index in indices:
+            received = _shardings.describe(args[index].sharding, topology)
+            wanted = _shardings.describe(self._specs.input_shardings[index], topology)
+            lines.append(
+                f"  input {position} (originally {index}, "
+                f"{self.signature.input_paths[index]}): received {received}, "
+                f"expected {wanted}"
+            )
+        return "\n".join(lines)
+
+    def accepts(self, leaves: Sequence[Any]) -> bool:
+        """Whether all that is committed to devices is where the program expects it.
+
+        Args:
+          leaves: flat inputs, `jax.Array`s or what `place` can make into some.
+
+        Returns:
+          True if the program can be called with them after `place`.
+        """
+        for index in self.signature.kept:
+            leaf, wanted = leaves[index], self._specs.input_shardings[index]
+            if not isinstance(leaf, jax.Array) or not leaf.committed:
+                continue
+            found = leaf.sharding
+            if self._is_elsewhere(leaf, wanted):
+                found = _shardings.on_mesh(found, wanted.mesh)
+            if found != wanted and not found.is_equivalent_to(wanted, leaf.ndim):
+                return False
+        return True
+
+    def _is_elsewhere(self, leaf: jax.Array, wanted: NamedSharding) -> bool:
+        """Whether an array is on another mesh of the topology than is wanted.
+
+        A result often is: the next call reads it where the first one did.
+        """
+        return (
+            leaf.sharding.device_set != wanted.device_set
+            and frozenset(leaf.sharding.device_set) in self._device_sets
+            and wanted.is_fully_addressable
+        )
+
+    def place(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Puts what is on no particular device where the program expects it.
+
+        Args:
+          args: the dynamic arguments, pytrees of arrays, numpy arrays and scalars.
+
+        Returns:
+          The same pytrees of `jax.Array`s. Committed arrays are left alone, unless
+          they are on another mesh of the topology.
+
+        Raises:
+          TypeError: another structure than the program was lowered for.
+          ValueError: a value that is no `jax.Array` is for devices of other
+            processes.
+          JaxRuntimeError: `jax.transfer_guard` forbids to place a value.
+        """
+        leaves, tree = jax.tree.flatten(tuple(args))
+        if tree != self.signature.input_tree:
+            raise TypeError(tree_error(self.signature, tree))
+        placed = []
+        for index, leaf in enumerate(leaves):
+            if isinstance(leaf, jax.Array) and leaf.committed:
+                wanted = self._specs.input_shardings[index]
+                if not self._is_elsewhere(leaf, wanted):
+                    placed.append(leaf)
+                    continue
+                self._say_moved(index, leaf)
+            placed.append(self._placed(index, leaf))
+        return jax.tree.unflatten(tree, placed)
+
+    def release(self, args: Sequence[Any], placed: Sequence[Any]) -> None:
+        """Deletes donated arrays of which the program was given a placed copy.
+
+        Args:
+          args: what `place` was given.
+          placed: what it returned.
+        """
+        leaves = zip(jax.tree.leaves(args), jax.tree.leaves(placed), strict=True)
+        for index, (leaf, copy) in enumerate(leaves):
+            if (
+                index in self.signature.donated
+                and leaf is not copy
+                and isinstance(leaf, jax.Array)
+                and not leaf.is_deleted()
+            ):
+                leaf.delete()
+
+    def _say_moved(self, index: int, leaf: jax.Array) -> None:
+        """Says once that an argument has to be moved at each call."""
+        if index in self._moved:
+            return
+        self._moved.add(index)
+        _logger.log(
+            logging.WARNING if leaf.nbytes >= _LARGE_BYTES else logging.INFO,
+            "%s (%s bytes) is %s and is moved to mesh %r at each call; assign it with "
+            "input_mesh_assignment, or the result that it was with "
+            "output_mesh_assignment",
+            self._where(index),
+            leaf.nbytes,
+            _shardings.describe(leaf.sharding, self._specs.topology),
+            self._specs.input_meshes[index],
+        )
+
+    def _guard(self, index: int, leaf: Any, sharding: NamedSharding) -> None:
+        """Asks `jax.transfer_guard`, as `jax.jit` does for what it has to place."""
+        direction = "host_to_device"
+        if isinstance(leaf, jax.Array):
+            direction = "device_to_device"
+            if leaf.sharding.is_equivalent_to(sharding, leaf.ndim):
+                return
+        level = compat.transfer_guard(direction)
+        if level == "allow":
+            return
+        text = (
+            f"{direction.replace('_', '-')} transfer of {self._where(index)} to "
+            f"{_shardings.describe(sharding, self._specs.topology)}"
+        )
+        if level == "disallow":
+            raise jax.errors.JaxRuntimeError(
+                f"Disallowed {text}; place it with jax.device_put, which is explicit"
+            )
+        _logger.warning("%s", text)
+
+    def _placed(self, index: int, leaf: Any) -> jax.Array:
+        form = self._input_formats[index]
+        self._guard(index, leaf, form.sharding)
+        if not isinstance(leaf, jax.Array):
+            # CPU devices may share the memory of a NumPy array, which its owner is
+            # free to change while the program runs.
+            leaf = np.array(leaf, self.signature.input_avals[index].dtype)
+        if form.sharding.is_fully_addressable:
+            return jax.device_put(leaf, form if form.layout else form.sharding)
+        if leaf.ndim and not form.sharding.addressable_devices:
+            raise ValueError(
+                f"{self._where(index)} is a value of this process, but its mesh "
+                f"{self._specs.input_meshes[index]!r} is on devices of other "
+                "processes; make an array of it on every process with "
+                "mw.distributed.place(value, sharding), the sharding is in "
+                "compiled.input_shardings"
+            )
+        return place_value(leaf, form.sharding)
+
+    def input_shardings(self) -> list[NamedSharding]:
+        """Shardings of all flat inputs, unused ones included."""
+        return list(self._specs.input_shardings)
+
+    def output_shardings(self) -> list[NamedSharding]:
+        """Shardings of all flat outputs."""
+        return list(self._specs.output_shardings)
+
+    @property
+    def input_shardings_tree(self) -> PyTree:
+        """Shardings of the arguments, in their tree."""
+        return jax.tree.unflatten(
+            self.signature.input_tree, self._specs.input_shardings
+        )
+
+    @property
+    def output_shardings_tree(self) -> PyTree:
+        """Shardings of the result, in its tree."""
+        return jax.tree.unflatten(
+            self.signature.output_tree, self._specs.output_shardings
+        )
+
+    def input_formats(self) -> list[Any]:
+        """Formats of all flat inputs; None is a device's default layout."""
+        return list(self._input_formats)
+
+    def output_formats(self) -> list[Any]:
+        """Formats of all flat outputs; None is a device's default layout."""
+        return list(self._output_formats)
+
+    def cost_analysis(self) -> Any:
+        """Costs of the compiled fragments, per mesh."""
+        return self._program.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Memory of the program, per device."""
+        return self._program.memory_analysis()
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        """Most bytes that any device holds at one time."""
+        return self._program.peak_memory_bytes
+
+    def as_text(self) -> str:
+        """The partitioned module that the program executes."""
+        return self._module_text
+
+    def runtime_executable(self) -> Any:
+        """The loaded program of `meshwright.runtime`."""
+        return self._program
