@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 
-from . import _diagnostics, _native, _shardings, pipeline
 from . import _jax_compat as compat
-from . import _several_meshes as several_meshes
-from . import _several_platforms as several_platforms
+from . import _shardings
 from . import _static_leaves as static_leaves
-from ._lowering import RULES
 from ._nnx_state import returning_changes
-from ._primitives import ANNOTATIONS
-from ._signature import ProgramSignature
+from ._partitioning import (
+    Wishes,
+    lower_traced,
+    refuse_ordered_effects,
+    refuse_references,
+)
 from ._trace_cache import sharing_traces
 from .stages import Compiled, Lowered
 from .types import Config, PyTree, mesh_names
@@ -31,31 +31,6 @@ def _positions(numbers: int | Sequence[int] | None) -> tuple[int, ...]:
     if numbers is None:
         return ()
     return (numbers,) if isinstance(numbers, int) else tuple(numbers)
-
-
-def _is_mesh_leaf(leaf: Any) -> bool:
-    return leaf is None or isinstance(leaf, str)
-
-
-def _flat_meshes(what: str, prefix: PyTree, tree: Any) -> list[str | None]:
-    """One mesh (or None) per leaf of `tree`, from a prefix of the tree."""
-    count = tree.num_leaves
-    if isinstance(prefix, tuple) and not prefix:
-        return [None] * count
-    full = jax.tree.unflatten(tree, range(count))
-    meshes: list[str | None] = []
-
-    def assign(mesh: str | None, subtree: Any) -> None:
-        # None is a leaf of the prefix, but nothing at all in the tree.
-        meshes.extend([mesh] * len(jax.tree.leaves(subtree)))
-
-    try:
-        jax.tree.map(assign, prefix, full, is_leaf=_is_mesh_leaf)
-    except ValueError as error:
-        raise ValueError(
-            f"{what}: {prefix!r} is no prefix of the tree {tree}: {error}"
-        ) from None
-    return meshes
 
 
 class MpmdTraced(jax.stages.Traced):
@@ -97,7 +72,7 @@ class MpmdTraced(jax.stages.Traced):
                 "meshwright.jit has one for each mesh; export jax.jit of the function, "
                 "in which annotations are transparent"
             )
-        _refuse_ordered_effects(self._wrapped.name, self.jaxpr.jaxpr)
+        refuse_ordered_effects(self._wrapped.name, self.jaxpr.jaxpr)
         return self._wrapped._lower(self, self._foreign)
 
 
@@ -131,7 +106,7 @@ class MpmdWrapped:
         self._static = _positions(static_argnums)
         if isinstance(in_shardings, list):  # As for jax.jit, the tuple of arguments.
             in_shardings = tuple(in_shardings)
-        self._assigned = self._assigned_meshes(in_shardings, out_shardings)
+        input_meshes, output_meshes = self._assigned_meshes(in_shardings, out_shardings)
         # By types of arguments; by types and shardings.
         self._programs: dict[Any, list[Compiled]] = {}
         self._compiled: dict[Any, Compiled] = {}
@@ -141,19 +116,19 @@ class MpmdWrapped:
             "static_argnums": self._static,
             "keep_unused": keep_unused,
         }
-        # Shardings on meshes that are not shaped like the first one; what is said
-        # about an argument here counts more than the sharding that it has.
-        self._foreign_inputs, self._foreign_outputs = None, None
-        self._in_shardings = in_shardings
+        foreign_inputs, foreign_outputs = None, None
         topology = mpmd_config.topology
         if in_shardings is not None:
-            options["in_shardings"], self._foreign_inputs = _shardings.move_tree(
+            options["in_shardings"], foreign_inputs = _shardings.move_tree(
                 in_shardings, topology, "in_shardings"
             )
         if out_shardings is not None:
-            options["out_shardings"], self._foreign_outputs = _shardings.move_tree(
+            options["out_shardings"], foreign_outputs = _shardings.move_tree(
                 out_shardings, topology, "out_shardings"
             )
+        self._wishes = Wishes(
+            in_shardings, foreign_inputs, foreign_outputs, input_meshes, output_meshes
+        )
 
         checked = returning_changes(func, self.name)
 
@@ -164,10 +139,6 @@ class MpmdWrapped:
         named.__name__ = named.__qualname__ = self.name
         functools.update_wrapper(self, named)
         self._jitted = jax.jit(named, **options)
-
-    @property
-    def _reference_mesh(self) -> jax.sharding.Mesh:
-        return next(iter(self.mpmd_config.topology.values()))
 
     def _assigned_meshes(
         self, in_shardings: PyTree, out_shardings: PyTree
@@ -219,7 +190,7 @@ class MpmdWrapped:
                 if compat.is_transforming():
                     raise TypeError(self._inside_transformation())
                 raise jax.errors.UnexpectedTracerError(const)
-        _refuse_references(self.name, traced)
+        refuse_references(self.name, traced)
         return MpmdTraced(traced, self, known)
 
     def _static_positions(self, count: int) -> list[int]:
@@ -285,160 +256,8 @@ class MpmdWrapped:
         return self.trace(*args).lower()
 
     def _lower(self, traced: MpmdTraced, foreign: Mapping[int, Any]) -> Lowered:
-        config = self.mpmd_config
-        platforms = several_platforms.platforms_of(config.topology)
-        lowered = {
-            platform: self._lower_for(traced, platform)
-            for platform in dict.fromkeys(platforms.values())
-        }
-        first = next(iter(lowered))
-        signature = self._signature(lowered[first])
-        with _diagnostics.lowering(config, self._said):
-            results = {
-                platform: self._partition(
-                    self._text(stablehlo, signature, foreign), signature
-                )
-                for platform, stablehlo in lowered.items()
-            }
-        fragments = several_platforms.pick_fragments(results, platforms)
-        return Lowered(lowered[first], config, signature, results[first], fragments)
-
-    def _lower_for(self, traced: MpmdTraced, platform: str) -> jax.stages.Lowered:
-        with warnings.catch_warnings():
-            # Which donations are usable is decided by the partitioner.
-            warnings.filterwarnings("ignore", "Some donated buffers were not usable")
-            return compat.plain_lower(
-                traced,
-                RULES,
-                platform,
-                several_meshes.without_devices(traced.jaxpr, self._reference_mesh),
-            )
-
-    def _text(
-        self,
-        lowered: jax.stages.Lowered,
-        signature: ProgramSignature,
-        foreign: Mapping[int, Any],
-    ) -> str:
-        """The lowered module with the shardings that JAX was not told."""
-        in_tree, out_tree = signature.input_tree, signature.output_tree
-        said = several_meshes.flat_prefix(self._in_shardings, in_tree)
-        inputs = {i: leaf for i, leaf in foreign.items() if i not in said}
-        inputs |= several_meshes.flat_prefix(self._foreign_inputs, in_tree)
-        outputs = several_meshes.flat_prefix(self._foreign_outputs, out_tree)
-        for index, sharding in inputs.items():
-            where = f"in_shardings: {signature.input_paths[index]}"
-            _shardings.check_divisible(sharding, signature.input_avals[index], where)
-        for index, sharding in outputs.items():
-            where = f"out_shardings: result {index}"
-            _shardings.check_divisible(sharding, signature.output_avals[index], where)
-        positions = {
-            index: position + len(signature.const_args)
-            for position, index in enumerate(signature.kept)
-        }
-        arguments = {
-            positions[index]: sharding
-            for index, sharding in inputs.items()
-            if index in positions
-        }
-        return several_meshes.annotated_text(lowered, arguments, outputs)
-
-    def _signature(self, lowered: jax.stages.Lowered) -> ProgramSignature:
-        args_info, _ = lowered.args_info
-        infos, input_tree = jax.tree.flatten(args_info)
-        paths = [path for path, _ in jax.tree.leaves_with_path(args_info)]
-        inputs, outputs = self._assigned
-        return ProgramSignature(
-            name=self.name,
-            input_tree=input_tree,
-            output_tree=lowered.out_tree,
-            input_avals=tuple(compat.aval_of(info) for info in infos),
-            output_avals=tuple(compat.flat_types(lowered)[1]),
-            input_paths=tuple("args" + jax.tree_util.keystr(path) for path in paths),
-            kept=tuple(compat.kept_arguments(lowered)),
-            donated=frozenset(i for i, info in enumerate(infos) if info.donated),
-            const_args=tuple(compat.constant_arguments(lowered)),
-            input_meshes=tuple(
-                _flat_meshes("input_mesh_assignment", inputs, input_tree)
-            ),
-            output_meshes=tuple(
-                _flat_meshes("output_mesh_assignment", outputs, lowered.out_tree)
-            ),
-        )
-
-    def _partition(self, text: str, signature: ProgramSignature) -> Any:
-        config = self.mpmd_config
-        num_consts = len(signature.const_args)
-        # A config may serve several functions: only names that occur matter.
-        names = _native.names_in(text)
-        inputs = [signature.input_meshes[index] for index in signature.kept]
-        request = {
-            "function": "main",
-            "topology": {
-                name: dict(mesh.shape) for name, mesh in config.topology.items()
-            },
-            "assignment": {
-                name: target
-                for name, target in config.mesh_and_stage_assignment.items()
-                if name in names
-            },
-            "input_meshes": [None] * num_consts + inputs if any(inputs) else [],
-            "output_meshes": (
-                list(signature.output_meshes) if any(signature.output_meshes) else []
-            ),
-            "donate": [
-                num_consts + position
-                for position, index in enumerate(signature.kept)
-                if index in signature.donated
-            ],
-            "options": config.compiler_options,
-        }
-        schedule = config.pipeline_schedule
-        if schedule is None:
-            return _native.partition(text, request)
-        if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
-            return self._partition_with_builtin(text, request, schedule)
-        imported = _native.partition(text, request, phases=_native.IMPORT)
-        schedule_rules, merge_rules = self._rules(schedule, imported)
-        return _native.partition(
-            imported.module,
-            request,
-            phases=_native.OPTIMIZE | _native.PARTITION,
-            merge_rules=map(pipeline.rule_text, merge_rules),
-            schedule_rules=map(pipeline.rule_text, schedule_rules),
-        )
-
-    def _rules(self, schedule: pipeline.PipelineSchedule, imported: Any) -> Any:
-        return pipeline.build_rules(
-            schedule,
-            _native.fragment_infos(imported),
-            pipeline.pipeline_context(self.mpmd_config.topology),
-        )
-
-    def _partition_with_builtin(
-        self, text: str, request: dict[str, Any], schedule: pipeline.PipelineSchedule
-    ) -> Any:
-        """Partitions with a builtin schedule, which realises the schedule rules.
-
-        The rules are built for what they check, and for merge rules; without those
-        the program need not leave the compiler between import and the rest.
-        """
-        try:
-            result = _native.partition(text, request)
-        except RuntimeError:
-            self._rules(
-                schedule, _native.partition(text, request, phases=_native.IMPORT)
-            )
-            raise
-        _, merge_rules = self._rules(schedule, result)
-        if not merge_rules:
-            return result
-        imported = _native.partition(text, request, phases=_native.IMPORT)
-        return _native.partition(
-            imported.module,
-            request,
-            phases=_native.OPTIMIZE | _native.PARTITION,
-            merge_rules=map(pipeline.rule_text, merge_rules),
+        return lower_traced(
+            traced, self.name, self.mpmd_config, self._wishes, foreign, self._said
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -490,28 +309,6 @@ class MpmdWrapped:
         result = compiled(*placed)
         executable.release(dynamic, placed)
         return result
-
-
-def _refuse_references(name: str, traced: jax.stages.Traced) -> None:
-    avals = [*traced.jaxpr.in_avals, *map(jax.typeof, traced.jaxpr.consts)]
-    if any(isinstance(aval, compat.AbstractRef) for aval in avals):
-        raise NotImplementedError(
-            f"{name}: closes over a jax.Ref, which programs on several meshes cannot "
-            "write to; pass its value, ref[...], and return the new one"
-        )
-
-
-def _refuse_ordered_effects(name: str, jaxpr: Any) -> None:
-    """Refuses them outside of annotations, which are looked at when lowered."""
-    for eqn in jaxpr.eqns:
-        ordered = list(compat.ordered_effects.filter_in(eqn.effects))
-        if ordered and eqn.primitive not in ANNOTATIONS:
-            raise NotImplementedError(
-                f"{name}: {compat.summarize_source(eqn.source_info)}: ordered side "
-                f"effects ({', '.join(map(str, ordered))}); meshes have no common "
-                "order, use unordered effects, e.g. jax.debug.print(..., "
-                "ordered=False)"
-            )
 
 
 def _describe(leaf: Any, wrapped: bool = False) -> tuple[Any, Any]:

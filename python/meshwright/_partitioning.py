@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a traced function to a partitioned program."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+
+from . import _diagnostics, _native, _shardings, pipeline
+from . import _jax_compat as compat
+from . import _several_meshes as several_meshes
+from . import _several_platforms as several_platforms
+from ._lowering import RULES
+from ._primitives import ANNOTATIONS
+from ._signature import ProgramSignature
+from .stages import Lowered
+from .types import Config, PyTree
+
+
+def _is_mesh_leaf(leaf: Any) -> bool:
+    return leaf is None or isinstance(leaf, str)
+
+
+def _flat_meshes(what: str, prefix: PyTree, tree: Any) -> list[str | None]:
+    """One mesh (or None) per leaf of `tree`, from a prefix of the tree."""
+    count = tree.num_leaves
+    if isinstance(prefix, tuple) and not prefix:
+        return [None] * count
+    full = jax.tree.unflatten(tree, range(count))
+    meshes: list[str | None] = []
+
+    def assign(mesh: str | None, subtree: Any) -> None:
+        # None is a leaf of the prefix, but nothing at all in the tree.
+        meshes.extend([mesh] * len(jax.tree.leaves(subtree)))
+
+    try:
+        jax.tree.map(assign, prefix, full, is_leaf=_is_mesh_leaf)
+    except ValueError as error:
+        raise ValueError(
+            f"{what}: {prefix!r} is no prefix of the tree {tree}: {error}"
+        ) from None
+    return meshes
+
+
+def refuse_references(name: str, traced: jax.stages.Traced) -> None:
+    avals = [*traced.jaxpr.in_avals, *map(jax.typeof, traced.jaxpr.consts)]
+    if any(isinstance(aval, compat.AbstractRef) for aval in avals):
+        raise NotImplementedError(
+            f"{name}: closes over a jax.Ref, which programs on several meshes cannot "
+            "write to; pass its value, ref[...], and return the new one"
+        )
+
+
+def refuse_ordered_effects(name: str, jaxpr: Any) -> None:
+    """Refuses them outside of annotations, which are looked at when lowered."""
+    for eqn in jaxpr.eqns:
+        ordered = list(compat.ordered_effects.filter_in(eqn.effects))
+        if ordered and eqn.primitive not in ANNOTATIONS:
+            raise NotImplementedError(
+                f"{name}: {compat.summarize_source(eqn.source_info)}: ordered side "
+                f"effects ({', '.join(map(str, ordered))}); meshes have no common "
+                "order, use unordered effects, e.g. jax.debug.print(..., "
+                "ordered=False)"
+            )
+
+
+@dataclasses.dataclass(frozen=True)
+class Wishes:
+    """What the user asked of a function's inputs and outputs, beside its config.
+
+    Attributes:
+      in_shardings: as given; what is said about an argument here counts more than
+        the sharding that it has.
+      foreign_inputs: those on meshes that are not shaped like the first one.
+      foreign_outputs: the same of `out_shardings`.
+      input_meshes: prefix of the arguments with names of meshes.
+      output_meshes: the same for the result.
+    """
+
+    in_shardings: PyTree
+    foreign_inputs: PyTree
+    foreign_outputs: PyTree
+    input_meshes: PyTree
+    output_meshes: PyTree
+
+
+def lower_traced(
+    traced: jax.stages.Traced,
+    name: str,
+    config: Config,
+    wishes: Wishes,
+    foreign: Mapping[int, Any],
+    said: set[str],
+) -> Lowered:
+    """Lowers a traced function to StableHLO with dialect mpmd, and partitions that.
+
+    Args:
+      traced: the function.
+      name: what it is called in messages.
+      config: meshes, names and options.
+      wishes: what the user asked of inputs and outputs.
+      foreign: shardings of flat inputs that JAX was not told.
+      said: messages that were logged for this function.
+
+    Returns:
+      The lowered function.
+
+    Raises:
+      RuntimeError: the program cannot be partitioned.
+      ValueError: mesh assignments or shardings do not fit arguments or results.
+    """
+    platforms = several_platforms.platforms_of(config.topology)
+    lowered = {
+        platform: _lower_for(traced, platform, config)
+        for platform in dict.fromkeys(platforms.values())
+    }
+    first = next(iter(lowered))
+    signature = _signature(lowered[first], name, wishes)
+    with _diagnostics.lowering(config, said):
+        results = {
+            platform: _partition(
+                _text(stablehlo, signature, wishes, foreign), signature, config
+            )
+            for platform, stablehlo in lowered.items()
+        }
+    fragments = several_platforms.pick_fragments(results, platforms)
+    return Lowered(lowered[first], config, signature, results[first], fragments)
+
+
+def _lower_for(
+    traced: jax.stages.Traced, platform: str, config: Config
+) -> jax.stages.Lowered:
+    reference = next(iter(config.topology.values()))
+    with warnings.catch_warnings():
+        # Which donations are usable is decided by the partitioner.
+        warnings.filterwarnings("ignore", "Some donated buffers were not usable")
+        return compat.plain_lower(
+            traced,
+            RULES,
+            platform,
+            several_meshes.without_devices(traced.jaxpr, reference),
+        )
+
+
+def _text(
+    lowered: jax.stages.Lowered,
+    signature: ProgramSignature,
+    wishes: Wishes,
+    foreign: Mapping[int, Any],
+) -> str:
+    """The lowered module with the shardings that JAX was not told."""
+    in_tree, out_tree = signature.input_tree, signature.output_tree
+    said = several_meshes.flat_prefix(wishes.in_shardings, in_tree)
+    inputs = {i: leaf for i, leaf in foreign.items() if i not in said}
+    inputs |= several_meshes.flat_prefix(wishes.foreign_inputs, in_tree)
+    outputs = several_meshes.flat_prefix(wishes.foreign_outputs, out_tree)
+    for index, sharding in inputs.items():
+        where = f"in_shardings: {signature.input_paths[index]}"
+        _shardings.check_divisible(sharding, signature.input_avals[index], where)
+    for index, sharding in outputs.items():
+        where = f"out_shardings: result {index}"
+        _shardings.check_divisible(sharding, signature.output_avals[index], where)
+    positions = {
+        index: position + len(signature.const_args)
+        for position, index in enumerate(signature.kept)
+    }
+    arguments = {
+        positions[index]: sharding
+        for index, sharding in inputs.items()
+        if index in positions
+    }
+    return several_meshes.annotated_text(lowered, arguments, outputs)
+
+
+def _signature(
+    lowered: jax.stages.Lowered, name: str, wishes: Wishes
+) -> ProgramSignature:
+    args_info, _ = lowered.args_info
+    infos, input_tree = jax.tree.flatten(args_info)
+    paths = [path for path, _ in jax.tree.leaves_with_path(args_info)]
+    inputs, outputs = wishes.input_meshes, wishes.output_meshes
+    return ProgramSignature(
+        name=name,
+        input_tree=input_tree,
+        output_tree=lowered.out_tree,
+        input_avals=tuple(compat.aval_of(info) for info in infos),
+        output_avals=tuple(compat.flat_types(lowered)[1]),
+        input_paths=tuple("args" + jax.tree_util.keystr(path) for path in paths),
+        kept=tuple(compat.kept_arguments(lowered)),
+        donated=frozenset(i for i, info in enumerate(infos) if info.donated),
+        const_args=tuple(compat.constant_arguments(lowered)),
+        input_meshes=tuple(_flat_meshes("input_mesh_assignment", inputs, input_tree)),
+        output_meshes=tuple(
+            _flat_meshes("output_mesh_assignment", outputs, lowered.out_tree)
+        ),
+    )
+
+
+def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
+    num_consts = len(signature.const_args)
+    # A config may serve several functions: only names that occur matter.
+    names = _native.names_in(text)
+    inputs = [signature.input_meshes[index] for index in signature.kept]
+    request = {
+        "function": "main",
+        "topology": {name: dict(mesh.shape) for name, mesh in config.topology.items()},
+        "assignment": {
+            name: target
+            for name, target in config.mesh_and_stage_assignment.items()
+            if name in names
+        },
+        "input_meshes": [None] * num_consts + inputs if any(inputs) else [],
+        "output_meshes": (
+            list(signature.output_meshes) if any(signature.output_meshes) else []
+        ),
+        "donate": [
+            num_consts + position
+            for position, index in enumerate(signature.kept)
+            if index in signature.donated
+        ],
+        "options": config.compiler_options,
+    }
+    schedule = config.pipeline_schedule
+    if schedule is None:
+        return _native.partition(text, request)
+    if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
+        return _partition_with_builtin(text, request, config)
+    imported = _native.partition(text, request, phases=_native.IMPORT)
+    schedule_rules, merge_rules = _rules(config, imported)
+    return _native.partition(
+        imported.module,
+        request,
+        phases=_native.OPTIMIZE | _native.PARTITION,
+        merge_rules=map(pipeline.rule_text, merge_rules),
+        schedule_rules=map(pipeline.rule_text, schedule_rules),
+    )
+
+
+def _rules(config: Config, imported: Any) -> Any:
+    return pipeline.build_rules(
+        config.pipeline_schedule,
+        _native.fragment_infos(imported),
+        pipeline.pipeline_context(config.topology),
+    )
+
+
+def _partition_with_builtin(text: str, request: dict[str, Any], config: Config) -> Any:
+    """Partitions with a builtin schedule, which realises the schedule rules.
+
+    The rules are built for what they check, and for merge rules; without those
+    the program need not leave the compiler between import and the rest.
+    """
+    try:
+        result = _native.partition(text, request)
+    except RuntimeError:
+        _rules(config, _native.partition(text, request, phases=_native.IMPORT))
+        raise
+    _, merge_rules = _rules(config, result)
+    if not merge_rules:
+        return result
+    imported = _native.partition(text, request, phases=_native.IMPORT)
+    return _native.partition(
+        imported.module,
+        request,
+        phases=_native.OPTIMIZE | _native.PARTITION,
+        merge_rules=map(pipeline.rule_text, merge_rules),
+    )
