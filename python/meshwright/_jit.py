@@ -20,6 +20,7 @@ from ._partitioning import (
     refuse_references,
 )
 from ._trace_cache import sharing_traces
+from .pipeline.order import scheduled_by
 from .stages import Compiled, Lowered
 from .types import Config, PyTree, mesh_names
 from .utils import function_name
@@ -183,7 +184,7 @@ class MpmdWrapped:
             for index, arg in enumerate(args)
         ]
         known = {index: leaf for index, leaf in enumerate(foreign) if leaf is not None}
-        with sharing_traces():
+        with sharing_traces(), scheduled_by(self.mpmd_config.schedule):
             traced = self._jitted.trace(*types)
         for const in compat.captured(traced):
             if isinstance(const, jax.core.Tracer):

@@ -98,6 +98,7 @@ class Lifted:
         self._references = [v for v in own if v.ref]
         self._nodes = [n for n in nodes if n._pytree__state.trace_state.is_valid()]
         self._changed: list[Any] = []
+        self._reached = [*variables, *nodes]
         self._values = [v.get_raw_value() for v in self._variables]
         self._level = _trace_state()
         self.state = _Values(self._values)
@@ -130,6 +131,18 @@ class Lifted:
             _set_level(touched, nodes, self._level)
             for variable, value in zip(self._variables, self._values, strict=True):
                 _assign(variable, value)
+
+    def renew(self) -> bool:
+        """Reads the state again, for one more application of the traced body.
+
+        Returns:
+          Whether it is made of the same variables as when the body was traced.
+        """
+        variables, nodes = _graph(self._roots)
+        self._values = [v.get_raw_value() for v in self._variables]
+        self.state = _Values(self._values)
+        before = map(id, self._reached)
+        return list(before) == [id(node) for node in (*variables, *nodes)]
 
     def update(self, values: _Values) -> None:
         """Assigns what the body gave as changed state, in the caller's trace."""

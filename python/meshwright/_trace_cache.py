@@ -100,6 +100,32 @@ class Traced:
     out_tree: Any
     lifted: Lifted | None = None
 
+    def again(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Traced | None:
+        """What applies the same trace to other arguments of the same types.
+
+        Args:
+          args: positional arguments in the trees of those it was traced for. What
+            is no array among them must be the same.
+          kwargs: keyword arguments, the same.
+
+        Returns:
+          The trace with other operands, or None where the types of the state that
+          it carries have changed, so that it has to be traced anew.
+        """
+        is_leaf = None
+        if self.lifted is not None:
+            if not self.lifted.renew():
+                return None
+            args, is_leaf = (self.lifted.state, *args), is_stateful
+        leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_leaf)
+        leaves = wrap_leaves(leaves, tree)
+        arrays = [compat.snapshot(leaf) for leaf in leaves if not is_static(leaf)]
+        operands = [*self.operands[: self.num_captured], *arrays]
+        types = [jax.typeof(operand) for operand in operands]
+        if types != [jax.typeof(operand) for operand in self.operands]:
+            return None
+        return dataclasses.replace(self, operands=operands)
+
     def result(self, outs: Sequence[Any]) -> Any:
         """The function's result, with the arrays that the jaxpr gave."""
         result = unwrap(jax.tree.unflatten(self.out_tree, outs))

@@ -149,6 +149,11 @@ class Config:
         return {"mpmd_complete_schedule": True, **options}
 
     @property
+    def schedule(self) -> str:
+        """The compiler's name of the schedule, or `file:PATH`."""
+        return str(self.compiler_options.get(SCHEDULE_OPTION, "None"))
+
+    @property
     def mesh_and_stage_assignment(self) -> dict[str, str | tuple[str, int]]:
         """Name to mesh, or to (mesh, stage) where the name has a stage."""
         stages = self.name_to_stage_assignment

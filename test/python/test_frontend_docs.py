@@ -13,6 +13,7 @@ MODULES = [
     "_jit",
     "nnx",
     "ops",
+    "pipeline.accumulate",
     "pipeline.assignment",
     "pipeline_registry",
     "types",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines: the rules of their schedules, and where their stages live."""
+"""Pipelines: microbatches, the rules of schedules, and where stages live."""
 
+from .accumulate import accumulate as accumulate
 from .assignment import stage_assignment as stage_assignment
 from .rules import FragmentInfo as FragmentInfo
 from .rules import FragmentMergeRule as FragmentMergeRule

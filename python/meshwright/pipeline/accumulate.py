@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One function over many microbatches, one call for each.
+
+The function is traced once. What it gives for the microbatches is added up in the
+order in which the schedule of the config has their backward passes, so that no
+gradient waits for one that comes later.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .. import _jax_compat as compat
+from .. import _primitives as primitives
+from .. import _static_leaves as static_leaves
+from .. import _trace_cache
+from .._nnx_state import is_stateful
+from ..ops import broadcast
+from ..utils import function_name
+from .microbatches import positions, split
+from .order import backward_order
+
+__all__ = ["accumulate"]
+
+Combine = Callable[[jax.Array, jax.Array], jax.Array]
+
+_WHAT = "accumulate"
+_MEAN, _SUM, _STACK = "mean", "sum", "stack"
+_KINDS = (_MEAN, _SUM, _STACK)
+
+
+def accumulate(
+    fn: Callable[..., Any],
+    microbatches: int,
+    batch_argnums: int | Sequence[int] = 1,
+    reduce: str | Combine | Any = _MEAN,
+    *,
+    has_aux: bool | None = None,
+    rng_argnums: int | Sequence[int] = (),
+) -> Callable[..., Any]:
+    """Runs a function once per microbatch, as one `call` each, and sums up.
+
+    A transformation like `jax.value_and_grad`, which `fn` usually is: the gradient
+    is taken inside of the calls, where a schedule can order it. The result cannot
+    be differentiated from outside. `fn` is traced once, whatever the number of
+    microbatches; without `meshwright.jit` the result is the same.
+
+    Args:
+      fn: a function of pytrees of arrays, and of NNX modules, whose state goes
+        from one microbatch to the next.
+      microbatches: their number, 1 or more.
+      batch_argnums: positions of the arguments that are split: every array of them
+        along its leading axis, of one length, into parts of equal length, the
+        first rows first. A list in the place of an array has one entry per
+        microbatch; a tuple is a tree.
+      reduce: how the results become one: `"mean"`, `"sum"`, `"stack"` (a new
+        leading axis, in the order of the microbatches), or a function of two
+        arrays such as `jnp.maximum`; or a pytree prefix of the result of such.
+      has_aux: whether `fn` returns auxiliary data, which is stacked: `((value,
+        aux), grads)`, as from `jax.value_and_grad(..., has_aux=True)`, else
+        `(result, aux)`. By default it does if it returns the former.
+      rng_argnums: positions of arguments that are random keys. Microbatch i gets
+        `jax.random.split(key, microbatches)[i]`.
+
+    Returns:
+      A callable with the signature of `fn`. Keyword arguments go to every
+      microbatch as they are.
+
+    Raises:
+      TypeError: a result that is no array, a key that is none, or a derivative that
+        is taken from outside.
+      ValueError: arguments that cannot be split evenly, or microbatches of
+        different types.
+
+    Example: the gradient of a mean over four rows, two at a time.
+
+      >>> import jax, jax.numpy as jnp
+      >>> loss = lambda w, x: ((w * x) ** 2).mean()
+      >>> step = accumulate(jax.value_and_grad(loss), microbatches=2)
+      >>> value, grad = step(1.0, jnp.arange(4.0))
+      >>> float(value), float(grad)
+      (3.5, 7.0)
+    """
+    if not callable(fn):
+        raise TypeError(
+            f"{_WHAT}: fn must be a function, got {fn!r} of type {type(fn).__name__}; "
+            "call it as accumulate(fn, microbatches=N)(params, batch)"
+        )
+    if isinstance(microbatches, bool):
+        raise TypeError(f"{_WHAT}: microbatches must be an int, got {microbatches!r}")
+    count = operator.index(microbatches)
+    if count < 1:
+        raise ValueError(f"{_WHAT}: microbatches must be 1 or more, got {count}")
+    _check_reduce(reduce)
+
+    @functools.wraps(fn)
+    def accumulated(*args, **kwargs):
+        batch = positions(_WHAT, "batch_argnums", batch_argnums, len(args))
+        keys = positions(_WHAT, "rng_argnums", rng_argnums, len(args))
+        if both := sorted(set(batch) & set(keys)):
+            raise ValueError(
+                f"{_WHAT}: argument {both[0]} is both in batch_argnums and in "
+                "rng_argnums; keys are split by rng_argnums alone"
+            )
+        parts = split(_WHAT, {index: args[index] for index in batch}, count)
+        for index in keys:
+            for part, key in zip(parts, _keys(index, args[index], count), strict=True):
+                part[index] = key
+        every = [
+            tuple(part.get(index, arg) for index, arg in enumerate(args))
+            for part in parts
+        ]
+        results = _run(fn, every, kwargs)
+        kinds = _kinds(fn, reduce, has_aux, results[0])
+        return _guarded(_reduced(kinds, results))
+
+    return accumulated
+
+
+def _check_reduce(reduce: Any) -> None:
+    for kind in jax.tree.leaves(reduce):
+        if kind not in _KINDS and not callable(kind):
+            raise ValueError(
+                f"{_WHAT}: reduce must be {', '.join(map(repr, _KINDS))} or a function "
+                f"of two arrays, got {kind!r}"
+            )
+
+
+def _keys(index: int, key: Any, count: int) -> list[Any]:
+    """The keys of the microbatches; each may be read on several meshes."""
+    if is_stateful(key):
+        raise TypeError(
+            f"{_WHAT}: argument {index}, in rng_argnums, is a {type(key).__name__}, "
+            "whose state goes from one microbatch to the next by itself; leave it out "
+            "of rng_argnums"
+        )
+    try:
+        keys = jax.random.split(key, count)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{_WHAT}: argument {index}, in rng_argnums, must be one random key, such "
+            f"as jax.random.key(0): {error}"
+        ) from None
+    return [broadcast(keys[number]) for number in range(count)]
+
+
+def _run(
+    fn: Callable[..., Any], every: Sequence[tuple[Any, ...]], kwargs: dict[str, Any]
+) -> list[Any]:
+    """The results of all microbatches, whose arrays are their own."""
+    if not compat.is_staged():
+        return [fn(*args, **kwargs) for args in every]
+    name = primitives.CALLEE_PREFIX + function_name(fn)
+    results = []
+    traced = None
+    for number, args in enumerate(every):
+        traced = traced and traced.again(args, kwargs)
+        if traced is None:
+            traced = _trace_cache.trace(fn, args, kwargs)
+        outs = primitives.call_p.bind(
+            *traced.operands, jaxpr=traced.jaxpr, name=name, call_counter=number
+        )
+        # NNX variables in a result are the same objects every time.
+        leaves, tree = jax.tree.flatten(traced.result(outs))
+        results.append(jax.tree.unflatten(tree, leaves))
+    return results
+
+
+def _is_kind(kind: Any) -> bool:
+    return isinstance(kind, str) or callable(kind)
+
+
+def _is_value_with_aux(result: Any) -> bool:
+    """Whether a result is ((value, aux), grads)."""
+    if not (type(result) is tuple and len(result) == 2):
+        return False
+    first = result[0]
+    return (
+        type(first) is tuple
+        and len(first) == 2
+        and static_leaves.is_array(first[0])
+        and jnp.ndim(first[0]) == 0
+    )
+
+
+def _kinds(
+    fn: Callable[..., Any], reduce: Any, has_aux: bool | None, result: Any
+) -> list[Any]:
+    """How each leaf of the result is reduced."""
+    prefix = reduce
+    if _is_kind(reduce) and has_aux is not False:
+        if _is_value_with_aux(result):
+            prefix = ((reduce, _STACK), reduce)
+        elif has_aux:
+            if not (isinstance(result, tuple) and len(result) == 2):
+                raise TypeError(
+                    f"{_WHAT}: has_aux, but {function_name(fn)} returns "
+                    f"{jax.tree.structure(result)}; expected ((value, aux), grads) or "
+                    "(result, aux)"
+                )
+            prefix = (reduce, _STACK)
+    kinds: list[Any] = []
+
+    def assign(kind: Any, subtree: Any) -> None:
+        kinds.extend([kind] * len(jax.tree.leaves(subtree)))
+
+    try:
+        jax.tree.map(assign, prefix, result, is_leaf=_is_kind)
+    except ValueError as error:
+        raise ValueError(
+            f"{_WHAT}: reduce, {prefix!r}, is no prefix of what {function_name(fn)} "
+            f"returns, {jax.tree.structure(result)}: {error}"
+        ) from None
+    for (path, leaf), kind in zip(
+        jax.tree.leaves_with_path(result), kinds, strict=True
+    ):
+        if not static_leaves.is_array(leaf):
+            where = "result" + jax.tree_util.keystr(path)
+            raise TypeError(
+                f"{_WHAT}: {where} of {function_name(fn)} is {leaf!r} of type "
+                f"{type(leaf).__name__}; there is one for each microbatch, and only "
+                "arrays can be "
+                + ("stacked" if kind == _STACK else "summed up")
+                + "; leave it out, or return a number that stands for it"
+            )
+    return kinds
+
+
+def _reduced(kinds: Sequence[Any], results: Sequence[Any]) -> Any:
+    order = backward_order(len(results))
+    tree = jax.tree.structure(results[0])
+    columns = zip(*map(jax.tree.leaves, results), strict=True)
+    return jax.tree.unflatten(
+        tree,
+        [
+            _reduce_leaf(kind, column, order)
+            for kind, column in zip(kinds, columns, strict=True)
+        ],
+    )
+
+
+def _reduce_leaf(kind: Any, column: Sequence[Any], order: Sequence[int]) -> Any:
+    if kind == _STACK:
+        return jnp.stack(column)
+    if jnp.issubdtype(jnp.result_type(column[0]), jax.dtypes.extended):
+        raise TypeError(
+            f"{_WHAT}: a result is {jax.typeof(column[0]).str_short()}, and keys can "
+            'only be stacked; give reduce="stack" for it'
+        )
+    if callable(kind):
+        return functools.reduce(kind, [column[number] for number in order])
+    dtype = jnp.result_type(column[0])
+    if kind == _MEAN and not jnp.issubdtype(dtype, jnp.inexact):
+        dtype = jnp.result_type(float)  # As for jnp.mean.
+    elif kind == _SUM and jnp.issubdtype(dtype, jnp.bool_):
+        dtype = jnp.result_type(int)
+    column = [jnp.asarray(leaf, dtype) for leaf in column]
+    total = functools.reduce(operator.add, [column[number] for number in order])
+    return total / len(column) if kind == _MEAN else total
+
+
+_result_p = compat.Primitive("mpmd_accumulated")
+_result_p.def_impl(lambda x: x)
+_result_p.def_abstract_eval(lambda aval: aval)
+compat.defvectorized(_result_p)
+compat.register_lowering(_result_p, lambda ctx, x: [x], cacheable=False)
+
+
+def _refuse_derivative(primals: Any, tangents: Any) -> Any:
+    raise TypeError(
+        f"{_WHAT}: its result is differentiated from outside, where the backward "
+        "passes of all microbatches would hang together and no schedule could order "
+        "them; take the gradient inside: accumulate(jax.value_and_grad(loss), "
+        "microbatches=N)(params, batch)"
+    )
+
+
+compat.primitive_jvps[_result_p] = _refuse_derivative
+
+
+def _guarded(result: Any) -> Any:
+    """The result, which refuses to be differentiated."""
+    return jax.tree.map(_result_p.bind, result)
