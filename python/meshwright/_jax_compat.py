@@ -69,7 +69,13 @@ Primitive, Jaxpr, ClosedJaxpr, JaxprEqn, Literal, Var, DropVar = _require(
     "Var",
     "DropVar",
 )
-eval_jaxpr, positional_effects, eqn_effects, new_jaxpr_eqn, jaxpr_const_args = _require(
+(
+    eval_jaxpr,
+    positional_effects,
+    eqn_effects,
+    new_jaxpr_eqn,
+    jaxpr_const_args,
+) = _require(
     _CORE,
     "eval_jaxpr",
     "positional_effects",
@@ -81,7 +87,9 @@ AbstractRef = _require("jax._src.state.types", "AbstractRef")[0]
 discharge_state, register_discharge_rule = _require(
     "jax._src.state.discharge", "discharge_state", "register_discharge_rule"
 )
-summarize_source = _require("jax._src.source_info_util", "summarize")[0]
+summarize_source, _Transform, NameStack = _require(
+    "jax._src.source_info_util", "summarize", "Transform", "NameStack"
+)
 ordered_effects = _require("jax._src.effects", "ordered_effects")[0]
 wrap_init = _require("jax._src.linear_util", "wrap_init")[0]
 weakref_lru_cache = _require("jax._src.util", "weakref_lru_cache")[0]
@@ -128,6 +136,7 @@ primitive_jvps, primitive_linearizations, fancy_transposes, deflinear2 = _requir
     partial_eval_jaxpr_nounits,
     closed_call_partial_eval_custom_rule,
     convert_constvars_jaxpr,
+    make_jaxpr_effects,
     jaxpr_forwarding,
     prune_closed_jaxpr_outputs,
     JaxprTracer,
@@ -144,6 +153,7 @@ primitive_jvps, primitive_linearizations, fancy_transposes, deflinear2 = _requir
     "partial_eval_jaxpr_nounits",
     "closed_call_partial_eval_custom_rule",
     "convert_constvars_jaxpr",
+    "make_jaxpr_effects",
     "_jaxpr_forwarding",
     "prune_closed_jaxpr_outputs",
     "JaxprTracer",
@@ -152,8 +162,12 @@ primitive_jvps, primitive_linearizations, fancy_transposes, deflinear2 = _requir
 )
 
 # Batching.
-batch_jaxpr, fancy_primitive_batchers, defvectorized = _require(
-    _BATCHING, "batch_jaxpr2", "fancy_primitive_batchers", "defvectorized"
+batch_jaxpr, fancy_primitive_batchers, primitive_batchers, defvectorized = _require(
+    _BATCHING,
+    "batch_jaxpr2",
+    "fancy_primitive_batchers",
+    "primitive_batchers",
+    "defvectorized",
 )
 
 # Lowering.
@@ -409,6 +423,14 @@ def parse_module(text: str) -> Any:
     """Parses a module in a context that knows mpmd, sdy and StableHLO."""
     with make_ir_context(), ir.Location.unknown():
         return ir.Module.parse(text)
+
+
+def transpose_count(name_stack: Any) -> int:
+    """How often what has this name stack was transposed."""
+    return sum(
+        isinstance(entry, _Transform) and entry.name == "transpose"
+        for entry in name_stack.stack
+    )
 
 
 def shard_aval(aval: Any) -> Any:

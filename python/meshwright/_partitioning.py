@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from . import _diagnostics, _native, _shardings, pipeline
+from . import _diagnostics, _native, _shardings, _stage_cut, pipeline
 from . import _jax_compat as compat
 from . import _several_meshes as several_meshes
 from . import _several_platforms as several_platforms
@@ -113,9 +113,10 @@ def lower_traced(
       RuntimeError: the program cannot be partitioned.
       ValueError: mesh assignments or shardings do not fit arguments or results.
     """
+    program, config = _stage_cut.cut(traced.jaxpr, config)
     platforms = several_platforms.platforms_of(config.topology)
     lowered = {
-        platform: _lower_for(traced, platform, config)
+        platform: _lower_for(traced, program, platform, config)
         for platform in dict.fromkeys(platforms.values())
     }
     first = next(iter(lowered))
@@ -132,7 +133,7 @@ def lower_traced(
 
 
 def _lower_for(
-    traced: jax.stages.Traced, platform: str, config: Config
+    traced: jax.stages.Traced, program: Any, platform: str, config: Config
 ) -> jax.stages.Lowered:
     reference = next(iter(config.topology.values()))
     with warnings.catch_warnings():
@@ -142,7 +143,7 @@ def _lower_for(
             traced,
             RULES,
             platform,
-            several_meshes.without_devices(traced.jaxpr, reference),
+            several_meshes.without_devices(program, reference),
         )
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import logging
 import numbers
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -128,6 +128,7 @@ class Config:
     partitioning_options: PartitioningOptions | None = None
     read_input_output_mesh_from_shardings: bool = False
     pipeline_schedule: PipelineSchedule | None = None
+    stage_to_mesh: Mapping[int, str] | None = None
 
     @property
     def sharding_mesh(self) -> AbstractMesh:
@@ -293,9 +294,32 @@ def _with_required_options(
     return {**given, **added}
 
 
+def _stage_meshes(given: Any, topology: Topology) -> dict[int, str] | None:
+    """Stage to mesh, from either form of `stage_to_mesh`."""
+    if given is None:
+        return None
+    if isinstance(given, (list, tuple)):
+        given = dict(enumerate(given))
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            "stage_to_mesh: must be a dict, such as {0: 'm0', 1: 'm1'}, or a list of "
+            f"meshes, got {given!r} of type {type(given).__name__}"
+        )
+    for stage in given:
+        if isinstance(stage, bool) or not isinstance(stage, numbers.Integral):
+            raise TypeError(
+                f"stage_to_mesh: stages are numbers, got {stage!r} of type "
+                f"{type(stage).__name__}"
+            )
+        if stage < 0:
+            raise ValueError(f"stage_to_mesh: stages count from 0, got {stage}")
+    _check_meshes("stage_to_mesh", given.values(), topology)
+    return {int(stage): mesh for stage, mesh in given.items()}
+
+
 def make_config(
     topology: Topology,
-    name_to_mesh_assignment: NameToMeshAssignment,
+    name_to_mesh_assignment: NameToMeshAssignment | None = None,
     *,
     name_to_stage_assignment: NameToStageAssignment | None = None,
     input_mesh_assignment: PyTree = (),
@@ -303,6 +327,7 @@ def make_config(
     partitioning_options: PartitioningOptions | None = None,
     read_input_output_mesh_from_shardings: bool = False,
     pipeline_schedule: PipelineSchedule | None = None,
+    stage_to_mesh: Mapping[int, str] | Sequence[str] | None = None,
 ) -> Config:
     """Checks and bundles what `jit` needs beside the function.
 
@@ -311,7 +336,8 @@ def make_config(
         first mesh is the one that shardings refer to. A mesh whose name ends in
         `/cpu` takes no part in schedules.
       name_to_mesh_assignment: name of a computation or tensor to the name of its
-        mesh, optionally with a memory kind: `tpu0#pinned_host`, `tpu0#device`.
+        mesh, optionally with a memory kind: `tpu0#pinned_host`, `tpu0#device`. Not
+        needed for stages that `stage_boundary` divides.
       name_to_stage_assignment: name of a computation to its stage. Computations
         of one stage become one fragment.
       input_mesh_assignment: pytree prefix of the tuple of arguments; a leaf is a
@@ -326,6 +352,8 @@ def make_config(
         is a schedule by either of its names, `ZeroBubbleV` or `ZERO_BUBBLE_V`, or
         `file:PATH`. What a schedule needs beside, such as split backward
         fragments, is on unless an option turns it off.
+      stage_to_mesh: mesh of each stage that `stage_boundary` divides, a dict or a
+        sequence. By default the mesh where the schedule wants it.
 
     Returns:
       A frozen `Config`.
@@ -344,6 +372,10 @@ def make_config(
         example = "{'mpmd_infer_transfers': True}"
         _check_mapping("partitioning_options", partitioning_options, example)
     _check_options(partitioning_options)
+    name_to_mesh_assignment = (
+        {} if name_to_mesh_assignment is None else (name_to_mesh_assignment)
+    )
+    stage_meshes = _stage_meshes(stage_to_mesh, topology)
     _check_mapping("name_to_mesh_assignment", name_to_mesh_assignment, "{'f': 'm0'}")
     _check_meshes("name_to_mesh_assignment", name_to_mesh_assignment.values(), topology)
     _check_meshes(
@@ -396,6 +428,7 @@ def make_config(
         partitioning_options=options,
         read_input_output_mesh_from_shardings=read_input_output_mesh_from_shardings,
         pipeline_schedule=pipeline_schedule,
+        stage_to_mesh=stage_meshes,
     )
 
 

@@ -1,0 +1,352 @@
+"""Marks in a model's own forward function: stages, schedules, transformations."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh
+
+import meshwright as mw
+
+MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(4)}
+TWO = dict(list(MESHES.items())[:2])
+
+
+def weights(count=4, width=4):
+    keys = jax.random.split(jax.random.key(0), count)
+    return [0.5 * jax.random.normal(key, (width, width)) for key in keys]
+
+
+def batch(microbatches=4, rows=3, width=4):
+    keys = jax.random.split(jax.random.key(1), 2)
+    shape = microbatches, rows, width
+    return jax.random.normal(keys[0], shape), jax.random.normal(keys[1], shape)
+
+
+def layer(w, x):
+    return jnp.tanh(x @ w)
+
+
+def model(ws, x, mark=mw.stage_boundary, layer=layer):
+    for number, w in enumerate(ws):
+        x = layer(w, x if number == 0 else mark(x))
+    return x
+
+
+def loss(ws, x, y, **options):
+    return ((model(ws, x, **options) - y) ** 2).mean()
+
+
+def make_step(loss=loss):
+    def step(ws, xs, ys):
+        total = None
+        for i in range(len(xs)):
+            part = mw.call(jax.value_and_grad(loss), call_counter=i)(ws, xs[i], ys[i])
+            total = part if total is None else jax.tree.map(jnp.add, total, part)
+        value, grads = total
+        return value, jax.tree.map(lambda w, g: w - 0.1 * g, ws, grads)
+
+    return step
+
+
+def items(lowered, mesh):
+    return [
+        item["origins"]
+        for item in lowered.partitioning_result.program["items"]
+        if item["kind"] == "call" and item["mesh"] == mesh and item["origins"]
+    ]
+
+
+def check_equal(step, config, *args, steps=3):
+    """Runs a step beside `jax.jit`; gives what it was lowered to."""
+    jitted, plain = mw.jit(step, config), jax.jit(step)
+    ours = theirs = args[0]
+    for _ in range(steps):
+        mine, ours = jitted(ours, *args[1:])
+        value, theirs = plain(theirs, *args[1:])
+        np.testing.assert_allclose(mine, value, rtol=1e-5)
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    return jitted.lower(*args)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "meshes", "stages"),
+    [
+        ("GPipe", MESHES, {"m0": {0}, "m1": {1}, "m2": {2}, "m3": {3}}),
+        ("1F1B", MESHES, {"m0": {0}, "m1": {1}, "m2": {2}, "m3": {3}}),
+        ("ZeroBubbleH1", MESHES, {"m0": {0}, "m1": {1}, "m2": {2}, "m3": {3}}),
+        ("Interleaved1F1B", TWO, {"m0": {0, 2}, "m1": {1, 3}}),
+    ],
+)
+def test_stages_are_where_the_schedule_wants_them(schedule, meshes, stages):
+    config = mw.make_config(
+        meshes, pipeline_schedule=mw.get_pipeline_schedule(schedule)
+    )
+    lowered = check_equal(make_step(), config, weights(), *batch())
+    for mesh, numbers in stages.items():
+        found = {origin for origins in items(lowered, mesh) for origin in origins}
+        assert found == {f"stage{n}{back}" for n in numbers for back in ("", "(1)")}
+    home = [next(m for m in stages if n in stages[m]) for n in range(4)]
+    assert lowered.function_mesh_assignment.input_meshes[0] == home
+    assert lowered.function_mesh_assignment.output_meshes[1] == home
+    if schedule == "ZeroBubbleH1":  # Split into gradients of inputs and of weights.
+        assert len(items(lowered, "m1")) == 3 * 4
+
+
+def test_1f1b_orders_what_the_marks_divide():
+    config = mw.make_config(MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
+    lowered = mw.jit(make_step(), config).lower(weights(), *batch())
+    order = ["B" if "(1)" in origins[0] else "F" for origins in items(lowered, "m3")]
+    assert "".join(order) == "FBFBFBFB"
+
+
+def test_stage_to_mesh_overrides():
+    config = mw.make_config(TWO, stage_to_mesh=["m1", "m0", "m0", "m1"])
+    lowered = check_equal(make_step(), config, weights(), *batch(2))
+    assert lowered.function_mesh_assignment.input_meshes[0] == ["m1", "m0", "m0", "m1"]
+
+
+def test_gradient_of_a_whole_step_without_calls():
+    def step(ws, x, y):
+        value, grads = jax.value_and_grad(loss)(ws, x, y)
+        norm = jnp.sqrt(sum(jnp.sum(g * g) for g in grads))
+        return value, [w - 0.1 * g / norm for w, g in zip(ws, grads, strict=True)]
+
+    xs, ys = batch(1)
+    lowered = check_equal(step, mw.make_config(MESHES), weights(), xs[0], ys[0])
+    meshes = lowered.function_mesh_assignment.output_meshes[1]
+    assert meshes == ["m0", "m1", "m2", "m3"]
+
+
+def test_gradient_around_the_calls():
+    def total(ws, xs, ys):
+        parts = [
+            mw.call(loss, call_counter=i)(ws, xs[i], ys[i]) for i in range(len(xs))
+        ]
+        return sum(parts)
+
+    def step(ws, xs, ys):
+        value, grads = jax.value_and_grad(total)(ws, xs, ys)
+        return value, [w - 0.1 * g for w, g in zip(ws, grads, strict=True)]
+
+    lowered = check_equal(step, mw.make_config(MESHES), weights(), *batch(2))
+    assert ["stage1(1)"] in items(lowered, "m1")
+
+
+def test_forward_alone_and_vmap():
+    config = mw.make_config(MESHES)
+    xs, _ = batch()
+    batched = jax.vmap(lambda ws, x: (0.0, model(ws, x)), (None, 0))
+    check = mw.jit(batched, config)
+    want = jax.jit(batched)(weights(), xs)[1]
+    np.testing.assert_allclose(check(weights(), xs)[1], want, rtol=1e-5)
+    rows = jax.value_and_grad(
+        lambda ws, xs, ys: jax.vmap(functools.partial(loss), (None, 0, 0))(
+            ws, xs, ys
+        ).mean()
+    )
+    found = mw.jit(rows, config)(weights(), *batch())
+    want = jax.jit(rows)(weights(), *batch())
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("what", ["layer", "all", "saved"])
+def test_remat_recomputes_each_stage_on_its_mesh(what):
+    policy = jax.checkpoint_policies.dots_saveable if what == "saved" else None
+    if what == "layer":
+        marked = functools.partial(loss, layer=jax.checkpoint(layer))
+    else:
+        marked = jax.checkpoint(loss, policy=policy)
+    config = mw.make_config(MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
+    lowered = check_equal(make_step(marked), config, weights(), *batch())
+    for n in range(4):
+        kinds = {"B" if "(1)" in o[0] else "F" for o in items(lowered, f"m{n}")}
+        assert kinds == {"F", "B"}
+
+
+def test_nested_jit_custom_derivatives_and_jvp():
+    @jax.custom_vjp
+    def scaled(w, x):
+        return mw.stage_boundary(jnp.sin(x @ w))
+
+    scaled.defvjp(
+        lambda w, x: (mw.stage_boundary(jnp.sin(x @ w)), (w, x)),
+        lambda saved, ct: (
+            saved[1].T @ (ct * jnp.cos(saved[1] @ saved[0])),
+            (ct * jnp.cos(saved[1] @ saved[0])) @ saved[0].T,
+        ),
+    )
+
+    def custom(ws, x, y):
+        x = jax.jit(lambda w, x: mw.stage_boundary(layer(w, x)))(ws[0], x)
+        return ((layer(ws[2], scaled(ws[1], x)) - y) ** 2).mean()
+
+    three = dict(list(MESHES.items())[:3])
+    check_equal(make_step(custom), mw.make_config(three), weights(3), *batch(2))
+
+    def tangent(ws, x, y):
+        return jax.jvp(lambda ws: loss(ws, x, y), (ws,), (ws,))
+
+    xs, ys = batch(1)
+    found = mw.jit(tangent, mw.make_config(MESHES))(weights(), xs[0], ys[0])
+    want = jax.jit(tangent)(weights(), xs[0], ys[0])
+    np.testing.assert_allclose(found, want, rtol=1e-5)
+
+
+def test_second_derivative():
+    def penalty(ws, x, y):
+        return sum(jnp.sum(g * g) for g in jax.grad(loss)(ws, x, y))
+
+    def step(ws, x, y):
+        value, grads = jax.value_and_grad(penalty)(ws, x, y)
+        return value, [w - 0.01 * g for w, g in zip(ws, grads, strict=True)]
+
+    xs, ys = batch(1)
+    check_equal(step, mw.make_config(TWO), weights(2), xs[0], ys[0])
+
+
+def tied(ws, x, y):
+    """The first weight is read by the first and the last stage, x by all."""
+    mask = jnp.tril(jnp.ones((3, 3)))
+    shared = ws[0].astype(jnp.float32) * 1.0
+    h = mw.stage_boundary(mask @ jnp.tanh(x @ shared))
+    h = mw.stage_boundary({"h": mask @ layer(ws[1], h), "skip": h})
+    h = mw.stage_boundary(layer(ws[2], h["h"]) + h["skip"] + x)
+    return ((h @ shared.T - y) ** 2).mean()
+
+
+def test_values_that_several_stages_read():
+    config = mw.make_config(MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
+    lowered = check_equal(make_step(tied), config, weights(3), *batch())
+    assert items(lowered, "m3")[:2] == [["stage3"], ["stage3(1)"]]
+
+
+def test_microbatches_share_their_code():
+    config = mw.make_config(MESHES)
+
+    def count(microbatches):
+        lowered = mw.jit(make_step(), config).lower(weights(), *batch(microbatches))
+        return len(lowered.partitioning_result.program["fragments"])
+
+    assert count(3) == count(6)
+
+
+def test_marks_are_transparent_without_mw_jit():
+    xs, ys = batch(1)
+    plain = functools.partial(loss, mark=lambda x: x)
+    for transform in (lambda f: f, jax.jit, jax.grad, jax.checkpoint, jax.vmap):
+        args = (weights(), xs[0], ys[0])
+        if transform is jax.vmap:
+            args = (
+                [jnp.stack([w, w]) for w in weights()],
+                jnp.stack([xs[0]] * 2),
+                jnp.stack([ys[0]] * 2),
+            )
+        found, want = transform(loss)(*args), transform(plain)(*args)
+        for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(want), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def refusal(function, config=None, args=None, error=ValueError):
+    xs, ys = batch(1)
+    args = (weights(), xs[0], ys[0]) if args is None else args
+    with pytest.raises(error) as caught:
+        mw.jit(function, config or mw.make_config(MESHES)).lower(*args)
+    return str(caught.value)
+
+
+def test_marks_where_nothing_can_be_cut():
+    def in_scan(ws, x, y):
+        def body(x, w):
+            return mw.stage_boundary(layer(w, x)), None
+
+        return jax.lax.scan(body, x, jnp.stack(ws))[0]
+
+    text = refusal(in_scan)
+    assert "test_stage_boundary.py:" in text and "inside of a jax.lax.scan" in text
+    assert "mw.pipeline.scan" in text
+
+    def in_branch(ws, x, y):
+        return jax.lax.cond(x[0, 0] > 0, mw.stage_boundary, lambda x: x, x)
+
+    assert "inside of a jax.lax.cond" in refusal(in_branch)
+
+    def in_named(ws, x, y):
+        return mw.named_computation(lambda w: model(w, x), name="all")(ws)
+
+    assert "inside of the named computation 'all'" in refusal(in_named)
+
+    def in_loop(ws, x, y):
+        return jax.lax.while_loop(lambda x: x[0, 0] < 5, mw.stage_boundary, x)
+
+    assert "inside of a jax.lax loop" in refusal(in_loop)
+
+
+def test_stages_without_an_operation():
+    def twice(ws, x, y):
+        return layer(ws[1], mw.stage_boundary(mw.stage_boundary(layer(ws[0], x))))
+
+    assert "so stage 1 is empty" in refusal(twice)
+
+    def at_once(ws, x, y):
+        return layer(ws[0], mw.stage_boundary(x))
+
+    assert "nothing is computed before this mark" in refusal(at_once)
+
+    def at_end(ws, x, y):
+        return mw.stage_boundary(layer(ws[0], x))
+
+    assert "so stage 1 is empty" in refusal(at_end)
+
+    def unused(ws, x, y):
+        x = layer(ws[0], x)
+        mw.stage_boundary(x)
+        return x
+
+    assert "its result is not used" in refusal(unused)
+
+
+def test_other_stages_than_meshes():
+    text = refusal(loss, mw.make_config(TWO))
+    assert "test_stage_boundary.py:" in text
+    assert "4 stages" in text and "(3 times)" in text and "2 meshes" in text
+    config = mw.make_config(TWO, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
+    assert "4 stages" in refusal(loss, config)
+    text = refusal(loss, mw.make_config(TWO, stage_to_mesh=["m0", "m1"]))
+    assert "no mesh for stage 2, 3" in text
+    text = refusal(loss, mw.make_config(TWO, stage_to_mesh=["m0"] * 5))
+    assert "a mesh for stage 4" in text
+
+    def different(ws, xs, ys):
+        first = mw.call(loss, call_counter=0)(ws, xs[0], ys[0])
+        return first + mw.call(loss, call_counter=1)(ws[:2], xs[1], ys[1])
+
+    text = refusal(different, args=(weights(), *batch(2)))
+    assert "must have the same number of stages" in text
+
+    def half_called(ws, xs, ys):
+        return mw.call(loss)(ws, mw.stage_boundary(2 * xs[0]), ys[0])
+
+    assert "outside of mw.call" in refusal(half_called, args=(weights(), *batch(2)))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({0: "m7"}, ValueError, "stage_to_mesh: mesh"),
+        ({"a": "m0"}, TypeError, "stages are numbers"),
+        ({-1: "m0"}, ValueError, "count from 0"),
+        ("m0", TypeError, "must be a dict"),
+    ],
+)
+def test_bad_stage_to_mesh(given, error, message):
+    with pytest.raises(error, match=message):
+        mw.make_config(MESHES, stage_to_mesh=given)
+
+
+def test_bad_values():
+    assert "holds no array" in refusal(lambda ws, x, y: mw.stage_boundary("x"))

@@ -1,0 +1,132 @@
+"""Marks inside modules of Flax Linen, Flax NNX and Equinox."""
+
+import equinox as eqx
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import nnx
+from jax.sharding import Mesh
+
+import meshwright as mw
+
+MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)}
+CONFIG = mw.make_config(MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
+
+
+def batch():
+    keys = jax.random.split(jax.random.key(1), 2)
+    return [jax.random.normal(key, (2, 4, 3)) for key in keys]
+
+
+def close(found, wanted):
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def accumulate(loss, params, xs, ys):
+    parts = [
+        mw.call(jax.value_and_grad(loss), call_counter=i)(params, xs[i], ys[i])
+        for i in range(len(xs))
+    ]
+    return jax.tree.map(lambda *part: sum(part) / len(xs), *parts)
+
+
+class Block(nn.Module):
+    """A mark in the middle of a block, deep inside the model."""
+
+    last: bool
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.tanh(nn.Dense(3)(x))
+        return x if self.last else mw.stage_boundary(x)
+
+
+class Linen(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return Block(True)(nn.LayerNorm()(Block(False)(x)))
+
+
+def test_linen_with_adam():
+    model, tx = Linen(), optax.chain(optax.clip_by_global_norm(1.0), optax.adam(0.01))
+    xs, ys = batch()
+    params = model.init(jax.random.key(0), xs[0])
+
+    def loss(params, x, y):
+        return ((model.apply(params, x) - y) ** 2).mean()
+
+    def step(state, xs, ys):
+        params, opt = state
+        value, grads = accumulate(loss, params, xs, ys)
+        updates, opt = tx.update(grads, opt, params)
+        return value, (optax.apply_updates(params, updates), opt)
+
+    ours = theirs = params, tx.init(params)
+    jitted, plain = mw.jit(step, CONFIG), jax.jit(step)
+    for _ in range(3):
+        mine, ours = jitted(ours, xs, ys)
+        value, theirs = plain(theirs, xs, ys)
+        np.testing.assert_allclose(mine, value, rtol=1e-5)
+    close(ours, theirs)
+
+
+class Net(nnx.Module):
+    def __init__(self, rngs):
+        self.enc = nnx.Linear(3, 3, rngs=rngs)
+        self.norm = nnx.BatchNorm(3, rngs=rngs)
+        self.drop = nnx.Dropout(0.2, rngs=rngs)
+        self.dec = nnx.Linear(3, 3, rngs=rngs)
+
+    def __call__(self, x):
+        x = mw.stage_boundary(jnp.tanh(self.norm(self.enc(x))))
+        return self.dec(self.drop(x))
+
+
+def test_nnx_keeps_its_state():
+    xs, ys = batch()
+
+    def step(model, optimizer, x, y):
+        value, grads = nnx.value_and_grad(lambda m: ((m(x) - y) ** 2).mean())(model)
+        optimizer.update(model, grads)
+        return value
+
+    def train(wrap):
+        model = Net(nnx.Rngs(0))
+        optimizer = nnx.Optimizer(model, optax.sgd(0.1), wrt=nnx.Param)
+        jitted = wrap(step)
+        values = [jitted(model, optimizer, xs[0], ys[0]) for _ in range(3)]
+        return values, nnx.state(model)
+
+    found, wanted = train(lambda f: mw.nnx.jit(f, CONFIG)), train(nnx.jit)
+    close(found[0], wanted[0])
+    for kind in (nnx.Param, nnx.BatchStat):
+        close(nnx.filter_state(found[1], kind), nnx.filter_state(wanted[1], kind))
+
+
+class Equinox(eqx.Module):
+    first: eqx.nn.Linear
+    second: eqx.nn.Linear
+
+    def __call__(self, x):
+        return self.second(mw.stage_boundary(jnp.tanh(self.first(x))))
+
+
+def test_equinox_under_vmap():
+    keys = jax.random.split(jax.random.key(0), 2)
+    model = Equinox(*(eqx.nn.Linear(3, 3, key=key) for key in keys))
+    xs, ys = batch()
+
+    def loss(model, x, y):
+        return ((jax.vmap(model)(x) - y) ** 2).mean()
+
+    def step(model, xs, ys):
+        value, grads = accumulate(loss, model, xs, ys)
+        return value, jax.tree.map(lambda w, g: w - 0.1 * g, model, grads)
+
+    lowered = mw.jit(step, CONFIG).lower(model, xs, ys)
+    homes = lowered.function_mesh_assignment.input_meshes[0]
+    assert set(jax.tree.leaves(homes.second)) == {"m1"}
+    close(mw.jit(step, CONFIG)(model, xs, ys), eqx.filter_jit(step)(model, xs, ys))
