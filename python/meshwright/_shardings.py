@@ -8,14 +8,22 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, Mesh, NamedSharding
 
 from ._jax_compat import Format
 from .types import PyTree, Topology
+from .utils import named_sharding
 
 
 def _axes(mesh: Any) -> str:
     return ", ".join(f"{name}={size}" for name, size in mesh.shape.items()) or "none"
+
+
+def _is_same(mesh: Mesh | AbstractMesh, known: Mesh) -> bool:
+    """Whether a mesh, if it has devices, is the known one; axis types do not count."""
+    if tuple(mesh.shape.items()) != tuple(known.shape.items()):
+        return False
+    return isinstance(mesh, AbstractMesh) or np.array_equal(mesh.devices, known.devices)
 
 
 def move(sharding: Any, topology: Topology, what: str) -> tuple[Any, Any]:
@@ -32,7 +40,8 @@ def move(sharding: Any, topology: Topology, what: str) -> tuple[Any, Any]:
       first one; else None and the sharding.
 
     Raises:
-      ValueError: no mesh of the topology has these axes.
+      ValueError: its mesh has other axes than the first one, and is not one of the
+        topology.
     """
     named = sharding.sharding if isinstance(sharding, Format) else sharding
     first = next(iter(topology.values()))
@@ -44,13 +53,14 @@ def move(sharding: Any, topology: Topology, what: str) -> tuple[Any, Any]:
         if isinstance(sharding, Format):
             return Format(sharding.layout, moved), None
         return moved, None
-    if any(axes == tuple(mesh.shape.items()) for mesh in topology.values()):
+    if any(_is_same(named.mesh, mesh) for mesh in topology.values()):
         return None, sharding
     known = dict.fromkeys(map(_axes, topology.values()))
     raise ValueError(
         f"{what}: {named} is on a mesh with axes {_axes(named.mesh)}, but the meshes "
-        f"of the topology have axes {' or '.join(known)}; use one of these, or "
-        "config.sharding_mesh, which has the axes of the first one"
+        f"of the topology have axes {' or '.join(known)}; use one of these meshes, or "
+        "config.sharding_mesh, which has the axes of the first one, as other devices "
+        "may have, too"
     )
 
 
@@ -89,15 +99,6 @@ def check_divisible(sharding: Any, aval: Any, what: str) -> None:
         )
 
 
-def _with_explicit(mesh: Mesh, axes: frozenset[str]) -> Mesh:
-    """A mesh of the same devices on which `axes` may be unreduced."""
-    types = [
-        AxisType.Explicit if name in axes else kind
-        for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)
-    ]
-    return Mesh(mesh.devices, mesh.axis_names, axis_types=tuple(types))
-
-
 def from_spec(spec: Mapping[str, Any], topology: Topology, ndim: int) -> NamedSharding:
     """A sharding as the compiler reports it, on the mesh of the topology.
 
@@ -111,19 +112,12 @@ def from_spec(spec: Mapping[str, Any], topology: Topology, ndim: int) -> NamedSh
       The `NamedSharding`, without trailing replicated dimensions; memory kind
       `device` is the default one.
     """
-    dims: list[Any] = []
-    for axes in spec["dims"][:ndim]:
-        dims.append(tuple(axes) if len(axes) > 1 else axes[0] if axes else None)
-    while dims and dims[-1] is None:
-        dims.pop()
-    mesh, unreduced = topology[spec["mesh"]], frozenset(spec["unreduced"])
-    if unreduced:
-        mesh = _with_explicit(mesh, unreduced)
     kind = spec["memory_kind"]
-    return NamedSharding(
-        mesh,
-        PartitionSpec(*dims, unreduced=unreduced),
-        memory_kind=None if kind == "device" else kind,
+    return named_sharding(
+        topology[spec["mesh"]],
+        spec["dims"][:ndim],
+        spec["unreduced"],
+        None if kind == "device" else kind,
     )
 
 

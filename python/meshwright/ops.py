@@ -356,8 +356,14 @@ def _is_container(x: Any) -> bool:
 
 
 def _is_sequence(x: Any) -> bool:
-    """A list or tuple that holds no further containers."""
-    return isinstance(x, (list, tuple)) and not any(map(_is_container, x))
+    """A sequence that holds no further containers."""
+    if isinstance(x, (str, bytes)) or not isinstance(x, Sequence):
+        return False
+    return not any(map(_is_container, x))
+
+
+def _is_element(x: Any) -> bool:
+    return isinstance(x, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))
 
 
 def _check_sequences(inputs: Any) -> int:
@@ -372,10 +378,10 @@ def _check_sequences(inputs: Any) -> int:
                 f"arrays, got {type(sequence).__name__}"
             )
         for element in sequence:
-            if not isinstance(element, (jax.Array, np.ndarray, np.generic)):
+            if not _is_element(element):
                 raise ValueError(
-                    f"enumerated_for: the sequence {where} must hold arrays only, "
-                    f"got an element of type {type(element).__name__}"
+                    f"enumerated_for: the sequence {where} must hold arrays and "
+                    f"numbers only, got an element of type {type(element).__name__}"
                 )
         lengths[where] = len(sequence)
     if len(set(lengths.values())) > 1:
@@ -386,9 +392,24 @@ def _check_sequences(inputs: Any) -> int:
     return next(iter(lengths.values()), 0)
 
 
-def _element_at(sequence: Sequence[Any], index: jax.Array) -> jax.Array:
+def _stackable(path: Any, sequence: Sequence[Any]) -> list[jax.Array]:
+    """The elements of a sequence as arrays of one type."""
+    if any(isinstance(x, (bool, int, float, complex)) for x in sequence):
+        dtype = jnp.result_type(*sequence)
+        sequence = [jnp.asarray(x, dtype) for x in sequence]
+    arrays = [jnp.asarray(x) for x in sequence]
+    types = {(x.shape, x.dtype): jax.typeof(x).str_short() for x in arrays}
+    if len(types) > 1:
+        raise ValueError(
+            f"enumerated_for: the elements of inputs{jax.tree_util.keystr(path)} "
+            f"differ in shape or dtype ({', '.join(types.values())}); a loop takes "
+            "equal ones, use unroll=True for others"
+        )
+    return arrays
+
+
+def _element_at(arrays: Sequence[jax.Array], index: jax.Array) -> jax.Array:
     """The array at a traced index: the compiler folds this when it unrolls."""
-    arrays = [jnp.asarray(element) for element in sequence]
     shape = arrays[0].shape
     stacked = jax.lax.concatenate([jax.lax.reshape(x, (1, *shape)) for x in arrays], 0)
     starts = (index, *[jnp.uint32(0)] * len(shape))
@@ -408,7 +429,8 @@ def enumerated_for(
       body_fun: maps (carry, index, element) to the next carry. The element is
         `inputs` with every sequence replaced by its array at that index.
       initial_carry: the first carry, a pytree of arrays.
-      inputs: a pytree of equally long lists or tuples of arrays.
+      inputs: a pytree of equally long sequences (lists, tuples, ranges) of arrays
+        or numbers.
       unroll: write the calls out here instead of leaving a loop to the compiler.
         Only the unrolled form can be differentiated and batched.
 
@@ -417,7 +439,8 @@ def enumerated_for(
 
     Raises:
       ValueError: a leaf of `inputs` is not a sequence, a sequence holds something
-        that is not an array, or the lengths differ.
+        that is neither an array nor a number, the lengths differ, or the elements
+        of a sequence do and `unroll` is not set.
 
     Example:
 
@@ -426,7 +449,7 @@ def enumerated_for(
       3.0
     """
     length = _check_sequences(inputs)
-    if unroll:
+    if unroll or length == 0:
         carry = initial_carry
         for index in range(length):
             element = jax.tree.map(
@@ -435,6 +458,9 @@ def enumerated_for(
             step = call(body_fun, call_counter=index)
             carry = step(carry, jnp.uint32(index), element)
         return carry
+
+    # A sequence of another kind would be no node of the carry's tree.
+    inputs = jax.tree.map_with_path(_stackable, inputs, is_leaf=_is_sequence)
 
     def _for_i_body(index, value):
         carry, sequences = value

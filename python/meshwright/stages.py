@@ -32,6 +32,9 @@ __all__ = [
     "Compiled",
     "Executable",
     "Lowered",
+    "MpmdCompiled",
+    "MpmdExecutable",
+    "MpmdLowered",
     "PartitioningResult",
 ]
 
@@ -402,3 +405,9 @@ class Compiled(jax.stages.Compiled):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program; see `call`."""
         return self.call(*args, **kwargs)
+
+
+# The names of these stages in programs written for the dialect's first front end.
+MpmdLowered = Lowered
+MpmdCompiled = Compiled
+MpmdExecutable = Executable

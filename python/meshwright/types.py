@@ -37,18 +37,20 @@ __all__ = [
     "Topology",
     "make_config",
     "mesh_names",
+    "validate_and_merge_partitioning_options",
 ]
 
 _logger = logging.getLogger(__name__)
 
 PyTree = Any
+# These can be called, `Topology({"m0": mesh})`; any mapping will do in their place.
 # Mesh name to mesh, in pipeline order; the first one is the reference mesh.
-Topology = Mapping[str, Mesh]
+Topology = dict[str, Mesh]
 # Name of a computation or tensor to a mesh, or `mesh#memory_kind`.
-NameToMeshAssignment = Mapping[str, str]
+NameToMeshAssignment = dict[str, str]
 # Name of a computation to the stage that it belongs to.
-NameToStageAssignment = Mapping[str, int]
-PartitioningOptions = Mapping[str, bool | int | str]
+NameToStageAssignment = dict[str, int]
+PartitioningOptions = dict[str, bool | int | str]
 
 SCHEDULE_OPTION = "mpmd_pipeline_schedule"
 MAX_INLINED_OPS_OPTION = "mpmd_max_inlined_ops"
@@ -268,15 +270,31 @@ def _with_compiler_name(options: PartitioningOptions) -> dict[str, bool | str | 
     return named
 
 
-def _with_required_options(
-    options: PartitioningOptions | None, schedule: PipelineSchedule | None
+def validate_and_merge_partitioning_options(
+    user_options: PartitioningOptions | None,
+    pipeline_options: PartitioningOptions | PipelineSchedule | None,
 ) -> PartitioningOptions | None:
-    """The user's options plus those that the schedule cannot do without."""
-    required = dict((schedule and schedule.required_mpmd_options) or {})
+    """The user's options plus those that a schedule cannot do without.
+
+    Args:
+      user_options: what `make_config` takes as `partitioning_options`.
+      pipeline_options: a schedule, or its `required_mpmd_options`.
+
+    Returns:
+      All options; `user_options` itself if the schedule requires none.
+
+    Raises:
+      ValueError: an unknown option or value, or options that the user set to
+        another value than the schedule requires; the text lists all of them.
+    """
+    if isinstance(pipeline_options, PipelineSchedule):
+        pipeline_options = pipeline_options.required_mpmd_options
+    required = dict(pipeline_options or {})
+    _check_options(user_options)
     if not required:
-        return options
+        return user_options
     _check_options(required)
-    given = dict(options or {})
+    given = dict(user_options or {})
     named = _with_compiler_name(given)
     conflicts = [
         f"{key} is {given[key]!r} but must be {value!r}"
@@ -418,7 +436,9 @@ def make_config(
             "output_mesh_assignment must be left out, the meshes come from the "
             "in_shardings and out_shardings of jit"
         )
-    options = _with_required_options(partitioning_options, pipeline_schedule)
+    options = validate_and_merge_partitioning_options(
+        partitioning_options, pipeline_schedule
+    )
     return Config(
         topology=topology,
         name_to_mesh_assignment=name_to_mesh_assignment,
@@ -446,11 +466,11 @@ def _mesh_of(leaf: Any) -> Mesh | AbstractMesh | None:
     )
 
 
-def mesh_names(tree: PyTree, topology: Topology) -> PyTree:
+def mesh_names(pytree: PyTree, topology: Topology) -> PyTree:
     """Maps a tree to the names of the meshes that its leaves are on.
 
     Args:
-      tree: leaves are arrays, `ShapeDtypeStruct`s, `NamedSharding`s, meshes or
+      pytree: leaves are arrays, `ShapeDtypeStruct`s, `NamedSharding`s, meshes or
         None.
       topology: mesh name to mesh.
 
@@ -474,4 +494,4 @@ def mesh_names(tree: PyTree, topology: Topology) -> PyTree:
             f"{', '.join(topology)}"
         )
 
-    return jax.tree.map(name_of, tree, is_leaf=lambda leaf: leaf is None)
+    return jax.tree.map(name_of, pytree, is_leaf=lambda leaf: leaf is None)

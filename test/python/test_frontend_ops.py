@@ -430,7 +430,7 @@ def test_enumerated_for_stacks_and_slices_in_a_plain_callee():
     ("inputs", "message"),
     [
         ({"a": X}, r"inputs\['a'\] must be a sequence"),
-        ([1.0, 2.0], "must hold arrays only"),
+        (["a", "b"], "must hold arrays and numbers only"),
         ({"a": [X], "b": [X, X]}, r"same length, got inputs\['a'\]: 1"),
     ],
 )

@@ -174,8 +174,9 @@ class FragmentScheduleRule:
         return hash(tuple(self.ordered_fragments))
 
 
-FragmentMergeRules = Sequence[FragmentMergeRule]
-FragmentScheduleRules = Sequence[FragmentScheduleRule]
+# Can be called as any list; every sequence of rules will do.
+FragmentMergeRules = list[FragmentMergeRule]
+FragmentScheduleRules = list[FragmentScheduleRule]
 
 
 @dataclasses.dataclass(frozen=True)

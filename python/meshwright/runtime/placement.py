@@ -16,8 +16,9 @@ from typing import Any
 import jax
 import ml_dtypes
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding
 
+from ..utils import named_sharding
 from . import _jax_runtime
 from .errors import ProgramError
 
@@ -220,14 +221,12 @@ class ProgramMesh:
         key = split, kind
         if key not in self._shardings:
             mesh, names = self._refine(split)
-            dims = [_entry([names[part] for part in dim]) for dim in split.dims]
-            while dims and dims[-1] is None:  # As users write it: P("x"), P().
-                dims.pop()
-            spec = PartitionSpec(
-                *dims,
-                unreduced={name for part in split.unreduced for name in names[part]},
+            self._shardings[key] = named_sharding(
+                mesh,
+                [[name for part in dim for name in names[part]] for dim in split.dims],
+                {name for part in split.unreduced for name in names[part]},
+                kind,
             )
-            self._shardings[key] = NamedSharding(mesh, spec, memory_kind=kind)
         return self._shardings[key]
 
     def _refine(self, split: Split) -> tuple[Mesh, dict[AxisPart, list[str]]]:
@@ -260,18 +259,9 @@ class ProgramMesh:
             for part in parts
         }
         mesh = self.jax_mesh
-        if split.unreduced:
-            kinds = (AxisType.Explicit,) * len(names)
-            devices = np.array(self.devices).reshape(sizes)
-            return Mesh(devices, names, axis_types=kinds), members
         if changed:
             mesh = Mesh(np.array(self.devices).reshape(sizes), names)
         return mesh, members
-
-
-def _entry(groups: list[list[str]]) -> tuple[str, ...] | str | None:
-    names = [name for group in groups for name in group]
-    return None if not names else names[0] if len(names) == 1 else tuple(names)
 
 
 def bind_meshes(program: dict, meshes: dict[str, Mesh]) -> dict[str, ProgramMesh]:
