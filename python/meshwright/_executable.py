@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -284,6 +285,42 @@ class Executable:
                 self._say_moved(index, leaf)
             placed.append(self._placed(index, leaf))
         return jax.tree.unflatten(tree, placed)
+
+    def place_argument(self, value: Any, position: int) -> Any:
+        """Puts one argument where the program expects it, wherever it is now.
+
+        Args:
+          value: a pytree of arrays, numpy arrays and scalars.
+          position: which argument it is; if that has another tree or other shapes,
+            it is the first argument that has its own.
+
+        Returns:
+          The same pytree of `jax.Array`s.
+
+        Raises:
+          TypeError: no argument has this tree and these shapes.
+        """
+        leaves, tree = jax.tree.flatten(value)
+        arguments = self.signature.input_tree.children()
+        starts = list(
+            itertools.accumulate((t.num_leaves for t in arguments), initial=0)
+        )
+        for index in (position, *range(len(arguments))):
+            if index >= len(arguments) or arguments[index] != tree:
+                continue
+            inputs = range(starts[index], starts[index + 1])
+            avals = [self.signature.input_avals[at] for at in inputs]
+            if all(
+                np.shape(leaf) == aval.shape
+                for leaf, aval in zip(leaves, avals, strict=True)
+            ):
+                placed = map(self._placed, inputs, leaves)
+                return jax.tree.unflatten(tree, placed)
+        known = ", ".join(map(str, arguments))
+        raise TypeError(
+            f"{self.signature.name}: place got {tree}, which is the tree and shapes of "
+            f"no argument that the program was compiled for; these are {known}"
+        )
 
     def release(self, args: Sequence[Any], placed: Sequence[Any]) -> None:
         """Deletes donated arrays of which the program was given a placed copy.

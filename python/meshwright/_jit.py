@@ -19,6 +19,7 @@ from ._partitioning import (
     refuse_ordered_effects,
     refuse_references,
 )
+from ._per_mesh import known_before
 from ._trace_cache import sharing_traces
 from .pipeline.order import scheduled_by
 from .stages import Compiled, Lowered
@@ -96,6 +97,7 @@ class MpmdWrapped:
         static_argnums: int | Sequence[int] | None = None,
         keep_unused: bool = False,
         override_func_name: str | None = None,
+        tie_state: bool = False,
     ):
         if not isinstance(mpmd_config, Config):
             raise TypeError(
@@ -120,15 +122,23 @@ class MpmdWrapped:
         foreign_inputs, foreign_outputs = None, None
         topology = mpmd_config.topology
         if in_shardings is not None:
+            known = known_before(in_shardings, topology, "in_shardings")
             options["in_shardings"], foreign_inputs = _shardings.move_tree(
-                in_shardings, topology, "in_shardings"
+                known, topology, "in_shardings"
             )
         if out_shardings is not None:
+            known = known_before(out_shardings, topology, "out_shardings")
             options["out_shardings"], foreign_outputs = _shardings.move_tree(
-                out_shardings, topology, "out_shardings"
+                known, topology, "out_shardings"
             )
         self._wishes = Wishes(
-            in_shardings, foreign_inputs, foreign_outputs, input_meshes, output_meshes
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
+            foreign_inputs=foreign_inputs,
+            foreign_outputs=foreign_outputs,
+            input_meshes=input_meshes,
+            output_meshes=output_meshes,
+            tie_state=tie_state,
         )
 
         checked = returning_changes(func, self.name)
@@ -340,6 +350,7 @@ def jit(
     static_argnums: int | Sequence[int] | None = None,
     keep_unused: bool = False,
     override_func_name: str | None = None,
+    tie_state: bool = False,
 ) -> MpmdWrapped:
     """Makes a function run on the meshes of a topology.
 
@@ -349,13 +360,19 @@ def jit(
       mpmd_config: what `make_config` returned.
       in_shardings: as for `jax.jit`. A named sharding says how an argument is
         split, not on which mesh of the topology it lives: its mesh needs the axes
-        of one of them. (`read_input_output_mesh_from_shardings` changes that.)
+        of one of them. (`read_input_output_mesh_from_shardings` changes that.) A
+        bare `PartitionSpec` is on the mesh where the argument is; a dict of mesh
+        names to such has one for what is assigned to each mesh.
       out_shardings: the same for the result.
       donate_argnums: arguments whose buffers the program may reuse.
       static_argnums: arguments that are Python values. They are left out when a
         compiled program is called.
       keep_unused: keep arguments that the function does not use.
       override_func_name: name to use instead of the function's own.
+      tie_state: results return to the meshes and shardings of the arguments, or
+        parts of them, that are trees of the same paths, shapes and dtypes: a new
+        state goes where the old one was, gradients where the parameters are. What
+        is assigned otherwise stays assigned.
 
     Returns:
       The wrapped function, with `trace`, `lower` and `__call__`.
@@ -383,4 +400,5 @@ def jit(
         static_argnums=static_argnums,
         keep_unused=keep_unused,
         override_func_name=override_func_name,
+        tie_state=tie_state,
     )

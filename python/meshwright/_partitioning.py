@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 
 from . import _diagnostics, _native, _shardings, _stage_cut, pipeline
 from . import _jax_compat as compat
+from . import _per_mesh as per_mesh
 from . import _several_meshes as several_meshes
 from . import _several_platforms as several_platforms
 from ._lowering import RULES
 from ._primitives import ANNOTATIONS
 from ._signature import ProgramSignature
+from ._ties import tie
+from .pipeline.by_path import ByPath, path_text
 from .stages import Lowered
 from .types import Config, PyTree
 
@@ -75,17 +79,21 @@ class Wishes:
     Attributes:
       in_shardings: as given; what is said about an argument here counts more than
         the sharding that it has.
+      out_shardings: as given.
       foreign_inputs: those on meshes that are not shaped like the first one.
       foreign_outputs: the same of `out_shardings`.
       input_meshes: prefix of the arguments with names of meshes.
       output_meshes: the same for the result.
+      tie_state: results go where arguments of the same tree came from.
     """
 
     in_shardings: PyTree
+    out_shardings: PyTree
     foreign_inputs: PyTree
     foreign_outputs: PyTree
     input_meshes: PyTree
     output_meshes: PyTree
+    tie_state: bool = False
 
 
 def lower_traced(
@@ -120,14 +128,31 @@ def lower_traced(
         for platform in dict.fromkeys(platforms.values())
     }
     first = next(iter(lowered))
-    signature = _signature(lowered[first], name, wishes)
-    with _diagnostics.lowering(config, said):
-        results = {
+    signature = _signature(lowered[first], name, wishes, config.placement)
+
+    def partition(signature: ProgramSignature, tied: Mapping[int, Any]) -> Any:
+        return {
             platform: _partition(
-                _text(stablehlo, signature, wishes, foreign), signature, config
+                _text(stablehlo, signature, wishes, foreign, config, tied),
+                signature,
+                config,
             )
             for platform, stablehlo in lowered.items()
         }
+
+    with _diagnostics.lowering(config, said):
+        results = partition(signature, {})
+        if wishes.tie_state:
+            outs = per_mesh.known_before(
+                wishes.out_shardings, config.topology, "out_shardings"
+            )
+            given = several_meshes.flat_prefix(outs, signature.output_tree)
+            tied = tie(
+                json.loads(results[first].io), signature, config.topology, set(given)
+            )
+            if tied is not None:
+                signature, shardings = tied
+                results = partition(signature, shardings)
     fragments = several_platforms.pick_fragments(results, platforms)
     return Lowered(lowered[first], config, signature, results[first], fragments)
 
@@ -152,13 +177,27 @@ def _text(
     signature: ProgramSignature,
     wishes: Wishes,
     foreign: Mapping[int, Any],
+    config: Config,
+    tied: Mapping[int, Any],
 ) -> str:
     """The lowered module with the shardings that JAX was not told."""
+    topology = config.topology
     in_tree, out_tree = signature.input_tree, signature.output_tree
-    said = several_meshes.flat_prefix(wishes.in_shardings, in_tree)
+    said = several_meshes.flat_prefix(
+        per_mesh.known_before(wishes.in_shardings, topology, "in_shardings"), in_tree
+    )
     inputs = {i: leaf for i, leaf in foreign.items() if i not in said}
     inputs |= several_meshes.flat_prefix(wishes.foreign_inputs, in_tree)
-    outputs = several_meshes.flat_prefix(wishes.foreign_outputs, out_tree)
+    inputs |= per_mesh.by_mesh(
+        wishes.in_shardings, in_tree, signature.input_meshes, topology
+    )
+    outputs = {
+        **tied,
+        **several_meshes.flat_prefix(wishes.foreign_outputs, out_tree),
+        **per_mesh.by_mesh(
+            wishes.out_shardings, out_tree, signature.output_meshes, topology
+        ),
+    }
     for index, sharding in inputs.items():
         where = f"in_shardings: {signature.input_paths[index]}"
         _shardings.check_divisible(sharding, signature.input_avals[index], where)
@@ -177,8 +216,21 @@ def _text(
     return several_meshes.annotated_text(lowered, arguments, outputs)
 
 
+def _by_path(
+    meshes: Sequence[str | None], tree: Any, placement: ByPath | None
+) -> tuple[str | None, ...]:
+    """Flat meshes, with those by path where none was assigned."""
+    if placement is None:
+        return tuple(meshes)
+    full = jax.tree.unflatten(tree, range(tree.num_leaves))
+    paths = [path_text(path) for path, _ in jax.tree.leaves_with_path(full)]
+    return tuple(
+        mesh or placement.mesh(path) for mesh, path in zip(meshes, paths, strict=True)
+    )
+
+
 def _signature(
-    lowered: jax.stages.Lowered, name: str, wishes: Wishes
+    lowered: jax.stages.Lowered, name: str, wishes: Wishes, placement: ByPath | None
 ) -> ProgramSignature:
     args_info, _ = lowered.args_info
     infos, input_tree = jax.tree.flatten(args_info)
@@ -194,9 +246,15 @@ def _signature(
         kept=tuple(compat.kept_arguments(lowered)),
         donated=frozenset(i for i, info in enumerate(infos) if info.donated),
         const_args=tuple(compat.constant_arguments(lowered)),
-        input_meshes=tuple(_flat_meshes("input_mesh_assignment", inputs, input_tree)),
-        output_meshes=tuple(
-            _flat_meshes("output_mesh_assignment", outputs, lowered.out_tree)
+        input_meshes=_by_path(
+            _flat_meshes("input_mesh_assignment", inputs, input_tree),
+            input_tree,
+            placement,
+        ),
+        output_meshes=_by_path(
+            _flat_meshes("output_mesh_assignment", outputs, lowered.out_tree),
+            lowered.out_tree,
+            placement,
         ),
     )
 
@@ -209,11 +267,7 @@ def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
     request = {
         "function": "main",
         "topology": {name: dict(mesh.shape) for name, mesh in config.topology.items()},
-        "assignment": {
-            name: target
-            for name, target in config.mesh_and_stage_assignment.items()
-            if name in names
-        },
+        "assignment": config.assignment_of(names),
         "input_meshes": [None] * num_consts + inputs if any(inputs) else [],
         "output_meshes": (
             list(signature.output_meshes) if any(signature.output_meshes) else []

@@ -101,6 +101,7 @@ def jit(
     donate_argnums: int | Sequence[int] | None = None,
     static_argnums: int | Sequence[int] | None = None,
     override_func_name: str | None = None,
+    tie_state: bool = False,
 ) -> NnxWrapped:
     """`meshwright.jit` for functions of NNX modules, as `nnx.jit` is for `jax.jit`.
 
@@ -119,6 +120,8 @@ def jit(
       donate_argnums: arguments whose buffers the program may reuse.
       static_argnums: arguments that are Python values.
       override_func_name: name to use instead of the function's own.
+      tie_state: the state comes back to the meshes that it came from also where
+        these were not assigned.
 
     Returns:
       The wrapped function, with `lower` and `__call__`.
@@ -159,5 +162,6 @@ def jit(
         donate_argnums=donate_argnums,
         static_argnums=static_argnums,
         override_func_name=override_func_name,
+        tie_state=tie_state,
         **shardings,
     )

@@ -366,6 +366,31 @@ class Compiled(jax.stages.Compiled):
         tree = self._executable.signature.output_tree
         return jax.tree.unflatten(tree, self._executable.output_formats())
 
+    def place(self, *args: Any) -> Any:
+        """Puts arguments where the program expects them: on their meshes, split.
+
+        Args:
+          *args: pytrees of arrays, wherever they are, numpy arrays and scalars: one
+            or some of the arguments, each with the tree of the one that it is.
+
+        Returns:
+          The same pytrees of `jax.Array`s: a tuple if there are several.
+
+        Raises:
+          TypeError: a tree or shapes that no argument has.
+
+        Example: a state from a checkpoint, before the first call.
+
+          state = compiled.place(state)
+        """
+        wrapped = static_leaves.wrap(args, static_leaves.is_equinox_module)
+        place = self._executable.place_argument
+        placed = tuple(
+            static_leaves.unwrap(place(arg, position))
+            for position, arg in enumerate(wrapped)
+        )
+        return placed if len(placed) != 1 else placed[0]
+
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.
 

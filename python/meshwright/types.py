@@ -7,14 +7,14 @@ import dataclasses
 import logging
 import numbers
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
 from jax.sharding import AbstractMesh, Mesh, NamedSharding
 
 from ._jax_compat import Format
-from .pipeline import PipelineSchedule
+from .pipeline import ByPath, PipelineSchedule
 from .schedule_names import PIPELINE_SCHEDULE_NAMES, compiler_name
 from .utils import (
     MEMORY_KIND_SEPARATOR,
@@ -131,6 +131,7 @@ class Config:
     read_input_output_mesh_from_shardings: bool = False
     pipeline_schedule: PipelineSchedule | None = None
     stage_to_mesh: Mapping[int, str] | None = None
+    placement: ByPath | None = None
 
     @property
     def sharding_mesh(self) -> AbstractMesh:
@@ -164,6 +165,12 @@ class Config:
             name: (mesh, stages[name]) if name in stages else mesh
             for name, mesh in self.name_to_mesh_assignment.items()
         }
+
+    def assignment_of(self, names: Collection[str]) -> dict[str, Any]:
+        """Mesh, or mesh and stage, of those names that have one."""
+        found = {} if self.placement is None else self.placement.assignment(names)
+        given = self.mesh_and_stage_assignment.items()
+        return {**found, **{name: where for name, where in given if name in names}}
 
 
 def _check_topology(topology: Topology) -> None:
@@ -337,7 +344,7 @@ def _stage_meshes(given: Any, topology: Topology) -> dict[int, str] | None:
 
 def make_config(
     topology: Topology,
-    name_to_mesh_assignment: NameToMeshAssignment | None = None,
+    name_to_mesh_assignment: NameToMeshAssignment | ByPath | None = None,
     *,
     name_to_stage_assignment: NameToStageAssignment | None = None,
     input_mesh_assignment: PyTree = (),
@@ -354,8 +361,11 @@ def make_config(
         first mesh is the one that shardings refer to. A mesh whose name ends in
         `/cpu` takes no part in schedules.
       name_to_mesh_assignment: name of a computation or tensor to the name of its
-        mesh, optionally with a memory kind: `tpu0#pinned_host`, `tpu0#device`. Not
-        needed for stages that `stage_boundary` divides.
+        mesh, optionally with a memory kind: `tpu0#pinned_host`, `tpu0#device`. Or
+        what `pipeline.by_path` returned, which also gives stages, and meshes of
+        arguments and results; transfers and reductions between meshes are then
+        inferred, unless an option turns that off. Not needed for stages that
+        `stage_boundary` divides.
       name_to_stage_assignment: name of a computation to its stage. Computations
         of one stage become one fragment.
       input_mesh_assignment: pytree prefix of the tuple of arguments; a leaf is a
@@ -390,8 +400,17 @@ def make_config(
         example = "{'mpmd_infer_transfers': True}"
         _check_mapping("partitioning_options", partitioning_options, example)
     _check_options(partitioning_options)
+    placement = None
+    if isinstance(name_to_mesh_assignment, ByPath):
+        placement, name_to_mesh_assignment = name_to_mesh_assignment, {}
+        _check_meshes("by_path", placement.mesh_names, topology)
+        inferred = ("mpmd_infer_transfers", "mpmd_infer_cross_mesh_reductions")
+        partitioning_options = {
+            **dict.fromkeys(inferred, True),
+            **(partitioning_options or {}),
+        }
     name_to_mesh_assignment = (
-        {} if name_to_mesh_assignment is None else (name_to_mesh_assignment)
+        {} if name_to_mesh_assignment is None else name_to_mesh_assignment
     )
     stage_meshes = _stage_meshes(stage_to_mesh, topology)
     _check_mapping("name_to_mesh_assignment", name_to_mesh_assignment, "{'f': 'm0'}")
@@ -411,7 +430,7 @@ def make_config(
                 f"name_to_stage_assignment: stage of {name!r} must be an int, got "
                 f"{stage!r} of type {type(stage).__name__}"
             )
-        if name not in name_to_mesh_assignment:
+        if name not in name_to_mesh_assignment and placement is None:
             _logger.warning(
                 "%s. A name without a mesh has no stage",
                 unknown_name("name_to_stage_assignment", name, name_to_mesh_assignment),
@@ -449,6 +468,7 @@ def make_config(
         read_input_output_mesh_from_shardings=read_input_output_mesh_from_shardings,
         pipeline_schedule=pipeline_schedule,
         stage_to_mesh=stage_meshes,
+        placement=placement,
     )
 
 

@@ -15,6 +15,7 @@ MODULES = [
     "ops",
     "pipeline.accumulate",
     "pipeline.assignment",
+    "pipeline.by_path",
     "pipeline_registry",
     "types",
     "utils",

@@ -3,6 +3,8 @@
 
 from .accumulate import accumulate as accumulate
 from .assignment import stage_assignment as stage_assignment
+from .by_path import ByPath as ByPath
+from .by_path import by_path as by_path
 from .rules import FragmentInfo as FragmentInfo
 from .rules import FragmentMergeRule as FragmentMergeRule
 from .rules import FragmentMergeRules as FragmentMergeRules
