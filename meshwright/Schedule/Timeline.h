@@ -71,6 +71,11 @@ LiveCounts countPeakLive(const ActionList &list);
 void printTimeline(const Plan &plan, const Timeline &timeline,
                    llvm::raw_ostream &os);
 
+/// Prints the timeline as an SVG image with the given title, a row for each
+/// mesh.
+void printTimelineSvg(const Plan &plan, const Timeline &timeline,
+                      llvm::StringRef title, llvm::raw_ostream &os);
+
 } // namespace meshwright
 
 #endif

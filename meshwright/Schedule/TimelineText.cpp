@@ -10,54 +10,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Timeline.h"
+#include "meshwright/Schedule/TimelineSteps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 
 using namespace meshwright;
 
-namespace {
-/// What is drawn at once: an action, or an overlapped pair.
-struct Step {
-  std::string label;
-  Interval interval;
-};
-} // namespace
-
-/// With one stage on each mesh, the mesh says which.
-static bool hasOneStagePerMesh(const Plan &plan) {
-  return llvm::all_of(plan.meshes, [](const ActionList &list) {
-    return llvm::all_of(list, [&](const Action &action) {
-      return action.stage == list.front().stage;
-    });
-  });
-}
-
-static std::string getLabel(const Action &action, bool withStage) {
-  if (withStage)
-    return toString(action);
-  return getLetter(action.kind) + std::to_string(action.microbatch);
-}
-
-static std::vector<Step> getSteps(const ActionList &list,
-                                  const std::vector<Interval> &intervals,
-                                  bool withStage) {
-  std::vector<Step> steps;
-  for (size_t i = 0; i < list.size(); ++i) {
-    Step step{getLabel(list[i], withStage), intervals[i]};
-    if (list[i].joinsNext)
-      step.label += "+" + getLabel(list[++i], withStage);
-    steps.push_back(std::move(step));
-  }
-  return steps;
-}
-
 /// The columns of a unit: each label fits into its interval, with a space.
-static int64_t getUnitWidth(const std::vector<std::vector<Step>> &meshes) {
+static int64_t
+getUnitWidth(const std::vector<std::vector<TimelineStep>> &meshes) {
   int64_t width = 2;
   for (const auto &steps : meshes)
-    for (const Step &step : steps) {
+    for (const TimelineStep &step : steps) {
       int64_t units =
           std::max<int64_t>(1, step.interval.stop - step.interval.start);
       int64_t columns = static_cast<int64_t>(step.label.size()) + 1;
@@ -66,12 +31,12 @@ static int64_t getUnitWidth(const std::vector<std::vector<Step>> &meshes) {
   return width;
 }
 
-static std::string drawMesh(const std::vector<Step> &steps, int64_t width,
-                            int64_t makespan) {
+static std::string drawMesh(const std::vector<TimelineStep> &steps,
+                            int64_t width, int64_t makespan) {
   std::string line(makespan * width, ' ');
   for (int64_t unit = 0; unit < makespan; ++unit)
     line[unit * width] = '.';
-  for (const Step &step : steps) {
+  for (const TimelineStep &step : steps) {
     int64_t first = step.interval.start * width;
     int64_t last = step.interval.stop * width - 1;
     // One unit long, a step needs no filling.
@@ -114,10 +79,7 @@ static void printFigures(const Plan &plan, const Timeline &timeline,
 
 void meshwright::printTimeline(const Plan &plan, const Timeline &timeline,
                                llvm::raw_ostream &os) {
-  bool withStage = !hasOneStagePerMesh(plan);
-  std::vector<std::vector<Step>> meshes;
-  for (auto [list, intervals] : llvm::zip(plan.meshes, timeline.meshes))
-    meshes.push_back(getSteps(list, intervals, withStage));
+  std::vector<std::vector<TimelineStep>> meshes = getSteps(plan, timeline);
   int64_t width = getUnitWidth(meshes);
   size_t digits = std::to_string(meshes.size() - 1).size();
   for (auto [mesh, steps] : llvm::enumerate(meshes))
