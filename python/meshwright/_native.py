@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _diagnostics
+from . import _diagnostics, _progress
+from ._version import __version__
 from .pipeline import FragmentInfo, FragmentOrigin, SplitFragmentType
 
 IMPORT = 1
@@ -22,13 +26,29 @@ _SPLIT_TYPES = {
 
 
 def _extension() -> Any:
+    """The compiler. Raises ImportError, with a remedy, if it is not there, cannot be
+    loaded, or belongs to another release."""
     try:
         import _meshwright
     except ImportError as error:
+        advice = (
+            "install the wheel, or build it and put build/python on PYTHONPATH; "
+            "`meshwright doctor` says more"
+        )
+        if sys.platform == "linux" and platform.libc_ver()[0] != "glibc":
+            advice = (
+                "it needs a Linux with glibc, and this one has another C library "
+                "(musl?); use an image of Debian, Ubuntu, Fedora or the like"
+            )
         raise ImportError(
-            f"meshwright's compiler cannot be loaded: {error}; install the package "
-            "(pip install .), or build it and put build/python on PYTHONPATH"
+            f"meshwright's compiler cannot be loaded: {error}; {advice}"
         ) from error
+    if _meshwright.version != __version__:
+        raise ImportError(
+            f"meshwright {__version__} in {os.path.dirname(__file__)} has found the "
+            f"compiler of meshwright {_meshwright.version} in {_meshwright.__file__}: "
+            "two copies are installed; uninstall one, or take it off PYTHONPATH"
+        )
     return _meshwright
 
 
@@ -81,13 +101,14 @@ def partition(
     """
     extension = _extension()
     try:
-        result = extension.partition(
-            module,
-            json.dumps(config),
-            phases,
-            list(merge_rules),
-            list(schedule_rules),
-        )
+        with _progress.waiting("partitioning"):
+            result = extension.partition(
+                module,
+                json.dumps(config),
+                phases,
+                list(merge_rules),
+                list(schedule_rules),
+            )
     except extension.PartitionError as error:
         explained = extension.PartitionError(
             _diagnostics.explain(error.diagnostics) or str(error)

@@ -1,6 +1,5 @@
 """Failures inside fragments: they are named, and the process stays usable."""
 
-import io
 import subprocess
 import sys
 import textwrap
@@ -220,24 +219,6 @@ def test_interrupt_while_issuing_passes_through():
         program(x)
     program._issues[0] = real
     assert np.asarray(program(x)[0])[1] == 2
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_progress_is_drawn_on_terminals_only():
-    for stream, delay, drawn in (
-        (Terminal(), 0.0, True),
-        (io.StringIO(), 0.0, False),
-        (Terminal(), 1000.0, False),
-    ):
-        bar = compilation.ProgressBar(4, stream, delay)
-        bar.show(1)
-        bar.close()
-        assert ("1/4" in stream.getvalue()) == drawn
-        assert stream.getvalue().endswith("\r\x1b[K") == drawn
 
 
 def test_persistent_cache_is_used(tmp_path):

@@ -17,6 +17,8 @@ struct Command {
 };
 
 extern const Command checkCommand;
+extern const Command completionCommand;
+extern const Command doctorCommand;
 extern const Command eraseCommand;
 extern const Command partitionCommand;
 extern const Command scheduleCommand;

@@ -42,6 +42,8 @@ static cl::opt<int64_t>
 static cl::opt<bool> asCsv("csv", cl::sub(subCommand),
                            cl::desc("Print the order only, as a CSV file that "
                                     "can be changed and used as a schedule"));
+static cl::opt<bool> asSvg("svg", cl::sub(subCommand),
+                           cl::desc("Draw the timeline as an SVG image"));
 
 static void listAll() {
   size_t width = 0;
@@ -92,6 +94,8 @@ static LogicalResult run() {
   llvm::Expected<Plan> plan = makePlan();
   if (!plan)
     return reportError(llvm::toString(plan.takeError()));
+  if (asCsv && asSvg)
+    return reportError("--csv prints the order and --svg draws it; choose one");
   if (asCsv) {
     printCsv(*plan, llvm::outs());
     return success();
@@ -105,7 +109,10 @@ static LogicalResult run() {
                        " meshes and " + Twine(timeline->makespan) +
                        " units of time is too large to be drawn; take a larger "
                        "unit, or print the order with --csv");
-  printTimeline(*plan, *timeline, llvm::outs());
+  if (asSvg)
+    printTimelineSvg(*plan, *timeline, name, llvm::outs());
+  else
+    printTimeline(*plan, *timeline, llvm::outs());
   return success();
 }
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "Support/Tool.h"
 #include "meshwright/Files/WholeFile.h"
 #include "meshwright/Partitioner/CrashGuard.h"
 #include "llvm/Support/InitLLVM.h"
@@ -20,6 +21,7 @@ static constexpr llvm::StringLiteral kOverview =
   meshwright partition program.mlir --config config.json -o out
   meshwright erase out/partitioned.mlir -o plain.mlir
   meshwright schedule 1F1B --meshes 4 --microbatches 8
+  meshwright doctor
 
 A program is StableHLO, as text or as MLIR bytecode, with computations named by
 mpmd.named_computation. The configuration says which meshes there are and which
@@ -51,9 +53,11 @@ static int runCommand(const Command &command) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   ignoreFileSizeSignal();
+  prepareTool();
   llvm::cl::ParseCommandLineOptions(argc, argv, kOverview);
   for (const Command *command :
-       {&checkCommand, &eraseCommand, &partitionCommand, &scheduleCommand})
+       {&checkCommand, &completionCommand, &doctorCommand, &eraseCommand,
+        &partitionCommand, &scheduleCommand})
     if (command->subCommand)
       return runCommand(*command);
   llvm::errs() << kOverview;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "Support/Tool.h"
 #include "meshwright/Files/BooleanText.h"
 #include "meshwright/InitAll.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
@@ -59,6 +60,7 @@ static bool interceptInput() {
 }
 
 int main(int argc, char **argv) {
+  meshwright::prepareTool();
   mlir::DialectRegistry registry;
   meshwright::registerAllDialects(registry);
   if (!interceptInput()) {

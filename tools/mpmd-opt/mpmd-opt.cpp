@@ -3,14 +3,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "BoundedInliner.h"
+#include "Support/Tool.h"
 #include "meshwright/Files/BooleanText.h"
 #include "meshwright/Files/WholeFile.h"
 #include "meshwright/InitAll.h"
 #include "meshwright/Partitioner/DeepStack.h"
 #include "mlir/Bytecode/BytecodeReader.h"
-#include "mlir/InitAllPasses.h"
+#include "mlir/Dialect/Func/Transforms/Passes.h"
+#include "mlir/Dialect/Quant/Transforms/Passes.h"
+#include "mlir/Dialect/Tensor/Transforms/Passes.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
@@ -42,11 +46,21 @@ static std::unique_ptr<llvm::MemoryBuffer> readProgram(StringRef path,
   return own;
 }
 
+/// MLIR's own passes for the dialects that a program can have here. Those for
+/// others would make the tool four times as large.
+static void registerPassesOfMLIR() {
+  mlir::registerTransformsPasses();
+  func::registerFuncPasses();
+  quant::registerQuantPasses();
+  tensor::registerTensorPasses();
+}
+
 /// As MLIR's own driver, with texts that JAX's MLIR prints and reads, and a
 /// result that is written when it is there: the input may be its place.
 static int run(int argc, char **argv) {
+  prepareTool();
   registerBoundedInliner();
-  mlir::registerAllPasses();
+  registerPassesOfMLIR();
   meshwright::registerAllPasses();
   DialectRegistry registry;
   meshwright::registerAllDialects(registry);

@@ -12,7 +12,6 @@ import concurrent.futures
 import os
 import queue
 import re
-import sys
 import time
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import Any
 
 import jax
 
+from .._progress import ProgressBar
 from . import _jax_runtime
 from .errors import FragmentError, ProgramError
 from .placement import ProgramMesh
@@ -291,31 +291,6 @@ def _wait(jobs: list[concurrent.futures.Future]) -> None:
             bar.show(sum(job.done() for job in jobs))
     finally:
         bar.close()
-
-
-class ProgressBar:
-    """A line on a terminal, from the second second on; nothing in a pipe."""
-
-    def __init__(self, total: int, stream=None, delay: float = 1.0):
-        self.total, self.stream = total, stream or sys.stderr
-        self.start, self.delay, self.drawn = time.monotonic(), delay, False
-
-    def show(self, done: int) -> None:
-        elapsed = time.monotonic() - self.start
-        if elapsed < self.delay or not self.stream.isatty():
-            return
-        full = 30 * done // self.total
-        self.stream.write(
-            f"\rcompiling fragments [{'#' * full}{'.' * (30 - full)}] "
-            f"{done}/{self.total} {elapsed:.0f} s"
-        )
-        self.stream.flush()
-        self.drawn = True
-
-    def close(self) -> None:
-        if self.drawn:
-            self.stream.write("\r\x1b[K")
-            self.stream.flush()
 
 
 def _compile_group(group: list[Source], callbacks, contexts) -> list[Loaded]:

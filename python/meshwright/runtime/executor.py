@@ -17,6 +17,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh, NamedSharding
 
+from .._progress import waiting
 from . import _jax_runtime
 from .boundary import Boundary
 from .compilation import Loaded, compile_all, resolve_options
@@ -83,7 +84,7 @@ def load(
     bound = bind_meshes(program, dict(meshes))
     options = resolve_options(compile_options, list(bound))
     world = find_processes(bound)
-    with _jax_runtime.make_ir_context():
+    with waiting("reading the program"), _jax_runtime.make_ir_context():
         planner = Planner(program, dict(fragments), bound, options)
         plan = planner.build()
     share = join_processes(planner, world, options)

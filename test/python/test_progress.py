@@ -1,0 +1,46 @@
+"""Progress is drawn on terminals, late, and taken back."""
+
+import io
+import time
+
+import pytest
+
+from meshwright import _progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "delay", "drawn"),
+    [(Terminal, 0.0, True), (io.StringIO, 0.0, False), (Terminal, 1000.0, False)],
+)
+def test_bar_is_drawn_on_terminals_only(stream, delay, drawn):
+    bar = _progress.ProgressBar(4, stream=stream(), delay=delay)
+    bar.show(1)
+    bar.close()
+    assert ("1/4" in bar.stream.getvalue()) == drawn
+    assert bar.stream.getvalue().endswith("\r\x1b[K") == drawn
+
+
+def test_waiting_says_for_what_and_cleans_up_after_errors():
+    terminal = Terminal()
+    with (
+        pytest.raises(KeyError),
+        _progress.waiting("partitioning", terminal, delay=0.0),
+    ):
+        deadline = time.monotonic() + 60
+        while "partitioning ... 0 s" not in terminal.getvalue():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        raise KeyError
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_waiting_is_silent_in_pipes_and_for_what_is_quick():
+    for stream, delay in ((io.StringIO(), 0.0), (Terminal(), 1000.0)):
+        with _progress.waiting("partitioning", stream, delay):
+            pass
+        assert stream.getvalue() == ""

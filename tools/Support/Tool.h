@@ -1,0 +1,31 @@
+//===- Tool.h - What the commands have in common ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TOOLS_SUPPORT_TOOL_H
+#define MESHWRIGHT_TOOLS_SUPPORT_TOOL_H
+
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <string>
+
+namespace meshwright {
+
+/// To be called before the command line is parsed: `--version` tells what the
+/// tool is made of and which JAX it sees, and a terminal gets no colours where
+/// NO_COLOR is set, unless --color asks for them.
+void prepareTool();
+
+/// The Python beside which the commands are installed.
+struct PythonInstallation {
+  std::string program;
+  std::string path; ///< What PYTHONPATH needs, in a build tree.
+};
+
+/// In this order: MESHWRIGHT_PYTHON, the environment that the command is in,
+/// that of its build tree, VIRTUAL_ENV, PATH.
+std::optional<PythonInstallation> findPython();
+
+} // namespace meshwright
+
+#endif

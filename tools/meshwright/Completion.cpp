@@ -1,0 +1,109 @@
+//===- Completion.cpp - meshwright completion -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The scripts ask the commands themselves for verbs, options and schedules when
+// a word is completed, so they do not go stale.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "ModuleFile.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace meshwright;
+namespace cl = llvm::cl;
+
+static cl::SubCommand
+    subCommand("completion", "Print what completes these commands in a shell");
+static cl::opt<std::string> shell(cl::Positional, cl::sub(subCommand),
+                                  cl::desc("<bash|zsh|fish>"));
+
+static constexpr llvm::StringLiteral kBash = R"SH(# meshwright in bash:
+#   source <(meshwright completion bash)
+_meshwright_options() {
+  "$@" --help 2>/dev/null | grep -oE '^ +--?[a-z][a-z0-9-]*' | tr -d ' '
+}
+_meshwright_verbs() {
+  meshwright --help 2>/dev/null | sed -n '/^SUBCOMMANDS/,/^OPTIONS/p' |
+    grep -oE '^  [a-z]+' | tr -d ' '
+}
+_meshwright_schedules() {
+  meshwright schedule 2>/dev/null | cut -d' ' -f1
+}
+_meshwright() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+  local verb=${COMP_WORDS[1]} words=
+  [[ $before == '=' ]] && before=${COMP_WORDS[COMP_CWORD-2]}
+  if ((COMP_CWORD == 1)); then
+    words="$(_meshwright_verbs) --help --version"
+  elif [[ $verb == completion ]]; then
+    words='bash zsh fish'
+  elif [[ $word == -* ]]; then
+    words=$(_meshwright_options meshwright "$verb")
+  elif [[ $before == --schedule || $verb == schedule ]]; then
+    words=$(_meshwright_schedules)
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+  [[ -n $words ]] || COMPREPLY=($(compgen -f -- "$word"))
+}
+_meshwright_tool() {
+  local word=${COMP_WORDS[COMP_CWORD]}
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$(_meshwright_options "$1")" -- "$word"))
+    # An option of one dash may be written with two.
+    ((${#COMPREPLY[@]})) || COMPREPLY=($(compgen -P - -W \
+      "$(_meshwright_options "$1")" -- "${word#-}"))
+  else
+    COMPREPLY=($(compgen -f -- "$word"))
+  fi
+}
+complete -o filenames -F _meshwright meshwright
+complete -o filenames -F _meshwright_tool mpmd-opt mpmd-lsp-server
+)SH";
+
+static constexpr llvm::StringLiteral kZsh = R"SH(# meshwright in zsh:
+#   source <(meshwright completion zsh)
+autoload -U +X compinit && compinit
+autoload -U +X bashcompinit && bashcompinit
+source <(meshwright completion bash)
+)SH";
+
+static constexpr llvm::StringLiteral kFish = R"SH(# meshwright in fish:
+#   meshwright completion fish | source
+function __meshwright_verbs
+  meshwright --help 2>/dev/null | sed -n '/^SUBCOMMANDS/,/^OPTIONS/p' |
+    string match -rg '^  ([a-z]+)'
+end
+function __meshwright_options
+  set -l tokens (commandline -opc)
+  $tokens[1..2] --help 2>/dev/null | string match -rg '^ +(--?[a-z][a-z0-9-]*)'
+end
+function __meshwright_schedules
+  meshwright schedule 2>/dev/null | string replace -r ' .*' ''
+end
+complete -c meshwright -n __fish_use_subcommand -f -a '(__meshwright_verbs)'
+complete -c meshwright -n 'not __fish_use_subcommand' -a '(__meshwright_options)'
+complete -c meshwright -n '__fish_seen_subcommand_from schedule' -f \
+  -a '(__meshwright_schedules)'
+complete -c meshwright -n '__fish_seen_subcommand_from completion' -f \
+  -a 'bash zsh fish'
+complete -c mpmd-opt -a "(mpmd-opt --help 2>/dev/null |
+  string match -rg '^ +(--?[a-z][a-z0-9-]*)')"
+)SH";
+
+static LogicalResult run() {
+  if (shell == "bash")
+    llvm::outs() << kBash;
+  else if (shell == "zsh")
+    llvm::outs() << kZsh;
+  else if (shell == "fish")
+    llvm::outs() << kFish;
+  else
+    return reportError("unknown shell '" + shell +
+                       "', expected bash, zsh or fish");
+  return success();
+}
+
+const Command meshwright::completionCommand = {subCommand, run};
