@@ -6,7 +6,8 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test deps build lit unit py format lint docs bench clean help
+.PHONY: demo test deps build lit unit py format lint docs bench wheel wheel-test \
+        clean help
 
 demo: build  ## install, build, partition a GPT step, train another on CPU devices
 	@$(PYTHON) scripts/demo.py --bin $(BUILD)/bin --out out
@@ -50,8 +51,15 @@ bench: build  ## speed: phases against jaxlib, growth, schedules, runtime
 	@$(PYTHON) bench/runtime_overhead.py
 	@$(PYTHON) bench/schedules.py --bin $(BUILD)/bin --peer
 
+wheel: deps  ## a wheel with LLVM linked in, for any Python and Linux, into dist/
+	@scripts/deps.sh wheel
+	@$(PYTHON) scripts/wheel.py
+
+wheel-test: wheel  ## install the wheel into a bare Debian 13 and train there (root)
+	@scripts/wheel_test.sh
+
 clean:  ## remove build trees and outputs; keeps .venv
-	@rm -rf build build-* build.log build-*.log out
+	@rm -rf build build-* build.log build-*.log dist out
 
 help:  ## this list
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs what packages.txt lists and makes the Python environment .venv.
 # Does nothing when everything is there.
+#
+#   scripts/deps.sh [GROUP...]   also the packages of these groups of pyproject.toml
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -46,10 +48,13 @@ fi
 # The environment is remade only when its requirements change.
 stamp=.venv/requirements
 requirements=$(sed -n '/^\[dependency-groups\]/,/^$/p' pyproject.toml)
-if [[ ! -f $stamp || $(cat "$stamp") != "$requirements" ]]; then
-  echo "installing the Python environment .venv"
-  python3 -m venv .venv
-  .venv/bin/pip install -q --disable-pip-version-check 'pip>=25.1'
-  .venv/bin/pip install -q --group test
-  printf '%s' "$requirements" >"$stamp"
-fi
+for group in test "$@"; do
+  [[ $group == test ]] || stamp=.venv/requirements-$group
+  if [[ ! -f $stamp || $(cat "$stamp") != "$requirements" ]]; then
+    echo "installing the Python environment .venv ($group)"
+    python3 -m venv .venv
+    .venv/bin/pip install -q --disable-pip-version-check 'pip>=25.1'
+    .venv/bin/pip install -q --group "$group"
+    printf '%s' "$requirements" >"$stamp"
+  fi
+done

@@ -1,0 +1,43 @@
+# What a build needs and a machine may lack, in a sentence each, before anything
+# else is tried: included before project().
+
+# meshwright_require_program(VARIABLE DEFAULT): the program that VARIABLE names.
+function(meshwright_require_program variable default)
+  set(name ${default})
+  if(${variable})
+    list(GET ${variable} 0 name)
+  endif()
+  find_program(program ${name} NO_CACHE)
+  if(NOT program)
+    message(FATAL_ERROR
+      "The compiler ${name} is not installed; on Debian, install the packages "
+      "clang-22 and lld-22, or name another compiler with -D${variable}=...")
+  endif()
+endfunction()
+
+# meshwright_require_mlir(DIR): an installation of MLIR whose MLIRConfig.cmake is
+# in DIR has all that a build uses of it. One that is elsewhere, find_package
+# finds.
+function(meshwright_require_mlir dir)
+  set(advice "on Debian, install the packages libmlir-22-dev, llvm-22-dev and "
+             "mlir-22-tools, or name an installation of MLIR 22 with "
+             "-DMLIR_DIR=PREFIX/lib/cmake/mlir")
+  string(CONCAT advice ${advice})
+  if(NOT EXISTS ${dir}/MLIRConfig.cmake)
+    message(FATAL_ERROR "MLIR 22 is not installed: there is no "
+                        "${dir}/MLIRConfig.cmake; ${advice}")
+  endif()
+  get_filename_component(prefix ${dir}/../../.. ABSOLUTE)
+  foreach(file lib/cmake/llvm/LLVMConfig.cmake bin/mlir-tblgen
+               include/mlir/IR/Operation.h include/llvm/ADT/StringRef.h)
+    if(NOT EXISTS ${prefix}/${file})
+      message(FATAL_ERROR "MLIR 22 is installed in part only: ${prefix} has no "
+                          "${file}; ${advice}")
+    endif()
+  endforeach()
+endfunction()
+
+meshwright_require_program(CMAKE_CXX_COMPILER clang++-22)
+if(MLIR_DIR)
+  meshwright_require_mlir(${MLIR_DIR})
+endif()

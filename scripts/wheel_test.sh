@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Installs the wheel of dist/ into a bare Debian 13 (no compiler, no LLVM), and
+# trains an example there.
+#
+#   scripts/wheel_test.sh [ROOT]     ROOT: where the system is, or is to be made
+#
+# As root, for chroot. JAX=0.10.2 asks for that version; by default pip chooses.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$(realpath -m "${1:-build-wheel/debian13}")
+
+fail() {
+  echo "error: $*" >&2
+  exit 1
+}
+
+[[ $(id -u) == 0 ]] || fail "chroot needs root; run make wheel-test as root"
+wheels=(dist/meshwright-*.whl)
+[[ ${#wheels[@]} == 1 && -f ${wheels[0]} ]] ||
+  fail "dist/ has no wheel, or several; run make wheel"
+if [[ ! -x $root/usr/bin/python3 ]]; then
+  command -v debootstrap >/dev/null ||
+    apt-get install -y -q --no-install-recommends debootstrap
+  archive=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+    grep -oE 'https?://[^ ]+/debian/?( |$)' | head -1 | tr -d ' ')
+  [[ -n $archive ]] || fail "apt's sources name no archive of Debian"
+  debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates \
+    trixie "$root" "$archive"
+fi
+cp /etc/resolv.conf /etc/hosts "$root/etc/"
+cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+[[ ! -f /etc/pip.conf ]] || cp /etc/pip.conf "$root/etc/"
+for tool in cc gcc clang c++ cmake ld; do
+  [[ ! -x $root/usr/bin/$tool ]] || fail "$root is not bare: it has $tool"
+done
+[[ ! -d $root/usr/lib/llvm-22 ]] || fail "$root is not bare: it has LLVM"
+
+work=$root/opt/meshwright
+rm -rf "$work"
+mkdir -p "$work"
+cp -r "${wheels[0]}" examples docs/first.mlir docs/first.json "$work"
+for folder in proc dev; do
+  mountpoint -q "$root/$folder" || mount --bind "/$folder" "$root/$folder"
+done
+trap 'umount "$root/proc" "$root/dev"' EXIT
+
+inside() {
+  chroot "$root" env -i HOME=/root PATH=/opt/meshwright/venv/bin:/usr/bin:/bin \
+    ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} \
+    ${HTTPS_PROXY:+HTTPS_PROXY="$HTTPS_PROXY"} \
+    bash -euc "cd /opt/meshwright; $1"
+}
+
+inside "python3 -m venv venv"
+# What is downloaded comes first, so that the clock below does not see it.
+inside "pip install -q 'jax${JAX:+==$JAX}' numpy nanobind-backend"
+start=$(date +%s.%N)
+inside "pip install -q --no-deps ./meshwright-*.whl && pip check"
+inside "python examples/mlp.py --steps 3"
+end=$(date +%s.%N)
+inside "
+  meshwright --version
+  mpmd-opt -symbol-dce first.mlir >/dev/null
+  mpmd-lsp-server --version >/dev/null
+  meshwright partition first.mlir --config first.json -o out
+  test -s out/schedule.json
+  ! ldd venv/bin/mpmd-opt | grep -E 'LLVM|MLIR|not found'"
+awk -v s="$start" -v e="$end" 'BEGIN {
+  printf "from the wheel to a trained model: %.1f s\n", e - s }'
