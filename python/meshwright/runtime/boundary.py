@@ -45,7 +45,9 @@ class Boundary:
         groups = collections.defaultdict(list)
         for position, place in enumerate(self.places):
             shard = place.sharding.shard_shape(place.shape)
-            groups[place.mesh.name, place.memory, shard, place.dtype].append(position)
+            # Of meshes that share devices, an array of one may be one of the other.
+            group = place.mesh.group, place.memory, shard, place.dtype
+            groups[group].append(position)
         return [
             group
             for group in groups.values()
@@ -129,7 +131,8 @@ class Boundary:
             array = arrays[position]
             keys: list[Any] = [id(array)]
             if not self._is_own(array) or array.is_ready():
-                keys += enumerate(_jax_runtime.shard_pointers(array))
+                pointers = _jax_runtime.shard_pointers(array)
+                keys += zip(self.places[position].mesh.devices, pointers, strict=False)
             for key in keys:
                 other = first.setdefault(key, position)
                 if other != position and self._gives_away(other, position):

@@ -273,10 +273,11 @@ class ProgramExecutor:
     @property
     def peak_memory_bytes(self) -> int:
         """The most that any device needs: live arrays, temporaries and code."""
-        return max(
-            (m.peak_bytes + m.code_bytes for m in self.account.meshes.values()),
-            default=0,
-        )
+        meshes = self.account.meshes
+        peaks = [m.peak_bytes + m.code_bytes for m in meshes.values()]
+        for names, peak in self.account.shared_peaks.items():
+            peaks.append(peak + sum(meshes[name].code_bytes for name in names))
+        return max(peaks, default=0)
 
     def cost_analysis(self) -> dict[str, dict[str, float]]:
         """XLA's estimates per mesh, summed over the calls and devices of one run."""

@@ -21,6 +21,9 @@ from .steps import FirstShard, Launch, Step
 class MeshMemory:
     """Bytes on each device of one mesh (of the busiest, where they differ).
 
+    Only what is on the mesh: where meshes share devices, what both have is on them
+    at once (`Account.shared_peaks`).
+
     Attributes:
       devices: how many devices the mesh has.
       argument_bytes: program inputs.
@@ -50,6 +53,8 @@ class Account:
     #: After each step, in order of issue, the bytes of each mesh's devices.
     history: list[dict[str, int]] = field(default_factory=list)
     meshes: dict[str, MeshMemory] = field(default_factory=dict)
+    #: Meshes that share a device, and the peak there of all of them together.
+    shared_peaks: dict[frozenset[str], int] = field(default_factory=dict)
     #: Slots of views whose array is alive, and counted, itself.
     shared: set[int] = field(default_factory=set)
 
@@ -59,6 +64,9 @@ def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
     account = Account()
     for name, mesh in meshes.items():
         account.meshes[name] = MeshMemory(len(mesh.devices))
+        for device in mesh.devices if mesh.sharing else ():
+            users = frozenset(n for n, m in meshes.items() if device in m.devices)
+            account.shared_peaks[users] = 0
     for slot, place in enumerate(plan.inputs):
         account.now[_key(place)] += plan.slots[slot].device_bytes
         account.meshes[place.mesh.name].argument_bytes += place.device_bytes
@@ -111,6 +119,9 @@ def _note_peaks(account: Account, temporary: dict[str, int]) -> None:
         mesh.temporary_bytes = max(mesh.temporary_bytes, extra)
         mesh.peak_bytes = max(mesh.peak_bytes, live + extra)
         mesh.host_live_bytes = max(mesh.host_live_bytes, account.now[name, False])
+    for names, peak in account.shared_peaks.items():
+        live = sum(account.now[name, True] + temporary.get(name, 0) for name in names)
+        account.shared_peaks[names] = max(peak, live)
 
 
 def _key(place) -> tuple[str, bool]:

@@ -10,20 +10,27 @@ mesh keeps the order of its own items, transfers included, exactly.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 
-def issue_order(program: dict) -> list[int]:
+
+def issue_order(
+    program: dict, sharing: Mapping[str, Collection[str]] | None = None
+) -> list[int]:
     """Positions of the program's items, in the order to issue them.
 
     A topological order of the data flow in which the items of each mesh keep
-    their relative order.
+    their relative order. Meshes that share devices, those that `sharing` lists for
+    each, take turns.
     """
-    starts = simulate_starts(program)
+    starts = simulate_starts(program, sharing or {})
     # An item that needs another starts no earlier and stands after it, so equal
     # times are settled by position.
     return sorted(range(len(starts)), key=lambda index: (starts[index], index))
 
 
-def simulate_starts(program: dict) -> list[float]:
+def simulate_starts(
+    program: dict, sharing: Mapping[str, Collection[str]]
+) -> list[float]:
     """When each item starts, in FLOPs per device since the first one."""
     devices = {
         mesh["name"]: _product(size for _, size in mesh["axes"])
@@ -39,7 +46,9 @@ def simulate_starts(program: dict) -> list[float]:
             mesh = item["mesh"]
             inputs = max((ready[v] for v in item["operands"]), default=0.0)
             start = max(inputs, free[mesh], last[mesh])
-            free[mesh] = stop = start + costs[item["fragment"]]
+            stop = start + costs[item["fragment"]]
+            for busy in (mesh, *sharing.get(mesh, ())):
+                free[busy] = stop
             for value in item["results"]:
                 ready[value] = stop
             last[mesh] = start

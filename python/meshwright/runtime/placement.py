@@ -9,6 +9,7 @@ same devices, with the axis cut into several.
 from __future__ import annotations
 
 import functools
+import logging
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ from jax.sharding import Mesh, NamedSharding
 from ..utils import named_sharding
 from . import _jax_runtime
 from .errors import ProgramError
+
+_logger = logging.getLogger(__name__)
 
 _DTYPES = {
     "i1": np.bool_,
@@ -137,6 +140,10 @@ class ProgramMesh:
         self.is_here = self.client.process_index() in self.processes
         self.default_kind = self.devices[0].default_memory().kind
         self.kinds = {m.kind for m in self.devices[0].addressable_memories()}
+        # Meshes that have some of these devices as well, by name; and the first of
+        # all that hang together in this way.
+        self.sharing: frozenset[str] = frozenset()
+        self.group = self.name
         self._places: dict[Any, Place] = {}
         self._shardings: dict[Any, NamedSharding] = {}
 
@@ -265,9 +272,8 @@ class ProgramMesh:
 
 
 def bind_meshes(program: dict, meshes: dict[str, Mesh]) -> dict[str, ProgramMesh]:
-    """The meshes of a program on devices; checks that no device serves two."""
+    """The meshes of a program on devices, and which of them share some."""
     bound: dict[str, ProgramMesh] = {}
-    owner: dict[jax.Device, str] = {}
     for description in program["meshes"]:
         name = description["name"]
         if name not in meshes:
@@ -276,11 +282,45 @@ def bind_meshes(program: dict, meshes: dict[str, Mesh]) -> dict[str, ProgramMesh
                 f"{sorted(meshes)}"
             )
         bound[name] = ProgramMesh(description, meshes[name])
-        for device in bound[name].devices:
-            if device in owner:
-                raise ProgramError(
-                    f"meshes {owner[device]!r} and {name!r} share device {device}; "
-                    "give every mesh devices of its own"
-                )
-            owner[device] = name
+    for mesh in bound.values():
+        mesh.sharing = frozenset(
+            other.name
+            for other in bound.values()
+            if other is not mesh and not set(other.devices).isdisjoint(mesh.devices)
+        )
+        if mesh.sharing and jax.process_count() > 1:
+            raise ProgramError(
+                f"meshes {mesh.name!r} and {min(mesh.sharing)!r} share devices, and "
+                f"this run has {jax.process_count()} processes, which do not issue in "
+                "one order; give every mesh devices of its own, or run one process"
+            )
+    for mesh in bound.values():
+        _join_group(mesh, mesh.group, bound)
+    _say_shared(bound)
     return bound
+
+
+def _join_group(mesh: ProgramMesh, group: str, bound: dict[str, ProgramMesh]) -> None:
+    mesh.group = group
+    for name in mesh.sharing:
+        if bound[name].group != group:
+            _join_group(bound[name], group, bound)
+
+
+_said: set[frozenset[str]] = set()
+
+
+def _say_shared(bound: dict[str, ProgramMesh]) -> None:
+    """Says once in a process what it costs that meshes share devices."""
+    names = frozenset(name for name, mesh in bound.items() if mesh.sharing)
+    if not names or names in _said:
+        return
+    _said.add(names)
+    listed = ", ".join(repr(name) for name in bound if name in names)
+    _logger.warning(
+        "meshes %s share devices: what runs on them takes turns, in the order of "
+        "issue, and what goes from one to another is copied on the device, which "
+        "then holds it twice; nothing overlaps, so time says little about meshes "
+        "with devices of their own",
+        listed,
+    )

@@ -57,7 +57,8 @@ class Planner:
         self.types = [_type_text(value) for value in self.values]
         self.argument_places: dict[tuple, Place] = {}
         self.result_places: dict[int, tuple[Place, ...]] = {}
-        self.order = issue_order(program)
+        sharing = {name: mesh.sharing for name, mesh in meshes.items()}
+        self.order = issue_order(program, sharing)
         self.last_reader = self._find_last_readers()
         self.slot_of: dict[int, int] = {}
         self.temporaries: set[int] = set()

@@ -7,6 +7,7 @@ exist, `bind` makes it a function of that list, with everything looked up before
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -115,7 +116,11 @@ class Copy(Step):
         copy = _jax_runtime.copy_arrays
         (read,), write, place = self.reads, self.writes.start, self.places[0]
         devices, shardings = [place.mesh.device_list], [place.sharding]
-        semantics, finish = [_jax_runtime.REUSE_INPUT], self.finish()
+        # Of devices that both meshes have, each gets a buffer of its own to donate.
+        mode = _jax_runtime.REUSE_INPUT
+        if place.mesh.sharing:
+            mode = _jax_runtime.ALWAYS_COPY
+        semantics, finish = [mode], self.finish()
 
         def issue(slots):
             (slots[write],) = copy([slots[read]], devices, shardings, semantics)
@@ -131,7 +136,9 @@ class Put(Step):
 
     def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
         (read,), write = self.reads, self.writes.start
-        sharding, put, finish = self.places[0].sharding, jax.device_put, self.finish()
+        sharding, finish = self.places[0].sharding, self.finish()
+        alias = False if self.places[0].mesh.sharing else None
+        put = functools.partial(jax.device_put, may_alias=alias)
 
         def issue(slots):
             slots[write] = put(slots[read], sharding)
