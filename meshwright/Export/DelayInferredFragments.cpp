@@ -15,11 +15,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Common/EffectOrder.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Export/BlockOrder.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Order/BlockOrder.h"
+#include "meshwright/Order/EffectOrder.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_DELAYINFERREDFRAGMENTSPASS

@@ -13,8 +13,8 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
-#include "meshwright/Export/BlockOrder.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Order/BlockOrder.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_DELAYTRANSFERSFROMCPUPASS

@@ -9,9 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Export/FragmentGroups.h"
-#include "meshwright/Common/EqualBodies.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/EqualBodies.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -5,8 +5,6 @@
 #ifndef MESHWRIGHT_EXPORT_PASSES_H
 #define MESHWRIGHT_EXPORT_PASSES_H
 
-#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 

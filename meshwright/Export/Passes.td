@@ -8,6 +8,41 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CopyConstantsPass : Pass<"mpmd-copy-constants", "::mlir::func::FuncOp"> {
+  let summary = "Copies constants into the fragments that read them";
+  let description = [{
+    Where a fragment reads, directly or through transfers, a constant that
+    another fragment returns, copies the constant to the front of its body.
+
+    ```mlir
+    %0 = mpmd.fragment<mesh="m1", origin=[]> () () {
+      %c = stablehlo.constant dense<1.5> : !l
+      mpmd.return %c : !l
+    } : () -> !m1
+    %1 = mpmd.transfer %0 : (!m1) -> !m2
+    %2 = mpmd.fragment<mesh="m2", origin=["f"]> (%1) (%a: !l) {
+      %3 = stablehlo.abs %a : !l
+      mpmd.return %3 : !l
+    } : (!m2) -> !m2
+    // becomes, in the last fragment
+    %2 = mpmd.fragment<mesh="m2", origin=["f"]> (%1) (%a: !l) {
+      %c = stablehlo.constant dense<1.5> : !l
+      %3 = stablehlo.abs %c : !l
+      mpmd.return %3 : !l
+    } : (!m2) -> !m2
+    ```
+
+    Acts on the fragments that stand directly in a distributed function. Takes
+    one step: a fragment that gets a constant from one that merely passes it on
+    is left alone. Operands, results and attributes stay as they are, so
+    `mpmd-fragment-dce` should follow.
+  }];
+  let statistics = [
+    Statistic<"numConstants", "num-constants", "Constants copied">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
 def DelayInferredFragmentsPass
     : Pass<"mpmd-delay-inferred-fragments", "::mlir::func::FuncOp"> {
   let summary = "Moves inferred fragments to their first reader";
@@ -223,6 +258,42 @@ def MarkOffloadedInputOutputPass
     looked through for each result.
   }];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def MergeTransfersPass
+    : Pass<"mpmd-merge-transfers", "::mlir::func::FuncOp"> {
+  let summary = "Sends several scalars from one fragment to another as one tensor";
+  let description = [{
+    Where two or more results of a fragment, of one type with at most one
+    element, reach another fragment through transfers, the first fragment also
+    returns their concatenation, and the second one takes its values out of
+    that.
+
+    ```mlir
+    %p:2 = fragment<"m1"> (%x) { mpmd.return %a, %b }
+    %t0 = mpmd.transfer %p#0 : (!m1) -> !m2
+    %t1 = mpmd.transfer %p#1 : (!m1) -> !m2
+    %c = fragment<"m2"> (%t0, %t1) (%u, %v) { use %u, %v }
+    // becomes
+    %p:3 = fragment<"m1"> (%x) { mpmd.return %a, %b, concatenate(%a, %b) }
+    %t = mpmd.transfer {concat_transfer} %p#2 : (!m1_2) -> !m2_2
+    %t0 = mpmd.transfer %p#0 : (!m1) -> !m2
+    %t1 = mpmd.transfer %p#1 : (!m1) -> !m2
+    %c = fragment<"m2"> (%t0, %t1, %t) (%u, %v, %w) { use %w[0], %w[1] }
+    ```
+
+    Acts on MPMD functions; to be run once. Results that are sharded or in host
+    memory do not take part. One concatenation is made per consumer. The old
+    transfers, results and operands stay, though nothing may use them any more:
+    run fragment deduplication and dead code elimination afterwards. Fragments
+    keep all their attributes and locations. Cost: linear in the results of the
+    fragments and their uses.
+  }];
+  let statistics = [
+    Statistic<"numTransfers", "num-transfers", "Transfers merged">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
+                           "::mlir::stablehlo::StablehloDialect"];
 }
 
 def SinkCreateTokenIntoFragmentsPass

@@ -9,8 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Export/Pipeline.h"
-#include "meshwright/Common/Passes.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Fragments/Merge/Passes.h"
+#include "meshwright/Fragments/Simplify/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 

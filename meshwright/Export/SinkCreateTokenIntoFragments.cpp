@@ -14,11 +14,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Common/RebuildOp.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Fragments/RebuildOp.h"
 #include "llvm/ADT/BitVector.h"
 
 namespace mlir::mpmd {

@@ -6,7 +6,7 @@
 #define MESHWRIGHT_IMPORT_PIPELINE_H
 
 #include "meshwright/Calls/InlinedSize.h"
-#include "meshwright/Import/MeshAssignment.h"
+#include "meshwright/Import/Place/MeshAssignment.h"
 #include "mlir/Pass/PassManager.h"
 #include <vector>
 

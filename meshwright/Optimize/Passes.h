@@ -5,8 +5,6 @@
 #ifndef MESHWRIGHT_OPTIMIZE_PASSES_H
 #define MESHWRIGHT_OPTIMIZE_PASSES_H
 
-#include "meshwright/Common/FragmentRules.h"
-#include "meshwright/Optimize/ScheduleOption.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 

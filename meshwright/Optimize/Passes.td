@@ -8,55 +8,36 @@
 
 include "mlir/Pass/PassBase.td"
 
-def PipelineSchedulerPass
-    : Pass<"mpmd-pipeline-scheduler", "::mlir::func::FuncOp"> {
-  let summary = "Orders the fragments of each mesh by a schedule";
+def MergeForwardWithBackwardPass
+    : Pass<"mpmd-merge-forward-with-backward", "::mlir::func::FuncOp"> {
+  let summary = "Merges forward fragments with the backward ones behind them";
   let description = [{
-    Puts the scheduling units of each mesh, which are user fragments with a call
-    counter that are forward or backward, in the order that a schedule demands.
+    Merges a forward fragment (transpose count 0) with a backward one (count 1)
+    if that is its first consumer and the next fragment on its mesh.
 
     ```mlir
-    %0 = fragment<"m", ["f"]> (%x) {call_counter = 0 : ui32}
-    %1 = fragment<"m", ["f"(1)]> (%0) {call_counter = 0 : ui32}
-    %2 = fragment<"m", ["f"]> (%y) {call_counter = 1 : ui32}
-    // with GPipe becomes %0, %2, %1
+    %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) (%a: !l) {
+      %2 = stablehlo.exponential %a : !l
+      mpmd.return %2 : !l
+    } : (!m) -> !m
+    %1 = mpmd.fragment<mesh="m", origin=["f"(1)]> (%0) (%a: !l) {
+      %2 = stablehlo.log %a : !l
+      mpmd.return %2 : !l
+    } : (!m) -> !m
+    // becomes
+    %0 = mpmd.fragment<mesh="m", origin=["f", "f"(1)]> (%x) (%a: !l) {
+      %1 = stablehlo.exponential %a : !l
+      %2 = stablehlo.log %1 : !l
+      mpmd.return %2 : !l
+    } : (!m) -> !m
     ```
 
-    Acts on MPMD functions. Data flow always wins over the schedule, and of two
-    demands that contradict each other the one of the earlier fragment. Then the
-    block is sorted topologically, and stably; other ops move only as far as
-    that takes them along. Leaves operations, operands, attributes and locations
-    as they are. The index of a mesh counts the meshes of the topology whose name
-    does not end in `/cpu`.
-
-    A schedule that is a plan, as are those with several stages on each mesh and
-    all from files, requires that the program has its stages on its meshes. It
-    reports an error otherwise, and a warning where data flow contradicts it.
-    The zero-bubble relations leave weight gradients without a neighbour where
-    the program has them; with the option, they too go where the plan has them, if
-    the program is the pipeline that the plan is of.
-    Cost: linear in the ops but for one sort; where something contradicts, or if
-    control dependencies are kept, for each unit linear in the ops.
+    Acts on the fragments that stand directly in a distributed function. Where
+    both have a stage it must be the same. The merged fragment stands where the
+    consumer stood if it can, else where the producer stood, and keeps of its
+    discardable attributes only a `call_counter` on which both agree. Fragments
+    that are pure and unused are erased.
   }];
-  let options = [
-    Option<"mustHappenBefore", "must-happen-before",
-           "::mlir::mpmd::ScheduleOption",
-           /*default=*/"::mlir::mpmd::getDefaultSchedule()",
-           "The schedule: its name, with or without `builtin:` before it, or "
-           "`file:` and the path of a CSV file.">,
-    Option<"removeDependencies", "remove-control-dependencies", "bool",
-           /*default=*/"true",
-           "Remove the control dependencies that express the schedule.">,
-    Option<"completeByPlan", "complete-by-plan", "bool", /*default=*/"false",
-           "Where a zero-bubble relation leaves pairs open, order them as its "
-           "plan does.">,
-    Option<"onlyRestore", "only-restore", "bool", /*default=*/"false",
-           "The program was scheduled, then fragments were merged: order it "
-           "again, without a word, if that is possible to the letter.">,
-    Option<"reportMisfits", "report-misfits", "bool", /*default=*/"false",
-           "Warn if data flow contradicts the schedule, or if nothing is split "
-           "that it could fill bubbles with. For plans this is always on.">,
-  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
@@ -101,44 +82,26 @@ def RematFragmentPass : Pass<"mpmd-remat-fragment", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
-def RuleBasedSchedulePass
-    : Pass<"mpmd-rule-based-schedule", "::mlir::func::FuncOp"> {
-  let summary = "Orders fragments by the given rules";
+def VerifyStageMergingPass
+    : Pass<"mpmd-verify-stage-merging", "::mlir::func::FuncOp"> {
+  let summary = "Checks that one fragment is left per stage and microbatch";
   let description = [{
-    Makes the fragments that a rule lists run in the order of the list. With the
-    rule (to be written without white space)
+    Reports fragments with a stage that have mesh, stage, transpose count, split
+    type and rematerialization in common with an earlier fragment, and the call
+    counter too, unless one of them has none.
 
     ```
-    FragmentScheduleRule(ordered_fragments=[
-      FragmentInfo(origins=["g"],mesh_name="m")->
-      FragmentInfo(origins=["f"],mesh_name="m")])
+    error: fragments with a stage must be unique in mesh, stage, transpose count,
+    call counter, split type and remat; an earlier fragment clashes with
+    [mesh=m1, stage_id=0, transpose_count=0, call_count=-1, split_type=nullopt,
+    is_remat=0] of [#mpmd.user_origin<"f">]
     ```
 
-    ```mlir
-    %0 = fragment<"m", ["f"]> (%x)
-    %1 = fragment<"m", ["g"]> (%y)
-    // becomes %1, %0
-    ```
-
-    Acts on MPMD functions. Requires that all user fragments have distinct
-    descriptions, and reports an error otherwise. A description that no fragment
-    fits is passed over; fragments of different meshes, and pairs that data flow
-    or an earlier rule orders the other way, stay as they are. The block is
-    sorted topologically, and stably, at the end. Cost: linear in the ops for
-    each pair of neighbours in a rule.
+    Acts on distributed functions; changes nothing. Requires that a fragment
+    with a stage has one transpose count, for which the largest of its origins
+    counts if it is rematerialized, and reports an error otherwise. Cost: one
+    lookup per fragment.
   }];
-  let options = [
-    ListOption<"rules", "rules", "::mlir::mpmd::FragmentScheduleRule",
-               "Rules FragmentScheduleRule(ordered_fragments=[...->...]), "
-               "separated by commas.">,
-    Option<"removeDependencies", "remove-control-dependencies", "bool",
-           /*default=*/"true",
-           "Remove the control dependencies that express the rules.">,
-    Option<"reportMisfits", "report-misfits", "bool", /*default=*/"false",
-           "Warn about descriptions that no fragment fits, and about rules "
-           "that data flow or earlier rules contradict.">,
-  ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 #endif

@@ -9,8 +9,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Optimize/Pipeline.h"
-#include "meshwright/Common/Passes.h"
+#include "meshwright/Fragments/Merge/Passes.h"
 #include "meshwright/Optimize/Passes.h"
+#include "meshwright/Optimize/Rules/Passes.h"
+#include "meshwright/Optimize/Scheduler/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;

@@ -5,8 +5,8 @@
 #ifndef MESHWRIGHT_OPTIMIZE_PIPELINE_H
 #define MESHWRIGHT_OPTIMIZE_PIPELINE_H
 
-#include "meshwright/Common/FragmentRules.h"
-#include "meshwright/Optimize/ScheduleOption.h"
+#include "meshwright/Optimize/Rules/FragmentRules.h"
+#include "meshwright/Optimize/Scheduler/ScheduleOption.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace mlir::mpmd {

@@ -23,11 +23,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Common/MergeFragments.h"
 #include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Optimize/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"

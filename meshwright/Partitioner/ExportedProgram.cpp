@@ -3,12 +3,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/ExportedProgram.h"
+#include "meshwright/Cost/Flops.h"
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
-#include "meshwright/Partitioner/Flops.h"
-#include "meshwright/Partitioner/SourcePlace.h"
-#include "meshwright/Common/TensorBytes.h"
+#include "meshwright/Text/SourcePlace.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;

@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/PartitionConfig.h"
-#include "meshwright/Partitioner/LocatedJson.h"
-#include "meshwright/Partitioner/NearestName.h"
 #include "meshwright/Schedule/Schedule.h"
+#include "meshwright/Text/LocatedJson.h"
+#include "meshwright/Text/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringSwitch.h"

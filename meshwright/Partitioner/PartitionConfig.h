@@ -6,8 +6,8 @@
 #define MESHWRIGHT_PARTITIONER_PARTITIONCONFIG_H
 
 #include "meshwright/Calls/InlinedSize.h"
-#include "meshwright/Common/FragmentRules.h"
-#include "meshwright/Optimize/ScheduleOption.h"
+#include "meshwright/Optimize/Rules/FragmentRules.h"
+#include "meshwright/Optimize/Scheduler/ScheduleOption.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/Support/Error.h"
@@ -49,8 +49,8 @@ struct PartitionConfig {
     std::optional<bool> mergeInferredAfterScheduling;
     bool failOnBackwardDeps = false;
     int64_t maxInlinedOps = kMaxInlinedOps;
-    /// Follow the schedule to the letter: what it needs is on by itself, and its
-    /// plan decides where its relation says nothing.
+    /// Follow the schedule to the letter: what it needs is on by itself, and
+    /// its plan decides where its relation says nothing.
     bool completeSchedule = false;
     mlir::mpmd::ScheduleOption schedule = {findSchedule("GPipe"), nullptr, ""};
 
@@ -63,8 +63,8 @@ struct PartitionConfig {
     /// The same: sums of gradients that do not tie its backward work to the
     /// order of the sum.
     bool mergesInferredAfterScheduling() const {
-      return mergeInferredAfterScheduling.value_or(
-          completeSchedule && schedule.needsSumsApart());
+      return mergeInferredAfterScheduling.value_or(completeSchedule &&
+                                                   schedule.needsSumsApart());
     }
   };
 

@@ -4,7 +4,7 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Partitioner/ExportedProgram.h"
-#include "meshwright/Partitioner/Utf8.h"
+#include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/JSON.h"
 

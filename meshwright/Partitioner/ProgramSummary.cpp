@@ -3,11 +3,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/ProgramSummary.h"
-#include "meshwright/Common/EqualBodies.h"
+#include "meshwright/Cost/Flops.h"
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Partitioner/Flops.h"
-#include "meshwright/Common/TensorBytes.h"
+#include "meshwright/Fragments/EqualBodies.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"

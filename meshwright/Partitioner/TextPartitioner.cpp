@@ -3,15 +3,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/TextPartitioner.h"
-#include "meshwright/Dialect/Mpmd/FragmentInfo.h"
 #include "meshwright/Files/ProgramText.h"
+#include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/InitAll.h"
 #include "meshwright/Partitioner/CrashGuard.h"
 #include "meshwright/Partitioner/FragmentModule.h"
 #include "meshwright/Partitioner/NestingDepth.h"
 #include "meshwright/Partitioner/Partitioner.h"
-#include "meshwright/Partitioner/SourcePlace.h"
-#include "meshwright/Partitioner/Utf8.h"
+#include "meshwright/Text/SourcePlace.h"
+#include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

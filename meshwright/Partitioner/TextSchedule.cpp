@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/TextSchedule.h"
-#include "meshwright/Optimize/ScheduleOption.h"
+#include "meshwright/Optimize/Scheduler/ScheduleOption.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 

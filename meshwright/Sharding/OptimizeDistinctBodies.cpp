@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Common/EqualBodies.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
+#include "meshwright/Fragments/EqualBodies.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Sharding/Pipeline.h"
-#include "meshwright/Common/Passes.h"
 #include "meshwright/Dialect/Sdy/Propagation/Pipeline.h"
+#include "meshwright/Fragments/Simplify/Passes.h"
 #include "meshwright/Sharding/DumpModule.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/Pass/PassRegistry.h"

@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Common/SimplifyRegionOp.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Fragments/Simplify/SimplifyRegionOp.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 

@@ -2,7 +2,7 @@
 // RUN: mpmd-opt %s -mpmd-optimize-pipeline=pipeline-schedule=1F1B | FileCheck %s --check-prefixes=CHECK,ALTERNATE
 // RUN: mpmd-opt %s -mpmd-optimize-pipeline=pipeline-schedule=none | FileCheck %s --check-prefixes=CHECK,NONE
 // RUN: mpmd-opt %s -mpmd-optimize-pipeline=pipeline-schedule=builtin:GPipe | FileCheck %s --check-prefixes=CHECK,GPIPE
-// RUN: mpmd-opt %s -mpmd-optimize-pipeline=pipeline-schedule=file:%S/Inputs/backwards-swapped.csv | FileCheck %s --check-prefixes=CHECK,SWAPPED
+// RUN: mpmd-opt %s -mpmd-optimize-pipeline=pipeline-schedule=file:%S/Scheduler/Inputs/backwards-swapped.csv | FileCheck %s --check-prefixes=CHECK,SWAPPED
 // RUN: mpmd-opt %s "-mpmd-optimize-pipeline=merge-after-scheduling=true pipeline-schedule=none" | FileCheck %s --check-prefix=MERGED
 
 !l = tensor<4xf32>

@@ -4,7 +4,7 @@
 
 #include "Commands.h"
 #include "ModuleFile.h"
-#include "meshwright/Common/Passes.h"
+#include "meshwright/Erase/Passes.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;

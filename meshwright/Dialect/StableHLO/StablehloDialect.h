@@ -48,24 +48,24 @@ struct RecvResource : SideEffects::Resource::Base<RecvResource> {
 } // namespace mlir::stablehlo
 
 #define GET_OP_CLASSES
-#include "meshwright/Dialect/StableHLO/ElementwiseOps.h.inc"
+#include "meshwright/Dialect/StableHLO/Elementwise/ElementwiseOps.h.inc"
 
 #define GET_OP_CLASSES
-#include "meshwright/Dialect/StableHLO/ShapeOps.h.inc"
+#include "meshwright/Dialect/StableHLO/Shape/ShapeOps.h.inc"
 
 #define GET_OP_CLASSES
-#include "meshwright/Dialect/StableHLO/MiscOps.h.inc"
+#include "meshwright/Dialect/StableHLO/Misc/MiscOps.h.inc"
 
 #define GET_OP_CLASSES
-#include "meshwright/Dialect/StableHLO/ContractionOps.h.inc"
+#include "meshwright/Dialect/StableHLO/Contraction/ContractionOps.h.inc"
 
 #define GET_OP_CLASSES
-#include "meshwright/Dialect/StableHLO/GatherScatterOps.h.inc"
+#include "meshwright/Dialect/StableHLO/GatherScatter/GatherScatterOps.h.inc"
 
 #define GET_OP_CLASSES
-#include "meshwright/Dialect/StableHLO/RegionOps.h.inc"
+#include "meshwright/Dialect/StableHLO/Region/RegionOps.h.inc"
 
 #define GET_OP_CLASSES
-#include "meshwright/Dialect/StableHLO/CollectiveOps.h.inc"
+#include "meshwright/Dialect/StableHLO/Collective/CollectiveOps.h.inc"
 
 #endif

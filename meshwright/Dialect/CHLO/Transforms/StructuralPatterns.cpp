@@ -4,7 +4,7 @@
 
 #include "meshwright/Dialect/CHLO/Transforms/Expression.h"
 #include "meshwright/Dialect/CHLO/Transforms/LegalizePatterns.h"
-#include "meshwright/Dialect/StableHLO/ElementArithmetic.h"
+#include "meshwright/Dialect/StableHLO/Elementwise/ElementArithmetic.h"
 
 using namespace mlir;
 using namespace mlir::chlo;

@@ -11,7 +11,7 @@
 #include "meshwright/Dialect/Sdy/Rules/RuleFamilies.h"
 #include "meshwright/Dialect/Sdy/Rules/ShardingRuleBuilder.h"
 
-#include "meshwright/Dialect/StableHLO/IndexedAccess.h"
+#include "meshwright/Dialect/StableHLO/GatherScatter/IndexedAccess.h"
 
 using namespace mlir;
 using namespace mlir::sdy;

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/Transforms/ConstantFolding.h"
-#include "meshwright/Dialect/StableHLO/ElementArithmetic.h"
+#include "meshwright/Dialect/StableHLO/Elementwise/ElementArithmetic.h"
 
 using namespace mlir;
 using namespace mlir::stablehlo;

@@ -1,0 +1,327 @@
+//===- Flops.cpp - Floating point work of operations ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A matrix product counts a multiplication and an addition per contracted
+// element, elementwise arithmetic one per result element, moving data nothing.
+// Windows count the positions that meet a real element, so that padding and
+// dilation are not paid for. The time taken does not depend on any size.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Cost/Flops.h"
+#include "meshwright/Cost/WindowHits.h"
+#include "meshwright/Dialect/CHLO/ChloDialect.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace meshwright;
+
+/// Loops in loops may multiply beyond all numbers, which then count as the
+/// largest; none of it is none, however often.
+static double saturate(double count) {
+  return std::isnan(count)
+             ? 0
+             : std::min(count, std::numeric_limits<double>::max());
+}
+
+Work &Work::operator+=(const Work &other) {
+  flops = saturate(flops + saturate(other.flops));
+  transcendentals = saturate(transcendentals + saturate(other.transcendentals));
+  unknown += other.unknown;
+  return *this;
+}
+
+Work Work::operator*(double factor) const {
+  return {saturate(flops * factor), saturate(transcendentals * factor),
+          unknown};
+}
+
+/// A size that is not known counts as one.
+static int64_t getSize(ShapedType type, int64_t dim) {
+  return type.isDynamicDim(dim) ? 1 : type.getDimSize(dim);
+}
+
+static double countElements(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasRank())
+    return 0;
+  double count = 1;
+  for (int64_t dim : shaped.getShape())
+    count *= ShapedType::isDynamic(dim) ? 1 : dim;
+  return count;
+}
+
+static double countElements(Value value) {
+  return countElements(value.getType());
+}
+
+static double ceilLog2(double count) {
+  return count > 1 ? std::ceil(std::log2(count)) : 0;
+}
+
+static Work dotWork(Value lhs, Value result, ArrayRef<int64_t> contracting) {
+  double inner = 1;
+  auto type = cast<ShapedType>(lhs.getType());
+  for (int64_t dim : contracting)
+    inner *= getSize(type, dim);
+  return {2 * countElements(result) * inner};
+}
+
+static Work convolutionWork(stablehlo::ConvolutionOp op) {
+  auto numbers = op.getDimensionNumbers();
+  auto lhs = cast<ShapedType>(op.getLhs().getType());
+  auto rhs = cast<ShapedType>(op.getRhs().getType());
+  auto result = cast<ShapedType>(op.getResult().getType());
+  double perOutput = 2.0 * getSize(lhs, numbers.getInputFeatureDimension()) /
+                     op.getFeatureGroupCount();
+  double outputs =
+      double(getSize(rhs, numbers.getKernelOutputFeatureDimension())) *
+      getSize(lhs, numbers.getInputBatchDimension()) / op.getBatchGroupCount();
+
+  auto entry = [](std::optional<ArrayRef<int64_t>> list, unsigned i) {
+    return list && i < list->size() ? (*list)[i] : int64_t(1);
+  };
+  SmallVector<int64_t> padding;
+  if (auto attr = op.getPaddingAttr())
+    padding.assign(attr.value_begin<int64_t>(), attr.value_end<int64_t>());
+  double hits = 1;
+  for (unsigned i = 0, e = numbers.getInputSpatialDimensions().size(); i < e;
+       ++i) {
+    WindowDimension window;
+    window.input = getSize(lhs, numbers.getInputSpatialDimensions()[i]);
+    window.kernel = getSize(rhs, numbers.getKernelSpatialDimensions()[i]);
+    window.output = getSize(result, numbers.getOutputSpatialDimensions()[i]);
+    window.stride = entry(op.getWindowStrides(), i);
+    window.padLow = padding.empty() ? 0 : padding[size_t(2) * i];
+    window.lhsDilation = entry(op.getLhsDilation(), i);
+    window.rhsDilation = entry(op.getRhsDilation(), i);
+    hits *= countWindowHits(window);
+  }
+  return {perOutput * outputs * hits};
+}
+
+/// The trip count of a loop that counts an argument up from a constant by a
+/// constant while it is below a constant.
+static std::optional<double> readTripCount(stablehlo::WhileOp op) {
+  auto *condition = op.getCond().front().getTerminator();
+  auto compare =
+      condition->getNumOperands() == 1
+          ? condition->getOperand(0).getDefiningOp<stablehlo::CompareOp>()
+          : nullptr;
+  if (!compare ||
+      compare.getComparisonDirection() != stablehlo::ComparisonDirection::LT)
+    return std::nullopt;
+  auto counter = dyn_cast<BlockArgument>(compare.getLhs());
+  if (!counter || counter.getOwner() != &op.getCond().front())
+    return std::nullopt;
+  unsigned index = counter.getArgNumber();
+  auto step = op.getBody()
+                  .front()
+                  .getTerminator()
+                  ->getOperand(index)
+                  .getDefiningOp<stablehlo::AddOp>();
+  if (!step)
+    return std::nullopt;
+  Value increment = step.getLhs() == op.getBody().getArgument(index)
+                        ? step.getRhs()
+                        : step.getLhs();
+  // The limit may be a constant outside that is passed around the loop.
+  Value limit = compare.getRhs();
+  if (auto passed = dyn_cast<BlockArgument>(limit);
+      passed && passed.getOwner() == counter.getOwner())
+    limit = op->getOperand(passed.getArgNumber());
+  DenseIntElementsAttr first, last, by;
+  if (!matchPattern(op->getOperand(index), m_Constant(&first)) ||
+      !matchPattern(limit, m_Constant(&last)) ||
+      !matchPattern(increment, m_Constant(&by)))
+    return std::nullopt;
+  double from = first.getSplatValue<APInt>().getSExtValue();
+  double to = last.getSplatValue<APInt>().getSExtValue();
+  double stride = by.getSplatValue<APInt>().getSExtValue();
+  if (stride <= 0)
+    return std::nullopt;
+  return std::max(0.0, std::ceil((to - from) / stride));
+}
+
+static Work reduceWindowWork(stablehlo::ReduceWindowOp op, Work body) {
+  double window = 1, scan = 0;
+  auto input = cast<ShapedType>(op.getInputs().front().getType());
+  for (auto [dim, size] : llvm::enumerate(op.getWindowDimensions())) {
+    window *= size;
+    // A window as wide as its dimension is a scan in disguise.
+    if (size > 1 && size == input.getDimSize(dim))
+      scan += ceilLog2(size);
+  }
+  double outputs = countElements(op->getResult(0));
+  double applications = (window - 1) * outputs;
+  if (scan > 0)
+    applications = std::min(applications, countElements(input) * scan);
+  return body * applications;
+}
+
+static double fftWork(stablehlo::FftOp op) {
+  double logs = 0;
+  for (int64_t length : op.getFftLength())
+    logs += length > 1 ? llvm::Log2_64(length) : 0;
+  return 8 *
+         std::max(countElements(op.getOperand()),
+                  countElements(op.getResult())) *
+         logs;
+}
+
+static bool movesDataOnly(Operation *op) {
+  return isa<
+      stablehlo::GatherOp, stablehlo::DynamicGatherOp, stablehlo::SliceOp,
+      stablehlo::DynamicSliceOp, stablehlo::DynamicUpdateSliceOp,
+      stablehlo::RealDynamicSliceOp, stablehlo::TransposeOp,
+      stablehlo::ReshapeOp, stablehlo::DynamicReshapeOp, stablehlo::BroadcastOp,
+      stablehlo::BroadcastInDimOp, stablehlo::DynamicBroadcastInDimOp,
+      stablehlo::ConcatenateOp, stablehlo::PadOp, stablehlo::DynamicPadOp,
+      stablehlo::ReverseOp, stablehlo::IotaOp, stablehlo::DynamicIotaOp,
+      stablehlo::ConstantOp, stablehlo::BitcastConvertOp,
+      stablehlo::OptimizationBarrierOp, stablehlo::TupleOp,
+      stablehlo::GetTupleElementOp, stablehlo::GetDimensionSizeOp,
+      stablehlo::SetDimensionSizeOp, stablehlo::TorchIndexSelectOp,
+      chlo::ConstantOp, chlo::ConstantLikeOp>(op);
+}
+
+static bool isTranscendental(Operation *op) {
+  if (isa<stablehlo::ExponentialOp, stablehlo::ExponentialMinusOneOp,
+          stablehlo::LogOp, stablehlo::LogPlusOneOp, stablehlo::LogisticOp,
+          stablehlo::PowerOp, stablehlo::SqrtOp, stablehlo::RsqrtOp,
+          stablehlo::CbrtOp, stablehlo::TanhOp, stablehlo::SineOp,
+          stablehlo::CosineOp, stablehlo::TanOp, stablehlo::Atan2Op,
+          stablehlo::RngOp, stablehlo::RngBitGeneratorOp>(op))
+    return true;
+  return isa_and_nonnull<chlo::ChloDialect>(op->getDialect()) &&
+         !isa<chlo::TopKOp, chlo::SquareOp, chlo::BroadcastAddOp,
+              chlo::BroadcastSubtractOp, chlo::BroadcastMultiplyOp,
+              chlo::BroadcastDivideOp, chlo::BroadcastCompareOp,
+              chlo::BroadcastSelectOp>(op);
+}
+
+Work WorkEstimator::estimate(Region &region) {
+  Work sum;
+  for (Block &block : region)
+    for (Operation &op : block)
+      sum += estimate(&op);
+  return sum;
+}
+
+Work WorkEstimator::estimateCallee(SymbolRefAttr callee) {
+  auto function = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      symbolTableOp, callee);
+  if (!function || function.isExternal())
+    return {0, 0, 1};
+  // An entry made beforehand ends the recursion of a cyclic call graph.
+  auto [known, isNew] = callees.try_emplace(function.getOperation());
+  if (!isNew)
+    return known->second;
+  Work work = estimate(function.getFunctionBody());
+  return callees[function.getOperation()] = work;
+}
+
+/// Ops that stand for something else than one application per result element.
+Work WorkEstimator::estimate(Operation *op) {
+  auto applications = [&](double count, Region &body) {
+    return estimate(body) * std::max(0.0, count);
+  };
+  return llvm::TypeSwitch<Operation *, Work>(op)
+      .Case([&](stablehlo::DotGeneralOp dot) {
+        return dotWork(
+            dot.getLhs(), dot.getResult(),
+            dot.getDotDimensionNumbers().getLhsContractingDimensions());
+      })
+      .Case([&](stablehlo::DotOp dot) {
+        int64_t rank = cast<ShapedType>(dot.getLhs().getType()).getRank();
+        return dotWork(dot.getLhs(), dot.getResult(), {rank - 1});
+      })
+      .Case(
+          [&](stablehlo::ConvolutionOp conv) { return convolutionWork(conv); })
+      .Case([&](stablehlo::ReduceOp reduce) {
+        return applications(countElements(reduce.getInputs().front()) -
+                                countElements(reduce->getResult(0)),
+                            reduce.getBody());
+      })
+      .Case([&](stablehlo::ReduceWindowOp reduce) {
+        return reduceWindowWork(reduce, estimate(reduce.getBody()));
+      })
+      .Case([&](stablehlo::SelectAndScatterOp scatter) {
+        double window = 1;
+        for (int64_t size :
+             scatter.getWindowDimensions().value_or(ArrayRef<int64_t>()))
+          window *= size;
+        Work once = estimate(scatter.getSelect()) * (window - 1);
+        once += estimate(scatter.getScatter());
+        return once * countElements(scatter.getSource());
+      })
+      .Case([&](stablehlo::ScatterOp scatter) {
+        return applications(countElements(scatter.getUpdates().front()),
+                            scatter.getUpdateComputation());
+      })
+      .Case([&](stablehlo::MapOp map) {
+        return applications(countElements(map.getResult()),
+                            map.getComputation());
+      })
+      .Case([&](stablehlo::SortOp sort) {
+        double count = countElements(sort.getInputs().front());
+        return Work{count * ceilLog2(count)};
+      })
+      .Case([&](stablehlo::FftOp fft) { return Work{fftWork(fft)}; })
+      .Case([&](stablehlo::TriangularSolveOp solve) {
+        auto type = cast<ShapedType>(solve.getA().getType());
+        return Work{2 * countElements(solve.getB()) *
+                    getSize(type, type.getRank() - 1)};
+      })
+      .Case([&](stablehlo::CholeskyOp cholesky) {
+        auto type = cast<ShapedType>(cholesky.getA().getType());
+        return Work{countElements(cholesky.getA()) *
+                    getSize(type, type.getRank() - 1) / 3};
+      })
+      .Case([&](stablehlo::WhileOp loop) {
+        Work trip = estimate(loop.getCond());
+        trip += estimate(loop.getBody());
+        std::optional<double> count = readTripCount(loop);
+        trip = trip * count.value_or(1);
+        trip.unknown += !count;
+        return trip;
+      })
+      .Case<stablehlo::CaseOp, stablehlo::IfOp>([&](Operation *branches) {
+        Work most;
+        for (Region &branch : branches->getRegions()) {
+          Work work = estimate(branch);
+          if (work.flops + work.transcendentals >
+              most.flops + most.transcendentals)
+            most = work;
+        }
+        return most;
+      })
+      .Case([&](CallOpInterface call) {
+        auto callee = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+        return callee ? estimateCallee(callee) : Work{0, 0, 1};
+      })
+      .Case([&](stablehlo::CompositeOp composite) {
+        return estimateCallee(composite.getDecompositionAttr());
+      })
+      .Case([](stablehlo::CustomCallOp) { return Work{0, 0, 1}; })
+      .Default([&](Operation *) {
+        Work work;
+        for (Region &region : op->getRegions())
+          work += estimate(region);
+        // Terminators and ops with bodies of their own compute nothing else.
+        if (op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() ||
+            op->getNumResults() == 0 || movesDataOnly(op))
+          return work;
+        double count = countElements(op->getResult(0));
+        (isTranscendental(op) ? work.transcendentals : work.flops) += count;
+        return work;
+      });
+}

@@ -1,0 +1,178 @@
+//===- ImportFuncCalls.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A call hides what happens to its operands. As a named computation it is an op
+// with a body, and data-flow edges lead in and out.
+//
+// Callers are taken first: a copy is made of the body that the callee had in
+// the beginning, then the calls in the copy are imported in turn. So what is
+// written down is what stays, and functions that only such calls refer to are
+// not touched.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Calls/InlinedSize.h"
+#include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
+#include "meshwright/Dialect/Sdy/Calls/Passes.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/Transforms/AddDataFlowEdges.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::sdy {
+#define GEN_PASS_DEF_IMPORTFUNCCALLSPASS
+#include "meshwright/Dialect/Sdy/Calls/Passes.h.inc"
+} // namespace mlir::sdy
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+/// One list of all shardings, or null if there are none at all.
+static TensorShardingPerValueAttr
+joinShardings(TypeRange types, ArrayRef<TensorShardingAttr> shardings) {
+  auto isThere = [](TensorShardingAttr sharding) { return !!sharding; };
+  const TensorShardingAttr *first = llvm::find_if(shardings, isThere);
+  if (first == shardings.end())
+    return {};
+  SmallVector<TensorShardingAttr> all;
+  for (auto [type, sharding] : llvm::zip_equal(types, shardings))
+    all.push_back(sharding
+                      ? sharding
+                      : TensorShardingAttr::getFullyOpenLike(type, *first));
+  return TensorShardingPerValueAttr::get(first->getContext(), all);
+}
+
+static TensorShardingPerValueAttr getInShardings(func::FuncOp func) {
+  return joinShardings(func.getArgumentTypes(),
+                       llvm::map_to_vector(llvm::seq(func.getNumArguments()),
+                                           [&](unsigned index) {
+                                             return getArgSharding(func, index);
+                                           }));
+}
+
+static TensorShardingPerValueAttr getOutShardings(func::CallOp call,
+                                                  func::FuncOp func) {
+  if (auto shardings =
+          call->getAttrOfType<TensorShardingPerValueAttr>(kShardingAttr))
+    return shardings;
+  return joinShardings(
+      func.getResultTypes(),
+      llvm::map_to_vector(llvm::seq(func.getNumResults()), [&](unsigned index) {
+        return getResultSharding(func, index);
+      }));
+}
+
+/// Replaces a call by a named computation with a copy of the function's body.
+static NamedComputationOp importCall(func::CallOp call, func::FuncOp func,
+                                     RewriterBase &rewriter) {
+  rewriter.setInsertionPoint(call);
+  auto computation = NamedComputationOp::create(
+      rewriter, call.getLoc(), call.getResultTypes(), func.getNameAttr(),
+      call.getOperands(), getInShardings(func), getOutShardings(call, func));
+  for (NamedAttribute attr : call->getDiscardableAttrs())
+    if (attr.getName() != kShardingAttr)
+      computation->setDiscardableAttr(attr.getName(), attr.getValue());
+  if (Attribute original = func->getAttr(kOriginalFuncNameAttr))
+    computation->setAttr(kOriginalFuncNameAttr, original);
+
+  IRMapping mapping;
+  func.getBody().cloneInto(&computation.getBody(), mapping);
+  Operation *terminator = computation.getBodyTerminator();
+  rewriter.setInsertionPoint(terminator);
+  auto exit = sdy::ReturnOp::create(rewriter, terminator->getLoc(),
+                                    terminator->getOperands());
+  exit->setDiscardableAttrs(terminator->getDiscardableAttrDictionary());
+  rewriter.eraseOp(terminator);
+  rewriter.replaceOp(call, computation);
+  return computation;
+}
+
+/// Printing, and much else, goes down into regions by recursion.
+static constexpr unsigned kMaxDepth = 10000;
+
+namespace {
+struct ImportFuncCallsPass
+    : sdy::impl::ImportFuncCallsPassBase<ImportFuncCallsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    FailureOr<meshwright::CallOrder> order =
+        getCallOrderWithoutRecursion(getOperation(), symbols);
+    if (failed(order) || failed(meshwright::verifyInlinedSize(
+                             *order, symbols, isFuncCall, maxInlinedOps)))
+      return signalPassFailure();
+    DenseSet<Operation *> dead = findDead(symbols);
+    for (func::FuncOp func : order->calleesFirst)
+      if (!dead.contains(func) && failed(importCallsIn(func, symbols)))
+        return signalPassFailure();
+  }
+
+private:
+  struct OpenCall {
+    func::CallOp call;
+    unsigned depth;
+  };
+
+  /// The function whose body is copied for `call`; null if the call stays.
+  static func::FuncOp getImported(func::CallOp call,
+                                  const SymbolTable &symbols) {
+    func::FuncOp callee = getCallee(call, symbols);
+    // Only a single block can be the body of an op.
+    return callee && callee.getBody().hasOneBlock() ? callee : func::FuncOp();
+  }
+
+  /// The private functions that nothing but imported calls refers to.
+  DenseSet<Operation *> findDead(const SymbolTable &symbols) {
+    DenseSet<Operation *> called;
+    DenseMap<StringAttr, int64_t> numOtherUses;
+    std::optional<SymbolTable::UseRange> uses =
+        SymbolTable::getSymbolUses(&getOperation().getBodyRegion());
+    if (!uses)
+      return {};
+    for (const SymbolTable::SymbolUse &use : *uses)
+      ++numOtherUses[use.getSymbolRef().getRootReference()];
+    getOperation().walk([&](func::CallOp call) {
+      func::FuncOp callee = getImported(call, symbols);
+      if (!callee || callee.isPublic())
+        return;
+      called.insert(callee);
+      --numOtherUses[callee.getNameAttr()];
+    });
+    DenseSet<Operation *> dead;
+    for (Operation *callee : called)
+      if (numOtherUses[cast<func::FuncOp>(callee).getNameAttr()] == 0)
+        dead.insert(callee);
+    return dead;
+  }
+
+  /// Calls are taken in the order of the program, each with those that come
+  /// with it.
+  LogicalResult importCallsIn(func::FuncOp func, const SymbolTable &symbols) {
+    IRRewriter rewriter(&getContext());
+    SmallVector<OpenCall> open;
+    auto addCalls = [&](Operation *root, unsigned depth) {
+      size_t first = open.size();
+      root->walk([&](func::CallOp call) { open.push_back({call, depth}); });
+      std::reverse(open.begin() + first, open.end());
+    };
+    addCalls(func, 1);
+    while (!open.empty()) {
+      auto [call, depth] = open.pop_back_val();
+      func::FuncOp callee = getImported(call, symbols);
+      if (!callee)
+        continue;
+      if (depth > kMaxDepth)
+        return call.emitError() << "calls are nested more than " << kMaxDepth
+                                << " deep; let a function do what many that "
+                                   "call each other do";
+      NamedComputationOp computation = importCall(call, callee, rewriter);
+      addCalls(computation, depth + 1);
+      if (addDataFlowEdgesOnNamedComputations)
+        addDataFlowEdges(computation, rewriter);
+      ++numCalls;
+    }
+    return success();
+  }
+};
+} // namespace

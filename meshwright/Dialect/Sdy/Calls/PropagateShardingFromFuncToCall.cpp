@@ -1,0 +1,44 @@
+//===- PropagateShardingFromFuncToCall.cpp --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What a function promises about its results holds for its calls. A call that
+// says something about its results itself is left to say it: there the caller
+// wants another sharding.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
+#include "meshwright/Dialect/Sdy/Calls/Passes.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+
+namespace mlir::sdy {
+#define GEN_PASS_DEF_PROPAGATESHARDINGFROMFUNCTOCALLPASS
+#include "meshwright/Dialect/Sdy/Calls/Passes.h.inc"
+} // namespace mlir::sdy
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+namespace {
+struct PropagateShardingFromFuncToCallPass
+    : sdy::impl::PropagateShardingFromFuncToCallPassBase<
+          PropagateShardingFromFuncToCallPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    getOperation().walk([&](func::CallOp call) {
+      func::FuncOp callee = getCallee(call, symbols);
+      if (!callee || call->hasAttr(kShardingAttr))
+        return;
+      setResultShardings(
+          call, llvm::map_to_vector(llvm::seq(callee.getNumResults()),
+                                    [&](unsigned index) {
+                                      return getResultSharding(callee, index);
+                                    }));
+      numCalls += call->hasAttr(kShardingAttr);
+    });
+  }
+};
+} // namespace

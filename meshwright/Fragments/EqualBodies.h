@@ -1,0 +1,48 @@
+//===- EqualBodies.h - Bodies that compute the same -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_FRAGMENTS_EQUALBODIES_H
+#define MESHWRIGHT_FRAGMENTS_EQUALBODIES_H
+
+#include "mlir/IR/Region.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/SmallVector.h"
+#include <unordered_map>
+
+namespace mlir::mpmd {
+
+/// Equal for equal bodies. Values count by the order of their definition.
+llvm::hash_code hashBody(Region &body);
+
+/// Whether two bodies, which read nothing from around them, differ in nothing
+/// but locations: types, ops, attributes, wiring position by position (of
+/// commutative ops too), and the order of what they return.
+bool areEqualBodies(Region &a, Region &b);
+
+/// Sorts things with bodies into classes, in a time that is linear in the size
+/// of the bodies. `isEqual` compares one thing with the first of a class.
+template <typename T> class EqualityClasses {
+public:
+  template <typename IsEqual> void add(T thing, size_t hash, IsEqual isEqual) {
+    SmallVector<unsigned, 1> &candidates = classesOfHash[hash];
+    for (unsigned candidate : candidates)
+      if (isEqual(classes[candidate].front(), thing)) {
+        classes[candidate].push_back(thing);
+        return;
+      }
+    candidates.push_back(classes.size());
+    classes.push_back({thing});
+  }
+
+  /// Classes and their members in the order in which they came.
+  SmallVector<SmallVector<T>> &get() { return classes; }
+
+private:
+  SmallVector<SmallVector<T>> classes;
+  std::unordered_map<size_t, SmallVector<unsigned, 1>> classesOfHash;
+};
+
+} // namespace mlir::mpmd
+
+#endif

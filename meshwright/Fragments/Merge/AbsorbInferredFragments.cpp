@@ -1,0 +1,333 @@
+//===- AbsorbInferredFragments.cpp ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A callee should keep the shape that the user gave it: the user's fragments,
+// and in them what was inferred around them. Each root, which is a user
+// fragment or an inferred one at the rim of the data flow, absorbs the inferred
+// fragments that feed it or read it:
+//
+//   %0 = fragment<"m", []> (%x) {negate}
+//   %t = transfer %0
+//   %1 = fragment<"m", ["f"]> (%x, %0) {add}
+//   // becomes
+//   %1:2 = fragment<"m", ["f"]> (%x) {negate; add}
+//   %t = transfer %1#0
+//
+// Transfers that stand in between are moved out of the way, by one hop: those
+// of an absorbed producer down to their first user, those that an absorbed
+// consumer reads up to what they transfer.
+//
+// Who absorbs whom depends on the order in which roots are visited. It is that
+// of the greedy driver, from the end of the block, which is why this pass is a
+// pattern although its result is no matter of taste. A user fragment stays a
+// root whatever it absorbs, and so does one that no fragment reads, or that is
+// alone with its readers; so it takes in all it can at once. What it would take
+// in next if it were built in between is worked out without building it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/Merge/Absorption.h"
+#include "meshwright/Fragments/Merge/MergeFragments.h"
+#include "meshwright/Fragments/Merge/Passes.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_ABSORBINFERREDFRAGMENTSPASS
+#include "meshwright/Fragments/Merge/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static bool isRoot(FragmentOp fragment) {
+  return isUserFragment(fragment) ||
+         llvm::none_of(fragment->getUsers(), llvm::IsaPred<FragmentOp>) ||
+         llvm::none_of(fragment->getOperands(), [](Value operand) {
+           return operand.getDefiningOp<FragmentOp>();
+         });
+}
+
+/// The op of the block of `op` that is, or contains, its first user. Null if
+/// nothing uses it.
+static Operation *findFirstUser(Operation *op, const OpPositions &positions) {
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers()) {
+    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+    if (ancestor && (!first || positions.isBefore(ancestor, first)))
+      first = ancestor;
+  }
+  return first;
+}
+
+/// The last op of the block of `op` that defines an operand of it. Null if all
+/// operands are block arguments.
+static Operation *findLastProducer(Operation *op,
+                                   const OpPositions &positions) {
+  Operation *last = nullptr;
+  for (Value operand : op->getOperands())
+    if (Operation *def = operand.getDefiningOp();
+        def && def->getBlock() == op->getBlock() &&
+        (!last || positions.isBefore(last, def)))
+      last = def;
+  return last;
+}
+
+/// Moves the transfers of what `producer` computes to where they are first
+/// used. Says whether there was one to move or to remove.
+static bool delayTransfers(FragmentOp producer, OpPositions &positions,
+                           RewriterBase &rewriter) {
+  bool hasChanged = false;
+  for (OpResult result : producer->getResults())
+    for (Operation *user : llvm::to_vector(result.getUsers())) {
+      if (!isa<TransferOp>(user))
+        continue;
+      if (user->use_empty()) {
+        rewriter.eraseOp(user);
+        hasChanged = true;
+        continue;
+      }
+      Operation *firstUser = findFirstUser(user, positions);
+      if (!firstUser || user->getNextNode() == firstUser)
+        continue;
+      rewriter.moveOpBefore(user, firstUser);
+      positions.update(user);
+      hasChanged = true;
+    }
+  return hasChanged;
+}
+
+/// Moves the transfers that `consumer` reads to behind what they transfer.
+static void advanceTransfers(FragmentOp consumer, OpPositions &positions,
+                             RewriterBase &rewriter) {
+  llvm::SmallSetVector<Operation *, 8> transfers;
+  for (Value operand : consumer->getOperands())
+    if (auto transfer = operand.getDefiningOp<TransferOp>())
+      transfers.insert(transfer);
+  for (Operation *transfer : transfers) {
+    Value tensor = transfer->getOperand(0);
+    if (Operation *def = tensor.getDefiningOp())
+      rewriter.moveOpAfter(transfer, def);
+    else
+      rewriter.moveOpBefore(transfer, &tensor.getParentBlock()->front());
+    positions.update(transfer);
+  }
+}
+
+namespace {
+class AbsorbPattern : public OpRewritePattern<FragmentOp> {
+public:
+  /// What the pattern remembers from one application to the next.
+  struct State : RewriterBase::Listener {
+    explicit State(func::FuncOp func)
+        : positions(func), effects(func.front()) {}
+
+    OpPositions positions;
+    EffectOrder effects;
+    FragmentMerger merger;
+    /// Fragments that the driver has taken from its list; those it has not are
+    /// still to come, in their turn. Membership only.
+    DenseSet<Operation *> visited;
+    /// The first users of producers whose transfers are where they should be,
+    /// until something changes. Thousands of fragments may ask for the same.
+    DenseMap<Operation *, Operation *> firstUsers;
+    bool hasError = false;
+
+    /// Those that the driver has put on its list again. Membership only.
+    DenseSet<Operation *> changed;
+
+    bool isToCome(Operation *op) const {
+      return !visited.contains(op) || changed.contains(op);
+    }
+
+    void notifyOperationInserted(Operation *op,
+                                 OpBuilder::InsertPoint) override {
+      firstUsers.clear();
+      changed.insert(op);
+    }
+    void notifyOperationModified(Operation *op) override {
+      firstUsers.clear();
+      changed.insert(op);
+    }
+    void notifyOperationErased(Operation *op) override {
+      firstUsers.clear();
+      changed.erase(op);
+    }
+  };
+
+  AbsorbPattern(MLIRContext *context, State &state)
+      : OpRewritePattern(context), state(state) {}
+
+  LogicalResult matchAndRewrite(FragmentOp root,
+                                PatternRewriter &rewriter) const override {
+    state.visited.insert(root);
+    state.changed.erase(root);
+    if (state.hasError || !isa<func::FuncOp>(root->getParentOp()) ||
+        !isRoot(root))
+      return failure();
+    if (succeeded(absorbProducer(root, rewriter)))
+      return success();
+    return absorbConsumer(root, rewriter);
+  }
+
+private:
+  Operation *clearWayToFirstUser(FragmentOp producer,
+                                 PatternRewriter &rewriter) const;
+  bool staysAlone(FragmentOp root) const;
+  LogicalResult absorbProducer(FragmentOp root,
+                               PatternRewriter &rewriter) const;
+  LogicalResult absorbConsumer(FragmentOp root,
+                               PatternRewriter &rewriter) const;
+  LogicalResult verifySameStage(FragmentOp producer, FragmentOp consumer) const;
+  bool isBefore(Operation *op, Operation *other) const {
+    return state.positions.isBefore(op, other);
+  }
+  void build(FragmentGroup &group, FragmentOp root,
+             ArrayRef<FragmentOp> absorbed, PatternRewriter &rewriter) const;
+
+  State &state;
+};
+} // namespace
+
+LogicalResult AbsorbPattern::verifySameStage(FragmentOp producer,
+                                             FragmentOp consumer) const {
+  LogicalResult result = mpmd::verifySameStage(producer, consumer);
+  state.hasError |= failed(result);
+  return result;
+}
+
+/// The result has the attributes of the root. An inferred one also says who
+/// inferred what it absorbed.
+void AbsorbPattern::build(FragmentGroup &group, FragmentOp root,
+                          ArrayRef<FragmentOp> absorbed,
+                          PatternRewriter &rewriter) const {
+  if (isInferredFragment(root))
+    for (FragmentOp fragment : absorbed)
+      if (fragment->hasAttr(kInferredByAttr))
+        root->setAttr(kInferredByAttr, uniteInferredBy(root, fragment));
+  Operation *place = root;
+  auto members = llvm::to_vector_of<Operation *>(group.getMembers());
+  FragmentOp merged = state.merger.build(
+      group, root, root->getDiscardableAttrDictionary(), rewriter);
+  state.positions.replace(place, merged);
+  state.effects.replace(members, merged);
+}
+
+/// Moves transfers of the producer out of the way, and returns its first user.
+Operation *AbsorbPattern::clearWayToFirstUser(FragmentOp producer,
+                                              PatternRewriter &rewriter) const {
+  if (Operation *known = state.firstUsers.lookup(producer))
+    return known;
+  bool hasChanged = delayTransfers(producer, state.positions, rewriter);
+  Operation *first = findFirstUser(producer, state.positions);
+  if (!hasChanged)
+    state.firstUsers[producer] = first;
+  return first;
+}
+
+LogicalResult AbsorbPattern::absorbProducer(FragmentOp root,
+                                            PatternRewriter &rewriter) const {
+  FragmentOp absorbed;
+  for (FragmentOp producer : getInferredProducers(root)) {
+    Operation *first = clearWayToFirstUser(producer, rewriter);
+    if (!absorbed && first == root &&
+        state.effects.mayMoveDown(
+            producer, root, [&](auto a, auto b) { return isBefore(a, b); }))
+      absorbed = producer;
+  }
+  if (!absorbed || failed(verifySameStage(absorbed, root)))
+    return failure();
+  Absorption absorption(root, state.positions, state.effects);
+  if (absorption.isSimpleToAbsorb(absorbed) && absorption.staysRoot(absorbed)) {
+    absorption.absorbProducers(absorbed, [&](FragmentOp producer) {
+      return !state.visited.contains(producer);
+    });
+    build(absorption.getGroup(), root, absorption.getAbsorbed(), rewriter);
+    return success();
+  }
+  FragmentGroup group(absorbed), added(root);
+  group.append(added);
+  build(group, root, absorbed, rewriter);
+  return success();
+}
+
+/// Whether an inferred root stays one, and is the next to be looked at, however
+/// many of its readers it absorbs: it and its readers read no other fragments,
+/// only the function returns what they compute, and the turn of the readers is
+/// still to come.
+bool AbsorbPattern::staysAlone(FragmentOp root) const {
+  Operation *terminator = root->getBlock()->getTerminator();
+  auto readsNoOther = [&](FragmentOp fragment) {
+    return llvm::all_of(fragment->getOperands(), [&](Value operand) {
+      auto read = operand.getDefiningOp<FragmentOp>();
+      return !read || read == root;
+    });
+  };
+  auto isReader = [&](Operation *user) {
+    auto reader = dyn_cast<FragmentOp>(user);
+    return reader && state.isToCome(reader) && readsNoOther(reader) &&
+           llvm::all_of(reader->getUsers(),
+                        [&](Operation *other) { return other == terminator; });
+  };
+  return readsNoOther(root) &&
+         llvm::all_of(root->getUsers(), [&](Operation *user) {
+           return user == terminator || isReader(user);
+         });
+}
+
+LogicalResult AbsorbPattern::absorbConsumer(FragmentOp root,
+                                            PatternRewriter &rewriter) const {
+  if (isUserFragment(root) || staysAlone(root)) {
+    Absorption absorption(root, state.positions, state.effects);
+    if (absorption.absorbConsumers()) {
+      build(absorption.getGroup(), root, absorption.getAbsorbed(), rewriter);
+      return success();
+    }
+  }
+  FragmentOp absorbed;
+  for (FragmentOp consumer : getInferredConsumers(root, root->getResults())) {
+    advanceTransfers(consumer, state.positions, rewriter);
+    if (!absorbed && findLastProducer(consumer, state.positions) == root &&
+        state.effects.mayMoveUp(consumer, root,
+                                [&](auto a, auto b) { return isBefore(a, b); }))
+      absorbed = consumer;
+  }
+  if (!absorbed || failed(verifySameStage(root, absorbed)))
+    return failure();
+  FragmentGroup group(root), added(absorbed);
+  group.append(added);
+  build(group, root, absorbed, rewriter);
+  return success();
+}
+
+namespace {
+struct AbsorbInferredFragmentsPass
+    : mpmd::impl::AbsorbInferredFragmentsPassBase<AbsorbInferredFragmentsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (!isMpmdFunction(func) ||
+        (isEntryPointFunction(func) && !absorbOnEntryPointFunction))
+      return markAllAnalysesPreserved();
+
+    AbsorbPattern::State state(func);
+    RewritePatternSet patterns(&getContext());
+    patterns.add<AbsorbPattern>(&getContext(), state);
+    GreedyRewriteConfig config;
+    config.enableFolding(false).setRegionSimplificationLevel(
+        GreedySimplifyRegionLevel::Disabled);
+    config.setListener(&state);
+    LogicalResult result =
+        applyPatternsGreedily(func, std::move(patterns), config);
+    if (failed(result) || state.hasError)
+      return signalPassFailure();
+    state.merger.setLocations(func);
+  }
+};
+} // namespace

@@ -1,0 +1,337 @@
+//===- MergeDriver.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Block order is asked for at every step while fragments come and go. All ops
+// are therefore numbered once; a merged fragment takes over the number of the
+// place where it is put, so numbers always order the block as it is.
+//
+// Fragments that merge form groups, which are built when the sweep is over. Of
+// a group, one member stays in the block: it stands where the merged fragment
+// will, and has its attributes. A group knows who uses it, in block order.
+//
+// The sweep goes from the last fragment to the first. Of the groups behind the
+// current one, each mesh keeps a stack with the nearest on top: the next
+// fragment of a mesh is known without a search. So are the effects behind it,
+// which nothing with effects may move past.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Fragments/Merge/MergeDriver.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Fragments/CallCounters.h"
+#include "meshwright/Fragments/Merge/FragmentGroup.h"
+#include "meshwright/Fragments/Merge/MergeFragments.h"
+#include "meshwright/Order/EffectOrder.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include <set>
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+using Position = int64_t;
+
+namespace {
+/// Ops by position. Those of a group have one position and are one user, so
+/// their order among each other does not matter.
+using UserSet = std::set<std::pair<Position, Operation *>>;
+
+/// One fragment, or several that will be one.
+struct Node {
+  /// The member in the block.
+  FragmentOp fragment;
+  Position position;
+  /// The members, once there are several.
+  std::optional<FragmentGroup> group;
+  /// All users and, of these, fragments of the block, since the node was
+  /// visited. Those that have moved to a later position are met at the old one.
+  UserSet users, consumers;
+  /// Consumers before this position have been refused.
+  Position firstOpen = 0;
+  Node *mergedInto = nullptr;
+  unsigned lastMerge = 0;
+};
+
+class MergeDriver {
+public:
+  MergeDriver(func::FuncOp func, MergePartner partner,
+              function_ref<bool(FragmentOp, FragmentOp)> mayMerge);
+
+  LogicalResult run();
+
+private:
+  Node *findNode(Operation *op);
+  Position getPosition(Operation *op);
+  void collectUsers(Node &node);
+  UserSet::iterator skipStale(UserSet &users, UserSet::iterator it,
+                              const Node &node);
+  bool accepts(const Node &node, const Node &partner);
+  Node *findPartner(Node &node);
+  bool isAvailableAt(const Node &node, Node &partner);
+  std::optional<bool> findPlace(Node &node, Node &partner);
+  void merge(Node &node, Node &partner, bool atPartner);
+  LogicalResult mergeWithPartners(Node &node);
+  void build();
+
+  func::FuncOp func;
+  Block &block;
+  MergePartner partnerKind;
+  function_ref<bool(FragmentOp, FragmentOp)> mayMerge;
+  IRRewriter rewriter;
+  DenseMap<Operation *, Position> positions;
+  std::deque<Node> nodes;
+  DenseMap<Operation *, Node *> nodeOf;
+  DenseMap<StringAttr, SmallVector<Node *>> nextOnMesh;
+  /// Knows groups by the members in the block.
+  EffectOrder effects;
+  unsigned numMerges = 0;
+};
+} // namespace
+
+MergeDriver::MergeDriver(func::FuncOp func, MergePartner partner,
+                         function_ref<bool(FragmentOp, FragmentOp)> mayMerge)
+    : func(func), block(func.front()), partnerKind(partner), mayMerge(mayMerge),
+      rewriter(func.getContext()), effects(func.front()) {
+  for (auto [position, op] : llvm::enumerate(block)) {
+    positions[&op] = position;
+    if (auto fragment = dyn_cast<FragmentOp>(op)) {
+      Node &node = nodes.emplace_back();
+      node.fragment = fragment;
+      node.position = position;
+      nodeOf[fragment] = &node;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Users
+//===----------------------------------------------------------------------===//
+
+/// The node that a fragment of the block belongs to by now, else null.
+Node *MergeDriver::findNode(Operation *op) {
+  Node *node = nodeOf.lookup(op);
+  if (!node)
+    return nullptr;
+  while (Node *next = node->mergedInto) {
+    if (next->mergedInto) // Shorten the way for those who come later.
+      node->mergedInto = next->mergedInto;
+    node = next;
+  }
+  return node;
+}
+
+Position MergeDriver::getPosition(Operation *op) {
+  if (Node *node = findNode(op))
+    return node->position;
+  return positions.at(op);
+}
+
+void MergeDriver::collectUsers(Node &node) {
+  Operation *lastUser = nullptr;
+  for (Operation *user : node.fragment->getUsers()) {
+    if (user == lastUser) // Many results often go to one op, the return.
+      continue;
+    lastUser = user;
+    if (Node *consumer = findNode(user)) {
+      node.users.emplace(consumer->position, user);
+      node.consumers.emplace(consumer->position, user);
+    } else if (Operation *ancestor = block.findAncestorOpInBlock(*user)) {
+      // Else it is in a later block.
+      node.users.emplace(positions.at(ancestor), ancestor);
+    }
+  }
+}
+
+/// The first user from `it` on that does not belong to `node`. Puts users that
+/// were merged where they belong; they never move up.
+UserSet::iterator MergeDriver::skipStale(UserSet &users, UserSet::iterator it,
+                                         const Node &node) {
+  while (it != users.end()) {
+    Operation *user = it->second;
+    Position position = getPosition(user);
+    if (findNode(user) != &node && position == it->first)
+      break;
+    if (findNode(user) != &node)
+      users.emplace(position, user);
+    it = users.erase(it);
+  }
+  return it;
+}
+
+//===----------------------------------------------------------------------===//
+// Partners
+//===----------------------------------------------------------------------===//
+
+bool MergeDriver::accepts(const Node &node, const Node &partner) {
+  FragmentOp fragment = node.fragment, other = partner.fragment;
+  return fragment.getMeshNameAttr() == other.getMeshNameAttr() &&
+         mayMerge(fragment, other);
+}
+
+Node *MergeDriver::findPartner(Node &node) {
+  if (partnerKind == MergePartner::NextOnMesh) {
+    ArrayRef<Node *> next = nextOnMesh[node.fragment.getMeshNameAttr()];
+    return !next.empty() && accepts(node, *next.back()) ? next.back() : nullptr;
+  }
+  UserSet &consumers = node.consumers;
+  auto it = consumers.lower_bound({node.firstOpen, nullptr});
+  while ((it = skipStale(consumers, it, node)) != consumers.end()) {
+    Node *consumer = findNode(it->second);
+    if (accepts(node, *consumer))
+      return consumer;
+    if (partnerKind == MergePartner::ClosestConsumer)
+      return nullptr;
+    node.firstOpen = consumer->position + 1;
+    it = consumers.lower_bound({node.firstOpen, nullptr});
+  }
+  return nullptr;
+}
+
+/// Whether `partner` could stand directly behind `node`.
+bool MergeDriver::isAvailableAt(const Node &node, Node &partner) {
+  auto isAvailable = [&](Value operand) {
+    Operation *def = operand.getDefiningOp();
+    return !def || getPosition(def) <= node.position;
+  };
+  if (partner.group)
+    return partner.group->allOperands(isAvailable);
+  return llvm::all_of(partner.fragment->getOperands(), isAvailable);
+}
+
+/// Whether to merge where the partner stands, else where the node does. None if
+/// neither is possible.
+std::optional<bool> MergeDriver::findPlace(Node &node, Node &partner) {
+  auto isBefore = [&](Operation *a, Operation *b) {
+    return getPosition(a) < getPosition(b);
+  };
+  auto firstUse = skipStale(node.users, node.users.begin(), node);
+  if ((firstUse == node.users.end() || firstUse->first >= partner.position) &&
+      effects.mayMoveDown(node.fragment, partner.fragment, isBefore))
+    return true;
+  if (isAvailableAt(node, partner) &&
+      effects.mayMoveUp(partner.fragment, node.fragment, isBefore))
+    return false;
+  return std::nullopt;
+}
+
+/// The attributes of the merged fragment as the callbacks and the next merge
+/// see them, on the member that stands for it.
+static void setMergedAttributes(FragmentOp stays, FragmentOp fragment,
+                                FragmentOp partner) {
+  ArrayAttr origin = mergeOrigins(fragment.getOrigin(), partner.getOrigin());
+  IntegerAttr stage = mergedStage(fragment, partner);
+  NamedAttrList attributes;
+  if (Attribute callCounter = mergedCallCounter(fragment, partner))
+    attributes.set(kCallCounterAttr, callCounter);
+  if (isInferredFragment(fragment) && isInferredFragment(partner))
+    if (ArrayAttr inferredBy = uniteInferredBy(fragment, partner))
+      attributes.set(kInferredByAttr, inferredBy);
+  stays->setLoc(fragment.getLoc());
+  stays.setOriginAttr(origin);
+  stays.setStageIdAttr(stage);
+  stays->setDiscardableAttrs(attributes.getDictionary(stays.getContext()));
+}
+
+static void takeInSmaller(UserSet &users, UserSet &other) {
+  if (users.size() < other.size())
+    std::swap(users, other);
+  users.insert(other.begin(), other.end());
+  other.clear();
+}
+
+void MergeDriver::merge(Node &node, Node &partner, bool atPartner) {
+  for (Node *each : {&node, &partner})
+    if (!each->group)
+      each->group.emplace(each->fragment);
+  auto getAttributes = [](FragmentOp fragment) {
+    return std::make_tuple(fragment.getOriginAttr(), fragment.getStageIdAttr(),
+                           fragment->getDiscardableAttrDictionary());
+  };
+  auto before = getAttributes(node.fragment);
+  FragmentOp stays = atPartner ? partner.fragment : node.fragment;
+  FragmentOp goes = atPartner ? node.fragment : partner.fragment;
+  setMergedAttributes(stays, node.fragment, partner.fragment);
+  effects.replace({node.fragment, partner.fragment}, stays);
+  goes->remove();
+  if (getAttributes(stays) != before)
+    node.firstOpen = 0;
+
+  node.group->append(*partner.group);
+  partner.group.reset();
+  takeInSmaller(node.users, partner.users);
+  takeInSmaller(node.consumers, partner.consumers);
+  node.fragment = stays;
+  if (atPartner)
+    node.position = partner.position;
+  node.lastMerge = ++numMerges;
+  partner.mergedInto = &node;
+}
+
+/// Merges `node` until it finds no partner.
+LogicalResult MergeDriver::mergeWithPartners(Node &node) {
+  collectUsers(node);
+  while (Node *partner = findPartner(node)) {
+    std::optional<bool> atPartner = findPlace(node, *partner);
+    if (!atPartner)
+      return success();
+    if (failed(verifySameStage(node.fragment, partner->fragment)))
+      return failure();
+    if (partnerKind == MergePartner::NextOnMesh)
+      nextOnMesh[node.fragment.getMeshNameAttr()].pop_back();
+    merge(node, *partner, *atPartner);
+  }
+  return success();
+}
+
+/// Builds the merged fragments, in the order of their last merges.
+void MergeDriver::build() {
+  SmallVector<Node *> merged;
+  for (Node &node : nodes)
+    if (node.group && !node.mergedInto)
+      merged.push_back(&node);
+  llvm::sort(merged, [](const Node *a, const Node *b) {
+    return a->lastMerge < b->lastMerge;
+  });
+  for (Node *node : merged) {
+    FragmentOp place = node->fragment;
+    DictionaryAttr attributes = place->getDiscardableAttrDictionary();
+    FragmentOp built = node->group->build(
+        rewriter, place,
+        FusedLoc::get(func.getContext(), node->group->getLocs()),
+        place.getOriginAttr(), place.getStageIdAttr());
+    for (NamedAttribute attribute : attributes)
+      built->setDiscardableAttr(attribute.getName(), attribute.getValue());
+  }
+}
+
+LogicalResult MergeDriver::run() {
+  LogicalResult result = success();
+  for (Node &node : llvm::reverse(nodes)) {
+    if (node.fragment->use_empty() && isPure(node.fragment)) {
+      nodeOf.erase(node.fragment);
+      rewriter.eraseOp(node.fragment);
+      node.fragment = nullptr;
+      continue;
+    }
+    result = mergeWithPartners(node);
+    if (failed(result))
+      break;
+    if (partnerKind == MergePartner::NextOnMesh)
+      nextOnMesh[node.fragment.getMeshNameAttr()].push_back(&node);
+  }
+  build();
+  return result;
+}
+
+LogicalResult
+mpmd::mergeFragmentsIn(func::FuncOp func, MergePartner partner,
+                       function_ref<bool(FragmentOp, FragmentOp)> mayMerge) {
+  if (func.isDeclaration())
+    return success();
+  if (failed(verifyCallCounters(func)))
+    return failure();
+  return MergeDriver(func, partner, mayMerge).run();
+}

@@ -1,0 +1,45 @@
+//===- MergeDriver.h - One sweep that merges fragments ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_FRAGMENTS_MERGE_MERGEDRIVER_H
+#define MESHWRIGHT_FRAGMENTS_MERGE_MERGEDRIVER_H
+
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::mpmd {
+
+/// With whom the driver tries to merge a fragment.
+enum class MergePartner {
+  /// The first fragment in the block that reads a result.
+  ClosestConsumer,
+  /// The first fragment in the block that reads a result and may be merged.
+  AnyConsumer,
+  /// The next fragment of the mesh, whether or not it reads a result.
+  NextOnMesh,
+};
+
+/// Merges the fragments that stand directly in `func`, from the last to the
+/// first, each with its partners for as long as `mayMerge` accepts them. Only
+/// fragments of one mesh are offered to `mayMerge`.
+///
+/// A pair is merged where the partner stands, unless something before it uses
+/// the first fragment; then where the first fragment stands, provided that all
+/// operands of the partner are available there; else not at all. Nothing but
+/// the partner moves, and no effect past another one of its mesh. Fragments
+/// that are pure and unused are erased.
+///
+/// The merged fragment keeps a call counter (see mergedCallCounter) and, if
+/// both fragments are inferred, the passes that inferred them; other
+/// discardable attributes are lost.
+///
+/// Fails, with an error, where fragments of two stages would be merged, or
+/// where a call counter is no `ui32`.
+LogicalResult
+mergeFragmentsIn(func::FuncOp func, MergePartner partner,
+                 function_ref<bool(FragmentOp, FragmentOp)> mayMerge);
+
+} // namespace mlir::mpmd
+
+#endif

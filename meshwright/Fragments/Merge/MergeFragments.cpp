@@ -1,0 +1,111 @@
+//===- MergeFragments.cpp -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Fragments/Merge/MergeFragments.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Fragments/FragmentWalk.h"
+#include "meshwright/Fragments/Merge/FragmentGroup.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+FragmentOp mpmd::mergeFragments(FragmentOp producer, FragmentOp consumer,
+                                RewriterBase &rewriter,
+                                std::optional<Location> loc) {
+  assert(producer.getMeshName() == consumer.getMeshName() &&
+         hasConsistentStages(producer, consumer) && "caller must check");
+  if (!loc)
+    loc = rewriter.getFusedLoc({producer.getLoc(), consumer.getLoc()});
+  FragmentGroup group(producer), added(consumer);
+  group.append(added);
+  return group.build(rewriter, consumer, *loc,
+                     mergeOrigins(producer.getOrigin(), consumer.getOrigin()),
+                     mergedStage(producer, consumer));
+}
+
+LogicalResult mpmd::verifySameStage(FragmentOp producer, FragmentOp consumer) {
+  if (hasConsistentStages(producer, consumer))
+    return success();
+  InFlightDiagnostic diag =
+      consumer.emitError()
+      << "fragment of stage " << *consumer.getStageId()
+      << " cannot be merged with one of stage " << *producer.getStageId()
+      << "; give both the same stage or leave out one of them";
+  diag.attachNote(producer.getLoc()) << "the other fragment is here";
+  return diag;
+}
+
+ArrayAttr mpmd::uniteInferredBy(FragmentOp first, FragmentOp second) {
+  SetVector<Attribute> entries;
+  bool isPresent = false;
+  for (FragmentOp fragment : {first, second})
+    if (auto list = fragment->getAttrOfType<ArrayAttr>(kInferredByAttr)) {
+      isPresent = true;
+      entries.insert_range(list);
+    }
+  if (!isPresent)
+    return nullptr;
+  return ArrayAttr::get(first.getContext(), entries.getArrayRef());
+}
+
+//===----------------------------------------------------------------------===//
+// FragmentMerger
+//===----------------------------------------------------------------------===//
+
+unsigned FragmentMerger::getStep(FragmentOp fragment) {
+  auto [it, isNew] = stepOf.try_emplace(fragment, steps.size());
+  if (isNew)
+    steps.push_back({fragment.getLoc(), {}});
+  return it->second;
+}
+
+FragmentOp FragmentMerger::build(FragmentGroup &group, FragmentOp place,
+                                 DictionaryAttr attributes,
+                                 RewriterBase &rewriter) {
+  SmallVector<FragmentOp> members = group.getMembers();
+  Step step;
+  ArrayAttr origin = members.front().getOrigin();
+  IntegerAttr stage = members.front().getStageIdAttr();
+  for (FragmentOp member : members)
+    step.joined.push_back(getStep(member));
+  for (FragmentOp member : ArrayRef(members).drop_front()) {
+    origin = mergeOrigins(origin, member.getOrigin());
+    if (!stage)
+      stage = member.getStageIdAttr();
+  }
+  NamedAttrList kept(attributes);
+  kept.erase(kControlOperandStartIdxAttr);
+
+  FragmentOp merged =
+      group.build(rewriter, place, members.front().getLoc(), origin, stage);
+  if (Attribute index = merged->getAttr(kControlOperandStartIdxAttr))
+    kept.set(kControlOperandStartIdxAttr, index);
+  rewriter.modifyOpInPlace(merged, [&] {
+    merged->setDiscardableAttrs(kept.getDictionary(merged.getContext()));
+  });
+  stepOf[merged] = steps.size();
+  steps.push_back(std::move(step));
+  return merged;
+}
+
+void FragmentMerger::setLocations(func::FuncOp func) {
+  walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
+    auto it = stepOf.find(fragment);
+    if (it == stepOf.end() || steps[it->second].loc)
+      return;
+    SmallVector<Location> locs;
+    SmallVector<unsigned> stack{it->second};
+    while (!stack.empty()) {
+      const Step &step = steps[stack.pop_back_val()];
+      if (step.loc)
+        locs.push_back(step.loc);
+      else
+        llvm::append_range(stack, llvm::reverse(step.joined));
+    }
+    fragment->setLoc(FusedLoc::get(func.getContext(), locs));
+  });
+}

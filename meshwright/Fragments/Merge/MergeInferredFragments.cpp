@@ -1,0 +1,110 @@
+//===- MergeInferredFragments.cpp -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Fragments that the compiler inferred hold little work, yet each would be a
+// program of its own. They are merged with their neighbours, user fragments or
+// other inferred ones:
+//
+//   %0 = fragment<"m", []> (%x) {negate}
+//   %1 = fragment<"m", ["f"]> (%0, %y) {add}
+//   // becomes
+//   %0 = fragment<"m", ["f"]> (%x, %y) {negate; add}
+//
+// The pass only says which pairs may merge; the merge driver does the rest. On
+// demand, an inferred fragment that several fragments read is computed in each:
+//
+//   %0 = fragment<"m", []> (%x) {negate}
+//   %1 = fragment<"m", ["f"]> (%0) {abs}
+//   %2 = fragment<"m", ["g"]> (%0) {sine}
+//   // becomes
+//   %1 = fragment<"m", ["f"]> (%x) {negate; abs}
+//   %2 = fragment<"m", ["g"]> (%x) {negate; sine}
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/Merge/MergeDriver.h"
+#include "meshwright/Fragments/Merge/Passes.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_MERGEINFERREDFRAGMENTSPASS
+#include "meshwright/Fragments/Merge/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static bool mayMerge(FragmentOp fragment, FragmentOp partner) {
+  if (isUserFragment(fragment) && isUserFragment(partner))
+    return false;
+  // The two halves of a split fragment stay apart.
+  return !fragment->hasAttr(kSplitKeepTransferredAttr) ||
+         !partner->hasAttr(kSplitDropTransferredAttr);
+}
+
+/// The fragments beside `fragment` that read it on its mesh, in block order.
+static SmallVector<FragmentOp> getConsumers(FragmentOp fragment) {
+  llvm::SmallSetVector<FragmentOp, 4> consumers;
+  for (Operation *user : fragment->getUsers())
+    if (auto consumer = dyn_cast<FragmentOp>(user);
+        consumer && consumer->getBlock() == fragment->getBlock() &&
+        consumer.getMeshNameAttr() == fragment.getMeshNameAttr())
+      consumers.insert(consumer);
+  SmallVector<FragmentOp> sorted = consumers.takeVector();
+  llvm::sort(sorted,
+             [](FragmentOp a, FragmentOp b) { return a->isBeforeInBlock(b); });
+  return sorted;
+}
+
+/// Gives each of several consumers of an inferred fragment a copy of its own,
+/// from the last fragment to the first. The original stays for other users.
+static void cloneForConsumers(func::FuncOp func) {
+  OpBuilder builder(func.getContext());
+  auto fragments = llvm::to_vector(func.front().getOps<FragmentOp>());
+  for (FragmentOp fragment : llvm::reverse(fragments)) {
+    if (!isInferredFragment(fragment) || !isPure(fragment))
+      continue;
+    SmallVector<FragmentOp> consumers = getConsumers(fragment);
+    if (consumers.size() < 2)
+      continue;
+    for (FragmentOp consumer : consumers) {
+      builder.setInsertionPoint(consumer);
+      Operation *copy = builder.clone(*fragment);
+      for (OpOperand &operand : consumer->getOpOperands())
+        if (auto result = dyn_cast<OpResult>(operand.get());
+            result && result.getOwner() == fragment)
+          operand.set(copy->getResult(result.getResultNumber()));
+    }
+    if (fragment->use_empty())
+      fragment->erase();
+  }
+}
+
+namespace {
+struct MergeInferredFragmentsPass
+    : mpmd::impl::MergeInferredFragmentsPassBase<MergeInferredFragmentsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (!isDistributedFunction(func))
+      return markAllAnalysesPreserved();
+    if (mergeAnyConsumer && mergeSideways) {
+      func.emitError() << "merge-any-consumer and merge-sideways exclude each "
+                          "other; run the pass twice, once with each";
+      return signalPassFailure();
+    }
+    if (cloneInferredFragments && !func.isDeclaration())
+      cloneForConsumers(func);
+    MergePartner partner = mergeSideways      ? MergePartner::NextOnMesh
+                           : mergeAnyConsumer ? MergePartner::AnyConsumer
+                                              : MergePartner::ClosestConsumer;
+    if (failed(mergeFragmentsIn(func, partner, mayMerge)))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,72 @@
+//===- FragmentDedup.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Fragments may read a value twice and return a value twice. Uses of the
+// repetitions are redirected to the first occurrence:
+//
+//   %0:2 = fragment<"m", ["f"]> (%x, %x) (%a, %b) {%s = add %a, %b; return %s,
+//   %s} return %0#0, %0#1
+//   // becomes
+//   %0:2 = fragment<"m", ["f"]> (%x, %x) (%a, %b) {%s = add %a, %a; return %s,
+//   %s} return %0#0, %0#0
+//
+// The lists keep their lengths; mpmd-fragment-dce shortens them. One forward
+// sweep is enough: what a producer returns twice is found to be read twice when
+// the sweep reaches the consumer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/FragmentWalk.h"
+#include "meshwright/Fragments/Simplify/Passes.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_FRAGMENTDEDUPPASS
+#include "meshwright/Fragments/Simplify/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static void dedupOperands(FragmentOp fragment) {
+  DenseMap<Value, BlockArgument> first;
+  Block &body = fragment.getRegion().front();
+  // Control operands have no argument, hence the shorter of the two lists.
+  for (auto [argument, operand] :
+       llvm::zip_first(body.getArguments(), fragment->getOperands())) {
+    auto [it, isNew] = first.try_emplace(operand, argument);
+    if (!isNew)
+      argument.replaceAllUsesWith(it->second);
+  }
+}
+
+static void dedupResults(FragmentOp fragment) {
+  DenseMap<std::pair<Value, Type>, Value> first;
+  Operation *terminator = fragment.getRegion().front().getTerminator();
+  for (auto [returned, result] :
+       llvm::zip_equal(terminator->getOperands(), fragment->getResults())) {
+    auto [it, isNew] = first.try_emplace({returned, result.getType()}, result);
+    if (!isNew)
+      result.replaceAllUsesWith(it->second);
+  }
+}
+
+namespace {
+struct FragmentDedupPass
+    : mpmd::impl::FragmentDedupPassBase<FragmentDedupPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (!isDistributedFunction(func))
+      return markAllAnalysesPreserved();
+    walkOutsideFragments<FragmentOp>(func, [](FragmentOp fragment) {
+      dedupOperands(fragment);
+      dedupResults(fragment);
+    });
+  }
+};
+} // namespace

@@ -1,0 +1,107 @@
+//===- Passes.td ----------------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+// Entries in alphabetical order of the flag.
+
+#ifndef MESHWRIGHT_FRAGMENTS_SIMPLIFY_PASSES_TD
+#define MESHWRIGHT_FRAGMENTS_SIMPLIFY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FragmentDcePass : Pass<"mpmd-fragment-dce", "::mlir::func::FuncOp"> {
+  let summary = "Removes unused results, operands and bodies of fragments";
+  let description = [{
+    Removes the unused results of each fragment, the ops in its body that then
+    compute nothing, and the operands that it then does not read. Fragments that
+    are left empty and unused transfers are erased.
+
+    ```mlir
+    %0:2 = mpmd.fragment<mesh="m", origin=["f"]> (%x, %y) (%a: !l, %b: !l) {
+      %1 = stablehlo.abs %a : !l
+      %2 = stablehlo.sine %b : !l
+      mpmd.return %1, %2 : !l, !l
+    } : (!m, !m) -> (!m, !m)
+    return %0#1 : !m
+    // becomes
+    %0 = mpmd.fragment<mesh="m", origin=["f"]> (%y) (%b: !l) {
+      %1 = stablehlo.sine %b : !l
+      mpmd.return %1 : !l
+    } : (!m) -> !m
+    return %0 : !m
+    ```
+
+    Acts on all fragments of a distributed function, also in loops. Leaves
+    alone: ops with side effects, other ops outside fragments, and function
+    arguments. Attributes and locations stay; lists per operand or result are
+    not shortened. Cost: linear in the size of the function.
+  }];
+  let statistics = [
+    Statistic<"numFragments", "num-fragments", "Fragments erased">,
+    Statistic<"numTransfers", "num-transfers", "Transfers erased">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def FragmentDedupPass : Pass<"mpmd-fragment-dedup", "::mlir::func::FuncOp"> {
+  let summary = "Makes uses of repeated operands and results use the first";
+  let description = [{
+    Where a fragment reads a value several times, or returns one several times
+    with the same type, redirects uses to the first occurrence.
+
+    ```mlir
+    %0:2 = mpmd.fragment<mesh="m", origin=["f"]> (%x, %x) (%a: !l, %b: !l) {
+      %1 = stablehlo.add %a, %b : !l
+      mpmd.return %1, %1 : !l, !l
+    } : (!m, !m) -> (!m, !m)
+    return %0#0, %0#1 : !m, !m
+    // becomes
+    %0:2 = mpmd.fragment<mesh="m", origin=["f"]> (%x, %x) (%a: !l, %b: !l) {
+      %1 = stablehlo.add %a, %a : !l
+      mpmd.return %1, %1 : !l, !l
+    } : (!m, !m) -> (!m, !m)
+    return %0#0, %0#0 : !m, !m
+    ```
+
+    Acts on all fragments of a distributed function, also in loops. Operands,
+    results and attributes stay, so `mpmd-fragment-dce` should follow. Cost:
+    linear in operands and results.
+  }];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def UniquifyFunctionInputsOutputsPass
+    : Pass<"mpmd-uniquify-function-inputs-outputs", "::mlir::func::FuncOp"> {
+  let summary = "Gives each result of a function a value of its own";
+  let description = [{
+    Copies values that a function returns more than once, and arguments that it
+    returns, so that each result is a buffer of its own.
+
+    ```mlir
+    func.func @f(%x: !m) -> (!m, !m, !m) {
+      %0 = fragment A
+      return %0, %x, %0
+    // becomes
+      %1:3 = fragment<"m", []> (%0, %x) {mpmd.inferred_by = ["uniquify"]} (%p, %q) {
+        mpmd.return %p, %p, %q
+      }
+      return %1#0, %1#2, %1#1
+    // or, with transfers instead of fragments,
+      %1 = mpmd.transfer %x : (!m) -> !m
+      %2 = mpmd.transfer %0 : (!m) -> !m
+      return %0, %1, %2
+    ```
+
+    Acts on MPMD functions; requires that the values to copy are mesh tensors,
+    and reports an error otherwise. There is one fragment per mesh, in the order
+    of the returned values. Types are kept. Canonicalization and fragment
+    deduplication would undo this. Cost: linear in the number of results.
+  }];
+  let options = [
+    Option<"useTransferInsteadOfFragment", "use-transfer-instead-of-fragment",
+           "bool", /*default=*/"false",
+           "Copy by transfers, one per returned position, not by fragments.">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+#endif

@@ -1,0 +1,47 @@
+//===- SplitFragment.h - An early and a late half of a fragment -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_FRAGMENTS_SPLIT_SPLITFRAGMENT_H
+#define MESHWRIGHT_FRAGMENTS_SPLIT_SPLITFRAGMENT_H
+
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::mpmd {
+
+/// Where to cut a fragment. The early half computes the results that are not
+/// late, and values that the late half needs from it.
+struct FragmentCut {
+  /// One bit per result of the fragment.
+  BitVector lateResults;
+  /// Ops directly in the body. With an op, all ops that it depends on are
+  /// early, and so are the ops that return results that are not late.
+  DenseSet<Operation *> earlyOps;
+};
+
+/// What `op` reads: its operands, then the values from outside that its regions
+/// use, each once.
+SetVector<Value> getEffectiveOperands(Operation *op);
+
+/// Whether `fragment` carries the mark of an early or of a late half.
+bool isSplitFragment(FragmentOp fragment);
+
+/// Replaces `fragment` by its two halves as `cut` says, and returns true.
+/// Returns false, having changed nothing, if the whole body is early, so that
+/// there is nothing to pull out of it, or if a value that would have to cross
+/// the cut is neither a ranked tensor nor a token. Nothing is cleaned up:
+/// operands and arguments that a half does not need stay.
+bool splitFragment(FragmentOp fragment, const FragmentCut &cut,
+                   RewriterBase &rewriter);
+
+/// Reports an error and returns failure if `fragment` already has shardings:
+/// those of the values that cross a cut would be unknown.
+LogicalResult verifyNotYetSharded(FragmentOp fragment);
+
+} // namespace mlir::mpmd
+
+#endif

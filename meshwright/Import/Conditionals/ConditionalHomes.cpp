@@ -1,0 +1,103 @@
+//===- ConditionalHomes.cpp -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Import/Conditionals/ConditionalHomes.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Import/MeshSets/MeshSetPropagation.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+bool mpmd::isConditional(Operation *op) {
+  return isa<stablehlo::IfOp, stablehlo::CaseOp>(op);
+}
+
+/// Puts the branches of `op` in line before it, and in its place an op per
+/// result that reads what each branch gives. The predicate is left out: it is
+/// small and can travel.
+static SmallVector<Operation *> inlineBranches(Operation *op) {
+  SmallVector<SmallVector<Value>> candidates(op->getNumResults());
+  for (Region &branch : op->getRegions()) {
+    Block &body = branch.front();
+    for (auto [list, value] :
+         llvm::zip_equal(candidates, body.getTerminator()->getOperands()))
+      list.push_back(value);
+    body.getTerminator()->erase();
+    op->getBlock()->getOperations().splice(op->getIterator(),
+                                           body.getOperations());
+  }
+  OpBuilder builder(op);
+  SmallVector<Operation *> chosen;
+  for (auto [result, values] : llvm::zip_equal(op->getResults(), candidates)) {
+    Operation *choice = UnrealizedConversionCastOp::create(
+        builder, op->getLoc(), TypeRange(result.getType()), values);
+    result.replaceAllUsesWith(choice->getResult(0));
+    chosen.push_back(choice);
+  }
+  op->erase();
+  return chosen;
+}
+
+ConditionalHomes::ConditionalHomes(ModuleOp module,
+                                   ArrayRef<Operation *> conditionals)
+    : copy(cast<ModuleOp>(module->clone(mapping))), flow(*copy) {
+  for (Operation *conditional : conditionals)
+    chosen[conditional] = inlineBranches(mapping.lookup(conditional));
+  populateUseSets(*copy);
+  populateSrcSets(*copy);
+}
+
+static MeshNames getNames(MeshSet set) {
+  MeshNames names;
+  for (MeshWithOriginsAttr mesh : set.getMeshes())
+    names.push_back(mesh.getMeshName());
+  llvm::sort(names);
+  return names;
+}
+
+MeshNames ConditionalHomes::getHome(OpResult result) const {
+  Operation *choice =
+      chosen.find(result.getOwner())->second[result.getResultNumber()];
+  MeshSet uses = getMeshSet(choice, kUseSetAttr);
+  MeshSet sources = getMeshSet(choice, kSrcSetAttr);
+  if (!sources.isSpecified() ||
+      (uses.isSpecifiedAndNotEmpty() && isSubset(uses, sources)))
+    return getNames(uses);
+  if (std::optional<StringRef> mesh = prioritize(sources, uses))
+    return {*mesh};
+  // Values have to travel. Those of one branch at least need not: the state
+  // that another branch leaves as it is.
+  for (Value value : choice->getOperands())
+    if (MeshSet set = flow.getSources(value); set.isSpecifiedAndNotEmpty())
+      return {*prioritize(set, uses)};
+  // Inference adds transfers, and does it there.
+  if (uses.isSpecifiedAndNotEmpty())
+    return getNames(uses);
+  return {getFirstMesh(getTopology(choice->getParentOfType<func::FuncOp>()))};
+}
+
+/// The op that stands for `op` in the copy; of a conditional, the first of
+/// those that choose its results. Null for what was made since.
+Operation *ConditionalHomes::findInLine(Operation *op) const {
+  if (auto choices = chosen.find(op); choices != chosen.end())
+    return choices->second.empty() ? nullptr : choices->second.front();
+  return mapping.lookupOrNull(op);
+}
+
+StringRef ConditionalHomes::getSource(Operation *op) const {
+  Operation *inLine = findInLine(op);
+  if (!inLine)
+    return {};
+  MeshSet sources = getMeshSet(inLine, kSrcSetAttr);
+  if (sources.isSpecifiedAndNotEmpty())
+    return *prioritize(sources);
+  return getFirstMesh(getTopology(inLine->getParentOfType<func::FuncOp>()));
+}
+
+bool ConditionalHomes::isAcrossMeshes(Operation *op) const {
+  Operation *inLine = findInLine(op);
+  return inLine && inLine->hasAttr(kReduceAttr);
+}

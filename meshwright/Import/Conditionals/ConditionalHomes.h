@@ -1,0 +1,60 @@
+//===- ConditionalHomes.h - Meshes of a conditional's results ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Mesh inference does not look into regions, so a conditional is one op to it,
+// with one place. Here each result gets a place of its own: the one that it
+// would have if all branches stood in line and it were chosen from what they
+// compute. That program is made, on a copy, and the analyses are run on it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_IMPORT_CONDITIONALS_CONDITIONALHOMES_H
+#define MESHWRIGHT_IMPORT_CONDITIONALS_CONDITIONALHOMES_H
+
+#include "meshwright/Import/MeshSets/MeshDataFlow.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace mlir::mpmd {
+
+/// Whether `op` runs one of its branches: a `stablehlo.if` or `stablehlo.case`.
+bool isConditional(Operation *op);
+
+/// Meshes in string order; none for a value that may be anywhere.
+using MeshNames = SmallVector<StringRef, 2>;
+
+/// Valid as long as the conditionals and the ops in their branches exist; they
+/// may move.
+class ConditionalHomes {
+public:
+  /// `conditionals` of MPMD functions, nested ones before those around them.
+  ConditionalHomes(ModuleOp module, ArrayRef<Operation *> conditionals);
+
+  /// Where a result is to be computed. It is several meshes where it is needed
+  /// on all of them and can be had there.
+  MeshNames getHome(OpResult result) const;
+
+  /// A mesh on which an op in a branch finds its operands; empty if it is not
+  /// known.
+  StringRef getSource(Operation *op) const;
+
+  /// Whether an op in a branch sums up what lives on several meshes.
+  bool isAcrossMeshes(Operation *op) const;
+
+private:
+  Operation *findInLine(Operation *op) const;
+
+  IRMapping mapping; // To the copy.
+  OwningOpRef<ModuleOp> copy;
+  MeshDataFlow flow; // In the copy.
+  /// In the copy, the ops that stand for the results of a conditional.
+  DenseMap<Operation *, SmallVector<Operation *>> chosen;
+};
+
+} // namespace mlir::mpmd
+
+#endif

@@ -1,0 +1,17 @@
+//===- Passes.h -------------------------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_IMPORT_CONDITIONALS_PASSES_H
+#define MESHWRIGHT_IMPORT_CONDITIONALS_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "meshwright/Import/Conditionals/Passes.h.inc"
+} // namespace mlir::mpmd
+
+#endif

@@ -1,0 +1,226 @@
+//===- InferMeshConvertReduceOps.cpp --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Turns what was marked as a reduction across meshes into mpmd.reduce. A tree
+// of sums of one kind becomes one reduce of its leaves:
+//
+//   %2 = stablehlo.add %0, %1 {mpmd.reduce = add}
+//   %3 = stablehlo.add %2, %0 {mpmd.reduce = add}
+//   // becomes
+//   %3 = mpmd.reduce<add> %0, %1, %0
+//
+// This needs the user's consent: either the option, or an mpmd.reduce<none> to
+// which the sum leads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Reductions.h"
+#include "meshwright/Import/InferMesh/Passes.h"
+#include "meshwright/Import/MeshSets/CrossMeshReduction.h"
+#include "meshwright/Import/MeshSets/MeshSetAttributes.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_INFERMESHCONVERTREDUCEOPSPASS
+#include "meshwright/Import/InferMesh/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+/// Marks ops that an mpmd.reduce<none> allows to become reductions.
+static constexpr StringLiteral kCanConvertAttr = "mpmd.can_convert_to_reduce";
+
+static bool isAllowed(Operation *op) { return op->hasAttr(kCanConvertAttr); }
+
+static void allow(Operation *op) {
+  op->setAttr(kCanConvertAttr, UnitAttr::get(op->getContext()));
+}
+
+/// Marks `root` and all ops of the same kind that feed it directly.
+static void allowTree(Operation *root, ReductionType kind) {
+  SmallVector<Operation *> worklist{root};
+  while (!worklist.empty()) {
+    Operation *op = worklist.pop_back_val();
+    if (isAllowed(op))
+      continue;
+    allow(op);
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp();
+          producer && getReductionKind(producer) == kind)
+        worklist.push_back(producer);
+  }
+}
+
+/// Marks what the operand of an mpmd.reduce<none> is computed by, seen through
+/// ops with one operand and one result.
+static void allowReductionBehind(ReduceOp reduce,
+                                 DenseSet<Operation *> &visited) {
+  Operation *op = reduce->getOperand(0).getDefiningOp();
+  while (op && op->getNumOperands() == 1 && op->getNumResults() == 1) {
+    if (!visited.insert(op).second)
+      return;
+    op = op->getOperand(0).getDefiningOp();
+  }
+  if (!op)
+    return;
+  if (std::optional<ReductionType> kind = getReductionKind(op))
+    return allowTree(op, *kind);
+  auto reduceOp = dyn_cast<stablehlo::ReduceOp>(op);
+  if (reduceOp && getConcatOfPieces(reduceOp) && getBodyReductionKind(reduceOp))
+    allow(reduceOp);
+}
+
+namespace {
+class Conversion {
+public:
+  Conversion(MLIRContext *context, bool convertAll)
+      : rewriter(context), convertAll(convertAll) {}
+
+  void visitRegions(Operation *op);
+
+private:
+  bool isConvertible(Operation *op) const;
+  void convertBinaryOp(Operation *op, ReductionType kind);
+  void convertConcatAndReduce(stablehlo::ReduceOp reduce, ReductionType kind);
+  bool isInnerOp(Operation *op, ReductionType kind) const;
+  SmallVector<Value> collectLeaves(Operation *root, ReductionType kind);
+  ReduceOp createReduce(Operation *op, ReductionType kind,
+                        ArrayRef<Value> values);
+
+  IRRewriter rewriter;
+  bool convertAll;
+  /// Ops that become part of the reduce of their only user; dead by then.
+  DenseSet<Operation *> deferred;
+  SmallVector<Operation *> toErase;
+};
+} // namespace
+
+bool Conversion::isConvertible(Operation *op) const {
+  return isMeshlessOp(op) && getMarkedReduction(op) &&
+         (convertAll || isAllowed(op));
+}
+
+void Conversion::visitRegions(Operation *op) {
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Operation &child : llvm::make_early_inc_range(block)) {
+        if (isa<FragmentOp>(child))
+          continue;
+        if (!isConvertible(&child)) {
+          visitRegions(&child);
+          continue;
+        }
+        ReductionType kind = *getMarkedReduction(&child);
+        if (auto reduce = dyn_cast<stablehlo::ReduceOp>(child))
+          convertConcatAndReduce(reduce, kind);
+        else if (getReductionKind(&child) == kind)
+          convertBinaryOp(&child, kind);
+      }
+}
+
+/// Whether `op` only serves a reduction of the same kind that follows, whose
+/// reduce then gets its operands. Waiting for that one, instead of making a
+/// reduce that is erased again, keeps long sums linear.
+bool Conversion::isInnerOp(Operation *op, ReductionType kind) const {
+  if (!op->hasOneUse())
+    return false;
+  Operation *user = *op->user_begin();
+  return user->getBlock() == op->getBlock() && isConvertible(user) &&
+         getMarkedReduction(user) == kind && getReductionKind(user) == kind;
+}
+
+/// The operands of the tree of deferred ops below `root`, from left to right.
+SmallVector<Value> Conversion::collectLeaves(Operation *root,
+                                             ReductionType kind) {
+  SmallVector<Value> leaves;
+  auto reversed = llvm::reverse(root->getOperands());
+  SmallVector<Value> stack(reversed.begin(), reversed.end());
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    Operation *producer = value.getDefiningOp();
+    if (producer && deferred.contains(producer)) {
+      llvm::append_range(stack, llvm::reverse(producer->getOperands()));
+      toErase.push_back(producer);
+      continue;
+    }
+    auto inner = dyn_cast_or_null<ReduceOp>(producer);
+    if (!inner || inner.getReduction() != kind) {
+      leaves.push_back(value);
+      continue;
+    }
+    llvm::append_range(leaves, inner->getOperands());
+    if (inner->hasOneUse())
+      toErase.push_back(inner);
+  }
+  return leaves;
+}
+
+ReduceOp Conversion::createReduce(Operation *op, ReductionType kind,
+                                  ArrayRef<Value> values) {
+  auto reduce = ReduceOp::create(rewriter, op->getLoc(),
+                                 op->getResult(0).getType(), values, kind);
+  setMeshSet(reduce, kSrcSetAttr, getMeshSet(op, kSrcSetAttr));
+  return reduce;
+}
+
+void Conversion::convertBinaryOp(Operation *op, ReductionType kind) {
+  if (isInnerOp(op, kind)) {
+    deferred.insert(op);
+    return;
+  }
+  rewriter.setInsertionPoint(op);
+  SmallVector<Value> leaves = collectLeaves(op, kind);
+  rewriter.replaceOp(op, createReduce(op, kind, leaves));
+  // Users come before producers in this list.
+  for (Operation *dead : toErase) {
+    deferred.erase(dead);
+    rewriter.eraseOp(dead);
+  }
+  toErase.clear();
+}
+
+void Conversion::convertConcatAndReduce(stablehlo::ReduceOp reduce,
+                                        ReductionType kind) {
+  stablehlo::ConcatenateOp concat = getConcatOfPieces(reduce);
+  auto type = dyn_cast<RankedTensorType>(reduce->getResult(0).getType());
+  auto isReshapable = [&](Type piece) {
+    auto from = dyn_cast<RankedTensorType>(piece);
+    return from && type && from.hasStaticShape() && type.hasStaticShape() &&
+           from.getElementType() == type.getElementType();
+  };
+  if (!concat || !isReshapable(concat->getOperand(0).getType()))
+    return;
+  rewriter.setInsertionPoint(reduce);
+  SmallVector<Value> pieces;
+  for (Value piece : concat->getOperands()) {
+    auto reshape =
+        stablehlo::ReshapeOp::create(rewriter, concat.getLoc(), type, piece);
+    if (Operation *producer = piece.getDefiningOp())
+      reshape->setDiscardableAttrs(producer->getDiscardableAttrDictionary());
+    pieces.push_back(reshape);
+  }
+  rewriter.replaceOp(reduce, createReduce(reduce, kind, pieces));
+  rewriter.eraseOp(concat);
+}
+
+namespace {
+struct InferMeshConvertReduceOpsPass
+    : mpmd::impl::InferMeshConvertReduceOpsPassBase<
+          InferMeshConvertReduceOpsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    DenseSet<Operation *> visited; // Membership only.
+    func.walk([&](ReduceOp reduce) {
+      if (reduce.getReduction() == ReductionType::None)
+        allowReductionBehind(reduce, visited);
+    });
+    Conversion(&getContext(), inferCrossMeshReductions).visitRegions(func);
+    func.walk([](Operation *op) { op->removeAttr(kCanConvertAttr); });
+  }
+};
+} // namespace

@@ -1,0 +1,333 @@
+//===- InferMeshFinalize.cpp ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Once every op is in a fragment, what is left between fragments are assigns of
+// unassigned values. In one memory of a mesh such a pair is nothing, between
+// two meshes, or into another memory, it is a transfer:
+//
+//   %1 = mpmd.unassign %0 : m1
+//   %2 = mpmd.assign %1 : m2     becomes     %2 = mpmd.transfer %0 : m1 -> m2
+//
+// Transfers are made up for arguments of entry points, for broadcasts and for
+// reduces, and for other values only if the user lets us; a transfer that is
+// there already is used anyway. In the end nothing of inference may be left.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Import/InferMesh/LowerCrossMeshReduce.h"
+#include "meshwright/Import/InferMesh/Passes.h"
+#include "meshwright/Import/MeshSets/MeshSetAttributes.h"
+#include "meshwright/Import/Place/BlockOrder.h"
+#include "meshwright/Import/Place/ChainTransfers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_INFERMESHFINALIZEPASS
+#include "meshwright/Import/InferMesh/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static StringRef getMeshName(Value value) {
+  return cast<MeshTensorType>(value.getType()).getMeshName();
+}
+
+static bool isOnHost(Value value) {
+  return cast<MeshTensorType>(value.getType()).isOnHost();
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments of entry points
+//===----------------------------------------------------------------------===//
+
+/// The memory kind that all assigns of an argument agree on; null is a kind. If
+/// they disagree the argument is in device memory and `mayCopy`, or an error.
+static FailureOr<StringAttr> getMemoryKind(func::FuncOp func, BlockArgument arg,
+                                           ArrayRef<AssignOp> assigns,
+                                           bool mayCopy) {
+  AssignOp first = assigns.front();
+  StringAttr kind = first.getType().getMemoryKind();
+  for (AssignOp assign : assigns) {
+    StringAttr other = assign.getType().getMemoryKind();
+    if (other == kind)
+      continue;
+    if (mayCopy)
+      return StringAttr();
+    auto describe = [](StringAttr kind) {
+      return kind ? ("\"" + kind.getValue() + "\"").str()
+                  : std::string("undefined memory kind");
+    };
+    return func.emitError()
+           << "Argument " << arg.getArgNumber()
+           << " is used with different memory kinds: " << describe(kind)
+           << " and " << describe(other)
+           << "; an argument is in one memory, so assign it to one";
+  }
+  return kind;
+}
+
+/// Puts the arguments that are read by assigns on the smallest of their meshes.
+static LogicalResult placeArguments(func::FuncOp func, bool mayCopy) {
+  auto builder = OpBuilder::atBlockBegin(&func.front());
+  for (BlockArgument arg : func.getArguments()) {
+    auto tensorType = dyn_cast<RankedTensorType>(arg.getType());
+    if (!tensorType)
+      continue;
+    SmallVector<AssignOp> assigns;
+    for (Operation *user : arg.getUsers())
+      if (auto assign = dyn_cast<AssignOp>(user))
+        assigns.push_back(assign);
+    if (assigns.empty())
+      continue;
+    FailureOr<StringAttr> memoryKind =
+        getMemoryKind(func, arg, assigns, mayCopy);
+    if (failed(memoryKind))
+      return failure();
+    StringRef mesh = getMeshName(assigns.front());
+    for (AssignOp assign : assigns)
+      mesh = std::min(mesh, getMeshName(assign));
+    arg.setType(MeshTensorType::get(func.getContext(), mesh, tensorType,
+                                    /*sharding=*/{}, *memoryKind));
+    auto unassign = UnassignOp::create(builder, arg.getLoc(), arg,
+                                       /*origin=*/StringAttr());
+    arg.replaceAllUsesExcept(unassign.getResult(), unassign);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Between fragments
+//===----------------------------------------------------------------------===//
+
+/// A transfer of `value` to exactly `type` that can stand in front of `user`,
+/// together with the op it has to stand before.
+static std::pair<TransferOp, Operation *> findTransfer(Value value, Type type,
+                                                       Operation *user) {
+  for (Operation *candidate : value.getUsers())
+    if (auto transfer = dyn_cast<TransferOp>(candidate);
+        transfer && transfer.getType() == type)
+      if (Operation *ancestor =
+              transfer->getBlock()->findAncestorOpInBlock(*user))
+        return {transfer, ancestor};
+  return {};
+}
+
+static bool isEntryPointArgument(Value value) {
+  auto arg = dyn_cast<BlockArgument>(value);
+  if (!arg)
+    return false;
+  auto func = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
+  return func && isMpmdFunction(func) && isEntryPointFunction(func);
+}
+
+namespace {
+class ResolveAssignOfUnassign : public OpRewritePattern<AssignOp> {
+public:
+  ResolveAssignOfUnassign(MLIRContext *context, BlockOrder &order,
+                          bool inferTransfers)
+      : OpRewritePattern(context), order(order),
+        inferTransfers(inferTransfers) {}
+
+  LogicalResult matchAndRewrite(AssignOp assign,
+                                PatternRewriter &rewriter) const override {
+    auto unassign = assign.getTensor().getDefiningOp<UnassignOp>();
+    if (!unassign)
+      return failure();
+    Value source = unassign.getTensor();
+    bool isSameMesh = getMeshName(source) == getMeshName(assign);
+    if (isSameMesh && isOnHost(source) == isOnHost(assign)) {
+      rewriter.replaceOp(assign, source);
+      return success();
+    }
+    if (isSameMesh && !assign.getType().getMemoryKind() &&
+        returnFromHost(assign, source, rewriter))
+      return success();
+    auto [transfer, position] = findTransfer(source, assign.getType(), assign);
+    if (transfer) {
+      if (order.isBefore(position, transfer))
+        rewriter.moveOpBefore(transfer, position);
+      rewriter.replaceOp(assign, transfer.getResult());
+      return success();
+    }
+    if (isSameMesh) { // Which memory it is in is not inferred, the user said
+                      // so.
+      rewriter.replaceOpWithNewOp<TransferOp>(assign, assign.getType(), source);
+      return success();
+    }
+    bool mayTransfer = inferTransfers || isEntryPointArgument(source);
+    if (!mayTransfer || !isa<func::FuncOp>(assign->getParentOp()))
+      return failure();
+    SmallVector<AssignOp> assigns = getCrossMeshAssigns(unassign);
+    llvm::erase_if(assigns, [&, block = assign->getBlock()](AssignOp other) {
+      return other->getBlock() != block;
+    });
+    chainTransfers(
+        source, std::move(assigns), rewriter,
+        [&](Operation *a, Operation *b) { return order.isBefore(a, b); });
+    return success();
+  }
+
+private:
+  /// Lets an entry point return `source` from where the user put it: nobody
+  /// said in which memory a result is to be. Returns whether it did.
+  static bool returnFromHost(AssignOp assign, Value source,
+                             PatternRewriter &rewriter) {
+    auto func = dyn_cast<func::FuncOp>(assign->getParentOp());
+    if (!func || !isEntryPointFunction(func))
+      return false;
+    bool isReturned = false;
+    rewriter.replaceUsesWithIf(assign, source, [&](OpOperand &use) {
+      bool isReturn = isa<func::ReturnOp>(use.getOwner());
+      isReturned |= isReturn;
+      return isReturn;
+    });
+    if (assign->use_empty())
+      rewriter.eraseOp(assign);
+    return isReturned;
+  }
+
+  BlockOrder &order;
+  bool inferTransfers;
+};
+
+class LowerBroadcast : public OpRewritePattern<BroadcastOp> {
+public:
+  LowerBroadcast(MLIRContext *context, BlockOrder &order)
+      : OpRewritePattern(context), order(order) {}
+
+  LogicalResult matchAndRewrite(BroadcastOp broadcast,
+                                PatternRewriter &rewriter) const override {
+    auto unassign = broadcast.getTensor().getDefiningOp<UnassignOp>();
+    if (!unassign)
+      return failure();
+    SmallVector<AssignOp> assigns;
+    for (Operation *user : broadcast->getUsers())
+      if (auto assign = dyn_cast<AssignOp>(user);
+          assign && assign->getBlock() == broadcast->getBlock())
+        assigns.push_back(assign);
+    if (assigns.empty())
+      return failure();
+    chainTransfers(
+        unassign.getTensor(), std::move(assigns), rewriter,
+        [&](Operation *a, Operation *b) { return order.isBefore(a, b); });
+    return success();
+  }
+
+private:
+  BlockOrder &order;
+};
+
+struct LowerReduce : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceOp reduce,
+                                PatternRewriter &rewriter) const override {
+    return lowerCrossMeshReduce(reduce, rewriter);
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What is left
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifySignature(func::FuncOp func) {
+  LogicalResult result = success();
+  auto verifyTypes = [&](TypeRange types, StringRef what) {
+    for (auto [index, type] : llvm::enumerate(types)) {
+      if (isa<MeshTensorType>(type))
+        continue;
+      func.emitError() << "function " << what << " " << index << " has type "
+                       << type
+                       << " after mesh inference; expected a MeshTensorType, "
+                          "as every input and output is on a mesh";
+      result = failure();
+    }
+  };
+  verifyTypes(func.getArgumentTypes(), "input");
+  verifyTypes(func.getResultTypes(), "output");
+  return result;
+}
+
+static LogicalResult verifyBody(func::FuncOp func) {
+  bool hasFailed = false;
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<FragmentOp>(op))
+      return WalkResult::skip();
+    if (isa<AssignOp, UnassignOp, BroadcastOp>(op)) {
+      op->emitError() << op->getName()
+                      << " is not allowed after mesh inference: the value is "
+                         "needed on a mesh where it is not; set the "
+                         "partitioning option `mpmd_infer_transfers` to allow "
+                         "a transfer";
+      hasFailed = true;
+    } else if (isMeshlessOp(op)) {
+      op->emitError() << "has no mesh; there should be no more meshless ops "
+                         "after mesh inference";
+      hasFailed = true;
+    }
+    return WalkResult::advance();
+  });
+  return failure(hasFailed);
+}
+
+/// Fragments keep a set that someone put on them.
+static void removeSets(func::FuncOp func) {
+  func->walk([](Operation *op) {
+    if (isa<FragmentOp>(op) || op->getRawDictionaryAttrs().empty())
+      return;
+    setMeshSet(op, kUseSetAttr, {});
+    setMeshSet(op, kSrcSetAttr, {});
+    if (!isa<func::FuncOp, ForOp>(op))
+      return;
+    SmallVector<MeshSet> none(op->getRegion(0).getNumArguments());
+    setArgMeshSets(op, kUseSetAttr, none);
+    setArgMeshSets(op, kSrcSetAttr, none);
+  });
+  setResultUseSets(func, SmallVector<MeshSet>(func.getNumResults()));
+}
+
+namespace {
+struct InferMeshFinalizePass
+    : mpmd::impl::InferMeshFinalizePassBase<InferMeshFinalizePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (func::FuncOp func : getEntryPoints(module))
+      if (failed(placeArguments(func, copyBetweenMemories)))
+        return signalPassFailure();
+    if (failed(rewrite(module)))
+      return signalPassFailure();
+    for (auto func : module.getOps<func::FuncOp>()) {
+      if (!isMpmdFunction(func) || func.isDeclaration())
+        continue;
+      if (getReturnOp(func))
+        updateFunctionType(func);
+      LogicalResult signature = verifySignature(func);
+      if (failed(verifyBody(func)) || failed(signature))
+        signalPassFailure();
+      removeSets(func);
+    }
+  }
+
+  /// From the last op to the first, which decides what transfers are reused.
+  LogicalResult rewrite(ModuleOp module) {
+    BlockOrder order;
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ResolveAssignOfUnassign>(&getContext(), order, inferTransfers);
+    patterns.add<LowerBroadcast>(&getContext(), order);
+    patterns.add<LowerReduce>(&getContext());
+    auto config = GreedyRewriteConfig()
+                      .setUseTopDownTraversal(false)
+                      .setMaxIterations(GreedyRewriteConfig::kNoLimit)
+                      .enableFolding(false)
+                      .enableConstantCSE(false)
+                      .setListener(&order);
+    return applyPatternsGreedily(module, std::move(patterns), config);
+  }
+};
+} // namespace

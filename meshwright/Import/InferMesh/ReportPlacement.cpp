@@ -1,0 +1,271 @@
+//===- ReportPlacement.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// An operation without a name that reads whole states, such as a loop over all
+// weights, brings them to its mesh in every step. The program is right, and
+// slow, and its memory is not where its author thinks. Two remarks say so:
+//
+//   moved    an input that named computations read on some meshes is read by
+//            an operation without a name on another one
+//   share    state that no named computation reads is on one mesh, instead of
+//            being spread like what they read
+//
+// Small things are no news: step counters, integers (such as tokens, of which
+// one mesh looks at the labels), and what is little beside all inputs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Import/InferMesh/Passes.h"
+#include "meshwright/Import/MeshSets/MeshSetAttributes.h"
+#include "meshwright/Import/Place/MeshAssignment.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_REPORTPLACEMENTPASS
+#include "meshwright/Import/InferMesh/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+using meshwright::countBytes;
+
+/// What is less than this part of all inputs is no news: of state that is
+/// moved, of other inputs that are, and of state in excess.
+static constexpr double kStateShare = 1.0 / 16, kMovedShare = 1.0 / 4,
+                        kExcessShare = 1.0 / 8;
+/// How many inputs a remark names.
+static constexpr size_t kMaxNamed = 3;
+
+namespace {
+/// Who reads an input, on which meshes.
+struct Readers {
+  /// The first named computation on each mesh.
+  llvm::MapVector<StringRef, StringRef> named;
+  /// The first fragment on each mesh that is nobody's.
+  llvm::MapVector<StringRef, FragmentOp> unnamed;
+};
+
+struct Input {
+  std::string name;
+  double bytes = 0;
+  StringRef mesh;
+  bool isExplicit = false; ///< The user gave it its mesh.
+  bool isState = false;    ///< A result has its type: it is for the next step.
+  Readers readers;
+};
+
+struct Moved {
+  SmallVector<const Input *> inputs;
+  double bytes = 0, bytesOfState = 0;
+  Operation *reader = nullptr;
+};
+} // namespace
+
+static void addReader(FragmentOp fragment, Readers &readers) {
+  if (isInferredFragment(fragment)) {
+    readers.unnamed.try_emplace(fragment.getMeshName(), fragment);
+    return;
+  }
+  auto origin = cast<UserOriginAttr>(fragment.getOrigin()[0]);
+  readers.named.try_emplace(fragment.getMeshName(),
+                            origin.getUserName().getValue());
+}
+
+/// Follows a value through transfers and into callees.
+static Readers findReaders(Value input, const SymbolTable &symbols) {
+  Readers readers;
+  SmallVector<Value> stack{input};
+  DenseSet<Value> visited; // Membership only.
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    if (!visited.insert(value).second)
+      continue;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (auto fragment = dyn_cast<FragmentOp>(user))
+        addReader(fragment, readers);
+      else if (auto transfer = dyn_cast<TransferOp>(user))
+        stack.push_back(transfer.getResult());
+      else if (auto call = dyn_cast<CallOp>(user))
+        if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+            callee && use.getOperandNumber() < callee.getNumArguments())
+          stack.push_back(callee.getArgument(use.getOperandNumber()));
+    }
+  }
+  return readers;
+}
+
+/// The name that JAX gives the location of an argument, such as `w['dense']`.
+static std::string getName(BlockArgument arg) {
+  if (auto name = dyn_cast<NameLoc>(arg.getLoc()))
+    return name.getName().str();
+  return "argument " + std::to_string(arg.getArgNumber());
+}
+
+/// The inputs of `func` of which it matters where they are.
+static std::vector<Input> collectInputs(func::FuncOp func,
+                                        const IndexAssignment &assignment,
+                                        const SymbolTable &symbols) {
+  llvm::DenseMap<Type, unsigned> numResults;
+  for (Type type : func.getResultTypes())
+    if (auto tensor = dyn_cast<MeshTensorType>(type))
+      ++numResults[tensor.getRankedTensorType()];
+  std::vector<Input> inputs;
+  for (BlockArgument arg : func.getArguments()) {
+    auto type = dyn_cast<MeshTensorType>(arg.getType());
+    if (!type)
+      continue;
+    RankedTensorType tensor = type.getRankedTensorType();
+    auto matching = numResults.find(tensor);
+    bool isState = matching != numResults.end() && matching->second-- > 0;
+    if (matching != numResults.end() && matching->second == 0)
+      numResults.erase(matching);
+    Input &input = inputs.emplace_back();
+    input.name = getName(arg);
+    input.mesh = type.getMeshName();
+    input.bytes = countBytes(tensor);
+    input.isExplicit = assignment.entries.count(arg.getArgNumber());
+    input.isState = isState;
+    if (tensor.getRank() > 0 &&
+        isa<FloatType, ComplexType>(tensor.getElementType()))
+      input.readers = findReaders(arg, symbols);
+  }
+  return inputs;
+}
+
+static void printBytes(double bytes, InFlightDiagnostic &diag) {
+  diag << static_cast<int64_t>(bytes) << " bytes";
+}
+
+/// The largest inputs first.
+static void listInputs(SmallVector<const Input *> inputs,
+                       InFlightDiagnostic &diag) {
+  llvm::stable_sort(inputs, [](const Input *a, const Input *b) {
+    return a->bytes > b->bytes;
+  });
+  size_t shown = std::min(inputs.size(), kMaxNamed);
+  llvm::interleaveComma(
+      ArrayRef(inputs).take_front(shown), diag, [&](const Input *input) {
+        diag << input->name << " (";
+        printBytes(input->bytes, diag);
+        if (!input->readers.named.empty())
+          diag << ", read by \"" << input->readers.named.front().second
+               << "\" on mesh \"" << input->readers.named.front().first << '"';
+        diag << ')';
+      });
+  if (size_t rest = inputs.size() - shown)
+    diag << " and " << rest << " more";
+}
+
+static double sumBytes(ArrayRef<Input> inputs) {
+  double total = 0;
+  for (const Input &input : inputs)
+    total += input.bytes;
+  return total;
+}
+
+/// Inputs that some operation without a name brings to a mesh where no named
+/// computation reads them.
+static void reportMoved(ArrayRef<Input> inputs) {
+  llvm::MapVector<StringRef, Moved> movedTo;
+  for (const Input &input : inputs)
+    if (!input.readers.named.empty())
+      for (auto &[mesh, reader] : input.readers.unnamed) {
+        if (input.readers.named.contains(mesh) ||
+            (input.isExplicit && mesh == input.mesh))
+          continue;
+        Moved &moved = movedTo[mesh];
+        moved.inputs.push_back(&input);
+        moved.bytes += input.bytes;
+        if (input.isState)
+          moved.bytesOfState += input.bytes;
+        if (!moved.reader)
+          moved.reader = reader;
+      }
+  double total = sumBytes(inputs);
+  for (auto &[mesh, moved] : movedTo) {
+    if (moved.bytesOfState < total * kStateShare &&
+        moved.bytes < total * kMovedShare)
+      continue;
+    InFlightDiagnostic diag = emitRemark(moved.reader->getLoc());
+    diag << "an operation without a name brings inputs to mesh \"" << mesh
+         << "\", on which no named computation reads them: ";
+    listInputs(moved.inputs, diag);
+    diag << "; together ";
+    printBytes(moved.bytes, diag);
+    diag << " in each step. Write the operation leaf by leaf, or put it into a "
+            "named computation";
+  }
+}
+
+/// State that is read by operations without a name only should be spread like
+/// what named computations read.
+static void reportShare(ArrayRef<Input> inputs) {
+  llvm::MapVector<StringRef, double> freeOn, namedOn;
+  double bytesFree = 0, bytesNamed = 0;
+  auto isFree = [](const Input &input) {
+    return input.readers.named.empty() && !input.readers.unnamed.empty() &&
+           input.isState && !input.isExplicit;
+  };
+  for (const Input &input : inputs) {
+    if (isFree(input)) {
+      freeOn[input.mesh] += input.bytes;
+      bytesFree += input.bytes;
+    } else if (!input.readers.named.empty()) {
+      double part = input.bytes / input.readers.named.size();
+      for (auto &[mesh, name] : input.readers.named)
+        namedOn[mesh] += part;
+      bytesNamed += input.bytes;
+    }
+  }
+  if (bytesNamed == 0)
+    return;
+  double total = sumBytes(inputs);
+  for (auto &[mesh, bytes] : freeOn) {
+    double share = bytesFree * namedOn.lookup(mesh) / bytesNamed;
+    if (bytes - share <= total * kExcessShare)
+      continue;
+    SmallVector<const Input *> here;
+    for (const Input &input : inputs)
+      if (isFree(input) && input.mesh == mesh)
+        here.push_back(&input);
+    if (here.size() < 2) // A single value cannot be spread.
+      continue;
+    InFlightDiagnostic diag =
+        emitRemark(here.front()->readers.unnamed.front().second->getLoc());
+    diag << "mesh \"" << mesh << "\" holds ";
+    printBytes(bytes, diag);
+    diag << " of state that no named computation reads, and its share would "
+            "be ";
+    printBytes(share, diag);
+    diag << ": ";
+    listInputs(here, diag);
+    diag << ". Write what reads it leaf by leaf, or assign the inputs to "
+            "meshes";
+  }
+}
+
+namespace {
+struct ReportPlacementPass
+    : mpmd::impl::ReportPlacementPassBase<ReportPlacementPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    SymbolTable symbols(getOperation());
+    for (func::FuncOp func : getEntryPoints(getOperation())) {
+      if (getTopology(func).getMeshes().size() < 2)
+        continue;
+      std::vector<Input> inputs = collectInputs(func, inputAssignment, symbols);
+      reportMoved(inputs);
+      reportShare(inputs);
+    }
+  }
+};
+} // namespace

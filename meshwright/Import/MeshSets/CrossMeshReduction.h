@@ -1,0 +1,39 @@
+//===- CrossMeshReduction.h - Ops that reduce across meshes -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Programs write a reduction of values on several meshes in two ways:
+//
+//   %2 = stablehlo.add %0, %1
+//
+//   %2 = stablehlo.concatenate %0, %1, dim = 0 : tensor<1x4>, tensor<1x4>
+//   %3 = stablehlo.reduce(%2 init: %c) across dimensions = [0], add
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_IMPORT_MESHSETS_CROSSMESHREDUCTION_H
+#define MESHWRIGHT_IMPORT_MESHSETS_CROSSMESHREDUCTION_H
+
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include <optional>
+
+namespace mlir::mpmd {
+
+/// The reduce that sums up the pieces of `concat`, one per mesh: it is the only
+/// user, and reduces the dimension of size one along which the pieces, all of
+/// one type, are put together. Null if there is none.
+stablehlo::ReduceOp getReduceOfPieces(stablehlo::ConcatenateOp concat);
+
+/// The concatenation that `reduce` is paired with by the same rule, or null.
+stablehlo::ConcatenateOp getConcatOfPieces(stablehlo::ReduceOp reduce);
+
+/// What the body of `reduce` computes, none if it is no reduction we know.
+std::optional<ReductionType> getBodyReductionKind(stablehlo::ReduceOp reduce);
+
+/// The kind of reduction that `op` is marked with by `mpmd.reduce`.
+std::optional<ReductionType> getMarkedReduction(Operation *op);
+
+} // namespace mlir::mpmd
+
+#endif

@@ -1,0 +1,176 @@
+//===- EraseUnusedCalleeBlockArguments.cpp --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A loop body that became a callee hands values on which it does not compute
+// with. They are taken out of the call:
+//
+//   %0:2 = call @f(%x, %y)
+//   func private @f(%a, %b) {%1 = abs %b; return %a, %1}
+//   // becomes, with uses of %0#0 redirected to %x
+//   %0 = call @f(%y)
+//   func private @f(%b) {%1 = abs %b; return %1}
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Effects.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/RebuildOp.h"
+#include "meshwright/Import/Place/Passes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_ERASEUNUSEDCALLEEBLOCKARGUMENTSPASS
+#include "meshwright/Import/Place/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+namespace {
+/// Who refers to a function.
+struct References {
+  /// In program order, dead calls included.
+  SmallVector<CallOp> calls;
+  /// Something that is no call and would break if the signature changed.
+  bool hasOther = false;
+};
+
+/// What the callers of a function need not give and get.
+struct Superfluous {
+  BitVector arguments;
+  BitVector results;
+};
+} // namespace
+
+/// Nothing where ops of unknown dialects may refer to any function.
+static DenseMap<StringAttr, References> collectReferences(ModuleOp module) {
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(&module.getBodyRegion());
+  if (!uses)
+    return DenseMap<StringAttr, References>();
+  DenseMap<StringAttr, References> references;
+  module.walk<WalkOrder::PreOrder>([&](CallOp call) {
+    references[call.getCalleeAttr().getAttr()].calls.push_back(call);
+  });
+  for (SymbolTable::SymbolUse use : *uses)
+    if (!isa<CallOp>(use.getUser()))
+      references[use.getSymbolRef().getRootReference()].hasOther = true;
+  return references;
+}
+
+/// Whether the signature of `func` may change: all who refer to it are calls
+/// that fit, and one of them has a result that is used.
+static bool isRewritable(func::FuncOp func, const References &references) {
+  auto fits = [&](CallOp call) {
+    return call->getNumOperands() == func.getNumArguments() &&
+           call->getNumResults() == func.getNumResults();
+  };
+  auto isLive = [](CallOp call) {
+    auto caller = call->getParentOfType<func::FuncOp>();
+    return !call->use_empty() && caller && isMpmdFunction(caller);
+  };
+  return func.isPrivate() && isMpmdFunction(func) &&
+         func.getBody().hasOneBlock() && !references.hasOther &&
+         llvm::all_of(references.calls, fits) &&
+         llvm::any_of(references.calls, isLive);
+}
+
+static Superfluous findSuperfluous(func::FuncOp func) {
+  Superfluous found{BitVector(func.getNumArguments()),
+                    BitVector(func.getNumResults())};
+  Operation *terminator = func.front().getTerminator();
+  for (BlockArgument argument : func.getArguments()) {
+    auto isReturn = [&](OpOperand &use) {
+      return use.getOwner() == terminator;
+    };
+    if (!llvm::all_of(argument.getUses(), isReturn))
+      continue;
+    found.arguments.set(argument.getArgNumber());
+    for (OpOperand &use : argument.getUses())
+      found.results.set(use.getOperandNumber());
+  }
+  return found;
+}
+
+/// Redirects the uses of results that are an argument to what is passed for it.
+static void bypass(CallOp call, func::FuncOp callee, const BitVector &results,
+                   RewriterBase &rewriter) {
+  Operation *terminator = callee.front().getTerminator();
+  for (unsigned index : results.set_bits()) {
+    auto argument = cast<BlockArgument>(terminator->getOperand(index));
+    rewriter.replaceAllUsesWith(call->getResult(index),
+                                call->getOperand(argument.getArgNumber()));
+  }
+}
+
+static void rebuildCall(CallOp call, const Superfluous &superfluous,
+                        RewriterBase &rewriter) {
+  SmallVector<Value> operands, results;
+  for (auto [index, operand] : llvm::enumerate(call->getOperands()))
+    if (!superfluous.arguments[index])
+      operands.push_back(operand);
+  for (auto [index, result] : llvm::enumerate(call->getResults()))
+    if (!superfluous.results[index])
+      results.push_back(result);
+  Operation *rebuilt =
+      rebuildOp(call, operands, TypeRange(ValueRange(results)), rewriter);
+  for (auto [result, replacement] :
+       llvm::zip_equal(results, rebuilt->getResults()))
+    rewriter.replaceAllUsesWith(result, replacement);
+  rewriter.eraseOp(call);
+}
+
+static LogicalResult shrinkSignature(func::FuncOp func,
+                                     const Superfluous &superfluous) {
+  func.front().getTerminator()->eraseOperands(superfluous.results);
+  return success(succeeded(func.eraseResults(superfluous.results)) &&
+                 succeeded(func.eraseArguments(superfluous.arguments)));
+}
+
+namespace {
+struct EraseUnusedCalleeBlockArgumentsPass
+    : mpmd::impl::EraseUnusedCalleeBlockArgumentsPassBase<
+          EraseUnusedCalleeBlockArgumentsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    DenseMap<StringAttr, References> references = collectReferences(module);
+    CalleeEffects effects;
+    IRRewriter rewriter(&getContext());
+    for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (auto it = references.find(func.getSymNameAttr());
+          it != references.end() && isRewritable(func, it->second))
+        if (failed(shrink(func, it->second.calls, effects, rewriter)))
+          return signalPassFailure();
+  }
+
+private:
+  LogicalResult shrink(func::FuncOp func, ArrayRef<CallOp> calls,
+                       CalleeEffects &effects, RewriterBase &rewriter) {
+    Superfluous superfluous = findSuperfluous(func);
+    if (superfluous.arguments.none())
+      return success();
+    numArguments += superfluous.arguments.count();
+    numResults += superfluous.results.count();
+    for (CallOp call : calls)
+      bypass(call, func, superfluous.results, rewriter);
+    // What the function does beside returning results is done all the same.
+    if (superfluous.results.all() && !effects.hasEffects(calls.front())) {
+      for (CallOp call : calls)
+        rewriter.eraseOp(call);
+      rewriter.eraseOp(func);
+      return success();
+    }
+    for (CallOp call : calls)
+      rebuildCall(call, superfluous, rewriter);
+    return shrinkSignature(func, superfluous);
+  }
+};
+} // namespace

@@ -1,0 +1,297 @@
+//===- MeshAssignment.cpp - Where the user wants things to run ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Names and meshes with blanks, or with signs that have a meaning in an option,
+// stand in quotes, with `\XX` for the character of a hex code. Braces around
+// the value keep the option together:
+//
+//   assignment={"a@b"@m1, "layer 1"@"pod 2"/3}
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Import/Place/MeshAssignment.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ScopedPrinter.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir::mpmd;
+using llvm::raw_ostream;
+using llvm::SmallVector;
+using llvm::StringRef;
+using llvm::Twine;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+MeshAndKind mlir::mpmd::splitMemoryKind(StringRef target) {
+  auto [mesh, kind] = target.split('#');
+  if (kind.empty())
+    return {target, std::nullopt};
+  return {mesh, kind};
+}
+
+IndexAssignment::IndexAssignment(
+    llvm::ArrayRef<std::optional<std::string>> meshes) {
+  for (auto [index, mesh] : llvm::enumerate(meshes))
+    if (mesh)
+      entries[index] = *mesh;
+}
+
+/// A mesh whose name ends so takes no part in schedules; it is no stage.
+static constexpr llvm::StringLiteral kCpuSuffix = "/cpu";
+
+/// Whether a text is read back without quotes where `separators` end it.
+static bool isPlain(StringRef text, StringRef separators) {
+  return !text.empty() && llvm::none_of(text, [&](unsigned char c) {
+    return c <= ' ' || c == 0x7f || StringRef("\"'{}\\,").contains(c) ||
+           separators.contains(c);
+  });
+}
+
+/// A text in quotes, with `\XX` for what would end them or an option around.
+static void printQuoted(StringRef text, raw_ostream &os) {
+  os << '"';
+  for (unsigned char c : text)
+    if (c < ' ' || c == 0x7f || StringRef("\"'{}\\").contains(c))
+      os << '\\' << llvm::hexdigit(c >> 4) << llvm::hexdigit(c & 15);
+    else
+      os << c;
+  os << '"';
+}
+
+static bool isPlainTarget(StringRef target) {
+  StringRef mesh = target.take_until([](char c) { return c == '#'; });
+  StringRef kind = target.substr(mesh.size());
+  mesh.consume_back(kCpuSuffix);
+  return isPlain(mesh, "/") && (kind.empty() || isPlain(kind, "/"));
+}
+
+raw_ostream &mlir::mpmd::operator<<(raw_ostream &os,
+                                    const MeshAndStage &value) {
+  if (isPlainTarget(value.target))
+    os << value.target;
+  else
+    printQuoted(value.target, os);
+  if (value.stage)
+    os << '/' << *value.stage;
+  return os;
+}
+
+/// Where a text in quotes needs them, braces keep the option together.
+template <typename Entries, typename PrintFn, typename IsPlainFn>
+static raw_ostream &printEntries(raw_ostream &os, const Entries &entries,
+                                 IsPlainFn isPlainEntry, PrintFn print) {
+  bool isPlainList = llvm::all_of(entries, isPlainEntry);
+  os << (isPlainList ? "" : "{");
+  llvm::interleaveComma(entries, os, print);
+  return os << (isPlainList ? "" : "}");
+}
+
+raw_ostream &mlir::mpmd::operator<<(raw_ostream &os,
+                                    const NameAssignment &value) {
+  return printEntries(
+      os, value.entries,
+      [](const auto &entry) {
+        return isPlain(entry.first, "@") && isPlainTarget(entry.second.target);
+      },
+      [&](const auto &entry) {
+        if (isPlain(entry.first, "@"))
+          os << entry.first;
+        else
+          printQuoted(entry.first, os);
+        os << '@' << entry.second;
+      });
+}
+
+raw_ostream &mlir::mpmd::operator<<(raw_ostream &os,
+                                    const IndexAssignment &value) {
+  return printEntries(
+      os, value.entries,
+      [](const auto &entry) { return isPlain(entry.second, ""); },
+      [&](const auto &entry) {
+        os << entry.first << '@';
+        if (isPlain(entry.second, ""))
+          os << entry.second;
+        else
+          printQuoted(entry.second, os);
+      });
+}
+
+raw_ostream &mlir::mpmd::operator<<(raw_ostream &os,
+                                    const InputOutputConstraint &value) {
+  return os << value.input << ':' << value.output;
+}
+
+//===----------------------------------------------------------------------===//
+// Parsers
+//===----------------------------------------------------------------------===//
+
+/// Takes a text up to one of `separators`, or a quoted one, from the front.
+/// False if a quoted one does not end.
+static bool takeText(StringRef &rest, StringRef separators, std::string &text) {
+  if (!rest.consume_front("\"")) {
+    StringRef plain =
+        rest.take_until([&](char c) { return separators.contains(c); });
+    text = plain.str();
+    rest = rest.substr(plain.size());
+    return true;
+  }
+  size_t end = rest.find('"');
+  if (end == StringRef::npos)
+    return false;
+  text.clear();
+  for (size_t i = 0; i < end; ++i) {
+    unsigned code;
+    if (rest[i] == '\\' && i + 2 < end &&
+        !rest.substr(i + 1, 2).getAsInteger(16, code)) {
+      text += static_cast<char>(code);
+      i += 2;
+    } else {
+      text += rest[i];
+    }
+  }
+  rest = rest.substr(end + 1);
+  return true;
+}
+
+/// Calls `parseEntry(key, mesh)` for each comma-separated `key@mesh` of `arg`.
+/// Commas and the like in quotes belong to a name. Returns true after an error,
+/// as option parsers do.
+static bool
+parseEntries(llvm::cl::Option &opt, StringRef arg, StringRef form,
+             llvm::function_ref<bool(StringRef, StringRef)> parseEntry) {
+  SmallVector<StringRef> entries;
+  bool isQuoted = false;
+  size_t begin = 0;
+  for (size_t i = 0; i < arg.size(); ++i) {
+    isQuoted ^= arg[i] == '"';
+    if (arg[i] == ',' && !isQuoted) {
+      entries.push_back(arg.slice(begin, i));
+      begin = i + 1;
+    }
+  }
+  entries.push_back(arg.substr(begin));
+  if (entries.back().trim().empty()) // An empty value, or a trailing comma.
+    entries.pop_back();
+  for (StringRef entry : entries) {
+    entry = entry.trim();
+    StringRef rest = entry;
+    std::string key;
+    if (!takeText(rest, "@", key))
+      return opt.error("missing '\"' in an entry, got: " + entry);
+    if (!rest.consume_front("@"))
+      return opt.error("missing '@' in an entry, expected " + form +
+                       " but got: " + entry);
+    if (parseEntry(key, rest))
+      return true;
+  }
+  return false;
+}
+
+/// Prints one line of --print-options: the option, its value and its default.
+static void printDiff(const llvm::cl::Option &opt, const Twine &value,
+                      size_t globalWidth) {
+  llvm::outs() << "  --" << opt.ArgStr;
+  if (globalWidth > opt.ArgStr.size())
+    llvm::outs().indent(globalWidth - opt.ArgStr.size());
+  llvm::outs() << " = " << value << '\n';
+}
+
+/// `mesh/cpu` is a name, unlike `mesh/3`. A memory kind may follow.
+static void takeCpuSuffix(StringRef &rest, std::string &target) {
+  StringRef tail = rest;
+  if (!tail.consume_front(kCpuSuffix) ||
+      !(tail.empty() || tail.starts_with("/") || tail.starts_with("#")))
+    return;
+  StringRef kind = tail.take_until([](char c) { return c == '/'; });
+  target += (kCpuSuffix + kind).str();
+  rest = tail.substr(kind.size());
+}
+
+namespace llvm::cl {
+
+bool parser<NameAssignment>::parse(Option &opt, StringRef argName,
+                                   StringRef arg, NameAssignment &value) {
+  value.entries.clear();
+  return parseEntries(
+      opt, arg, "name@mesh or name@mesh/stage",
+      [&](StringRef name, StringRef rest) {
+        MeshAndStage entry;
+        if (!takeText(rest, "/", entry.target))
+          return opt.error("missing '\"' in an entry, got: " + rest);
+        takeCpuSuffix(rest, entry.target);
+        if (!rest.empty() && !rest.starts_with("/"))
+          return opt.error("expected '/' and a stage behind a "
+                           "mesh in quotes, but got: " +
+                           rest);
+        if (rest.consume_front("/")) {
+          int64_t number;
+          if (rest.getAsInteger(10, number))
+            return opt.error("invalid stage number for \"" + name +
+                             "\", expected an integer but got: " + rest);
+          entry.stage = number;
+        }
+        value.entries[name.str()] = std::move(entry);
+        return false;
+      });
+}
+
+void parser<NameAssignment>::printOptionDiff(const Option &opt,
+                                             const NameAssignment &value,
+                                             const OptVal &defaultValue,
+                                             size_t globalWidth) const {
+  printDiff(opt, llvm::to_string(value), globalWidth);
+}
+
+bool parser<IndexAssignment>::parse(Option &opt, StringRef argName,
+                                    StringRef arg, IndexAssignment &value) {
+  value.entries.clear();
+  return parseEntries(
+      opt, arg, "index@mesh", [&](StringRef key, StringRef target) {
+        int64_t index;
+        if (key.getAsInteger(10, index))
+          return opt.error("invalid index, expected an integer but got: " +
+                           key);
+        std::string mesh;
+        if (!takeText(target, "", mesh) || !target.empty())
+          return opt.error("a quote in a mesh does not end where the mesh "
+                           "does, got: " +
+                           target);
+        value.entries[index] = mesh;
+        return false;
+      });
+}
+
+void parser<IndexAssignment>::printOptionDiff(const Option &opt,
+                                              const IndexAssignment &value,
+                                              const OptVal &defaultValue,
+                                              size_t globalWidth) const {
+  printDiff(opt, llvm::to_string(value), globalWidth);
+}
+
+bool parser<InputOutputConstraint>::parse(Option &opt, StringRef argName,
+                                          StringRef arg,
+                                          InputOutputConstraint &value) {
+  auto [input, output] = arg.split(':');
+  if (input.trim().getAsInteger(10, value.input))
+    return opt.error("invalid input index of a constraint, expected "
+                     "input:output but got: " +
+                     input);
+  if (output.trim().getAsInteger(10, value.output))
+    return opt.error("invalid output index of a constraint, expected "
+                     "input:output but got: " +
+                     output);
+  return false;
+}
+
+void parser<InputOutputConstraint>::printOptionDiff(
+    const Option &opt, const InputOutputConstraint &value,
+    const OptVal &defaultValue, size_t globalWidth) const {
+  printDiff(opt, llvm::to_string(value), globalWidth);
+}
+
+} // namespace llvm::cl

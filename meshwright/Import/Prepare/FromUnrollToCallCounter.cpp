@@ -1,0 +1,45 @@
+//===- FromUnrollToCallCounter.cpp ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Unrolling marks every op of an iteration with the number of the iteration.
+// For a call that number is the microbatch:
+//
+//   call @f(%x) {unroll_counter = 4 : ui32}
+//   // becomes
+//   call @f(%x) {call_counter = 4 : ui32}
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Import/Prepare/Passes.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_FROMUNROLLTOCALLCOUNTERPASS
+#include "meshwright/Import/Prepare/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+namespace {
+struct FromUnrollToCallCounterPass
+    : mpmd::impl::FromUnrollToCallCounterPassBase<FromUnrollToCallCounterPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (!isDistributedFunction(func))
+      return markAllAnalysesPreserved();
+    func.walk([&](CallOp call) {
+      auto counter = call->getAttrOfType<IntegerAttr>(kUnrollCounterAttr);
+      if (!counter)
+        return;
+      call->setAttr(kCallCounterAttr, counter);
+      call->removeAttr(kUnrollCounterAttr);
+      ++numCalls;
+    });
+  }
+};
+} // namespace

@@ -1,0 +1,241 @@
+//===- Passes.td ----------------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+// Entries in alphabetical order of the flag.
+
+#ifndef MESHWRIGHT_IMPORT_PREPARE_PASSES_TD
+#define MESHWRIGHT_IMPORT_PREPARE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CopyTopologyFromMainPass
+    : Pass<"mpmd-copy-topology-from-main", "::mlir::ModuleOp"> {
+  let summary = "Makes the functions that an MPMD function calls MPMD functions";
+  let description = [{
+    Gives each target of an `mpmd.call` in a function with a topology that
+    topology, in place of any other, and makes it private.
+
+    ```mlir
+    func.func @main(%x: T) -> T attributes {topology = #t} {
+      %0 = mpmd.call @layer(%x) : (T) -> T
+      return %0 : T
+    }
+    func.func @layer(%x: T) -> T {...}
+    // becomes
+    func.func private @layer(%x: T) -> T attributes {topology = #t} {...}
+    ```
+
+    One sweep in module order: callees of a callee are reached if it stands
+    behind its caller. Leaves alone: targets of `func.call` and functions that
+    nobody calls. Cost: linear.
+  }];
+  let statistics = [
+    Statistic<"numCalls", "num-calls", "Calls whose callee got a topology">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def FromUnrollToCallCounterPass
+    : Pass<"mpmd-from-unroll-to-call-counter", "::mlir::func::FuncOp"> {
+  let summary = "Turns the unroll counters of calls into call counters";
+  let description = [{
+    Renames `unroll_counter` on `mpmd.call`, in place of a `call_counter` that
+    may be there.
+
+    ```mlir
+    %0 = mpmd.call @f(%x) {unroll_counter = 4 : ui32} : (!l) -> !l
+    // becomes
+    %0 = mpmd.call @f(%x) {call_counter = 4 : ui32} : (!l) -> !l
+    ```
+
+    Acts on distributed functions, also in loops. Leaves other ops alone.
+  }];
+  let statistics = [
+    Statistic<"numCalls", "num-calls", "Calls renumbered">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def GenerateSdyMeshesFromTopologyPass
+    : Pass<"mpmd-generate-sdy-meshes-from-topology", "::mlir::ModuleOp"> {
+  let summary = "Replaces the sdy meshes by those of the topology";
+  let description = [{
+    For programs with different meshes, whose axes are named `MESH_AXIS`.
+    Creates an `sdy.mesh` per mesh of the topology at the start of the module
+    and makes each sharding refer to the mesh that its axes name. A sharding
+    without axes in its dimensions refers to `@empty_mesh`, which is created and
+    added to the topology where there is none.
+
+    ```mlir
+    sdy.mesh @all = <["gpu_x"=2, "cpu_y"=4]>
+    // a sharding of @all over "gpu_x", one of @all over nothing
+    // becomes
+    sdy.mesh @empty_mesh = <[]>
+    sdy.mesh @gpu = <["gpu_x"=2]>
+    sdy.mesh @cpu = <["cpu_y"=4]>
+    // a sharding of @gpu over "gpu_x", one of @empty_mesh over nothing
+    ```
+
+    Uses the topology of the first MPMD function, and reports if there is none;
+    reports axes without prefix, axes of two meshes in one sharding, and names
+    that are taken. Leaves alone: empty and maximal meshes and the shardings
+    without axes on them; types. Cost: linear, each distinct sharding once.
+  }];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
+                           "::mlir::sdy::SdyDialect"];
+}
+
+def InsertNamelessCloneOfNegligibleOpsPass
+    : Pass<"mpmd-insert-nameless-clone-of-negligible-ops",
+           "::mlir::func::FuncOp"> {
+  let summary = "Gives users of a returned constant a copy of their own";
+  let description = [{
+    Where a named computation returns the result of an op without operands, with
+    one result and without effects, clones that op behind the computation and
+    lets all users but `func.return` read the clone.
+
+    ```mlir
+    %r = mpmd.named_computation<"f"> () () {
+      %c = stablehlo.constant dense<3.0> : T
+      mpmd.return %c : T
+    } : () -> T
+    %0 = stablehlo.negate %r : T
+    return %r, %0 : T, T
+    // inserts behind %r, and lets %0 read
+    %c = stablehlo.constant dense<3.0> : T
+    ```
+
+    One clone per result, used or not. Acts on distributed functions; leaves the
+    computation as it is. Cost: linear.
+  }];
+  let statistics = [
+    Statistic<"numClones", "num-clones", "Ops cloned">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def SimplifyNamedComputationsPass
+    : Pass<"mpmd-simplify-named-computations", "::mlir::func::FuncOp"> {
+  let summary = "Frees named computations of values they do not need";
+  let description = [{
+    Drops duplicate operands and results, results that are operands, and unused
+    results of named computations. Before that, takes values out of
+    optimization barriers that stand between an argument and the return.
+
+    ```mlir
+    %r:3 = mpmd.named_computation<"f"> (%x, %x) (%a: T, %b: T) {
+      %s = stablehlo.add %a, %b : T
+      mpmd.return %s, %b, %s : T, T, T
+    } : (T, T) -> (T, T, T)
+    // becomes, with %x in place of %r#1 and %r in place of %r#2
+    %r = mpmd.named_computation<"f"> (%x) (%a: T) {
+      %s = stablehlo.add %a, %a : T
+      mpmd.return %s : T
+    } : (T) -> T
+    ```
+
+    Acts on distributed functions. Keeps results of ops that are not pure; does
+    not merge equal ops. A computation that changes keeps its origin and loses
+    its other attributes. Cost: linear in the size of what changes.
+  }];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
+                           "::mlir::stablehlo::StablehloDialect"];
+}
+
+def SinkNegligibleOpsIntoCallOpPass
+    : Pass<"mpmd-sink-negligible-ops-into-call-op", "::mlir::ModuleOp"> {
+  let summary = "Moves constants that all calls pass into the callee";
+  let description = [{
+    If all calls of an MPMD function pass the same value for an argument, and an
+    op without operands, with one result and without effects defines it, the op
+    is cloned into the function and the argument goes.
+
+    ```mlir
+    %k = stablehlo.constant dense<2.0> : tensor<f32>
+    %0 = mpmd.call @f(%x, %k) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    func.func private @f(%p: tensor<f32>, %q: tensor<f32>) -> tensor<f32> { use %q }
+    // becomes
+    %0 = mpmd.call @f(%x) : (tensor<f32>) -> tensor<f32>
+    func.func private @f(%p: tensor<f32>) -> tensor<f32> {
+      %k = stablehlo.constant dense<2.0> : tensor<f32>
+      use %k
+    }
+    ```
+
+    DEPARTURE: What draws random numbers or acts on the world stays where it is,
+    although the reference sinks it: it would happen once per call and in the
+    caller.
+
+    Acts on the MPMD functions of a module, in order. Calls without a used
+    result have no say, unless they have effects, and keep their operands, unless
+    these would no longer fit the callee. Dead code is removed from callers of which a call has changed.
+    Leaves alone: ops with other uses. Clones keep attributes and locations.
+    Cost: linear in the calls and their operands, plus one clean-up of the
+    callers per callee that has changed.
+  }];
+  let statistics = [
+    Statistic<"numArguments", "num-arguments", "Arguments replaced by clones">,
+  ];
+}
+
+def UnrollForLoopsPass
+    : Pass<"mpmd-unroll-for-loops", "::mlir::func::FuncOp"> {
+  let summary = "Replaces loops by one copy of their body per iteration";
+  let description = [{
+    Replaces each `mpmd.for` by copies of its body. Each op directly in a copy
+    says in `unroll_counter` which iteration it belongs to, counted over all
+    loops of the function; the loop index becomes a constant, counted from 0 in
+    each loop.
+
+    ```mlir
+    %0 = mpmd.for (%x) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%s, %index) {
+      mpmd.return multiply(%s, %index)
+    }
+    // becomes
+    %c = stablehlo.constant {unroll_counter = 0 : ui32} dense<0> : tensor<ui32>
+    %0 = stablehlo.multiply %x, %c {unroll_counter = 0 : ui32}
+    %c_0 = stablehlo.constant {unroll_counter = 1 : ui32} dense<1> : tensor<ui32>
+    %1 = stablehlo.multiply %0, %c_0 {unroll_counter = 1 : ui32}
+    ```
+
+    Acts on distributed functions. Requires that loops are not nested and that
+    `unroll_factor` is the number of iterations, and reports an error otherwise.
+    Attributes of the loop are dropped, those of the body kept. Unused copies
+    stay. Cost: linear in the number of ops that are made.
+  }];
+  let statistics = [
+    Statistic<"numLoops", "num-loops", "Loops unrolled">,
+  ];
+  let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
+}
+
+def VerifyProgramPass : Pass<"mpmd-verify-program", "::mlir::ModuleOp"> {
+  let summary = "Refuses programs that import cannot take";
+  let description = [{
+    The contract between those who write programs and import. Reports
+
+    - calls, `func.call` or `mpmd.call`, that are recursive;
+    - an `mpmd.call` of something else than a function of one block with as many
+      arguments and results, and one that runs inside another region than that of
+      a loop, where a function that makes it is called there;
+    - calls of which inlining, or loops of which unrolling, would make more than
+      `max-inlined-ops` operations;
+    - unregistered operations with regions, and regions nested deeper than 1000.
+
+    ```mlir
+    func.func private @f() {
+      call @f() : () -> ()  // error: recursive
+      return
+    }
+    ```
+
+    Changes nothing. Cost: linear.
+  }];
+  let options = [
+    Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
+           /*default=*/"meshwright::kMaxInlinedOps",
+           "How many operations inlining may make of calls.">,
+  ];
+}
+
+#endif

@@ -1,0 +1,115 @@
+//===- SimplifyNamedComputations.cpp ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Whatever a named computation takes or returns will be bound to its mesh, so
+// it should take and return no more than it needs:
+//
+//   %r:3 = f (%x, %y, %x) (%a, %b, %c) {     %r = f (%x) (%a) {
+//     %o = optimization_barrier %b             %m = multiply %a, %a
+//     %m = multiply %a, %c                     return %m
+//     return %m, %o, %m                      }
+//   }                                        use(%r, %y, %r)
+//   use(%r#0, %r#1, %r#2)
+//
+// Barriers go first, and completely: one that stands between an argument and
+// the result would hide that the value only passes through. Then computations
+// are simplified until nothing changes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Fragments/Simplify/SimplifyRegionOp.h"
+#include "meshwright/Import/Prepare/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_SIMPLIFYNAMEDCOMPUTATIONSPASS
+#include "meshwright/Import/Prepare/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+/// Returns whether the barrier merely keeps an argument from being returned.
+static bool isBypassable(Value operand, Value result) {
+  return isa<BlockArgument>(operand) && result.hasOneUse() &&
+         isa<mpmd::ReturnOp>(*result.user_begin());
+}
+
+namespace {
+/// Takes the values out of a barrier that only pass through the computation.
+struct BypassBarrier : OpRewritePattern<stablehlo::OptimizationBarrierOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(stablehlo::OptimizationBarrierOp barrier,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<NamedComputationOp>(barrier->getParentOp()))
+      return failure();
+    SmallVector<Value> kept, replacements;
+    for (auto [operand, result] :
+         llvm::zip_equal(barrier->getOperands(), barrier->getResults())) {
+      bool bypass = isBypassable(operand, result);
+      replacements.push_back(bypass ? operand : Value());
+      if (!bypass)
+        kept.push_back(operand);
+    }
+    if (kept.size() == replacements.size())
+      return failure();
+
+    auto smaller = stablehlo::OptimizationBarrierOp::create(
+        rewriter, barrier.getLoc(), ValueRange(kept).getTypes(), kept);
+    auto next = smaller->result_begin();
+    for (Value &replacement : replacements)
+      if (!replacement)
+        replacement = *next++;
+    rewriter.replaceOp(barrier, replacements);
+    return success();
+  }
+};
+
+struct SimplifyComputation : OpRewritePattern<NamedComputationOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(NamedComputationOp op,
+                                PatternRewriter &rewriter) const override {
+    return simplifyRegionOp(op, SimplifiedAttrs::Inherent, rewriter);
+  }
+};
+
+struct SimplifyNamedComputationsPass
+    : mpmd::impl::SimplifyNamedComputationsPassBase<
+          SimplifyNamedComputationsPass> {
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet bypass(context), simplify(context);
+    bypass.add<BypassBarrier>(context);
+    simplify.add<SimplifyComputation>(context);
+    bypassPatterns = std::move(bypass);
+    simplifyPatterns = std::move(simplify);
+    return success();
+  }
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (!isDistributedFunction(func))
+      return markAllAnalysesPreserved();
+
+    GreedyRewriteConfig config;
+    config.enableFolding(false).enableConstantCSE(false);
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    if (failed(applyPatternsGreedily(func, bypassPatterns, config)))
+      return signalPassFailure();
+    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
+    if (failed(applyPatternsGreedily(func, simplifyPatterns, config)))
+      return signalPassFailure();
+  }
+
+private:
+  FrozenRewritePatternSet bypassPatterns, simplifyPatterns;
+};
+} // namespace

@@ -1,0 +1,58 @@
+//===- MoveTransfersToProducer.cpp - Transfers start early ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A transfer that stands far behind the op it reads separates that op from its
+// other readers: a fragment between the two cannot be merged across it, and the
+// value waits on its mesh for no reason.
+//
+//   %0 = fragment A                    %0 = fragment A
+//   %1 = fragment B         becomes    %2 = transfer %0
+//   %2 = transfer %0                   %1 = fragment B
+//
+// Each transfer moves once, in program order, so the transfers of one value end
+// up in reverse order; later passes rely on exactly that order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Fragments/FragmentWalk.h"
+#include "meshwright/Import/Units/Passes.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_MOVETRANSFERSTOPRODUCERPASS
+#include "meshwright/Import/Units/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static void moveToProducer(TransferOp transfer) {
+  Value tensor = transfer.getTensor();
+  if (Operation *producer = tensor.getDefiningOp())
+    return transfer->moveAfter(producer);
+  Block *block = cast<BlockArgument>(tensor).getOwner();
+  transfer->moveBefore(block, block->begin());
+}
+
+namespace {
+struct MoveTransfersToProducerPass
+    : mpmd::impl::MoveTransfersToProducerPassBase<MoveTransfersToProducerPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration() || !isDistributedFunction(func))
+      return markAllAnalysesPreserved();
+
+    // Collected first: a moved transfer must not be met a second time.
+    SmallVector<TransferOp> transfers;
+    walkOutsideFragments<TransferOp>(
+        func, [&](TransferOp transfer) { transfers.push_back(transfer); });
+    for (TransferOp transfer : transfers)
+      moveToProducer(transfer);
+    numTransfers += transfers.size();
+  }
+};
+} // namespace

@@ -1,0 +1,47 @@
+//===- MergeForwardWithBackward.cpp ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// On the last stage of a pipeline the backward computation of a microbatch
+// follows its forward computation at once. One program can then run both:
+//
+//   %0 = fragment<"m", ["f"]> (%x) {exponential}
+//   %1 = fragment<"m", ["f"(1)]> (%0) {log}
+//   // becomes
+//   %0 = fragment<"m", ["f", "f"(1)]> (%x) {exponential; log}
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/Merge/MergeDriver.h"
+#include "meshwright/Optimize/Passes.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_MERGEFORWARDWITHBACKWARDPASS
+#include "meshwright/Optimize/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static bool mayMerge(FragmentOp fragment, FragmentOp consumer) {
+  return isForwardFragment(fragment) && isBackwardFragment(consumer) &&
+         isExecutedImmediatelyAfter(fragment, consumer);
+}
+
+namespace {
+struct MergeForwardWithBackwardPass
+    : mpmd::impl::MergeForwardWithBackwardPassBase<
+          MergeForwardWithBackwardPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (!isDistributedFunction(func))
+      return markAllAnalysesPreserved();
+    if (failed(mergeFragmentsIn(func, MergePartner::ClosestConsumer, mayMerge)))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,205 @@
+//===- RuleBasedSchedule.cpp - Orders fragments by the user's rules -------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A rule lists descriptions of fragments in the order in which they must run:
+//
+//   FragmentScheduleRule(ordered_fragments=[a->b->c])
+//
+// Each fragment of it is put behind the one before, where data flow and earlier
+// rules do not say otherwise. A description that fits no fragment is passed
+// over, so with b missing, a still runs before c.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/ControlDependencies.h"
+#include "meshwright/Fragments/FragmentInfo.h"
+#include "meshwright/Optimize/Rules/BlockDependencies.h"
+#include "meshwright/Optimize/Rules/Passes.h"
+#include "meshwright/Order/BlockSort.h"
+#include "meshwright/Text/LocationText.h"
+#include "llvm/Support/DebugLog.h"
+#include <limits>
+#include <map>
+#include <set>
+
+#define DEBUG_TYPE "mpmd-rule-based-schedule"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_RULEBASEDSCHEDULEPASS
+#include "meshwright/Optimize/Rules/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+using FragmentsByInfo = std::map<FragmentInfo, FragmentOp>;
+
+static std::string toString(const FragmentInfo &info) {
+  std::string text;
+  llvm::raw_string_ostream(text) << info;
+  return text;
+}
+
+/// Registers the user fragments of a function. Two that fit one description
+/// could not be told apart by rules.
+static LogicalResult registerFragments(func::FuncOp func,
+                                       FragmentsByInfo &fragments) {
+  bool areDistinct = true;
+  func.walk([&](FragmentOp fragment) {
+    if (isInferredFragment(fragment))
+      return;
+    FragmentInfo info = getFragmentInfo(fragment);
+    auto [known, isNew] = fragments.try_emplace(info, fragment);
+    if (isNew)
+      return;
+    areDistinct = false;
+    func.emitError()
+        << "two fragments fit the description " << toString(info)
+        << "; rules need distinct ones: do two named computations share a "
+           "name? They are at "
+        << getLocationText(known->second.getLoc()) << " and at "
+        << getLocationText(fragment.getLoc());
+  });
+  return success(areDistinct);
+}
+
+namespace {
+class RuleApplier {
+public:
+  RuleApplier(func::FuncOp func, const FragmentsByInfo &fragments,
+              bool reportMisfits)
+      : func(func), graph(func.front()), fragments(fragments),
+        reportMisfits(reportMisfits) {}
+
+  LogicalResult apply(const FragmentScheduleRule &rule);
+
+private:
+  FragmentOp find(const FragmentInfo &info);
+  LogicalResult order(FragmentOp first, FragmentOp second);
+  void reportConflict(FragmentOp first, FragmentOp second) const;
+
+  func::FuncOp func;
+  BlockDependencies graph;
+  const FragmentsByInfo &fragments;
+  bool reportMisfits;
+  std::set<FragmentInfo> reported; ///< Each description once.
+};
+} // namespace
+
+/// The description whose text differs least; null if there is none at all.
+static const FragmentInfo *findNearest(const FragmentInfo &info,
+                                       const FragmentsByInfo &fragments) {
+  std::string text = toString(info);
+  const FragmentInfo *nearest = nullptr;
+  unsigned best = std::numeric_limits<unsigned>::max();
+  for (auto &[known, fragment] : fragments) {
+    std::string knownText = toString(known);
+    unsigned distance = StringRef(text).edit_distance(
+        knownText, /*AllowReplacements=*/true, /*MaxEditDistance=*/best);
+    if (distance < best) {
+      best = distance;
+      nearest = &known;
+    }
+  }
+  return nearest;
+}
+
+FragmentOp RuleApplier::find(const FragmentInfo &info) {
+  auto known = fragments.find(info);
+  if (known != fragments.end())
+    return known->second;
+  LDBG() << "no fragment fits " << info;
+  if (!reportMisfits || !reported.insert(info).second)
+    return {};
+  InFlightDiagnostic diag = func.emitWarning()
+                            << "no fragment fits the description "
+                            << toString(info) << " of a schedule rule";
+  if (const FragmentInfo *nearest = findNearest(info, fragments))
+    diag.attachNote(FragmentOp(fragments.at(*nearest)).getLoc())
+        << "the nearest is " << toString(*nearest);
+  return {};
+}
+
+void RuleApplier::reportConflict(FragmentOp first, FragmentOp second) const {
+  LDBG() << "data flow contradicts " << getFragmentInfo(first) << "->"
+         << getFragmentInfo(second);
+  if (!reportMisfits)
+    return;
+  InFlightDiagnostic diag =
+      first.emitWarning()
+      << "a schedule rule puts this before another fragment that it depends "
+         "on, by its operands or by earlier rules; the rule is not followed "
+         "there";
+  diag.attachNote(second.getLoc()) << "this is the other fragment";
+}
+
+LogicalResult RuleApplier::order(FragmentOp first, FragmentOp second) {
+  if (first == second)
+    return success();
+  if (first.getMeshName() != second.getMeshName()) {
+    LDBG() << "fragments of different meshes are not ordered";
+    return success();
+  }
+  for (FragmentOp fragment : {first, second})
+    if (fragment->getBlock() != &func.front())
+      return fragment.emitError()
+             << "is named by a rule, but not directly in the function body";
+  unsigned from = graph.getPosition(first), to = graph.getPosition(second);
+  if (graph.hasPath(from, to))
+    return success();
+  if (graph.hasPath(to, from)) {
+    reportConflict(first, second);
+    return success();
+  }
+  if (first->getNumResults() == 0)
+    return first.emitError() << "is named by a rule, but has no result by "
+                                "which another fragment could wait for it";
+  graph.addEdge(from, to);
+  addControlDependency(first, second);
+  return success();
+}
+
+LogicalResult RuleApplier::apply(const FragmentScheduleRule &rule) {
+  if (rule.orderedFragments.size() < 2)
+    return success();
+  FragmentOp predecessor = find(rule.orderedFragments.front());
+  for (const FragmentInfo &info :
+       ArrayRef(rule.orderedFragments).drop_front()) {
+    FragmentOp successor = find(info);
+    if (predecessor && !successor)
+      continue;
+    if (predecessor && failed(order(predecessor, successor)))
+      return failure();
+    predecessor = successor;
+  }
+  return success();
+}
+
+namespace {
+struct RuleBasedSchedulePass
+    : mpmd::impl::RuleBasedSchedulePassBase<RuleBasedSchedulePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration() || !isMpmdFunction(func))
+      return markAllAnalysesPreserved();
+
+    FragmentsByInfo fragments;
+    if (failed(registerFragments(func, fragments)))
+      return signalPassFailure();
+    RuleApplier applier(func, fragments, reportMisfits);
+    for (const FragmentScheduleRule &rule : rules)
+      if (failed(applier.apply(rule))) {
+        removeControlDependencies(func);
+        return signalPassFailure();
+      }
+    sortBlockTopologically(func.front());
+    if (removeDependencies)
+      removeControlDependencies(func);
+  }
+};
+} // namespace

@@ -1,0 +1,78 @@
+//===- OnlineOrder.h - A topological order that edges join ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The ops of a block in an order in which each stands behind all that must
+// precede it, while edges are added. An op can only precede those with a higher
+// label, so a question whether a path leads from `a` to `b` has an answer at
+// once where the label of `a` is higher, and otherwise only what lies between
+// the two is looked at.
+//
+// Bender, Cole, Demaine, Farach-Colton, Zito: Two Simplified Algorithms for
+// Maintaining Order in a List (the labels). Alpern, Hoover, Rosen, Sweeney,
+// Zadeck: Incremental Evaluation of Computational Circuits (the order).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_ONLINEORDER_H
+#define MESHWRIGHT_OPTIMIZE_SCHEDULER_ONLINEORDER_H
+
+#include "meshwright/Order/BlockSort.h"
+
+namespace mlir::mpmd {
+
+/// The ops by position, in an order that keeps to the data flow. Where no
+/// demand is on a cycle with others and the data flow, it keeps to the demands
+/// as well.
+std::vector<unsigned> findLikelyOrder(const BlockGraph &graph,
+                                      const OrderDemands &demands);
+
+class OnlineOrder {
+public:
+  using Label = uint64_t;
+  using Edge = OrderDemands::Edge;
+
+  /// `order` must keep to the data flow.
+  OnlineOrder(const BlockGraph &graph, ArrayRef<unsigned> order);
+
+  Label getLabel(unsigned node) const { return labels[node]; }
+  ArrayRef<Edge> getEdges() const { return edges; }
+  /// `before` must stand before `after`.
+  void addEdge(unsigned before, unsigned after);
+
+  /// Whether a path leads from one to the other. Where there is one, it is
+  /// found in about as many steps as the path has.
+  bool precedes(unsigned before, unsigned after);
+
+  /// Finds what precedes a node, latest first, down to a label. `visit` is
+  /// called with each, and with the bound, and returns the bound from there on.
+  using Visitor = llvm::function_ref<Label(unsigned node, Label bound)>;
+  void findAncestors(unsigned node, Label bound, Visitor visit);
+  /// Whether the last search came across this node.
+  bool isFound(unsigned node) const { return found[node] == search; }
+  /// Moves the node of the last search directly before `target`, which must not
+  /// precede it, and with it what was found. Returns what was moved, in order.
+  ArrayRef<unsigned> moveBefore(unsigned target);
+
+private:
+  void relabel();
+  void link(unsigned before, unsigned after) {
+    next[before] = after;
+    previous[after] = before;
+  }
+
+  const BlockGraph &graph;
+  std::vector<Edge> edges;
+  std::vector<SmallVector<unsigned, 2>> predecessors; ///< By edges.
+  /// A ring through a node of its own, which is behind the last op.
+  std::vector<unsigned> next, previous;
+  std::vector<Label> labels;
+  unsigned search = 0;
+  std::vector<unsigned> found; ///< The last search that found a node.
+  SmallVector<unsigned> ancestors, moved;
+  unsigned descendant = 0; ///< The node of the last search.
+};
+
+} // namespace mlir::mpmd
+
+#endif

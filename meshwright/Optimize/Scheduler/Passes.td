@@ -1,0 +1,63 @@
+//===- Passes.td ----------------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+// Entries in alphabetical order of the flag.
+
+#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_PASSES_TD
+#define MESHWRIGHT_OPTIMIZE_SCHEDULER_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PipelineSchedulerPass
+    : Pass<"mpmd-pipeline-scheduler", "::mlir::func::FuncOp"> {
+  let summary = "Orders the fragments of each mesh by a schedule";
+  let description = [{
+    Puts the scheduling units of each mesh, which are user fragments with a call
+    counter that are forward or backward, in the order that a schedule demands.
+
+    ```mlir
+    %0 = fragment<"m", ["f"]> (%x) {call_counter = 0 : ui32}
+    %1 = fragment<"m", ["f"(1)]> (%0) {call_counter = 0 : ui32}
+    %2 = fragment<"m", ["f"]> (%y) {call_counter = 1 : ui32}
+    // with GPipe becomes %0, %2, %1
+    ```
+
+    Acts on MPMD functions. Data flow always wins over the schedule, and of two
+    demands that contradict each other the one of the earlier fragment. Then the
+    block is sorted topologically, and stably; other ops move only as far as
+    that takes them along. Leaves operations, operands, attributes and locations
+    as they are. The index of a mesh counts the meshes of the topology whose name
+    does not end in `/cpu`.
+
+    A schedule that is a plan, as are those with several stages on each mesh and
+    all from files, requires that the program has its stages on its meshes. It
+    reports an error otherwise, and a warning where data flow contradicts it.
+    The zero-bubble relations leave weight gradients without a neighbour where
+    the program has them; with the option, they too go where the plan has them, if
+    the program is the pipeline that the plan is of.
+    Cost: linear in the ops but for one sort; where something contradicts, or if
+    control dependencies are kept, for each unit linear in the ops.
+  }];
+  let options = [
+    Option<"mustHappenBefore", "must-happen-before",
+           "::mlir::mpmd::ScheduleOption",
+           /*default=*/"::mlir::mpmd::getDefaultSchedule()",
+           "The schedule: its name, with or without `builtin:` before it, or "
+           "`file:` and the path of a CSV file.">,
+    Option<"removeDependencies", "remove-control-dependencies", "bool",
+           /*default=*/"true",
+           "Remove the control dependencies that express the schedule.">,
+    Option<"completeByPlan", "complete-by-plan", "bool", /*default=*/"false",
+           "Where a zero-bubble relation leaves pairs open, order them as its "
+           "plan does.">,
+    Option<"onlyRestore", "only-restore", "bool", /*default=*/"false",
+           "The program was scheduled, then fragments were merged: order it "
+           "again, without a word, if that is possible to the letter.">,
+    Option<"reportMisfits", "report-misfits", "bool", /*default=*/"false",
+           "Warn if data flow contradicts the schedule, or if nothing is split "
+           "that it could fill bubbles with. For plans this is always on.">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+#endif

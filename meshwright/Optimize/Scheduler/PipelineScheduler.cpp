@@ -1,0 +1,329 @@
+//===- PipelineScheduler.cpp - Orders fragments by a schedule -------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A schedule says of two scheduling units on one mesh which runs first:
+//
+//   F0 B0 F1 B1   with GPipe becomes   F0 F1 B0 B1
+//
+// By definition each pair that data flow leaves open is asked, in the order of
+// the program, the answer becomes an edge, and the edges so far count as data
+// flow: where two answers contradict each other the first one stands. Then the
+// block is sorted.
+//
+// Mostly, nothing contradicts. If all that the schedule demands forms no cycle
+// with the data flow, each demand is carried out, and the sorted block only
+// depends on what the demands imply together. So the few groups that imply
+// them all are handed to the sort, which is linear. If it finds a cycle, what
+// stands is found unit by unit (ConsistentOrder), and again a few edges imply
+// it. Only if later passes need the edges in the IR is each pair looked at.
+//
+// Zero-bubble relations say little about weight gradients. On demand, a program
+// that is the pipeline of their plan gets its complete lists instead, which
+// keep all that the relation says.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/ControlDependencies.h"
+#include "meshwright/Optimize/Scheduler/OpenPairs.h"
+#include "meshwright/Optimize/Scheduler/Passes.h"
+#include "meshwright/Optimize/Scheduler/PlanDemands.h"
+#include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"
+#include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include <functional>
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_PIPELINESCHEDULERPASS
+#include "meshwright/Optimize/Scheduler/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+using meshwright::Demands;
+using meshwright::PipelineNeed;
+using meshwright::Schedule;
+
+using OrderedMeshes = std::vector<OrderedMesh>;
+
+/// Of a pipeline without meshes there is nothing that a schedule could order.
+static LogicalResult verifySomeMeshTakesPart(const ScheduleOption &option,
+                                             ArrayRef<MeshUnits> meshes) {
+  if (llvm::any_of(meshes, std::mem_fn(&MeshUnits::isInPipeline)))
+    return success();
+  for (const MeshUnits &mesh : meshes)
+    if (!mesh.fragments.empty())
+      return FragmentOp(mesh.fragments.front()).emitError()
+             << "is on mesh " << mesh.meshName << ", but schedule "
+             << option.getName()
+             << " needs a mesh that takes part in the pipeline, and no mesh of "
+                "the topology does: their names end in \"/cpu\"; rename one, "
+                "or take schedule none";
+  return success();
+}
+
+static PipelineNeed getNeed(const ScheduleOption &option) {
+  return option.schedule ? option.schedule->need : PipelineNeed::Position;
+}
+
+/// Leaves the meshes whose units the schedule orders.
+static void dropOthers(SmallVector<MeshUnits> &meshes,
+                       const ScheduleOption &option) {
+  if (getNeed(option) == PipelineNeed::Position)
+    llvm::erase_if(meshes,
+                   [](const MeshUnits &mesh) { return !mesh.isInPipeline(); });
+}
+
+static SmallVector<Demands> getRelation(const Schedule &schedule,
+                                        ArrayRef<MeshUnits> meshes) {
+  return llvm::map_to_vector(meshes, [&](const MeshUnits &mesh) {
+    return schedule.getDemands(mesh.mesh);
+  });
+}
+
+static OrderedMeshes join(MutableArrayRef<MeshUnits> meshes,
+                          MutableArrayRef<Demands> demands) {
+  OrderedMeshes ordered;
+  for (auto [mesh, ofMesh] : llvm::zip(meshes, demands))
+    ordered.push_back({std::move(mesh), std::move(ofMesh)});
+  return ordered;
+}
+
+static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
+                                                 const BlockGraph &graph,
+                                                 const ScheduleOption &option) {
+  SmallVector<MeshUnits> meshes = collectUnits(func, graph);
+  if (getNeed(option) != PipelineNeed::Nothing &&
+      failed(verifySomeMeshTakesPart(option, meshes)))
+    return failure();
+  dropOthers(meshes, option);
+  const Schedule *schedule = option.schedule;
+  SmallVector<Demands> demands;
+  if (schedule && schedule->getDemands) {
+    demands = getRelation(*schedule, meshes);
+  } else {
+    FailureOr<SmallVector<Demands>> ofPlan =
+        getPlanDemands(func, option, meshes);
+    if (failed(ofPlan))
+      return failure();
+    demands = std::move(*ofPlan);
+  }
+  return join(meshes, demands);
+}
+
+static LogicalResult reportProblem(const Schedule &schedule, FragmentOp first,
+                                   FragmentOp second, StringRef problem) {
+  InFlightDiagnostic diag = first.emitError()
+                            << "schedule " << schedule.name << " " << problem;
+  diag.attachNote(second.getLoc()) << "cannot be ordered with this fragment";
+  return diag;
+}
+
+/// Whether the schedule cannot order some pair, if nothing else does.
+static bool hasProblem(const ScheduleOption &option,
+                       ArrayRef<OrderedMesh> meshes) {
+  if (!option.schedule || !option.schedule->findProblem)
+    return false;
+  for (const OrderedMesh &mesh : meshes)
+    for (const meshwright::WorkItem &first : mesh.units.items)
+      for (const meshwright::WorkItem &second : mesh.units.items)
+        if (&first != &second &&
+            option.schedule->findProblem(first, second, mesh.units.mesh))
+          return true;
+  return false;
+}
+
+namespace {
+struct PipelineSchedulerPass
+    : mpmd::impl::PipelineSchedulerPassBase<PipelineSchedulerPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration() || !isMpmdFunction(func))
+      return markAllAnalysesPreserved();
+
+    const ScheduleOption &option = mustHappenBefore.getValue();
+    BlockGraph graph(func.front());
+    if (onlyRestore)
+      return restoreOrder(func, graph);
+    FailureOr<OrderedMeshes> meshes = getOrderedMeshes(func, graph, option);
+    if (failed(meshes))
+      return signalPassFailure();
+    if (reportMisfits)
+      warnOfMissingSplit(func, option, *meshes);
+    if (!orderByPlan(graph, *meshes) && failed(order(graph, *meshes)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult order(const BlockGraph &graph, ArrayRef<OrderedMesh> meshes);
+  bool orderByPlan(const BlockGraph &graph, ArrayRef<OrderedMesh> meshes);
+  void restoreOrder(func::FuncOp func, const BlockGraph &graph);
+};
+} // namespace
+
+/// Whether a relation leaves weight gradients to the order of the program.
+static bool leavesWeightsOpen(const ScheduleOption &option) {
+  return option.schedule && option.schedule->getDemands &&
+         option.schedule->splitsBackward;
+}
+
+/// The plan of a relation orders what that leaves open, if the program is its
+/// pipeline and data flow does not contradict.
+bool PipelineSchedulerPass::orderByPlan(const BlockGraph &graph,
+                                        ArrayRef<OrderedMesh> meshes) {
+  const ScheduleOption &option = mustHappenBefore.getValue();
+  if (!completeByPlan || !removeDependencies || !leavesWeightsOpen(option))
+    return false;
+  auto units = llvm::map_to_vector(
+      meshes, [](const OrderedMesh &mesh) { return mesh.units; });
+  auto demands = findPlanDemands(option, units);
+  return demands && sortBlockTopologically(
+                        graph, getDemands(graph, join(units, *demands)));
+}
+
+/// Merging drops the marks of the halves of backward work: what shares stage
+/// and counter with a first half is a second one.
+static void findSecondHalves(MutableArrayRef<MeshUnits> meshes) {
+  for (MeshUnits &mesh : meshes) {
+    DenseSet<std::pair<int64_t, int64_t>> split;
+    auto getKey = [](const meshwright::WorkItem &item) {
+      return std::pair(item.microbatch, item.stage.value_or(-1));
+    };
+    for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items))
+      if (fragment->hasAttr(kSplitKeepTransferredAttr))
+        split.insert(getKey(item));
+    for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items))
+      if (item.kind == meshwright::WorkKind::Backward &&
+          !fragment->hasAttr(kSplitKeepTransferredAttr) &&
+          split.contains(getKey(item)))
+        item.kind = meshwright::WorkKind::Weight;
+  }
+}
+
+void PipelineSchedulerPass::restoreOrder(func::FuncOp func,
+                                         const BlockGraph &graph) {
+  const ScheduleOption &option = mustHappenBefore.getValue();
+  SmallVector<MeshUnits> meshes = collectUnits(func, graph);
+  dropOthers(meshes, option);
+  findSecondHalves(meshes);
+  bool isRelation = option.schedule && option.schedule->getDemands;
+  std::optional<SmallVector<Demands>> demands;
+  if (!isRelation || leavesWeightsOpen(option))
+    demands = findPlanDemands(option, meshes);
+  if (!demands && isRelation)
+    demands = getRelation(*option.schedule, meshes);
+  if (demands)
+    sortBlockTopologically(graph, getDemands(graph, join(meshes, *demands)));
+}
+
+/// Reports the first pair that is compared, but cannot be.
+static LogicalResult verifyComparable(const Schedule &schedule,
+                                      const UnitDemands &units,
+                                      OpenPairs &pairs) {
+  std::pair<unsigned, unsigned> worst(kNone, kNone);
+  auto getMesh = [&](unsigned unit) -> const MeshUnits & {
+    return units.getMesh(units.getUnits()[unit].mesh).units;
+  };
+  auto getProblem = [&](unsigned first, unsigned second) {
+    ArrayRef<meshwright::WorkItem> items = getMesh(first).items;
+    return schedule.findProblem(items[units.getUnits()[first].index],
+                                items[units.getUnits()[second].index],
+                                getMesh(first).mesh);
+  };
+  for (unsigned mesh = 0; mesh < units.getMeshCount(); ++mesh)
+    pairs.visitAll(mesh, [&](unsigned first, unsigned second) {
+      std::pair pair(first, second);
+      if (pair < worst && getProblem(first, second))
+        worst = pair;
+    });
+  if (worst.first == kNone)
+    return success();
+  auto getFragment = [&](unsigned unit) -> FragmentOp {
+    return getMesh(unit).fragments[units.getUnits()[unit].index];
+  };
+  return reportProblem(schedule, getFragment(worst.first),
+                       getFragment(worst.second),
+                       *getProblem(worst.first, worst.second));
+}
+
+/// Each unit that another one is to wait for needs a result for that.
+static LogicalResult verifyResults(const BlockGraph &graph,
+                                   const UnitDemands &units, OpenPairs &pairs) {
+  auto getOp = [&](unsigned unit) {
+    return graph.getOp(units.getUnits()[unit].position);
+  };
+  unsigned worst = kNone;
+  for (unsigned mesh = 0; mesh < units.getMeshCount(); ++mesh)
+    if (llvm::any_of(units.getUnitsOf(mesh), [&](unsigned unit) {
+          return getOp(unit)->getNumResults() == 0;
+        }))
+      pairs.visitDemanded(mesh, [&](unsigned first, unsigned) {
+        if (getOp(first)->getNumResults() == 0)
+          worst = std::min(worst, first);
+      });
+  if (worst == kNone)
+    return success();
+  return getOp(worst)->emitError()
+         << "is scheduled before another fragment, but has no result by which "
+            "that could wait";
+}
+
+/// Makes control dependencies of all pairs, in the order in which they are
+/// compared.
+static void addControlDependencies(const UnitDemands &units, OpenPairs &pairs) {
+  for (unsigned mesh = 0; mesh < units.getMeshCount(); ++mesh) {
+    ArrayRef<FragmentOp> fragments = units.getMesh(mesh).units.fragments;
+    std::vector<EdgeTable::Edge> edges;
+    pairs.visitDemanded(mesh, [&](unsigned first, unsigned second) {
+      edges.emplace_back(units.getUnits()[second].index,
+                         units.getUnits()[first].index);
+    });
+    std::reverse(edges.begin(), edges.end());
+    EdgeTable predecessors(edges, fragments.size());
+    for (auto [index, fragment] : llvm::enumerate(fragments))
+      addControlDependencies(
+          llvm::map_to_vector(predecessors[index],
+                              [&](unsigned first) { return fragments[first]; }),
+          fragment);
+  }
+}
+
+LogicalResult PipelineSchedulerPass::order(const BlockGraph &graph,
+                                           ArrayRef<OrderedMesh> meshes) {
+  const ScheduleOption &option = mustHappenBefore.getValue();
+  bool isAskedForProblems = hasProblem(option, meshes);
+  OrderDemands demands = getDemands(graph, meshes);
+  if (removeDependencies && !isAskedForProblems &&
+      sortBlockTopologically(graph, demands))
+    return success();
+
+  UnitDemands units(graph, meshes);
+  ConsistentOrder order = findConsistentOrder(graph, units, demands);
+  std::optional<OpenPairs> pairs;
+  if (isAskedForProblems || !removeDependencies)
+    pairs.emplace(graph, units, order);
+  if (isAskedForProblems &&
+      failed(verifyComparable(*option.schedule, units, *pairs)))
+    return failure();
+  if (!removeDependencies && failed(verifyResults(graph, units, *pairs)))
+    return failure();
+  // Relations leave room for data flow; a plan leaves none, so its user should
+  // know.
+  bool isRelation = option.schedule && option.schedule->getDemands;
+  if (order.conflicts.count > 0 && (!isRelation || reportMisfits))
+    warnOfConflicts(order.conflicts, units, option);
+  OrderDemands met(graph);
+  for (auto [before, after] : order.edges)
+    met.add(before, after);
+  // Data flow with a cycle is no valid input, but must not go unsorted.
+  if (!sortBlockTopologically(graph, met))
+    sortBlockTopologically(graph.getBlock());
+  if (!removeDependencies)
+    addControlDependencies(units, *pairs);
+  return success();
+}

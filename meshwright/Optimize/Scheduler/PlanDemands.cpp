@@ -1,0 +1,331 @@
+//===- PlanDemands.cpp - What a plan demands of a program -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A plan is made for a shape, which is read off the program: the meshes are
+// those of the pipeline, the microbatches the call counters, the stages those
+// of the fragments, or the meshes where fragments have none. Each unit is then
+// looked up in the list of its mesh, and its place there is its demand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Optimize/Scheduler/PlanDemands.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include <map>
+#include <memory>
+#include <set>
+
+using namespace mlir;
+using namespace mlir::mpmd;
+using meshwright::ActionKind;
+using meshwright::Demands;
+using meshwright::Place;
+using meshwright::Plan;
+using meshwright::PlanShape;
+using meshwright::WorkItem;
+using meshwright::WorkKind;
+
+namespace {
+/// Where each action stands: its mesh, and its index in the list of that.
+class PlanIndex {
+public:
+  explicit PlanIndex(const Plan &plan);
+
+  /// None if the plan has no such action.
+  std::optional<int64_t> find(int64_t stage, int64_t microbatch,
+                              ActionKind kind) const;
+  /// The place of a unit of a program; its stage must be known.
+  std::optional<int64_t> findPlace(const WorkItem &item) const;
+  /// The mesh of a stage.
+  std::optional<int64_t> findMesh(int64_t stage) const;
+  /// Whether the plan wants this backward unit as a gradient of the input only,
+  /// for which another mesh waits.
+  bool wantsSplit(const WorkItem &item) const;
+  bool hasSplit() const { return numWeights > 0; }
+  int64_t getMicrobatchCount() const { return numMicrobatches; }
+
+private:
+  using Key = std::pair<std::pair<int64_t, int64_t>, int>;
+
+  DenseMap<Key, int64_t> indices;
+  std::map<int64_t, int64_t> meshes; // A DenseMap would reserve two stages.
+  int64_t numMicrobatches = 0, numWeights = 0;
+};
+} // namespace
+
+PlanIndex::PlanIndex(const Plan &plan) {
+  for (auto [mesh, list] : llvm::enumerate(plan.meshes))
+    for (auto [index, action] : llvm::enumerate(list)) {
+      int kind = static_cast<int>(action.kind);
+      indices[{{action.stage, action.microbatch}, kind}] =
+          static_cast<int64_t>(index);
+      meshes[action.stage] = static_cast<int64_t>(mesh);
+      numMicrobatches = std::max(numMicrobatches, action.microbatch + 1);
+      numWeights += action.kind == ActionKind::Weight;
+    }
+}
+
+std::optional<int64_t> PlanIndex::find(int64_t stage, int64_t microbatch,
+                                       ActionKind kind) const {
+  auto it = indices.find({{stage, microbatch}, static_cast<int>(kind)});
+  if (it == indices.end())
+    return std::nullopt;
+  return it->second;
+}
+
+/// Twice the index, so that a weight gradient that the plan does not split off
+/// has a place behind its backward work.
+std::optional<int64_t> PlanIndex::findPlace(const WorkItem &item) const {
+  auto find = [&](ActionKind kind) {
+    return this->find(*item.stage, item.microbatch, kind);
+  };
+  if (item.kind == WorkKind::Forward) {
+    std::optional<int64_t> index = find(ActionKind::Forward);
+    return index ? std::optional(2 * *index) : std::nullopt;
+  }
+  std::optional<int64_t> whole = find(ActionKind::Backward);
+  if (whole)
+    return 2 * *whole + (item.kind == WorkKind::Weight);
+  std::optional<int64_t> half = find(
+      item.kind == WorkKind::Weight ? ActionKind::Weight : ActionKind::Input);
+  return half ? std::optional(2 * *half) : std::nullopt;
+}
+
+std::optional<int64_t> PlanIndex::findMesh(int64_t stage) const {
+  auto it = meshes.find(stage);
+  if (it == meshes.end())
+    return std::nullopt;
+  return it->second;
+}
+
+bool PlanIndex::wantsSplit(const WorkItem &item) const {
+  return item.kind == WorkKind::Backward &&
+         find(*item.stage, item.microbatch, ActionKind::Input) &&
+         find(*item.stage - 1, item.microbatch, ActionKind::Forward) &&
+         findMesh(*item.stage - 1) != findMesh(*item.stage);
+}
+
+/// Without stages, each mesh has one: its index. False, with a unit of each
+/// kind in the arguments, if some have a stage and some not.
+static bool completeStages(MutableArrayRef<MeshUnits> meshes, FragmentOp &with,
+                           FragmentOp &without) {
+  for (const MeshUnits &mesh : meshes)
+    for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items))
+      (item.stage ? with : without) = fragment;
+  if (with && without)
+    return false;
+  if (!with)
+    for (MeshUnits &mesh : meshes)
+      for (WorkItem &item : mesh.items)
+        item.stage = mesh.mesh.index;
+  return true;
+}
+
+static LogicalResult completeStages(StringRef schedule,
+                                    MutableArrayRef<MeshUnits> meshes) {
+  FragmentOp with, without;
+  if (completeStages(meshes, with, without))
+    return success();
+  InFlightDiagnostic diag = without.emitError()
+                            << "has no stage, but other fragments do; "
+                               "schedule "
+                            << schedule << " needs a stage on all or none";
+  diag.attachNote(with.getLoc()) << "this one has a stage";
+  return diag;
+}
+
+static PlanShape getShape(ArrayRef<MeshUnits> meshes) {
+  PlanShape shape{0, 0, 1};
+  for (const MeshUnits &mesh : meshes) {
+    shape.meshes += mesh.isInPipeline();
+    std::set<int64_t> stages;
+    for (const WorkItem &item : mesh.items) {
+      stages.insert(*item.stage);
+      shape.microbatches = std::max(shape.microbatches, item.microbatch + 1);
+    }
+    shape.chunks = std::max(shape.chunks, static_cast<int64_t>(stages.size()));
+  }
+  return shape;
+}
+
+/// Each unit must be in the plan, on the mesh it is on.
+static LogicalResult checkPlaces(const PlanIndex &index, StringRef schedule,
+                                 ArrayRef<MeshUnits> meshes) {
+  SmallVector<StringRef> names;
+  for (const MeshUnits &mesh : meshes)
+    if (mesh.isInPipeline())
+      names.push_back(mesh.meshName);
+  for (const MeshUnits &mesh : meshes)
+    for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items)) {
+      std::optional<int64_t> home = index.findMesh(*item.stage);
+      if (home && *home != mesh.mesh.index)
+        return FragmentOp(fragment).emitError()
+               << "is of stage " << *item.stage << ", which schedule "
+               << schedule << " expects on mesh \"" << names[*home]
+               << "\", not on \"" << mesh.meshName.getValue()
+               << "\"; assign the stage to that mesh, or take another "
+                  "schedule";
+      if (!index.findPlace(item))
+        return FragmentOp(fragment).emitError()
+               << "is of stage " << *item.stage << " and microbatch "
+               << item.microbatch << ", for which schedule " << schedule
+               << " has no place";
+    }
+  return success();
+}
+
+/// Whole backward work fills no bubbles. Where none is split at all, that is
+/// hardly intended. Only what another mesh waits for is ever split.
+static LogicalResult checkSplit(func::FuncOp func, const PlanIndex &index,
+                                StringRef schedule,
+                                ArrayRef<MeshUnits> meshes) {
+  if (!index.hasSplit())
+    return success();
+  llvm::MapVector<int64_t, FragmentOp> wholeStages;
+  bool isAnySplit = false;
+  for (const MeshUnits &mesh : meshes)
+    for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items)) {
+      isAnySplit |= item.kind == WorkKind::Weight;
+      bool isHalf = fragment->hasAttr(kSplitKeepTransferredAttr);
+      if (!isHalf && index.wantsSplit(item))
+        wholeStages.try_emplace(*item.stage, fragment);
+    }
+  if (wholeStages.empty())
+    return success();
+  if (!isAnySplit)
+    return func.emitError()
+           << "schedule " << schedule
+           << " fills bubbles with the gradients of weights, but no backward "
+              "fragment is split; split them (mpmd-split-bwd-fragments, option "
+              "mpmd_split_bwd_fragments) or take a schedule that does without";
+  for (auto &[stage, fragment] : wholeStages)
+    fragment.emitWarning()
+        << describeUnit(fragment) << " is not split, so schedule " << schedule
+        << " cannot fill bubbles with the gradients of weights of stage "
+        << stage;
+  return success();
+}
+
+/// One call counter that slipped makes a plan of everything below it.
+static LogicalResult checkCounters(const meshwright::Schedule &schedule,
+                                   PlanShape shape,
+                                   ArrayRef<MeshUnits> meshes) {
+  size_t numUnits = 0;
+  const WorkItem *largest = nullptr;
+  FragmentOp fragmentOfLargest;
+  for (const MeshUnits &mesh : meshes)
+    for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items)) {
+      ++numUnits;
+      if (largest && item.microbatch <= largest->microbatch)
+        continue;
+      largest = &item;
+      fragmentOfLargest = fragment;
+    }
+  PlanShape least = shape;
+  least.microbatches = 1;
+  if (llvm::Error error = schedule.checkShape(shape)) {
+    std::string text = llvm::toString(std::move(error));
+    // What one microbatch cannot have either, the counter is not to blame for.
+    if (llvm::Error other = schedule.checkShape(least)) {
+      llvm::consumeError(std::move(other));
+      return success();
+    }
+    return fragmentOfLargest.emitError()
+           << "has call counter " << largest->microbatch << ", so there are "
+           << shape.microbatches << " microbatches, but only " << numUnits
+           << " scheduling units; number the calls 0, 1, 2, ... (" << text
+           << ")";
+  }
+  return success();
+}
+
+/// A plan from a file is for one number of meshes and microbatches.
+static LogicalResult checkShape(func::FuncOp func, const ScheduleOption &option,
+                                const PlanIndex &index,
+                                const PlanShape &shape) {
+  auto numRows = static_cast<int64_t>(option.plan->meshes.size());
+  if (numRows != shape.meshes)
+    return func.emitError()
+           << "schedule " << option.getName() << " has " << numRows
+           << " rows, but the pipeline has " << shape.meshes
+           << " meshes; expected a row for each";
+  if (index.getMicrobatchCount() != shape.microbatches)
+    return func.emitError()
+           << "schedule " << option.getName() << " has "
+           << index.getMicrobatchCount() << " microbatches, but the program "
+           << shape.microbatches;
+  return success();
+}
+
+/// For a mesh whose units have a stage, or all the one of its position.
+static Demands makeDemands(std::shared_ptr<PlanIndex> index, int64_t position) {
+  Demands demands;
+  demands.findPlace = [=](WorkItem item) -> std::optional<Place> {
+    item.stage = item.stage.value_or(position);
+    return Place{0, {*index->findPlace(item)}};
+  };
+  return demands;
+}
+
+FailureOr<SmallVector<Demands>>
+mlir::mpmd::getPlanDemands(func::FuncOp func, const ScheduleOption &option,
+                           MutableArrayRef<MeshUnits> meshes) {
+  std::string name = option.getName();
+  if (failed(completeStages(name, meshes)))
+    return failure();
+  PlanShape shape = getShape(meshes);
+  // A function without units has nothing to be ordered.
+  if (shape.microbatches == 0)
+    return SmallVector<Demands>(meshes.size());
+
+  Plan plan;
+  if (option.plan) {
+    plan = *option.plan;
+  } else {
+    if (failed(checkCounters(*option.schedule, shape, meshes)))
+      return failure();
+    llvm::Expected<Plan> made = option.schedule->makePlan(shape);
+    if (!made)
+      return func.emitError() << llvm::toString(made.takeError());
+    plan = std::move(*made);
+  }
+  auto index = std::make_shared<PlanIndex>(plan);
+  if (option.plan && failed(checkShape(func, option, *index, shape)))
+    return failure();
+  if (failed(checkPlaces(*index, name, meshes)) ||
+      failed(checkSplit(func, *index, name, meshes)))
+    return failure();
+  return llvm::map_to_vector(meshes, [&](const MeshUnits &mesh) {
+    return makeDemands(index, mesh.mesh.index);
+  });
+}
+
+std::optional<SmallVector<Demands>>
+mlir::mpmd::findPlanDemands(const ScheduleOption &option,
+                            ArrayRef<MeshUnits> meshes) {
+  SmallVector<MeshUnits> completed(meshes);
+  FragmentOp with, without;
+  if (!completeStages(completed, with, without))
+    return std::nullopt;
+  llvm::Expected<Plan> plan =
+      option.plan ? *option.plan
+                  : option.schedule->makePlan(getShape(completed));
+  if (!plan) {
+    llvm::consumeError(plan.takeError());
+    return std::nullopt;
+  }
+  auto index = std::make_shared<PlanIndex>(*plan);
+  for (const MeshUnits &mesh : completed)
+    for (const WorkItem &item : mesh.items)
+      if (index->findMesh(*item.stage) != mesh.mesh.index ||
+          !index->findPlace(item))
+        return std::nullopt;
+  SmallVector<Demands> demands;
+  for (const MeshUnits &mesh : completed)
+    demands.push_back(makeDemands(index, mesh.mesh.index));
+  return demands;
+}

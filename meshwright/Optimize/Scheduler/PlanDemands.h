@@ -1,0 +1,31 @@
+//===- PlanDemands.h - What a plan demands of a program ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_PLANDEMANDS_H
+#define MESHWRIGHT_OPTIMIZE_SCHEDULER_PLANDEMANDS_H
+
+#include "meshwright/Optimize/Scheduler/ScheduleOption.h"
+#include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
+
+namespace mlir::mpmd {
+
+/// What a schedule that is a plan demands on each mesh of the program. The plan
+/// is made for the meshes, stages and microbatches that the units have.
+///
+/// Reports an error if there is no such plan, if a stage is on another mesh
+/// than in the plan, or if bubbles cannot be filled because no backward work is
+/// split; a warning for each stage where only that is whole. A unit that was
+/// not split takes the place of the gradient of its input.
+FailureOr<SmallVector<meshwright::Demands>>
+getPlanDemands(func::FuncOp func, const ScheduleOption &option,
+               MutableArrayRef<MeshUnits> meshes);
+
+/// The same without a word: none if the program is not the pipeline that the
+/// plan is of. The plan of a relation keeps the relation.
+std::optional<SmallVector<meshwright::Demands>>
+findPlanDemands(const ScheduleOption &option, ArrayRef<MeshUnits> meshes);
+
+} // namespace mlir::mpmd
+
+#endif

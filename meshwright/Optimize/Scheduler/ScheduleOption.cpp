@@ -1,0 +1,116 @@
+//===- ScheduleOption.cpp - Schedules as pass options ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Optimize/Scheduler/ScheduleOption.h"
+#include "meshwright/Schedule/PlanFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+
+using namespace mlir::mpmd;
+
+std::string ScheduleOption::getName() const {
+  return schedule ? schedule->name.str() : "file:" + path;
+}
+
+bool ScheduleOption::splitsBackward() const {
+  if (schedule)
+    return schedule->splitsBackward;
+  return llvm::any_of(plan->meshes, [](const meshwright::ActionList &list) {
+    return llvm::any_of(list, [](const meshwright::Action &action) {
+      return action.kind == meshwright::ActionKind::Weight;
+    });
+  });
+}
+
+bool ScheduleOption::needsSumsApart() const {
+  if (schedule)
+    return schedule->needsSumsApart;
+  std::map<int64_t, int64_t> latest;
+  for (const meshwright::ActionList &list : plan->meshes)
+    for (const meshwright::Action &action : list) {
+      if (action.kind == meshwright::ActionKind::Forward ||
+          action.kind == meshwright::ActionKind::Input)
+        continue;
+      auto [last, isFirst] =
+          latest.try_emplace(action.stage, action.microbatch);
+      if (action.microbatch < last->second)
+        return true;
+      last->second = action.microbatch;
+    }
+  return false;
+}
+
+ScheduleOption mlir::mpmd::getDefaultSchedule() {
+  return {meshwright::findSchedule("1F1B"), nullptr, ""};
+}
+
+llvm::Expected<ScheduleOption> mlir::mpmd::parseSchedule(llvm::StringRef text) {
+  llvm::StringRef path = text;
+  if (path.consume_front("file:")) {
+    llvm::Expected<meshwright::Plan> plan = meshwright::readPlanFile(path);
+    if (!plan)
+      return plan.takeError();
+    return ScheduleOption{
+        nullptr, std::make_shared<const meshwright::Plan>(std::move(*plan)),
+        path.str()};
+  }
+  if (const meshwright::Schedule *schedule = meshwright::findSchedule(text))
+    return ScheduleOption{schedule, nullptr, ""};
+  return llvm::createStringError("unknown pipeline schedule '" + text + "', " +
+                                 meshwright::listSchedules(text));
+}
+
+llvm::raw_ostream &mlir::mpmd::operator<<(llvm::raw_ostream &os,
+                                          const ScheduleOption &option) {
+  return os << (option.schedule ? "builtin:" : "") << option.getName();
+}
+
+bool llvm::cl::parser<ScheduleOption>::parse(Option &option, StringRef,
+                                             StringRef text,
+                                             ScheduleOption &value) {
+  Expected<ScheduleOption> parsed = parseSchedule(text);
+  if (!parsed)
+    return option.error(toString(parsed.takeError()));
+  value = std::move(*parsed);
+  return false;
+}
+
+void llvm::cl::parser<ScheduleOption>::printOptionDiff(
+    const Option &option, const ScheduleOption &value, const OptVal &,
+    size_t globalWidth) const {
+  printOptionName(option, globalWidth);
+  outs() << "= " << value << "\n";
+}
+
+bool llvm::cl::parser<PrefixedScheduleOption>::parse(
+    Option &option, StringRef, StringRef text, PrefixedScheduleOption &value) {
+  constexpr StringLiteral kBare[] = {"none", "1F1B", "Circular"};
+  if (!is_contained(kBare, text) && !text.starts_with("builtin:") &&
+      !text.starts_with("file:")) {
+    std::string problem = "unknown pipeline schedule '" + text.str() +
+                          "', expected " +
+                          join(std::begin(kBare), std::end(kBare), ", ") +
+                          ", builtin:NAME or file:PATH; ";
+    const meshwright::Schedule *meant = meshwright::findSchedule(text);
+    if (!meant)
+      return option.error(problem + meshwright::listSchedules(text));
+    bool isBare = is_contained(kBare, meant->name);
+    return option.error(problem + "did you mean " + (isBare ? "" : "builtin:") +
+                        meant->name + "?");
+  }
+  Expected<ScheduleOption> parsed = parseSchedule(text);
+  if (!parsed)
+    return option.error(toString(parsed.takeError()));
+  static_cast<ScheduleOption &>(value) = std::move(*parsed);
+  return false;
+}
+
+void llvm::cl::parser<PrefixedScheduleOption>::printOptionDiff(
+    const Option &option, const PrefixedScheduleOption &value, const OptVal &,
+    size_t globalWidth) const {
+  printOptionName(option, globalWidth);
+  outs() << "= " << value << "\n";
+}

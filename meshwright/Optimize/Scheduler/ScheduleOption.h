@@ -1,0 +1,81 @@
+//===- ScheduleOption.h - Schedules as pass options -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_SCHEDULEOPTION_H
+#define MESHWRIGHT_OPTIMIZE_SCHEDULER_SCHEDULEOPTION_H
+
+#include "meshwright/Schedule/Schedule.h"
+#include "llvm/Support/CommandLine.h"
+#include <memory>
+
+namespace mlir::mpmd {
+
+/// A schedule that comes with the compiler, or a plan from a file.
+struct ScheduleOption {
+  const meshwright::Schedule *schedule = nullptr;
+  std::shared_ptr<const meshwright::Plan> plan; ///< If there is no schedule.
+  std::string path;                             ///< Of the plan.
+
+  /// `1F1B` or `file:plan.csv`.
+  std::string getName() const;
+  /// Whether it has a place for weight gradients that are apart.
+  bool splitsBackward() const;
+  /// Whether the sums of gradients must stay apart until the backward work has
+  /// its order: because that does not go from the first microbatch to the last,
+  /// as sums do, or because what they are summed up to travels.
+  bool needsSumsApart() const;
+
+  bool operator==(const ScheduleOption &other) const {
+    return schedule == other.schedule && path == other.path;
+  }
+};
+
+/// 1F1B.
+ScheduleOption getDefaultSchedule();
+
+/// Reads `NAME`, `builtin:NAME` or `file:PATH`, and the file. The error says
+/// which names there are, or where in the file something is wrong.
+llvm::Expected<ScheduleOption> parseSchedule(llvm::StringRef text);
+
+/// Prints what parses to the same schedule.
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
+                              const ScheduleOption &option);
+
+/// The schedule of the textual pipeline: a few bare names, in their own case,
+/// and everything that has a prefix.
+struct PrefixedScheduleOption : ScheduleOption {};
+
+} // namespace mlir::mpmd
+
+namespace llvm::cl {
+
+template <>
+class parser<mlir::mpmd::ScheduleOption>
+    : public basic_parser<mlir::mpmd::ScheduleOption> {
+public:
+  using basic_parser::basic_parser;
+  bool parse(Option &option, StringRef name, StringRef text,
+             mlir::mpmd::ScheduleOption &value);
+  StringRef getValueName() const override { return "schedule"; }
+  void printOptionDiff(const Option &option,
+                       const mlir::mpmd::ScheduleOption &value,
+                       const OptVal &defaultValue, size_t globalWidth) const;
+};
+
+template <>
+class parser<mlir::mpmd::PrefixedScheduleOption>
+    : public basic_parser<mlir::mpmd::PrefixedScheduleOption> {
+public:
+  using basic_parser::basic_parser;
+  bool parse(Option &option, StringRef name, StringRef text,
+             mlir::mpmd::PrefixedScheduleOption &value);
+  StringRef getValueName() const override { return "schedule"; }
+  void printOptionDiff(const Option &option,
+                       const mlir::mpmd::PrefixedScheduleOption &value,
+                       const OptVal &defaultValue, size_t globalWidth) const;
+};
+
+} // namespace llvm::cl
+
+#endif

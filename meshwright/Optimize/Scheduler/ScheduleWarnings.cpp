@@ -1,0 +1,96 @@
+//===- ScheduleWarnings.cpp - What a schedule makes of a program ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+using meshwright::WorkItem;
+using meshwright::WorkKind;
+
+std::string mpmd::describeUnit(FragmentOp fragment) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << (isForwardFragment(fragment) ? "forward of " : "backward of ");
+  if (IntegerAttr stage = fragment.getStageIdAttr())
+    os << "stage " << stage.getInt();
+  else
+    llvm::interleaveComma(
+        fragment.getOrigin().getAsRange<UserOriginAttr>(), os,
+        [&](UserOriginAttr origin) { os << origin.getUserName(); });
+  if (std::optional<uint32_t> counter = getCallCounter(fragment))
+    os << " of microbatch " << *counter;
+  return text;
+}
+
+/// What to change if `first`, which is to come first, needs `second`. Between
+/// microbatches of one stage it is nearly always the sum of their gradients.
+static std::string findRemedy(const WorkItem &first, const WorkItem &second) {
+  bool isSum =
+      first.kind != WorkKind::Forward && second.kind != WorkKind::Forward &&
+      first.stage == second.stage && first.microbatch != second.microbatch;
+  if (!isSum)
+    return "";
+  std::string text = "; here it is likely the sum of the gradients, which the "
+                     "program takes from the ";
+  text += second.microbatch < first.microbatch
+              ? "first microbatch to the last: sum from the last to the first, "
+                "as the schedule runs them"
+              : "last microbatch to the first, as jax.grad around all calls "
+                "does: take the gradient inside of each call, and sum from the "
+                "first to the last";
+  return text + ", or keep the sum apart until the fragments are scheduled "
+                "(option mpmd_merge_inferred_after_scheduling)";
+}
+
+void mpmd::warnOfConflicts(const DemandConflicts &conflicts,
+                           const UnitDemands &units,
+                           const ScheduleOption &option) {
+  auto getMesh = [&](unsigned unit) -> const MeshUnits & {
+    return units.getMesh(units.getUnits()[unit].mesh).units;
+  };
+  auto getFragment = [&](unsigned unit) -> FragmentOp {
+    return getMesh(unit).fragments[units.getUnits()[unit].index];
+  };
+  auto getItem = [&](unsigned unit) -> const WorkItem & {
+    return getMesh(unit).items[units.getUnits()[unit].index];
+  };
+  FragmentOp first = getFragment(conflicts.first);
+  FragmentOp second = getFragment(conflicts.second);
+  InFlightDiagnostic diag = first.emitWarning()
+                            << describeUnit(first)
+                            << " runs before another fragment by schedule "
+                            << option.getName()
+                            << ", but needs its results; data flow wins";
+  if (uint64_t others = conflicts.count - 1)
+    diag << ", here and in " << others << " other pair"
+         << (others == 1 ? "" : "s");
+  diag << findRemedy(getItem(conflicts.first), getItem(conflicts.second));
+  diag.attachNote(second.getLoc())
+      << "this is the other fragment; microbatches may depend on each other by "
+         "what was merged into them before scheduling ("
+      << describeUnit(second) << ")";
+}
+
+void mpmd::warnOfMissingSplit(func::FuncOp func, const ScheduleOption &option,
+                              ArrayRef<OrderedMesh> meshes) {
+  if (!option.schedule || !option.schedule->splitsBackward ||
+      !option.schedule->getDemands)
+    return;
+  bool isAnyBackward = false;
+  for (const OrderedMesh &mesh : meshes)
+    for (const WorkItem &item : mesh.units.items) {
+      if (item.kind == WorkKind::Weight)
+        return;
+      isAnyBackward |= item.kind == WorkKind::Backward;
+    }
+  if (isAnyBackward)
+    func.emitWarning()
+        << "schedule " << option.getName()
+        << " fills bubbles with the gradients of weights, but no backward "
+           "fragment is split; split them (mpmd-split-bwd-fragments, option "
+           "mpmd_split_bwd_fragments)";
+}

@@ -1,0 +1,29 @@
+//===- ScheduleWarnings.h - What a schedule makes of a program --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_SCHEDULEWARNINGS_H
+#define MESHWRIGHT_OPTIMIZE_SCHEDULER_SCHEDULEWARNINGS_H
+
+#include "meshwright/Optimize/Scheduler/ConsistentOrder.h"
+#include "meshwright/Optimize/Scheduler/ScheduleOption.h"
+
+namespace mlir::mpmd {
+
+/// `backward of stage 4 of microbatch 7`; without a stage, the names of its
+/// computations.
+std::string describeUnit(FragmentOp fragment);
+
+/// Warns at the first pair of which data flow has the other order, says how
+/// many there are, and what in the program may be the cause.
+void warnOfConflicts(const DemandConflicts &conflicts, const UnitDemands &units,
+                     const ScheduleOption &option);
+
+/// Warns of a relation that orders weight gradients, if there are none: it also
+/// runs without.
+void warnOfMissingSplit(func::FuncOp func, const ScheduleOption &option,
+                        ArrayRef<OrderedMesh> meshes);
+
+} // namespace mlir::mpmd
+
+#endif

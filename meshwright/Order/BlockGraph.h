@@ -1,0 +1,73 @@
+//===- BlockGraph.h - Who reads whom in a block -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_ORDER_BLOCKGRAPH_H
+#define MESHWRIGHT_ORDER_BLOCKGRAPH_H
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::mpmd {
+
+/// Edges between numbered nodes, those of one node next to each other.
+class EdgeTable {
+public:
+  /// Leads from the first to the second.
+  using Edge = std::pair<unsigned, unsigned>;
+
+  /// The edges of a node keep their order.
+  EdgeTable(ArrayRef<Edge> edges, size_t numNodes);
+
+  ArrayRef<unsigned> operator[](unsigned node) const {
+    return ArrayRef(targets).slice(starts[node],
+                                   starts[node + 1] - starts[node]);
+  }
+
+private:
+  std::vector<unsigned> starts, targets;
+};
+
+/// The ops of a block but its terminator, by position, and what each reads. An
+/// op also reads what the ops nested in it read, and counts as a reader of what
+/// it must stay behind for the sake of effects.
+class BlockGraph {
+public:
+  /// Who moves ops without asking cannot tell by the block in which order its
+  /// effects were meant.
+  enum class Effects { AsInBlock, Ignored };
+
+  explicit BlockGraph(Block &block, Effects effects = Effects::AsInBlock);
+
+  Block &getBlock() const { return block; }
+  unsigned size() const { return ops.size(); }
+  Operation *getOp(unsigned position) const { return ops[position]; }
+  unsigned getPosition(Operation *op) const { return positions.at(op); }
+
+  /// Where the ops stand that this one reads; one for each use.
+  ArrayRef<unsigned> getProducers(unsigned position) const {
+    return ArrayRef(producers).slice(starts[position],
+                                     starts[position + 1] - starts[position]);
+  }
+  EdgeTable getReaders() const;
+  /// Whether each op stands behind all that it reads.
+  bool isSorted() const { return sorted; }
+
+private:
+  void addReads(Operation *op);
+  void addProducer(unsigned producer) {
+    producers.push_back(producer);
+    sorted &= producer < starts.size() - 1;
+  }
+
+  Block &block;
+  std::vector<Operation *> ops;
+  DenseMap<Operation *, unsigned> positions;
+  std::vector<unsigned> starts, producers;
+  bool sorted = true;
+};
+
+} // namespace mlir::mpmd
+
+#endif

@@ -1,0 +1,184 @@
+//===- BlockSort.cpp - Stable topological order of a block ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The sweep in which an op is taken follows from those of its producers: the
+// same one if the producer stands before the op, the next one otherwise; an op
+// without producers is taken in sweep 0. Within a sweep the old order stands.
+// Mostly, producers stand before their readers, so one walk along the block
+// finds the sweeps; what is missing is asked for depth first.
+//
+// A demand between two large groups goes through a node of its own, which
+// remembers the latest of the one group: its last sweep, and the last position
+// in that sweep. That is all that the other group needs to know.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Order/BlockSort.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+void OrderDemands::add(ArrayRef<unsigned> before, ArrayRef<unsigned> after) {
+  if (before.size() == 1 || after.size() == 1) {
+    for (unsigned first : before)
+      for (unsigned second : after)
+        add(first, second);
+    return;
+  }
+  unsigned between = numNodes++;
+  for (unsigned first : before)
+    add(first, between);
+  for (unsigned second : after)
+    add(between, second);
+}
+
+namespace {
+class BlockSorter {
+public:
+  BlockSorter(const BlockGraph &graph, const OrderDemands &demands);
+
+  /// Returns false if there is a cycle.
+  bool computeSweeps();
+  /// Moves the ops to where the sweeps put them.
+  void moveOps();
+
+private:
+  enum class State : char { Unseen, Open, Done };
+
+  struct Visit {
+    unsigned node;
+    ArrayRef<unsigned> producers, demanded; ///< Those left.
+  };
+
+  void open(unsigned node);
+  bool visit(unsigned node);
+  void propagate(unsigned producer, unsigned reader);
+
+  const BlockGraph &graph;
+  const OrderDemands &demands;
+  EdgeTable demanded; ///< What must precede a node.
+  std::vector<unsigned> sweeps;
+  /// Of an op itself; between groups, of the latest op so far.
+  std::vector<unsigned> positions;
+  std::vector<State> states;
+  SmallVector<Visit> stack;
+};
+} // namespace
+
+/// The demands, from what comes second to what comes first.
+static EdgeTable turnAround(const OrderDemands &demands) {
+  std::vector<OrderDemands::Edge> edges;
+  edges.reserve(demands.getEdges().size());
+  for (auto [before, after] : demands.getEdges())
+    edges.emplace_back(after, before);
+  return EdgeTable(edges, demands.getNodeCount());
+}
+
+BlockSorter::BlockSorter(const BlockGraph &graph, const OrderDemands &demands)
+    : graph(graph), demands(demands), demanded(turnAround(demands)),
+      sweeps(demands.getNodeCount()), positions(demands.getNodeCount()),
+      states(demands.getNodeCount()) {
+  for (unsigned position = 0; position < graph.size(); ++position)
+    positions[position] = position;
+}
+
+void BlockSorter::open(unsigned node) {
+  states[node] = State::Open;
+  ArrayRef<unsigned> producers;
+  if (demands.isOp(node))
+    producers = graph.getProducers(node);
+  stack.push_back({node, producers, demanded[node]});
+}
+
+void BlockSorter::propagate(unsigned producer, unsigned reader) {
+  if (demands.isOp(reader)) {
+    unsigned sweep = sweeps[producer] + (positions[producer] > reader);
+    sweeps[reader] = std::max(sweeps[reader], sweep);
+    return;
+  }
+  auto latest = std::max(std::pair(sweeps[reader], positions[reader]),
+                         std::pair(sweeps[producer], positions[producer]));
+  std::tie(sweeps[reader], positions[reader]) = latest;
+}
+
+/// Returns false if the node waits for itself.
+bool BlockSorter::visit(unsigned node) {
+  open(node);
+  while (!stack.empty()) {
+    Visit &top = stack.back();
+    ArrayRef<unsigned> &left =
+        top.producers.empty() ? top.demanded : top.producers;
+    if (left.empty()) {
+      states[top.node] = State::Done;
+      stack.pop_back();
+      continue;
+    }
+    switch (unsigned producer = left.front(); states[producer]) {
+    case State::Done:
+      propagate(producer, top.node);
+      left = left.drop_front();
+      break;
+    case State::Open:
+      return false;
+    case State::Unseen:
+      open(producer);
+      break;
+    }
+  }
+  return true;
+}
+
+bool BlockSorter::computeSweeps() {
+  for (unsigned node = 0; node < states.size(); ++node)
+    if (states[node] == State::Unseen && !visit(node))
+      return false;
+  return true;
+}
+
+void BlockSorter::moveOps() {
+  // Where each sweep begins, then where its next op goes.
+  std::vector<unsigned> ends;
+  for (unsigned position = 0; position < graph.size(); ++position) {
+    unsigned sweep = sweeps[position];
+    if (sweep + 1 >= ends.size())
+      ends.resize(sweep + 2);
+    ++ends[sweep + 1];
+  }
+  for (unsigned sweep = 1; sweep < ends.size(); ++sweep)
+    ends[sweep] += ends[sweep - 1];
+  std::vector<Operation *> order(graph.size());
+  for (unsigned position = 0; position < graph.size(); ++position)
+    order[ends[sweeps[position]]++] = graph.getOp(position);
+
+  Block::iterator next = graph.getBlock().begin();
+  for (Operation *op : order)
+    if (&*next == op)
+      ++next;
+    else
+      op->moveBefore(&graph.getBlock(), next);
+}
+
+bool mlir::mpmd::sortBlockTopologically(const BlockGraph &graph,
+                                        const OrderDemands &demands) {
+  if (graph.isSorted() && demands.getEdges().empty())
+    return true;
+  BlockSorter sorter(graph, demands);
+  if (!sorter.computeSweeps())
+    return false;
+  sorter.moveOps();
+  return true;
+}
+
+bool mlir::mpmd::sortBlockTopologically(Block &block) {
+  // Where ops stand before what they read, their effects may contradict that.
+  for (auto effects :
+       {BlockGraph::Effects::AsInBlock, BlockGraph::Effects::Ignored}) {
+    BlockGraph graph(block, effects);
+    if (sortBlockTopologically(graph, OrderDemands(graph)))
+      return true;
+  }
+  return sortTopologically(&block); // Has a cycle; as sorted as can be.
+}

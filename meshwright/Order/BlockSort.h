@@ -1,0 +1,56 @@
+//===- BlockSort.h - Stable topological order of a block --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_ORDER_BLOCKSORT_H
+#define MESHWRIGHT_ORDER_BLOCKSORT_H
+
+#include "meshwright/Order/BlockGraph.h"
+
+namespace mlir::mpmd {
+
+/// Sorts the ops of `block`, without its terminator, so that producers precede
+/// users, and returns whether that was possible.
+///
+/// Gives the order of upstream's `sortTopologically`: sweep over the ops again
+/// and again, and take those whose producers are taken already. So an op that
+/// waits for a later one ends up behind everything that was ready before, and
+/// a sorted block does not change. Upstream's time is quadratic where users
+/// stand far ahead of their producers; this is linear. Where there is a cycle,
+/// upstream's own way of breaking it is used.
+bool sortBlockTopologically(Block &block);
+
+/// Orders between the ops of a graph, by position, that are not in the IR.
+class OrderDemands {
+public:
+  using Edge = EdgeTable::Edge;
+
+  explicit OrderDemands(const BlockGraph &graph)
+      : numOps(graph.size()), numNodes(numOps) {}
+
+  void add(unsigned before, unsigned after) {
+    edges.emplace_back(before, after);
+  }
+  /// Each op of `before` precedes each of `after`. Costs their sum, not their
+  /// product.
+  void add(ArrayRef<unsigned> before, ArrayRef<unsigned> after);
+
+  /// Numbers behind those of the ops stand for what is between two groups.
+  bool isOp(unsigned node) const { return node < numOps; }
+  unsigned getNodeCount() const { return numNodes; }
+  ArrayRef<Edge> getEdges() const { return edges; }
+
+private:
+  unsigned numOps, numNodes;
+  std::vector<Edge> edges;
+};
+
+/// Sorts so that the demands hold as well, as if each were a use. Returns false
+/// and leaves the block as it is if they contradict each other or the uses.
+/// Linear in ops, uses and demands.
+bool sortBlockTopologically(const BlockGraph &graph,
+                            const OrderDemands &demands);
+
+} // namespace mlir::mpmd
+
+#endif

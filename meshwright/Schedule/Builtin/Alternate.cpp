@@ -1,0 +1,80 @@
+//===- Alternate.cpp - Forwards and backwards in turn ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Builtin/Alternate.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+
+using namespace meshwright;
+
+std::vector<ChunkOfMicrobatch>
+meshwright::numberUnits(int64_t microbatches, int64_t chunks, int64_t group) {
+  std::vector<ChunkOfMicrobatch> units;
+  for (int64_t begin = 0; begin < microbatches; begin += group)
+    for (int64_t chunk = 0; chunk < chunks; ++chunk)
+      for (int64_t i = begin; i < std::min(begin + group, microbatches); ++i)
+        units.push_back({i, chunk});
+  return units;
+}
+
+ActionList meshwright::alternate(int64_t index, const PlanShape &shape,
+                                 int64_t group,
+                                 const Alternation &alternation) {
+  auto units = numberUnits(shape.microbatches, shape.chunks, group);
+  auto count = static_cast<int64_t>(units.size());
+  int64_t lead = std::clamp<int64_t>(alternation.lead, 1, count);
+  ActionList list;
+  auto forward = [&](int64_t unit) {
+    auto [microbatch, chunk] = units[unit];
+    list.push_back(
+        {chunk * shape.meshes + index, ActionKind::Forward, microbatch});
+  };
+  auto backward = [&](int64_t unit, ActionKind kind) {
+    auto [microbatch, chunk] = units[unit];
+    chunk = shape.chunks - 1 - chunk;
+    list.push_back({chunk * shape.meshes + index, kind, microbatch});
+  };
+
+  for (int64_t unit = 0; unit < lead; ++unit)
+    forward(unit);
+  for (int64_t unit = 0; unit < count; ++unit) {
+    backward(unit, alternation.lag ? ActionKind::Input : ActionKind::Backward);
+    if (alternation.lag && unit >= *alternation.lag)
+      backward(unit - *alternation.lag, ActionKind::Weight);
+    if (lead + unit < count)
+      forward(lead + unit);
+  }
+  if (alternation.lag)
+    for (int64_t unit = std::max<int64_t>(0, count - *alternation.lag);
+         unit < count; ++unit)
+      backward(unit, ActionKind::Weight);
+  return list;
+}
+
+/// Whether so many microbatches make equal rounds, and of which size.
+static std::optional<int64_t> getRoundSize(int64_t microbatches,
+                                           int64_t meshes) {
+  int64_t rounds = std::max<int64_t>(1, microbatches / meshes);
+  if (microbatches % rounds != 0)
+    return std::nullopt;
+  return microbatches / rounds;
+}
+
+llvm::Expected<int64_t> meshwright::findGroupSize(llvm::StringRef schedule,
+                                                  const PlanShape &shape) {
+  if (auto size = getRoundSize(shape.microbatches, shape.meshes))
+    return *size;
+  int64_t below = shape.microbatches, above = shape.microbatches;
+  while (!getRoundSize(below, shape.meshes))
+    --below;
+  while (!getRoundSize(above, shape.meshes))
+    ++above;
+  return llvm::createStringError(
+      llvm::formatv("schedule {0}: {1} microbatches do not fall into {2} equal "
+                    "rounds over {3} meshes; take {4} or {5} microbatches",
+                    schedule, shape.microbatches,
+                    shape.microbatches / shape.meshes, shape.meshes, below,
+                    above)
+          .str());
+}

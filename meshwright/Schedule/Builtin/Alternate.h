@@ -1,0 +1,48 @@
+//===- Alternate.h - Forwards and backwards in turn -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Most schedules have one shape: some forwards to fill the pipeline, then a
+// backward and a forward in turn, then the backwards that are left. They differ
+// in how many forwards come first (the lead) and, where the backward is split,
+// in how far the weight gradients stay behind (the lag).
+//
+// With several chunks on a mesh, microbatches go round in groups: the first
+// group through all chunks, then the next. That numbers the forwards and, with
+// the chunks the other way round, the backwards of a mesh.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SCHEDULE_BUILTIN_ALTERNATE_H
+#define MESHWRIGHT_SCHEDULE_BUILTIN_ALTERNATE_H
+
+#include "meshwright/Schedule/Schedule.h"
+
+namespace meshwright {
+
+/// Microbatch and chunk, in the order in which a mesh takes them.
+struct ChunkOfMicrobatch {
+  int64_t microbatch;
+  int64_t chunk;
+};
+
+std::vector<ChunkOfMicrobatch> numberUnits(int64_t microbatches, int64_t chunks,
+                                           int64_t group);
+
+struct Alternation {
+  int64_t lead;               ///< Forwards before the first backward.
+  std::optional<int64_t> lag; ///< Weight gradients behind; none: not split.
+};
+
+/// The list of the mesh at `index`. Stage c · meshes + index is its chunk c.
+ActionList alternate(int64_t index, const PlanShape &shape, int64_t group,
+                     const Alternation &alternation);
+
+/// The size of the groups: as many equal rounds of at least a microbatch for
+/// each mesh as there are. Fails if the rounds cannot be equal.
+llvm::Expected<int64_t> findGroupSize(llvm::StringRef schedule,
+                                      const PlanShape &shape);
+
+} // namespace meshwright
+
+#endif

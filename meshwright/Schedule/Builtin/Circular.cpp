@@ -1,0 +1,84 @@
+//===- Circular.cpp - Several stages on each mesh, in turns ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// With more stages than meshes, as many microbatches as there are meshes (a
+// phase) go through all stages before the next phase begins.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Builtin/Alternate.h"
+#include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace meshwright;
+
+/// Phase, stage, microbatch; all forward work first. Backward work counts the
+/// stages down, or everything.
+template <bool reversedBackward>
+static Demands getDemands(const MeshPosition &mesh) {
+  Demands demands;
+  demands.findPlace =
+      [count = mesh.count](const WorkItem &item) -> std::optional<Place> {
+    if (!item.stage)
+      return std::nullopt;
+    int64_t phase = item.microbatch / count;
+    if (item.kind == WorkKind::Forward)
+      return Place{0, {0, phase, *item.stage, item.microbatch}};
+    if (reversedBackward)
+      return Place{0, {1, -phase, -*item.stage, -item.microbatch}};
+    return Place{0, {1, phase, -*item.stage, item.microbatch}};
+  };
+  return demands;
+}
+
+template <bool reversedBackward>
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
+    ActionList &list = plan.meshes.emplace_back();
+    for (auto [i, chunk] :
+         numberUnits(shape.microbatches, shape.chunks, shape.meshes))
+      list.push_back({chunk * shape.meshes + mesh, ActionKind::Forward, i});
+    auto backward = numberUnits(shape.microbatches, shape.chunks, shape.meshes);
+    if (reversedBackward)
+      std::reverse(backward.begin(), backward.end());
+    for (auto [i, chunk] : backward) {
+      int64_t turned = reversedBackward ? chunk : shape.chunks - 1 - chunk;
+      list.push_back({turned * shape.meshes + mesh, ActionKind::Backward, i});
+    }
+  }
+  return plan;
+}
+
+static constexpr llvm::StringLiteral kSource =
+    "Narayanan et al., Efficient Large-Scale Language Model Training on GPU "
+    "Clusters Using Megatron-LM, arXiv:2104.04473, section 2.2";
+
+const Schedule meshwright::kCircular = {
+    "Circular",
+    "stages of a mesh in turns, a phase of microbatches at a time",
+    kSource,
+    makePlan<false>,
+    getDemands<false>,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/false,
+    /*usualChunks=*/2,
+    /*fewestChunks=*/1,
+    /*mostChunks=*/kAnyChunks,
+    Placement::Looped,
+    PipelineNeed::Count};
+const Schedule meshwright::kCircularWithReversedBackward = {
+    "CircularWithReversedBackward",
+    "Circular, with the backward work in exactly the opposite order",
+    kSource,
+    makePlan<true>,
+    getDemands<true>,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/false,
+    /*usualChunks=*/2,
+    /*fewestChunks=*/1,
+    /*mostChunks=*/kAnyChunks,
+    Placement::Looped,
+    PipelineNeed::Count,
+    /*needsSumsApart=*/true};

@@ -1,0 +1,29 @@
+//===- Eager1F1B.cpp - 1F1B with transfers behind work --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Twice as many forwards as in 1F1B fill the pipeline. Then a value has the
+// time of one forward and one backward to travel before a mesh waits for it,
+// which costs the memory of the additional microbatches.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Builtin/Alternate.h"
+#include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+
+using namespace meshwright;
+
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
+    plan.meshes.push_back(
+        alternate(mesh, shape, shape.microbatches,
+                  {/*lead=*/2 * (shape.meshes - 1 - mesh) + 1, {}}));
+  return plan;
+}
+
+const Schedule meshwright::kEager1F1B = {
+    "Eager1F1B", "1F1B with twice the forwards in flight, to hide transfers",
+    "Zhuang et al., On Optimizing the Communication of Model Parallelism, "
+    "arXiv:2211.05322",
+    makePlan};

@@ -1,0 +1,39 @@
+//===- GPipe.cpp - All forward work, then all backward work ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Builtin/Alternate.h"
+#include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+
+using namespace meshwright;
+
+static Demands getDemands(const MeshPosition &) {
+  Demands demands;
+  demands.findPlace = [](const WorkItem &item) {
+    bool isBackward = item.kind != WorkKind::Forward;
+    return Place{0, {isBackward, item.microbatch}};
+  };
+  return demands;
+}
+
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
+    plan.meshes.push_back(alternate(mesh, shape, shape.microbatches,
+                                    {/*lead=*/shape.microbatches, {}}));
+  return plan;
+}
+
+const Schedule meshwright::kGPipe = {
+    "GPipe",
+    "all forward work by microbatch, then all backward work",
+    "Huang et al., GPipe, arXiv:1811.06965, section 2.3",
+    makePlan,
+    getDemands,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/false,
+    /*usualChunks=*/1,
+    /*fewestChunks=*/1,
+    /*mostChunks=*/1,
+    Placement::Looped,
+    PipelineNeed::Nothing};

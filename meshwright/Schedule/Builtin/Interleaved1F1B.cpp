@@ -1,0 +1,41 @@
+//===- Interleaved1F1B.cpp - 1F1B over several chunks of a mesh -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Each mesh has several stages, in a loop over the meshes, so the pipeline
+// fills and drains in steps of a chunk instead of everything a mesh has: the
+// bubble is smaller by the number of chunks, for more transfers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Builtin/Alternate.h"
+#include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+
+using namespace meshwright;
+
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  constexpr llvm::StringLiteral kName = "Interleaved1F1B";
+  llvm::Expected<int64_t> group = findGroupSize(kName, shape);
+  if (!group)
+    return group.takeError();
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
+    int64_t warmUp = (shape.chunks - 1) * *group;
+    int64_t lead = warmUp + 2 * (shape.meshes - 1 - mesh) + 1;
+    plan.meshes.push_back(alternate(mesh, shape, *group, {lead, {}}));
+  }
+  return plan;
+}
+
+const Schedule meshwright::kInterleaved1F1B = {
+    "Interleaved1F1B",
+    "1F1B over several stages on each mesh",
+    "Narayanan et al., Efficient Large-Scale Language Model Training on GPU "
+    "Clusters Using Megatron-LM, arXiv:2104.04473, section 2.2",
+    makePlan,
+    /*getDemands=*/nullptr,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/false,
+    /*usualChunks=*/2,
+    /*fewestChunks=*/2,
+    /*mostChunks=*/kAnyChunks};

@@ -1,0 +1,37 @@
+//===- InterleavedZeroBubble.cpp - Zero bubble over several chunks --------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Interleaved 1F1B with the weight gradients apart; on one chunk, ZeroBubbleH1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Builtin/Alternate.h"
+#include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+
+using namespace meshwright;
+
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  constexpr llvm::StringLiteral kName = "InterleavedZeroBubble";
+  llvm::Expected<int64_t> group = findGroupSize(kName, shape);
+  if (!group)
+    return group.takeError();
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
+    int64_t lead = (shape.chunks - 1) * *group + shape.meshes - mesh;
+    plan.meshes.push_back(alternate(mesh, shape, *group, {lead, /*lag=*/mesh}));
+  }
+  return plan;
+}
+
+const Schedule meshwright::kInterleavedZeroBubble = {
+    "InterleavedZeroBubble",
+    "interleaved 1F1B with weight gradients in its bubbles",
+    "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
+    makePlan,
+    /*getDemands=*/nullptr,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/true,
+    /*usualChunks=*/2,
+    /*fewestChunks=*/1,
+    /*mostChunks=*/kAnyChunks};

@@ -1,0 +1,43 @@
+//===- OneForwardOneBackward.cpp - A backward for each forward ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Mesh m of N holds at most N - m microbatches whose backward work is still to
+// come. Once it is full, each forward waits for one backward:
+//
+//   F(i + N - m - 1)  before  B(i)  before  F(i + N - m)
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Builtin/Alternate.h"
+#include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+
+using namespace meshwright;
+
+static Demands getDemands(const MeshPosition &mesh) {
+  constexpr WorkKind F = WorkKind::Forward;
+  int64_t inFlight = mesh.count - mesh.index;
+  Demands demands;
+  demands.findPlace = [](const WorkItem &item) {
+    bool isBackward = item.kind != WorkKind::Forward;
+    return Place{isBackward, {item.microbatch}};
+  };
+  for (WorkKind backward : {WorkKind::Backward, WorkKind::Weight}) {
+    demands.offsets.push_back({F, backward, inFlight - 1});
+    demands.offsets.push_back({backward, F, -inFlight});
+  }
+  return demands;
+}
+
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
+    plan.meshes.push_back(alternate(mesh, shape, shape.microbatches,
+                                    {/*lead=*/shape.meshes - mesh, {}}));
+  return plan;
+}
+
+const Schedule meshwright::kOneForwardOneBackward = {
+    "1F1B", "one backward after each forward once the pipeline is full",
+    "Narayanan et al., PipeDream, arXiv:1806.03377, section 3.1", makePlan,
+    getDemands};

@@ -1,0 +1,46 @@
+//===- ZeroBubbleH1.cpp - Weight gradients fill the bubbles of 1F1B -------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Backward work is cut in two: B gives the gradient that the mesh before waits
+// for, W the gradient of the weights, which nobody waits for. The order of
+// forwards and Bs is that of 1F1B, with its memory; W lags behind by the
+// position of the mesh.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Builtin/Alternate.h"
+#include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+
+using namespace meshwright;
+
+static Demands getDemands(const MeshPosition &mesh) {
+  constexpr WorkKind F = WorkKind::Forward, B = WorkKind::Backward,
+                     W = WorkKind::Weight;
+  int64_t inFlight = mesh.count - mesh.index;
+  Demands demands;
+  demands.offsets = {{F, B, inFlight - 1},
+                     {B, F, -inFlight},
+                     {B, W, mesh.index},
+                     {W, F, -mesh.count},
+                     {W, B, -(mesh.index + 1)}};
+  return demands;
+}
+
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
+    plan.meshes.push_back(
+        alternate(mesh, shape, shape.microbatches,
+                  {/*lead=*/shape.meshes - mesh, /*lag=*/mesh}));
+  return plan;
+}
+
+const Schedule meshwright::kZeroBubbleH1 = {
+    "ZeroBubbleH1",
+    "1F1B with weight gradients in its bubbles",
+    "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
+    makePlan,
+    getDemands,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/true};

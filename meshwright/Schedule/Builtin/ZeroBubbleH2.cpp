@@ -1,0 +1,80 @@
+//===- ZeroBubbleH2.cpp - More microbatches in flight, no bubble ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// With about twice the memory of 1F1B the warm-up is long enough for the first
+// backward to come home before the mesh runs dry. How many microbatches that
+// takes depends on how long a transfer lasts next to a piece of work: nothing,
+// half as long, or as long.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Builtin/Alternate.h"
+#include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+
+using namespace meshwright;
+
+/// Forwards before the first backward on mesh `index`, for a transfer that
+/// lasts `halves` halves of a piece of work.
+static int64_t countWarmUp(int64_t index, int64_t count, int64_t halves) {
+  int64_t remaining = count - index;
+  return 2 * remaining - 1 + halves * (remaining - 1);
+}
+
+/// The rows from B to F and from F to B hold behind the warm-up only. That is
+/// where the microbatch ahead always is in the one, and what the warm-up says
+/// anyway in the other.
+template <int64_t halves> static Demands getDemands(const MeshPosition &mesh) {
+  constexpr WorkKind F = WorkKind::Forward, B = WorkKind::Backward,
+                     W = WorkKind::Weight;
+  int64_t warmUp = countWarmUp(mesh.index, mesh.count, halves);
+  int64_t mirrored =
+      countWarmUp(mesh.count - mesh.index - 1, mesh.count, halves);
+  Demands demands;
+  demands.warmUps = {{F, B, warmUp}, {F, W, warmUp}};
+  demands.offsets = {{F, B, warmUp - 1},
+                     {B, F, -warmUp},
+                     {B, W, mirrored - 1},
+                     {W, B, -mirrored}};
+  return demands;
+}
+
+template <int64_t halves>
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
+    plan.meshes.push_back(alternate(
+        mesh, shape, shape.microbatches,
+        {/*lead=*/countWarmUp(mesh, shape.meshes, halves),
+         /*lag=*/countWarmUp(shape.meshes - 1 - mesh, shape.meshes, halves) -
+             1}));
+  return plan;
+}
+
+static constexpr llvm::StringLiteral kSource =
+    "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241";
+
+const Schedule meshwright::kZeroBubbleH2ZeroTxLatency = {
+    "ZeroBubbleH2ZeroTxLatency",
+    "no bubble if transfers take no time",
+    kSource,
+    makePlan<0>,
+    getDemands<0>,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/true};
+const Schedule meshwright::kZeroBubbleH2HalfTxLatency = {
+    "ZeroBubbleH2HalfTxLatency",
+    "no bubble if transfers take half as long as work",
+    kSource,
+    makePlan<1>,
+    getDemands<1>,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/true};
+const Schedule meshwright::kZeroBubbleH2FullTxLatency = {
+    "ZeroBubbleH2FullTxLatency",
+    "no bubble if transfers take as long as work",
+    kSource,
+    makePlan<2>,
+    getDemands<2>,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/true};

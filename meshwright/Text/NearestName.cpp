@@ -1,0 +1,28 @@
+//===- NearestName.cpp - "known are ...; did you mean ...?" ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Text/NearestName.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+std::string meshwright::listKnown(StringRef unknown,
+                                  ArrayRef<StringRef> known) {
+  if (known.empty())
+    return "there are none";
+  std::string text = "known are " + llvm::join(known, ", ");
+  StringRef nearest;
+  // A slip changes a third of a name at most.
+  unsigned best = unknown.size() / 3 + 2;
+  for (StringRef name : known) {
+    unsigned distance = unknown.edit_distance_insensitive(name);
+    if (distance < best) {
+      best = distance;
+      nearest = name;
+    }
+  }
+  if (!nearest.empty())
+    text += "; did you mean \"" + nearest.str() + "\"?";
+  return text;
+}

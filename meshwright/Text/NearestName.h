@@ -1,0 +1,20 @@
+//===- NearestName.h - "known are ...; did you mean ...?" -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TEXT_NEARESTNAME_H
+#define MESHWRIGHT_TEXT_NEARESTNAME_H
+
+#include "mlir/Support/LLVM.h"
+#include <string>
+
+namespace meshwright {
+
+/// The end of a message about an unknown name: lists the known ones, in the
+/// order given, and the nearest if it is close enough to be a slip.
+std::string listKnown(llvm::StringRef unknown,
+                      llvm::ArrayRef<llvm::StringRef> known);
+
+} // namespace meshwright
+
+#endif
