@@ -11,6 +11,12 @@
 
 #include "meshwright/Dialect/CHLO/ChloEnums.h.inc"
 
+namespace mlir::chlo {
+/// Operands of different shapes are repeated to a common one.
+template <typename ConcreteType>
+class Broadcasting : public OpTrait::TraitBase<ConcreteType, Broadcasting> {};
+} // namespace mlir::chlo
+
 #define GET_ATTRDEF_CLASSES
 #include "meshwright/Dialect/CHLO/ChloAttrs.h.inc"
 

@@ -159,9 +159,13 @@ def Chlo_MulhiOp
 // Broadcasting arithmetic
 //===----------------------------------------------------------------------===//
 
+def Chlo_Broadcasting : NativeOpTrait<"Broadcasting"> {
+  let cppNamespace = "::mlir::chlo";
+}
+
 class Chlo_BroadcastBase<string mnemonic, Stablehlo_KindSet operandKinds,
                          Stablehlo_KindSet resultKinds, list<Trait> traits>
-    : Chlo_Op<mnemonic, [Pure, Stablehlo_Inferred] # traits> {
+    : Chlo_Op<mnemonic, [Pure, Stablehlo_Inferred, Chlo_Broadcasting] # traits> {
   let summary = "Combines the elements of operands of different shapes";
   let description = !strconcat([{
     Sizes of 1 and missing leading dimensions are repeated. The dimensions of
@@ -238,7 +242,7 @@ def Chlo_BroadcastCompareOp
 }
 
 def Chlo_BroadcastSelectOp
-    : Chlo_Op<"broadcast_select", [Pure, Stablehlo_Inferred]> {
+    : Chlo_Op<"broadcast_select", [Pure, Stablehlo_Inferred, Chlo_Broadcasting]> {
   let summary = "Chooses between the elements of operands of different shapes";
   let description = [{
     ```mlir

@@ -7,6 +7,7 @@
 #include "meshwright/Dialect/Sdy/AttrSyntax.h"
 #include "meshwright/Dialect/Sdy/OpSyntax.h"
 #include "meshwright/Dialect/Sdy/StablehloDataFlow.h"
+#include "meshwright/Dialect/StableHLO/ResultAttrs.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Transforms/InliningUtils.h"
 
@@ -35,6 +36,25 @@ struct SdyInlinerInterface : DialectInlinerInterface {
   }
 };
 
+/// An op that loses results loses their shardings.
+struct SdyResultAttrs : stablehlo::ResultAttrs {
+  using ResultAttrs::ResultAttrs;
+
+  Attribute withoutResults(NamedAttribute attr,
+                           const BitVector &dropped) const final {
+    if (attr.getName() != kShardingAttr)
+      return attr.getValue();
+    auto perValue = dyn_cast<TensorShardingPerValueAttr>(attr.getValue());
+    if (!perValue || dropped.all())
+      return {};
+    SmallVector<TensorShardingAttr> kept;
+    for (auto [index, sharding] : llvm::enumerate(perValue.getShardings()))
+      if (!dropped[index])
+        kept.push_back(sharding);
+    return TensorShardingPerValueAttr::get(getContext(), kept);
+  }
+};
+
 } // namespace
 
 void SdyDialect::initialize() {
@@ -43,6 +63,6 @@ void SdyDialect::initialize() {
 #define GET_OP_LIST
 #include "meshwright/Dialect/Sdy/SdyOps.cpp.inc"
       >();
-  addInterfaces<SdyInlinerInterface>();
+  addInterfaces<SdyInlinerInterface, SdyResultAttrs>();
   attachStablehloDataFlow(getContext());
 }

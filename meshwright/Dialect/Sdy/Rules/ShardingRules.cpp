@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
+#include "meshwright/Dialect/CHLO/ChloDialect.h"
 #include "meshwright/Dialect/Sdy/Rules/RuleFamilies.h"
 #include "meshwright/Dialect/Sdy/Rules/ShardingRuleBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -104,10 +105,8 @@ bool mlir::sdy::isElementwiseForSharding(Operation *op) {
   if (auto bitcast = dyn_cast<BitcastConvertOp>(op))
     return bitcast.getOperand().getType().getShape() ==
            bitcast.getType().getShape();
-  StringRef dialect = op->getName().getDialectNamespace();
-  if (dialect == "chlo" &&
-      op->getName().stripDialect().starts_with("broadcast_"))
-    return true;
-  return (dialect == "stablehlo" || dialect == "chlo") &&
-         op->hasTrait<OpTrait::Elementwise>();
+  return op->hasTrait<chlo::Broadcasting>() ||
+         (isa_and_present<chlo::ChloDialect, StablehloDialect>(
+              op->getDialect()) &&
+          op->hasTrait<OpTrait::Elementwise>());
 }

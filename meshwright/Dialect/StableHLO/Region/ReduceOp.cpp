@@ -106,7 +106,7 @@ static Operation *getAppliedOp(ReduceOp op) {
       !llvm::all_of(applied->getOperandTypes(),
                     [&](Type type) { return type == scalar; }))
     return nullptr;
-  if (terminator->getName().stripDialect() != "return" ||
+  if (!isa<ReturnOp>(terminator) ||
       !llvm::equal(terminator->getOperands(), applied->getResults()))
     return nullptr;
   return applied;

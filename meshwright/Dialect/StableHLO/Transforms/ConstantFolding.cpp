@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/Transforms/ConstantFolding.h"
+#include "meshwright/Dialect/CHLO/ChloDialect.h"
 #include "meshwright/Dialect/StableHLO/Elementwise/ElementArithmetic.h"
 
 using namespace mlir;
@@ -147,13 +148,12 @@ private:
   OptimizationOptions options;
 };
 
-// Pattern: erf(constant) -> constant. CHLO is not among what this library
-// knows, so the op is matched by its name.
-struct FoldErf : RewritePattern {
+// Pattern: erf(constant) -> constant
+struct FoldErf : OpRewritePattern<chlo::ErfOp> {
   FoldErf(MLIRContext *context, const OptimizationOptions &options)
-      : RewritePattern("chlo.erf", /*benefit=*/1, context), options(options) {}
+      : OpRewritePattern(context), options(options) {}
 
-  LogicalResult matchAndRewrite(Operation *op,
+  LogicalResult matchAndRewrite(chlo::ErfOp op,
                                 PatternRewriter &rewriter) const override {
     SmallVector<DenseElementsAttr> operands = getOperandsOfOneType(op);
     if (operands.size() != 1 || !options.optimizeFloat)

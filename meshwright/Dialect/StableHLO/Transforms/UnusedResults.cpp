@@ -16,7 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/Transforms/UnusedResults.h"
-#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/StableHLO/ResultAttrs.h"
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/BitVector.h"
@@ -88,21 +88,14 @@ static SmallVector<Value> select(ValueRange values, const BitVector &unused) {
 
 void mlir::stablehlo::keepDiscardableAttrs(Operation *op, Operation *smaller,
                                            const BitVector &dropped) {
-  smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  auto shardings = op->getDiscardableAttr(sdy::kShardingAttr);
-  if (!shardings)
-    return;
-  smaller->removeDiscardableAttr(sdy::kShardingAttr);
-  auto perValue = dyn_cast<sdy::TensorShardingPerValueAttr>(shardings);
-  if (!perValue || smaller->getNumResults() == 0)
-    return;
-  SmallVector<sdy::TensorShardingAttr> kept;
-  for (auto [index, sharding] : llvm::enumerate(perValue.getShardings()))
-    if (!dropped[index])
-      kept.push_back(sharding);
-  smaller->setDiscardableAttr(
-      sdy::kShardingAttr,
-      sdy::TensorShardingPerValueAttr::get(op->getContext(), kept));
+  for (NamedAttribute attr : op->getDiscardableAttrs()) {
+    Attribute value = attr.getValue();
+    if (Dialect *dialect = attr.getNameDialect())
+      if (auto *owner = dialect->getRegisteredInterface<ResultAttrs>())
+        value = owner->withoutResults(attr, dropped);
+    if (value)
+      smaller->setDiscardableAttr(attr.getName(), value);
+  }
 }
 
 /// Lets a smaller op take the place of one, whose unused results vanish.

@@ -10,8 +10,8 @@
 
 namespace mlir::stablehlo {
 
-/// Gives `smaller` the discardable attributes of `op`, of which it lacks the
-/// results in `dropped`. Their shardings are dropped, too.
+/// Gives `smaller`, which has none, the discardable attributes of `op`, of which
+/// it lacks the results in `dropped`. What they say of these is dropped, too.
 void keepDiscardableAttrs(Operation *op, Operation *smaller,
                           const BitVector &dropped);
 

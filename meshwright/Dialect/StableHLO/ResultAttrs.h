@@ -1,0 +1,28 @@
+//===- ResultAttrs.h - Attributes that speak of results ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_STABLEHLO_RESULTATTRS_H
+#define MESHWRIGHT_DIALECT_STABLEHLO_RESULTATTRS_H
+
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/DialectInterface.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace mlir::stablehlo {
+
+/// For dialects that put discardable attributes on the ops of others: what
+/// becomes of one that speaks of each result when an op loses some of them.
+class ResultAttrs : public DialectInterface::Base<ResultAttrs> {
+public:
+  ResultAttrs(Dialect *dialect) : Base(dialect) {}
+
+  /// Returns `attr` without what it says of the results in `dropped`, null if
+  /// nothing is left.
+  virtual Attribute withoutResults(NamedAttribute attr,
+                                   const BitVector &dropped) const = 0;
+};
+
+} // namespace mlir::stablehlo
+
+#endif
