@@ -6,6 +6,12 @@
   Passes.td, `CopyConstants.cpp` beside it and `copy-constants*.mlir` in the
   test folder that mirrors it.
 - Every source and TableGen file starts with its header and licence line.
+- No folder with more than 30 sources: headers, TableGen and .def files count as
+  much as .cpp and .py, since each is a file that a reader of the folder meets.
+  Tests do not count: they mirror the folders of what they test. The Python
+  package is not held to it yet.
+- A library includes only headers of the libraries that it links.
+- Ops are matched by their type, not by their name as a string.
 
 Prints one line per finding; exit code 1 if there is any.
 """
@@ -17,6 +23,11 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ("meshwright", "tools", "unittests", "python", "scripts", "bench", "test")
 MAX_LINES, MAX_PASS_LINES = 900, 400
+MAX_SOURCES = 30
+MATCH_BY_NAME = re.compile(
+    r"RewritePattern\(\"|getName\(\)\s*\.(?:getStringRef|stripDialect|getDialectNamespace)"
+    r"\(\)\s*(?:[=!]=|\.starts_with|\.ends_with)"
+)
 DIALECT_PREFIXES = ("mpmd-", "sdy-", "stablehlo-", "chlo-")
 
 
@@ -72,8 +83,69 @@ def check_stems() -> list[str]:
     return found
 
 
+def check_folders() -> list[str]:
+    found = []
+    for top in ("meshwright", "tools", "scripts", "bench"):
+        for folder in [ROOT / top, *sorted((ROOT / top).rglob("*/"))]:
+            sources = [
+                path
+                for path in folder.iterdir()
+                if path.suffix in (".cpp", ".h", ".td", ".def", ".py")
+            ]
+            if len(sources) > MAX_SOURCES:
+                found.append(
+                    f"{folder.relative_to(ROOT)}: {len(sources)} sources, "
+                    f"{MAX_SOURCES} allowed"
+                )
+    return found
+
+
+def libraries() -> dict[pathlib.Path, tuple[str, list[str]]]:
+    """The library of each folder that has one, and what it links."""
+    found = {}
+    for lists in sorted((ROOT / "meshwright").rglob("CMakeLists.txt")):
+        call = re.search(r"meshwright_library\((\w+)([^)]*)\)", lists.read_text())
+        if call:
+            links = re.search(r"LINK([^)]*?)(?:DEPENDS|$)", call[2], re.DOTALL)
+            found[lists.parent] = (call[1], links[1].split() if links else [])
+    return found
+
+
+def check_includes() -> list[str]:
+    folders = libraries()
+    links = dict(folders.values())
+
+    def reach(library: str, seen: set[str]) -> set[str]:
+        if library not in seen:
+            seen.add(library)
+            for other in links.get(library, []):
+                reach(other, seen)
+        return seen
+
+    def library_of(path: pathlib.Path) -> str | None:
+        homes = [folder for folder in path.parents if folder in folders]
+        return folders[homes[0]][0] if homes else None
+
+    found = []
+    for path in sorted((ROOT / "meshwright").rglob("*")):
+        library = library_of(path)
+        if path.suffix not in (".cpp", ".h") or not library:
+            continue
+        allowed, text = reach(library, set()), path.read_text()
+        for header in re.findall(r'^#include "(meshwright/.*)"', text, re.MULTILINE):
+            other = library_of(ROOT / header)
+            if other and other not in allowed:
+                found.append(
+                    f"{path.relative_to(ROOT)}: includes {header}, but {library} "
+                    f"does not link {other}"
+                )
+        if MATCH_BY_NAME.search(text):
+            found.append(f"{path.relative_to(ROOT)}: matches an op by its name")
+    return found
+
+
 def main() -> int:
-    found = check_lengths() + check_stems()
+    found = check_lengths() + check_stems() + check_folders() + check_includes()
     print("\n".join(found) if found else "layout: nothing found")
     return 1 if found else 0
 
