@@ -26,3 +26,4 @@ from .rules import (
 from .rules import merged_fragment_info as merged_fragment_info
 from .rules import pipeline_context as pipeline_context
 from .rules import rule_text as rule_text
+from .scan import scan as scan

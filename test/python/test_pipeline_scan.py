@@ -1,0 +1,134 @@
+"""Stacked layers in stages: `pipeline.scan` in place of `jax.lax.scan`."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jax.sharding import Mesh
+
+import meshwright as mw
+
+MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(4)}
+TWO = dict(list(MESHES.items())[:2])
+TX = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(0.01))
+
+
+def block(x, layer):
+    return x + jnp.tanh(x @ layer["w"] + layer["b"])
+
+
+def pair(x, layer):
+    x = block(x, layer)
+    return x, jnp.abs(x).mean()
+
+
+def make_loss(stages, scan=None):
+    def loss(params, x, y):
+        x = x @ params["embed"]
+        if scan:
+            x, sizes = scan(pair, x, params["layers"])
+        else:
+            x, sizes = mw.pipeline.scan(pair, x, params["layers"], num_stages=stages)
+        return ((x @ params["embed"].T - y) ** 2).mean() + 0.1 * sizes.mean()
+
+    return loss
+
+
+def make_step(loss):
+    def step(state, xs, ys):
+        params, opt = state
+        value, grads = mw.pipeline.accumulate(
+            jax.value_and_grad(loss), 4, batch_argnums=(1, 2)
+        )(params, xs, ys)
+        updates, opt = TX.update(grads, opt, params)
+        return (optax.apply_updates(params, updates), opt), value
+
+    return step
+
+
+def arguments(layers=8):
+    keys = jax.random.split(jax.random.key(0), 4)
+    params = {
+        "embed": 0.5 * jax.random.normal(keys[0], (3, 4)),
+        "layers": {
+            "w": 0.5 * jax.random.normal(keys[1], (layers, 4, 4)),
+            "b": jnp.zeros((layers, 4)),
+        },
+    }
+    xs, ys = (jax.random.normal(key, (8, 3)) for key in keys[2:])
+    return (params, TX.init(params)), xs, ys
+
+
+def close(found, wanted):
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "meshes", "layers"),
+    [
+        ("1F1B", MESHES, 8),
+        ("ZeroBubbleH1", MESHES, 8),
+        ("Interleaved1F1B", TWO, 6),  # Two stages of two layers, two of one.
+    ],
+)
+def test_training_equals_lax_scan(schedule, meshes, layers):
+    state, xs, ys = arguments(layers)
+    config = mw.make_config(
+        meshes, pipeline_schedule=mw.get_pipeline_schedule(schedule)
+    )
+    step = mw.jit(make_step(make_loss(4)), config, donate_argnums=0)
+    plain = jax.jit(make_step(make_loss(4, jax.lax.scan)))
+    ours, theirs = jax.tree.map(jnp.array, state), state
+    for _ in range(3):
+        ours, mine = step(ours, xs, ys)
+        theirs, value = plain(theirs, xs, ys)
+        np.testing.assert_allclose(mine, value, rtol=1e-5)
+    close(ours, theirs)
+
+
+def test_remat_of_the_block_and_plain_results():
+    weights = 0.5 * jax.random.normal(jax.random.key(0), (6, 4, 4))
+    x = jnp.ones((2, 4))
+
+    def layer(x, w):
+        return jnp.tanh(x @ w)
+
+    def loss(weights, x, scan):
+        return (scan(jax.checkpoint(layer), x, weights) ** 2).sum()
+
+    def ours(block, x, weights):
+        return mw.pipeline.scan(block, x, weights, num_stages=3, unroll=2)
+
+    def theirs(block, x, weights):
+        return jax.lax.scan(lambda x, w: (block(x, w), None), x, weights)[0]
+
+    three = mw.make_config(dict(list(MESHES.items())[:3]))
+    found = mw.jit(jax.value_and_grad(lambda w, x: loss(w, x, ours)), three)(weights, x)
+    wanted = jax.value_and_grad(lambda w, x: loss(w, x, theirs))(weights, x)
+    close(found, wanted)
+    close(loss(weights, x, ours), wanted[0])
+    close(jax.jit(lambda w, x: loss(w, x, ours))(weights, x), wanted[0])
+
+
+@pytest.mark.parametrize(
+    ("stacked", "stages", "message"),
+    [
+        (jnp.ones((2, 3)), 3, "from 1 to the number of layers, 2, got 3"),
+        (jnp.ones((2, 3)), 0, "got 0"),
+        ({"a": jnp.ones((2, 3)), "b": jnp.ones((4, 3))}, 2, r"\['b'\]: 4"),
+        (jnp.float32(1), 1, "is a scalar"),
+        ({}, 1, "holds no array"),
+    ],
+)
+def test_bad_layers(stacked, stages, message):
+    with pytest.raises(ValueError, match=message):
+        mw.pipeline.scan(lambda x, w: x, 0.0, stacked, num_stages=stages)
+
+
+def test_bad_block():
+    with pytest.raises(TypeError, match="must give the next x"):
+        mw.pipeline.scan(lambda x, w: (x, x, x), 0.0, jnp.ones(2), num_stages=1)
+    with pytest.raises(TypeError):
+        mw.pipeline.scan(lambda x, w: x, 0.0, jnp.ones(2), num_stages=1.5)
