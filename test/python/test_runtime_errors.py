@@ -90,10 +90,10 @@ def test_first_failure_is_reported_while_others_compile(monkeypatch):
     released = threading.Event()
     compile_module = _jax_runtime.compile_module
 
-    def compile_slowly(module, devices, overrides, callbacks):
+    def compile_slowly(module, devices, *rest, **kwargs):
         if devices == tuple(b.meshes["a"].devices.flat):
             released.wait(60)
-            return compile_module(module, devices, overrides, callbacks)
+            return compile_module(module, devices, *rest, **kwargs)
         raise ValueError("no such thing")
 
     monkeypatch.setattr(_jax_runtime, "compile_module", compile_slowly)
@@ -177,7 +177,7 @@ def test_interrupt_while_compiling_leaves_the_process_usable():
         b = Builder(a={"x": 1})
         b.output(b.unary("first", "stablehlo.add", b.input("a", [4])))
         real, release = compilation._jax_runtime.compile_module, threading.Event()
-        def slow(*args):
+        def slow(*args, **kwargs):
             threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
             release.wait(60)
             return real(*args)
@@ -219,43 +219,6 @@ def test_interrupt_while_issuing_passes_through():
         program(x)
     program._issues[0] = real
     assert np.asarray(program(x)[0])[1] == 2
-
-
-def test_persistent_cache_is_used(tmp_path):
-    events = []
-    script = textwrap.dedent(
-        """
-        import sys
-        sys.path[:0] = [TESTS, PACKAGE]
-        import conftest
-        from runtime_programs import Builder, iota
-        import jax
-        jax.config.update("jax_compilation_cache_dir", CACHE)
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-        events = []
-        jax.monitoring.register_event_listener(lambda e, **kw: events.append(e))
-        b = Builder(a={"x": 2})
-        x = b.input("a", [4], dims=[["x"]])
-        b.output(b.unary("first", "stablehlo.add", x))
-        print(b.load()(b.put(iota(4), "a", "x"))[0])
-        print([e.rpartition("/")[2] for e in events if "cache_" in e][-1])
-        """
-    )
-    header = (
-        f"TESTS, PACKAGE = {str(ROOT / 'test/python')!r}, {str(ROOT / 'python')!r}\n"
-        f"CACHE = {str(tmp_path)!r}"
-    )
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", header + script],
-            capture_output=True,
-            text=True,
-            timeout=100,
-        )
-        assert done.returncode == 0, done.stderr
-        events.append(done.stdout.split()[-1])
-    assert events == ["cache_misses", "cache_hits"], done.stdout
 
 
 def test_missing_private_names_are_a_clear_error(monkeypatch):

@@ -30,6 +30,7 @@ _NAMES = (
     ("jax._src.array.ArrayImpl", "_arrays"),
     ("jax._src.array.ArrayImpl", "_pjrt_layout"),
     ("jax._src.clusters", "ClusterEnv"),
+    ("jax._src.compiler", "backend_compile_and_load"),
     ("jax._src.compiler", "compile_or_get_cached"),
     ("jax._src.config", "explicit_device_put_scope"),
     ("jax._src.core", "ShapedArray"),
@@ -177,19 +178,40 @@ def default_order(device: Any, dtype: Any, shape: tuple[int, ...]) -> tuple[int,
 
 
 def _options(devices: tuple[Any, ...], overrides: dict[str, Any]) -> Any:
+    return _options_for(devices, overrides, np.array([devices]))
+
+
+def _options_for(devices: tuple, overrides: dict[str, Any], assignment: Any) -> Any:
     return _FOUND["get_compile_options"](
         num_replicas=1,
         num_partitions=len(devices),
-        device_assignment=np.array([devices]),
+        device_assignment=assignment,
         env_options_overrides=overrides or None,
         backend=devices[0].client,
     )
 
 
+def serialized_options(devices: tuple[Any, ...], overrides: dict[str, Any]) -> bytes:
+    """All options of a compilation but for which devices it is for."""
+    return _options_for(devices, overrides, None).SerializeAsString()
+
+
 def compile_module(
-    module: Any, devices: tuple[Any, ...], overrides: dict[str, Any], callbacks: list
+    module: Any,
+    devices: tuple[Any, ...],
+    overrides: dict[str, Any],
+    callbacks: list,
+    jax_cache: bool = True,
 ) -> Any:
-    """Compiles a module for devices in this order, through JAX's persistent cache."""
+    """Compiles a module for devices in this order.
+
+    With JAX's persistent cache, if that is on, unless the caller keeps another one.
+    """
+    if not jax_cache:
+        options, devices = _options(devices, overrides), DeviceList(devices)
+        return _FOUND["backend_compile_and_load"](
+            devices[0].client, module, devices, options, callbacks
+        )
     return _FOUND["compile_or_get_cached"](
         devices[0].client,
         module,

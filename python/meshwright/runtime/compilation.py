@@ -22,6 +22,7 @@ import jax
 
 from .._progress import ProgressBar
 from . import _jax_runtime
+from .cache import FragmentCache
 from .errors import FragmentError, ProgramError
 from .placement import ProgramMesh
 
@@ -44,6 +45,7 @@ _DEVICE_IDS = re.compile(
 )
 _MODULE_NAME = re.compile(r"\Amodule @(\"[^\"\n]*\"|\S+)")
 _COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
+_HIT_EVENT = "/jax/compilation_cache/cache_hits"
 
 
 @dataclass(frozen=True)
@@ -57,13 +59,27 @@ class Signature:
 
 
 class Loaded:
-    """An executable on the devices of one mesh; shared by equal fragments."""
+    """An executable on the devices of one mesh; shared by equal fragments.
 
-    def __init__(self, executable: Any, devices: tuple, seconds: float, copied: bool):
+    Attributes:
+      seconds: that it took to compile or to load.
+      copied: whether it was compiled for an equal fragment on another mesh.
+      cached: whether it came from the disk.
+    """
+
+    def __init__(
+        self,
+        executable: Any,
+        devices: tuple,
+        seconds: float,
+        copied: bool = False,
+        cached: bool = False,
+    ):
         self.executable = executable
         self.devices = devices
         self.seconds = seconds
         self.copied = copied
+        self.cached = cached
 
     def memory_stats(self) -> Any | None:
         """XLA's account of arguments, results and temporaries on each device."""
@@ -232,7 +248,10 @@ def _signature(name: str, module: Any) -> Signature:
 
 
 def compile_all(
-    sources: list[Source], callbacks: Sequence[Callable], needed: Collection[int]
+    sources: list[Source],
+    callbacks: Sequence[Callable],
+    needed: Collection[int],
+    cache: FragmentCache | None = None,
 ) -> list[Loaded | None]:
     """An executable for each source that is needed, in order. Raises FragmentError."""
     result: dict[int, Loaded] = {}
@@ -246,7 +265,7 @@ def compile_all(
         else:
             groups.setdefault(source.key, []).append(index)
     if groups:
-        _run_jobs(sources, list(groups.values()), callbacks, result)
+        _run_jobs(sources, list(groups.values()), callbacks, cache, result)
     for index, loaded in result.items():
         source = sources[index]
         if not source.callbacks:
@@ -254,7 +273,7 @@ def compile_all(
     return [result.get(index) for index in range(len(sources))]
 
 
-def _run_jobs(sources, groups: list[list[int]], callbacks, result: dict) -> None:
+def _run_jobs(sources, groups: list[list[int]], callbacks, cache, result: dict) -> None:
     threads = min(len(groups), os.cpu_count() or 1, 32)
     pool = concurrent.futures.ThreadPoolExecutor(threads, "meshwright-compile")
     # A context serves one thread at a time, and outlives the threads.
@@ -264,7 +283,7 @@ def _run_jobs(sources, groups: list[list[int]], callbacks, result: dict) -> None
     try:
         jobs = [
             pool.submit(
-                _compile_group, [sources[i] for i in group], callbacks, contexts
+                _compile_group, [sources[i] for i in group], callbacks, contexts, cache
             )
             for group in groups
         ]
@@ -293,28 +312,41 @@ def _wait(jobs: list[concurrent.futures.Future]) -> None:
         bar.close()
 
 
-def _compile_group(group: list[Source], callbacks, contexts) -> list[Loaded]:
+def _compile_group(group: list[Source], callbacks, contexts, cache) -> list[Loaded]:
     """Compiles the first of some equal sources, and loads it for the others."""
-    first = _compile(group[0], callbacks, contexts)
+    first, serialized = None, cache and cache.read(group[0])
+    if serialized:
+        first = _load(group[0], serialized, cached=True)
+    if first is None:
+        first, serialized = _compile(group[0], callbacks, contexts, cache), None
     by_devices = {first.devices: first}
-    serialized = None
     for source in group[1:]:
         devices = source.mesh.devices
         if devices in by_devices:
             continue
-        start = time.perf_counter()
         try:
             serialized = serialized or first.executable.serialize()
-            copy = _jax_runtime.load_copy(serialized, devices, source.options)
-        except jax.errors.JaxRuntimeError:  # A backend that cannot; compile again.
-            by_devices[devices] = _compile(source, callbacks, contexts)
-            continue
-        seconds = time.perf_counter() - start
-        by_devices[devices] = Loaded(copy, devices, seconds, copied=True)
+        except jax.errors.JaxRuntimeError:  # A backend that cannot.
+            serialized = b""
+        copy = serialized and _load(source, serialized, copied=True)
+        by_devices[devices] = copy or _compile(source, callbacks, contexts, cache)
     return [by_devices[source.mesh.devices] for source in group]
 
 
-def _compile(source: Source, callbacks: Sequence[Callable], contexts) -> Loaded:
+def _load(source: Source, serialized: bytes, **origin: bool) -> Loaded | None:
+    """Loads what was compiled before; None if the backend does not take it."""
+    start, devices = time.perf_counter(), source.mesh.devices
+    try:
+        found = _jax_runtime.load_copy(serialized, devices, source.options)
+    except jax.errors.JaxRuntimeError:
+        return None
+    seconds = time.perf_counter() - start
+    if origin.get("cached"):
+        jax.monitoring.record_event(_HIT_EVENT)
+    return Loaded(found, devices, seconds, **origin)
+
+
+def _compile(source: Source, callbacks: Sequence[Callable], contexts, cache) -> Loaded:
     named = []
     if source.callbacks:
         # On TPUs they are objects of the backend, which no one can call here.
@@ -328,7 +360,7 @@ def _compile(source: Source, callbacks: Sequence[Callable], contexts) -> Loaded:
         with context:
             module = ir.Module.parse(source.text)
         executable = _jax_runtime.compile_module(
-            module, source.mesh.devices, source.options, named
+            module, source.mesh.devices, source.options, named, jax_cache=not cache
         )
         del module
     except Exception as error:
@@ -339,7 +371,9 @@ def _compile(source: Source, callbacks: Sequence[Callable], contexts) -> Loaded:
     jax.monitoring.record_event_duration_secs(
         _COMPILE_EVENT, seconds, fun_name=source.name
     )
-    return Loaded(executable, source.mesh.devices, seconds, copied=False)
+    if cache:
+        cache.write(source, executable)
+    return Loaded(executable, source.mesh.devices, seconds)
 
 
 def name_errors(callback: Callable, where: str) -> Callable:

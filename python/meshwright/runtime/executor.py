@@ -20,6 +20,7 @@ from jax.sharding import Mesh, NamedSharding
 from .._progress import waiting
 from . import _jax_runtime
 from .boundary import Boundary
+from .cache import open_cache
 from .compilation import Loaded, compile_all, resolve_options
 from .errors import FragmentError
 from .floats import FloatChecks
@@ -46,6 +47,7 @@ class FragmentSummary:
       compile_seconds: time to compile it, or to load what was compiled for others;
         0 where other processes compile it.
       compiled_for_others: whether it is a copy of an equal fragment's executable.
+      from_cache: whether it was found on disk (docs/runtime.md).
     """
 
     name: str
@@ -55,6 +57,7 @@ class FragmentSummary:
     flops: float | None
     compile_seconds: float
     compiled_for_others: bool
+    from_cache: bool = False
 
 
 def load(
@@ -89,9 +92,12 @@ def load(
         plan = planner.build()
     share = join_processes(planner, world, options)
     needed = share.sources if share else range(len(plan.sources))
-    loaded = compile_all(plan.sources, list(host_callbacks), needed)
+    cache = open_cache()
     if share:
-        share.warm_up()
+        share.agree_on_cache(cache, [plan.sources[index] for index in needed])
+    loaded = compile_all(plan.sources, list(host_callbacks), needed, cache)
+    if share:
+        share.warm_up(cache)
     return ProgramExecutor(program, plan, bound, loaded, share)
 
 
@@ -255,6 +261,7 @@ class ProgramExecutor:
                     flops=fragment.get("flops"),
                     compile_seconds=loaded.seconds if loaded else 0.0,
                     compiled_for_others=bool(loaded and loaded.copied),
+                    from_cache=bool(loaded and loaded.cached),
                 )
             )
         return found

@@ -11,16 +11,18 @@ from typing import IO
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike) -> Iterator[IO[str]]:
+def whole_file(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
     """Opens a file for writing that gets its name when the block ends well.
+
+    The mode is `w`, for text in UTF-8, or `wb`.
 
     Until then, and after an exception, whoever reads the path finds what was there
     before. A link keeps pointing where it points; a device or a pipe is written to
     as it is.
     """
-    path = os.path.realpath(path)
+    path, encoding = os.path.realpath(path), None if "b" in mode else "utf-8"
     if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, mode, encoding=encoding) as file:
             yield file
         return
     folder, name = os.path.split(path)
@@ -28,7 +30,7 @@ def whole_file(path: str | os.PathLike) -> Iterator[IO[str]]:
         prefix=f".{name}.", suffix=".tmp", dir=folder or "."
     )
     try:
-        with open(descriptor, "w", encoding="utf-8") as file:
+        with open(descriptor, mode, encoding=encoding) as file:
             yield file
         os.chmod(aside, _mode(path))
         os.replace(aside, path)

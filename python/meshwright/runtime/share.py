@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from . import following
+from . import _jax_runtime, following
+from .cache import FragmentCache
+from .compilation import Source, compile_all, read_source
 from .edges import Channel
 from .errors import ProgramError
-from .placement import ProgramMesh
+from .placement import AxisPart, ProgramMesh, Split
 from .plan import Planner
 from .projection import project
-from .steps import Launch, Step
+from .steps import Launch, Step, identity_text
 
 
 class Share:
@@ -61,7 +64,32 @@ class Share:
         rank = len(self._ranks) if item is None else self._ranks[item]
         return channel.program, channel.run, rank
 
-    def warm_up(self) -> None:
+    def agree_on_cache(
+        self, cache: FragmentCache | None, sources: Sequence[Source]
+    ) -> None:
+        """Lets all processes of a mesh load a fragment from disk, or none of them.
+
+        Compiling is a joint work of theirs on some backends.
+        """
+        number = self.world.next_number()
+        joint = [source for source in sources if len(source.mesh.processes) > 1]
+        if not joint:
+            return
+        found = [cache.digest(source) for source in joint] if cache else []
+        ours = sorted(digest for digest in set(found) if cache.has(digest))
+        key, what = f"cached/{number}", "load this program"
+        self.world.put(f"{key}/{self.world.process}", json.dumps(ours).encode())
+        others = {process for source in joint for process in source.mesh.processes}
+        theirs = {
+            process: set(json.loads(self.world.get(f"{key}/{process}", process, what)))
+            for process in others - {self.world.process}
+        }
+        for source, digest in zip(joint, found, strict=False):
+            partners = source.mesh.processes - {self.world.process}
+            if any(digest not in theirs[process] for process in partners):
+                cache.ignore([digest])
+
+    def warm_up(self, cache: FragmentCache | None) -> None:
         """Makes the groups of meshes that span processes known to each other.
 
         The first collective of a group has to be joined by all its processes
@@ -71,7 +99,7 @@ class Share:
         self.world.barrier(f"compiled/{number}", "the end of compiling")
         for mesh in self._meshes.values():
             if len(mesh.processes) > 1 and mesh.is_here:
-                _join_group(mesh)
+                _join_group(mesh, cache)
 
 
 def find_processes(meshes: Mapping[str, ProgramMesh]) -> Any | None:
@@ -137,12 +165,20 @@ def join_processes(
     return None if world.transport == "device_put" else Share(planner, world)
 
 
-def _join_group(mesh: ProgramMesh) -> None:
+def _join_group(mesh: ProgramMesh, cache: FragmentCache | None) -> None:
     """Runs one small collective over all devices of a mesh."""
-    flat = jax.sharding.Mesh(np.array(mesh.devices), ("all",))
-    split = jax.NamedSharding(flat, jax.P("all"))
-    ones = jax.make_array_from_callback(
-        (len(mesh.devices),), split, lambda index: np.ones(1, np.float32)
-    )
-    total = jax.jit(lambda x: x.sum(), out_shardings=jax.NamedSharding(flat, jax.P()))
-    total(ones).block_until_ready()
+    count = len(mesh.devices)
+    axes = tuple(AxisPart(axis, 1, size) for axis, size in mesh.axes.items())
+    split = mesh.intern("f32", (count,), Split((axes,)), None)
+    whole = mesh.replicated(split)
+    with _jax_runtime.make_ir_context():
+        source = read_source("group", mesh, identity_text(split, whole), {})
+    loaded = compile_all([source], [], [0], cache)
+    slots = [
+        jax.make_array_from_callback(
+            split.shape, split.sharding, lambda index: np.ones(1, np.float32)
+        ),
+        None,
+    ]
+    Launch(None, (0,), range(1, 2), (whole,), source.describe()).bind(loaded, [])(slots)
+    slots[1].block_until_ready()

@@ -1,0 +1,195 @@
+"""Compiled fragments on disk: who finds them, and what spoils them."""
+
+import gc
+import os
+
+import jax
+import numpy as np
+import pytest
+from meshwright.runtime import cache
+from runtime_programs import Builder, iota
+
+HIT, COMPILED = "/jax/compilation_cache/cache_hits", "backend_compile_duration"
+
+
+class Events:
+    """What JAX's monitoring hears while a program is loaded."""
+
+    def __init__(self):
+        self.hits = self.compiled = 0
+        jax.monitoring.register_event_listener(self._hear)
+        jax.monitoring.register_event_duration_secs_listener(self._hear_duration)
+
+    def _hear(self, event, **kwargs):
+        self.hits += event == HIT
+
+    def _hear_duration(self, event, seconds, **kwargs):
+        self.compiled += event.endswith(COMPILED)
+
+    def take(self) -> tuple[int, int]:
+        found, self.hits, self.compiled = (self.hits, self.compiled), 0, 0
+        return found
+
+
+@pytest.fixture(scope="module")
+def events():
+    return Events()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def load_and_run(events, *, operation="add", location="", size=2, **options):
+    """Loads a program of one fragment, which takes over its argument, and runs it.
+
+    Returns:
+      The numbers of fragments found and compiled.
+    """
+    gc.collect()  # Who is alive shares its executables.
+    b = Builder(a={"x": size})
+    x = b.input("a", [4], dims=[["x"]], donated=True)
+    b.output(b.unary("first", f"stablehlo.{operation}", x, alias={0: 0}))
+    b.modules["first"] = b.modules["first"].replace("%r =", "%r =", 1) + location
+    events.take()
+    program, given = b.load(**options), b.put(iota(4), "a", "x")
+    found = events.take()
+    (y,) = program(given)
+    wanted = {"add": 2 * iota(4), "multiply": iota(4) ** 2}[operation]
+    np.testing.assert_array_equal(np.asarray(y), wanted)
+    assert given.is_deleted()
+    (summary,) = program.fragments
+    assert summary.from_cache == bool(found[0])
+    assert program.memory_analysis()["a"].live_bytes == 16 // size
+    return found
+
+
+def test_a_fragment_is_compiled_once(events, folder):
+    assert load_and_run(events) == (0, 1)
+    assert load_and_run(events) == (1, 0)
+    (entry,) = folder.iterdir()
+    assert entry.suffix == ".xla"
+
+
+def test_code_counts_and_not_where_it_stands(events, folder):
+    load_and_run(events)
+    assert load_and_run(events, location='#loc1 = loc("elsewhere":7:3)\n') == (1, 0)
+    assert load_and_run(events, operation="multiply") == (0, 1)
+    assert load_and_run(events, size=4) == (0, 1)
+    options = {"xla_backend_optimization_level": 0}
+    assert load_and_run(events, compile_options=options) == (0, 1)
+    assert load_and_run(events, compile_options=options) == (1, 0)
+
+
+def test_flags_and_versions_count(events, folder, monkeypatch):
+    load_and_run(events)
+    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_max_hlo_modules=7")
+    assert load_and_run(events) == (0, 1)
+    monkeypatch.setattr(cache, "__version__", "another")
+    assert load_and_run(events) == (0, 1)
+    monkeypatch.setattr(cache, "_host_features", lambda: "a machine of old")
+    assert load_and_run(events) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda d: b"", lambda d: b"junk", lambda d: d[:-9], lambda d: d[:99] + d[100:]],
+    ids=["empty", "junk", "cut off", "a byte less"],
+)
+def test_a_damaged_entry_is_compiled_again(events, folder, damage):
+    load_and_run(events)
+    (entry,) = folder.iterdir()
+    whole = entry.read_bytes()
+    entry.write_bytes(damage(whole))
+    with pytest.warns(RuntimeWarning, match="cannot read .*.xla: .*first.*compiled"):
+        assert load_and_run(events) == (0, 1)
+    assert load_and_run(events) == (1, 0)
+
+
+def test_an_entry_that_the_backend_refuses_is_compiled_again(events, folder):
+    import zlib
+
+    load_and_run(events)
+    (entry,) = folder.iterdir()
+    entry.write_bytes(zlib.compress(b"of another version"))
+    assert load_and_run(events) == (0, 1)
+    assert load_and_run(events) == (1, 0)
+
+
+def test_a_folder_that_cannot_be_written_only_costs_time(events, folder):
+    folder.write_text("no folder")
+    with pytest.warns(RuntimeWarning, match="cannot write .*is not kept"):
+        assert load_and_run(events) == (0, 1)
+
+
+def test_python_functions_are_not_kept(events, folder):
+    def run():
+        gc.collect()
+        b = Builder(a={"x": 1})
+        x = b.input("a", [4], dims=[["x"]])
+        b.output(b.callback("first", x, lambda rows: 3 * rows))
+        events.take()
+        program = b.load()
+        found = events.take()
+        (y,) = program(b.put(iota(4), "a", "x"))
+        np.testing.assert_array_equal(np.asarray(y), 3 * iota(4))
+        return found
+
+    assert run() == run() == (0, 1)
+    assert not folder.exists()
+
+
+def test_other_meshes_load_what_one_compiled(events, folder):
+    b = Builder(a={"x": 2}, b={"x": 2})
+    x = b.input("a", [4], dims=[["x"]])
+    h = b.unary("first", "stablehlo.add", x)
+    h = b.unary("second", "stablehlo.add", b.transfer(h, "b", dims=[["x"]]))
+    b.output(h)
+    found = []
+    for _ in range(2):
+        gc.collect()
+        events.take()
+        program = b.load()
+        found.append(events.take())
+        (y,) = program(b.put(iota(4), "a", "x"))
+        np.testing.assert_array_equal(np.asarray(y), 4 * iota(4))
+        del program, y
+    assert found == [(0, 1), (1, 0)]
+
+
+def test_the_folder_is_told_by_the_variable_or_by_jax(tmp_path, monkeypatch):
+    monkeypatch.delenv(cache.VARIABLE, raising=False)
+    assert cache.find_folder() is None
+    before = jax.config.jax_compilation_cache_dir
+    try:
+        jax.config.update("jax_compilation_cache_dir", str(tmp_path))
+        assert cache.find_folder() == tmp_path / "meshwright"
+        monkeypatch.setenv(cache.VARIABLE, "~/mine")
+        assert cache.find_folder() == type(tmp_path)(os.path.expanduser("~/mine"))
+        monkeypatch.setenv(cache.VARIABLE, "")
+        assert cache.find_folder() is None
+        monkeypatch.delenv(cache.VARIABLE)
+        jax.config.update("jax_compilation_cache_dir", "gs://bucket/folder")
+        assert cache.find_folder() is None
+        jax.config.update("jax_compilation_cache_dir", str(tmp_path))
+        jax.config.update("jax_enable_compilation_cache", False)
+        assert cache.find_folder() is None
+    finally:
+        jax.config.update("jax_enable_compilation_cache", True)
+        jax.config.update("jax_compilation_cache_dir", before)
+
+
+def test_concurrent_writers_leave_a_whole_entry(events, folder, monkeypatch):
+    """Written aside: what is there under the name is never half."""
+    seen = []
+    replace = os.replace
+
+    def look(source, target):
+        seen.append((os.path.exists(target), os.path.dirname(source)))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", look)
+    load_and_run(events)
+    assert seen == [(False, str(folder))]
