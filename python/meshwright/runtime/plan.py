@@ -61,6 +61,8 @@ class Planner:
         self.order = issue_order(program, sharing)
         self.last_reader = self._find_last_readers()
         self.slot_of: dict[int, int] = {}
+        # Values that other processes compute; only those that come here get a slot.
+        self.elsewhere: set[int] = set()
         self.temporaries: set[int] = set()
         self.donated: set[int] = set()
         self.identities: dict[tuple, int] = {}
@@ -146,9 +148,15 @@ class Planner:
         return slots
 
     def _slot(self, value: int, where: str) -> int:
-        if value not in self.slot_of:
-            raise ProgramError(f"{where} reads value {value} before it is computed")
+        if value in self.elsewhere:
+            self.elsewhere.remove(value)
+            (self.slot_of[value],) = self._new_slots([self._declared(value)])
+        self._check_computed(value, where)
         return self.slot_of[value]
+
+    def _check_computed(self, value: int, where: str) -> None:
+        if value not in self.slot_of and value not in self.elsewhere:
+            raise ProgramError(f"{where} reads value {value} before it is computed")
 
     def _declared(self, value: int, kind: str | None = None) -> Place:
         """Where the program says that a value is."""
@@ -170,8 +178,8 @@ class Planner:
     def _plan_call(self, index: int, item: dict) -> None:
         number = item["fragment"]
         if not self._mesh(item["mesh"]).is_here:
-            slots = self._new_slots([self._declared(v) for v in item["results"]])
-            self.slot_of |= zip(item["results"], slots, strict=True)
+            # Its own processes check it.
+            self.elsewhere.update(item["results"])
             return
         position = self.plan.fragment_sources[number]
         source = self.plan.sources[position]
@@ -284,10 +292,11 @@ class Planner:
                 f"{what} has an operand on {before['mesh']!r} and a result on "
                 f"{after['mesh']!r}"
             )
-        slot, target = self._slot(value, what), self._declared(result)
-        if not (self.plan.slots[slot].mesh.is_here or target.mesh.is_here):
-            (self.slot_of[result],) = self._new_slots([target])
+        if not (self._mesh(item["from"]).is_here or self._mesh(item["to"]).is_here):
+            self._check_computed(value, what)
+            self.elsewhere.add(result)
             return
+        slot, target = self._slot(value, what), self._declared(result)
         self.slot_of[result] = self._move(index, what, slot, target)
 
     # Ways to move.
@@ -360,8 +369,8 @@ class Planner:
         taken: set[int] = set()
         for position, entry in enumerate(self.program["outputs"]):
             value, what = entry["value"], f"result {position} of the program"
-            slot = self._slot(value, what)
             wanted = self._declared(value, entry.get("memory_kind"))
+            slot = None if value in self.elsewhere else self._slot(value, what)
             if not wanted.mesh.is_here:
                 (slot,) = self._new_slots([wanted])
             elif not self.plan.slots[slot].same(wanted):

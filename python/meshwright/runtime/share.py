@@ -33,10 +33,12 @@ class Share:
         self.world = world
         self._meshes: Mapping[str, ProgramMesh] = planner.meshes
         self._channel = Channel(world, world.next_number())
-        self._ranks = {item: rank for rank, item in enumerate(planner.order)}
         self._launched: Step | None = None
         self._follower = following.follower()
         self.sources = project(planner.plan, self._channel)
+        own = {step.item for step in planner.plan.steps}
+        self._items = len(planner.order)
+        self._ranks = {i: rank for rank, i in enumerate(planner.order) if i in own}
         world.start_server()
 
     def start_run(self) -> None:
@@ -61,7 +63,7 @@ class Share:
     def _place(self, step: Step) -> tuple[int, int, int]:
         """Where a step is in the order that all processes share."""
         channel, item = self._channel, step.item
-        rank = len(self._ranks) if item is None else self._ranks[item]
+        rank = self._items if item is None else self._ranks[item]
         return channel.program, channel.run, rank
 
     def agree_on_cache(
