@@ -11,9 +11,6 @@ import numpy as np
 
 from .world import World, current
 
-# The coordination service takes messages of a few megabytes.
-_CHUNK_BYTES = 1 << 20
-
 
 def fetch(tree: Any) -> Any:
     """The values of arrays, on every process.
@@ -103,12 +100,13 @@ def _exchange(
             raw = np.frombuffer(np.ascontiguousarray(value).tobytes(), np.uint8)
             np.save(buffer, np.array([position, part, raw.size]))
             np.save(buffer, raw)
-        keys = _put(world, f"fetch/{number}/{world.process}", buffer.getvalue())
+        keys = world.put_large(f"fetch/{number}/{world.process}", buffer.getvalue())
     found: dict[tuple[int, int], np.ndarray] = {}
     for owner in owners:
         if owner == world.process:
             continue
-        data = io.BytesIO(_get(world, f"fetch/{number}/{owner}", owner))
+        key = f"fetch/{number}/{owner}"
+        data = io.BytesIO(world.get_large(key, owner, "call mw.fetch"))
         while data.tell() < len(data.getbuffer()):
             position, part, _ = np.load(data)
             found[int(position), int(part)] = np.load(data)
@@ -116,20 +114,6 @@ def _exchange(
     for key in keys:
         world.drop(key)
     return found | parts
-
-
-def _put(world: World, key: str, data: bytes) -> list[str]:
-    chunks = range(0, max(1, len(data)), _CHUNK_BYTES)
-    world.put(f"{key}/size", str(len(chunks)).encode())
-    for number, start in enumerate(chunks):
-        world.put(f"{key}/{number}", data[start : start + _CHUNK_BYTES])
-    return [f"{key}/size", *(f"{key}/{number}" for number in range(len(chunks)))]
-
-
-def _get(world: World, key: str, owner: int) -> bytes:
-    what = "call mw.fetch"
-    count = int(world.get(f"{key}/size", owner, what))
-    return b"".join(world.get(f"{key}/{n}", owner, what) for n in range(count))
 
 
 def _assemble(

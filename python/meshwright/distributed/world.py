@@ -8,6 +8,7 @@ ids, so that a process takes part only in what concerns it.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import ipaddress
 import itertools
@@ -25,6 +26,8 @@ from ..runtime import _jax_runtime
 #: Seconds that a process waits for another one before it gives up.
 DEFAULT_TIMEOUT = 30.0
 WINDOW_BYTES = 1 << 26
+# The coordination service takes messages of a few megabytes.
+_CHUNK_BYTES = 1 << 20
 
 
 class ProcessError(RuntimeError):
@@ -79,6 +82,18 @@ class World:
                 f"{self.timeout:g} s; it ended, hangs, or runs another script"
             ) from error
 
+    def put_large(self, key: str, data: bytes) -> list[str]:
+        """Puts a value of any size; returns the keys to drop when all have it."""
+        starts = range(0, max(1, len(data)), _CHUNK_BYTES)
+        self.put(f"{key}/size", str(len(starts)).encode())
+        for number, start in enumerate(starts):
+            self.put(f"{key}/{number}", data[start : start + _CHUNK_BYTES])
+        return [f"{key}/size", *(f"{key}/{number}" for number in range(len(starts)))]
+
+    def get_large(self, key: str, owner: int, what: str) -> bytes:
+        count = int(self.get(f"{key}/size", owner, what))
+        return b"".join(self.get(f"{key}/{n}", owner, what) for n in range(count))
+
     def drop(self, key: str) -> None:
         self._client.key_value_delete(f"meshwright/{key}")
 
@@ -103,9 +118,11 @@ class World:
             jax.local_devices()[0].client, address, [address] * 2
         )
         self.put(f"transfer/{self.process}", self._server.address().encode())
-        threading.Thread(
-            target=self._acknowledge, daemon=True, name="meshwright-arrivals"
-        ).start()
+        watcher = threading.Thread(
+            target=self._watch_arrivals, daemon=True, name="meshwright-arrivals"
+        )
+        watcher.start()
+        _jax_runtime.end_at_exit(watcher, self._arrivals)
 
     def offer(self, number: int, array: jax.Array) -> None:
         """Lets one peer pull an array of one device under an id, once."""
@@ -119,21 +136,27 @@ class World:
             found = self._peers[peer] = self._server.connect(address.decode())
         return found.pull(number, [wanted])[0]
 
-    def acknowledge(self, number: int, arrays: list[jax.Array]) -> None:
-        """Offers a token under an id once the arrays are here; does not wait."""
-        self._arrivals.put((number, arrays))
+    def await_arrival(
+        self, arrays: collections.deque, number: int | None = None
+    ) -> None:
+        """Keeps arrays until they are here; does not wait.
 
-    def _acknowledge(self) -> None:
+        Args:
+          number: an id under which a token is offered then.
+        """
+        self._arrivals.put((arrays, number))
+
+    def _watch_arrivals(self) -> None:
         token = jax.device_put(np.zeros(1, np.uint8), self.device)
-        while True:
-            number, arrays = self._arrivals.get()
-            for array in arrays:
+        while (found := self._arrivals.get()) is not None:
+            arrays, number = found
+            while arrays:
                 # Donated by now: somebody computes with it. In error: whoever uses
                 # it hears of that, and the sender must not wait.
                 with contextlib.suppress(RuntimeError):
-                    array.block_until_ready()
-            del array, arrays
-            self.offer(number, token)
+                    arrays.popleft().block_until_ready()
+            if number is not None:
+                self.offer(number, token)
 
 
 _world: World | None = None

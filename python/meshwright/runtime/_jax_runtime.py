@@ -9,9 +9,12 @@ that a JAX without it fails at import with a sentence and not in a training step
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import importlib
+import queue
+import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -117,6 +120,11 @@ def make_handler(aval: Any, sharding: Any) -> Any:
     return _FOUND["array_result_handler"](
         aval, sharding, committed=True, _skip_checks=True
     )
+
+
+def make_array(aval: Any, sharding: Any, shards: list[Any]) -> Any:
+    """An array of shards that are known to be right; costs a tenth of checking it."""
+    return ArrayImpl(aval, sharding, shards, committed=True, _skip_checks=True)
 
 
 def hlo_sharding(sharding: Any, rank: int) -> Any:
@@ -248,6 +256,26 @@ def copy_shard(shard: Any) -> Any:
     """A copy of an array of one device on that device; does not wait for it."""
     devices = DeviceList(tuple(shard.devices()))
     return copy_arrays([shard], [devices], [shard.sharding], [ALWAYS_COPY])[0]
+
+
+_EXIT_SECONDS = 5.0
+
+
+def end_at_exit(thread: threading.Thread, work: queue.SimpleQueue) -> None:
+    """Ends a thread that waits for JAX before the interpreter goes.
+
+    Python unwinds the threads that are left when they want the GIL back, and C++
+    code of JAX that is unwound aborts the process.
+
+    Args:
+      work: what the thread reads; None is the end of it.
+    """
+
+    def end() -> None:
+        work.put(None)
+        thread.join(_EXIT_SECONDS)
+
+    atexit.register(end)
 
 
 # Several processes.

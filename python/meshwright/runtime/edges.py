@@ -11,6 +11,7 @@ several devices under one id never arrive.
 from __future__ import annotations
 
 import collections
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,6 +45,7 @@ class Channel:
         self.world = world
         self.program = program % (1 << _PROGRAM_BITS)
         self.run = 0
+        self._base = self._pack(0, 0)
         self._sent: dict[int, _Window] = collections.defaultdict(_Window)
         self._received: dict[int, _Window] = collections.defaultdict(_Window)
         self._pending: dict[int, collections.deque] = collections.defaultdict(
@@ -52,25 +54,21 @@ class Channel:
 
     def next_run(self) -> None:
         self.run = (self.run + 1) % (1 << _RUN_BITS)
+        self._base = self._pack(self.run, 0)
 
-    def number(self, edge: int, target: int) -> int:
-        return self._pack(self.run, edge, target)
+    def _pack(self, run: int, piece: int) -> int:
+        return (self.program << _RUN_BITS | run) << _EDGE_BITS + _TARGET_BITS | piece
 
-    def _pack(self, run: int, edge: int, target: int) -> int:
-        found = self.program
-        for bits, value in (
-            (_RUN_BITS, run),
-            (_EDGE_BITS, edge),
-            (_TARGET_BITS, target),
-        ):
-            found = found << bits | value
-        return found
+    def offer(self, piece: int, process: int, array: jax.Array, size: int) -> None:
+        """Offers an array of one device to a process.
 
-    def offer(self, edge: int, piece: int, process: int, array: jax.Array) -> None:
-        """Offers an array of one device to a process."""
-        self.world.offer(self.number(edge, piece), array)
+        Args:
+          piece: of `pack_piece`.
+          size: of the array, in bytes.
+        """
+        self.world.offer(self._base | piece, array)
         window = self._sent[process]
-        if not window.add(array.nbytes, self.world.window_bytes):
+        if not window.add(size, self.world.window_bytes):
             return
         pending = self._pending[process]
         number = self._acknowledgement(window.count, self.world.process)
@@ -79,30 +77,51 @@ class Channel:
         if len(pending) > 2:
             pending.popleft().block_until_ready()
 
-    def pull(self, edge: int, piece: int, process: int, wanted: Any) -> jax.Array:
+    def pull(self, piece: int, process: int, wanted: Any, size: int) -> jax.Array:
         """The array that a process offers; returns before it is here."""
-        array = self.world.pull(process, self.number(edge, piece), wanted)
+        array = self.world.pull(process, self._base | piece, wanted)
         window = self._received[process]
-        window.arrays.append(array)
-        if window.add(array.nbytes, self.world.window_bytes):
-            arrays, window.arrays = window.arrays, []
+        arrays = window.arrays
+        while arrays and (arrays[0].is_deleted() or arrays[0].is_ready()):
+            arrays.popleft()
+        arrays.append(array)
+        if window.add(size, self.world.window_bytes):
             number = self._acknowledgement(window.count, process)
-            self.world.acknowledge(number, arrays)
+            self.world.await_arrival(window.take(), number)
         return array
+
+    def end_run(self) -> None:
+        """Lets go of what is still on its way: who reads it may be done first."""
+        for window in self._received.values():
+            if window.arrays:
+                self.world.await_arrival(window.take())
 
     def _acknowledgement(self, window: int, sender: int) -> int:
         run = window % (1 << _RUN_BITS)
-        return self._pack(run, MAX_EDGES, sender % (1 << _TARGET_BITS))
+        return self._pack(run, pack_piece(MAX_EDGES, sender % (1 << _TARGET_BITS)))
+
+
+def pack_piece(edge: int, target: int) -> int:
+    """The part of an id that is the same in every run."""
+    return edge << _TARGET_BITS | target
 
 
 @dataclass
 class _Window:
-    """What has passed in one direction since the last acknowledgement."""
+    """What has passed in one direction since the last acknowledgement.
+
+    Attributes:
+      arrays: what may not have arrived yet; nothing else is kept alive.
+    """
 
     count: int = 0
     pieces: int = 0
     bytes: int = 0
-    arrays: list = field(default_factory=list)
+    arrays: collections.deque = field(default_factory=collections.deque)
+
+    def take(self) -> collections.deque:
+        arrays, self.arrays = self.arrays, collections.deque()
+        return arrays
 
     def add(self, size: int, limit: int) -> bool:
         """Whether the window ends with this piece."""
@@ -173,56 +192,59 @@ class Edge(Step):
     pieces: list[Piece] = field(default_factory=list)
 
     def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
-        me, target = self.channel.world.process, self.target
+        me = self.channel.world.process
         local = [d for d in self.source.mesh.devices if d.process_index == me]
         position = {device: index for index, device in enumerate(local)}
-        kind = target.sharding.memory_kind
-        sends: list[tuple[int, int, Callable]] = []
+        sends: list[tuple[int, int, int, Callable]] = []
         makers: list[Callable] = []
         for number, piece in enumerate(self.pieces):
             ends = piece.source.process_index, piece.target.process_index
+            key, size = pack_piece(self.number, number), self._bytes(piece)
             if ends[0] == me:
                 take = _taker(position[piece.source], piece.part)
                 if ends[1] == me:
-                    sharding = SingleDeviceSharding(piece.target, memory_kind=kind)
-                    makers.append(_mover(take, sharding))
+                    makers.append(_mover(take, self._sharding(piece)))
                 else:
                     if self.keep:
                         take = _copier(take)
-                    sends.append((number, ends[1], take))
+                    sends.append((key, ends[1], size, take))
             elif ends[1] == me:
-                wanted = jax.ShapeDtypeStruct(
-                    piece.shape,
-                    target.dtype,
-                    sharding=SingleDeviceSharding(piece.target),
-                )
-                makers.append(self._puller(ends[0], number, wanted, kind))
+                makers.append(self._puller(ends[0], key, size, piece))
         return self._issue(sends, makers)
 
-    def _puller(self, process: int, piece: int, wanted: Any, kind) -> Callable:
-        channel, edge = self.channel, self.number
+    def _bytes(self, piece: Piece) -> int:
+        return math.prod(piece.shape) * self.target.dtype.itemsize
 
-        def pull(shards):
-            array = channel.pull(edge, piece, process, wanted)
-            return array if kind is None else _keep_kind(array, kind)
+    def _sharding(self, piece: Piece) -> Any:
+        """Of a piece, in the process that it goes to.
 
-        return pull
+        That of the whole array if the piece is all of it.
+        """
+        whole = self.target.sharding
+        if len(self.pieces) == 1:
+            return whole
+        return SingleDeviceSharding(piece.target, memory_kind=whole.memory_kind)
+
+    def _puller(self, process: int, key: int, size: int, piece: Piece) -> Callable:
+        pull, target = self.channel.pull, self._sharding(piece)
+        plain = target.with_memory_kind(None)
+        wanted = jax.ShapeDtypeStruct(piece.shape, self.target.dtype, sharding=plain)
+        if target.memory_kind is None:
+            return lambda shards: pull(key, process, wanted, size)
+        # It arrives in the devices' own memory.
+        return lambda shards: jax.device_put(pull(key, process, wanted, size), target)
 
     def _issue(self, sends: list, makers: list) -> Issue:
-        channel, number, target = self.channel, self.number, self.target
+        offer, target, whole = self.channel.offer, self.target, len(self.pieces) == 1
         reads, writes, finish = self.reads, self.writes, self.finish()
 
         def issue(slots):
             shards = slots[reads[0]]._arrays if reads else ()
-            for piece, process, take in sends:
-                channel.offer(number, piece, process, take(shards))
+            for key, process, size, take in sends:
+                offer(key, process, take(shards), size)
             if makers:
-                slots[writes.start] = jax.make_array_from_single_device_arrays(
-                    target.shape,
-                    target.sharding,
-                    [make(shards) for make in makers],
-                    dtype=target.dtype,
-                )
+                pieces = [make(shards) for make in makers]
+                slots[writes.start] = pieces[0] if whole else target.assemble(pieces)
             if finish:
                 finish(slots)
 
@@ -239,13 +261,8 @@ def _copier(take: Callable) -> Callable:
     return lambda shards: _jax_runtime.copy_shard(take(shards))
 
 
-def _mover(take: Callable, sharding: SingleDeviceSharding) -> Callable:
+def _mover(take: Callable, sharding: Any) -> Callable:
     return lambda shards: jax.device_put(take(shards), sharding)
-
-
-def _keep_kind(array: jax.Array, kind: str) -> jax.Array:
-    (device,) = array.devices()
-    return jax.device_put(array, SingleDeviceSharding(device, memory_kind=kind))
 
 
 @dataclass
@@ -256,13 +273,6 @@ class Elsewhere(Step):
         write, place = self.writes.start, self.places[0]
 
         def issue(slots):
-            slots[write] = empty_array(place)
+            slots[write] = place.assemble([])
 
         return issue
-
-
-def empty_array(place: Place) -> jax.Array:
-    """An array none of whose shards is in this process."""
-    return jax.make_array_from_single_device_arrays(
-        place.shape, place.sharding, [], dtype=place.dtype
-    )

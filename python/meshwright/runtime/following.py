@@ -15,6 +15,8 @@ from typing import Any
 
 import jax
 
+from . import _jax_runtime
+
 # (program, run, rank of the item), equal in all processes.
 Place = tuple[int, int, int]
 
@@ -32,19 +34,20 @@ class Follower(threading.Thread):
         self._waiting: tuple[Place, str, float] | None = None
         self._queue: queue.SimpleQueue = queue.SimpleQueue()
         self.start()
+        _jax_runtime.end_at_exit(self, self._queue)
 
     def wait_for(self, place: Place, what: str, token: Any) -> None:
         self._queue.put((place, what, token))
 
     def run(self) -> None:
-        while True:
-            place, what, token = self._queue.get()
+        while (entry := self._queue.get()) is not None:
+            place, what, token = entry
             self._waiting = place, what, time.monotonic()
             # Whoever uses the results hears of an error.
             with contextlib.suppress(jax.errors.JaxRuntimeError):
                 token.block_until_ready()
             self._waiting = None
-            del token
+            del entry, token
 
     def where(self) -> dict[str, Any]:
         """The oldest thing that is not done: its place, name, and seconds so far."""

@@ -120,6 +120,10 @@ class Place:
             and self.splits_like(other)
         )
 
+    def assemble(self, shards: list[jax.Array]) -> jax.Array:
+        """The array with these shards of this process, in the order of devices."""
+        return _jax_runtime.make_array(self.aval, self.sharding, shards)
+
     @property
     def type_text(self) -> str:
         return f"tensor<{'x'.join([*map(str, self.shape), self.element])}>"

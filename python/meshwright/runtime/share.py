@@ -52,6 +52,8 @@ class Share:
           step: what is issued next; None behind the last one.
           tokens: of the launches issued so far in this run.
         """
+        if step is None:
+            self._channel.end_run()
         if self._follower is None:
             return
         launched, self._launched = self._launched, step
