@@ -115,6 +115,38 @@ def train_plainly(stages: int, copies: int, steps: int) -> list[float]:
     return losses
 
 
+def count_copies(schedule: str) -> int:
+    """How many copies of the model a schedule trains."""
+    return 2 if schedule in ("DualPipe", "DUAL_PIPE") else 1
+
+
+def lower_training(schedule: str, stages: int, topology: dict[str, Mesh], **config):
+    """A training step for a schedule, on any meshes with an axis x."""
+    copies = count_copies(schedule)
+    where = mw.pipeline.stage_assignment(schedule, topology, stages)
+    options = {"mpmd_infer_transfers": True}
+    if copies > 1:
+        options["mpmd_infer_cross_mesh_reductions"] = True
+    options |= config.pop("options", {})
+    config = mw.make_config(
+        topology,
+        {f"stage{stage}": mesh for stage, mesh in where.items()},
+        name_to_stage_assignment={f"stage{stage}": stage for stage in where},
+        partitioning_options=options,
+        **config,
+    )
+    step = make_step(stages, copies)
+    mesh = next(iter(topology.values()))
+    whole = NamedSharding(mesh, PartitionSpec())
+    rows = NamedSharding(mesh, PartitionSpec("x"))
+    train = mw.jit(step, config, in_shardings=(whole, rows, rows), donate_argnums=0)
+    return train.lower(*as_types(make_inputs(stages, copies)))
+
+
+def as_types(tree):
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), tree)
+
+
 class Trained:
     """A schedule that trained a few steps beside `jax.jit`.
 
@@ -125,30 +157,10 @@ class Trained:
     """
 
     def __init__(self, schedule: str, plan, devices: int, steps: int = 2, **config):
-        copies = 2 if schedule in ("DualPipe", "DUAL_PIPE") else 1
-        stages = count_stages(plan)
-        self.topology = make_topology(devices)
-        where = mw.pipeline.stage_assignment(schedule, self.topology, stages)
-        options = {"mpmd_infer_transfers": True}
-        if copies > 1:
-            options["mpmd_infer_cross_mesh_reductions"] = True
-        options |= config.pop("options", {})
-        self.config = mw.make_config(
-            self.topology,
-            {f"stage{stage}": mesh for stage, mesh in where.items()},
-            name_to_stage_assignment={f"stage{stage}": stage for stage in where},
-            partitioning_options=options,
-            **config,
-        )
-        step = make_step(stages, copies)
-        mesh = next(iter(self.topology.values()))
-        whole = NamedSharding(mesh, PartitionSpec())
-        rows = NamedSharding(mesh, PartitionSpec("x"))
-        train = mw.jit(
-            step, self.config, in_shardings=(whole, rows, rows), donate_argnums=0
-        )
+        stages, self.topology = count_stages(plan), make_topology(devices)
+        lowered = lower_training(schedule, stages, self.topology, **config)
+        copies = count_copies(schedule)
         weights, xs, ys = make_inputs(stages, copies)
-        lowered = train.lower(weights, xs, ys)
         self.program = lowered.partitioning_result.program
         compiled = lowered.compile()
         ours, xs, ys = jax.tree.map(
@@ -261,13 +273,27 @@ def count_planned_live(row: list[Action]) -> int:
     return peak
 
 
-def go_round(topology: dict[str, Mesh]) -> tuple[float, list[list[int]]]:
-    """Runs forwards on a ring, where microbatch m enters at mesh m.
+def go(m, weights, x):
+    """A forward that enters a ring of stages at stage m."""
+    for stage in [(m + i) % MESHES for i in range(MESHES)]:
+        x = mw.named_computation(layer, name=f"stage{stage}")(weights[stage], x)
+    return x
 
-    Returns:
-      The largest difference from `jax.jit`, and the microbatches that each mesh
-      took, in the order in which it issued them.
-    """
+
+def forward(weights, xs):
+    return [
+        mw.call(functools.partial(go, m), call_counter=m)(weights, x)
+        for m, x in enumerate(xs)
+    ]
+
+
+def make_ring_inputs():
+    weights, xs, _ = make_inputs(MESHES)
+    return weights, xs[:MESHES]
+
+
+def lower_ring(topology: dict[str, Mesh]):
+    """Forwards on a ring, where microbatch m enters at mesh m."""
     name = "ParallelPipelinesWithWrapAround"
     where = mw.pipeline.stage_assignment(name, topology, MESHES)
     config = mw.make_config(
@@ -277,25 +303,22 @@ def go_round(topology: dict[str, Mesh]) -> tuple[float, list[list[int]]]:
         partitioning_options={"mpmd_infer_transfers": True},
         pipeline_schedule=mw.get_pipeline_schedule(name),
     )
-
-    def go(m, weights, x):
-        for stage in [(m + i) % MESHES for i in range(MESHES)]:
-            x = mw.named_computation(layer, name=f"stage{stage}")(weights[stage], x)
-        return x
-
-    def forward(weights, xs):
-        return [
-            mw.call(functools.partial(go, m), call_counter=m)(weights, x)
-            for m, x in enumerate(xs)
-        ]
-
-    weights, xs, _ = make_inputs(MESHES)
-    xs = xs[:MESHES]
     mesh = next(iter(topology.values()))
     split = [
         NamedSharding(mesh, spec) for spec in (PartitionSpec(), PartitionSpec("x"))
     ]
-    lowered = mw.jit(forward, config, in_shardings=tuple(split)).lower(weights, xs)
+    ring = mw.jit(forward, config, in_shardings=tuple(split))
+    return ring.lower(*as_types(make_ring_inputs()))
+
+
+def go_round(topology: dict[str, Mesh]) -> tuple[float, list[list[int]]]:
+    """Runs forwards on a ring, where microbatch m enters at mesh m.
+
+    Returns:
+      The largest difference from `jax.jit`, and the microbatches that each mesh
+      took, in the order in which it issued them.
+    """
+    lowered, (weights, xs) = lower_ring(topology), make_ring_inputs()
     compiled = lowered.compile()
     placed = jax.tree.map(jax.device_put, (weights, xs), compiled.input_shardings[0])
     with mw.profile() as recording:

@@ -2,60 +2,21 @@
 
 import concurrent.futures
 import json
-import os
 import pathlib
 import socket
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from conftest import ROOT
+from launching import SCRIPTS, environment, launch, launch_all, reports
 
 sys.path.append(str(ROOT / "bench"))
 
 import killed_runs  # noqa: E402
 
-SCRIPTS = pathlib.Path(__file__).parent / "processes"
 TIMEOUT = 8  # Seconds that a process waits for another one; a busy machine needs some.
-
-
-def environment() -> dict[str, str]:
-    paths = [ROOT / "python", ROOT / "build" / "python"]
-    return os.environ | {
-        "PYTHONPATH": os.pathsep.join(map(str, paths)),
-        "JAX_NUM_CPU_DEVICES": "4",
-        "JAX_PLATFORMS": "cpu",
-    }
-
-
-def launch(processes: int, devices: int, script: str, *args: str, options=()):
-    command = [sys.executable, "-m", "meshwright.launch", "-n", str(processes)]
-    command += ["--devices-per-process", str(devices), *options]
-    start = time.monotonic()
-    done = subprocess.run(
-        [*command, str(SCRIPTS / script), *args],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    done.seconds = time.monotonic() - start
-    return done
-
-
-def launch_all(cases: dict) -> dict:
-    """Several launches at once: they mostly wait."""
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        jobs = {name: pool.submit(launch, *case) for name, case in cases.items()}
-        return {name: job.result() for name, job in jobs.items()}
-
-
-def reports(done) -> list[dict]:
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = [line.partition("] ")[2] for line in done.stdout.splitlines()]
-    return [json.loads(line) for line in lines if line.startswith("{")]
 
 
 @pytest.fixture(scope="module")
@@ -75,10 +36,8 @@ def alone() -> dict:
 
 
 TRAINING = {
-    "a mesh each": (2, 1, "train.py", "own", "transfer"),
     "two devices each": (2, 2, "train.py", "own", "transfer"),
     "spanning": (2, 2, "train.py", "spanning", "transfer"),
-    "four processes": (4, 1, "train.py", "own", "transfer"),
     "one to three": (2, 2, "train.py", "small first", "transfer"),
     "three to one": (2, 2, "train.py", "small last", "transfer"),
     "every process issues all": (2, 1, "train.py", "own", "device_put"),
@@ -94,7 +53,7 @@ def trained() -> dict:
 def test_processes_train_like_one(name, trained, alone):
     found = reports(trained[name])
     processes = TRAINING[name][0]
-    assert sorted(each["process"] for each in found) == list(range(processes))
+    assert [each["process"] for each in found] == list(range(processes))
     for each in found:
         assert each["processes"] == processes
         np.testing.assert_allclose(each["losses"], alone["losses"], rtol=1e-5)
@@ -116,12 +75,9 @@ FAULTS = {
 @pytest.fixture(scope="module")
 def failed() -> dict:
     options = ("--timeout", str(TIMEOUT))
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        jobs = {
-            fault: pool.submit(launch, 2, 1, "fault.py", fault, options=options)
-            for fault in [*FAULTS, "numpy", "float"]
-        }
-        return {fault: job.result() for fault, job in jobs.items()}
+    faults = [*FAULTS, "numpy", "float"]
+    cases = {fault: (2, 1, "fault.py", fault) for fault in faults}
+    return launch_all(cases, options=options)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

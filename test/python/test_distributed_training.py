@@ -1,0 +1,94 @@
+"""Every schedule over processes: losses, memory, and what a process keeps."""
+
+import json
+
+import pytest
+import schedule_training as training
+from launching import launch, reports
+from meshwright.schedule_names import PIPELINE_SCHEDULE_NAMES
+
+RING = "ParallelPipelinesWithWrapAround"
+# On four processes, and on meshes that span two.
+SOME = ("1F1B", "ZeroBubbleH1", "InterleavedZeroBubble", "DualPipe", RING)
+OVER = {
+    "two processes": (2, 2, "own", PIPELINE_SCHEDULE_NAMES),
+    "four processes": (4, 1, "own", SOME),
+    "spanning": (2, 4, "spanning", SOME),
+}
+
+
+@pytest.fixture(scope="module")
+def stages(tools) -> dict[str, int]:
+    def count(name):
+        shape = [f"--meshes={training.MESHES}", "--microbatches=8"]
+        csv = tools.check("meshwright", "schedule", name, "--csv", *shape)
+        return training.count_stages(training.read_plan(csv))
+
+    ring = {RING: training.MESHES}
+    return {
+        name: count(name) for name in PIPELINE_SCHEDULE_NAMES if name != RING
+    } | ring
+
+
+@pytest.fixture(scope="module")
+def trained(stages, tmp_path_factory) -> dict[str, list[dict]]:
+    """One start for all schedules; what one compiled serves those behind it."""
+    folder = str(tmp_path_factory.mktemp("cache"))
+    found = {}
+    for over, (processes, devices, kind, names) in OVER.items():
+        chosen = json.dumps({name: stages[name] for name in names})
+        args = (processes, devices, "schedules.py", kind, chosen)
+        found[over] = reports(launch(*args, MESHWRIGHT_CACHE_DIR=folder))
+    return found
+
+
+CASES = [(over, name) for over, case in OVER.items() for name in case[3]]
+
+
+@pytest.mark.parametrize("over, name", CASES)
+def test_every_schedule_trains_as_in_one_process(over, name, trained):
+    processes = OVER[over][0]
+    assert [report["process"] for report in trained[over]] == list(range(processes))
+    for report in trained[over]:
+        assert report["found"][name]["difference"] <= 1e-5
+
+
+@pytest.mark.usefixtures("x32")
+@pytest.mark.parametrize("name", [name for name in SOME if name != RING])
+def test_memory_is_as_in_one_process(name, trained, stages):
+    for over, devices in (("two processes", 1), ("spanning", 2)):
+        topology = training.make_topology(devices)
+        options = {"mpmd_pipeline_schedule": name}
+        lowered = training.lower_training(name, stages[name], topology, options=options)
+        wanted = {
+            mesh: [memory.argument_bytes, memory.output_bytes, memory.live_bytes]
+            for mesh, memory in lowered.compile().memory_analysis().items()
+        }
+        found = {}
+        for report in trained[over]:
+            found |= report["found"][name]["memory"]
+        assert found == wanted
+
+
+def test_what_one_process_compiled_serves_all(trained):
+    assert sum(report["compiled"] for report in trained["two processes"])
+    assert not any(report["compiled"] for report in trained["four processes"])
+
+
+def test_meshes_over_processes_find_what_they_compiled(stages, tmp_path):
+    args = (2, 4, "schedules.py", "spanning", json.dumps({"1F1B": stages["1F1B"]}))
+    runs = [reports(launch(*args, MESHWRIGHT_CACHE_DIR=str(tmp_path))) for _ in "ab"]
+    assert all(report["compiled"] for report in runs[0])
+    assert not any(report["compiled"] for report in runs[1])
+
+
+def test_a_process_keeps_no_more_when_others_have_more_meshes():
+    first, second = reports(launch(2, 1, "growth.py"))
+    two, eight = first["found"]
+    assert len(eight["compiled"]) == len(two["compiled"])
+    # Of the weights of others, which the script has too, there are only shells.
+    others = 6
+    assert eight["steps"] == two["steps"] + others
+    assert eight["kept"] == two["kept"] + 2 * others
+    assert eight["bytes"] < two["bytes"] + (8 << 20)  # They have 24 MB of weights.
+    assert len(second["found"][1]["compiled"]) > len(second["found"][0]["compiled"])
