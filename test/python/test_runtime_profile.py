@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from launching import launch, reports
 from meshwright.runtime import profile
 from runtime_programs import Builder, iota
 
@@ -81,3 +82,63 @@ def test_nothing_is_recorded_outside(program):
 def test_recordings_do_not_nest():
     with profile(), pytest.raises(RuntimeError, match="active already"), profile():
         pass
+
+
+@pytest.fixture(scope="module")
+def two_processes(tmp_path_factory):
+    """Process 1's clock is 1000 s behind and loses 1 % (processes/profiled.py)."""
+    folder = tmp_path_factory.mktemp("recordings")
+    found = reports(launch(2, 1, "profiled.py", str(folder)))
+    return folder, found
+
+
+def test_process_0_has_the_events_of_all(two_processes):
+    folder, (first, second) = two_processes
+    written = json.loads((folder / "step.json").read_text())
+    # Three runs of three fragments and of two transfers, which both sides see.
+    assert first["merged"] == len(written["events"]) == 3 * (3 + 2 * 2)
+    assert second["merged"] == 3 * (1 + 2)
+    assert written["runs"] == 3
+    assert all(event["error"] is None for event in written["events"])
+    for process, count in ((0, 4), (1, 3)):
+        own = json.loads((folder / f"own{process}.json").read_text())
+        assert len(own["events"]) == count == (first, second)[process]["own"]
+        assert own["clocks"] == {}
+
+
+def test_what_is_sent_arrives_after_it_was_offered(two_processes):
+    written = json.loads((two_processes[0] / "step.json").read_text())
+    clock = written["clocks"]["1"]
+    assert abs(clock["offset"] - 1000) < 100
+    assert abs(clock["drift"] - 0.01 / 0.99) < 1e-3
+    assert 0 < clock["error"] < 1
+    moves = [event for event in written["events"] if event["kind"] == "transfer"]
+    for run in range(3):
+        for name, sender in (("m0 -> m1", 0), ("m1 -> m0", 1)):
+            ends = [e for e in moves if (e["run"], e["name"]) == (run, name)]
+            assert [e["mesh"] for e in ends] == [f"m{e['process']}" for e in ends]
+            sent, received = sorted(ends, key=lambda e: e["process"] != sender)
+            assert received["stop"] >= sent["issued"] - clock["error"]
+            # With the clocks as they are they would be minutes apart.
+            assert abs(received["stop"] - sent["issued"]) < 100
+
+
+def test_a_process_of_the_trace_is_a_process(two_processes):
+    trace = json.loads((two_processes[0] / "0.trace.json").read_text())["traceEvents"]
+    rows = {
+        (e["pid"], e["tid"]): e["args"]["name"]
+        for e in trace
+        if e["name"] == "thread_name"
+    }
+    assert {(pid, name) for (pid, _), name in rows.items()} == {
+        (pid, name)
+        for pid in (0, 1)
+        for name in (
+            "issuing thread",
+            f"m{pid}: fragments",
+            f"m{pid}: transfers",
+        )
+    }
+    spans = [e for e in trace if e["ph"] == "X"]
+    assert len(spans) == 2 * 21
+    assert all((e["pid"], e["tid"]) in rows and e["dur"] >= 0 for e in spans)

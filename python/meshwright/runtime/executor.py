@@ -190,11 +190,11 @@ class ProgramExecutor:
             if checks:
                 checks.start(slots[: len(self._plan.inputs)])
             for position, issue in enumerate(self._issues):
+                if share:
+                    share.follow(steps[position], self._tokens)
                 if watch:
                     watch(position, issue, slots)
                 else:
-                    if share:
-                        share.follow(steps[position], self._tokens)
                     issue(slots)
                 if checks:
                     checks.after(steps[position], slots)

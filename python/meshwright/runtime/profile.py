@@ -9,6 +9,9 @@
 Watching threads wait for each launch and note when it is done; the issuing thread
 goes on meanwhile. An end is exact to about a millisecond. A start is the later of
 the end before it on the same mesh, the end of what it reads, and its issue.
+
+Where several processes run one program, each records its own part, and process 0
+gets all of them, by its clock.
 """
 
 from __future__ import annotations
@@ -23,10 +26,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import jax
+
+from .chrome_trace import make_trace
+from .edges import Edge
 from .files import whole_file
 from .steps import Launch
 
 _active: Recording | None = None
+_clock = time.perf_counter
 
 
 def current() -> Recording | None:
@@ -35,25 +43,42 @@ def current() -> Recording | None:
 
 
 @contextlib.contextmanager
-def profile(path: str | os.PathLike | None = None) -> Iterator[Recording]:
+def profile(
+    path: str | os.PathLike | None = None, *, merge: bool = True
+) -> Iterator[Recording]:
     """Records every run of a program inside the `with` block.
 
     Args:
       path: where to write the recording at the end: a Chrome trace if it ends in
         `.trace.json`, else plain JSON. Nothing is written without it.
+      merge: with several processes, whether process 0 gets the events of all, by its
+        own clock, and alone writes the file. All processes have to enter and leave
+        the block then. Otherwise each keeps, and writes, its own.
 
     Raises:
       RuntimeError: inside another `profile()`.
+      ProcessError: another process does not enter or leave the block.
     """
     global _active
     if _active is not None:
         raise RuntimeError("profile() is active already; end that block first")
+    merger = None
+    if merge and jax.process_count() > 1:
+        # The package above, which needs this one for what is private in JAX.
+        from ..distributed import recordings
+
+        merger = recordings.start(_clock)
     _active = recording = Recording()
     try:
         yield recording
     finally:
         _active = None
         recording.finish()
+    if merger is not None:
+        merged = merger.merge(recording.began, recording.to_json()["events"])
+        if merged is None:
+            return
+        recording.take(*merged)
     if path is not None:
         if os.fspath(path).endswith(".trace.json"):
             recording.save_chrome_trace(path)
@@ -76,6 +101,8 @@ class Event:
       issued, issue_seconds: when the issuing thread came to it, for how long.
       start, stop: when the devices worked on it; `stop` is when it was done.
       error: what went wrong, if anything.
+      process: the process that issued it. Of a transfer between two processes each
+        has an event, the one that sends as well.
     """
 
     run: int
@@ -90,6 +117,7 @@ class Event:
     start: float = 0.0
     stop: float = 0.0
     error: str | None = None
+    process: int = 0
 
 
 @dataclass
@@ -103,12 +131,21 @@ class _Entry:
 
 
 class Recording:
-    """Events of the runs inside one `profile()` block; complete once it is left."""
+    """Events of the runs inside one `profile()` block; complete once it is left.
+
+    Attributes:
+      events: in the order of issue.
+      runs: how many there were.
+      clocks: in process 0 of several, for each process by how many seconds its clock
+        was behind (`offset`), how much more it fell behind each second (`drift`),
+        and by how much its times may be wrong (`error`).
+    """
 
     def __init__(self):
         self.events: list[Event] = []
         self.runs = 0
-        self._began = time.perf_counter()
+        self.clocks: dict[int, dict[str, float]] = {}
+        self.began = _clock()
         self._watchers: dict[str, _Watcher] = {}
         self._entries: list[_Entry] = []
 
@@ -119,7 +156,13 @@ class Recording:
         return run.step
 
     def now(self) -> float:
-        return time.perf_counter() - self._began
+        return _clock() - self.began
+
+    def take(
+        self, events: list[dict[str, Any]], clocks: dict[int, dict[str, float]]
+    ) -> None:
+        """Has the events of all processes from now on."""
+        self.events, self.clocks = [Event(**event) for event in events], clocks
 
     def watch(self, entry: _Entry) -> None:
         self.events.append(entry.event)
@@ -164,6 +207,7 @@ class Recording:
         return {
             "version": 1,
             "runs": self.runs,
+            "clocks": self.clocks,
             "events": [asdict(event) for event in self.events],
             "summary": self.summary(),
         }
@@ -173,47 +217,16 @@ class Recording:
             json.dump(self.to_json(), file, indent=1)
 
     def chrome_trace(self) -> dict[str, Any]:
-        """For chrome://tracing and Perfetto: a process per mesh, and the issuer."""
-        meshes = list(dict.fromkeys(event.mesh for event in self.events))
-        lanes = {"fragment": 0, "reshard": 1, "transfer": 2}
-        trace = [_named("process_name", 0, 0, "issuing thread")]
-        for pid, mesh in enumerate(meshes, 1):
-            trace.append(_named("process_name", pid, 0, mesh))
-            for kind, tid in lanes.items():
-                trace.append(_named("thread_name", pid, tid, f"{kind}s"))
-        for event in self.events:
-            arguments = {
-                "run": event.run,
-                "item": event.item,
-                "origins": event.origins,
-                "bytes": event.bytes,
-            }
-            place = meshes.index(event.mesh) + 1, lanes[event.kind]
-            trace.append(_complete(event, *place, event.start, event.stop, arguments))
-            done = event.issued + event.issue_seconds
-            trace.append(_complete(event, 0, 0, event.issued, done, arguments))
-        return {"traceEvents": trace, "displayTimeUnit": "ms"}
+        """For chrome://tracing and Perfetto.
+
+        A process of the trace for each mesh, and one for the issuing thread; or,
+        with several processes, those, and a row for each of their meshes.
+        """
+        return make_trace(self.events, by_process=bool(self.clocks))
 
     def save_chrome_trace(self, path: str | os.PathLike) -> None:
         with whole_file(path) as file:
             json.dump(self.chrome_trace(), file)
-
-
-def _named(name: str, pid: int, tid: int, value: str) -> dict:
-    return {"ph": "M", "name": name, "pid": pid, "tid": tid, "args": {"name": value}}
-
-
-def _complete(event: Event, pid: int, tid: int, start, stop, arguments) -> dict:
-    return {
-        "ph": "X",
-        "name": event.name,
-        "cat": event.kind,
-        "pid": pid,
-        "tid": tid,
-        "ts": start * 1e6,
-        "dur": (stop - start) * 1e6,
-        "args": arguments,
-    }
 
 
 class _Run:
@@ -226,12 +239,19 @@ class _Run:
 
     def step(self, position: int, issue: Callable, slots: list) -> None:
         step, recording = self.steps[position], self.recording
+        sends = isinstance(step, Edge) and not step.places
+        if step.places and not step.places[0].mesh.is_here:
+            issue(slots)  # Nothing but the shell of what others have.
+            return
+        # Done when the operand is there; afterwards it may be forgotten.
+        done = self.executor.end_of(step, slots) if sends else None
         issued = recording.now()
         issue(slots)
         event = self._event(step, issued, recording.now() - issued)
         after = [self.last_writer[s] for s in step.reads if s in self.last_writer]
         self.last_writer |= dict.fromkeys(step.writes, event)
-        done = self.executor.end_of(step, slots)
+        if not sends:
+            done = self.executor.end_of(step, slots)
         recording.watch(_Entry(event, f"{event.kind} {event.mesh}", after, done))
 
     def _event(self, step, issued: float, seconds: float) -> Event:
@@ -246,6 +266,7 @@ class _Run:
         elif item is not None:
             kind = "transfer"
             name, size = f"{item['from']} -> {item['to']}", item.get("bytes", 0)
+            mesh = mesh or item["from"]
         return Event(
             self.number, step.item, kind, name, mesh, origins, size, issued, seconds
         )

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One recording out of those of all processes (meshwright.profile)."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from .clocks import Alignment, Reading, read_offset
+from .world import World, current
+
+
+class Merger:
+    """Compares clocks, then brings the events of all processes to process 0.
+
+    All processes have to make one, and call `merge`, in the same order.
+
+    Raises:
+      ProcessError: another process does not, within the timeout.
+    """
+
+    def __init__(self, world: World, clock: Callable[[], float]):
+        self.world, self._clock = world, clock
+        self._first = read_offset(world, clock)
+
+    def merge(
+        self, began: float, events: list[dict[str, Any]]
+    ) -> tuple[list[dict[str, Any]], dict[int, dict[str, float]]] | None:
+        """The events of all processes, in process 0; None in the others.
+
+        Args:
+          began: when this process's recording began, by its clock.
+          events: of this process; times are seconds since then.
+
+        Returns:
+          The events in the order in which they were issued, each with its `process`,
+          in seconds since the first process began; and for each process the
+          `offset`, `drift` and `error` of its clock.
+        """
+        world, number = self.world, self.world.next_number()
+        mine = Alignment(self._first, read_offset(world, self._clock))
+        for event in events:
+            event["process"] = world.process
+        if world.process:
+            found = {"began": began, "clock": asdict(mine), "events": events}
+            data = zlib.compress(json.dumps(found).encode(), 1)
+            keys = world.put_large(f"profile/{number}/{world.process}", data)
+            world.barrier(f"profile/{number}", "the end of mw.profile()")
+            for key in keys:
+                world.drop(key)
+            return None
+        parts = [(mine, began, events)]
+        for process in range(1, world.count):
+            key, what = f"profile/{number}/{process}", "end mw.profile()"
+            theirs = json.loads(zlib.decompress(world.get_large(key, process, what)))
+            first, last = (Reading(**theirs["clock"][end]) for end in ("first", "last"))
+            parts.append((Alignment(first, last), theirs["began"], theirs["events"]))
+        world.barrier(f"profile/{number}", "the end of mw.profile()")
+        return _by_one_clock(parts)
+
+
+def _by_one_clock(parts: list[tuple[Alignment, float, list[dict]]]):
+    """Events of each process in its own time, as `Merger.merge` returns them."""
+    origin = min(clock.shift(began) for clock, began, _ in parts)
+    merged, clocks = [], {}
+    for process, (clock, began, events) in enumerate(parts):
+        clocks[process] = {
+            "offset": clock.first.offset,
+            "drift": clock.drift,
+            "error": clock.error,
+        }
+        for event in events:
+            for name in ("issued", "start", "stop"):
+                event[name] = clock.shift(began + event[name]) - origin
+        merged += events
+    return sorted(merged, key=lambda event: event["issued"]), clocks
+
+
+def start(clock: Callable[[], float]) -> Merger | None:
+    """Begins what all processes record together; None if there is only one."""
+    world = current()
+    return None if world is None else Merger(world, clock)
