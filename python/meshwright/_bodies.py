@@ -42,12 +42,12 @@ def define(name: str, transposed: Callable[[Params], Params]) -> Any:
         lambda *_, jaxpr, **__: (jaxpr.out_avals, compat.positional_effects(jaxpr))
     )
     compat.primitive_jvps[prim] = _jvp_rule(prim)
-    compat.primitive_linearizations[prim] = _linearize_rule(prim)
+    compat.define_linearization(prim, _linearize_rule(prim))
     compat.fancy_transposes[prim] = _transpose_rule(prim, transposed)
     compat.fancy_primitive_batchers[prim] = _batching_rule(prim)
     compat.custom_partial_eval_rules[prim] = _partial_eval_rule(prim)
     compat.partial_eval_jaxpr_custom_rules[prim] = _remat_rule
-    compat.dce_rules[prim] = _dce_rule
+    compat.define_dce(prim, _dce_rule)
     compat.register_discharge_rule(prim)(_discharge_rule(prim))
     return prim
 
@@ -108,25 +108,29 @@ def _share_residuals(jaxpr: Any, num_primals: int) -> tuple[Any, list[int]]:
 
 def _linearize_rule(prim: Any) -> Callable[..., Any]:
     def rule(is_vjp, nonzero, *primals, jaxpr, **params):
-        primal_jaxpr, num_residuals, nonzero_out, forwarded, tangent_jaxpr = (
-            compat.linearize_jaxpr(jaxpr, nonzero, is_vjp=is_vjp)
+        primal_jaxpr, num_primals, structure, nonzero_out, forwarded, tangent_jaxpr = (
+            compat.linearize_jaxpr(jaxpr, nonzero, is_vjp)
         )
-        num_primals = len(primal_jaxpr.out_avals) - num_residuals
         primal_jaxpr, position = _share_residuals(primal_jaxpr, num_primals)
         outs = prim.bind(*primals, jaxpr=primal_jaxpr, **params)
-        fresh = iter(outs[at] for at in position[num_primals:])
+        fresh = iter([outs[at] for at in position[num_primals:]])
         # A residual that is an operand or a constant needs no result of its own.
         known = [*jaxpr.consts, *primals]
         residuals = [next(fresh) if at is None else known[at] for at in forwarded]
+        structured = structure and jax.tree.unflatten(structure, fresh)
         avals = [aval.to_tangent_aval() for aval in jaxpr.out_avals]
 
-        def tangents_of(residuals, *tangents):
+        def tangents_of(residuals, structured, *tangents):
             outs = prim.bind(
-                *residuals, *_where(nonzero, tangents), jaxpr=tangent_jaxpr, **params
+                *residuals,
+                *_where(nonzero, tangents),
+                *jax.tree.leaves(structured),
+                jaxpr=tangent_jaxpr,
+                **params,
             )
             return _with_zeros(nonzero_out, outs, avals)
 
-        return outs[:num_primals], nonzero_out, residuals, tangents_of
+        return outs[:num_primals], nonzero_out, residuals, structured, tangents_of
 
     return rule
 
@@ -242,16 +246,15 @@ def _remat_rule(saveable, unknown_in, instantiated_in, eqn):
     )
 
 
-@compat.weakref_lru_cache
-def _dce_jaxpr(jaxpr, used_outputs):
-    body, used_inputs = compat.dce_jaxpr(jaxpr.jaxpr, used_outputs)
-    return compat.ClosedJaxpr(body, jaxpr.consts), used_inputs
+_remove_dead = compat.weakref_lru_cache(compat.remove_dead)
 
 
-def _dce_rule(used_outputs, eqn):
-    if not any(used_outputs) and not compat.has_effects(eqn):
+def _dce_rule(used_outputs, live_inputs, eqn):
+    if not any(used_outputs) and compat.can_be_dropped(eqn, live_inputs):
         return [False] * len(eqn.invars), None
-    body, used_inputs = _dce_jaxpr(eqn.params["jaxpr"], tuple(used_outputs))
+    body, used_inputs = _remove_dead(
+        eqn.params["jaxpr"], tuple(used_outputs), tuple(live_inputs)
+    )
     operands = _where(used_inputs, eqn.invars)
     return used_inputs, compat.new_jaxpr_eqn(
         operands,

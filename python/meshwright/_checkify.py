@@ -21,17 +21,16 @@ from . import _primitives as primitives
 def _check_body(primitive: Any) -> Any:
     """The rule of a primitive that applies its body once."""
 
-    def rule(error, enabled_errors, *args, jaxpr, **params):
+    def rule(check, error, *args, jaxpr, **params):
         errors, tree = jax.tree.flatten(error)
-        types = map(jax.typeof, (*errors, *args))
-        checked, out_tree, _ = compat.checked_jaxpr(jaxpr, enabled_errors, tree, *types)
+        checked, out_tree = check(jaxpr, tree, *map(jax.typeof, (*errors, *args)))
         outs = primitive.bind(*errors, *args, jaxpr=checked, **params)
         return jax.tree.unflatten(out_tree, outs)
 
     return rule
 
 
-def _refuse_loop(error, enabled_errors, *args, name, **params):
+def _refuse_loop(check, error, *args, name, **params):
     body = name.removeprefix("shardy_mpmd_")
     raise NotImplementedError(
         f"checkify does not look into meshwright's loop over {body!r}; write the loop "
@@ -40,5 +39,5 @@ def _refuse_loop(error, enabled_errors, *args, name, **params):
 
 
 for primitive in (primitives.named_computation_p, primitives.call_p):
-    compat.error_checks[primitive] = _check_body(primitive)
-compat.error_checks[primitives.for_p] = _refuse_loop
+    compat.define_error_check(primitive, _check_body(primitive))
+compat.define_error_check(primitives.for_p, _refuse_loop)

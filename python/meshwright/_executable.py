@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental.layout import Format
 from jax.sharding import NamedSharding
 
 from . import _jax_compat as compat
@@ -90,11 +91,11 @@ class Executable:
         specs = self._specs
         return (
             [
-                compat.Format(layouts.get(index), sharding)
+                Format(layouts.get(index), sharding)
                 for index, sharding in enumerate(specs.input_shardings)
             ],
             [
-                compat.Format(None if _is_key(aval) else found.layout, sharding)
+                Format(None if _is_key(aval) else found.layout, sharding)
                 for aval, found, sharding in zip(
                     self.out_avals,
                     self._program.output_formats,

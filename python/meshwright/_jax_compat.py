@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one place where Meshwright leaves JAX's public interface.
+"""What the front end takes from JAX beyond its documented interface.
 
-Everything private or only semi-public that the front end needs is named here,
-checked once at import: a JAX that moved one of these names is reported as what
-it is instead of failing somewhere inside a trace.
+The names are those of the table in `_jax_names`. Where releases differ, what
+follows looks at what it found, and gives the rest of the package one shape: that of
+the newest release.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import weakref
 from collections.abc import Callable, Sequence
@@ -18,201 +17,96 @@ from typing import Any
 import jax
 import numpy as np
 
-MINIMUM_VERSION = (0, 10, 0)
-
-
-def check_version(version: tuple[int, ...] | None = None) -> None:
-    """Raises ImportError if JAX is older than Meshwright can work with.
-
-    Args:
-      version: the version to check, that of the installed JAX by default.
-
-    Raises:
-      ImportError: the version is too old; the message says which one is needed.
-    """
-    version = jax.__version_info__ if version is None else version
-    if tuple(version) < MINIMUM_VERSION:
-        found = ".".join(map(str, version))
-        needed = ".".join(map(str, MINIMUM_VERSION))
-        raise ImportError(
-            f"meshwright needs jax >= {needed}, found {found}; upgrade jax and jaxlib"
-        )
-
-
-def _require(module: str, *names: str) -> list[Any]:
-    try:
-        found = importlib.import_module(module)
-        return [getattr(found, name) for name in names]
-    except (ImportError, AttributeError) as error:
-        raise ImportError(
-            f"meshwright does not know jax {jax.__version__}: {error}; "
-            "it was written for jax 0.10, install that release"
-        ) from error
-
-
-check_version()
-
-_CORE = "jax._src.core"
-_AD = "jax._src.interpreters.ad"
-_PE = "jax._src.interpreters.partial_eval"
-_BATCHING = "jax._src.interpreters.batching"
-_MLIR = "jax._src.interpreters.mlir"
+from ._jax_differences import aval_to_ir_type as aval_to_ir_type
+from ._jax_differences import can_be_dropped as can_be_dropped
+from ._jax_differences import define_dce as define_dce
+from ._jax_differences import define_error_check as define_error_check
+from ._jax_differences import define_linearization as define_linearization
+from ._jax_differences import discharge_state as discharge_state
+from ._jax_differences import eqn_effects as eqn_effects
+from ._jax_differences import linearize_jaxpr as linearize_jaxpr
+from ._jax_differences import lower_jaxpr_to_fun as lower_jaxpr_to_fun
+from ._jax_differences import positional_effects as positional_effects
+from ._jax_differences import remove_dead as remove_dead
+from ._jax_names import FOUND as _FOUND
 
 # Programs with a body.
-Primitive, Jaxpr, ClosedJaxpr, JaxprEqn, Literal, Var, DropVar = _require(
-    "jax.extend.core",
-    "Primitive",
-    "Jaxpr",
-    "ClosedJaxpr",
-    "JaxprEqn",
-    "Literal",
-    "Var",
-    "DropVar",
-)
-(
-    eval_jaxpr,
-    positional_effects,
-    eqn_effects,
-    new_jaxpr_eqn,
-    jaxpr_const_args,
-) = _require(
-    _CORE,
-    "eval_jaxpr",
-    "positional_effects",
-    "eqn_effects",
-    "new_jaxpr_eqn",
-    "jaxpr_const_args",
-)
-AbstractRef = _require("jax._src.state.types", "AbstractRef")[0]
-discharge_state, register_discharge_rule = _require(
-    "jax._src.state.discharge", "discharge_state", "register_discharge_rule"
-)
-summarize_source, _Transform, NameStack = _require(
-    "jax._src.source_info_util", "summarize", "Transform", "NameStack"
-)
-ordered_effects = _require("jax._src.effects", "ordered_effects")[0]
-wrap_init = _require("jax._src.linear_util", "wrap_init")[0]
-weakref_lru_cache = _require("jax._src.util", "weakref_lru_cache")[0]
+AbstractRef = _FOUND["AbstractRef"]
+ClosedJaxpr = _FOUND["ClosedJaxpr"]
+DropVar = _FOUND["DropVar"]
+Jaxpr = _FOUND["Jaxpr"]
+JaxprEqn = _FOUND["JaxprEqn"]
+Literal = _FOUND["Literal"]
+NameStack = _FOUND["NameStack"]
+Primitive = _FOUND["Primitive"]
+Var = _FOUND["Var"]
+eval_jaxpr = _FOUND["eval_jaxpr"]
+jaxpr_const_args = _FOUND["jaxpr_const_args"]
+new_jaxpr_eqn = _FOUND["new_jaxpr_eqn"]
+ordered_effects = _FOUND["ordered_effects"]
+register_discharge_rule = _FOUND["register_discharge_rule"]
+weakref_lru_cache = _FOUND["weakref_lru_cache"]
+wrap_init = _FOUND["wrap_init"]
 
-# Shardings inside programs.
-jit_p, sharding_constraint_p = _require(
-    "jax._src.pjit", "jit_p", "sharding_constraint_p"
-)
-device_put_p = _require("jax._src.dispatch", "device_put_p")[0]
-UNSPECIFIED = _require("jax._src.sharding_impls", "UNSPECIFIED")[0]
-empty_mesh = _require("jax._src.mesh", "empty_abstract_mesh")[0]
-memory_space = _require(_CORE, "mem_kind_to_space")[0]
+# Shardings and settings inside programs.
+UNSPECIFIED = _FOUND["UNSPECIFIED"]
+TypedNdArray = _FOUND["TypedNdArray"]
+device_put_p = _FOUND["device_put_p"]
+jit_p = _FOUND["jit_p"]
+sharding_constraint_p = _FOUND["sharding_constraint_p"]
+trace_context = _FOUND["trace_context"]
 
-trace_context, _settings = _require("jax._src.config", "trace_context", "config_states")
-_guards = _require("jaxlib._jax", "guard_lib")[0]
-_trace_state, EvalTrace = _require(_CORE, "trace_ctx", "EvalTrace")
-JVPTrace, LinearizeTrace = _require(_AD, "JVPTrace", "LinearizeTrace")
-BatchTrace = _require(_BATCHING, "BatchTrace")[0]
-TypedNdArray = _require("jax._src.literals", "TypedNdArray")[0]
-
-# Differentiation.
-Zero, ValAccum, NullAccum, jvp_jaxpr, linearize_jaxpr = _require(
-    _AD, "Zero", "ValAccum", "NullAccum", "jvp_jaxpr", "linearize_jaxpr"
-)
-backward_pass, project_accums, unproject_accums = _require(
-    _AD, "backward_pass3", "project_accums", "unproject_accums"
-)
-primitive_jvps, primitive_linearizations, fancy_transposes, deflinear2 = _require(
-    _AD,
-    "primitive_jvps",
-    "primitive_linearizations",
-    "fancy_transposes",
-    "deflinear2",
-)
+# Differentiation and batching.
+ValAccum = _FOUND["ValAccum"]
+Zero = _FOUND["Zero"]
+batch_jaxpr = _FOUND["batch_jaxpr2"]
+backward_pass = _FOUND["backward_pass3"]
+deflinear2 = _FOUND["deflinear2"]
+defvectorized = _FOUND["defvectorized"]
+fancy_primitive_batchers = _FOUND["fancy_primitive_batchers"]
+fancy_transposes = _FOUND["fancy_transposes"]
+jvp_jaxpr = _FOUND["jvp_jaxpr"]
+primitive_batchers = _FOUND["primitive_batchers"]
+primitive_jvps = _FOUND["primitive_jvps"]
+project_accums = _FOUND["project_accums"]
+unproject_accums = _FOUND["unproject_accums"]
 
 # Partial evaluation and dead code.
-(
-    dce_rules,
-    dce_jaxpr,
-    has_effects,
-    trace_to_jaxpr_dynamic,
-    custom_partial_eval_rules,
-    partial_eval_jaxpr_custom_rules,
-    partial_eval_jaxpr_nounits,
-    closed_call_partial_eval_custom_rule,
-    convert_constvars_jaxpr,
-    make_jaxpr_effects,
-    jaxpr_forwarding,
-    prune_closed_jaxpr_outputs,
-    JaxprTracer,
-    PartialVal,
-    new_eqn_recipe,
-) = _require(
-    _PE,
-    "dce_rules",
-    "dce_jaxpr",
-    "has_effects",
-    "trace_to_jaxpr_dynamic",
-    "custom_partial_eval_rules",
-    "partial_eval_jaxpr_custom_rules",
-    "partial_eval_jaxpr_nounits",
-    "closed_call_partial_eval_custom_rule",
-    "convert_constvars_jaxpr",
-    "make_jaxpr_effects",
-    "_jaxpr_forwarding",
-    "prune_closed_jaxpr_outputs",
-    "JaxprTracer",
-    "PartialVal",
-    "new_eqn_recipe",
-)
-
-# Batching.
-batch_jaxpr, fancy_primitive_batchers, primitive_batchers, defvectorized = _require(
-    _BATCHING,
-    "batch_jaxpr2",
-    "fancy_primitive_batchers",
-    "primitive_batchers",
-    "defvectorized",
-)
+JaxprTracer = _FOUND["JaxprTracer"]
+PartialVal = _FOUND["PartialVal"]
+closed_call_partial_eval_custom_rule = _FOUND["closed_call_partial_eval_custom_rule"]
+custom_partial_eval_rules = _FOUND["custom_partial_eval_rules"]
+make_jaxpr_effects = _FOUND["make_jaxpr_effects"]
+new_eqn_recipe = _FOUND["new_eqn_recipe"]
+partial_eval_jaxpr_custom_rules = _FOUND["partial_eval_jaxpr_custom_rules"]
+partial_eval_jaxpr_nounits = _FOUND["partial_eval_jaxpr_nounits"]
+prune_closed_jaxpr_outputs = _FOUND["prune_closed_jaxpr_outputs"]
+trace_to_jaxpr_dynamic = _FOUND["trace_to_jaxpr_dynamic"]
 
 # Lowering.
-(
-    LoweringParameters,
-    TokenSet,
-    aval_to_ir_type,
-    ir_constant,
-    core_call_lowering,
-    jaxpr_subcomp,
-    lower_fun,
-    lower_jaxpr_to_fun,
-    register_lowering,
-    make_ir_context,
-) = _require(
-    _MLIR,
-    "LoweringParameters",
-    "TokenSet",
-    "aval_to_ir_type",
-    "_ir_constant",
-    "core_call_lowering",
-    "jaxpr_subcomp",
-    "lower_fun",
-    "lower_jaxpr_to_fun",
-    "register_lowering",
-    "make_ir_context",
-)
-ir = importlib.import_module("jax.extend.mlir.ir")
-mpmd = importlib.import_module("jax.extend.mlir.dialects.mpmd")
-func = importlib.import_module("jax.extend.mlir.dialects.func")
-current_source_info, register_exclusion = _require(
-    "jax.extend.source_info_util", "current", "register_exclusion"
-)
+TokenSet = _FOUND["TokenSet"]
+ir_constant = _FOUND["_ir_constant"]
+core_call_lowering = _FOUND["core_call_lowering"]
+func = _FOUND["func"]
+ir = _FOUND["ir"]
+jaxpr_subcomp = _FOUND["jaxpr_subcomp"]
+lower_fun = _FOUND["lower_fun"]
+make_ir_context = _FOUND["make_ir_context"]
+mpmd = _FOUND["mpmd"]
+register_lowering = _FOUND["register_lowering"]
 
-# Checks of values.
-error_checks, checked_jaxpr = _require(
-    "jax._src.checkify", "error_checks", "jaxpr_to_checkify_jaxpr"
-)
+# Names that say more here than there.
+current_source_info = _FOUND["current"]
+empty_mesh = _FOUND["empty_abstract_mesh"]
+memory_space = _FOUND["mem_kind_to_space"]
+summarize_source = _FOUND["summarize"]
 
-# Stages.
-StageLowering = _require("jax._src.stages", "Lowering")[0]
-Format = _require("jax.experimental.layout", "Format")[0]
+_EVALUATING = _FOUND["EvalTrace"]
+_TRANSFORMING = _FOUND["JVPTrace"], _FOUND["LinearizeTrace"], _FOUND["BatchTrace"]
+
 
 # Locations and error messages point at the user's code, not at this package.
-register_exclusion(os.path.dirname(os.path.abspath(__file__)))
+_FOUND["register_exclusion"](os.path.dirname(os.path.abspath(__file__)))
 
 
 def transfer_guard(direction: str) -> str:
@@ -224,33 +118,35 @@ def transfer_guard(direction: str) -> str:
     Returns:
       `allow`, `log` or `disallow`.
     """
-    level = getattr(_guards.thread_local_state(), direction)
+    guards = _FOUND["guard_lib"]
+    level = getattr(guards.thread_local_state(), direction)
     if level is None:
-        level = getattr(_guards.global_state(), direction)
+        level = getattr(guards.global_state(), direction)
     return "allow" if level is None else level.name.lower().removesuffix("_explicit")
 
 
 def current_trace() -> Any:
     """The trace that primitives are being applied in."""
-    return _trace_state.trace
+    return _FOUND["trace_ctx"].trace
 
 
 def settings() -> Any:
     """All settings of JAX that apply now, also those that its own traces ignore."""
-    return trace_context(), tuple(state.value for state in _settings.values())
+    states = _FOUND["config_states"].values()
+    return trace_context(), tuple(state.value for state in states)
 
 
 def is_staged() -> bool:
     """Whether what is applied now is recorded, rather than done at once."""
     trace = current_trace()
-    while isinstance(trace, (JVPTrace, LinearizeTrace, BatchTrace)):
+    while isinstance(trace, _TRANSFORMING):
         trace = trace.parent_trace
-    return not isinstance(trace, EvalTrace)
+    return not isinstance(trace, _EVALUATING)
 
 
 def is_transforming() -> bool:
     """Whether the code that runs now is inside a JAX transformation."""
-    return not isinstance(current_trace(), EvalTrace)
+    return not isinstance(current_trace(), _EVALUATING)
 
 
 def captured(traced: Any) -> list[Any]:
@@ -261,7 +157,7 @@ def captured(traced: Any) -> list[Any]:
 def outermost_trace() -> Any:
     """The trace that records the whole program, seen from inside it."""
     trace = found = current_trace()
-    while trace is not None and not isinstance(trace, EvalTrace):
+    while trace is not None and not isinstance(trace, _EVALUATING):
         found, trace = trace, getattr(trace, "parent_trace", None)
     return found
 
@@ -314,7 +210,7 @@ def trace_body(
     jaxpr = _with_own_literals(traced.jaxpr.jaxpr)
     if any(isinstance(const, jax.Ref) for const in consts):
         # Written to from here, so an operand rather than a constant.
-        jaxpr = convert_constvars_jaxpr(jaxpr)
+        jaxpr = _FOUND["convert_constvars_jaxpr"](jaxpr)
         consts, captured = (), [*consts, *captured]
     closed = ClosedJaxpr(jaxpr, list(map(snapshot, consts)))
     return closed, list(map(snapshot, captured)), traced.out_tree
@@ -332,15 +228,15 @@ def _with_own_literals(jaxpr: Any) -> Any:
     return jaxpr.replace(eqns=eqns, outvars=list(map(own, jaxpr.outvars)))
 
 
-def traced_parts(traced: Any) -> tuple[Any, ...]:
-    """Constructor arguments of a `jax.stages.Traced`, to make a subclass of it."""
-    return (
-        traced._meta_tys_flat,
-        traced._params,
-        traced._in_tree,
-        traced.out_tree,
-        traced._consts,
-    )
+def become_traced(made: Any, traced: Any) -> None:
+    """Makes a new object of a subclass of `jax.stages.Traced` equal to a traced.
+
+    Their constructor changes from release to release, their slots are found here.
+    """
+    for kind in jax.stages.Traced.__mro__:
+        for slot in getattr(kind, "__slots__", ()):
+            if hasattr(traced, slot):
+                setattr(made, slot, getattr(traced, slot))
 
 
 def plain_lower(
@@ -350,8 +246,9 @@ def plain_lower(
     jaxpr: Any,
 ) -> Any:
     """`lower_with_rules` for a subclass of `jax.stages.Traced`, with its own jaxpr."""
-    avals, params, *rest = traced_parts(traced)
-    plain = jax.stages.Traced(avals, {**params, "jaxpr": jaxpr}, *rest)
+    plain = object.__new__(jax.stages.Traced)
+    become_traced(plain, traced)
+    plain._params = {**traced._params, "jaxpr": jaxpr}
     return lower_with_rules(plain, rules, platform)
 
 
@@ -368,7 +265,7 @@ def lower_with_rules(
     Returns:
       The `jax.stages.Lowered`. Plain `jax.jit` is not affected by `rules`.
     """
-    parameters = LoweringParameters(override_lowering_rules=tuple(rules))
+    parameters = _FOUND["LoweringParameters"](override_lowering_rules=tuple(rules))
     return traced.lower(lowering_platforms=(platform,), _private_parameters=parameters)
 
 
@@ -428,7 +325,7 @@ def parse_module(text: str) -> Any:
 def transpose_count(name_stack: Any) -> int:
     """How often what has this name stack was transposed."""
     return sum(
-        isinstance(entry, _Transform) and entry.name == "transpose"
+        isinstance(entry, _FOUND["Transform"]) and entry.name == "transpose"
         for entry in name_stack.stack
     )
 

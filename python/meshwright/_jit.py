@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+from jax.experimental.layout import Format
 
 from . import _jax_compat as compat
 from . import _shardings
@@ -46,7 +47,7 @@ class MpmdTraced(jax.stages.Traced):
         wrapped: MpmdWrapped,
         foreign: Mapping[int, Any],
     ):
-        super().__init__(*compat.traced_parts(traced))
+        compat.become_traced(self, traced)
         self._wrapped = wrapped
         # Shardings that JAX does not know, by flat input.
         self._foreign = foreign
@@ -246,7 +247,7 @@ class MpmdWrapped:
             foreign.append(other)
             return leaf
         sharding = leaf.sharding
-        if isinstance(sharding, compat.Format):
+        if isinstance(sharding, Format):
             sharding = sharding.sharding
         if isinstance(sharding, jax.sharding.NamedSharding):
             sharding, other = _shardings.move(

@@ -108,7 +108,6 @@ def _callee(ctx: Any, name: str, jaxpr: Any, const_avals: Sequence[Any]) -> str:
             ctx.module_context,
             name,
             jaxpr,
-            [],
             num_const_args=len(const_avals),
             in_avals=avals,
             arg_shardings=shardings,

@@ -100,7 +100,7 @@ for_p = compat.Primitive("mpmd_for")
 for_p.multiple_results = True
 for_p.def_impl(loop_plainly)
 for_p.def_effectful_abstract_eval(_loop_types)
-compat.dce_rules[for_p] = lambda used, eqn: ([True] * len(eqn.invars), eqn)
+compat.define_dce(for_p, lambda used, live, eqn: ([True] * len(eqn.invars), eqn))
 compat.register_lowering(
     for_p, compat.lower_fun(loop_plainly, multiple_results=True), cacheable=False
 )

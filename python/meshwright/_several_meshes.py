@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+from jax.experimental.layout import Format
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from . import _jax_compat as compat
@@ -37,7 +38,7 @@ def without_devices(closed: Any, reference: Mesh) -> Any:
       An equal program, or `closed` itself if there is nothing to change.
     """
     found = _rewrite(closed.jaxpr, reference)
-    return closed if found is None else closed.replace(jaxpr=found)
+    return closed if found is None else compat.ClosedJaxpr(found, closed.consts)
 
 
 @compat.weakref_lru_cache
@@ -228,7 +229,7 @@ def _annotate(
 def _attributes(sharding: Any, rank: int) -> dict[str, Any]:
     """What JAX says about an argument or result of this sharding, or format."""
     found = {}
-    if isinstance(sharding, compat.Format):
+    if isinstance(sharding, Format):
         layout, sharding = sharding.layout, sharding.sharding
         if layout is not None:
             mode = "auto"

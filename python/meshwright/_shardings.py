@@ -8,9 +8,9 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental.layout import Format
 from jax.sharding import AbstractMesh, Mesh, NamedSharding
 
-from ._jax_compat import Format
 from .types import PyTree, Topology
 from .utils import named_sharding
 

@@ -91,7 +91,7 @@ def _batch(args: Any, dims: Any, *, linked: bool) -> Any:
     return outs, _values(dims, linked) + ([] if linked else [None])
 
 
-def _dce(used: Any, eqn: Any) -> Any:
+def _dce(used: Any, live: Any, eqn: Any) -> Any:
     """Drops arrays that nobody reads behind the mark."""
     if not any(used):
         return [False] * len(eqn.invars), None
@@ -131,7 +131,7 @@ mark_p.def_abstract_eval(_types)
 compat.primitive_jvps[mark_p] = _jvp
 compat.fancy_transposes[mark_p] = _transpose
 compat.primitive_batchers[mark_p] = _batch
-compat.dce_rules[mark_p] = _dce
+compat.define_dce(mark_p, _dce)
 compat.partial_eval_jaxpr_custom_rules[mark_p] = _remat
 compat.register_lowering(
     mark_p, compat.lower_fun(_through, multiple_results=True), cacheable=False

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
+from jax.experimental.layout import Format
 from jax.sharding import AbstractMesh, Mesh, NamedSharding
 
-from ._jax_compat import Format
 from .pipeline import ByPath, PipelineSchedule
 from .schedule_names import PIPELINE_SCHEDULE_NAMES, compiler_name
 from .utils import (

@@ -1,17 +1,81 @@
-"""A JAX that lacks what the package needs is reported as such."""
+"""What is not in JAX's documented interface is named in one table, and checked."""
 
+import pathlib
+import re
+
+import jax
 import pytest
 
-from meshwright import _jax_compat as compat
+from meshwright import _jax_differences as differences
+from meshwright import _jax_names as names
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python" / "meshwright"
+UNDOCUMENTED = re.compile(
+    r"""\bjax\.(_src|interpreters|extend|experimental\.transfer)\b
+    |\bjaxlib\.(?!__version__)|\bimport_module\(["']jax""",
+    re.VERBOSE,
+)
 
 
-def test_old_jax_is_an_import_error_that_names_the_version():
-    with pytest.raises(ImportError, match=r"needs jax >= 0\.10\.0, found 0\.9\.2"):
-        compat.check_version((0, 9, 2))
-    compat.check_version((0, 11, 0))
+def test_old_jax_is_an_import_error_that_names_the_version(monkeypatch):
+    monkeypatch.setattr(jax, "__version_info__", (0, 9, 2))
+    monkeypatch.setattr(jax, "__version__", "0.9.2")
+    with pytest.raises(
+        ImportError, match=r"needs jax 0\.10\.0 or newer, found 0\.9\.2"
+    ):
+        names.load()
 
 
-@pytest.mark.parametrize("place", [("jax", "no_such_name"), ("jax._src.gone", "x")])
-def test_missing_name_is_an_import_error_that_says_what_to_install(place):
-    with pytest.raises(ImportError, match=r"does not know jax .* install that release"):
-        compat._require(*place)
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"names": [("jax.extend.gone jax._src.gone", "thing")]},
+        {"attributes": [("jax._src.gone", "thing")]},
+        {"attributes": [("jax.sharding.NamedSharding", "spec gone")]},
+        {"calls": {"dce_jaxpr": (9, "")}},
+        {"calls": {"dce_jaxpr": (2, "gone")}},
+        {"calls": {"dce_jaxpr": (1, "")}},
+    ],
+)
+def test_an_unknown_jax_is_an_import_error_of_one_sentence(table, monkeypatch):
+    monkeypatch.setattr(jax, "__version__", "9.9.9")
+    with pytest.raises(ImportError) as error:
+        names.load(**table)
+    missing = r"(jax\._src\.gone\S*|\S+\.gone|dce_jaxpr with the arguments .*)"
+    advice = r"install one that it was tried with, jax 0\.10 to \S+, or a newer \w+"
+    assert re.fullmatch(
+        rf"meshwright uses {missing}, which jax 9\.9\.9 does not have; {advice}",
+        str(error.value),
+    )
+
+
+def test_a_newer_jax_of_known_shape_works(monkeypatch, recwarn):
+    monkeypatch.setattr(jax, "__version_info__", (99, 0, 0))
+    assert names.load().keys() == names.FOUND.keys()
+    assert not recwarn
+
+
+def test_names_beyond_the_documented_interface_are_in_one_table():
+    for path in PACKAGE.rglob("*.py"):
+        if path.name == "_jax_names.py":
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            assert not UNDOCUMENTED.search(line), f"{path}:{number}: {line}"
+
+
+def test_the_table_names_only_what_is_used():
+    users = ("_jax_compat.py", "_jax_differences.py", "runtime/_jax_runtime.py")
+    text = "".join((PACKAGE / user).read_text() for user in users)
+    used = set(re.findall(r"_FOUND\[\s*\"(\w+)\"\s*\]", text))
+    assert used == set(names.FOUND)
+    assert set(names._CALLS) <= used
+
+
+def test_the_documentation_has_the_differences():
+    assert names.table() in (ROOT / "docs" / "jax-versions.md").read_text()
+
+
+def test_functions_that_do_not_tell_their_parameters_are_taken_as_they_are():
+    assert names._takes(int.from_bytes, 1, "")
+    assert not differences._has_parameter(object(), "x")

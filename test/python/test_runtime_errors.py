@@ -219,20 +219,3 @@ def test_interrupt_while_issuing_passes_through():
         program(x)
     program._issues[0] = real
     assert np.asarray(program(x)[0])[1] == 2
-
-
-def test_missing_private_names_are_a_clear_error(monkeypatch):
-    from meshwright.runtime import _jax_runtime
-
-    monkeypatch.setattr(
-        _jax_runtime, "_NAMES", (("jax._src.compiler", "no_such_function"),)
-    )
-    with pytest.raises(ImportError, match="no_such_function, which jax .* install"):
-        _jax_runtime._load()
-    monkeypatch.setattr(jax, "__version_info__", (0, 9, 0))
-    with pytest.raises(ImportError, match="needs jax 0.10 or newer"):
-        _jax_runtime._load()
-    monkeypatch.setattr(_jax_runtime, "_NAMES", ())
-    monkeypatch.setattr(jax, "__version_info__", (0, 12, 0))
-    with pytest.warns(RuntimeWarning, match="was not tested"):
-        _jax_runtime._load()

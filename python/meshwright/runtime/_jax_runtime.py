@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything the runtime takes from JAX that JAX does not promise to keep.
+"""What the runtime takes from JAX beyond its documented interface.
 
 The raw way to run an executable (`execute_sharded`, handlers, copies between
 devices) is an order of magnitude cheaper than the public one and is the only one
-that lets a module decide its own aliasing. Each name is looked up here, once, so
-that a JAX without it fails at import with a sentence and not in a training step.
+that lets a module decide its own aliasing. The names are those of the table in
+`_jax_names`.
 """
 
 from __future__ import annotations
@@ -12,88 +12,16 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
-import importlib
 import queue
 import threading
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental.layout import Layout
 
-OLDEST = (0, 10, 0)
-UNTESTED = (0, 11, 0)
-
-_NAMES = (
-    ("jax.extend.backend", "get_compile_options"),
-    ("jax.extend.mlir", "ir"),
-    ("jax.interpreters.mlir", "make_ir_context"),
-    ("jax._src.array", "ArrayImpl"),
-    ("jax._src.array.ArrayImpl", "_arrays"),
-    ("jax._src.array.ArrayImpl", "_pjrt_layout"),
-    ("jax._src.clusters", "ClusterEnv"),
-    ("jax._src.compiler", "backend_compile_and_load"),
-    ("jax._src.compiler", "compile_or_get_cached"),
-    ("jax._src.config", "explicit_device_put_scope"),
-    ("jax._src.core", "ShapedArray"),
-    ("jax._src.core", "update_aval_with_sharding"),
-    ("jax._src.dispatch", "runtime_tokens"),
-    ("jax._src.distributed", "global_state"),
-    ("jax._src.layout", "Layout"),
-    ("jax._src.lib._jax", "ArrayCopySemantics"),
-    ("jax._src.lib._jax", "DeviceList"),
-    ("jax._src.lib._jax", "array_result_handler"),
-    ("jax._src.lib._jax", "batched_copy_array_to_devices_with_sharding"),
-    ("jax._src.lib._jax", "get_distributed_runtime_service"),
-    ("jax._src.lib.xla_client", "HloSharding"),
-    ("jax._src.op_shardings", "are_hlo_shardings_equal"),
-    ("jax._src.xla_bridge", "backends_are_initialized"),
-    ("jax.experimental.transfer", "start_transfer_server"),
-)
-
-
-def _find(module: str, name: str) -> Any:
-    """A name of a module, or of something that a module has under a dotted name."""
-    parent, _, last = module.rpartition(".")
-    try:
-        found = importlib.import_module(module)
-    except ModuleNotFoundError:
-        found = getattr(importlib.import_module(parent), last)
-    if hasattr(found, name):
-        return getattr(found, name)
-    return importlib.import_module(f"{module}.{name}")
-
-
-def _load() -> dict[str, Any]:
-    """The objects by name. Raises ImportError naming what this JAX lacks."""
-    advice = "install one that meshwright was tested with: pip install 'jax==0.10.2'"
-    if jax.__version_info__ < OLDEST:
-        raise ImportError(
-            f"meshwright's runtime needs jax 0.10 or newer, found {jax.__version__}; "
-            f"{advice}"
-        )
-    found, missing = {}, []
-    for module, name in _NAMES:
-        try:
-            found[name] = _find(module, name)
-        except (ImportError, AttributeError):
-            missing.append(f"{module}.{name}")
-    if missing:
-        raise ImportError(
-            f"meshwright's runtime uses {', '.join(missing)}, which jax "
-            f"{jax.__version__} does not have; {advice}"
-        )
-    if jax.__version_info__ >= UNTESTED:
-        warnings.warn(
-            f"meshwright's runtime was not tested with jax {jax.__version__}; {advice}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-    return found
-
-
-_FOUND = _load()
+from .._jax_names import FOUND as _FOUND
 
 ArrayImpl = _FOUND["ArrayImpl"]
 DeviceList = _FOUND["DeviceList"]
@@ -172,7 +100,7 @@ def element_order(layout: Any, rank: int) -> tuple[int, ...]:
     """Dimensions from major to minor; None is the default layout."""
     if layout is None:
         return tuple(range(rank))
-    return tuple(_FOUND["Layout"].from_pjrt_layout(layout).major_to_minor)
+    return tuple(Layout.from_pjrt_layout(layout).major_to_minor)
 
 
 @functools.cache
@@ -319,7 +247,7 @@ def foreign_coordinator(foreign: bool) -> Iterator[None]:
     if not foreign:
         yield
         return
-    module = importlib.import_module("jax._src.lib")._jax
+    module = _FOUND["_jax"]
     module.get_distributed_runtime_service = lambda *args, **kwargs: None
     try:
         yield

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What releases of JAX do differently, in the shape of the newest one.
+
+One function for each line of `_jax_names.DIFFERENCES`. Which way a release goes is
+found out here, once, by looking at what it has.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ._jax_names import FOUND as _FOUND
+
+
+def _has_parameter(function: Any, name: str) -> bool:
+    """Whether a function of Python has a parameter of this name."""
+    try:
+        return name in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+_state_effects = _FOUND["eqn_effects"]
+_positional_effects = _FOUND["positional_effects"]
+_CONSTANTS_ARE_APART = _has_parameter(_FOUND["discharge_state"], "consts")
+_TYPES_NEED_CONTEXT = _has_parameter(_FOUND["aval_to_ir_type"], "ctx")
+_RESULTS_ARE_GIVEN = _has_parameter(_FOUND["lower_jaxpr_to_fun"], "out_avals")
+# Residuals with a structure of their own, beside a list of values.
+_STRUCTURED_RESIDUALS = "structured_residuals" in getattr(
+    _FOUND["LinearizeTrace"], "__annotations__", ()
+)
+_LIVE_INPUTS = _has_parameter(_FOUND["dce_jaxpr"], "live_inputs")
+_CHECK_CONTEXT = _FOUND["CheckifyContext"] is not None
+
+
+def positional_effects(jaxpr: Any) -> Any:
+    """Effects of a closed jaxpr, with inputs named by position."""
+    if _positional_effects is None:
+        return _state_effects(jaxpr.jaxpr)
+    return _positional_effects(jaxpr)
+
+
+def eqn_effects(jaxpr: Any, operands: Sequence[Any]) -> Any:
+    """Effects of an equation that applies a closed jaxpr to operands."""
+    if _positional_effects is None:
+        return _state_effects(jaxpr.jaxpr)
+    return _state_effects(jaxpr, operands)
+
+
+def discharge_state(jaxpr: Any) -> Any:
+    """A closed jaxpr whose references are values, and further results."""
+    if _CONSTANTS_ARE_APART:
+        return _FOUND["discharge_state2"](jaxpr)
+    return _FOUND["discharge_state"](jaxpr)
+
+
+def aval_to_ir_type(context: Any, aval: Any) -> Any:
+    """The MLIR type of an abstract value; `context` is the module's."""
+    convert = _FOUND["aval_to_ir_type"]
+    return convert(context, aval) if _TYPES_NEED_CONTEXT else convert(aval)
+
+
+def lower_jaxpr_to_fun(context: Any, name: str, jaxpr: Any, **options: Any) -> Any:
+    """A private function of the module for a closed jaxpr without effects."""
+    lower = _FOUND["lower_jaxpr_to_fun"]
+    if _RESULTS_ARE_GIVEN:
+        options["out_avals"] = jaxpr.out_avals
+    return lower(context, name, jaxpr, [], **options)
+
+
+def linearize_jaxpr(jaxpr: Any, nonzero: Any, is_vjp: bool) -> tuple[Any, ...]:
+    """A closed jaxpr as a program with residuals, and a linear one that reads them.
+
+    Returns:
+      The program, whose results are the own ones, residuals without and with a
+      structure; how many of the first; the tree of the last, which is None if there
+      are none; which results have a tangent; for each residual without structure
+      the operand that it is, or None; the linear program, of all residuals of the
+      first kind, tangents, residuals of the second kind.
+    """
+    made = _FOUND["linearize_jaxpr"](jaxpr, nonzero, is_vjp=is_vjp)
+    primal, residuals, nonzero_out, forwarded, tangent = made
+    if isinstance(residuals, int):
+        count, structure = len(primal.out_avals) - residuals, None
+    else:
+        own, _, structured = residuals.unpack()
+        count = len(own)
+        structure = structured.tree if len(structured) else None
+    return primal, count, structure, nonzero_out, forwarded, tangent
+
+
+def define_linearization(primitive: Any, rule: Callable[..., Any]) -> None:
+    """Registers how a primitive is linearized.
+
+    Args:
+      primitive: the primitive.
+      rule: `rule(is_vjp, nonzero, *primals, **params)` gives results, which of them
+        have tangents, residuals, structured residuals or None, and
+        `linear(residuals, structured, *tangents)`.
+    """
+
+    def without_structure(*args, **params):
+        outs, nonzero_out, residuals, _, linear = rule(*args, **params)
+        return (
+            outs,
+            nonzero_out,
+            residuals,
+            lambda residuals, *tangents: linear(residuals, None, *tangents),
+        )
+
+    _FOUND["primitive_linearizations"][primitive] = (
+        rule if _STRUCTURED_RESIDUALS else without_structure
+    )
+
+
+def define_dce(primitive: Any, rule: Callable[..., Any]) -> None:
+    """Registers what remains of an equation some of whose results nobody reads.
+
+    Args:
+      primitive: the primitive.
+      rule: `rule(used, live, equation)` gives which operands are used, and the
+        equation or None; `live` says for each operand that is a reference whether
+        it may be read afterwards.
+    """
+
+    def without_live(used, eqn):
+        return rule(used, [True] * len(eqn.invars), eqn)
+
+    _FOUND["dce_rules"][primitive] = rule if _LIVE_INPUTS else without_live
+
+
+def remove_dead(jaxpr: Any, used: Any, live: Sequence[bool]) -> tuple[Any, list[bool]]:
+    """A closed jaxpr without what nobody reads, and which inputs it still reads."""
+    options = {"live_inputs": tuple(live)} if _LIVE_INPUTS else {}
+    body, used_inputs = _FOUND["dce_jaxpr"](jaxpr.jaxpr, used, **options)
+    return _FOUND["ClosedJaxpr"](body, jaxpr.consts), used_inputs
+
+
+def can_be_dropped(eqn: Any, live: Sequence[bool]) -> bool:
+    """Whether an equation whose results nobody reads has no effect either."""
+    has_effects = _FOUND["has_effects"]
+    return not (has_effects(eqn, live) if _LIVE_INPUTS else has_effects(eqn))
+
+
+def define_error_check(primitive: Any, rule: Callable[..., Any]) -> None:
+    """Registers what checkify makes of a primitive.
+
+    Args:
+      primitive: the primitive.
+      rule: `rule(check, error, *operands, **params)` gives an error and results;
+        `check(jaxpr, tree, *types)` gives the checked body and the tree of its
+        results, for an error of that tree.
+    """
+    checked = _FOUND["jaxpr_to_checkify_jaxpr"]
+
+    def in_context(context, error, enabled_errors, *args, **params):
+        def check(jaxpr, *types):
+            return checked(context, jaxpr, enabled_errors, *types)[:2]
+
+        return rule(check, error, *args, **params)
+
+    def without_context(error, enabled_errors, *args, **params):
+        def check(jaxpr, *types):
+            return checked(jaxpr, enabled_errors, *types)[:2]
+
+        return rule(check, error, *args, **params)
+
+    _FOUND["error_checks"][primitive] = (
+        in_context if _CHECK_CONTEXT else without_context
+    )

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every name of JAX that Meshwright uses and that JAX does not promise to keep.
+
+The rule: what is not in JAX's documented interface is named in this table, and
+nowhere else. It is looked up here, once, when the package is imported: a JAX that
+lacks a name, or takes other arguments, ends the import with one sentence that says
+which, instead of failing somewhere inside a trace or a training step.
+
+A place in the table is a list of modules or classes; the first that has the name
+counts, the more public ones come first. Where releases differ (`DIFFERENCES`),
+`_jax_compat` and `runtime._jax_runtime` look at what they find, never at a version
+number, so that a newer release works as long as it keeps to a shape known here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import warnings
+from typing import Any
+
+import jax
+
+OLDEST = (0, 10, 0)
+# The newest release that the whole test suite has passed on.
+NEWEST_TRIED = "0.12.0.1"
+
+_AD = "jax.interpreters.ad jax._src.interpreters.ad"
+_BATCHING = "jax.interpreters.batching jax._src.interpreters.batching"
+_CORE = "jax.extend.core jax._src.core"
+_LOWERING = "jax.interpreters.mlir jax._src.interpreters.mlir"
+_PE = "jax.interpreters.partial_eval jax._src.interpreters.partial_eval"
+_PRIMITIVES = "jax.extend.core.primitives"
+
+_NAMES = (
+    # Programs with a body.
+    (_CORE, "ClosedJaxpr DropVar Jaxpr JaxprEqn Literal Primitive Var new_jaxpr_eqn"),
+    ("jax.core jax._src.core", "eval_jaxpr"),
+    ("jax._src.core", "eqn_effects jaxpr_const_args"),
+    ("jax.ref jax._src.state.types", "AbstractRef"),
+    ("jax._src.state.discharge", "discharge_state register_discharge_rule"),
+    ("jax.extend.source_info_util", "current register_exclusion summarize"),
+    ("jax._src.source_info_util", "NameStack Transform"),
+    ("jax._src.effects", "ordered_effects"),
+    ("jax._src.linear_util", "wrap_init"),
+    ("jax._src.util", "weakref_lru_cache"),
+    # Shardings and settings inside programs.
+    (_PRIMITIVES, "device_put_p jit_p sharding_constraint_p"),
+    ("jax._src.sharding_impls", "UNSPECIFIED"),
+    ("jax._src.mesh", "empty_abstract_mesh"),
+    ("jax._src.core", "mem_kind_to_space"),
+    ("jax._src.config", "config_states explicit_device_put_scope trace_context"),
+    ("jax._src.lib._jax", "guard_lib"),
+    ("jax._src.core", "EvalTrace trace_ctx"),
+    (_AD, "JVPTrace LinearizeTrace"),
+    (_BATCHING, "BatchTrace"),
+    ("jax._src.literals", "TypedNdArray"),
+    # Differentiation.
+    (_AD, "Zero deflinear2 fancy_transposes jvp_jaxpr linearize_jaxpr"),
+    (_AD, "primitive_jvps primitive_linearizations"),
+    (_AD, "ValAccum backward_pass3 project_accums unproject_accums"),
+    # Partial evaluation and dead code.
+    (_PE, "custom_partial_eval_rules dce_jaxpr dce_rules has_effects"),
+    (_PE, "JaxprTracer PartialVal new_eqn_recipe partial_eval_jaxpr_custom_rules"),
+    (_PE, "closed_call_partial_eval_custom_rule convert_constvars_jaxpr"),
+    (_PE, "make_jaxpr_effects partial_eval_jaxpr_nounits prune_closed_jaxpr_outputs"),
+    (_PE, "trace_to_jaxpr_dynamic"),
+    # Batching.
+    (_BATCHING, "batch_jaxpr2 defvectorized fancy_primitive_batchers"),
+    (_BATCHING, "primitive_batchers"),
+    # Lowering.
+    (_LOWERING, "LoweringParameters TokenSet _ir_constant aval_to_ir_type"),
+    (_LOWERING, "core_call_lowering jaxpr_subcomp lower_fun lower_jaxpr_to_fun"),
+    (_LOWERING, "make_ir_context register_lowering"),
+    ("jax.extend.mlir", "ir"),
+    ("jax.extend.mlir.dialects", "func mpmd"),
+    # Checks of values.
+    ("jax._src.checkify", "error_checks jaxpr_to_checkify_jaxpr"),
+    # Running programs.
+    ("jax.extend.backend", "get_compile_options"),
+    ("jax._src.array", "ArrayImpl"),
+    ("jax._src.compiler", "backend_compile_and_load compile_or_get_cached"),
+    ("jax.core jax._src.core", "ShapedArray"),
+    ("jax._src.core", "update_aval_with_sharding"),
+    ("jax._src.dispatch", "runtime_tokens"),
+    ("jax._src.lib._jax", "ArrayCopySemantics DeviceList array_result_handler"),
+    ("jax._src.lib._jax", "batched_copy_array_to_devices_with_sharding"),
+    ("jax._src.lib.xla_client", "HloSharding"),
+    ("jax._src.op_shardings", "are_hlo_shardings_equal"),
+    # Several processes.
+    ("jax._src.clusters", "ClusterEnv"),
+    ("jax._src.distributed", "global_state"),
+    ("jax._src.lib", "_jax"),
+    ("jax._src.lib._jax", "get_distributed_runtime_service"),
+    ("jax._src.xla_bridge", "backends_are_initialized"),
+    ("jax.experimental.transfer", "start_transfer_server"),
+)
+
+# Absent from some of the releases; None there.
+_OPTIONAL = (
+    ("jax._src.core", "positional_effects"),
+    ("jax._src.state.discharge", "discharge_state2"),
+    ("jax._src.checkify", "CheckifyContext"),
+)
+
+# What objects have that are made elsewhere.
+_ATTRIBUTES = (
+    ("jax._src.array.ArrayImpl", "_arrays _pjrt_layout"),
+    ("jax._src.clusters.ClusterEnv", "_cluster_types opt_in_only_method"),
+    ("jax._src.stages.ArgInfo", "_aval"),
+    ("jax._src.stages.Lowered", "_lowering"),
+    ("jax._src.stages.Lowering", "compile_args const_args"),
+    ("jax._src.stages.Traced", "_consts _params"),
+    ("jax.experimental.layout.Layout", "from_pjrt_layout"),
+    ("jax.sharding.NamedSharding", "_to_xla_hlo_sharding"),
+)
+
+# How functions are called: number of arguments, then keywords.
+_CALLS = {
+    "backward_pass3": (5, ""),
+    "batch_jaxpr2": (3, ""),
+    "closed_call_partial_eval_custom_rule": (6, ""),
+    "convert_constvars_jaxpr": (1, ""),
+    "dce_jaxpr": (2, ""),
+    "has_effects": (1, ""),
+    "jvp_jaxpr": (2, "instantiate"),
+    "linearize_jaxpr": (2, "is_vjp"),
+    "make_jaxpr_effects": (4, ""),
+    "new_eqn_recipe": (7, ""),
+    "new_jaxpr_eqn": (7, ""),
+    "partial_eval_jaxpr_nounits": (2, "instantiate"),
+    "prune_closed_jaxpr_outputs": (2, ""),
+    "trace_to_jaxpr_dynamic": (2, ""),
+    "compile_or_get_cached": (6, ""),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """Something that releases do differently.
+
+    Attributes:
+      name: what it is about, as the table or JAX calls it.
+      since: the first release that does it the new way.
+      change: the old way and the new one.
+    """
+
+    name: str
+    since: str
+    change: str
+
+
+DIFFERENCES = (
+    Difference(
+        "aval_to_ir_type",
+        "0.10.1",
+        "took the type alone; takes the module's context first",
+    ),
+    Difference(
+        "eqn_effects, positional_effects",
+        "0.10.2",
+        "effects named inputs by position, and `eqn_effects(jaxpr)` was all there "
+        "was; in a jaxpr they name the variable, and there is one function for each "
+        "side",
+    ),
+    Difference(
+        "discharge_state",
+        "0.10.2",
+        "took and gave jaxpr and constants apart (`discharge_state2` did not); takes "
+        "and gives a closed jaxpr",
+    ),
+    Difference(
+        "ClosedJaxpr",
+        "0.11.0",
+        "a jaxpr with the values of its `constvars`; another name of `Jaxpr`, which "
+        "has constvars exactly where it has their values",
+    ),
+    Difference(
+        "lower_jaxpr_to_fun",
+        "0.11.0",
+        "found the types of results itself; wants them as `out_avals`",
+    ),
+    Difference(
+        "linearize_jaxpr, primitive_linearizations",
+        "0.11.1",
+        "residuals were a list; there are structured ones besides, which follow the "
+        "tangents in the linear program",
+    ),
+    Difference(
+        "Traced",
+        "0.11.1",
+        "five constructor arguments; `fun_sourceinfo` is a sixth (objects are copied, "
+        "not constructed)",
+    ),
+    Difference(
+        "error_checks",
+        "0.11.2",
+        "rules got the error first; they get a context before it",
+    ),
+    Difference(
+        "dce_rules",
+        "0.12.0",
+        "rules got the used results and the equation; between them they get which "
+        "references are read afterwards",
+    ),
+)
+
+
+def table() -> str:
+    """`DIFFERENCES` as a table in Markdown, as docs/jax-versions.md has it."""
+    lines = ["| name | changed in | what changed |", "|---|---|---|"]
+    for entry in DIFFERENCES:
+        names = ", ".join(f"`{name}`" for name in entry.name.split(", "))
+        lines.append(f"| {names} | {entry.since} | {entry.change} |")
+    return "\n".join(lines) + "\n"
+
+
+def _find(place: str) -> Any:
+    """A module, or a class of a module."""
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError:
+        module, _, name = place.rpartition(".")
+        if not module:
+            raise
+        return getattr(_find(module), name)
+
+
+def _look_up(places: str, name: str) -> Any:
+    """A name in the first of some places; raises AttributeError if in none."""
+    for place in places.split():
+        try:
+            with warnings.catch_warnings():
+                # Deprecated there, so soon gone from there: the next one has it.
+                warnings.simplefilter("error", DeprecationWarning)
+                return _find(f"{place}.{name}")
+        except (ImportError, AttributeError, DeprecationWarning):
+            continue
+    raise AttributeError(name)
+
+
+def _takes(function: Any, count: int, keywords: str) -> bool:
+    """Whether a function can be called so; True if it does not say."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(*range(count), **dict.fromkeys(keywords.split()))
+    except TypeError:
+        return False
+    return True
+
+
+def load(
+    names: Any = _NAMES, attributes: Any = _ATTRIBUTES, calls: Any = _CALLS
+) -> dict[str, Any]:
+    """Looks up the table.
+
+    Returns:
+      The objects by name.
+
+    Raises:
+      ImportError: JAX is too old, or not as the table has it; the message is one
+        sentence that says what is needed, or what is missing.
+    """
+    version = jax.__version__
+    if jax.__version_info__ < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise ImportError(
+            f"meshwright needs jax {oldest} or newer, found {version}; upgrade it: "
+            "pip install --upgrade jax jaxlib"
+        )
+    found: dict[str, Any] = {}
+    missing = []
+    for places, group in names:
+        for name in group.split():
+            try:
+                found[name] = _look_up(places, name)
+            except AttributeError:
+                missing.append(f"{places.split()[-1]}.{name}")
+    for place, group in attributes:
+        try:
+            owner = _find(place)
+        except (ImportError, AttributeError):
+            missing.append(place)
+            continue
+        known = {n for c in owner.__mro__ for n in getattr(c, "__annotations__", ())}
+        missing += [
+            f"{place}.{name}"
+            for name in group.split()
+            if not hasattr(owner, name) and name not in known
+        ]
+    missing += [
+        f"{name} with the arguments that it had"
+        for name, call in calls.items()
+        if name in found and not _takes(found[name], *call)
+    ]
+    if missing:
+        raise ImportError(
+            f"meshwright uses {', '.join(missing)}, which jax {version} does not "
+            f"have; install one that it was tried with, jax 0.10 to {NEWEST_TRIED}, "
+            "or a newer meshwright"
+        )
+    for place, name in _OPTIONAL:
+        found[name] = getattr(_find(place), name, None)
+    return found
+
+
+FOUND = load()
+
+
+if __name__ == "__main__":
+    print(table(), end="")
