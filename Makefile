@@ -45,10 +45,11 @@ docs: build  ## reference of dialects and passes, into docs/reference
 	@cmake --build $(BUILD) --target meshwright-docs
 	@$(PYTHON) scripts/schedule_docs.py --bin $(BUILD)/bin
 
-bench: build  ## speed: phases against jaxlib, growth, schedules, runtime
+bench: build  ## speed: phases against jaxlib, growth, schedules, runtime, processes
 	@$(PYTHON) bench/run.py --bin $(BUILD)/bin
 	@$(PYTHON) bench/curve.py --bin $(BUILD)/bin
 	@$(PYTHON) bench/runtime_overhead.py
+	@$(PYTHON) bench/distributed.py
 	@$(PYTHON) bench/schedules.py --bin $(BUILD)/bin --peer
 
 wheel: deps  ## a wheel with LLVM linked in, for any Python and Linux, into dist/

@@ -55,6 +55,7 @@ class Client:
         self._send({"process": process, "pid": os.getpid(), "host": hostname()})
         hello = json.loads(self._socket.makefile("r").readline())
         self.timeout = float(hello["timeout"])
+        self._follower.period = self.timeout / BEATS_PER_TIMEOUT
         self._code = EXIT_CODE
         self._hook, sys.excepthook = sys.excepthook, self._fail
         atexit.register(self._finish)

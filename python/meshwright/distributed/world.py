@@ -122,7 +122,7 @@ class World:
             target=self._watch_arrivals, daemon=True, name="meshwright-arrivals"
         )
         watcher.start()
-        _jax_runtime.end_at_exit(watcher, self._arrivals)
+        _jax_runtime.end_at_exit(watcher, lambda: self._arrivals.put(None))
 
     def offer(self, number: int, array: jax.Array) -> None:
         """Lets one peer pull an array of one device under an id, once."""

@@ -12,9 +12,8 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
-import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -189,18 +188,18 @@ def copy_shard(shard: Any) -> Any:
 _EXIT_SECONDS = 5.0
 
 
-def end_at_exit(thread: threading.Thread, work: queue.SimpleQueue) -> None:
+def end_at_exit(thread: threading.Thread, stop: Callable[[], None]) -> None:
     """Ends a thread that waits for JAX before the interpreter goes.
 
     Python unwinds the threads that are left when they want the GIL back, and C++
     code of JAX that is unwound aborts the process.
 
     Args:
-      work: what the thread reads; None is the end of it.
+      stop: lets the thread end soon.
     """
 
     def end() -> None:
-        work.put(None)
+        stop()
         thread.join(_EXIT_SECONDS)
 
     atexit.register(end)

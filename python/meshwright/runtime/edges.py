@@ -182,6 +182,8 @@ class Edge(Step):
       source, target: places of the value before and after.
       keep: whether the operand's buffer may be given away before the other process
         has pulled it, so that a copy is offered.
+      ahead: later receives that are posted together with this one.
+      posted: whether an earlier step posts this one.
     """
 
     channel: Channel | None = None
@@ -190,8 +192,29 @@ class Edge(Step):
     target: Place | None = None
     keep: bool = False
     pieces: list[Piece] = field(default_factory=list)
+    ahead: list[Edge] = field(default_factory=list)
+    posted: bool = False
+
+    @property
+    def only_receives(self) -> bool:
+        return bool(self.places) and not self.reads
+
+    @property
+    def received_bytes(self) -> int:
+        me = self.channel.world.process
+        ends = (
+            (p, p.source.process_index, p.target.process_index) for p in self.pieces
+        )
+        return sum(self._bytes(p) for p, source, to in ends if to == me != source)
 
     def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
+        sends, makers = self._ways()
+        arrive = [] if self.posted else [self._arrival(makers)]
+        arrive += [edge._arrival(edge._ways()[1]) for edge in self.ahead]
+        return self._issue(sends, [each for each in arrive if each])
+
+    def _ways(self) -> tuple[list[tuple[int, int, int, Callable]], list[Callable]]:
+        """What is offered, to whom; and what makes the pieces that come here."""
         me = self.channel.world.process
         local = [d for d in self.source.mesh.devices if d.process_index == me]
         position = {device: index for index, device in enumerate(local)}
@@ -210,7 +233,7 @@ class Edge(Step):
                     sends.append((key, ends[1], size, take))
             elif ends[1] == me:
                 makers.append(self._puller(ends[0], key, size, piece))
-        return self._issue(sends, makers)
+        return sends, makers
 
     def _bytes(self, piece: Piece) -> int:
         return math.prod(piece.shape) * self.target.dtype.itemsize
@@ -227,24 +250,41 @@ class Edge(Step):
 
     def _puller(self, process: int, key: int, size: int, piece: Piece) -> Callable:
         pull, target = self.channel.pull, self._sharding(piece)
-        plain = target.with_memory_kind(None)
-        wanted = jax.ShapeDtypeStruct(piece.shape, self.target.dtype, sharding=plain)
-        if target.memory_kind is None:
-            return lambda shards: pull(key, process, wanted, size)
+        default = self.target.mesh.default_kind
         # It arrives in the devices' own memory.
+        plain = target.with_memory_kind(default)
+        wanted = jax.ShapeDtypeStruct(piece.shape, self.target.dtype, sharding=plain)
+        if self.target.memory == default:
+            return lambda shards: pull(key, process, wanted, size)
         return lambda shards: jax.device_put(pull(key, process, wanted, size), target)
 
-    def _issue(self, sends: list, makers: list) -> Issue:
-        offer, target, whole = self.channel.offer, self.target, len(self.pieces) == 1
-        reads, writes, finish = self.reads, self.writes, self.finish()
+    def _arrival(self, makers: list[Callable]) -> Callable | None:
+        """Writes the result, of this process's pieces of the operand and of others."""
+        if not makers:
+            return None
+        write, target = self.writes.start, self.target
+        if len(self.pieces) == 1:
+            (make,) = makers
+
+            def arrive(slots, shards):
+                slots[write] = make(shards)
+
+            return arrive
+
+        def arrive_in_pieces(slots, shards):
+            slots[write] = target.assemble([make(shards) for make in makers])
+
+        return arrive_in_pieces
+
+    def _issue(self, sends: list, arrive: list[Callable]) -> Issue:
+        offer, reads, finish = self.channel.offer, self.reads, self.finish()
 
         def issue(slots):
             shards = slots[reads[0]]._arrays if reads else ()
             for key, process, size, take in sends:
                 offer(key, process, take(shards), size)
-            if makers:
-                pieces = [make(shards) for make in makers]
-                slots[writes.start] = pieces[0] if whole else target.assemble(pieces)
+            for each in arrive:
+                each(slots, shards)
             if finish:
                 finish(slots)
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where this process is: what it issues, and which launch is not done yet.
 
-A thread waits for the launches in their order. It is only there when somebody
-watches this process (meshwright.distributed.watch).
+A thread looks through the launches in their order, now and then. It is only there
+when somebody watches this process (meshwright.distributed.watch).
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
-import queue
 import threading
 import time
 from typing import Any
@@ -22,32 +22,38 @@ Place = tuple[int, int, int]
 
 
 class Follower(threading.Thread):
-    """Waits for launches, and can say for how long it has waited for this one.
+    """Finds the oldest launch that is not done, and for how long it has not been.
 
     Attributes:
       issuing: what the issuing thread is at, and since when; None between runs.
+      period: seconds from one look to the next. Waking the thread for each launch
+        would cost the issuing thread more than the launch.
     """
 
     def __init__(self):
         super().__init__(name="meshwright-follow", daemon=True)
         self.issuing: tuple[Place, str, float] | None = None
+        self.period = 1.0
         self._waiting: tuple[Place, str, float] | None = None
-        self._queue: queue.SimpleQueue = queue.SimpleQueue()
+        self._launched: collections.deque = collections.deque()
+        self._stopped = threading.Event()
         self.start()
-        _jax_runtime.end_at_exit(self, self._queue)
+        _jax_runtime.end_at_exit(self, self._stopped.set)
 
     def wait_for(self, place: Place, what: str, token: Any) -> None:
-        self._queue.put((place, what, token))
+        self._launched.append((place, what, token))
 
     def run(self) -> None:
-        while (entry := self._queue.get()) is not None:
-            place, what, token = entry
-            self._waiting = place, what, time.monotonic()
-            # Whoever uses the results hears of an error.
-            with contextlib.suppress(jax.errors.JaxRuntimeError):
-                token.block_until_ready()
-            self._waiting = None
-            del entry, token
+        while not self._stopped.wait(self.period):
+            # Those that come meanwhile are for the next look.
+            for _ in range(len(self._launched)):
+                place, what, token = self._launched.popleft()
+                self._waiting = place, what, time.monotonic()
+                # Whoever uses the results hears of an error.
+                with contextlib.suppress(jax.errors.JaxRuntimeError):
+                    token.block_until_ready()
+                self._waiting = None
+                del token
 
     def where(self) -> dict[str, Any]:
         """The oldest thing that is not done: its place, name, and seconds so far."""
