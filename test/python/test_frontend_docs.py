@@ -20,6 +20,7 @@ MODULES = [
     "types",
     "utils",
 ]
+PAGES = ["python.md", "recipes.md"]
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -30,14 +31,15 @@ def test_examples_in_docstrings(module):
     assert doctest.testmod(found, extraglobs=names).failed == 0
 
 
-def test_examples_in_the_guide(capsys):
-    text = (ROOT / "docs" / "python.md").read_text()
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_in_the_guides(page, capsys):
+    text = (ROOT / "docs" / page).read_text()
     blocks = re.findall(r"```(python)?\n(.*?)```", text, re.S)
     names: dict = {}
     shown = ""
     for language, block in blocks:
         if language:
-            exec(compile(block, "docs/python.md", "exec"), names)
+            exec(compile(block, f"docs/{page}", "exec"), names)
             shown = capsys.readouterr().out
         else:
             assert shown == block
