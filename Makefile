@@ -7,7 +7,7 @@ export CCACHE_NOHASHDIR := 1
 
 .DEFAULT_GOAL := help
 .PHONY: demo test deps build lit unit py format lint docs bench wheel wheel-test \
-        clean help
+        release clean help
 
 demo: build  ## install, build, partition a GPT step, train another on CPU devices
 	@$(PYTHON) scripts/demo.py --bin $(BUILD)/bin --out out
@@ -41,9 +41,9 @@ lint: build  ## formatting, clang-tidy, ruff, file lengths, stems
 	@$(PYTHON) scripts/check_layout.py
 	@git ls-files '*.cpp' | xargs -P 2 -n 8 clang-tidy-22 --quiet -p $(BUILD)
 
-docs: build  ## reference of dialects and passes, into docs/reference
-	@cmake --build $(BUILD) --target meshwright-docs
+docs: build  ## the documentation as a site, into build/site
 	@$(PYTHON) scripts/schedule_docs.py --bin $(BUILD)/bin
+	@$(PYTHON) scripts/site_builder.py --build $(BUILD)
 
 bench: build  ## speed: phases against jaxlib, growth, schedules, runtime, processes
 	@$(PYTHON) bench/run.py --bin $(BUILD)/bin
@@ -54,10 +54,14 @@ bench: build  ## speed: phases against jaxlib, growth, schedules, runtime, proce
 
 wheel: deps  ## a wheel with LLVM linked in, for any Python and Linux, into dist/
 	@scripts/deps.sh wheel
-	@$(PYTHON) scripts/wheel.py
+	@$(PYTHON) scripts/build_wheel.py
 
 wheel-test: wheel  ## install the wheel into a bare Debian 13 and train there (root)
 	@scripts/wheel_test.sh
+
+release: build  ## source archive, wheel, site, bill of materials into dist/, checked
+	@scripts/deps.sh wheel
+	@$(PYTHON) scripts/release.py --build $(BUILD) $(if $(DRAFT),--draft)
 
 clean:  ## remove build trees and outputs; keeps .venv
 	@rm -rf build build-* build.log build-*.log dist out

@@ -26,6 +26,10 @@ OPTIONAL = {
     "optax": "examples that train",
     "orbax-checkpoint": "checkpoints (meshwright.distributed.orbax)",
 }
+_CACHES = {
+    "MESHWRIGHT_CACHE_DIR": "cache of compiled fragments",
+    "JAX_COMPILATION_CACHE_DIR": "JAX's compilation cache",
+}
 _COLOURS = {OK: "32", WARNING: "33", ERROR: "31"}
 
 # A program on two meshes, each of one CPU device, through compiler and runtime.
@@ -196,7 +200,7 @@ def check_package(report: Report) -> None:
 
 
 def check_folders(report: Report) -> None:
-    """What is written to: nothing of it belongs to Meshwright itself."""
+    """What is written to; the home folder is not."""
     try:
         with tempfile.TemporaryFile():
             pass
@@ -205,16 +209,20 @@ def check_folders(report: Report) -> None:
         report.add(
             ERROR, f"no temporary files: {error}", "set TMPDIR to a writable folder"
         )
-    cache = os.environ.get("JAX_COMPILATION_CACHE_DIR")
-    if cache and "://" not in cache:
-        folder = pathlib.Path(cache)
+    for variable, purpose in _CACHES.items():
+        cache = os.environ.get(variable)
+        if not cache or "://" in cache:
+            continue
+        folder = pathlib.Path(cache).expanduser()
         while not folder.exists():
             folder = folder.parent
-        if not os.access(folder, os.W_OK):
+        if os.access(folder, os.W_OK):
+            report.add(OK, f"{purpose} in {cache}")
+        else:
             report.add(
                 WARNING,
-                f"JAX's compilation cache {cache} cannot be written",
-                "set JAX_COMPILATION_CACHE_DIR to a writable folder, or unset it",
+                f"{purpose} in {cache}, which cannot be written",
+                f"set {variable} to a writable folder, or unset it",
             )
 
 

@@ -195,6 +195,18 @@ def test_doctor_refuses_old_pythons_and_other_c_libraries(monkeypatch, capsys):
     assert "not glibc (musl?)" in printed and "\x1b[31merror" in printed
 
 
+def test_doctor_tries_the_caches(monkeypatch, capsys, tmp_path):
+    report = doctor.Report(colours=False)
+    monkeypatch.setenv("MESHWRIGHT_CACHE_DIR", str(tmp_path / "new" / "folder"))
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "/proc/none")
+    monkeypatch.setattr(doctor.os, "access", lambda folder, _: str(folder) != "/proc")
+    doctor.check_folders(report)
+    printed = capsys.readouterr().out
+    assert "ok      cache of compiled fragments" in printed
+    assert "warning JAX's compilation cache in /proc/none" in printed
+    assert "-> set JAX_COMPILATION_CACHE_DIR" in printed and not report.failed
+
+
 def test_a_compiler_of_another_release_is_refused(monkeypatch):
     from meshwright import _native
 

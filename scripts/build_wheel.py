@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the wheel into dist/, and checks what is in it.
 
-    .venv/bin/python scripts/wheel.py [--out dist]
+    .venv/bin/python scripts/build_wheel.py [--out dist]
 
 One wheel serves every Python from 3.11 on, and every Linux with a C library as
 old as its tag says: LLVM and MLIR are linked in. It is an error if something in it
