@@ -2,6 +2,7 @@
 """Writes docs/schedules.md: each schedule drawn, with its figures.
 
     .venv/bin/python scripts/schedule_docs.py [--bin build/bin] [--check]
+    .venv/bin/python scripts/schedule_docs.py --svg FOLDER   an image of each
 
 All drawings and numbers come from `meshwright schedule`; only the sentences in
 between stand here. With --check nothing is written, and the exit code is 1 if
@@ -410,13 +411,24 @@ def write_page(tool: Tool) -> str:
     return "".join(page)
 
 
+def draw_images(tool: Tool, folder: pathlib.Path) -> None:
+    """An SVG file for each schedule."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, _ in SECTIONS:
+        (folder / f"{name}.svg").write_text(tool.draw(name, "--svg"))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
     parser.add_argument("--check", action="store_true", help="compare, do not write")
+    parser.add_argument("--svg", type=pathlib.Path, metavar="FOLDER")
     args = parser.parse_args()
+    if args.svg:
+        draw_images(Tool(args.bin.resolve()), args.svg)
+        return
     page = write_page(Tool(args.bin.resolve()))
     if not args.check:
         PAGE.write_text(page)

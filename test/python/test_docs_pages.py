@@ -1,0 +1,258 @@
+"""Blocks of code on the pages run, and show what they print or raise.
+
+Pages with tests of their own: README.md, python.md, schedules.md, export.md.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import pytest
+from conftest import ROOT
+
+import meshwright as mw
+
+pytestmark = pytest.mark.usefixtures("x32")
+
+DOCS = ROOT / "docs"
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+# Every block of code on these pages is run below; a new page has to be added.
+TESTED_ELSEWHERE = {"python.md", "schedules.md", "export.md"}
+SESSIONS = ("tutorial/index.md", "faq.md")
+CODE = {"python", "json", "sh"}
+
+
+def blocks(page: str, language: str) -> list[str]:
+    found = BLOCK.findall((DOCS / page).read_text())
+    return [code for name, code in found if name == language]
+
+
+def matches(shown: str, said: str) -> bool:
+    """Whether a message is what a page shows, where an ellipsis is anything."""
+    pattern = ".*".join(re.escape(part) for part in shown.strip().split("…"))
+    return re.fullmatch(pattern, said.strip(), re.S) is not None
+
+
+@pytest.mark.parametrize("page", SESSIONS)
+def test_page_is_a_session(page, capsys):
+    found = BLOCK.findall((DOCS / page).read_text())
+    names: dict = {}
+    ran = 0
+    for (language, code), (after, shown) in zip(
+        found, [*found[1:], ("", "")], strict=True
+    ):
+        if language != "python":
+            continue
+        kind = re.match(r"(\w+Error): ", shown)
+        if after == "" and kind:
+            with pytest.raises(Exception) as raised:
+                exec(compile(code, page, "exec"), names)
+            said = f"{type(raised.value).__name__}: {raised.value}"
+            assert matches(shown, said), said
+        else:
+            exec(compile(code, page, "exec"), names)
+            printed = capsys.readouterr().out
+            assert printed == (shown if after == "" and printed else "")
+        ran += 1
+    assert ran >= 4
+
+
+def test_every_page_with_code_is_tested():
+    known = TESTED_ELSEWHERE | set(SESSIONS) | {"runtime.md", "distributed.md"}
+    known |= {"config.md", "import.md", "erase.md", "sharding.md"}
+    known |= {"install.md", "editors.md"}
+    for path in DOCS.rglob("*.md"):
+        page = str(path.relative_to(DOCS))
+        if page.startswith("reference/"):
+            continue
+        languages = {language for language, _ in BLOCK.findall(path.read_text())}
+        assert page in known or not languages & CODE, f"{page}: run its code here"
+
+
+def make_program():
+    devices = jax.devices("cpu")
+    meshes = {
+        "m0": jax.sharding.Mesh(devices[:2], ("x",)),
+        "m1": jax.sharding.Mesh(devices[2:4], ("x",)),
+    }
+
+    def train_step(state, batch):
+        hidden = mw.named_computation(lambda w, x: x @ w, name="enc")(state, batch)
+        loss = mw.named_computation(lambda h: h.sum(), name="dec")(hidden)
+        return state, loss
+
+    config = mw.make_config(meshes, {"enc": "m0", "dec": "m1"})
+    return {
+        "train_step": train_step,
+        "config": config,
+        "state": jnp.ones((4, 4)),
+        "batch": jnp.ones((2, 4)),
+    }
+
+
+def test_runtime_page_runs(tools, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    step, files = blocks("runtime.md", "python")
+    names = make_program()
+    exec(compile(step, "docs/runtime.md", "exec"), names)
+    assert float(names["loss"]) == 32.0
+    assert json.loads((tmp_path / "step.trace.json").read_text())
+
+    program, config = DOCS / "first.mlir", DOCS / "first.json"
+    tools.check("meshwright", "partition", program, "--config", config, "-o", "out")
+    topology = json.loads(config.read_text())["topology"]
+    free = iter(jax.devices("cpu"))
+    names = {"meshwright": mw, "arrays": []}
+    names["meshes"] = {
+        mesh: jax.make_mesh(
+            tuple(axes.values()),
+            tuple(axes),
+            devices=[next(free) for _ in range(jnp.prod(jnp.array([*axes.values()])))],
+        )
+        for mesh, axes in topology.items()
+    }
+    load, call = files.rsplit("\n", 2)[0], files.rsplit("\n", 2)[1]
+    exec(compile(load, "docs/runtime.md", "exec"), names)
+    executor = names["program"]
+    schedule = names["schedule"]
+    types = [schedule["values"][entry["value"]] for entry in schedule["inputs"]]
+    names["arrays"] = [
+        jax.device_put(jnp.ones(value["shape"]), sharding)
+        for value, sharding in zip(types, executor.input_shardings, strict=True)
+    ]
+    exec(compile(call, "docs/runtime.md", "exec"), names)
+    assert len(names["outputs"]) == len(executor.output_shardings)
+
+
+def test_distributed_page_runs(tmp_path):
+    page = blocks("distributed.md", "python")
+    script = page[0].replace(
+        "config = ",
+        "def step(params, batch):\n"
+        '    h = mw.named_computation(lambda w, x: x @ w, name="enc")(params, batch)\n'
+        '    l = mw.named_computation(lambda h: h.sum(), name="dec")(h)\n'
+        "    return params, l\n"
+        "import numpy as np\n"
+        "params, batch = np.ones((4, 4), np.float32), np.ones((2, 4), np.float32)\n"
+        "config = ",
+    )
+    (tmp_path / "train.py").write_text(script)
+    command = shlex.split(blocks("distributed.md", "sh")[0])
+    assert command[0] == "python"
+    done = subprocess.run(
+        [sys.executable, *command[1:]],
+        cwd=tmp_path,
+        env={
+            **{k: v for k, v in os.environ.items() if k != "JAX_NUM_CPU_DEVICES"},
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "JAX_PLATFORMS": "cpu",
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("32.0") == 2
+
+
+def test_checkpoints_of_the_distributed_page_are_written(tmp_path):
+    names = {"path": tmp_path / "checkpoint", "state": {"w": jnp.ones(3)}}
+    exec(
+        compile(blocks("distributed.md", "python")[1], "distributed.md", "exec"), names
+    )
+    assert names["path"].is_dir()
+
+
+def test_configuration_of_its_page_is_accepted(tools, tmp_path):
+    [text] = blocks("config.md", "json")
+    (tmp_path / "config.json").write_text(text)
+    (tmp_path / "step.mlir").write_text(
+        """
+        func.func public @step(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>)
+            -> tensor<8x4xf32> {
+          %h = mpmd.named_computation<"encoder"> (%x) (%a: tensor<8x4xf32>) {
+            mpmd.return %a : tensor<8x4xf32>
+          } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+          %s = stablehlo.add %h, %y : tensor<8x4xf32>
+          %r = mpmd.named_computation<"decoder"> (%s) (%a: tensor<8x4xf32>) {
+            mpmd.return %a : tensor<8x4xf32>
+          } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+          return %r : tensor<8x4xf32>
+        }
+        """
+    )
+    tools.check(
+        "meshwright", "partition", tmp_path / "step.mlir", "--until", "import",
+        "--config", tmp_path / "config.json", "-o", "-",
+    )  # fmt: skip
+
+
+def split_launch(command: list[str]) -> list[list[str]]:
+    """A command, or the launcher's own part of it and what it starts."""
+    if "meshwright.launch" not in command:
+        return [command]
+    script = next(i for i, word in enumerate(command) if word.endswith(".py"))
+    started = ["python", *command[script:]]
+    # The page's own program has no options that one could ask for.
+    return [command[:script]] + ([started] if "/" in command[script] else [])
+
+
+def help_of(tools, command: list[str]) -> str:
+    """What a command of a page says about its options."""
+    tool = pathlib.Path(command[0]).name
+    if tool == "python":
+        path = command[1:3] if command[1] == "-m" else [str(ROOT / command[1])]
+        done = subprocess.run(
+            [sys.executable, *path, "--help"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    verb = command[1:2] if tool == "meshwright" else []
+    return tools.check(tool, *verb, "--help-hidden")
+
+
+COMMANDS = [
+    (page, line)
+    for page in ("import.md", "erase.md", "sharding.md", "distributed.md")
+    for block in blocks(page, "sh")
+    for line in block.replace("\\\n", " ").splitlines()
+]
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS, ids=lambda text: text[:40])
+def test_commands_have_the_options_that_pages_give_them(tools, page, line):
+    for command in split_launch(shlex.split(line, comments=True)):
+        known = help_of(tools, command)
+        for word in command[1:]:
+            if word.startswith("-") and len(word) > 2:
+                option = re.split(r"[= ]", word)[0].lstrip("-")
+                assert re.search(rf"(?<![\w-])-+{re.escape(option)}\b", known), option
+
+
+def test_installing_is_described_as_the_makefile_has_it(tools):
+    text = (DOCS / "install.md").read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"`?make ([\w-]+)", text):
+        assert re.search(rf"^{target}:", makefile, re.M), target
+    for shell in re.findall(r"meshwright completion (\w+)", text):
+        tools.check("meshwright", "completion", shell)
+    packages = (ROOT / "packages.txt").read_text().split()
+    named = re.findall(r"`((?:lib)?(?:clang|lld|llvm|mlir)-22[\w-]*)`", text)
+    assert named and set(named) <= set(packages)
+
+
+def test_editors_get_files_that_are_there():
+    for name in re.findall(r"`(editors/[\w./-]+)`", (DOCS / "editors.md").read_text()):
+        assert (ROOT / name).exists(), name
+    [lua] = blocks("editors.md", "lua")
+    server = re.search(r'enable\("(\w+)"\)', lua)[1]
+    assert (ROOT / "editors" / "nvim" / "lsp" / f"{server}.lua").exists()

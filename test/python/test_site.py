@@ -1,0 +1,109 @@
+"""The documentation as a site: it builds without a warning, and works without a
+network in a browser."""
+
+import inspect
+import re
+import shutil
+import subprocess
+import sys
+import types
+
+import pytest
+from conftest import ROOT
+
+sys.path.append(str(ROOT / "scripts"))
+import site_builder  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def site(tools, tmp_path_factory):
+    out = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "site_builder.py"]
+        + ["--build", tools.folder.parent, "--out", out],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_site_has_api_passes_and_drawings(site):
+    api = (site / "api" / "programs.html").read_text()
+    assert 'id="meshwright.named_computation"' in api and "Raises" in api
+    pages = (site / "reference").glob("passes-*.html")
+    passes = "".join(page.read_text() for page in pages)
+    assert "mpmd-pipeline-scheduler" in passes and "must-happen-before" in passes
+    page = (site / "schedules.html").read_text()
+    drawings = re.findall(r'src="_images/([\w-]+\.svg)"', page)
+    assert len(set(drawings)) == len(list((site / "_images").glob("*.svg"))) >= 18
+
+
+def test_every_public_name_is_on_the_site(site):
+    import meshwright
+
+    pages = "".join(page.read_text() for page in (site / "api").glob("*.html"))
+    for name, value in vars(meshwright).items():
+        if name.startswith("_") or isinstance(value, types.ModuleType | dict):
+            continue
+        names = {f"meshwright.{name}", f"{value.__module__}.{name}"}
+        if isinstance(value, type) or inspect.isfunction(value):
+            assert any(f'id="{each}"' in pages for each in names), name
+
+
+def test_bad_links_and_foreign_sources_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<p id="here"><a href="#here"></a><a href="#gone"></a><a href="b.html"></a>'
+        '<script src="https://example.org/x.js"></script><a href="https://a.b"></a>'
+    )
+    assert site_builder.check(tmp_path) == [
+        "a.html: no place #gone",
+        "a.html: no b.html",
+        "a.html loads https://example.org/x.js",
+    ]
+
+
+class Browser:
+    """Headless Chromium that reaches files only."""
+
+    def __init__(self, program: str, profile):
+        self.command = [program, "--headless", "--no-sandbox", "--disable-gpu"]
+        self.command += [f"--user-data-dir={profile}", "--enable-logging=stderr"]
+        self.command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--dump-dom"]
+        self.command += ["--virtual-time-budget=8000"]
+
+    def open(self, url: str) -> tuple[str, list[str]]:
+        """The page as its scripts leave it, and what they complained about."""
+        done = subprocess.run(
+            [*self.command, url], capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout, re.findall(r":CONSOLE:\d+\] (.*)", done.stderr)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    program = shutil.which("chromium")
+    if not program:
+        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
+    return Browser(program, tmp_path_factory.mktemp("profile"))
+
+
+def test_errors_of_pages_are_seen(browser, tmp_path):
+    page = tmp_path / "bad.html"
+    page.write_text("<script>console.error('seen'); missing()</script>")
+    _, complaints = browser.open(page.as_uri())
+    assert "seen" in complaints[0] and "missing is not defined" in complaints[1]
+
+
+@pytest.mark.parametrize("page", ["index", "schedules", "api/programs"])
+def test_pages_open_without_errors(browser, site, page):
+    dom, complaints = browser.open((site / f"{page}.html").as_uri())
+    assert complaints == [] and "Meshwright" in dom
+
+
+def test_search_finds_pages(browser, site):
+    dom, complaints = browser.open((site / "search.html").as_uri() + "?q=transfer")
+    assert complaints == []
+    assert re.search(r"found \d+ pages? matching", dom) and "runtime.html" in dom
