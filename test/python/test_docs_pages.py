@@ -256,3 +256,11 @@ def test_editors_get_files_that_are_there():
     [lua] = blocks("editors.md", "lua")
     server = re.search(r'enable\("(\w+)"\)', lua)[1]
     assert (ROOT / "editors" / "nvim" / "lsp" / f"{server}.lua").exists()
+
+
+def test_every_page_is_in_the_table_of_contents():
+    index = (DOCS / "index.md").read_text()
+    for path in DOCS.glob("*.md"):
+        assert path.stem == "index" or f"\n{path.stem}\n" in index, (
+            f"docs/index.md: add {path.stem} to one of its lists"
+        )
