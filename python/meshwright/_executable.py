@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import logging
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from jax.sharding import NamedSharding
 
 from . import _jax_compat as compat
 from . import _shardings
+from ._arguments import describe
 from ._signature import IOSpecs, ProgramSignature
 from .distributed.values import place_value
 from .runtime.errors import FragmentError
@@ -31,10 +33,44 @@ def _is_key(aval: Any) -> bool:
 
 
 def tree_error(signature: ProgramSignature, tree: Any) -> str:
+    """What is said about arguments of another structure than lowered for."""
+    args, kwargs = tree.children()
+    no_kwargs = jax.tree.structure({})
+    wanted = signature.call_tree.children()[1]
+    if kwargs == wanted == no_kwargs:
+        tree = args
+    elif kwargs != wanted:
+        return (
+            f"{signature.name} was compiled for the keyword arguments "
+            f"{_names(wanted)}, but was called with {_names(kwargs)}; pass the same "
+            "ones by keyword, and the others by position"
+        )
     return (
         f"{signature.name} was compiled for arguments of the structure "
         f"{signature.input_tree}, but was called with {tree}"
     )
+
+
+def _names(kwargs: Any) -> str:
+    return ", ".join(kwargs.node_data()[1]) or "none"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ready:
+    """The inputs of a program, checked as far as can be without issuing anything.
+
+    Attributes:
+      given: flat inputs as the caller has them.
+      placed: the same with arrays instead of what was nowhere; `given` itself if
+        there was nothing to place.
+      values: what the program takes: constants, and what it uses of `placed`.
+      unknown: positions among the values that were not seen in earlier runs.
+    """
+
+    given: Sequence[Any]
+    placed: Sequence[Any]
+    values: list[Any]
+    unknown: list[int]
 
 
 class Executable:
@@ -65,7 +101,16 @@ class Executable:
         ]
         self._input_formats, self._output_formats = self._formats()
         avals, used = signature.input_avals, set(signature.kept)
-        self._keys = {i for i in used if _is_key(avals[i])}
+        # Positions among the values of the program.
+        self._keys = [
+            len(self._consts) + position
+            for position, index in enumerate(signature.kept)
+            if _is_key(avals[index])
+        ]
+        self._kinds = [
+            (aval.shape, aval.dtype, getattr(aval, "weak_type", False))
+            for aval in avals
+        ]
         self._key_outputs = [
             i for i, aval in enumerate(self.out_avals) if _is_key(aval)
         ]
@@ -120,9 +165,27 @@ class Executable:
           TypeError: the wrong number of inputs, or another shape or dtype.
           RuntimeError: an input was deleted.
         """
-        values = args if self._direct else self._values(args)
+        if not self._direct:
+            if len(args) != len(self.signature.input_avals):
+                self._check(args)
+            keys = (self.signature.kept[p - len(self._consts)] for p in self._keys)
+            for index in (*self._unused, *keys):
+                if not isinstance(args[index], jax.Array):
+                    self._check(args)
+        values = self._values(args)
+        self._take_keys(args, values)
         try:
-            outs = self._program(*values)
+            unknown = self._program.unknown(values)
+        except TypeError:
+            self._check(args)
+            raise
+        return self.run(Ready(args, args, values, unknown))
+
+    def run(self, ready: Ready) -> list[jax.Array]:
+        """Runs the program with what `prepare` made of its inputs."""
+        args = ready.placed
+        try:
+            outs = self._program.run(ready.values, ready.unknown)
         except FragmentError:
             raise  # Something ran, so arguments may be gone by now.
         except (TypeError, ValueError, RuntimeError):
@@ -130,8 +193,10 @@ class Executable:
             # arguments. What is not about the arguments is raised as it is.
             self._check(args)
             raise
-        for index in self._unused:
-            if index in self.signature.donated and not args[index].is_deleted():
+        if ready.given is not args:
+            self._release(ready)
+        for index in self.signature.donated.intersection(self._unused):
+            if isinstance(args[index], jax.Array) and not args[index].is_deleted():
                 args[index].delete()
         for index in self._weak_outputs:
             compat.make_weak(outs[index])
@@ -141,23 +206,67 @@ class Executable:
 
     def _values(self, args: Sequence[Any]) -> list[Any]:
         """What the program takes: constants, then the inputs that are used."""
-        if len(args) != len(self.signature.input_avals):
-            self._check(args)
-        for index in (*self._unused, *self._keys):
-            if not isinstance(args[index], jax.Array):
-                self._check(args)
-        return [
-            *self._consts,
-            *(
-                self._key_data(args, index) if index in self._keys else args[index]
-                for index in self.signature.kept
-            ),
-        ]
+        if self._direct:
+            return list(args)
+        return [*self._consts, *(args[index] for index in self.signature.kept)]
 
-    def _key_data(self, args: Sequence[Any], index: int) -> Any:
-        if args[index].dtype != self.signature.input_avals[index].dtype:
-            self._check(args)
-        return jax.random.key_data(args[index])
+    def _take_keys(self, args: Sequence[Any], values: list[Any]) -> None:
+        """Puts the data of typed keys among the values."""
+        for position in self._keys:
+            index = self.signature.kept[position - len(self._consts)]
+            if args[index].dtype != self.signature.input_avals[index].dtype:
+                self._check(args)
+            values[position] = jax.random.key_data(args[index])
+
+    def prepare(
+        self,
+        leaves: Sequence[Any],
+        *,
+        typed: bool = False,
+        new: bool = False,
+        alone: bool = True,
+    ) -> Ready | None:
+        """Finds out whether the program is for some inputs, and places them.
+
+        Args:
+          leaves: flat inputs, `jax.Array`s or what can be made into some.
+          typed: they are known to have the types of the program.
+          new: the program was made for them: they are not refused here.
+          alone: no other program has these types.
+
+        Returns:
+          What `run` takes, or None if an input has another type, or is committed
+          to a place where the program does not expect it.
+
+        Raises:
+          ValueError: a value that is no `jax.Array` is for devices of other
+            processes.
+          JaxRuntimeError: `jax.transfer_guard` forbids to place a value.
+        """
+        kept, skipped = self.signature.kept, len(self._consts)
+        values = self._values(leaves)
+        unknown = self._program.unknown(values)
+        inputs = [kept[p - skipped] for p in unknown if p >= skipped]
+        if not typed:
+            if inputs and not alone:
+                return None
+            for index in (*self._unused, *inputs):
+                if describe(leaves[index])[0] != self._kinds[index]:
+                    return None
+        if not (new or all(self._accepts(leaves[index], index) for index in inputs)):
+            return None
+        placed: Any = leaves
+        for position in unknown:
+            if position < skipped:
+                continue
+            index = kept[position - skipped]
+            if self._is_in_place(leaves[index], index):
+                continue
+            placed = list(leaves) if placed is leaves else placed
+            placed[index] = values[position] = self._placed(index, leaves[index])
+        if self._keys:
+            self._take_keys(placed, values)
+        return Ready(leaves, placed, values, unknown)
 
     def _check(self, args: Sequence[Any]) -> None:
         """Raises an error that names the first unfit arguments, if there are any."""
@@ -226,25 +335,14 @@ class Executable:
             )
         return "\n".join(lines)
 
-    def accepts(self, leaves: Sequence[Any]) -> bool:
-        """Whether all that is committed to devices is where the program expects it.
-
-        Args:
-          leaves: flat inputs, `jax.Array`s or what `place` can make into some.
-
-        Returns:
-          True if the program can be called with them after `place`.
-        """
-        for index in self.signature.kept:
-            leaf, wanted = leaves[index], self._specs.input_shardings[index]
-            if not isinstance(leaf, jax.Array) or not leaf.committed:
-                continue
-            found = leaf.sharding
-            if self._is_elsewhere(leaf, wanted):
-                found = _shardings.on_mesh(found, wanted.mesh)
-            if found != wanted and not found.is_equivalent_to(wanted, leaf.ndim):
-                return False
-        return True
+    def _accepts(self, leaf: Any, index: int) -> bool:
+        """Whether an input is where the program expects it, or can be put there."""
+        if not isinstance(leaf, jax.Array) or not leaf.committed:
+            return True
+        found, wanted = leaf.sharding, self._specs.input_shardings[index]
+        if self._is_elsewhere(leaf, wanted):
+            found = _shardings.on_mesh(found, wanted.mesh)
+        return found == wanted or found.is_equivalent_to(wanted, leaf.ndim)
 
     def _is_elsewhere(self, leaf: jax.Array, wanted: NamedSharding) -> bool:
         """Whether an array is on another mesh of the topology than is wanted.
@@ -257,35 +355,14 @@ class Executable:
             and wanted.is_fully_addressable
         )
 
-    def place(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """Puts what is on no particular device where the program expects it.
-
-        Args:
-          args: the dynamic arguments, pytrees of arrays, numpy arrays and scalars.
-
-        Returns:
-          The same pytrees of `jax.Array`s. Committed arrays are left alone, unless
-          they are on another mesh of the topology.
-
-        Raises:
-          TypeError: another structure than the program was lowered for.
-          ValueError: a value that is no `jax.Array` is for devices of other
-            processes.
-          JaxRuntimeError: `jax.transfer_guard` forbids to place a value.
-        """
-        leaves, tree = jax.tree.flatten(tuple(args))
-        if tree != self.signature.input_tree:
-            raise TypeError(tree_error(self.signature, tree))
-        placed = []
-        for index, leaf in enumerate(leaves):
-            if isinstance(leaf, jax.Array) and leaf.committed:
-                wanted = self._specs.input_shardings[index]
-                if not self._is_elsewhere(leaf, wanted):
-                    placed.append(leaf)
-                    continue
-                self._say_moved(index, leaf)
-            placed.append(self._placed(index, leaf))
-        return jax.tree.unflatten(tree, placed)
+    def _is_in_place(self, leaf: Any, index: int) -> bool:
+        """Whether an input stays where it is: committed, or to be refused."""
+        if not isinstance(leaf, jax.Array) or not leaf.committed:
+            return False
+        if not self._is_elsewhere(leaf, self._specs.input_shardings[index]):
+            return True
+        self._say_moved(index, leaf)
+        return False
 
     def place_argument(self, value: Any, position: int) -> Any:
         """Puts one argument where the program expects it, wherever it is now.
@@ -302,7 +379,7 @@ class Executable:
           TypeError: no argument has this tree and these shapes.
         """
         leaves, tree = jax.tree.flatten(value)
-        arguments = self.signature.input_tree.children()
+        arguments = self.signature.call_tree.children()[0].children()
         starts = list(
             itertools.accumulate((t.num_leaves for t in arguments), initial=0)
         )
@@ -323,18 +400,12 @@ class Executable:
             f"no argument that the program was compiled for; these are {known}"
         )
 
-    def release(self, args: Sequence[Any], placed: Sequence[Any]) -> None:
-        """Deletes donated arrays of which the program was given a placed copy.
-
-        Args:
-          args: what `place` was given.
-          placed: what it returned.
-        """
-        leaves = zip(jax.tree.leaves(args), jax.tree.leaves(placed), strict=True)
-        for index, (leaf, copy) in enumerate(leaves):
+    def _release(self, ready: Ready) -> None:
+        """Deletes donated arrays of which the program was given a placed copy."""
+        for index in self.signature.donated:
+            leaf = ready.given[index]
             if (
-                index in self.signature.donated
-                and leaf is not copy
+                leaf is not ready.placed[index]
                 and isinstance(leaf, jax.Array)
                 and not leaf.is_deleted()
             ):

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +15,7 @@ from jax.experimental.layout import Format
 from . import _jax_compat as compat
 from . import _shardings
 from . import _static_leaves as static_leaves
+from ._arguments import Statics, describe, names, positions
 from ._nnx_state import returning_changes
 from ._partitioning import (
     Wishes,
@@ -30,10 +33,25 @@ from .utils import function_name
 __all__ = ["MpmdTraced", "MpmdWrapped", "jit"]
 
 
-def _positions(numbers: int | Sequence[int] | None) -> tuple[int, ...]:
-    if numbers is None:
-        return ()
-    return (numbers,) if isinstance(numbers, int) else tuple(numbers)
+_PLACES = "the topology of the config says where a program runs"
+# Options of `jax.jit` that cannot mean anything here.
+_REFUSED = {
+    "device": _PLACES,
+    "backend": _PLACES,
+    "inline": "meshwright.jit is applied last and is inlined nowhere",
+    "abstracted_axes": "meshes split arrays of known sizes",
+}
+
+
+@dataclasses.dataclass
+class _Last:
+    """The program of the last call, what it was found by, and all of its types."""
+
+    context: Any
+    values: tuple[Any, ...]
+    tree: Any
+    compiled: Compiled
+    programs: list[Compiled]
 
 
 class MpmdTraced(jax.stages.Traced):
@@ -95,11 +113,19 @@ class MpmdWrapped:
         in_shardings: PyTree = None,
         out_shardings: PyTree = None,
         donate_argnums: int | Sequence[int] | None = None,
+        donate_argnames: str | Sequence[str] | None = None,
         static_argnums: int | Sequence[int] | None = None,
+        static_argnames: str | Sequence[str] | None = None,
         keep_unused: bool = False,
+        compiler_options: Mapping[str, Any] | None = None,
         override_func_name: str | None = None,
         tie_state: bool = False,
     ):
+        if not callable(func):
+            raise TypeError(
+                f"meshwright.jit: expected a function, got {func!r} of type "
+                f"{type(func).__name__}"
+            )
         if not isinstance(mpmd_config, Config):
             raise TypeError(
                 "meshwright.jit: mpmd_config must be what meshwright.make_config "
@@ -107,19 +133,26 @@ class MpmdWrapped:
             )
         self.mpmd_config = mpmd_config
         self.name = override_func_name or function_name(func)
-        self._static = _positions(static_argnums)
+        self._statics = Statics.of(func, self.name, static_argnums, static_argnames)
+        self._compiler_options = compiler_options
         if isinstance(in_shardings, list):  # As for jax.jit, the tuple of arguments.
             in_shardings = tuple(in_shardings)
         input_meshes, output_meshes = self._assigned_meshes(in_shardings, out_shardings)
-        # By types of arguments; by types and shardings.
+        # By types of arguments; and the one of the last call.
         self._programs: dict[Any, list[Compiled]] = {}
-        self._compiled: dict[Any, Compiled] = {}
+        self._last: _Last | None = None
         self._said: set[str] = set()  # Messages that were logged.
-        options: dict[str, Any] = {
-            "donate_argnums": _positions(donate_argnums),
-            "static_argnums": self._static,
-            "keep_unused": keep_unused,
-        }
+        options: dict[str, Any] = {"keep_unused": keep_unused}
+        for key, value in (
+            ("donate_argnums", donate_argnums),
+            ("static_argnums", static_argnums),
+        ):
+            options |= {key: positions(value)} if value is not None else {}
+        for key, value in (
+            ("donate_argnames", donate_argnames),
+            ("static_argnames", static_argnames),
+        ):
+            options |= {key: names(value)} if value is not None else {}
         foreign_inputs, foreign_outputs = None, None
         topology = mpmd_config.topology
         if in_shardings is not None:
@@ -145,12 +178,20 @@ class MpmdWrapped:
         checked = returning_changes(func, self.name)
 
         @functools.wraps(func)
-        def named(*args):
-            return self._wrap(checked(*static_leaves.unwrap(args)))
+        def named(*args, **kwargs):
+            args, kwargs = static_leaves.unwrap((args, kwargs))
+            return self._wrap(checked(*args, **kwargs))
 
         named.__name__ = named.__qualname__ = self.name
         functools.update_wrapper(self, named)
         self._jitted = jax.jit(named, **options)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """A decorated method is bound to its object, which is its first argument."""
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<meshwright.jit of {self.name!r} on {list(self.mpmd_config.topology)}>"
 
     def _assigned_meshes(
         self, in_shardings: PyTree, out_shardings: PyTree
@@ -163,20 +204,21 @@ class MpmdWrapped:
             mesh_names(out_shardings, config.topology),
         )
 
-    def trace(self, *args: Any) -> MpmdTraced:
+    def trace(self, *args: Any, **kwargs: Any) -> MpmdTraced:
         """Traces the function for arguments of the given types.
 
         Args:
           *args: arrays, `ShapeDtypeStruct`s, numpy arrays or Python scalars, in
             pytrees. Only their types and shardings matter; a named sharding must
             be on a mesh with the axes of one of the topology.
+          **kwargs: the same, by keyword.
 
         Returns:
           The traced function.
 
         Raises:
           ValueError: the mesh of an argument has axes that no mesh of the topology
-            has.
+            has, or a static argument is not hashable.
           TypeError: an argument is a tracer of a JAX transformation.
         """
         # Exceptions, not assert statements: they must hold under -O, too.
@@ -185,18 +227,11 @@ class MpmdWrapped:
                 "meshwright.jit needs JAX's Shardy partitioner; remove "
                 "jax_use_shardy_partitioner=False from the configuration"
             )
-        static = self._static_positions(len(args))
-        args = self._wrap_dynamic(args, static)
         foreign: list[Any] = []
-        types = [
-            arg
-            if index in static
-            else jax.tree.map(lambda leaf: self._type_of(leaf, foreign), arg)
-            for index, arg in enumerate(args)
-        ]
+        known_args, known_kwargs = self._types_of(args, kwargs, foreign)
         known = {index: leaf for index, leaf in enumerate(foreign) if leaf is not None}
         with sharing_traces(), scheduled_by(self.mpmd_config.schedule):
-            traced = self._jitted.trace(*types)
+            traced = self._jitted.trace(*known_args, **known_kwargs)
         for const in compat.captured(traced):
             if isinstance(const, jax.core.Tracer):
                 if compat.is_transforming():
@@ -205,10 +240,27 @@ class MpmdWrapped:
         refuse_references(self.name, traced)
         return MpmdTraced(traced, self, known)
 
-    def _static_positions(self, count: int) -> list[int]:
-        """Positions of the static ones among `count` arguments, in the given order."""
-        wrapped = (i + count if i < 0 else i for i in self._static)
-        return [i for i in wrapped if 0 <= i < count]
+    def _types_of(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], foreign: list[Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments as JAX may know them; `foreign` gets one entry per leaf."""
+        self._statics.split(args, kwargs)  # Raises if one is not hashable.
+        static = self._statics.positions(len(args))
+
+        def types_of(arg: Any) -> Any:
+            return jax.tree.map(
+                lambda leaf: self._type_of(leaf, foreign), self._wrap(arg)
+            )
+
+        known = [
+            arg if index in static else types_of(arg) for index, arg in enumerate(args)
+        ]
+        # JAX flattens keyword arguments by their names.
+        by_name = {
+            key: kwargs[key] if key in self._statics.names else types_of(kwargs[key])
+            for key in sorted(kwargs)
+        }
+        return known, by_name
 
     def _inside_transformation(self) -> str:
         return (
@@ -219,13 +271,6 @@ class MpmdWrapped:
     @staticmethod
     def _wrap(tree: Any) -> Any:
         return static_leaves.wrap(tree, static_leaves.is_equinox_module)
-
-    def _wrap_dynamic(self, args: Sequence[Any], static: Sequence[int]) -> Any:
-        """Wraps what is no array in the arguments that are not static."""
-        return tuple(
-            arg if index in static else self._wrap(arg)
-            for index, arg in enumerate(args)
-        )
 
     def _type_of(self, leaf: Any, foreign: list[Any]) -> Any:
         """What JAX may know of an argument; `foreign` gets what it may not."""
@@ -263,14 +308,37 @@ class MpmdWrapped:
             weak_type=getattr(leaf, "weak_type", False),  # Typed keys have none.
         )
 
-    def lower(self, *args: Any) -> Lowered:
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Traces, lowers and partitions; see `trace` and `MpmdTraced.lower`."""
-        return self.trace(*args).lower()
+        return self.trace(*args, **kwargs).lower()
 
     def _lower(self, traced: MpmdTraced, foreign: Mapping[int, Any]) -> Lowered:
         return lower_traced(
             traced, self.name, self.mpmd_config, self._wishes, foreign, self._said
         )
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> PyTree:
+        """Types of the result for arguments of the given types; runs nothing.
+
+        Args:
+          *args: as for `trace`.
+          **kwargs: the same, by keyword.
+
+        Returns:
+          The result with a `jax.ShapeDtypeStruct` for every array.
+        """
+        traced = self.trace(*args, **kwargs)
+        shapes = [
+            jax.ShapeDtypeStruct(aval.shape, aval.dtype)
+            for aval in traced.jaxpr.out_avals
+        ]
+        return static_leaves.unwrap(jax.tree.unflatten(traced.out_tree, shapes))
+
+    def clear_cache(self) -> None:
+        """Forgets all traces and programs; the next call compiles again."""
+        self._programs.clear()
+        self._last = None
+        self._jitted.clear_cache()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the function; lowers and compiles it on the first call of a type.
@@ -279,86 +347,80 @@ class MpmdWrapped:
           *args: pytrees of arrays. Arrays that are committed to devices must have
             the sharding that the program expects; numpy arrays, Python scalars
             and uncommitted arrays are placed.
-          **kwargs: not supported.
+          **kwargs: the same, by keyword.
 
         Returns:
           The result, a pytree of arrays.
         """
-        if kwargs:
-            raise TypeError(
-                f"{self.name} takes positional arguments only under meshwright.jit, "
-                f"got {', '.join(kwargs)}"
-            )
-        static = self._static_positions(len(args))
-        dynamic = [arg for index, arg in enumerate(args) if index not in static]
+        values, dynamic = (), (args, kwargs)
+        if self._statics:
+            values, *dynamic = self._statics.split(args, kwargs)
+            dynamic = tuple(dynamic)
         leaves, tree = jax.tree.flatten(dynamic)
-        described = [_describe(leaf) for leaf in leaves]
-        if any(kind is None for kind, _ in described):
+        context, last = compat.trace_context(), self._last
+        if (
+            last is not None
+            and last.tree == tree
+            and last.values == values
+            and last.context == context
+        ):
+            ready = last.compiled.mpmd_executable.prepare(
+                leaves, alone=len(last.programs) == 1
+            )
+            if ready is not None:
+                return last.compiled.run(ready)
+        found = self._find(context, values, dynamic, args, kwargs)
+        self._last, compiled, ready = found[0], found[0].compiled, found[1]
+        return compiled.run(ready)
+
+    def _find(
+        self, context: Any, values: Any, dynamic: Any, args: Any, kwargs: Any
+    ) -> tuple[_Last, Any]:
+        """The program for some arguments, and what it takes of them."""
+        leaves, tree = jax.tree.flatten(dynamic)
+        kinds = [describe(leaf)[0] for leaf in leaves]
+        if any(kind is None for kind in kinds):
             # Numbers in modules, or what is no array at all.
-            dynamic = [self._wrap(arg) for arg in dynamic]
-            leaves, tree = jax.tree.flatten(dynamic)
-            described = [_describe(leaf, wrapped=True) for leaf in leaves]
-        # Equal values of several types, such as 1 and True, are several programs.
-        values = tuple((type(args[index]), args[index]) for index in static)
-        types = tuple(kind for kind, _ in described)
-        key = compat.trace_context(), values, tree, types
-        where = key, tuple(sharding for _, sharding in described)
-        compiled = self._compiled.get(where)
-        if compiled is None:
-            programs = self._programs.setdefault(key, [])
-            # Results of one call usually are where the next call wants them, and
-            # the first call, with arrays that were nowhere yet, chose the place.
-            for program in programs:
-                if program.mpmd_executable.accepts(leaves):
-                    compiled = program
-                    break
-            else:
-                compiled = self.lower(*args).compile()
-                programs.append(compiled)
-            self._compiled[where] = compiled
-        executable = compiled.mpmd_executable
-        placed = executable.place(dynamic)
-        result = compiled(*placed)
-        executable.release(dynamic, placed)
-        return result
-
-
-def _describe(leaf: Any, wrapped: bool = False) -> tuple[Any, Any]:
-    """What tracing depends on of an argument, and the sharding it asks for.
-
-    The first is None for what may have to be wrapped.
-    """
-    if isinstance(leaf, jax.core.Tracer):
-        return type(leaf), None  # Refused when it is lowered for.
-    if isinstance(leaf, jax.Array):
-        sharding = leaf.sharding
-        named = isinstance(sharding, jax.sharding.NamedSharding) and leaf.committed
-        weak = getattr(leaf, "weak_type", False)  # Typed keys have none.
-        return (leaf.shape, leaf.dtype, weak), sharding if named else None
-    if not wrapped and not static_leaves.is_plainly_array(leaf):
-        return None, None
-    aval = jax.typeof(leaf)
-    return (aval.shape, aval.dtype, aval.weak_type), None
+            leaves, tree = jax.tree.flatten(self._wrap(dynamic))
+            kinds = [describe(leaf, wrapped=True)[0] for leaf in leaves]
+        programs = self._programs.setdefault((context, values, tree, *kinds), [])
+        # Results of one call usually are where the next call wants them, and the
+        # first call, with arrays that were nowhere yet, chose the place.
+        for compiled in programs:
+            ready = compiled.mpmd_executable.prepare(leaves, typed=True)
+            if ready is not None:
+                return _Last(context, values, tree, compiled, programs), ready
+        lowered = self.lower(*args, **kwargs)
+        compiled = lowered.compile(self._compiler_options)
+        programs.append(compiled)
+        ready = compiled.mpmd_executable.prepare(leaves, typed=True, new=True)
+        return _Last(context, values, tree, compiled, programs), ready
 
 
 def jit(
-    func: Callable[..., Any],
-    mpmd_config: Config,
+    func: Callable[..., Any] | None = None,
+    mpmd_config: Config | None = None,
     *,
+    config: Config | None = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
     donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
     static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
     keep_unused: bool = False,
+    compiler_options: Mapping[str, Any] | None = None,
     override_func_name: str | None = None,
     tie_state: bool = False,
-) -> MpmdWrapped:
+    **refused: Any,
+) -> Any:
     """Makes a function run on the meshes of a topology.
 
     Args:
-      func: a function of positional arguments, pytrees of arrays. Named
-        computations inside it run on the meshes that the config assigns.
+      func: a function of pytrees of arrays. Named computations inside it run on the
+        meshes that the config assigns. Left out, `jit` is a decorator.
       mpmd_config: what `make_config` returned.
+      config: the same by another name, `@mw.jit(config=...)`.
       in_shardings: as for `jax.jit`. A named sharding says how an argument is
         split, not on which mesh of the topology it lives: its mesh needs the axes
         of one of them. (`read_input_output_mesh_from_shardings` changes that.) A
@@ -366,20 +428,26 @@ def jit(
         names to such has one for what is assigned to each mesh.
       out_shardings: the same for the result.
       donate_argnums: arguments whose buffers the program may reuse.
+      donate_argnames: the same, by name.
       static_argnums: arguments that are Python values. They are left out when a
         compiled program is called.
+      static_argnames: the same, by name.
       keep_unused: keep arguments that the function does not use.
+      compiler_options: what `lowered.compile` takes, for calls of the function.
       override_func_name: name to use instead of the function's own.
       tie_state: results return to the meshes and shardings of the arguments, or
         parts of them, that are trees of the same paths, shapes and dtypes: a new
         state goes where the old one was, gradients where the parameters are. What
         is assigned otherwise stays assigned.
+      **refused: none; other options of `jax.jit` are refused with a sentence.
 
     Returns:
-      The wrapped function, with `trace`, `lower` and `__call__`.
+      The wrapped function, with `trace`, `lower`, `eval_shape`, `clear_cache` and
+      `__call__`; without `func`, a function from functions to such.
 
     Raises:
       ValueError: a sharding's mesh has axes that no mesh of the topology has.
+      TypeError: no config, or an option that `jax.jit` alone has.
 
     Example: two meshes of one device each.
 
@@ -392,14 +460,32 @@ def jit(
       >>> jit(lambda x: square(double(x)), config)(3.0)
       Array(36., dtype=float32, weak_type=True)
     """
-    return MpmdWrapped(
-        func,
-        mpmd_config,
-        in_shardings=in_shardings,
-        out_shardings=out_shardings,
-        donate_argnums=donate_argnums,
-        static_argnums=static_argnums,
-        keep_unused=keep_unused,
-        override_func_name=override_func_name,
-        tie_state=tie_state,
-    )
+    for option in refused:
+        why = _REFUSED.get(option, "jax.jit has no such option either")
+        raise TypeError(f"meshwright.jit: no option {option!r}: {why}")
+    if isinstance(func, Config) and mpmd_config is None:
+        func, mpmd_config = None, func
+    if mpmd_config is not None and config is not None:
+        raise TypeError("meshwright.jit: give the config once, it came as config, too")
+    if mpmd_config is None:
+        mpmd_config = config
+    if mpmd_config is None:
+        raise TypeError(
+            "meshwright.jit: needs a config beside the function, what "
+            "meshwright.make_config returned: mw.jit(f, config), @mw.jit(config=config)"
+        )
+    options = {
+        "in_shardings": in_shardings,
+        "out_shardings": out_shardings,
+        "donate_argnums": donate_argnums,
+        "donate_argnames": donate_argnames,
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "keep_unused": keep_unused,
+        "compiler_options": compiler_options,
+        "override_func_name": override_func_name,
+        "tie_state": tie_state,
+    }
+    if func is None:
+        return functools.partial(MpmdWrapped, mpmd_config=mpmd_config, **options)
+    return MpmdWrapped(func, mpmd_config, **options)

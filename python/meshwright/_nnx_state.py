@@ -158,14 +158,15 @@ def returning_changes(function: Callable[..., Any], name: str) -> Callable[..., 
     """
 
     @functools.wraps(function)
-    def checked(*args):
+    def checked(*args, **kwargs):
         if _nnx() is None:
-            return function(*args)
+            return function(*args, **kwargs)
         before = [
             (where, variable, variable.get_raw_value())
-            for where, variable in _variables_of_modules(args)
+            for what, given in (("args", args), ("kwargs", kwargs))
+            for where, variable in _variables_of_modules(what, given)
         ]
-        result = function(*args)
+        result = function(*args, **kwargs)
         returned = {id(leaf) for leaf in jax.tree.leaves(result)} if before else ()
         for where, variable, value in before:
             new = variable.get_raw_value()
@@ -181,15 +182,15 @@ def returning_changes(function: Callable[..., Any], name: str) -> Callable[..., 
     return checked
 
 
-def _variables_of_modules(args: Any) -> Iterator[tuple[str, Any]]:
+def _variables_of_modules(what: str, given: Any) -> Iterator[tuple[str, Any]]:
     nnx = _nnx()
-    leaves = jax.tree.leaves_with_path(args, is_leaf=is_stateful)
+    leaves = jax.tree.leaves_with_path(given, is_leaf=is_stateful)
     for path, module in leaves:
         if isinstance(module, nnx.Pytree):
             for inner, value in nnx.iter_graph(module, graph=True):
                 if isinstance(value, nnx.Variable):
                     where = ".".join(
-                        ["args" + jax.tree_util.keystr(path), *map(str, inner)]
+                        [what + jax.tree_util.keystr(path), *map(str, inner)]
                     )
                     yield where, value
 

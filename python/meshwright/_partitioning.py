@@ -50,6 +50,15 @@ def _flat_meshes(what: str, prefix: PyTree, tree: Any) -> list[str | None]:
     return meshes
 
 
+def _input_meshes(prefix: PyTree, call_tree: Any) -> list[str | None]:
+    """One mesh per flat input; a prefix is one of the positional arguments."""
+    args, kwargs = call_tree.children()
+    if _is_mesh_leaf(prefix):
+        return [prefix] * call_tree.num_leaves
+    named = [None] * kwargs.num_leaves
+    return [*_flat_meshes("input_mesh_assignment", prefix, args), *named]
+
+
 def refuse_references(name: str, traced: jax.stages.Traced) -> None:
     avals = [*traced.jaxpr.in_avals, *map(jax.typeof, traced.jaxpr.consts)]
     if any(isinstance(aval, compat.AbstractRef) for aval in avals):
@@ -232,24 +241,29 @@ def _by_path(
 def _signature(
     lowered: jax.stages.Lowered, name: str, wishes: Wishes, placement: ByPath | None
 ) -> ProgramSignature:
-    args_info, _ = lowered.args_info
-    infos, input_tree = jax.tree.flatten(args_info)
-    paths = [path for path, _ in jax.tree.leaves_with_path(args_info)]
+    args_info, kwargs_info = lowered.args_info
+    infos, call_tree = jax.tree.flatten(lowered.args_info)
+    paths = [
+        what + jax.tree_util.keystr(path)
+        for what, tree in (("args", args_info), ("kwargs", kwargs_info))
+        for path, _ in jax.tree.leaves_with_path(tree)
+    ]
     inputs, outputs = wishes.input_meshes, wishes.output_meshes
+    args_tree, kwargs_tree = call_tree.children()
+    meshes = _input_meshes(inputs, call_tree)
     return ProgramSignature(
         name=name,
-        input_tree=input_tree,
+        call_tree=call_tree,
         output_tree=lowered.out_tree,
         input_avals=tuple(compat.aval_of(info) for info in infos),
         output_avals=tuple(compat.flat_types(lowered)[1]),
-        input_paths=tuple("args" + jax.tree_util.keystr(path) for path in paths),
+        input_paths=tuple(paths),
         kept=tuple(compat.kept_arguments(lowered)),
         donated=frozenset(i for i, info in enumerate(infos) if info.donated),
         const_args=tuple(compat.constant_arguments(lowered)),
-        input_meshes=_by_path(
-            _flat_meshes("input_mesh_assignment", inputs, input_tree),
-            input_tree,
-            placement,
+        input_meshes=(
+            *_by_path(meshes[: args_tree.num_leaves], args_tree, placement),
+            *_by_path(meshes[args_tree.num_leaves :], kwargs_tree, placement),
         ),
         output_meshes=_by_path(
             _flat_meshes("output_mesh_assignment", outputs, lowered.out_tree),

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
 from . import _shardings
@@ -20,7 +21,7 @@ class ProgramSignature:
 
     Attributes:
       name: the function's name.
-      input_tree: tree of the tuple of arguments.
+      call_tree: tree of the pair of positional and keyword arguments.
       output_tree: tree of the result.
       input_avals: abstract values of all flat inputs.
       output_avals: abstract values of all flat outputs.
@@ -33,7 +34,7 @@ class ProgramSignature:
     """
 
     name: str
-    input_tree: Any
+    call_tree: Any
     output_tree: Any
     input_avals: tuple[Any, ...]
     output_avals: tuple[Any, ...]
@@ -43,6 +44,12 @@ class ProgramSignature:
     const_args: tuple[Any, ...]
     input_meshes: tuple[str | None, ...]
     output_meshes: tuple[str | None, ...]
+
+    @property
+    def input_tree(self) -> Any:
+        """Tree of the tuple of arguments; with keyword arguments, of the pair."""
+        args, kwargs = self.call_tree.children()
+        return args if kwargs == jax.tree.structure({}) else self.call_tree
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from . import _jax_compat as compat
 from . import _shardings
 from . import _static_leaves as static_leaves
-from ._executable import Executable, tree_error
+from ._executable import Executable, Ready, tree_error
 from ._signature import ProgramSignature, io_specs
 from .types import (
     Config,
@@ -159,8 +159,8 @@ class Lowered(jax.stages.Lowered):
     def in_avals(self) -> PyTree:
         """Types of the arguments: a pair of positional and keyword arguments."""
         return jax.tree.unflatten(
-            self.input_tree, self.global_flat_input_abstract_values
-        ), {}
+            self._signature.call_tree, self.global_flat_input_abstract_values
+        )
 
     @property
     def out_info(self) -> PyTree:
@@ -328,7 +328,7 @@ class Compiled(jax.stages.Compiled):
     def in_avals(self) -> PyTree:
         """Types of the arguments: a pair of positional and keyword arguments."""
         signature = self._executable.signature
-        return jax.tree.unflatten(signature.input_tree, signature.input_avals), {}
+        return jax.tree.unflatten(signature.call_tree, signature.input_avals)
 
     @property
     def out_info(self) -> PyTree:
@@ -347,7 +347,10 @@ class Compiled(jax.stages.Compiled):
     @property
     def input_shardings(self) -> PyTree:
         """Shardings of the arguments: a pair of positional and keyword ones."""
-        return self._executable.input_shardings_tree, {}
+        executable = self._executable
+        return jax.tree.unflatten(
+            executable.signature.call_tree, executable.input_shardings()
+        )
 
     @property
     def output_shardings(self) -> PyTree:
@@ -357,8 +360,8 @@ class Compiled(jax.stages.Compiled):
     @property
     def input_formats(self) -> PyTree:
         """Formats of the arguments: a pair of positional and keyword ones."""
-        tree = self._executable.signature.input_tree
-        return jax.tree.unflatten(tree, self._executable.input_formats()), {}
+        tree = self._executable.signature.call_tree
+        return jax.tree.unflatten(tree, self._executable.input_formats())
 
     @property
     def output_formats(self) -> PyTree:
@@ -391,6 +394,32 @@ class Compiled(jax.stages.Compiled):
         )
         return placed if len(placed) != 1 else placed[0]
 
+    def as_text(self, dialect: str = "hlo") -> str:
+        """The program as text.
+
+        Args:
+          dialect: `hlo`, the optimized code of each fragment, or `mpmd`, the
+            partitioned module.
+
+        Returns:
+          The text; for `hlo` that of all fragments which this process runs, each
+          under a line with its name and mesh.
+
+        Raises:
+          ValueError: an unknown dialect.
+        """
+        if dialect == "mpmd":
+            return self._executable.as_text()
+        if dialect != "hlo":
+            raise ValueError(f"unknown dialect {dialect!r}, known are 'hlo', 'mpmd'")
+        program = self._executable.runtime_executable()
+        texts = program.hlo_texts()
+        return "\n\n".join(
+            f'// fragment "{found.name}" on mesh "{found.mesh}"\n{texts[found.name]}'
+            for found in program.fragments
+            if found.name in texts
+        )
+
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.
 
@@ -398,7 +427,7 @@ class Compiled(jax.stages.Compiled):
           *args: `jax.Array`s in the pytrees that the function was lowered for,
             with the shardings of `input_shardings`. Donated arrays are gone after
             the call.
-          **kwargs: not supported.
+          **kwargs: the same, those that it was lowered for by keyword.
 
         Returns:
           The result, a pytree of arrays on the meshes of the topology. They may
@@ -406,25 +435,26 @@ class Compiled(jax.stages.Compiled):
 
         Raises:
           TypeError: other pytrees, shapes or dtypes than the program was lowered
-            for, or keyword arguments.
+            for.
           ValueError: an argument is no `jax.Array` or has another sharding.
           RuntimeError: an argument was deleted.
         """
         executable = self._executable
-        if kwargs:
-            raise TypeError(
-                f"{executable.signature.name} takes positional arguments only, got "
-                f"{', '.join(kwargs)}"
-            )
-        leaves, tree = jax.tree.flatten(args)
-        if tree != executable.signature.input_tree:
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        if tree != executable.signature.call_tree:
             # Functions, strings and the like are part of the structure.
-            args = static_leaves.wrap(args, static_leaves.is_equinox_module)
-            leaves, tree = jax.tree.flatten(args)
-        if tree != executable.signature.input_tree:
+            given = static_leaves.wrap((args, kwargs), static_leaves.is_equinox_module)
+            leaves, tree = jax.tree.flatten(given)
+        if tree != executable.signature.call_tree:
             raise TypeError(tree_error(executable.signature, tree))
-        outs = executable.call(*leaves)
-        result = jax.tree.unflatten(executable.signature.output_tree, outs)
+        return self._result(executable.call(*leaves))
+
+    def run(self, ready: Ready) -> Any:
+        """Runs the program with what its executable's `prepare` gave."""
+        return self._result(self._executable.run(ready))
+
+    def _result(self, outs: list[jax.Array]) -> Any:
+        result = jax.tree.unflatten(self._executable.signature.output_tree, outs)
         return static_leaves.unwrap(result) if self._has_static else result
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -648,7 +648,8 @@ def test_compiled_tells_about_itself():
         executable.output_shardings()
     )
     assert [aval.shape for aval in executable.out_avals] == [(8, 4)]
-    assert "fragment_call" in compiled.as_text()
+    assert "fragment_call" in compiled.as_text("mpmd")
+    assert compiled.as_text().count("HloModule") == 2
     assert compiled.runtime_executable() is executable.runtime_executable()
     (out,) = executable.call(*args)
     check(out, encode_decode(W, X))

@@ -32,6 +32,11 @@ class Boundary:
         self.places = tuple(places)
         self.rows = [(p.sharding, p.shape, p.dtype) for p in places]
         self.local = [bool(p.sharding.addressable_devices) for p in places]
+        # Types and shardings that fitted, as the very objects: an array that carries
+        # both needs no further look. Results carry those of their places.
+        self.fitting: list[tuple[Any, Any]] = [(p.aval, p.sharding) for p in places]
+        # Of one dimension there is one order.
+        self.ordered = [i for i, p in enumerate(places) if len(p.shape) > 1]
         self.orders = list(orders)
         # Layouts seen before, as jaxlib has them, which compare faster than orders.
         self.layouts: list[Any] = [None] * len(self.orders)
@@ -39,6 +44,9 @@ class Boundary:
         self.donated = frozenset(donated)
         self.groups = self._groups_that_could_share()
         self.made: dict[int, weakref.ref] = {}
+        # Buffers of arrays that were looked up and are still the same.
+        self.looked_up: dict[int, tuple[weakref.ref, list[int], int]] = {}
+        self.runs = 0
 
     def _groups_that_could_share(self) -> list[list[int]]:
         """Inputs of equal shards on the same devices, one of them donated."""
@@ -56,32 +64,56 @@ class Boundary:
             and math.prod(self.places[group[0]].shape) > 0
         ]
 
-    def check(self, arrays: Sequence[jax.Array]) -> None:
-        """Raises TypeError, ValueError or RuntimeError that names the argument."""
+    def unknown(self, arrays: Sequence[Any]) -> list[int]:
+        """Positions of what does not look like an argument of an earlier run."""
         if len(arrays) != len(self.rows):
             raise TypeError(
                 f"the program takes {len(self.rows)} arrays, got {len(arrays)}"
             )
+        kind = _jax_runtime.ArrayImpl
+        return [
+            position
+            for position, (array, (aval, sharding)) in enumerate(
+                zip(arrays, self.fitting, strict=True)
+            )
+            if type(array) is not kind
+            or array.aval is not aval
+            or array.sharding is not sharding
+        ]
+
+    def check(self, arrays: Sequence[jax.Array], unknown: Sequence[int]) -> None:
+        """Raises TypeError, ValueError or RuntimeError that names the argument.
+
+        Args:
+          arrays: all arguments.
+          unknown: those to look at closely, from `unknown`.
+        """
         kind, layout_of = _jax_runtime.ArrayImpl, _jax_runtime.array_layout
-        for position, (array, row) in enumerate(zip(arrays, self.rows, strict=True)):
-            sharding, shape, dtype = row
+        for position in unknown:
+            array, (sharding, shape, dtype) = arrays[position], self.rows[position]
             if type(array) is not kind:
                 self._fail_kind(position, array)
             if array.shape != shape or array.dtype != dtype:
                 self._fail_type(position, array)
-            if array.is_deleted():
-                raise RuntimeError(
-                    f"{self._name(position)} was deleted or donated to an earlier "
-                    "call; pass the array that call returned"
-                )
+        if any(map(kind.is_deleted, arrays)):
+            deleted = next(i for i, array in enumerate(arrays) if array.is_deleted())
+            raise RuntimeError(
+                f"{self._name(deleted)} was deleted or donated to an earlier "
+                "call; pass the array that call returned"
+            )
+        for position in unknown:
+            array, (sharding, _, _) = arrays[position], self.rows[position]
             found = array.sharding
             if found is not sharding and found != sharding:
                 self._check_sharding(position, found)
-            if not self.local[position]:
-                continue  # Its elements are in other processes.
-            layout, known = layout_of(array), self.layouts[position]
-            if known is None or layout is None or layout != known:
-                self._check_layout(position, array)
+        layouts = self.layouts
+        for position in self.ordered:
+            known = layouts[position]
+            if known is None or layout_of(arrays[position]) != known:
+                self._check_layout(position, arrays[position])
+        for position in unknown:
+            array = arrays[position]
+            self.fitting[position] = array.aval, array.sharding
         for group in self.groups:
             self._check_shared(arrays, group)
 
@@ -96,6 +128,8 @@ class Boundary:
             )
 
     def _check_layout(self, position: int, array: jax.Array) -> None:
+        if not self.local[position]:
+            return  # Its elements are in other processes.
         found, expected = _jax_runtime.array_layout(array), self.orders[position]
         if found is None:
             return
@@ -111,6 +145,7 @@ class Boundary:
     def expect(self, results: Sequence[Any]) -> None:
         """Remembers new arrays of a run, which are likely to be arguments soon."""
         self.made = {}
+        self.runs += 1
         if self.groups:
             self.made = {id(array): weakref.ref(array) for array in results}
 
@@ -126,12 +161,18 @@ class Boundary:
         results that are not ready yet are only compared as objects. Views of them
         come first: they have been waited for, and so have the results, then.
         """
+        if not any(self._is_new(arrays[position]) for position in group):
+            # No result has a buffer that was there before the run.
+            seen = [p for p in group if not self._is_own(arrays[p])]
+            own = [arrays[p] for p in group if self._is_own(arrays[p])]
+            if len(set(map(id, own))) == len(own):
+                group = seen
         first: dict[Any, int] = {}
         for position in sorted(group, key=lambda p: self._is_own(arrays[p])):
             array = arrays[position]
             keys: list[Any] = [id(array)]
             if not self._is_own(array) or array.is_ready():
-                pointers = _jax_runtime.shard_pointers(array)
+                pointers = self._pointers(array)
                 keys += zip(self.places[position].mesh.devices, pointers, strict=False)
             for key in keys:
                 other = first.setdefault(key, position)
@@ -141,6 +182,22 @@ class Boundary:
                         f"{self._name(low)} and {self._name(high)} share a "
                         "buffer, and one of them is donated; pass a copy instead"
                     )
+
+    def _is_new(self, array: jax.Array) -> bool:
+        """Whether an array may have come into being after the last run's results."""
+        found = self.looked_up.get(id(array))
+        seen = found is not None and found[0]() is array and found[2] < self.runs
+        return not seen and not self._is_own(array)
+
+    def _pointers(self, array: jax.Array) -> list[int]:
+        found = self.looked_up.get(id(array))
+        if found is not None and found[0]() is array:
+            return found[1]
+        pointers = _jax_runtime.shard_pointers(array)
+        forget, key = self.looked_up.pop, id(array)
+        reference = weakref.ref(array, lambda _: forget(key, None))
+        self.looked_up[key] = reference, pointers, self.runs
+        return pointers
 
     def _gives_away(self, *positions: int) -> bool:
         return not self.donated.isdisjoint(positions)

@@ -88,6 +88,11 @@ class Loaded:
         except jax.errors.JaxRuntimeError:  # Not every backend keeps one.
             return None
 
+    def hlo_text(self) -> str:
+        """Optimized HLO, as the backend runs it."""
+        modules = self.executable.hlo_modules()
+        return "\n\n".join(module.to_string() for module in modules)
+
     def cost(self) -> dict[str, float]:
         try:
             found = self.executable.cost_analysis()

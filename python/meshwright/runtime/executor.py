@@ -148,8 +148,20 @@ class ProgramExecutor:
           FloatingPointError: a result is not finite, and JAX's configuration says
             that this is an error; names the fragment that made it so.
         """
+        return self.run(arrays, self.unknown(arrays))
+
+    def unknown(self, arrays: Sequence[Any]) -> list[int]:
+        """Positions of what does not look like an argument of an earlier run.
+
+        Raises:
+          TypeError: the wrong number of arrays.
+        """
+        return self._boundary.unknown(arrays)
+
+    def run(self, arrays: Sequence[jax.Array], unknown: Sequence[int]) -> list[Any]:
+        """A call that looks closely at the arguments in `unknown` only."""
         with _issuing:
-            self._boundary.check(arrays)
+            self._boundary.check(arrays, unknown)
             slots = [*arrays, *self._blank]
             del arrays
             self._tokens.clear()
@@ -272,6 +284,17 @@ class ProgramExecutor:
         if self._account is None:
             self._account = keep_account(self._plan, self._meshes, self._loaded)
         return self._account
+
+    def hlo_texts(self) -> dict[str, str]:
+        """Optimized HLO by the names of fragments; equal ones share their code."""
+        texts = {}
+        for fragment, source in zip(
+            self.program["fragments"], self._plan.fragment_sources, strict=True
+        ):
+            loaded = None if source is None else self._loaded[source]
+            if loaded is not None:
+                texts[fragment["name"]] = loaded.hlo_text()
+        return texts
 
     def memory_analysis(self) -> dict[str, MeshMemory]:
         """Bytes on each device of every mesh: arguments, peak of live arrays, …"""
