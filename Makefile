@@ -50,6 +50,7 @@ bench: build  ## speed: phases against jaxlib, growth, schedules, runtime, proce
 	@$(PYTHON) bench/curve.py --bin $(BUILD)/bin
 	@$(PYTHON) bench/runtime_overhead.py
 	@$(PYTHON) bench/distributed.py
+	@$(PYTHON) bench/call_cost.py
 	@$(PYTHON) bench/schedules.py --bin $(BUILD)/bin --peer
 
 wheel: deps  ## a wheel with LLVM linked in, for any Python and Linux, into dist/

@@ -366,7 +366,7 @@ def test_wrapped_function_places_what_is_nowhere_yet():
     check(wrapped(np.asarray(W), X, 3.0), expected)
     check(wrapped(W, np.asarray(X), 3.0), expected)
     check(wrapped(W, X, 4.0), encode_decode(W, X) * 4)
-    assert len(wrapped._compiled) == 1
+    assert [len(found) for found in wrapped._programs.values()] == [1]
 
 
 def test_other_types_compile_again():
@@ -464,7 +464,7 @@ def test_wrong_shapes_dtypes_trees_and_keywords_are_type_errors():
         compiled(w)
     with pytest.raises(TypeError, match="structure"):
         compiled(w, [x])
-    with pytest.raises(TypeError, match="positional"):
+    with pytest.raises(TypeError, match="keyword arguments none, but"):
         compiled(w, x=x)
     with pytest.raises(TypeError, match="2 flat inputs, got 1"):
         compiled.mpmd_executable.call(w)

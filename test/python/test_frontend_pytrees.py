@@ -306,7 +306,7 @@ def test_states_of_linen_and_optax_trace_once(monkeypatch):
     params = model.init(jax.random.key(0), X[None])
     traces, compiled, compile_ = [], [], stages.Lowered.compile
     monkeypatch.setattr(
-        stages.Lowered, "compile", lambda self: compiled.append(1) or compile_(self)
+        stages.Lowered, "compile", lambda self, _: compiled.append(1) or compile_(self)
     )
 
     def step(mark, state, x):
