@@ -16,6 +16,7 @@ from jax.sharding import NamedSharding
 
 from . import _jax_compat as compat
 from . import _shardings
+from ._argument_errors import check_arguments
 from ._arguments import describe
 from ._signature import IOSpecs, ProgramSignature
 from .distributed.values import place_value
@@ -30,29 +31,6 @@ _LARGE_BYTES = 1 << 20
 
 def _is_key(aval: Any) -> bool:
     return jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key)
-
-
-def tree_error(signature: ProgramSignature, tree: Any) -> str:
-    """What is said about arguments of another structure than lowered for."""
-    args, kwargs = tree.children()
-    no_kwargs = jax.tree.structure({})
-    wanted = signature.call_tree.children()[1]
-    if kwargs == wanted == no_kwargs:
-        tree = args
-    elif kwargs != wanted:
-        return (
-            f"{signature.name} was compiled for the keyword arguments "
-            f"{_names(wanted)}, but was called with {_names(kwargs)}; pass the same "
-            "ones by keyword, and the others by position"
-        )
-    return (
-        f"{signature.name} was compiled for arguments of the structure "
-        f"{signature.input_tree}, but was called with {tree}"
-    )
-
-
-def _names(kwargs: Any) -> str:
-    return ", ".join(kwargs.node_data()[1]) or "none"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -269,71 +247,10 @@ class Executable:
         return Ready(leaves, placed, values, unknown)
 
     def _check(self, args: Sequence[Any]) -> None:
-        """Raises an error that names the first unfit arguments, if there are any."""
-        avals = self.signature.input_avals
-        if len(args) != len(avals):
-            raise TypeError(
-                f"{self.signature.name} takes {len(avals)} flat inputs, got {len(args)}"
-            )
-        for index, arg in enumerate(args):
-            if not isinstance(arg, jax.Array) or isinstance(arg, jax.core.Tracer):
-                raise ValueError(
-                    f"{self._where(index)} must be a jax.Array, got "
-                    f"{type(arg).__name__}; place it with jax.device_put(x, sharding), "
-                    "the sharding is in input_shardings"
-                )
-        misplaced = []
-        for position, index in enumerate(self.signature.kept):
-            arg, aval = args[index], avals[index]
-            if arg.shape != aval.shape or arg.dtype != aval.dtype:
-                raise TypeError(
-                    f"{self._where(index)} must be {aval.str_short()}, got "
-                    f"{jax.typeof(arg).str_short()}; lower the function again for "
-                    "other types"
-                )
-            if arg.is_deleted():
-                raise RuntimeError(
-                    f"{self._where(index)} has been deleted: it was donated to an "
-                    "earlier call or deleted by hand; use that call's result instead"
-                )
-            wanted = self._specs.input_shardings[index]
-            if not arg.sharding.is_equivalent_to(wanted, arg.ndim):
-                misplaced.append((position, index))
-        if misplaced:
-            raise ValueError(self._misplaced(args, misplaced))
-        self._check_donations(args)
-
-    def _check_donations(self, args: Sequence[Any]) -> None:
-        owners: dict[int, int] = {}
-        for index in self.signature.kept:
-            other = owners.setdefault(id(args[index]), index)
-            if other != index and not self.signature.donated.isdisjoint((other, index)):
-                raise ValueError(
-                    f"{self._where(other)} and {self._where(index)} are the same "
-                    "array, and it is donated; pass a copy for one of them"
-                )
+        check_arguments(args, self.signature, self._specs)
 
     def _where(self, index: int) -> str:
-        return f"{self.signature.name}: {self.signature.input_paths[index]}"
-
-    def _misplaced(
-        self, args: Sequence[Any], indices: Sequence[tuple[int, int]]
-    ) -> str:
-        topology = self._specs.topology
-        lines = [
-            f"{self.signature.name}: {len(indices)} inputs do not have the sharding "
-            "that the program expects; place them with jax.device_put(x, sharding), "
-            "or lower the function for them"
-        ]
-        for position, index in indices:
-            received = _shardings.describe(args[index].sharding, topology)
-            wanted = _shardings.describe(self._specs.input_shardings[index], topology)
-            lines.append(
-                f"  input {position} (originally {index}, "
-                f"{self.signature.input_paths[index]}): received {received}, "
-                f"expected {wanted}"
-            )
-        return "\n".join(lines)
+        return self.signature.where(index)
 
     def _accepts(self, leaf: Any, index: int) -> bool:
         """Whether an input is where the program expects it, or can be put there."""

@@ -45,6 +45,10 @@ class ProgramSignature:
     input_meshes: tuple[str | None, ...]
     output_meshes: tuple[str | None, ...]
 
+    def where(self, index: int) -> str:
+        """What messages call a flat input."""
+        return f"{self.name}: {self.input_paths[index]}"
+
     @property
     def input_tree(self) -> Any:
         """Tree of the tuple of arguments; with keyword arguments, of the pair."""

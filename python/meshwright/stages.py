@@ -16,7 +16,8 @@ import numpy as np
 from . import _jax_compat as compat
 from . import _shardings
 from . import _static_leaves as static_leaves
-from ._executable import Executable, Ready, tree_error
+from ._argument_errors import tree_error
+from ._executable import Executable, Ready
 from ._signature import ProgramSignature, io_specs
 from .types import (
     Config,
@@ -24,8 +25,6 @@ from .types import (
     FunctionNamedShardings,
     MpmdJitShardingInfo,
     PyTree,
-    Topology,
-    unknown_name,
 )
 
 __all__ = [
@@ -263,38 +262,13 @@ class Lowered(jax.stages.Lowered):
             self.partitioning_result.program,
             dict(self.partitioning_result.fragments),
             dict(specs.topology),
-            compile_options=options_by_mesh(compiler_options, specs.topology),
+            compile_options=compiler_options,
             host_callbacks=self.host_callbacks,
         )
         executable = Executable(
             program, self._signature, specs, self.partitioning_result.module_text
         )
         return Compiled(executable, self.args_info, self.out_tree)
-
-
-def options_by_mesh(
-    options: Mapping[str, Any] | None, topology: Topology
-) -> dict[str, dict[str, Any]] | None:
-    """Compiler options per mesh, from either form that `compile` takes.
-
-    Raises:
-      ValueError: an unknown mesh, or a mixture of both forms.
-    """
-    if not options:
-        return None
-    nested = [key for key, value in options.items() if isinstance(value, Mapping)]
-    if not nested:
-        return {mesh: dict(options) for mesh in topology}
-    if len(nested) != len(options):
-        flat = [key for key in options if key not in nested]
-        raise ValueError(
-            "compiler_options: give either options for all meshes or a dict per mesh, "
-            f"got options ({', '.join(flat)}) beside meshes ({', '.join(nested)})"
-        )
-    for mesh in nested:
-        if mesh not in topology:
-            raise ValueError(unknown_name("compiler_options: mesh", mesh, topology))
-    return {mesh: dict(value) for mesh, value in options.items()}
 
 
 class Compiled(jax.stages.Compiled):

@@ -169,7 +169,7 @@ def test_compile_options_reach_xla():
     b.load(compile_options={"xla_backend_optimization_level": 0})
     with pytest.raises(Exception, match="no_such_option"):
         b.load(compile_options={"no_such_option": 1})
-    with pytest.raises(ValueError, match=r"unknown meshes \['c'\]"):
+    with pytest.raises(ValueError, match="unknown 'c'"):
         b.load(compile_options={"c": {}})
     with pytest.raises(ValueError, match="mix"):
         b.load(compile_options={"a": {}, "xla_backend_optimization_level": 0})

@@ -21,6 +21,7 @@ from typing import Any
 import jax
 
 from .._progress import ProgressBar
+from ..utils import unknown_name
 from . import _jax_runtime
 from .cache import FragmentCache
 from .errors import FragmentError, ProgramError
@@ -145,16 +146,14 @@ def resolve_options(options: Mapping | None, meshes: Sequence[str]) -> dict[str,
     if not nested:
         return {mesh: options for mesh in meshes}
     if len(nested) != len(options):
+        flat = ", ".join(sorted(set(options) - set(nested)))
         raise ValueError(
-            "compile_options mix options for all meshes with options per mesh: "
-            f"{sorted(set(options) - set(nested))} beside {sorted(nested)}; give one "
-            "dict of options, or one dict per mesh"
+            "compiler options mix both forms: give either options for all meshes or a "
+            f"dict per mesh, got options ({flat}) beside meshes ({', '.join(nested)})"
         )
-    unknown = sorted(set(nested) - set(meshes))
-    if unknown:
-        raise ValueError(
-            f"compile_options name unknown meshes {unknown}; known are {list(meshes)}"
-        )
+    for mesh in nested:
+        if mesh not in meshes:
+            raise ValueError(unknown_name("compiler options: mesh", mesh, meshes))
     return {mesh: dict(options.get(mesh, {})) for mesh in meshes}
 
 
