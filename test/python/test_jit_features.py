@@ -219,7 +219,7 @@ def test_forms_of_out_shardings(given):
 
 
 def test_bare_specs_with_axes_that_no_mesh_has():
-    with pytest.raises(ValueError, match="in_shardings: no mesh of the topology has all axes"):
+    with pytest.raises(ValueError, match="in_shardings: no mesh .* has all axes"):
         mw.jit(model, CONFIG, in_shardings=P("z"))
 
 
