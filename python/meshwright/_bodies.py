@@ -48,7 +48,7 @@ def define(name: str, transposed: Callable[[Params], Params]) -> Any:
     compat.custom_partial_eval_rules[prim] = _partial_eval_rule(prim)
     compat.partial_eval_jaxpr_custom_rules[prim] = _remat_rule
     compat.define_dce(prim, _dce_rule)
-    compat.register_discharge_rule(prim)(_discharge_rule(prim))
+    compat.define_discharge(prim, _discharge_rule(prim))
     return prim
 
 
@@ -219,14 +219,14 @@ def _partial_eval_rule(prim: Any) -> Callable[..., Any]:
 
 
 @compat.weakref_lru_cache
-def discharged(jaxpr):
+def discharged(jaxpr, strip_memory_space):
     """A body without references: they come as values, and go as further results."""
-    return compat.discharge_state(jaxpr)
+    return compat.discharge_state(jaxpr, strip_memory_space)
 
 
 def _discharge_rule(prim: Any) -> Callable[..., Any]:
-    def rule(in_avals, out_avals, *args, jaxpr, **params):
-        outs = prim.bind(*args, jaxpr=discharged(jaxpr), **params)
+    def rule(in_avals, out_avals, strip, *args, jaxpr, **params):
+        outs = prim.bind(*args, jaxpr=discharged(jaxpr, strip), **params)
         count = len(out_avals)
         written = iter(outs[count:])
         return [

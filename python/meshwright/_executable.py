@@ -177,7 +177,7 @@ class Executable:
             if isinstance(args[index], jax.Array) and not args[index].is_deleted():
                 args[index].delete()
         for index in self._weak_outputs:
-            compat.make_weak(outs[index])
+            outs[index] = compat.make_weak(outs[index])
         for index in self._key_outputs:
             outs[index] = compat.wrap_key(outs[index], self.out_avals[index].dtype)
         return outs

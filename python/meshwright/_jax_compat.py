@@ -20,6 +20,7 @@ import numpy as np
 from ._jax_differences import aval_to_ir_type as aval_to_ir_type
 from ._jax_differences import can_be_dropped as can_be_dropped
 from ._jax_differences import define_dce as define_dce
+from ._jax_differences import define_discharge as define_discharge
 from ._jax_differences import define_error_check as define_error_check
 from ._jax_differences import define_linearization as define_linearization
 from ._jax_differences import discharge_state as discharge_state
@@ -44,7 +45,6 @@ eval_jaxpr = _FOUND["eval_jaxpr"]
 jaxpr_const_args = _FOUND["jaxpr_const_args"]
 new_jaxpr_eqn = _FOUND["new_jaxpr_eqn"]
 ordered_effects = _FOUND["ordered_effects"]
-register_discharge_rule = _FOUND["register_discharge_rule"]
 weakref_lru_cache = _FOUND["weakref_lru_cache"]
 wrap_init = _FOUND["wrap_init"]
 
@@ -301,9 +301,12 @@ def wrap_key(data: Any, dtype: Any) -> Any:
     return jax.random.wrap_key_data(data, impl=dtype._impl.name)
 
 
-def make_weak(array: Any) -> None:
-    """Gives a new array the weak type that the result of a jitted function has."""
-    array.aval = array.aval.update(weak_type=True)
+def make_weak(array: Any) -> Any:
+    """The same array with the weak type that the result of a jitted function has."""
+    aval = array.aval.update(weak_type=True)
+    return _FOUND["ArrayImpl"](
+        aval, array.sharding, array._arrays, committed=True, _skip_checks=True
+    )
 
 
 def host_callbacks(lowered: Any) -> list[Any]:

@@ -32,6 +32,12 @@ _STRUCTURED_RESIDUALS = "structured_residuals" in getattr(
     _FOUND["LinearizeTrace"], "__annotations__", ()
 )
 _LIVE_INPUTS = _has_parameter(_FOUND["dce_jaxpr"], "live_inputs")
+# Handlers of results checked each, unless told not to.
+_HANDLER_OPTIONS = (
+    {"_skip_checks": True}
+    if "_skip_checks" in (_FOUND["array_result_handler"].__doc__ or "")
+    else {}
+)
 _CHECK_CONTEXT = _FOUND["CheckifyContext"] is not None
 
 
@@ -49,11 +55,33 @@ def eqn_effects(jaxpr: Any, operands: Sequence[Any]) -> Any:
     return _state_effects(jaxpr, operands)
 
 
-def discharge_state(jaxpr: Any) -> Any:
+def discharge_state(jaxpr: Any, strip_memory_space: bool) -> Any:
     """A closed jaxpr whose references are values, and further results."""
     if _CONSTANTS_ARE_APART:
         return _FOUND["discharge_state2"](jaxpr)
-    return _FOUND["discharge_state"](jaxpr)
+    options = {"strip_memory_space": True} if strip_memory_space else {}
+    return _FOUND["discharge_state"](jaxpr, **options)
+
+
+def define_discharge(primitive: Any, rule: Callable[..., Any]) -> None:
+    """Registers what a primitive is where its references are values.
+
+    Args:
+      primitive: the primitive.
+      rule: `rule(in_avals, out_avals, strip_memory_space, *args, **params)` gives
+        the new value for each operand that is a reference, else None, and results.
+    """
+
+    def in_context(context, *args, **params):
+        strip = context.strip_memory_space
+        return rule(context.in_avals, context.out_avals, strip, *args, **params)
+
+    def without_context(in_avals, out_avals, *args, **params):
+        return rule(in_avals, out_avals, False, *args, **params)
+
+    _FOUND["register_discharge_rule"](primitive)(
+        in_context if _FOUND["DischargeContext"] is not None else without_context
+    )
 
 
 def aval_to_ir_type(context: Any, aval: Any) -> Any:
@@ -169,4 +197,11 @@ def define_error_check(primitive: Any, rule: Callable[..., Any]) -> None:
 
     _FOUND["error_checks"][primitive] = (
         in_context if _CHECK_CONTEXT else without_context
+    )
+
+
+def make_handler(aval: Any, sharding: Any) -> Any:
+    """Turns the buffers of one result into a jax.Array with exactly this sharding."""
+    return _FOUND["array_result_handler"](
+        aval, sharding, committed=True, **_HANDLER_OPTIONS
     )

@@ -101,6 +101,7 @@ _NAMES = (
 _OPTIONAL = (
     ("jax._src.core", "positional_effects"),
     ("jax._src.state.discharge", "discharge_state2"),
+    ("jax._src.state.discharge", "DischargeContext"),
     ("jax._src.checkify", "CheckifyContext"),
 )
 
@@ -188,6 +189,11 @@ DIFFERENCES = (
         "tangents in the linear program",
     ),
     Difference(
+        "register_discharge_rule",
+        "0.11.1",
+        "rules got the types of operands and of results; they get a context with both",
+    ),
+    Difference(
         "Traced",
         "0.11.1",
         "five constructor arguments; `fun_sourceinfo` is a sixth (objects are copied, "
@@ -197,6 +203,11 @@ DIFFERENCES = (
         "error_checks",
         "0.11.2",
         "rules got the error first; they get a context before it",
+    ),
+    Difference(
+        "array_result_handler",
+        "0.11.2",
+        "checked its arguments, unless `_skip_checks` was given; does not check them",
     ),
     Difference(
         "dce_rules",

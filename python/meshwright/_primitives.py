@@ -110,15 +110,15 @@ compat.register_lowering(
 ANNOTATIONS = frozenset({named_computation_p, call_p, for_p})
 
 
-def _discharge_loop(in_avals, out_avals, *args, jaxpr, name, **params):
+def _discharge_loop(in_avals, out_avals, strip, *args, jaxpr, name, **params):
     if any(isinstance(aval, compat.AbstractRef) for aval in in_avals):
         raise NotImplementedError(
             f"loop over {name!r} reads or writes a jax.Ref from outside; carry its "
             "value through the loop"
         )
-    body = _bodies.discharged(jaxpr)
+    body = _bodies.discharged(jaxpr, strip)
     outs = for_p.bind(*args, jaxpr=body, name=name, **params)
     return [None] * len(in_avals), outs
 
 
-compat.register_discharge_rule(for_p)(_discharge_loop)
+compat.define_discharge(for_p, _discharge_loop)

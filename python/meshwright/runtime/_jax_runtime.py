@@ -20,6 +20,7 @@ import jax
 import numpy as np
 from jax.experimental.layout import Layout
 
+from .._jax_differences import make_handler as make_handler
 from .._jax_names import FOUND as _FOUND
 
 ArrayImpl = _FOUND["ArrayImpl"]
@@ -39,13 +40,6 @@ def make_aval(shape: tuple[int, ...], dtype: Any, sharding: Any) -> Any:
     """The abstract value that JAX itself gives an array of this sharding."""
     return _FOUND["update_aval_with_sharding"](
         _FOUND["ShapedArray"](shape, dtype), sharding
-    )
-
-
-def make_handler(aval: Any, sharding: Any) -> Any:
-    """Turns the buffers of one result into a jax.Array with exactly this sharding."""
-    return _FOUND["array_result_handler"](
-        aval, sharding, committed=True, _skip_checks=True
     )
 
 
