@@ -289,6 +289,24 @@ def explain(diagnostics: Iterable[tuple[Any, ...]]) -> str:
     return "\n".join(dict.fromkeys(str(_translated(message)) for message in errors))
 
 
+def explained_messages(
+    diagnostics: Iterable[tuple[Any, ...]], config: Config
+) -> list[Message]:
+    """All that the compiler said, in terms of the Python API."""
+    with lowering(config, set()):
+        return [_translated(message) for message in messages_of(diagnostics)]
+
+
+def place_of_error(
+    diagnostics: Iterable[tuple[Any, ...]],
+) -> tuple[str, int, str] | None:
+    """File, line and a name for the first error that has a place."""
+    for severity, file, line, _, _ in diagnostics:
+        if severity == "error" and file:
+            return file, line, "traced function"
+    return None
+
+
 @contextlib.contextmanager
 def lowering(config: Config, said: set[str]) -> Iterator[None]:
     """While this lasts, messages are about a function lowered for `config`.

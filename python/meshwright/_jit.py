@@ -25,6 +25,7 @@ from ._partitioning import (
 )
 from ._per_mesh import known_before
 from ._trace_cache import sharing_traces
+from ._tracebacks import at_users_line
 from .pipeline.order import scheduled_by
 from .stages import Compiled, Lowered
 from .types import Config, PyTree, mesh_names
@@ -70,6 +71,7 @@ class MpmdTraced(jax.stages.Traced):
         # Shardings that JAX does not know, by flat input.
         self._foreign = foreign
 
+    @at_users_line
     def lower(self, **options: Any) -> Lowered:
         """Lowers to StableHLO with dialect mpmd, and partitions the result.
 
@@ -204,6 +206,7 @@ class MpmdWrapped:
             mesh_names(out_shardings, config.topology),
         )
 
+    @at_users_line
     def trace(self, *args: Any, **kwargs: Any) -> MpmdTraced:
         """Traces the function for arguments of the given types.
 
@@ -308,6 +311,7 @@ class MpmdWrapped:
             weak_type=getattr(leaf, "weak_type", False),  # Typed keys have none.
         )
 
+    @at_users_line
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Traces, lowers and partitions; see `trace` and `MpmdTraced.lower`."""
         return self.trace(*args, **kwargs).lower()
@@ -317,6 +321,7 @@ class MpmdWrapped:
             traced, self.name, self.mpmd_config, self._wishes, foreign, self._said
         )
 
+    @at_users_line
     def eval_shape(self, *args: Any, **kwargs: Any) -> PyTree:
         """Types of the result for arguments of the given types; runs nothing.
 
@@ -340,6 +345,7 @@ class MpmdWrapped:
         self._last = None
         self._jitted.clear_cache()
 
+    @at_users_line
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the function; lowers and compiles it on the first call of a type.
 

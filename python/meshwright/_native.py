@@ -114,6 +114,7 @@ def partition(
             _diagnostics.explain(error.diagnostics) or str(error)
         )
         explained.diagnostics = error.diagnostics
+        explained.meshwright_place = _diagnostics.place_of_error(error.diagnostics)
         raise explained from None
     _diagnostics.report(result.diagnostics)
     schedule = config.get("options", {}).get("mpmd_pipeline_schedule", "None")

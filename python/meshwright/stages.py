@@ -8,7 +8,7 @@ import functools
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import jax
 import numpy as np
@@ -17,8 +17,11 @@ from . import _jax_compat as compat
 from . import _shardings
 from . import _static_leaves as static_leaves
 from ._argument_errors import tree_error
+from ._diagnostics import explained_messages
 from ._executable import Executable, Ready
+from ._report import report_text
 from ._signature import ProgramSignature, io_specs
+from ._tracebacks import at_users_line
 from .types import (
     Config,
     FunctionIOMeshAssignment,
@@ -112,6 +115,7 @@ class Lowered(jax.stages.Lowered):
         self._io = json.loads(result.io)
         self._specs = specs = io_specs(self._io, signature, config.topology)
         self._config = config
+        self._diagnostics = list(result.diagnostics)
         self.topology = config.topology
         self.name = signature.name
         self.const_args = list(signature.const_args)
@@ -224,6 +228,20 @@ class Lowered(jax.stages.Lowered):
                 cost["transfers"] += 1
                 cost["bytes_transferred"] += item["bytes"]
         return costs
+
+    def report(self, file: TextIO | None = None) -> None:
+        """Prints a page on what became of the function.
+
+        Which name went where, what was inferred and why, transfers with bytes, what
+        is copied because of donation, shardings that change between fragments, and
+        what the partitioner had to say, such as why fragments did not merge.
+
+        Args:
+          file: where to print, the terminal by default.
+        """
+        messages = explained_messages(self._diagnostics, self._config)
+        program = self.partitioning_result.program
+        print(report_text(self._config, self._signature, program, messages), file=file)
 
     def compile(
         self,
@@ -431,6 +449,7 @@ class Compiled(jax.stages.Compiled):
         result = jax.tree.unflatten(self._executable.signature.output_tree, outs)
         return static_leaves.unwrap(result) if self._has_static else result
 
+    @at_users_line
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program; see `call`."""
         return self.call(*args, **kwargs)

@@ -1,0 +1,195 @@
+"""Errors end in the user's source, and `lowered.report()` tells what became of it."""
+
+import dataclasses
+import io
+import subprocess
+import sys
+import traceback
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import ROOT
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
+
+import meshwright as mw
+
+pytestmark = pytest.mark.usefixtures("x32")
+
+X = np.ones((8, 4), np.float32)
+MESHES = {
+    f"m{i}": Mesh(np.array(jax.devices()[2 * i : 2 * i + 2]), ("x",)) for i in range(2)
+}
+CONFIG = mw.make_config(
+    MESHES,
+    {"f": "m0", "g": "m1", "other": "m1"},
+    partitioning_options={"mpmd_infer_transfers": True},
+)
+
+
+def named(function, name):
+    return mw.named_computation(function, name=name)
+
+
+def frames_of(function, *args, **kwargs):
+    """File and source line of each frame of the error that a call raises."""
+    with pytest.raises(Exception) as caught:
+        function(*args, **kwargs)
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    return [(frame.filename, frame.line) for frame in frames], caught.value
+
+
+def no_shape(x):
+    return named(lambda x: x @ jnp.ones((3, 3)), "f")(x)  # wrong shape
+
+
+def no_mesh(x):
+    return named(jnp.sin, "lost")(x)  # no mesh
+
+
+def no_transfer(x):
+    return named(jnp.sin, "f")(x) + named(jnp.cos, "g")(x)  # two meshes
+
+
+def misuse(x):
+    return named(jnp.sin, "f")("text")  # no array
+
+
+@pytest.mark.parametrize("method", ["__call__", "lower"])
+@pytest.mark.parametrize(
+    ("function", "line"),
+    [
+        (no_shape, "# wrong shape"),
+        (no_mesh, "# no mesh"),
+        (no_transfer, "# two meshes"),
+        (misuse, "# no array"),
+    ],
+)
+def test_errors_end_in_the_users_line(function, line, method):
+    config = mw.make_config(MESHES, {"f": "m0", "g": "m1"})
+    frames, _ = frames_of(getattr(mw.jit(function, config), method), X)
+    assert frames[-1][0] == __file__ and frames[-1][1].endswith(line)
+    assert all(file == __file__ for file, _ in frames)
+
+
+def test_the_first_sentence_says_what_to_change():
+    _, error = frames_of(mw.jit(no_mesh, CONFIG), X)
+    first = str(error).partition(";")
+    assert "named computation 'lost' has no mesh" in first[0]
+    assert first[2].startswith(" add 'lost': MESH to name_to_mesh_assignment")
+
+
+def test_errors_at_a_call_end_in_the_line_of_the_call():
+    compiled = mw.jit(lambda x: named(jnp.sin, "f")(x), CONFIG).lower(X).compile()
+    frames, error = frames_of(compiled, X)
+    assert isinstance(error, ValueError)
+    assert all(file == __file__ for file, _ in frames)
+
+
+def test_all_frames_are_there_if_jax_is_told_so():
+    wanted = jax.config.jax_traceback_filtering
+    try:
+        jax.config.update("jax_traceback_filtering", "off")
+        frames, _ = frames_of(mw.jit(no_mesh, CONFIG), X)
+    finally:
+        jax.config.update("jax_traceback_filtering", wanted)
+    assert any(file.endswith("_native.py") for file, _ in frames)
+
+
+def test_a_script_prints_the_line(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import jax, jax.numpy as jnp, meshwright as mw\n"
+        "mesh = jax.sharding.Mesh(jax.devices()[:1], 'x')\n"
+        "def f(x):\n"
+        "    return mw.named_computation(jnp.sin, name='lost')(x)\n"
+        "mw.jit(f, mw.make_config({'m': mesh}, {}))(1.0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        env={
+            "PYTHONPATH": f"{ROOT / 'python'}:{ROOT / 'build' / 'python'}",
+            "JAX_PLATFORMS": "cpu",
+        },
+    )
+    lines = done.stderr.splitlines()
+    files = [line.split('"')[1] for line in lines if line.startswith("  File ")]
+    assert files and set(files) == {str(script)}
+    assert "line 4" in lines[-3] and "'lost' has no mesh" in lines[-1]
+
+
+def train(params, x):
+    def loss(params):
+        h = named(lambda w, x: jnp.tanh(x @ w), "f")(params["a"], x)
+        return named(lambda w, h: (h @ w).sum(), "g")(params["b"], h)
+
+    value, grads = jax.value_and_grad(loss)(params)
+    norm = jnp.sqrt(sum((grad**2).sum() for grad in jax.tree.leaves(grads)))
+    return value, jax.tree.map(lambda p, g: p - g / norm, params, grads)
+
+
+def report_of(function, *args, config=CONFIG, **options):
+    page = io.StringIO()
+    mw.jit(function, config, **options).lower(*args).report(file=page)
+    sections = page.getvalue().split("\n\n")
+    return dict(section.partition("\n")[::2] for section in sections)
+
+
+def section(report, title):
+    (found,) = (text for name, text in report.items() if name.startswith(title))
+    return found
+
+
+W = np.ones((4, 4), np.float32)
+
+
+def test_report_of_a_training_step():
+    report = report_of(
+        train, {"a": W, "b": W}, X, donate_argnums=0, in_shardings=(None, P("x"))
+    )
+    assert "m0 (x=2; devices [0, 1]): 2 fragment calls" in section(report, "Meshes")
+    names = section(report, "Names")
+    assert "f -> m0 (assigned; in 2 fragment calls)" in names
+    assert "other -> m1 (no computation:" in names
+    inferred = section(report, "Inferred")
+    assert "args[0]['a'] on m0: read by f, f(1)" in inferred
+    assert "result[0] on m1: made by g" in inferred
+    assert "a fragment on m1 at " in inferred
+    transfers = section(report, "Transfers: 4, 264 B")
+    assert "m0 -> m1: 1 x f32[8,4], 128 B, f to g, " in transfers
+    assert "has not been merged" in section(report, "What the partitioner says")
+    assert section(report, "Donation").strip() == "nothing"
+
+
+def test_report_of_donations_that_are_of_no_use():
+    config = dataclasses.replace(CONFIG, input_mesh_assignment=("m0",))
+    report = report_of(named(jnp.sin, "g"), X, config=config, donate_argnums=0)
+    (line,) = section(report, "Donation").splitlines()
+    assert line.endswith("no fragment takes its buffer over (f32[8,4], 128 B)")
+
+
+def test_report_of_a_sharding_that_changes_on_the_way():
+    split = jax.NamedSharding(CONFIG.sharding_mesh, P("x"))
+
+    def f(x):
+        return jax.lax.with_sharding_constraint(jnp.sin(x), split)
+
+    config = dataclasses.replace(CONFIG, output_mesh_assignment="m1")
+    report = report_of(
+        named(f, "f"), X, config=config, in_shardings=P("x"), out_shardings=P(None, "x")
+    )
+    changed = section(report, "Shardings that change")
+    assert "resharding transfer: the operand and the result" in changed
+    assert 'Operands: #sdy.sharding<@mesh, [{"x"}, {}]> <8x4xf32>' in changed
+    assert section(report, "What the partitioner says").strip() == "nothing"
+
+
+def test_long_lists_are_cut():
+    many = [np.ones(i + 1, np.float32) for i in range(20)]
+    report = report_of(lambda xs: named(lambda xs: [x + 1 for x in xs], "f")(xs), many)
+    lines = section(report, "Inferred").splitlines()
+    assert lines[-1] == "  ... and 28 more" and len(lines) == 13
