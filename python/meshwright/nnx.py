@@ -20,6 +20,7 @@ from typing import Any
 import jax
 
 from . import _jit
+from ._tracebacks import at_users_line
 from .stages import Lowered
 from .types import Config, PyTree
 
@@ -63,6 +64,7 @@ class NnxWrapped:
         functools.update_wrapper(self, func)
         self.pure = _jit.jit(pure, mpmd_config, **options)
 
+    @at_users_line
     def __call__(self, *args: Any) -> Any:
         """Runs the function; the modules among the arguments are updated.
 
@@ -79,6 +81,7 @@ class NnxWrapped:
             )
         return result
 
+    @at_users_line
     def lower(self, *args: Any) -> Lowered:
         """Lowers for arguments like these; their state does not change.
 
