@@ -16,6 +16,7 @@ from ._jit import jit as jit
 from ._logging import set_verbosity as set_verbosity
 from ._stage_marks import stage_boundary as stage_boundary
 from ._version import __version__ as __version__
+from .auto import auto as auto
 from .distributed import fetch as fetch
 from .ops import broadcast as broadcast
 from .ops import call as call

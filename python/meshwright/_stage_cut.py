@@ -19,6 +19,7 @@ from typing import Any
 from . import _jax_compat as compat
 from ._primitives import call_p, for_p, named_computation_p
 from ._stage_assign import Stages, by_marks, is_mark
+from ._stage_auto import Divider
 from ._stage_emit import emit, stage_name
 from ._stage_flatten import body_of, first_mark, flatten, mark_in, refuse, source
 from ._stage_marks import mark_p
@@ -59,13 +60,32 @@ def cut(closed: Any, config: Config) -> tuple[Any, Config]:
         other stages than the meshes and the schedule can have. The text begins
         with the user's line.
     """
-    if first_mark(closed.jaxpr) is None:
+    mark = first_mark(closed.jaxpr)
+    if config.auto_stages is not None:
+        if mark is not None:
+            raise ValueError(
+                f"{source(mark)}: stage_boundary under mw.auto, which looks for the "
+                "borders of stages itself; take the marks away, or use mw.jit"
+            )
+        return _divide(closed, config)
+    if mark is None:
         return closed, config
     cutter = _Cutter(config)
     closed, _ = cutter.program(closed, {}, 0)
     return closed, with_stages(
         config, Found(cutter.count, cutter.places, cutter.is_regular)
     )
+
+
+def _divide(closed: Any, config: Config) -> tuple[Any, Config]:
+    """Cuts a program without marks into stages of equal cost."""
+    divider = Divider(config.auto_stages, config.name_to_mesh_assignment)
+    closed = divider.program(closed)
+    divisions = tuple(divider.divisions)
+    places = [cut.behind for cut in divisions[0].cuts]
+    found = Found(config.auto_stages, places, divider.is_regular)
+    config = dataclasses.replace(config, divisions=divisions)
+    return closed, with_stages(config, found)
 
 
 class _Cutter:
@@ -262,7 +282,7 @@ def place_stages(config: Config, found: Found) -> dict[int, str]:
     """
     meshes = [mesh for mesh in config.topology if not is_cpu_mesh(mesh)]
     given = config.stage_to_mesh
-    where = f"{found.places[0]}: stage_boundary: "
+    where = f"{found.places[0]}: stage_boundary: " if found.places else ""
     what = f"{found.count} stages, divided at {_listed(found.places)}"
     if given is not None:
         missing = [str(stage) for stage in range(found.count) if stage not in given]

@@ -99,7 +99,7 @@ class _Parts:
                 heapq.heappush(ready, (self.parts[other].indices[0], other))
 
 
-def _rootless(flat: Flat) -> set[int]:
+def rootless(flat: Flat) -> set[int]:
     """Operations that read nothing: masks, positions, zeros. Each stage makes them."""
     table = reads(flat)
     found: set[int] = set()
@@ -138,7 +138,7 @@ class _Emitter:
         self._flat = flat
         self._stage = stage
         self._same: dict[Any, Any] = {}
-        self._copied = _rootless(flat)
+        self._copied = rootless(flat)
         self._eqns = [
             self._rename(item, index) for index, item in enumerate(flat.items)
         ]

@@ -81,6 +81,14 @@ def body_of(eqn: Any) -> Any | None:
     )
 
 
+def with_body(eqn: Any, body: Any) -> Any:
+    """The operation with another body in the place of what `body_of` gave."""
+    key = _TRANSPARENT[eqn.primitive.name]
+    closed = isinstance(eqn.params[key], compat.ClosedJaxpr)
+    value = body if closed else body.jaxpr
+    return eqn.replace(params={**eqn.params, key: value})
+
+
 def refuse(eqn: Any, mark: Any) -> None:
     """Says why a mark inside of an operation cannot divide it."""
     if eqn.primitive is named_computation_p:

@@ -154,6 +154,11 @@ class Lowered(jax.stages.Lowered):
         )
 
     @property
+    def divisions(self) -> tuple[Any, ...]:
+        """How `meshwright.auto` divided the function; nothing for others."""
+        return self._config.divisions
+
+    @property
     def mpmd_module(self) -> Any:
         """The partitioned module as an object of JAX's MLIR bindings."""
         return self.partitioning_result.mpmd_module

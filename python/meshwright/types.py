@@ -132,6 +132,9 @@ class Config:
     pipeline_schedule: PipelineSchedule | None = None
     stage_to_mesh: Mapping[int, str] | None = None
     placement: ByPath | None = None
+    # Into how many stages to divide a program without marks, and how it was done.
+    auto_stages: int | None = None
+    divisions: tuple[Any, ...] = ()
 
     @property
     def sharding_mesh(self) -> AbstractMesh:

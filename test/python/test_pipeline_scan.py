@@ -88,6 +88,38 @@ def test_training_equals_lax_scan(schedule, meshes, layers):
     close(ours, theirs)
 
 
+def test_parts_stay_where_their_stages_are():
+    (params, _), xs, ys = arguments(6)
+    split = {**params, "layers": mw.pipeline.parts(params["layers"], 4)}
+    state = split, TX.init(split)
+    loss = make_loss(None)
+    config = mw.make_config(TWO, stage_to_mesh=["m0", "m1", "m0", "m1"])
+    step = mw.jit(make_step(loss), config, donate_argnums=0)
+    meshes = step.lower(state, xs, ys).function_mesh_assignment
+    for tree in (meshes.input_meshes[0], meshes.output_meshes[0]):
+        for found in (tree[0]["layers"]["w"], tree[1][1][0].mu["layers"]["b"]):
+            assert found.pieces == ("m0", "m1", "m0", "m1")
+    ours, theirs = jax.tree.map(jnp.array, state), (params, TX.init(params))
+    plain = jax.jit(make_step(make_loss(4, jax.lax.scan)))
+    for _ in range(2):
+        ours, mine = step(ours, xs, ys)
+        theirs, value = plain(theirs, xs, ys)
+        np.testing.assert_allclose(mine, value, rtol=1e-5)
+    w = ours[0]["layers"]["w"]
+    assert (w.shape, w.dtype, w.ndim, w.size) == ((6, 4, 4), jnp.float32, 3, 96)
+    close(mw.pipeline.whole(ours), theirs)
+    # Without mw.jit, too, and under transformations.
+    close(loss(split, xs, ys), plain_loss(params, xs, ys))
+    grads = jax.grad(loss)(split, xs, ys)
+    close(mw.pipeline.whole(grads), jax.grad(plain_loss)(params, xs, ys))
+    with pytest.raises(ValueError, match=r"parts of \[2, 2, 1, 1\] layers"):
+        jax.jit(make_loss(3))(split, xs, ys)
+
+
+def plain_loss(params, x, y):
+    return make_loss(4, jax.lax.scan)(params, x, y)
+
+
 def test_remat_of_the_block_and_plain_results():
     weights = 0.5 * jax.random.normal(jax.random.key(0), (6, 4, 4))
     x = jnp.ones((2, 4))
@@ -132,3 +164,5 @@ def test_bad_block():
         mw.pipeline.scan(lambda x, w: (x, x, x), 0.0, jnp.ones(2), num_stages=1)
     with pytest.raises(TypeError):
         mw.pipeline.scan(lambda x, w: x, 0.0, jnp.ones(2), num_stages=1.5)
+    with pytest.raises(TypeError, match="num_stages= says"):
+        mw.pipeline.scan(lambda x, w: x, 0.0, jnp.ones(2))

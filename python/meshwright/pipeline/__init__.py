@@ -5,6 +5,9 @@ from .accumulate import accumulate as accumulate
 from .assignment import stage_assignment as stage_assignment
 from .by_path import ByPath as ByPath
 from .by_path import by_path as by_path
+from .parts import Parts as Parts
+from .parts import parts as parts
+from .parts import whole as whole
 from .rules import FragmentInfo as FragmentInfo
 from .rules import FragmentMergeRule as FragmentMergeRule
 from .rules import FragmentMergeRules as FragmentMergeRules

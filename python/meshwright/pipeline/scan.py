@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
-import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -13,40 +11,20 @@ import jax.numpy as jnp
 
 from .. import _jax_compat as compat
 from .._stage_marks import stage_boundary
+from .parts import bounds, check_stages, count_layers, is_parts, pieces_of, whole
 
 T = TypeVar("T")
 
 
-def _layers(stacked: Any) -> int:
-    """The number of layers in a tree of arrays that are stacked in front."""
-    sizes: dict[int, str] = {}
-    for path, leaf in jax.tree.leaves_with_path(stacked):
-        where = f"stacked_params{jax.tree_util.keystr(path)}"
-        if not jnp.shape(leaf):
-            raise ValueError(
-                f"pipeline.scan: {where} is a scalar; each array holds a layer for "
-                "each index of its leading axis"
-            )
-        sizes.setdefault(jnp.shape(leaf)[0], where)
-    if not sizes:
-        raise ValueError(
-            "pipeline.scan: stacked_params holds no array, so there are no layers"
-        )
-    if len(sizes) > 1:
-        listed = ", ".join(f"{where}: {size}" for size, where in sizes.items())
-        raise ValueError(
-            "pipeline.scan: all arrays of stacked_params must have as many layers in "
-            f"their leading axis, got {listed}"
-        )
-    return next(iter(sizes))
+_WHAT = "pipeline.scan"
 
 
-def _bounds(layers: int, stages: int) -> list[tuple[int, int]]:
-    """First layer and end of each stage; the first stages have one more layer."""
-    size, more = divmod(layers, stages)
-    sizes = [size + (stage < more) for stage in range(stages)]
-    ends = list(itertools.accumulate(sizes))
-    return list(zip([0, *ends], ends, strict=False))
+def _number_of_parts(stacked: Any) -> int:
+    leaves = jax.tree.leaves(stacked, is_leaf=is_parts)
+    counts = [len(leaf.pieces) for leaf in leaves if is_parts(leaf)]
+    if not counts:
+        raise TypeError(f"{_WHAT}: num_stages= says into how many stages to divide")
+    return counts[0]
 
 
 def scan(
@@ -54,7 +32,7 @@ def scan(
     x: T,
     stacked_params: Any,
     *,
-    num_stages: int,
+    num_stages: int | None = None,
     unroll: int | bool = 1,
 ) -> Any:
     """Runs stacked layers, as `jax.lax.scan` does, in stages of a pipeline.
@@ -68,9 +46,10 @@ def scan(
         for a loop, or to a pair of the next x and an output, as `jax.lax.scan` wants
         it.
       x: what goes from layer to layer, a pytree of arrays.
-      stacked_params: a pytree of arrays [L, ...], for L layers.
+      stacked_params: a pytree of arrays [L, ...], for L layers, or of `Parts`, in
+        which each stage keeps its own layers.
       num_stages: into how many stages the layers are divided. If L is no multiple,
-        the first stages have one layer more.
+        the first stages have one layer more. Not needed for parts.
       unroll: as for `jax.lax.scan`.
 
     Returns:
@@ -88,12 +67,10 @@ def scan(
       >>> float(scan(lambda x, w: x + w, 0.0, weights, num_stages=2))
       6.0
     """
-    stages, layers = operator.index(num_stages), _layers(stacked_params)
-    if not 1 <= stages <= layers:
-        raise ValueError(
-            f"pipeline.scan: num_stages must be from 1 to the number of layers, "
-            f"{layers}, got {stages}"
-        )
+    layers = count_layers(_WHAT, stacked_params)
+    if num_stages is None:
+        num_stages = _number_of_parts(stacked_params)
+    limits = bounds(layers, check_stages(_WHAT, num_stages, layers))
     structure = jax.tree.structure(x)
     kinds: set[bool] = set()
 
@@ -111,17 +88,13 @@ def scan(
             )
         return result
 
-    parts = _bounds(layers, stages if compat.is_staged() else 1)
+    stages = [whole(stacked_params)]
+    if compat.is_staged():
+        stages = pieces_of(_WHAT, stacked_params, limits)
     outputs = []
-    for number, (start, stop) in enumerate(parts):
+    for number, part in enumerate(stages):
         if number:
             x = stage_boundary(x)
-        part = stacked_params
-        if len(parts) > 1:
-            part = jax.tree.map(
-                lambda leaf, a=start, b=stop: jax.lax.slice_in_dim(leaf, a, b),
-                stacked_params,
-            )
         x, output = jax.lax.scan(body, x, part, unroll=unroll)
         outputs.append(output)
     if True not in kinds:

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stacked parameters that are kept part by part, each where its stage is."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+@jax.tree_util.register_pytree_with_keys_class
+class Parts:
+    """An array [L, ...] of L layers in several pieces along its leading axis.
+
+    A pytree node whose leaves are the pieces, so what works on trees (gradients, Optax,
+    checkpoints) works on each piece where it is. NumPy sees the whole array.
+
+    Attributes:
+      pieces: the arrays, [l, ...] each, in order.
+    """
+
+    def __init__(self, pieces: Sequence[Any]):
+        self.pieces = tuple(pieces)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the whole, [L, ...]."""
+        first = self.pieces[0].shape
+        return (sum(piece.shape[0] for piece in self.pieces), *first[1:])
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the elements."""
+        return self.pieces[0].dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements of all pieces."""
+        return math.prod(self.shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        pieces = [np.asarray(jax.device_get(piece)) for piece in self.pieces]
+        return np.concatenate(pieces).astype(dtype or self.dtype)
+
+    def __repr__(self) -> str:
+        return f"Parts({', '.join(map(repr, self.pieces))})"
+
+    def tree_flatten_with_keys(self) -> tuple[Any, None]:
+        """Pieces with their positions, for JAX."""
+        keyed = [
+            (jax.tree_util.SequenceKey(index), piece)
+            for index, piece in enumerate(self.pieces)
+        ]
+        return keyed, None
+
+    @classmethod
+    def tree_unflatten(cls, _: None, pieces: Sequence[Any]) -> Parts:
+        """The same around other pieces, for JAX."""
+        return cls(pieces)
+
+
+def is_parts(leaf: Any) -> bool:
+    """Whether this is an array in parts."""
+    return isinstance(leaf, Parts)
+
+
+def bounds(layers: int, stages: int) -> list[tuple[int, int]]:
+    """First layer and end of each stage; the first stages have one more layer."""
+    size, more = divmod(layers, stages)
+    sizes = [size + (stage < more) for stage in range(stages)]
+    ends = list(itertools.accumulate(sizes))
+    return list(zip([0, *ends], ends, strict=False))
+
+
+def count_layers(what: str, stacked: Any) -> int:
+    """The number of layers in a tree of arrays, or parts, that are stacked in front."""
+    sizes: dict[int, str] = {}
+    for path, leaf in jax.tree.leaves_with_path(stacked, is_leaf=is_parts):
+        where = f"stacked_params{jax.tree_util.keystr(path)}"
+        if not jnp.shape(leaf):
+            raise ValueError(
+                f"{what}: {where} is a scalar; each array holds a layer for each index "
+                "of its leading axis"
+            )
+        sizes.setdefault(jnp.shape(leaf)[0], where)
+    if not sizes:
+        raise ValueError(f"{what}: stacked_params holds no array, so no layers")
+    if len(sizes) > 1:
+        listed = ", ".join(f"{where}: {size}" for size, where in sizes.items())
+        raise ValueError(
+            f"{what}: all arrays of stacked_params must have as many layers in their "
+            f"leading axis, got {listed}"
+        )
+    return next(iter(sizes))
+
+
+def check_stages(what: str, num_stages: Any, layers: int) -> int:
+    """The number of stages, if that many layers can have it."""
+    stages = operator.index(num_stages)
+    if not 1 <= stages <= layers:
+        raise ValueError(
+            f"{what}: num_stages must be from 1 to the number of layers, {layers}, got "
+            f"{stages}"
+        )
+    return stages
+
+
+def parts(stacked_params: Any, num_stages: int) -> Any:
+    """Takes stacked parameters apart, so that each stage keeps its own.
+
+    An array is on one mesh as a whole, and a stage that reads some of its layers is
+    sent them in each step. Parts are where `pipeline.scan` reads them, and so is what
+    is made of them: gradients, and the state of an optimizer.
+
+    Args:
+      stacked_params: a pytree of arrays [L, ...].
+      num_stages: as for `scan`.
+
+    Returns:
+      The tree with `Parts` in the places of its arrays. `whole` is the way back.
+
+    Raises:
+      ValueError: as for `scan`.
+
+    Example:
+
+      >>> split = parts({"w": jnp.zeros((6, 3))}, num_stages=2)
+      >>> [piece.shape for piece in split["w"].pieces], split["w"].shape
+      ([(3, 3), (3, 3)], (6, 3))
+    """
+    layers = count_layers("pipeline.parts", stacked_params)
+    stages = check_stages("pipeline.parts", num_stages, layers)
+
+    def split(leaf: Any) -> Parts:
+        return Parts([leaf[start:stop] for start, stop in bounds(layers, stages)])
+
+    return jax.tree.map(split, stacked_params)
+
+
+def whole(tree: Any) -> Any:
+    """Puts all `Parts` of a tree together again.
+
+    Args:
+      tree: any pytree; what is no `Parts` stays as it is.
+
+    Returns:
+      The tree with arrays [L, ...]. Outside of traced functions these are on the
+      host, as NumPy arrays.
+    """
+
+    def join(leaf: Any) -> Any:
+        if not is_parts(leaf):
+            return leaf
+        if any(isinstance(piece, jax.core.Tracer) for piece in leaf.pieces):
+            return jnp.concatenate(leaf.pieces)
+        return np.asarray(leaf)
+
+    return jax.tree.map(join, tree, is_leaf=is_parts)
+
+
+def pieces_of(what: str, stacked: Any, limits: Sequence[tuple[int, int]]) -> list[Any]:
+    """The parameters of each stage, from arrays and parts."""
+
+    def pieces(leaf: Any) -> list[Any]:
+        if not is_parts(leaf):
+            return [jax.lax.slice_in_dim(leaf, *limit) for limit in limits]
+        found = [piece.shape[0] for piece in leaf.pieces]
+        wanted = [stop - start for start, stop in limits]
+        if found != wanted:
+            raise ValueError(
+                f"{what}: parts of {found} layers, but the stages have {wanted}; take "
+                "them apart with mw.pipeline.parts(..., num_stages) for as many stages"
+            )
+        return list(leaf.pieces)
+
+    leaves, tree = jax.tree.flatten(stacked, is_leaf=is_parts)
+    columns = list(map(pieces, leaves))
+    return [
+        jax.tree.unflatten(tree, [column[stage] for column in columns])
+        for stage in range(len(limits))
+    ]

@@ -1,0 +1,296 @@
+"""`mw.auto`: stages of equal cost, cut where little is sent, without a mark."""
+
+import functools
+import io
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh
+from meshwright._stage_search import SLACK, Line, best_cuts, make_line
+
+import meshwright as mw
+
+MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(4)}
+TWO = dict(list(MESHES.items())[:2])
+
+
+def normal(keys, *shape):
+    return 0.1 * jax.random.normal(next(keys), shape)
+
+
+def keys():
+    return iter(jax.random.split(jax.random.key(0), 200))
+
+
+def norm(x):
+    mean = x.mean(-1, keepdims=True)
+    return (x - mean) * jax.lax.rsqrt(((x - mean) ** 2).mean(-1, keepdims=True) + 1e-5)
+
+
+def attention(layer, x):
+    q, k, v = (x @ layer[name] for name in "qkv")
+    scores = jnp.einsum("btd,bsd->bts", q, k)
+    mask = jnp.tril(jnp.ones(scores.shape[1:], bool))
+    weights = jax.nn.softmax(jnp.where(mask, scores, -1e9))
+    return jnp.einsum("bts,bsd->btd", weights, v) @ layer["o"]
+
+
+def gpt(params, tokens):
+    x = params["embed"][tokens]
+    for layer in params["layers"]:
+        x = x + attention(layer, norm(x))
+        x = x + jax.nn.gelu(norm(x) @ layer["up"]) @ layer["down"]
+    return norm(x) @ params["embed"].T
+
+
+def make_gpt(layers=8, width=16, vocabulary=16, length=8):
+    k = keys()
+    sides = {name: (width, width) for name in "qkvo"}
+    sides |= {"up": (width, 4 * width), "down": (4 * width, width)}
+    params = {
+        "embed": normal(k, vocabulary, width),
+        "layers": [
+            {name: normal(k, *side) for name, side in sides.items()}
+            for _ in range(layers)
+        ],
+    }
+    tokens = jax.random.randint(next(k), (4, length), 0, vocabulary)
+
+    def loss(params, tokens, wanted):
+        found = jax.nn.log_softmax(gpt(params, tokens))
+        return -jnp.take_along_axis(found, wanted[..., None], -1).mean()
+
+    return loss, params, tokens, jnp.roll(tokens, 1, -1)
+
+
+def conv(x, w, stride=1):
+    dims = ("NHWC", "HWIO", "NHWC")
+    window = (stride, stride)
+    return jax.lax.conv_general_dilated(x, w, window, "SAME", dimension_numbers=dims)
+
+
+def resnet(params, x):
+    x = jax.nn.relu(conv(x, params["stem"]))
+    for block in params["blocks"]:
+        stride = 2 if "short" in block else 1
+        h = conv(jax.nn.relu(conv(x, block["a"], stride)), block["b"])
+        short = conv(x, block["short"], stride) if "short" in block else x
+        x = jax.nn.relu(h + short)
+    return x.mean((1, 2)) @ params["head"]
+
+
+def make_resnet(groups=3, size=4):
+    k = keys()
+    blocks, width = [], 4
+    for group in range(groups):
+        for number in range(size):
+            wide = width * 2 if group and not number else width
+            block = {
+                "a": normal(k, 3, 3, width, wide),
+                "b": normal(k, 3, 3, wide, wide),
+            }
+            if wide != width:
+                block["short"] = normal(k, 1, 1, width, wide)
+            blocks.append(block)
+            width = wide
+    params = {
+        "stem": normal(k, 3, 3, 3, 4),
+        "blocks": blocks,
+        "head": normal(k, width, 5),
+    }
+
+    def loss(params, x, y):
+        return ((resnet(params, x) - y) ** 2).mean()
+
+    return loss, params, normal(k, 2, 8, 8, 3), normal(k, 2, 5)
+
+
+def make_step(loss):
+    def step(params, x, y):
+        value, grads = mw.pipeline.accumulate(
+            jax.value_and_grad(loss), 2, batch_argnums=(1, 2)
+        )(params, x, y)
+        return jax.tree.map(lambda w, g: w - 0.01 * g, params, grads), value
+
+    return step
+
+
+def stage_flops(lowered):
+    """What the compiler counts, over all microbatches."""
+    return [cost["flops"] for cost in lowered.cost_analysis().values()]
+
+
+@pytest.mark.parametrize("make", [make_gpt, make_resnet])
+def test_stages_are_even(make):
+    loss, params, x, y = make()
+    jitted = mw.auto(
+        make_step(loss), MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B")
+    )
+    flops = stage_flops(jitted.lower(params, x, y))
+    assert max(flops) <= 1.1 * np.mean(flops)
+    (division,) = jitted.divisions
+    # Of one of two microbatches, with its share of the optimizer.
+    np.testing.assert_allclose(np.array(flops) / 2, division.flops, rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    "made", [make_gpt(2), make_resnet(2, 1)], ids=["gpt", "resnet"]
+)
+def test_training_equals_that_of_the_whole(made):
+    loss, params, x, y = made
+    step = make_step(loss)
+    jitted = mw.auto(step, TWO, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
+    ours = theirs = params
+    for _ in range(2):
+        ours, mine = jitted(ours, x, y)
+        theirs, value = jax.jit(step)(theirs, x, y)
+        np.testing.assert_allclose(mine, value, rtol=1e-5)
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_parameters_of_a_transformer_stay_with_their_layers():
+    loss, params, x, y = make_gpt()
+    lowered = mw.auto(make_step(loss), MESHES).lower(params, x, y)
+    homes = lowered.function_mesh_assignment.input_meshes[0]["layers"]
+    assert [set(layer.values()) for layer in homes] == [
+        {f"m{number // 2}"} for number in range(8)
+    ]
+
+
+WIDTHS = [8, 16, 4, 16, 12, 16, 8, 16, 4, 16, 8]
+
+
+def narrow(ws, x, y, mark_at=()):
+    for number, w in enumerate(ws):
+        x = jnp.tanh(x @ w)
+        if number in mark_at:
+            x = mw.stage_boundary(x)
+    return ((x - y) ** 2).mean()
+
+
+def test_no_other_cut_sends_much_less():
+    """Beside all ways to mark two or three stages between the layers."""
+    k = keys()
+    ws = [normal(k, a, b) for a, b in itertools.pairwise(WIDTHS)]
+    x, y = normal(k, 6, WIDTHS[0]), normal(k, 6, WIDTHS[-1])
+
+    def measure(lowered):
+        costs = list(lowered.cost_analysis().values())
+        flops = [cost["flops"] for cost in costs]
+        evenness = max(flops) / np.mean(flops)
+        return evenness, sum(cost["bytes_transferred"] for cost in costs)
+
+    for meshes in (TWO, dict(list(MESHES.items())[:3])):
+        found = mw.auto(jax.value_and_grad(narrow), meshes).lower(ws, x, y)
+        evenness, sent = measure(found)
+        assert evenness <= 1.1
+        others = []
+        for marks in itertools.combinations(range(len(ws) - 1), len(meshes) - 1):
+            marked = jax.value_and_grad(functools.partial(narrow, mark_at=marks))
+            config = mw.make_config(meshes)
+            others.append(measure(mw.jit(marked, config).lower(ws, x, y)))
+        best = min((s for even, s in others if even <= 1.1), default=np.inf)
+        assert sent <= 1.2 * best
+
+
+def test_search_finds_what_trying_all_finds():
+    rng = np.random.default_rng(0)
+    for count, parts in [(7, 2), (8, 3), (9, 4), (6, 6)] * 10:
+        cost = rng.integers(1, 10, count).astype(float)
+        spans = [
+            (*sorted(rng.integers(0, count, 2)), int(rng.integers(1, 9)))
+            for _ in range(2 * count)
+        ]
+        line = make_line(list(cost), spans)
+        for cut in range(1, count):
+            want = sum(size for first, last, size in spans if first < cut <= last)
+            assert line.crossing[cut] == want
+
+        def worst(cuts, cost=cost):
+            return max(part.sum() for part in np.split(cost, cuts))
+
+        ways = list(itertools.combinations(range(1, count), parts - 1))
+        limit = SLACK * cost.sum() / parts
+        if min(map(worst, ways)) > limit:
+            limit = 1.02 * min(map(worst, ways))
+        allowed = [cuts for cuts in ways if worst(cuts) <= limit]
+        least = min(line.crossing[list(cuts)].sum() for cuts in allowed)
+        found = best_cuts(line, parts)
+        assert worst(found) <= limit * (1 + 1e-6)
+        assert line.crossing[found].sum() == least
+    assert best_cuts(Line(np.ones(3), np.zeros(3)), 1) == []
+
+
+def test_other_programs():
+    k = keys()
+    ws = [normal(k, 8, 8) for _ in range(8)]
+    x = normal(k, 4, 8)
+
+    def layer(w, x):
+        return jnp.tanh(x @ w)
+
+    def model(ws, x, layer=layer):
+        for w in ws:
+            x = layer(w, x)
+        return (x**2).sum()
+
+    functions = {
+        "forward": model,
+        "remat of layers": jax.value_and_grad(
+            functools.partial(model, layer=jax.checkpoint(layer))
+        ),
+        "remat of all": jax.value_and_grad(jax.checkpoint(model)),
+        "nested jit": jax.value_and_grad(jax.jit(model)),
+        "vmap": jax.vmap(jax.grad(model), (None, 0)),
+    }
+    for name, function in functions.items():
+        jitted = mw.auto(function, MESHES)
+        found = jitted(ws, x)
+        for a, b in zip(
+            jax.tree.leaves(found),
+            jax.tree.leaves(jax.jit(function)(ws, x)),
+            strict=True,
+        ):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6, err_msg=name)
+        assert jitted.divisions[0].evenness <= 1.1, name
+
+
+def test_report_says_where_and_why():
+    loss, params, x, y = make_gpt(layers=4)
+    jitted = mw.auto(make_step(loss), TWO)
+    with pytest.raises(RuntimeError, match="nothing is divided yet"):
+        jitted.report()
+    jitted.lower(params, x, y)
+    out = io.StringIO()
+    jitted.report(out)
+    text = out.getvalue()
+    assert "stage 0 on m0" in text and "stage 1 on m1" in text
+    assert "test_auto.py:" in text and "bytes cross" in text
+
+    def scanned(stacked, x):
+        return jax.lax.scan(lambda x, w: (jnp.tanh(x @ w), None), x, stacked)[0].sum()
+
+    jitted = mw.auto(scanned, TWO)
+    jitted.lower(jnp.ones((6, 8, 8)), jnp.ones((4, 8)))
+    out = io.StringIO()
+    jitted.report(out)
+    assert "uneven because of scan" in out.getvalue()
+    assert "mw.pipeline.scan" in out.getvalue()
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="num_stages is 5, but there are 4 meshes"):
+        mw.auto(gpt, MESHES, num_stages=5)
+    with pytest.raises(ValueError, match="num_stages must be 1 or more"):
+        mw.auto(gpt, MESHES, num_stages=0)
+    with pytest.raises(ValueError, match="num_stages"):
+        schedule = mw.get_pipeline_schedule("Interleaved1F1B")
+        mw.auto(gpt, MESHES, num_stages=5, pipeline_schedule=schedule)
+    with pytest.raises(ValueError, match="stage_boundary under mw.auto"):
+        mw.auto(lambda x: mw.stage_boundary(2 * x) + 1, TWO).lower(jnp.ones(3))
+    with pytest.raises(ValueError, match="4 stages of a function with 1 operations"):
+        mw.auto(lambda x: 2 * x, MESHES).lower(jnp.ones(3))
