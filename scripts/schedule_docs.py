@@ -159,6 +159,10 @@ last microbatch to the first is another remedy. A gradient that is taken around 
 calls (`jax.grad` of a loss that calls each microbatch) sums from the last to the
 first, and contradicts all schedules that go the other way.
 
+`mw.pipeline.accumulate` does better: it adds up inside of the backward of each stage,
+so there is one sum whatever the number of microbatches, and no microbatch waits for
+another one. Only where the microbatches run backwards are the gradients kept.
+
 The other schedules are facts about pairs of fragments on a mesh, "this before
 that". Where there is none, or where data flow says otherwise, the order of the
 program stays, so a program of another shape than a pipeline is not refused; its

@@ -21,8 +21,9 @@ from ._primitives import ANNOTATIONS
 from ._signature import ProgramSignature
 from ._ties import tie
 from .pipeline.by_path import ByPath, path_text
+from .pipeline.results import is_in
 from .stages import Lowered
-from .types import Config, PyTree
+from .types import LATE_MERGING_OPTION, Config, PyTree
 
 
 def _is_mesh_leaf(leaf: Any) -> bool:
@@ -130,7 +131,7 @@ def lower_traced(
       RuntimeError: the program cannot be partitioned.
       ValueError: mesh assignments or shardings do not fit arguments or results.
     """
-    program, config = _stage_cut.cut(traced.jaxpr, config)
+    program, config = _stage_cut.cut(traced.jaxpr, _with_late_merging(traced, config))
     platforms = several_platforms.platforms_of(config.topology)
     lowered = {
         platform: _lower_for(traced, program, platform, config)
@@ -164,6 +165,25 @@ def lower_traced(
                 results = partition(signature, shardings)
     fragments = several_platforms.pick_fragments(results, platforms)
     return Lowered(lowered[first], config, signature, results[first], fragments)
+
+
+def _with_late_merging(traced: jax.stages.Traced, config: Config) -> Config:
+    """A config that merges nothing into the last backward before it is split.
+
+    What an optimizer needs of all gradients, such as their norm, would go to other
+    meshes from there, and with it the weight gradients that can wait.
+    """
+    options = config.partitioning_options or {}
+    if (
+        config.schedule == "None"
+        or LATE_MERGING_OPTION in options
+        or not is_in(traced.jaxpr.jaxpr)
+        or not _native.splits_backward(config.schedule)
+    ):
+        return config
+    return dataclasses.replace(
+        config, partitioning_options={**options, LATE_MERGING_OPTION: True}
+    )
 
 
 def _lower_for(

@@ -53,6 +53,7 @@ NameToStageAssignment = dict[str, int]
 PartitioningOptions = dict[str, bool | int | str]
 
 SCHEDULE_OPTION = "mpmd_pipeline_schedule"
+LATE_MERGING_OPTION = "mpmd_merge_inferred_after_scheduling"
 MAX_INLINED_OPS_OPTION = "mpmd_max_inlined_ops"
 
 BOOLEAN_OPTIONS = (
@@ -65,7 +66,7 @@ BOOLEAN_OPTIONS = (
     "mpmd_absorb_inferred_fragments_on_entry_point_function",
     "mpmd_copy_constant_creation_from_producer_to_consumer",
     "mpmd_apply_merge_transfers_pass",
-    "mpmd_merge_inferred_after_scheduling",
+    LATE_MERGING_OPTION,
     "mpmd_complete_schedule",
 )
 

@@ -113,11 +113,11 @@ def test_orders_are_those_of_the_schedule():
     assert [calls(lowered, mesh) for mesh in ("m0", "m1")] == ["FFFFBBBB"] * 2
 
 
-def additions_of(schedule):
-    """Which calls the first two operands of the sum of gradients come from."""
+def additions_of(reduce, schedule):
+    """Which calls the first two operands of a reduction of gradients come from."""
     config = make_config(schedule, 4 if schedule.startswith("Circ") else 2)
     stages = len(config.name_to_stage_assignment)
-    step = mw.jit(accumulate(jax.grad(loss), MICROBATCHES), config)
+    step = mw.jit(accumulate(jax.grad(loss), MICROBATCHES, reduce=reduce), config)
     traced = step.trace(make_weights(stages), make_batch())
     eqns = traced.jaxpr.jaxpr.eqns
     counters = {
@@ -126,18 +126,18 @@ def additions_of(schedule):
         if eqn.primitive.name == "mpmd_call"
         for var in eqn.outvars
     }
-    first = next(eqn for eqn in eqns if eqn.primitive.name == "add")
+    first = next(eqn for eqn in eqns if eqn.primitive.name in ("add", "max"))
     return [counters[var] for var in first.invars]
 
 
-def test_sums_follow_the_backward_passes(tmp_path):
-    assert additions_of("1F1B") == [0, 1]
-    assert additions_of("CircularWithReversedBackward") == [3, 2]
+def test_reductions_follow_the_backward_passes(tmp_path):
+    assert additions_of(jnp.maximum, "1F1B") == [0, 1]
+    assert additions_of("sum", "CircularWithReversedBackward") == [3, 2]
     file = tmp_path / "reversed.csv"
     file.write_text(
         "0F0,0F1,0F2,0F3,0B3,0B2,0B1,0B0\n1F0,1F1,1F2,1F3,1B3,1B2,1B1,1B0\n"
     )
-    assert additions_of(f"file:{file}") == [3, 2]
+    assert additions_of("mean", f"file:{file}") == [3, 2]
 
 
 def test_a_microbatch_is_traced_once_whatever_it_closes_over():
@@ -366,3 +366,53 @@ def test_what_is_refused(case):
     run, message = REFUSED[case]
     with pytest.raises((TypeError, ValueError), match=f"accumulate: .*{message}"):
         run()
+
+
+def backward_operands(step, config, *args):
+    """How many operands each backward of the last stage has, by microbatch."""
+    lowered = mw.jit(step, config).lower(*args)
+    return [
+        len(item["operands"])
+        for item in lowered.partitioning_result.program["items"]
+        if item["kind"] == "call" and "stage1(1)" in item["origins"]
+    ]
+
+
+def marked(weights, batch):
+    x, y = batch
+    return distance(layer(weights[1], mw.stage_boundary(layer(weights[0], x))), y)
+
+
+@pytest.mark.parametrize("error", [loss, marked], ids=["named", "marked"])
+def test_gradients_are_summed_where_they_are_made(error):
+    config = make_config()
+    if error is marked:
+        config = mw.make_config(
+            config.topology, pipeline_schedule=config.pipeline_schedule
+        )
+    step = accumulate(jax.grad(error), MICROBATCHES)
+    counts = backward_operands(step, config, make_weights(2), make_batch())
+    # The last one needs no more than the one before.
+    assert len(counts) == MICROBATCHES
+    assert counts[-1] == counts[-2]
+    together = mw.jit(step, config)(make_weights(2), make_batch())
+    close(together, jax.grad(error)(make_weights(2), make_batch()))
+
+
+def test_no_schedule_is_contradicted_by_the_sums(caplog):
+    """Not even with an optimizer that needs all gradients at one time."""
+
+    def step(weights, batch):
+        value, grads = accumulate(jax.value_and_grad(marked), MICROBATCHES)(
+            weights, batch
+        )
+        norm = jnp.sqrt(sum((g * g).sum() for g in grads))
+        return value, [w - g / norm for w, g in zip(weights, grads, strict=True)]
+
+    for schedule in ("1F1B", "ZeroBubbleH1", "LoopedBFS"):
+        config = mw.make_config(
+            make_config().topology,
+            pipeline_schedule=mw.get_pipeline_schedule(schedule),
+        )
+        mw.jit(step, config).lower(make_weights(2), make_batch())
+    assert caplog.text == ""

@@ -25,6 +25,8 @@ from ..ops import broadcast
 from ..utils import function_name
 from .microbatches import positions, split
 from .order import backward_order
+from .results import guarded
+from .sums import with_sums
 
 __all__ = ["accumulate"]
 
@@ -116,9 +118,20 @@ def accumulate(
             tuple(part.get(index, arg) for index, arg in enumerate(args))
             for part in parts
         ]
-        results = _run(fn, every, kwargs)
+        if compat.is_staged():
+            return guarded(_Calls(fn, reduce, has_aux, count).run(every, kwargs))
+        results = [fn(*args, **kwargs) for args in every]
         kinds = _kinds(fn, reduce, has_aux, results[0])
-        return _guarded(_reduced(kinds, results))
+        columns = zip(*map(jax.tree.leaves, results), strict=True)
+        return guarded(
+            jax.tree.unflatten(
+                jax.tree.structure(results[0]),
+                [
+                    _reduced(kind, column, range(count))
+                    for kind, column in zip(kinds, columns, strict=True)
+                ],
+            )
+        )
 
     return accumulated
 
@@ -150,26 +163,93 @@ def _keys(index: int, key: Any, count: int) -> list[Any]:
     return [broadcast(keys[number]) for number in range(count)]
 
 
-def _run(
-    fn: Callable[..., Any], every: Sequence[tuple[Any, ...]], kwargs: dict[str, Any]
-) -> list[Any]:
-    """The results of all microbatches, whose arrays are their own."""
-    if not compat.is_staged():
-        return [fn(*args, **kwargs) for args in every]
-    name = primitives.CALLEE_PREFIX + function_name(fn)
-    results = []
-    traced = None
-    for number, args in enumerate(every):
-        traced = traced and traced.again(args, kwargs)
-        if traced is None:
-            traced = _trace_cache.trace(fn, args, kwargs)
+class _Calls:
+    """The calls of one program, and what they have in common."""
+
+    def __init__(
+        self, fn: Callable[..., Any], reduce: Any, has_aux: bool | None, count: int
+    ):
+        self._fn, self._reduce, self._has_aux = fn, reduce, has_aux
+        self._name = primitives.CALLEE_PREFIX + function_name(fn)
+        self._order = backward_order(count)
+        # By leaf of the result: those of all microbatches, or their sum so far.
+        self._columns: list[list[Any]] = []
+        self._sums: dict[int, Any] = {}
+        self._kinds: list[Any] = []
+        self._tree: Any = None
+
+    def run(self, every: Sequence[tuple[Any, ...]], kwargs: dict[str, Any]) -> Any:
+        traced = None
+        for number, args in enumerate(every):
+            traced = traced and traced.again(args, kwargs)
+            if traced is None:
+                traced = _trace_cache.trace(self._fn, args, kwargs)
+                jaxpr, leaf_of = self._prepare(traced)
+            self._call(number, traced, jaxpr, leaf_of)
+        leaves = [
+            _mean(kind, self._sums[leaf], len(every))
+            if leaf in self._sums
+            else _reduced(kind, column, self._order)
+            for leaf, (kind, column) in enumerate(
+                zip(self._kinds, self._columns, strict=True)
+            )
+        ]
+        return jax.tree.unflatten(self._tree, leaves)
+
+    def _prepare(self, traced: _trace_cache.Traced) -> tuple[Any, dict[int, int]]:
+        """What the calls compute, and which leaves of the result they add to.
+
+        Returns:
+          A jaxpr that takes sums as further operands, and for each of these the
+          position of its result, with the leaf that it is.
+        """
+        types = [
+            jax.ShapeDtypeStruct(aval.shape, aval.dtype)
+            for aval in traced.jaxpr.out_avals
+        ]
+        # Which results are the leaves, wherever NNX variables hold them.
+        shown = traced.result(types)
+        position = {id(type_): index for index, type_ in enumerate(types)}
+        self._kinds = _kinds(self._fn, self._reduce, self._has_aux, shown)
+        leaf_of = {
+            position[id(leaf)]: number
+            for number, (kind, leaf) in enumerate(
+                zip(self._kinds, jax.tree.leaves(shown), strict=True)
+            )
+            if kind in (_MEAN, _SUM)
+            and id(leaf) in position
+            and jnp.issubdtype(leaf.dtype, jnp.inexact)
+        }
+        if self._order != sorted(self._order):
+            return traced.jaxpr, {}  # The sum of a later call is not there yet.
+        jaxpr, added = with_sums(traced.jaxpr, list(leaf_of))
+        return jaxpr, {index: leaf_of[index] for index in added}
+
+    def _call(
+        self,
+        number: int,
+        traced: _trace_cache.Traced,
+        jaxpr: Any,
+        leaf_of: dict[int, int],
+    ) -> None:
+        sums = [
+            self._sums[leaf]
+            if leaf in self._sums
+            else jnp.zeros(aval.shape, aval.dtype)
+            for leaf, aval in (
+                (leaf, jaxpr.out_avals[index]) for index, leaf in leaf_of.items()
+            )
+        ]
         outs = primitives.call_p.bind(
-            *traced.operands, jaxpr=traced.jaxpr, name=name, call_counter=number
+            *traced.operands, *sums, jaxpr=jaxpr, name=self._name, call_counter=number
         )
         # NNX variables in a result are the same objects every time.
-        leaves, tree = jax.tree.flatten(traced.result(outs))
-        results.append(jax.tree.unflatten(tree, leaves))
-    return results
+        leaves, self._tree = jax.tree.flatten(traced.result(outs))
+        if not self._columns:
+            self._columns = [[] for _ in leaves]
+        for column, leaf in zip(self._columns, leaves, strict=True):
+            column.append(leaf)
+        self._sums.update({leaf: outs[index] for index, leaf in leaf_of.items()})
 
 
 def _is_kind(kind: Any) -> bool:
@@ -232,58 +312,26 @@ def _kinds(
     return kinds
 
 
-def _reduced(kinds: Sequence[Any], results: Sequence[Any]) -> Any:
-    order = backward_order(len(results))
-    tree = jax.tree.structure(results[0])
-    columns = zip(*map(jax.tree.leaves, results), strict=True)
-    return jax.tree.unflatten(
-        tree,
-        [
-            _reduce_leaf(kind, column, order)
-            for kind, column in zip(kinds, columns, strict=True)
-        ],
-    )
-
-
-def _reduce_leaf(kind: Any, column: Sequence[Any], order: Sequence[int]) -> Any:
+def _reduced(kind: Any, column: Sequence[Any], order: Sequence[int]) -> Any:
+    """One leaf of the result, from those of all microbatches."""
     if kind == _STACK:
         return jnp.stack(column)
-    if jnp.issubdtype(jnp.result_type(column[0]), jax.dtypes.extended):
+    dtype = jnp.result_type(column[0])
+    if jnp.issubdtype(dtype, jax.dtypes.extended):
         raise TypeError(
             f"{_WHAT}: a result is {jax.typeof(column[0]).str_short()}, and keys can "
             'only be stacked; give reduce="stack" for it'
         )
     if callable(kind):
         return functools.reduce(kind, [column[number] for number in order])
-    dtype = jnp.result_type(column[0])
     if kind == _MEAN and not jnp.issubdtype(dtype, jnp.inexact):
         dtype = jnp.result_type(float)  # As for jnp.mean.
     elif kind == _SUM and jnp.issubdtype(dtype, jnp.bool_):
         dtype = jnp.result_type(int)
     column = [jnp.asarray(leaf, dtype) for leaf in column]
     total = functools.reduce(operator.add, [column[number] for number in order])
-    return total / len(column) if kind == _MEAN else total
+    return _mean(kind, total, len(column))
 
 
-_result_p = compat.Primitive("mpmd_accumulated")
-_result_p.def_impl(lambda x: x)
-_result_p.def_abstract_eval(lambda aval: aval)
-compat.defvectorized(_result_p)
-compat.register_lowering(_result_p, lambda ctx, x: [x], cacheable=False)
-
-
-def _refuse_derivative(primals: Any, tangents: Any) -> Any:
-    raise TypeError(
-        f"{_WHAT}: its result is differentiated from outside, where the backward "
-        "passes of all microbatches would hang together and no schedule could order "
-        "them; take the gradient inside: accumulate(jax.value_and_grad(loss), "
-        "microbatches=N)(params, batch)"
-    )
-
-
-compat.primitive_jvps[_result_p] = _refuse_derivative
-
-
-def _guarded(result: Any) -> Any:
-    """The result, which refuses to be differentiated."""
-    return jax.tree.map(_result_p.bind, result)
+def _mean(kind: Any, total: Any, count: int) -> Any:
+    return total / count if kind == _MEAN else total

@@ -19,7 +19,7 @@ __all__ = ["backward_order", "scheduled_by"]
 _schedule: contextvars.ContextVar[str] = contextvars.ContextVar(
     "schedule", default="None"
 )
-_LAST_FIRST = frozenset({"CircularWithReversedBackward"})
+_LAST_FIRST = frozenset({"CircularWithReversedBackward", "LoopedBFS"})
 # A cell of a file with the backward of the first stage.
 _FIRST_STAGE = re.compile(r"\b0[BI](\d+)")
 
