@@ -341,7 +341,7 @@ def read_figures(drawing: str) -> tuple[str, str, str]:
 def read_sources(path: pathlib.Path) -> dict[str, str]:
     """What each schedule's own file cites."""
     sources = {}
-    for file in sorted(path.glob("*.cpp")):
+    for file in sorted(path.rglob("*.cpp")):
         text = file.read_text()
         strings = {
             name: "".join(re.findall(r'"([^"]*)"', value))
@@ -366,7 +366,7 @@ def read_sources(path: pathlib.Path) -> dict[str, str]:
 def find_lists() -> list[str]:
     """The schedules that are complete lists: they make no demands."""
     found = []
-    for file in sorted((ROOT / "meshwright" / "Schedule").glob("*.cpp")):
+    for file in sorted((ROOT / "meshwright" / "Schedule").rglob("*.cpp")):
         text = file.read_text()
         for body in re.findall(
             r"const Schedule meshwright::\w+ = \{(.*?)\};", text, re.S
