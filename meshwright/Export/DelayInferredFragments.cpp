@@ -39,7 +39,8 @@ struct DelayInferredFragmentsPass
     if (func.isDeclaration() || !isMpmdFunction(func) ||
         !isEntryPointFunction(func))
       return markAllAnalysesPreserved();
-    BlockOrder order(func.front());
+    BlockOrder order;
+    IRRewriter rewriter(func.getContext(), &order);
     EffectOrder effects(func.front());
     // Listed first: an op that moves backwards would be met twice.
     auto fragments = llvm::to_vector(func.front().getOps<FragmentOp>());
@@ -49,7 +50,7 @@ struct DelayInferredFragmentsPass
           Operation *next =
               effects.contains(fragment) ? effects.getNext(fragment) : nullptr;
           bool waitsForUser = !next || order.isBefore(user, next);
-          order.moveBefore(fragment, waitsForUser ? user : next);
+          rewriter.moveOpBefore(fragment, waitsForUser ? user : next);
         }
   }
 };

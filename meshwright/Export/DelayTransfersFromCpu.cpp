@@ -39,12 +39,13 @@ struct DelayTransfersFromCpuPass
     if (func.isDeclaration() || !isMpmdFunction(func) ||
         !isEntryPointFunction(func))
       return markAllAnalysesPreserved();
-    BlockOrder order(func.front());
+    BlockOrder order;
+    IRRewriter rewriter(func.getContext(), &order);
     for (TransferOp transfer :
          llvm::to_vector(func.front().getOps<TransferOp>()))
       if (comesFromHost(transfer))
         if (Operation *user = order.getFirstUser(transfer))
-          order.moveBefore(transfer, user);
+          rewriter.moveOpBefore(transfer, user);
   }
 };
 } // namespace

@@ -1,5 +1,12 @@
-//===- BlockOrder.cpp - The order of a block while ops move ---------------===//
+//===- BlockOrder.cpp - The order of a block while it changes -------------===//
 // SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Ops get numbers with wide gaps. One that is put between two others takes a
+// number close to that of the op before it, since what comes next often goes
+// right behind it; still there is room on both sides. An op for which there is
+// none has no number, and the block is numbered again when somebody asks.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Order/BlockOrder.h"
@@ -7,34 +14,50 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-/// An op moves into the middle of a gap, so that about as many ops as this has
-/// bits fit into one before the block has to be numbered again.
-static constexpr uint64_t kGap = uint64_t(1) << 32;
+static constexpr int64_t kGap = int64_t(1) << 36;
+static constexpr int64_t kStep = int64_t(1) << 12;
 
-BlockOrder::BlockOrder(Block &block) : block(block) { number(); }
-
-void BlockOrder::number() {
-  uint64_t position = 0;
-  for (Operation &op : block)
-    positions[&op] = position += kGap;
+bool BlockOrder::isBefore(Operation *a, Operation *b) {
+  auto first = numbers.find(a), second = numbers.find(b);
+  if (first != numbers.end() && second != numbers.end())
+    return first->second < second->second;
+  number(a->getBlock());
+  return numbers.at(a) < numbers.at(b);
 }
 
-Operation *BlockOrder::getFirstUser(Operation *op) const {
+Operation *BlockOrder::getFirstUser(Operation *op) {
   Operation *first = nullptr;
   for (Operation *user : op->getUsers()) {
-    Operation *ancestor = block.findAncestorOpInBlock(*user);
+    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
     if (ancestor && (!first || isBefore(ancestor, first)))
       first = ancestor;
   }
   return first;
 }
 
-void BlockOrder::moveBefore(Operation *op, Operation *next) {
-  op->moveBefore(next);
-  Operation *previous = op->getPrevNode();
-  uint64_t low = previous ? positions.lookup(previous) : 0;
-  uint64_t high = positions.lookup(next);
-  if (high - low < 2)
-    return number();
-  positions[op] = low + (high - low) / 2;
+void BlockOrder::notifyOperationInserted(Operation *op,
+                                         OpBuilder::InsertPoint) {
+  // Also called for an op that moved, whose number is void.
+  numbers.erase(op);
+  Operation *before = op->getPrevNode(), *after = op->getNextNode();
+  auto low = numbers.find(before), high = numbers.find(after);
+  if ((!before && !after) || (before && low == numbers.end()) ||
+      (after && high == numbers.end()))
+    return; // In a block that nobody asked about, or not since.
+  int64_t number;
+  if (!before)
+    number = high->second - kStep;
+  else if (!after)
+    number = low->second + kStep;
+  else if (int64_t room = high->second - low->second; room > 1)
+    number = low->second + std::min(room / 2, kStep);
+  else
+    return;
+  numbers[op] = number;
+}
+
+void BlockOrder::number(Block *block) {
+  int64_t next = 0;
+  for (Operation &op : *block)
+    numbers[&op] = next += kGap;
 }

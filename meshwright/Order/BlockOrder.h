@@ -1,38 +1,39 @@
-//===- BlockOrder.h - The order of a block while ops move -------*- C++ -*-===//
+//===- BlockOrder.h - The order of a block while it changes -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_ORDER_BLOCKORDER_H
 #define MESHWRIGHT_ORDER_BLOCKORDER_H
 
-#include "mlir/IR/Block.h"
-#include "mlir/IR/Operation.h"
+#include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mlir::mpmd {
 
-/// Tells which of the ops of a block comes first, in constant time also where
-/// thousands of them move in front of one. Ops must move through this object.
-class BlockOrder {
+/// Says which of two ops of a block comes first while ops come, go and move.
+/// After each change, `Operation::isBeforeInBlock` numbers the whole block
+/// again; this finds a number between those of the neighbours.
+///
+/// Listens to the rewriter that changes the block. Of all that is there but
+/// constants it must be told: the greedy driver moves these to the front, so
+/// nobody should ask about them.
+class BlockOrder : public RewriterBase::Listener {
 public:
-  explicit BlockOrder(Block &block);
+  /// Whether `a` stands before `b` in their block.
+  bool isBefore(Operation *a, Operation *b);
 
-  /// The first op of the block that reads a result of `op`, itself or in its
-  /// regions; null if none does.
-  Operation *getFirstUser(Operation *op) const;
+  /// The op of the block of `op` that is, or contains, its first user; null if
+  /// none does.
+  Operation *getFirstUser(Operation *op);
 
-  bool isBefore(Operation *op, Operation *other) const {
-    return positions.lookup(op) < positions.lookup(other);
-  }
-
-  void moveBefore(Operation *op, Operation *next);
+  void notifyOperationInserted(Operation *op,
+                               OpBuilder::InsertPoint previous) override;
+  void notifyOperationErased(Operation *op) override { numbers.erase(op); }
 
 private:
-  void number();
+  void number(Block *block);
 
-  Block &block;
-  /// Increasing, with gaps for ops that move.
-  llvm::DenseMap<Operation *, uint64_t> positions;
+  DenseMap<Operation *, int64_t> numbers; // Never iterated.
 };
 
 } // namespace mlir::mpmd

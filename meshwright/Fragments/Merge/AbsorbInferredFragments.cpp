@@ -53,34 +53,21 @@ static bool isRoot(FragmentOp fragment) {
          });
 }
 
-/// The op of the block of `op` that is, or contains, its first user. Null if
-/// nothing uses it.
-static Operation *findFirstUser(Operation *op, const OpPositions &positions) {
-  Operation *first = nullptr;
-  for (Operation *user : op->getUsers()) {
-    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
-    if (ancestor && (!first || positions.isBefore(ancestor, first)))
-      first = ancestor;
-  }
-  return first;
-}
-
 /// The last op of the block of `op` that defines an operand of it. Null if all
 /// operands are block arguments.
-static Operation *findLastProducer(Operation *op,
-                                   const OpPositions &positions) {
+static Operation *findLastProducer(Operation *op, BlockOrder &order) {
   Operation *last = nullptr;
   for (Value operand : op->getOperands())
     if (Operation *def = operand.getDefiningOp();
         def && def->getBlock() == op->getBlock() &&
-        (!last || positions.isBefore(last, def)))
+        (!last || order.isBefore(last, def)))
       last = def;
   return last;
 }
 
 /// Moves the transfers of what `producer` computes to where they are first
 /// used. Says whether there was one to move or to remove.
-static bool delayTransfers(FragmentOp producer, OpPositions &positions,
+static bool delayTransfers(FragmentOp producer, BlockOrder &order,
                            RewriterBase &rewriter) {
   bool hasChanged = false;
   for (OpResult result : producer->getResults())
@@ -92,19 +79,17 @@ static bool delayTransfers(FragmentOp producer, OpPositions &positions,
         hasChanged = true;
         continue;
       }
-      Operation *firstUser = findFirstUser(user, positions);
+      Operation *firstUser = order.getFirstUser(user);
       if (!firstUser || user->getNextNode() == firstUser)
         continue;
       rewriter.moveOpBefore(user, firstUser);
-      positions.update(user);
       hasChanged = true;
     }
   return hasChanged;
 }
 
 /// Moves the transfers that `consumer` reads to behind what they transfer.
-static void advanceTransfers(FragmentOp consumer, OpPositions &positions,
-                             RewriterBase &rewriter) {
+static void advanceTransfers(FragmentOp consumer, RewriterBase &rewriter) {
   llvm::SmallSetVector<Operation *, 8> transfers;
   for (Value operand : consumer->getOperands())
     if (auto transfer = operand.getDefiningOp<TransferOp>())
@@ -115,7 +100,6 @@ static void advanceTransfers(FragmentOp consumer, OpPositions &positions,
       rewriter.moveOpAfter(transfer, def);
     else
       rewriter.moveOpBefore(transfer, &tensor.getParentBlock()->front());
-    positions.update(transfer);
   }
 }
 
@@ -123,11 +107,9 @@ namespace {
 class AbsorbPattern : public OpRewritePattern<FragmentOp> {
 public:
   /// What the pattern remembers from one application to the next.
-  struct State : RewriterBase::Listener {
-    explicit State(func::FuncOp func)
-        : positions(func), effects(func.front()) {}
+  struct State : BlockOrder {
+    explicit State(func::FuncOp func) : effects(func.front()) {}
 
-    OpPositions positions;
     EffectOrder effects;
     FragmentMerger merger;
     /// Fragments that the driver has taken from its list; those it has not are
@@ -146,7 +128,8 @@ public:
     }
 
     void notifyOperationInserted(Operation *op,
-                                 OpBuilder::InsertPoint) override {
+                                 OpBuilder::InsertPoint previous) override {
+      BlockOrder::notifyOperationInserted(op, previous);
       firstUsers.clear();
       changed.insert(op);
     }
@@ -155,6 +138,7 @@ public:
       changed.insert(op);
     }
     void notifyOperationErased(Operation *op) override {
+      BlockOrder::notifyOperationErased(op);
       firstUsers.clear();
       changed.erase(op);
     }
@@ -185,7 +169,7 @@ private:
                                PatternRewriter &rewriter) const;
   LogicalResult verifySameStage(FragmentOp producer, FragmentOp consumer) const;
   bool isBefore(Operation *op, Operation *other) const {
-    return state.positions.isBefore(op, other);
+    return state.isBefore(op, other);
   }
   void build(FragmentGroup &group, FragmentOp root,
              ArrayRef<FragmentOp> absorbed, PatternRewriter &rewriter) const;
@@ -210,11 +194,9 @@ void AbsorbPattern::build(FragmentGroup &group, FragmentOp root,
     for (FragmentOp fragment : absorbed)
       if (fragment->hasAttr(kInferredByAttr))
         root->setAttr(kInferredByAttr, uniteInferredBy(root, fragment));
-  Operation *place = root;
   auto members = llvm::to_vector_of<Operation *>(group.getMembers());
   FragmentOp merged = state.merger.build(
       group, root, root->getDiscardableAttrDictionary(), rewriter);
-  state.positions.replace(place, merged);
   state.effects.replace(members, merged);
 }
 
@@ -223,8 +205,8 @@ Operation *AbsorbPattern::clearWayToFirstUser(FragmentOp producer,
                                               PatternRewriter &rewriter) const {
   if (Operation *known = state.firstUsers.lookup(producer))
     return known;
-  bool hasChanged = delayTransfers(producer, state.positions, rewriter);
-  Operation *first = findFirstUser(producer, state.positions);
+  bool hasChanged = delayTransfers(producer, state, rewriter);
+  Operation *first = state.getFirstUser(producer);
   if (!hasChanged)
     state.firstUsers[producer] = first;
   return first;
@@ -242,7 +224,7 @@ LogicalResult AbsorbPattern::absorbProducer(FragmentOp root,
   }
   if (!absorbed || failed(verifySameStage(absorbed, root)))
     return failure();
-  Absorption absorption(root, state.positions, state.effects);
+  Absorption absorption(root, state, state.effects);
   if (absorption.isSimpleToAbsorb(absorbed) && absorption.staysRoot(absorbed)) {
     absorption.absorbProducers(absorbed, [&](FragmentOp producer) {
       return !state.visited.contains(producer);
@@ -283,7 +265,7 @@ bool AbsorbPattern::staysAlone(FragmentOp root) const {
 LogicalResult AbsorbPattern::absorbConsumer(FragmentOp root,
                                             PatternRewriter &rewriter) const {
   if (isUserFragment(root) || staysAlone(root)) {
-    Absorption absorption(root, state.positions, state.effects);
+    Absorption absorption(root, state, state.effects);
     if (absorption.absorbConsumers()) {
       build(absorption.getGroup(), root, absorption.getAbsorbed(), rewriter);
       return success();
@@ -291,8 +273,8 @@ LogicalResult AbsorbPattern::absorbConsumer(FragmentOp root,
   }
   FragmentOp absorbed;
   for (FragmentOp consumer : getInferredConsumers(root, root->getResults())) {
-    advanceTransfers(consumer, state.positions, rewriter);
-    if (!absorbed && findLastProducer(consumer, state.positions) == root &&
+    advanceTransfers(consumer, rewriter);
+    if (!absorbed && findLastProducer(consumer, state) == root &&
         state.effects.mayMoveUp(consumer, root,
                                 [&](auto a, auto b) { return isBefore(a, b); }))
       absorbed = consumer;

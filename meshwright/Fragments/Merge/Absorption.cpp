@@ -54,9 +54,9 @@ bool Absorption::isSimpleToAbsorb(FragmentOp fragment) const {
          });
 }
 
-Absorption::Absorption(FragmentOp root, const OpPositions &positions,
+Absorption::Absorption(FragmentOp root, BlockOrder &order,
                        const EffectOrder &effects)
-    : root(root), positions(positions), effects(effects), group(root),
+    : root(root), order(order), effects(effects), group(root),
       rootIsRead(isReadByOthers(root)) {}
 
 void Absorption::prepend(FragmentOp producer) {
@@ -81,7 +81,7 @@ bool Absorption::isFirstUser(FragmentOp producer) {
   return llvm::all_of(producer->getUsers(), [&](Operation *user) {
     Operation *ancestor = root->getBlock()->findAncestorOpInBlock(*user);
     return !ancestor || group.contains(ancestor) ||
-           positions.isBefore(root, ancestor);
+           order.isBefore(root, ancestor);
   });
 }
 
@@ -126,7 +126,7 @@ bool Absorption::isLastProducer(FragmentOp consumer) {
   return llvm::all_of(consumer->getOperands(), [&](Value operand) {
     Operation *def = operand.getDefiningOp();
     return !def || def->getBlock() != root->getBlock() || group.contains(def) ||
-           positions.isBefore(def, root);
+           order.isBefore(def, root);
   });
 }
 

@@ -6,8 +6,8 @@
 #define MESHWRIGHT_FRAGMENTS_MERGE_ABSORPTION_H
 
 #include "meshwright/Fragments/Merge/FragmentGroup.h"
+#include "meshwright/Order/BlockOrder.h"
 #include "meshwright/Order/EffectOrder.h"
-#include "meshwright/Order/OpPositions.h"
 
 namespace mlir::mpmd {
 
@@ -21,8 +21,7 @@ SmallVector<FragmentOp> getInferredConsumers(FragmentOp root,
 /// Who a root absorbs if all that is around it is simple, in one go.
 class Absorption {
 public:
-  Absorption(FragmentOp root, const OpPositions &positions,
-             const EffectOrder &effects);
+  Absorption(FragmentOp root, BlockOrder &order, const EffectOrder &effects);
 
   /// Whether nothing has to move, and nothing can fail, to absorb a fragment.
   bool isSimpleToAbsorb(FragmentOp fragment) const;
@@ -54,7 +53,7 @@ private:
   bool hasNoOtherPartner(FragmentOp consumer);
 
   FragmentOp root;
-  const OpPositions &positions;
+  BlockOrder &order;
   const EffectOrder &effects;
   FragmentGroup group;
   SmallVector<FragmentOp> absorbed;

@@ -19,8 +19,8 @@
 #include "meshwright/Import/InferMesh/LowerCrossMeshReduce.h"
 #include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
-#include "meshwright/Import/Place/BlockOrder.h"
 #include "meshwright/Import/Place/ChainTransfers.h"
+#include "meshwright/Order/BlockOrder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::mpmd {

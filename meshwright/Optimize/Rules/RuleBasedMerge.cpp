@@ -29,9 +29,9 @@
 #include "meshwright/Fragments/ControlDependencies.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Optimize/Rules/Passes.h"
+#include "meshwright/Order/BlockOrder.h"
 #include "meshwright/Order/BlockSort.h"
 #include "meshwright/Order/EffectOrder.h"
-#include "meshwright/Order/OpPositions.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include <map>
@@ -57,7 +57,7 @@ struct Match {
 };
 
 /// Keeps track of the fragments that rules name while these are merged.
-class MatchIndex : public RewriterBase::Listener {
+class MatchIndex : public BlockOrder {
 public:
   MatchIndex(func::FuncOp func, const RuleOfSource &ruleOfSource)
       : ruleOfSource(ruleOfSource) {
@@ -88,6 +88,7 @@ public:
   }
 
   void notifyOperationErased(Operation *op) override {
+    BlockOrder::notifyOperationErased(op);
     auto it = matchOf.find(op);
     if (it == matchOf.end())
       return;
@@ -107,11 +108,10 @@ private:
 class MergeMatch : public OpRewritePattern<FragmentOp> {
 public:
   MergeMatch(MLIRContext *context, ArrayRef<FragmentMergeRule> rules,
-             MatchIndex &index, OpPositions &positions, FragmentMerger &merger,
-             EffectOrder &effects, bool &hasError)
-      : OpRewritePattern(context), rules(rules), index(index),
-        positions(positions), merger(merger), effects(effects),
-        hasError(hasError) {}
+             MatchIndex &index, FragmentMerger &merger, EffectOrder &effects,
+             bool &hasError)
+      : OpRewritePattern(context), rules(rules), index(index), merger(merger),
+        effects(effects), hasError(hasError) {}
 
   LogicalResult matchAndRewrite(FragmentOp fragment,
                                 PatternRewriter &rewriter) const override {
@@ -140,7 +140,6 @@ private:
 
   ArrayRef<FragmentMergeRule> rules;
   MatchIndex &index;
-  OpPositions &positions;
   FragmentMerger &merger;
   EffectOrder &effects;
   bool &hasError;
@@ -154,9 +153,8 @@ SmallVector<Operation *> MergeMatch::listMembers(const Match &match,
   for (Operation *member : match.members)
     if (member != fragment)
       members.push_back(member);
-  llvm::sort(members, [&](Operation *a, Operation *b) {
-    return positions.isBefore(a, b);
-  });
+  llvm::sort(members,
+             [&](Operation *a, Operation *b) { return index.isBefore(a, b); });
   members.push_back(fragment);
   return members;
 }
@@ -212,7 +210,6 @@ void MergeMatch::merge(ArrayRef<Operation *> members,
   effects.replace(members, merged);
   rewriter.modifyOpInPlace(merged, [&] { setFragmentInfo(merged, target); });
   rewriter.moveOpBefore(merged, place);
-  positions.update(merged);
   index.add(merged);
 }
 
@@ -240,13 +237,12 @@ struct RuleBasedMergePass
       return signalPassFailure();
 
     MatchIndex index(func, ruleOfSource);
-    OpPositions positions(func);
     FragmentMerger merger;
     EffectOrder effects(func.front());
     bool hasError = false;
     RewritePatternSet patterns(&getContext());
-    patterns.add<MergeMatch>(&getContext(), *rules, index, positions, merger,
-                             effects, hasError);
+    patterns.add<MergeMatch>(&getContext(), *rules, index, merger, effects,
+                             hasError);
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
         .enableFolding(false)
