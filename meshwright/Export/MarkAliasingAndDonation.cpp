@@ -20,8 +20,8 @@
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Export/BufferAttributes.h"
 #include "meshwright/Export/EntryAttrs.h"
-#include "meshwright/Export/LastUses.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Fragments/LastUses.h"
 #include "llvm/ADT/STLExtras.h"
 #include <optional>
 
@@ -160,12 +160,12 @@ struct MarkAliasingAndDonationPass
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !isMpmdFunction(func))
       return markAllAnalysesPreserved();
-    DenseMap<Value, OpOperand *> lastUses = findLastUses(func.front());
+    LastUses lastUses(func.front());
     for (FragmentOp fragment : func.front().getOps<FragmentOp>()) {
       FreeResults results(fragment);
       SmallVector<Reuse> plan;
       for (OpOperand &operand : fragment->getOpOperands())
-        if (lastUses.at(operand.get()) == &operand)
+        if (lastUses.get(operand.get()) == &operand)
           if (std::optional<Reuse> reuse = planReuse(operand, func, results))
             plan.push_back(*reuse);
       if (!plan.empty() && failed(markReuse(fragment, plan)))

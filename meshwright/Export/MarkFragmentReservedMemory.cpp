@@ -19,8 +19,8 @@
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Export/BufferAttributes.h"
-#include "meshwright/Export/LastUses.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Fragments/LastUses.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -130,7 +130,7 @@ private:
 class LiveMemory {
 public:
   explicit LiveMemory(func::FuncOp func)
-      : func(func), sizes(func), lastUses(findLastUses(func.front())) {}
+      : func(func), sizes(func), lastUses(func.front()) {}
 
   LogicalResult addArguments();
   /// Marks an op that is a fragment, then lets it take effect.
@@ -145,7 +145,7 @@ private:
 
   func::FuncOp func;
   LocalSizes sizes;
-  DenseMap<Value, OpOperand *> lastUses;
+  LastUses lastUses;
   llvm::StringMap<int64_t> bitsOnMesh;
 };
 } // namespace
@@ -159,7 +159,7 @@ bool LiveMemory::isDonated(BlockArgument arg) {
 
 bool LiveMemory::isDeadAfter(Value value, Operation *op) {
   auto arg = dyn_cast<BlockArgument>(value);
-  return (!arg || isDonated(arg)) && lastUses.at(value)->getOwner() == op;
+  return (!arg || isDonated(arg)) && lastUses.get(value)->getOwner() == op;
 }
 
 LogicalResult LiveMemory::add(Value value, int64_t times) {

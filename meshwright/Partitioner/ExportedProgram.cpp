@@ -8,6 +8,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Fragments/LastUses.h"
 #include "meshwright/Text/SourcePlace.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -62,12 +63,13 @@ private:
   LogicalResult addTransfer(TransferOp transfer);
   unsigned getFragment(FragmentCallOp call, unsigned mesh);
   void addOutputs(Operation *terminator);
-  void addLastUses();
+  void addLastUses(Operation *op, ExportedProgram::Item &item);
 
   func::FuncOp function;
   ModuleOp module;
   SymbolTable symbols;
   WorkEstimator estimator;
+  std::optional<LastUses> lastUses;
   ExportedProgram program;
   llvm::StringMap<unsigned> meshIds;
   DenseMap<Value, unsigned> valueIds;
@@ -134,6 +136,7 @@ LogicalResult Describer::addCall(FragmentCallOp call) {
       return failure();
     item.results.push_back(valueIds.lookup(result));
   }
+  addLastUses(call, item);
   item.location = getSourceText(call.getLoc());
   program.meshes[mesh].items.push_back(program.items.size());
   program.items.push_back(std::move(item));
@@ -148,6 +151,7 @@ LogicalResult Describer::addTransfer(TransferOp transfer) {
   item.results = {valueIds.lookup(transfer.getResult())};
   item.fromMesh = program.values[item.operands.front()].mesh;
   item.toMesh = program.values[item.results.front()].mesh;
+  addLastUses(transfer, item);
   item.location = getSourceText(transfer.getLoc());
   program.meshes[item.fromMesh].items.push_back(program.items.size());
   if (item.toMesh != item.fromMesh)
@@ -166,24 +170,11 @@ void Describer::addOutputs(Operation *terminator) {
   }
 }
 
-/// Outputs are live to the end; anything else ends at its last reader, or
-/// where it is made if nothing reads it.
-void Describer::addLastUses() {
-  std::vector<bool> isLive(program.values.size());
-  for (const ExportedProgram::Boundary &output : program.outputs)
-    isLive[output.value] = true;
-  for (ExportedProgram::Item &item : llvm::reverse(program.items)) {
-    auto end = [&](ArrayRef<unsigned> values) {
-      for (unsigned value : values)
-        if (!isLive[value]) {
-          isLive[value] = true;
-          item.lastUses.push_back(value);
-        }
-    };
-    end(item.results);
-    end(item.operands);
-    llvm::sort(item.lastUses);
-  }
+/// Outputs are live to the end: the terminator reads them last.
+void Describer::addLastUses(Operation *op, ExportedProgram::Item &item) {
+  for (Value value : lastUses->getEnding(op))
+    item.lastUses.push_back(valueIds.lookup(value));
+  llvm::sort(item.lastUses);
 }
 
 FailureOr<ExportedProgram> Describer::describe() {
@@ -205,6 +196,7 @@ FailureOr<ExportedProgram> Describer::describe() {
       return failure();
     program.inputs.push_back({valueIds.lookup(argument), std::move(slot)});
   }
+  lastUses.emplace(function.front());
   for (Operation &op : function.front()) {
     LogicalResult result = success();
     if (auto call = dyn_cast<FragmentCallOp>(op))
@@ -220,7 +212,6 @@ FailureOr<ExportedProgram> Describer::describe() {
     if (failed(result))
       return failure();
   }
-  addLastUses();
   return std::move(program);
 }
 

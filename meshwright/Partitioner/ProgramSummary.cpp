@@ -8,6 +8,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/EqualBodies.h"
+#include "meshwright/Fragments/LastUses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
@@ -75,11 +76,7 @@ private:
 /// Follows the bytes alive on each mesh through the program.
 class LiveBytes {
 public:
-  explicit LiveBytes(Block &block) {
-    for (Operation &op : block)
-      for (Value operand : op.getOperands())
-        lastUser[operand] = &op;
-  }
+  explicit LiveBytes(Block &block) : lastUses(block) {}
 
   void define(Value value, MeshSummary &mesh) {
     double &alive = bytes[&mesh];
@@ -89,22 +86,13 @@ public:
   }
 
   void endAt(Operation *op) {
-    for (Value operand :
-         llvm::SmallSetVector<Value, 8>(op->operand_begin(), op->operand_end()))
-      if (lastUser.lookup(operand) == op)
-        release(operand);
-    for (Value result : op->getResults())
-      if (!lastUser.contains(result))
-        release(result);
+    for (Value value : lastUses.getEnding(op))
+      if (MeshSummary *mesh = owners.lookup(value))
+        bytes[mesh] -= countGlobalBytes(value.getType());
   }
 
 private:
-  void release(Value value) {
-    if (MeshSummary *mesh = owners.lookup(value))
-      bytes[mesh] -= countGlobalBytes(value.getType());
-  }
-
-  DenseMap<Value, Operation *> lastUser;
+  LastUses lastUses;
   DenseMap<Value, MeshSummary *> owners;
   DenseMap<MeshSummary *, double> bytes;
 };
