@@ -8,12 +8,12 @@
 //   %0 = fragment<"m"> (%x) ; %1 = fragment<"m"> (%y) ; return %0, %1
 //   // %0 waits while the second runs: {reserved_hbm_bytes = size of %0}
 //
-// One walk over the program keeps count of what is alive on each mesh, in bits,
-// so that elements of less than a byte add up exactly. Arguments that are not
-// donated live to the end.
+// One walk over the program keeps count of what is alive on each mesh.
+// Arguments that are not donated live to the end.
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
@@ -21,7 +21,6 @@
 #include "meshwright/Export/BufferAttributes.h"
 #include "meshwright/Export/Passes.h"
 #include "meshwright/Fragments/LastUses.h"
-#include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -35,28 +34,9 @@ namespace mlir::mpmd {
 using namespace mlir;
 using namespace mlir::mpmd;
 
-static constexpr int64_t kBitsPerByte = 8;
-
-static int64_t getElementBits(Type type) {
-  if (auto complex = dyn_cast<ComplexType>(type))
-    return 2 * getElementBits(complex.getElementType());
-  if (auto quantized = dyn_cast<quant::QuantizedType>(type))
-    return quantized.getStorageTypeIntegralWidth();
-  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth()
-                             : IndexType::kInternalStorageBitWidth;
-}
-
-/// A program may be of shapes that no machine holds: their bits are as many as
+/// A program may be of shapes that no machine holds: their bytes are as many as
 /// can be counted.
-static int64_t multiplyBits(int64_t bits, int64_t times) {
-  int64_t result;
-  if (!llvm::MulOverflow(bits, times, result))
-    return result;
-  return (bits < 0) == (times < 0) ? std::numeric_limits<int64_t>::max()
-                                   : -std::numeric_limits<int64_t>::max();
-}
-
-static int64_t addBits(int64_t a, int64_t b) {
+static int64_t addBytes(int64_t a, int64_t b) {
   int64_t result;
   if (!llvm::AddOverflow(a, b, result))
     return result;
@@ -83,10 +63,10 @@ public:
         meshes[mesh.getSymName()] = mesh.getMesh();
   }
 
-  /// In bits. Values that are no mesh tensors take no memory. How much others
+  /// Values that are no mesh tensors take no memory. How much others
   /// take is not known if the shape is not static, or the sharding not on a
   /// mesh that is declared.
-  FailureOr<int64_t> getBits(Value value) {
+  FailureOr<int64_t> getBytes(Value value) {
     auto type = dyn_cast<MeshTensorType>(value.getType());
     if (!type)
       return 0;
@@ -99,10 +79,7 @@ public:
              << "memory of a value of type " << type << " is not known; "
              << (local ? "its shape must be static"
                        : "its sharding must fit a mesh of the program");
-    int64_t bits = getElementBits(local.getElementType());
-    for (int64_t size : local.getShape())
-      bits = multiplyBits(bits, size);
-    return it->second = bits;
+    return it->second = meshwright::countBytes(local);
   }
 
 private:
@@ -139,14 +116,15 @@ public:
 private:
   bool isDonated(BlockArgument arg);
   bool isDeadAfter(Value value, Operation *op);
-  /// Adds the value to what is alive on its mesh `times` times.
-  LogicalResult add(Value value, int64_t times);
+  /// Adds the value, or takes it away if `sign` is negative, to what is alive
+  /// on its mesh.
+  LogicalResult add(Value value, int64_t sign);
   LogicalResult mark(FragmentOp fragment, ArrayRef<Value> operands);
 
   func::FuncOp func;
   LocalSizes sizes;
   LastUses lastUses;
-  llvm::StringMap<int64_t> bitsOnMesh;
+  llvm::StringMap<int64_t> bytesOnMesh;
 };
 } // namespace
 
@@ -162,13 +140,13 @@ bool LiveMemory::isDeadAfter(Value value, Operation *op) {
   return (!arg || isDonated(arg)) && lastUses.get(value)->getOwner() == op;
 }
 
-LogicalResult LiveMemory::add(Value value, int64_t times) {
-  FailureOr<int64_t> bits = sizes.getBits(value);
-  if (failed(bits))
+LogicalResult LiveMemory::add(Value value, int64_t sign) {
+  FailureOr<int64_t> bytes = sizes.getBytes(value);
+  if (failed(bytes))
     return failure();
   if (auto type = dyn_cast<MeshTensorType>(value.getType())) {
-    int64_t &sum = bitsOnMesh[type.getMeshName()];
-    sum = addBits(sum, multiplyBits(times, *bits));
+    int64_t &sum = bytesOnMesh[type.getMeshName()];
+    sum = addBytes(sum, sign * *bytes);
   }
   return success();
 }
@@ -184,17 +162,15 @@ LogicalResult LiveMemory::addArguments() {
 
 /// What waits is what is alive, but for the operands.
 LogicalResult LiveMemory::mark(FragmentOp fragment, ArrayRef<Value> operands) {
-  int64_t waiting = bitsOnMesh.lookup(fragment.getMeshName());
+  int64_t waiting = bytesOnMesh.lookup(fragment.getMeshName());
   for (Value operand : operands) {
-    FailureOr<int64_t> bits = sizes.getBits(operand);
-    if (failed(bits))
+    FailureOr<int64_t> bytes = sizes.getBytes(operand);
+    if (failed(bytes))
       return failure();
-    waiting = addBits(waiting, -*bits);
+    waiting = addBytes(waiting, -*bytes);
   }
-  fragment->setAttr(
-      kReservedHbmBytesAttr,
-      Builder(fragment.getContext())
-          .getI64IntegerAttr(llvm::divideCeilSigned(waiting, kBitsPerByte)));
+  fragment->setAttr(kReservedHbmBytesAttr,
+                    Builder(fragment.getContext()).getI64IntegerAttr(waiting));
   return success();
 }
 

@@ -23,6 +23,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
@@ -34,7 +35,6 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/MathExtras.h"
 
 #define DEBUG_TYPE "mpmd-remat-fragment"
 
@@ -175,7 +175,8 @@ public:
     uint64_t bytes = 0;
     for (auto &[result, position] : lastReads)
       if (!isReadFrom(result, position))
-        bytes += getBytes(result);
+        bytes += meshwright::countBytes(
+            cast<MeshTensorType>(result.getType()).getRankedTensorType());
     return bytes;
   }
 
@@ -186,21 +187,6 @@ private:
       // The copies of fragments are new, and read for a backward fragment.
       return known == positions.end() || known->second >= position;
     });
-  }
-
-  static uint64_t getBytes(Value result) {
-    RankedTensorType type =
-        cast<MeshTensorType>(result.getType()).getRankedTensorType();
-    Type element = type.getElementType();
-    uint64_t perElement = 1;
-    if (auto complex = dyn_cast<ComplexType>(element)) {
-      element = complex.getElementType();
-      perElement = 2;
-    }
-    if (!element.isIntOrFloat() || !type.hasStaticShape())
-      return 0;
-    perElement *= llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-    return perElement * type.getNumElements();
   }
 
   DenseMap<Operation *, unsigned> positions;

@@ -1,0 +1,51 @@
+//===- TensorBytesTest.cpp ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Cost/TensorBytes.h"
+#include "mlir/Dialect/Quant/IR/Quant.h"
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "mlir/IR/Builders.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using meshwright::countBytes;
+
+namespace {
+class TensorBytesTest : public ::testing::Test {
+protected:
+  int64_t count(ArrayRef<int64_t> shape, Type element) {
+    return countBytes(RankedTensorType::get(shape, element));
+  }
+
+  MLIRContext context;
+  Builder builder{&context};
+};
+} // namespace
+
+TEST_F(TensorBytesTest, CountsWholeBytesOfEachBuffer) {
+  EXPECT_EQ(count({}, builder.getF32Type()), 4);
+  EXPECT_EQ(count({3, 5}, builder.getBF16Type()), 30);
+  EXPECT_EQ(count({7}, builder.getI1Type()), 7);
+  EXPECT_EQ(count({7}, builder.getIntegerType(4)), 4);
+  EXPECT_EQ(count({7}, builder.getIntegerType(2, /*isSigned=*/false)), 2);
+  EXPECT_EQ(count({0, 9}, builder.getIntegerType(4)), 0);
+  EXPECT_EQ(count({3}, ComplexType::get(builder.getF64Type())), 48);
+}
+
+TEST_F(TensorBytesTest, CountsTheStorageOfQuantizedNumbers) {
+  context.loadDialect<quant::QuantDialect>();
+  auto type = quant::UniformQuantizedType::get(
+      quant::QuantizationFlags::Signed, builder.getIntegerType(4),
+      builder.getF32Type(), 1.0, 0, -8, 7);
+  EXPECT_EQ(count({5}, type), 3);
+}
+
+TEST_F(TensorBytesTest, CountsDynamicDimensionsOnce) {
+  EXPECT_EQ(count({ShapedType::kDynamic, 3}, builder.getF32Type()), 12);
+}
+
+TEST_F(TensorBytesTest, StopsAtWhatCanBeCounted) {
+  int64_t large = int64_t(1) << 40;
+  EXPECT_EQ(count({large, large}, builder.getF32Type()), int64_t(1) << 61);
+}
