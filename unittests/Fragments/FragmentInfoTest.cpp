@@ -113,11 +113,11 @@ TEST_F(FragmentInfoTest, MergingKeepsWhatTheConventionsSay) {
        {R"(origin=["h", "g", "h"], stage=2)", "call_counter = 1 : ui32"},
        {"origin=[]", "call_counter = 2 : ui32"},
        {"origin=[], stage=3", ""}});
-  EXPECT_EQ(mergeOrigins(fragment(0).getOrigin(), fragment(1).getOrigin()),
+  EXPECT_EQ(mergeOrigins({fragment(0), fragment(1)}),
             attr<ArrayAttr>(R"([#mpmd.user_origin<"f">, #mpmd.user_origin<"g">,
                       #mpmd.user_origin<"h">, #mpmd.user_origin<"h">])"));
-  EXPECT_EQ(mergedStage(fragment(0), fragment(1)).getInt(), 2);
-  EXPECT_EQ(mergedStage(fragment(3), fragment(1)).getInt(), 3);
+  EXPECT_EQ(mergeStages({fragment(0), fragment(1)}).getInt(), 2);
+  EXPECT_EQ(mergeStages({fragment(3), fragment(1)}).getInt(), 3);
   EXPECT_TRUE(hasConsistentStages(fragment(0), fragment(1)));
   EXPECT_FALSE(hasConsistentStages(fragment(1), fragment(3)));
   EXPECT_FALSE(mergedCallCounter(fragment(0), fragment(1)));

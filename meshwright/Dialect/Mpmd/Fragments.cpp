@@ -76,17 +76,23 @@ bool mpmd::hasConsistentStages(FragmentOp a, FragmentOp b) {
   return !stageA || !stageB || stageA == stageB;
 }
 
-ArrayAttr mpmd::mergeOrigins(ArrayAttr producer, ArrayAttr consumer) {
-  SmallVector<Attribute> origins(producer.getValue());
-  llvm::SmallPtrSet<Attribute, 4> known(origins.begin(), origins.end());
-  llvm::copy_if(consumer, std::back_inserter(origins),
-                [&](Attribute origin) { return !known.contains(origin); });
-  return ArrayAttr::get(producer.getContext(), origins);
+ArrayAttr mpmd::mergeOrigins(ArrayRef<FragmentOp> fragments) {
+  SmallVector<Attribute> origins;
+  llvm::SmallPtrSet<Attribute, 4> known;
+  for (FragmentOp fragment : fragments) {
+    size_t numKnown = origins.size();
+    llvm::copy_if(fragment.getOrigin(), std::back_inserter(origins),
+                  [&](Attribute origin) { return !known.contains(origin); });
+    known.insert_range(ArrayRef(origins).drop_front(numKnown));
+  }
+  return ArrayAttr::get(fragments.front().getContext(), origins);
 }
 
-IntegerAttr mpmd::mergedStage(FragmentOp producer, FragmentOp consumer) {
-  IntegerAttr stage = producer.getStageIdAttr();
-  return stage ? stage : consumer.getStageIdAttr();
+IntegerAttr mpmd::mergeStages(ArrayRef<FragmentOp> fragments) {
+  for (FragmentOp fragment : fragments)
+    if (IntegerAttr stage = fragment.getStageIdAttr())
+      return stage;
+  return {};
 }
 
 Attribute mpmd::mergedCallCounter(FragmentOp producer, FragmentOp consumer) {

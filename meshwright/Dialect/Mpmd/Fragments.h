@@ -54,10 +54,10 @@ void setCallCounter(Operation *op, uint32_t counter);
 /// Stages are consistent if equal or one is undefined.
 bool hasConsistentStages(FragmentOp a, FragmentOp b);
 
-/// All of `producer`, then what is new in `consumer`.
-ArrayAttr mergeOrigins(ArrayAttr producer, ArrayAttr consumer);
-/// The stage of the producer, else of the consumer, else null.
-IntegerAttr mergedStage(FragmentOp producer, FragmentOp consumer);
+/// The origins of the first fragment, then what is new in each of the others.
+ArrayAttr mergeOrigins(ArrayRef<FragmentOp> fragments);
+/// The stage of the first fragment that has one; null if none has.
+IntegerAttr mergeStages(ArrayRef<FragmentOp> fragments);
 /// The common call counter, or the only one, or that of the only user
 /// fragment; else null.
 Attribute mergedCallCounter(FragmentOp producer, FragmentOp consumer);

@@ -372,8 +372,7 @@ static void reverseUses(Value value) {
 }
 
 FragmentOp FragmentGroup::build(RewriterBase &rewriter, FragmentOp place,
-                                Location loc, ArrayAttr origin,
-                                IntegerAttr stage) {
+                                Location loc) {
   SmallVector<OpResult> results = getResults();
   auto types = llvm::map_to_vector(
       results, [](OpResult result) { return result.getType(); });
@@ -387,10 +386,12 @@ FragmentOp FragmentGroup::build(RewriterBase &rewriter, FragmentOp place,
     operands.push_back(operand->get());
 
   rewriter.setInsertionPoint(place);
-  auto merged = FragmentOp::create(rewriter, loc, types, operands, origin,
-                                   place.getMeshNameAttr(), stage,
-                                   /*in_shardings=*/nullptr,
-                                   /*out_shardings=*/nullptr);
+  SmallVector<FragmentOp> merging = getMembers();
+  auto merged =
+      FragmentOp::create(rewriter, loc, types, operands, mergeOrigins(merging),
+                         place.getMeshNameAttr(), mergeStages(merging),
+                         /*in_shardings=*/nullptr,
+                         /*out_shardings=*/nullptr);
   if (!controlOperands.empty())
     merged->setDiscardableAttr(kControlOperandStartIdxAttr,
                                rewriter.getI64IntegerAttr(numSlots));

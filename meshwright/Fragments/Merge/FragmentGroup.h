@@ -40,9 +40,9 @@ public:
   bool allOperands(function_ref<bool(Value)> visit) const;
 
   /// Replaces the members by one fragment in front of `place`, which is one of
-  /// them. Its only discardable attribute is the index of control operands.
-  FragmentOp build(RewriterBase &rewriter, FragmentOp place, Location loc,
-                   ArrayAttr origin, IntegerAttr stage);
+  /// them. It has their origins and stage. Its only discardable attribute is
+  /// the index of control operands.
+  FragmentOp build(RewriterBase &rewriter, FragmentOp place, Location loc);
 
 private:
   struct Member {

@@ -221,8 +221,8 @@ std::optional<bool> MergeDriver::findPlace(Node &node, Node &partner) {
 /// see them, on the member that stands for it.
 static void setMergedAttributes(FragmentOp stays, FragmentOp fragment,
                                 FragmentOp partner) {
-  ArrayAttr origin = mergeOrigins(fragment.getOrigin(), partner.getOrigin());
-  IntegerAttr stage = mergedStage(fragment, partner);
+  ArrayAttr origin = mergeOrigins({fragment, partner});
+  IntegerAttr stage = mergeStages({fragment, partner});
   NamedAttrList attributes;
   if (Attribute callCounter = mergedCallCounter(fragment, partner))
     attributes.set(kCallCounterAttr, callCounter);
@@ -295,16 +295,11 @@ void MergeDriver::build() {
   llvm::sort(merged, [](const Node *a, const Node *b) {
     return a->lastMerge < b->lastMerge;
   });
-  for (Node *node : merged) {
-    FragmentOp place = node->fragment;
-    DictionaryAttr attributes = place->getDiscardableAttrDictionary();
-    FragmentOp built = node->group->build(
-        rewriter, place,
-        FusedLoc::get(func.getContext(), node->group->getLocs()),
-        place.getOriginAttr(), place.getStageIdAttr());
-    for (NamedAttribute attribute : attributes)
-      built->setDiscardableAttr(attribute.getName(), attribute.getValue());
-  }
+  FragmentMerger merger;
+  for (Node *node : merged)
+    merger.build(*node->group, node->fragment,
+                 node->fragment->getDiscardableAttrDictionary(), rewriter);
+  merger.setLocations(func);
 }
 
 LogicalResult MergeDriver::run() {

@@ -14,17 +14,14 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 FragmentOp mpmd::mergeFragments(FragmentOp producer, FragmentOp consumer,
-                                RewriterBase &rewriter,
-                                std::optional<Location> loc) {
+                                RewriterBase &rewriter) {
   assert(producer.getMeshName() == consumer.getMeshName() &&
          hasConsistentStages(producer, consumer) && "caller must check");
-  if (!loc)
-    loc = rewriter.getFusedLoc({producer.getLoc(), consumer.getLoc()});
   FragmentGroup group(producer), added(consumer);
   group.append(added);
-  return group.build(rewriter, consumer, *loc,
-                     mergeOrigins(producer.getOrigin(), consumer.getOrigin()),
-                     mergedStage(producer, consumer));
+  return group.build(
+      rewriter, consumer,
+      rewriter.getFusedLoc({producer.getLoc(), consumer.getLoc()}));
 }
 
 LogicalResult mpmd::verifySameStage(FragmentOp producer, FragmentOp consumer) {
@@ -56,32 +53,24 @@ ArrayAttr mpmd::uniteInferredBy(FragmentOp first, FragmentOp second) {
 // FragmentMerger
 //===----------------------------------------------------------------------===//
 
-unsigned FragmentMerger::getStep(FragmentOp fragment) {
+unsigned FragmentMerger::getStep(FragmentOp fragment, Location loc) {
   auto [it, isNew] = stepOf.try_emplace(fragment, steps.size());
   if (isNew)
-    steps.push_back({fragment.getLoc(), {}});
+    steps.push_back({loc, {}});
   return it->second;
 }
 
 FragmentOp FragmentMerger::build(FragmentGroup &group, FragmentOp place,
                                  DictionaryAttr attributes,
                                  RewriterBase &rewriter) {
-  SmallVector<FragmentOp> members = group.getMembers();
+  SmallVector<Location> locs = group.getLocs();
   Step step;
-  ArrayAttr origin = members.front().getOrigin();
-  IntegerAttr stage = members.front().getStageIdAttr();
-  for (FragmentOp member : members)
-    step.joined.push_back(getStep(member));
-  for (FragmentOp member : ArrayRef(members).drop_front()) {
-    origin = mergeOrigins(origin, member.getOrigin());
-    if (!stage)
-      stage = member.getStageIdAttr();
-  }
+  for (auto [member, loc] : llvm::zip_equal(group.getMembers(), locs))
+    step.joined.push_back(getStep(member, loc));
   NamedAttrList kept(attributes);
   kept.erase(kControlOperandStartIdxAttr);
 
-  FragmentOp merged =
-      group.build(rewriter, place, members.front().getLoc(), origin, stage);
+  FragmentOp merged = group.build(rewriter, place, locs.front());
   if (Attribute index = merged->getAttr(kControlOperandStartIdxAttr))
     kept.set(kControlOperandStartIdxAttr, index);
   rewriter.modifyOpInPlace(merged, [&] {

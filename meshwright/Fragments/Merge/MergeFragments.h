@@ -33,15 +33,14 @@ namespace mlir::mpmd {
 /// then all of `consumer`.
 ///
 /// The merged fragment stands where `consumer` stood. It has the union of the
-/// origins, the common mesh, the stage that either has, and the control
-/// operands of both. No other attribute survives: callers put back what should.
-/// Its location is `loc` if given, else the two locations fused.
+/// origins, the common mesh, the stage that either has, the control operands of
+/// both, and the two locations fused. No other attribute survives: callers put
+/// back what should.
 ///
 /// Cost: linear in operands, results and their uses, and in the smaller of the
 /// two bodies.
 FragmentOp mergeFragments(FragmentOp producer, FragmentOp consumer,
-                          RewriterBase &rewriter,
-                          std::optional<Location> loc = std::nullopt);
+                          RewriterBase &rewriter);
 
 /// Reports, at `consumer`, two fragments whose stages differ.
 LogicalResult verifySameStage(FragmentOp producer, FragmentOp consumer);
@@ -72,7 +71,7 @@ private:
     SmallVector<unsigned, 2> joined;
   };
 
-  unsigned getStep(FragmentOp fragment);
+  unsigned getStep(FragmentOp fragment, Location loc);
 
   SmallVector<Step> steps;
   /// Looked up by fragments that exist, hence never by a stale key: a fragment

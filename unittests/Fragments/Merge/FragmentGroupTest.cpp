@@ -174,8 +174,7 @@ TEST_P(FragmentGroupTest, BuildsWhatMergingPairsGives) {
   for (Entry &entry : entries) {
     if (entry.lastMerge < 0)
       continue;
-    entry.group->build(rewriter, entry.last, entry.last.getLoc(),
-                       entry.last.getOriginAttr(), /*stage=*/nullptr);
+    entry.group->build(rewriter, entry.last, entry.last.getLoc());
     ++numBuilt;
   }
 
