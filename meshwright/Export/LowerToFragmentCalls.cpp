@@ -16,11 +16,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
-#include "meshwright/Export/BufferAttributes.h"
 #include "meshwright/Export/FragmentGroups.h"
 #include "meshwright/Export/FragmentNames.h"
 #include "meshwright/Export/Passes.h"

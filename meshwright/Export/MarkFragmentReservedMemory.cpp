@@ -14,11 +14,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
-#include "meshwright/Export/BufferAttributes.h"
 #include "meshwright/Export/Passes.h"
 #include "meshwright/Fragments/LastUses.h"
 #include "llvm/ADT/SetVector.h"

@@ -18,11 +18,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Export/BufferAttributes.h"
 #include "meshwright/Export/EntryAttrs.h"
 #include "meshwright/Export/Passes.h"
 #include "llvm/ADT/MapVector.h"

@@ -21,18 +21,21 @@ llvm::hash_code hashBody(Region &body);
 bool areEqualBodies(Region &a, Region &b);
 
 /// Sorts things with bodies into classes, in a time that is linear in the size
-/// of the bodies. `isEqual` compares one thing with the first of a class.
+/// of the bodies. `isEqual` compares the first of a class with one thing.
 template <typename T> class EqualityClasses {
 public:
-  template <typename IsEqual> void add(T thing, size_t hash, IsEqual isEqual) {
+  /// Returns the number of the class.
+  template <typename IsEqual>
+  unsigned add(T thing, size_t hash, IsEqual isEqual) {
     SmallVector<unsigned, 1> &candidates = classesOfHash[hash];
     for (unsigned candidate : candidates)
       if (isEqual(classes[candidate].front(), thing)) {
         classes[candidate].push_back(thing);
-        return;
+        return candidate;
       }
     candidates.push_back(classes.size());
     classes.push_back({thing});
+    return classes.size() - 1;
   }
 
   /// Classes and their members in the order in which they came.

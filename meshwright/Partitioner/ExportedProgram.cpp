@@ -5,6 +5,7 @@
 #include "meshwright/Partitioner/ExportedProgram.h"
 #include "meshwright/Cost/Flops.h"
 #include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
@@ -25,14 +26,14 @@ static std::string getText(DictionaryAttr attributes, StringRef key) {
 
 static Slot readSlot(DictionaryAttr attributes) {
   Slot slot;
-  slot.memoryKind = getText(attributes, "mhlo.memory_kind");
-  slot.layout = getText(attributes, "mhlo.layout_mode");
+  slot.memoryKind = getText(attributes, kMemoryKindAttr);
+  slot.layout = getText(attributes, kLayoutModeAttr);
   if (!attributes)
     return slot;
   slot.sharding = attributes.getAs<sdy::TensorShardingAttr>(sdy::kShardingAttr);
-  if (auto alias = attributes.getAs<IntegerAttr>("tf.aliasing_output"))
+  if (auto alias = attributes.getAs<IntegerAttr>(kAliasingOutputAttr))
     slot.alias = alias.getInt();
-  if (auto donor = attributes.getAs<BoolAttr>("jax.buffer_donor"))
+  if (auto donor = attributes.getAs<BoolAttr>(kBufferDonorAttr))
     slot.isDonated = donor.getValue();
   slot.isDonated |= slot.alias.has_value();
   return slot;
@@ -104,7 +105,7 @@ unsigned Describer::getFragment(FragmentCallOp call, unsigned mesh) {
     fragment.function = callee;
     fragment.mesh = mesh;
     fragment.flops = estimator.estimate(callee.getBody()).flops;
-    if (auto bytes = callee->getAttrOfType<IntegerAttr>("reserved_hbm_bytes"))
+    if (auto bytes = callee->getAttrOfType<IntegerAttr>(kReservedHbmBytesAttr))
       fragment.reservedBytes = bytes.getInt();
     for (unsigned i = 0; i < callee.getNumArguments(); ++i)
       fragment.arguments.push_back(readSlot(callee.getArgAttrDict(i)));

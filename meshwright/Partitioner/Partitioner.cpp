@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/Partitioner.h"
+#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
@@ -23,9 +24,6 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 using namespace meshwright;
-
-static constexpr StringLiteral kBufferDonor = "jax.buffer_donor";
-static constexpr StringLiteral kAliasingOutput = "tf.aliasing_output";
 
 static const PhaseInfo kPhases[] = {
     {Phase::Import, "import", "names to meshes, mesh inference, transfers"},
@@ -124,11 +122,12 @@ static LogicalResult markDonation(func::FuncOp func,
     donated.insert(index);
   }
   for (unsigned i = 0; i < count; ++i) {
-    bool isMarked = static_cast<bool>(func.getArgAttr(i, kAliasingOutput));
-    if (auto donor = func.getArgAttrOfType<BoolAttr>(i, kBufferDonor))
+    bool isMarked = static_cast<bool>(func.getArgAttr(i, kAliasingOutputAttr));
+    if (auto donor = func.getArgAttrOfType<BoolAttr>(i, kBufferDonorAttr))
       isMarked |= donor.getValue();
     if (!isMarked && donated.contains(i))
-      func.setArgAttr(i, kBufferDonor, BoolAttr::get(func.getContext(), true));
+      func.setArgAttr(i, kBufferDonorAttr,
+                      BoolAttr::get(func.getContext(), true));
     if (isMarked && !donated.empty() && !donated.contains(i))
       return emitError(func.getArgument(i).getLoc())
              << "argument " << i << " of @" << func.getSymName()

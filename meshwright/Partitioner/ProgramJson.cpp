@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Partitioner/ExportedProgram.h"
 #include "meshwright/Text/Utf8.h"
@@ -283,14 +284,14 @@ LogicalResult meshwright::writePlacementJson(func::FuncOp function,
           result =
               writePlacement(json, argument.getType(), argument.getLoc(),
                              function.getArgAttrOfType<StringAttr>(
-                                 argument.getArgNumber(), "mhlo.memory_kind"));
+                                 argument.getArgNumber(), kMemoryKindAttr));
     });
     json.attributeArray("outputs", [&] {
       for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
         if (succeeded(result))
-          result = writePlacement(json, type, function.getLoc(),
-                                  function.getResultAttrOfType<StringAttr>(
-                                      index, "mhlo.memory_kind"));
+          result = writePlacement(
+              json, type, function.getLoc(),
+              function.getResultAttrOfType<StringAttr>(index, kMemoryKindAttr));
     });
   });
   return result;

@@ -46,15 +46,12 @@ public:
 
   /// The work of the fragment; `isNew` if no equal one was seen before.
   Work add(FragmentOp fragment, bool &isNew) {
-    auto &bucket = buckets[static_cast<size_t>(hashProgram(fragment))];
-    for (auto &[known, work] : bucket)
-      if (runSameProgram(known, fragment)) {
-        isNew = false;
-        return work;
-      }
-    isNew = true;
-    bucket.emplace_back(fragment, estimator.estimate(fragment.getRegion()));
-    return bucket.back().second;
+    unsigned program =
+        programs.add(fragment, hashProgram(fragment), runSameProgram);
+    isNew = program == works.size();
+    if (isNew)
+      works.push_back(estimator.estimate(fragment.getRegion()));
+    return works[program];
   }
 
   Work add(FragmentCallOp call, bool &isNew) {
@@ -69,7 +66,8 @@ public:
 private:
   SymbolTable symbols;
   WorkEstimator estimator;
-  DenseMap<size_t, SmallVector<std::pair<FragmentOp, Work>, 1>> buckets;
+  EqualityClasses<FragmentOp> programs;
+  std::vector<Work> works; ///< By the number of the program.
   DenseMap<Operation *, Work> callees;
 };
 

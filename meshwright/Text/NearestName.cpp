@@ -5,13 +5,10 @@
 #include "meshwright/Text/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
 
-using namespace mlir;
+using namespace llvm;
 
-std::string meshwright::listKnown(StringRef unknown,
+StringRef meshwright::findNearest(StringRef unknown,
                                   ArrayRef<StringRef> known) {
-  if (known.empty())
-    return "there are none";
-  std::string text = "known are " + llvm::join(known, ", ");
   StringRef nearest;
   // A slip changes a third of a name at most.
   unsigned best = unknown.size() / 3 + 2;
@@ -22,7 +19,15 @@ std::string meshwright::listKnown(StringRef unknown,
       nearest = name;
     }
   }
-  if (!nearest.empty())
+  return nearest;
+}
+
+std::string meshwright::listKnown(StringRef unknown,
+                                  ArrayRef<StringRef> known) {
+  if (known.empty())
+    return "there are none";
+  std::string text = "known are " + llvm::join(known, ", ");
+  if (StringRef nearest = findNearest(unknown, known); !nearest.empty())
     text += "; did you mean \"" + nearest.str() + "\"?";
   return text;
 }

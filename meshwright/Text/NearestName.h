@@ -5,10 +5,16 @@
 #ifndef MESHWRIGHT_TEXT_NEARESTNAME_H
 #define MESHWRIGHT_TEXT_NEARESTNAME_H
 
-#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 #include <string>
 
 namespace meshwright {
+
+/// The known name that is nearest to an unknown one, if it is close enough to
+/// be a slip; else empty.
+llvm::StringRef findNearest(llvm::StringRef unknown,
+                            llvm::ArrayRef<llvm::StringRef> known);
 
 /// The end of a message about an unknown name: lists the known ones, in the
 /// order given, and the nearest if it is close enough to be a slip.

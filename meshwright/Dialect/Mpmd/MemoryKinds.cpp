@@ -31,4 +31,6 @@ bool mpmd::isOnHost(DictionaryAttr attrs) {
   return kind && kind.getValue() == kMemoryKindPinnedHost;
 }
 
-bool mpmd::isCpuMesh(StringRef meshName) { return meshName.ends_with("/cpu"); }
+bool mpmd::isCpuMesh(StringRef meshName) {
+  return meshName.ends_with(kCpuSuffix);
+}

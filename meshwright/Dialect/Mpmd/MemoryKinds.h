@@ -5,11 +5,10 @@
 #ifndef MESHWRIGHT_DIALECT_MPMD_MEMORYKINDS_H
 #define MESHWRIGHT_DIALECT_MPMD_MEMORYKINDS_H
 
+#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 
 namespace mlir::mpmd {
-
-inline constexpr llvm::StringLiteral kMemoryKindAttr = "mhlo.memory_kind";
 
 /// The memory kind of a value according to attributes, not to its type: of a
 /// function argument, of the transfer that made it, or of its entry in the
@@ -20,7 +19,10 @@ StringAttr getAttributeMemoryKind(Value value);
 /// may be null.
 bool isOnHost(DictionaryAttr attrs);
 
-/// Whether a mesh is made of hosts: its name ends in `/cpu`.
+/// The end of the name of a mesh that is made of hosts. Such a mesh takes no
+/// part in schedules; it is no stage.
+inline constexpr llvm::StringLiteral kCpuSuffix = "/cpu";
+
 bool isCpuMesh(llvm::StringRef meshName);
 
 } // namespace mlir::mpmd

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Import/Place/MeshAssignment.h"
 #include "meshwright/Import/Place/Passes.h"
@@ -99,13 +100,13 @@ static bool replacesMemoryKind(func::FuncOp func, Type type, Attribute attr) {
 }
 
 static void dropMemoryKinds(func::FuncOp func) {
-  constexpr StringLiteral name = "mhlo.memory_kind";
   for (auto [i, type] : llvm::enumerate(func.getArgumentTypes()))
-    if (replacesMemoryKind(func, type, func.getArgAttr(i, name)))
-      func.removeArgAttr(i, name);
+    if (replacesMemoryKind(func, type, func.getArgAttr(i, kMemoryKindAttr)))
+      func.removeArgAttr(i, kMemoryKindAttr);
   for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
-    if (replacesMemoryKind(func, type, func.getResultAttr(i, name)))
-      func.removeResultAttr(i, StringAttr::get(func.getContext(), name));
+    if (replacesMemoryKind(func, type, func.getResultAttr(i, kMemoryKindAttr)))
+      func.removeResultAttr(
+          i, StringAttr::get(func.getContext(), kMemoryKindAttr));
 }
 
 namespace {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/Place/MeshAssignment.h"
+#include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -40,9 +41,6 @@ IndexAssignment::IndexAssignment(
     if (mesh)
       entries[index] = *mesh;
 }
-
-/// A mesh whose name ends so takes no part in schedules; it is no stage.
-static constexpr llvm::StringLiteral kCpuSuffix = "/cpu";
 
 /// Whether a text is read back without quotes where `separators` end it.
 static bool isPlain(StringRef text, StringRef separators) {

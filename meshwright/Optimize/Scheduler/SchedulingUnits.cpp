@@ -5,6 +5,7 @@
 #include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -41,7 +42,7 @@ SmallVector<MeshUnits> mlir::mpmd::collectUnits(func::FuncOp func,
   int64_t count = 0;
   for (NamedMeshAttr mesh : getTopology(func).getMeshes()) {
     auto name = StringAttr::get(func.getContext(), mesh.getName());
-    int64_t index = mesh.getName().ends_with("/cpu") ? -1 : count++;
+    int64_t index = isCpuMesh(mesh.getName()) ? -1 : count++;
     indices[name] = meshes.size();
     meshes.push_back({name, {index, 0, getNumber(mesh.getName())}, {}, {}, {}});
   }

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+#include "meshwright/Text/NearestName.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace meshwright;
@@ -27,20 +29,12 @@ const Schedule *meshwright::findSchedule(llvm::StringRef name) {
 
 std::string meshwright::listSchedules(llvm::StringRef unknown) {
   unknown.consume_front("builtin:");
-  std::string text = "known are ";
-  llvm::StringRef nearest;
-  // A slip changes a third of a name at most.
-  unsigned best = unknown.size() / 3 + 2;
-  for (const Schedule *schedule : kSchedules) {
-    text += schedule->name.str() + ", ";
-    unsigned distance = unknown.edit_distance_insensitive(schedule->name);
-    if (distance < best) {
-      best = distance;
-      nearest = schedule->name;
-    }
-  }
-  text += "and file:PATH";
-  if (!nearest.empty())
+  auto names = llvm::map_to_vector(
+      kSchedules, [](const Schedule *schedule) -> llvm::StringRef {
+        return schedule->name;
+      });
+  std::string text = "known are " + llvm::join(names, ", ") + ", and file:PATH";
+  if (llvm::StringRef nearest = findNearest(unknown, names); !nearest.empty())
     text += "; did you mean " + nearest.str() + "?";
   return text;
 }

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/ReducerRules.h"
+#include "meshwright/Dialect/StableHLO/Region/Branches.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -90,14 +91,18 @@ LogicalResult CaseOp::inferReturnTypes(MLIRContext *,
                           adaptor.getRegions(), inferred);
 }
 
-/// Replaces a `case` of a constant index in range by the branch it selects.
-static LogicalResult inlineConstantBranch(CaseOp op,
-                                          PatternRewriter &rewriter) {
+LogicalResult mlir::stablehlo::inlineConstantBranch(CaseOp op,
+                                                    OutOfRange outOfRange,
+                                                    PatternRewriter &rewriter) {
   APInt index;
-  if (!matchPattern(op.getIndex(), m_ConstantInt(&index)) ||
-      index.isNegative() || index.uge(op.getBranches().size()))
-    return rewriter.notifyMatchFailure(op, "no constant index in range");
-  Block &branch = op.getBranches()[index.getZExtValue()].front();
+  if (!matchPattern(op.getIndex(), m_ConstantInt(&index)))
+    return rewriter.notifyMatchFailure(op, "no constant index");
+  unsigned last = op.getBranches().size() - 1;
+  bool isInRange = !index.isNegative() && index.ule(last);
+  if (!isInRange && outOfRange == OutOfRange::Nothing)
+    return rewriter.notifyMatchFailure(op, "index out of range");
+  Block &branch =
+      op.getBranches()[isInRange ? index.getZExtValue() : last].front();
   Operation *terminator = branch.getTerminator();
   // A branch may return a more specific type than users of the result take.
   if (terminator->getOperandTypes() != op.getResultTypes())
@@ -110,7 +115,9 @@ static LogicalResult inlineConstantBranch(CaseOp op,
 
 void CaseOp::getCanonicalizationPatterns(RewritePatternSet &results,
                                          MLIRContext *) {
-  results.add(inlineConstantBranch);
+  results.add(+[](CaseOp op, PatternRewriter &rewriter) {
+    return inlineConstantBranch(op, OutOfRange::Nothing, rewriter);
+  });
 }
 
 //===----------------------------------------------------------------------===//

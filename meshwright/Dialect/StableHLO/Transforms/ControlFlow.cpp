@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/StableHLO/Region/Branches.h"
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
 #include "meshwright/Dialect/StableHLO/Transforms/UnusedResults.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -11,31 +12,9 @@
 using namespace mlir;
 using namespace mlir::stablehlo;
 
-/// Moves the body of a region without arguments before `op` and lets what it
-/// returns take the place of the results.
-static LogicalResult inlineRegion(Operation *op, Region &region,
-                                  PatternRewriter &rewriter) {
-  Block &block = region.front();
-  Operation *terminator = block.getTerminator();
-  SmallVector<Value> returned(terminator->getOperands());
-  if (TypeRange(ValueRange(returned)) != op->getResultTypes())
-    return failure();
-  rewriter.eraseOp(terminator);
-  rewriter.inlineBlockBefore(&block, op);
-  rewriter.replaceOp(op, returned);
-  return success();
-}
-
 // Pattern: case(constant) -> its branch
 static LogicalResult inlineKnownBranch(CaseOp op, PatternRewriter &rewriter) {
-  auto index = getConstantIntegers(op.getIndex());
-  if (!index)
-    return failure();
-  int64_t last = static_cast<int64_t>(op.getBranches().size()) - 1;
-  int64_t branch = index->front();
-  return inlineRegion(
-      op, op.getBranches()[branch < 0 || branch > last ? last : branch],
-      rewriter);
+  return inlineConstantBranch(op, OutOfRange::LastBranch, rewriter);
 }
 
 // Pattern: while(x) whose condition is false -> x

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_EXPORT_BUFFERATTRIBUTES_H
-#define MESHWRIGHT_EXPORT_BUFFERATTRIBUTES_H
+#ifndef MESHWRIGHT_DIALECT_MPMD_BUFFERATTRIBUTES_H
+#define MESHWRIGHT_DIALECT_MPMD_BUFFERATTRIBUTES_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -19,6 +19,8 @@ namespace mlir::mpmd {
 inline constexpr llvm::StringLiteral kAliasingOutputAttr = "tf.aliasing_output";
 /// `bool`: the buffer of the argument may be used for anything.
 inline constexpr llvm::StringLiteral kBufferDonorAttr = "jax.buffer_donor";
+/// Where the value is: `"device"`, `"pinned_host"` or `"unpinned_host"`.
+inline constexpr llvm::StringLiteral kMemoryKindAttr = "mhlo.memory_kind";
 /// The layout in memory: `"auto"`, `"default"` or text for the executor.
 inline constexpr llvm::StringLiteral kLayoutModeAttr = "mhlo.layout_mode";
 /// `i64`, on fragments and their functions: memory to be left to others.
