@@ -11,7 +11,7 @@
 #include "meshwright/Export/FragmentGroups.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Fragments/EqualBodies.h"
+#include "meshwright/IR/EqualBodies.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -22,7 +22,7 @@
 #include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Export/Passes.h"
-#include "meshwright/Fragments/RebuildOp.h"
+#include "meshwright/IR/RebuildOp.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

@@ -18,7 +18,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Export/Passes.h"
-#include "meshwright/Fragments/RebuildOp.h"
+#include "meshwright/IR/RebuildOp.h"
 #include "llvm/ADT/BitVector.h"
 
 namespace mlir::mpmd {

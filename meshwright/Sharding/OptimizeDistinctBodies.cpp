@@ -12,7 +12,7 @@
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
-#include "meshwright/Fragments/EqualBodies.h"
+#include "meshwright/IR/EqualBodies.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/IR/IRMapping.h"
 

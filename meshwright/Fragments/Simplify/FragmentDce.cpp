@@ -21,8 +21,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Fragments/RebuildOp.h"
 #include "meshwright/Fragments/Simplify/Passes.h"
+#include "meshwright/IR/RebuildOp.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Fragments/Simplify/SimplifyRegionOp.h"
-#include "meshwright/Fragments/RebuildOp.h"
+#include "meshwright/IR/RebuildOp.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/BitVector.h"

@@ -15,7 +15,7 @@
 
 #include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Fragments/RebuildOp.h"
+#include "meshwright/IR/RebuildOp.h"
 #include "meshwright/Import/Place/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_FRAGMENTS_EQUALBODIES_H
-#define MESHWRIGHT_FRAGMENTS_EQUALBODIES_H
+#ifndef MESHWRIGHT_IR_EQUALBODIES_H
+#define MESHWRIGHT_IR_EQUALBODIES_H
 
 #include "mlir/IR/Region.h"
 #include "llvm/ADT/Hashing.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_FRAGMENTS_REBUILDOP_H
-#define MESHWRIGHT_FRAGMENTS_REBUILDOP_H
+#ifndef MESHWRIGHT_IR_REBUILDOP_H
+#define MESHWRIGHT_IR_REBUILDOP_H
 
 #include "mlir/IR/PatternMatch.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Fragments/RebuildOp.h"
+#include "meshwright/IR/RebuildOp.h"
 
 using namespace mlir;
 
