@@ -30,8 +30,8 @@
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Erase/Passes.h"
+#include "meshwright/IR/OutsideReads.h"
 #include "mlir/IR/AttrTypeSubElements.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::mpmd {
@@ -142,8 +142,7 @@ static LogicalResult eraseFor(ForOp op, IRRewriter &rewriter) {
     return op.emitError() << "cannot become a while: its index has type "
                           << op.getIndexArg().getType()
                           << " instead of a 32-bit integer rank-0 tensor";
-  SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op.getRegion(), captured);
+  SetVector<Value> captured = getCaptures(op);
 
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);

@@ -12,6 +12,7 @@
 #include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Fragments/Split/Passes.h"
 #include "meshwright/Fragments/Split/SplitFragment.h"
+#include "meshwright/IR/OutsideReads.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::mpmd {
@@ -32,7 +33,7 @@ static bool mustWait(Operation *op, const DenseSet<Value> &transferred,
   };
   return llvm::any_of(op->getOperands(),
                       [&](Value v) { return transferred.contains(v); }) ||
-         llvm::any_of(getEffectiveOperands(op), waits);
+         llvm::any_of(getOutsideReads(op), waits);
 }
 
 /// Whether each of the values from `transferred` on is needed for the results;

@@ -16,6 +16,7 @@
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "meshwright/Fragments/Split/Passes.h"
 #include "meshwright/Fragments/Split/SplitFragment.h"
+#include "meshwright/IR/OutsideReads.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::mpmd {
@@ -41,7 +42,7 @@ static void addDependencies(SmallVector<Value> values,
     Operation *op = values.pop_back_val().getDefiningOp();
     if (!op || !known.insert(op).second)
       continue;
-    SetVector<Value> operands = getEffectiveOperands(op);
+    SetVector<Value> operands = getOutsideReads(op);
     values.append(operands.begin(), operands.end());
   }
 }
@@ -57,7 +58,7 @@ static void keepEffectOrder(Block &body, DenseSet<Operation *> &earlyOps) {
         numEarly = effects.size();
     }
   for (Operation *op : ArrayRef(effects).take_front(numEarly)) {
-    SetVector<Value> operands = getEffectiveOperands(op);
+    SetVector<Value> operands = getOutsideReads(op);
     addDependencies(operands.takeVector(), earlyOps);
     earlyOps.insert(op);
   }

@@ -15,18 +15,12 @@
 #include "meshwright/Fragments/Split/SplitFragment.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/IR/OutsideReads.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
-
-SetVector<Value> mlir::mpmd::getEffectiveOperands(Operation *op) {
-  SetVector<Value> values(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  return values;
-}
 
 bool mlir::mpmd::isSplitFragment(FragmentOp fragment) {
   return fragment->hasAttr(kSplitKeepTransferredAttr) ||
@@ -68,7 +62,7 @@ static SetVector<Value> findResiduals(FragmentOp fragment,
     if (isResidual(value, cut)) {
       residuals.insert(value);
     } else if (explored.insert(value.getDefiningOp()).second) {
-      SetVector<Value> operands = getEffectiveOperands(value.getDefiningOp());
+      SetVector<Value> operands = getOutsideReads(value.getDefiningOp());
       stack.append(operands.begin(), operands.end());
     }
   }
@@ -78,7 +72,7 @@ static SetVector<Value> findResiduals(FragmentOp fragment,
   for (Operation &op : body.without_terminator()) {
     if (cut.earlyOps.contains(&op) || explored.contains(&op))
       continue;
-    for (Value value : getEffectiveOperands(&op))
+    for (Value value : getOutsideReads(&op))
       if (cut.earlyOps.contains(value.getDefiningOp()))
         residuals.insert(value);
   }

@@ -23,10 +23,6 @@ struct FragmentCut {
   DenseSet<Operation *> earlyOps;
 };
 
-/// What `op` reads: its operands, then the values from outside that its regions
-/// use, each once.
-SetVector<Value> getEffectiveOperands(Operation *op);
-
 /// Whether `fragment` carries the mark of an early or of a late half.
 bool isSplitFragment(FragmentOp fragment);
 

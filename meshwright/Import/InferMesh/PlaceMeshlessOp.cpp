@@ -4,12 +4,12 @@
 
 #include "meshwright/Import/InferMesh/PlaceMeshlessOp.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/IR/OutsideReads.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "meshwright/Import/Place/InferredFragment.h"
 #include "meshwright/Import/Place/MeshOrder.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -94,14 +94,6 @@ static FailureOr<Readers> getReaders(Operation *op) {
   return readers;
 }
 
-/// What `op` reads: what its regions capture, then its operands.
-static SetVector<Value> getInputs(Operation *op) {
-  SetVector<Value> inputs;
-  getUsedValuesDefinedAbove(op->getRegions(), inputs);
-  inputs.insert_range(op->getOperands());
-  return inputs;
-}
-
 /// Lets the body of `fragment` read the results of `inner` where it had an
 /// argument for an assign of the results of `op`, and drops the argument.
 static void forwardResults(Operation *op, Operation *inner,
@@ -137,7 +129,8 @@ static void forwardResults(Operation *op, Operation *inner,
 static void absorb(Operation *op, FragmentOp fragment, bool clone,
                    RewriterBase &rewriter) {
   Block &body = fragment.getRegion().front();
-  SetVector<Value> inputs = getInputs(op);
+  SetVector<Value> inputs = getCaptures(op);
+  inputs.insert_range(op->getOperands());
   IRMapping mapping;
   for (Value input : inputs)
     mapping.map(input, body.addArgument(input.getType(), input.getLoc()));

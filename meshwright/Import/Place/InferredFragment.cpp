@@ -4,21 +4,12 @@
 
 #include "meshwright/Import/Place/InferredFragment.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/IR/OutsideReads.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
-
-/// What `op` reads from outside: its operands, then the values that only its
-/// regions use.
-static SetVector<Value> getValuesRead(Operation *op) {
-  SetVector<Value> values(llvm::from_range, op->getOperands());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  return values;
-}
 
 static Type getTypeOnMesh(Type type, StringRef meshName) {
   auto tensorType = dyn_cast<RankedTensorType>(type);
@@ -34,7 +25,7 @@ FragmentOp mlir::mpmd::wrapInInferredFragment(
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
 
-  SetVector<Value> read = getValuesRead(op);
+  SetVector<Value> read = getOutsideReads(op);
   SmallVector<Value> inputs;
   for (Value value : read) {
     Type type = getTypeOnMesh(value.getType(), meshName);

@@ -21,9 +21,9 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/IR/OutsideReads.h"
 #include "meshwright/Import/Prepare/Passes.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_INSERTNAMELESSCLONEOFNEGLIGIBLEOPSPASS
@@ -39,9 +39,7 @@ static Operation *getNegligibleProducer(Value value) {
   if (!producer || !isNegligibleOp(producer))
     return nullptr;
   // Regions may read values that exist only in the computation.
-  SetVector<Value> captured;
-  getUsedValuesDefinedAbove(producer->getRegions(), captured);
-  return captured.empty() ? producer : nullptr;
+  return getCaptures(producer).empty() ? producer : nullptr;
 }
 
 namespace {

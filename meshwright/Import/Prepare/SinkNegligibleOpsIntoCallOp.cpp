@@ -18,9 +18,9 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/IR/OutsideReads.h"
 #include "meshwright/Import/Prepare/Passes.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
@@ -46,9 +46,7 @@ static Operation *findSinkableOp(ArrayRef<CallOp> calls, unsigned index) {
   for (CallOp call : calls.drop_front())
     if (getOperand(call) != value)
       return nullptr;
-  SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  return captured.empty() ? op : nullptr;
+  return getCaptures(op).empty() ? op : nullptr;
 }
 
 /// Replaces arguments of `callee` by clones of ops of its callers and returns

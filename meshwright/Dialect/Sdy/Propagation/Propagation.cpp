@@ -12,10 +12,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Propagation/Propagation.h"
+#include "meshwright/IR/OutsideReads.h"
 
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -193,17 +193,10 @@ void Propagation::transformEdge(unsigned index, TensorShardingAttr &sharding,
       getDataFlowOp(owner).transformTargetSharding(owner, sharding, toSources);
 }
 
-/// What an op and the ops in it read from outside.
-static SetVector<Value> getInputs(Operation *op) {
-  SetVector<Value> inputs(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), inputs);
-  return inputs;
-}
-
 /// What computed inputs only for this op comes next; it may be dead now.
 void Propagation::eraseDeadOp(unsigned index) {
   Operation *op = table.getOp(index);
-  SetVector<Value> inputs = getInputs(op);
+  SetVector<Value> inputs = mpmd::getOutsideReads(op);
   op->walk([&](Operation *nested) { plans.forget(nested); });
   table.eraseOp(index);
   for (Value input : inputs) {
