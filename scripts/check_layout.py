@@ -12,6 +12,8 @@
   package is not held to it yet.
 - A library includes only headers of the libraries that it links.
 - Ops are matched by their type, not by their name as a string.
+- Each COMPAT(name) and DEPARTURE(name) in the sources has a row in
+  docs/developing/compatibility.md, and each row a place in the sources.
 
 Prints one line per finding; exit code 1 if there is any.
 """
@@ -144,8 +146,42 @@ def check_includes() -> list[str]:
     return found
 
 
+def check_compatibility() -> list[str]:
+    page = "docs/developing/compatibility.md"
+    places: dict[tuple[str, str], pathlib.Path] = {}
+    for top in ("meshwright", "tools", "python"):
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.suffix in (".cpp", ".h", ".td", ".def", ".py"):
+                for mark in re.findall(
+                    r"\b(COMPAT|DEPARTURE)\b(?:\(([\w-]+)\):)?", path.read_text()
+                ):
+                    places[mark] = path.relative_to(ROOT)
+    same, other = (ROOT / page).read_text().split("\n## Otherwise")
+    rows = {
+        (kind, name)
+        for kind, text in (("COMPAT", same), ("DEPARTURE", other))
+        for name in re.findall(r"^\| ([a-z][\w-]*) \|", text, re.MULTILINE)
+        if name != "name"
+    }
+    found = [
+        f"{path}: {kind}({name}) has no row in {page}"
+        for (kind, name), path in places.items()
+        if (kind, name) not in rows
+    ]
+    return found + [
+        f"{page}: {kind}({name}) is nowhere in the sources"
+        for kind, name in sorted(rows - places.keys())
+    ]
+
+
 def main() -> int:
-    found = check_lengths() + check_stems() + check_folders() + check_includes()
+    found = (
+        check_lengths()
+        + check_stems()
+        + check_folders()
+        + check_includes()
+        + check_compatibility()
+    )
     print("\n".join(found) if found else "layout: nothing found")
     return 1 if found else 0
 

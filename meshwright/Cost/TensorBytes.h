@@ -9,9 +9,10 @@
 
 namespace meshwright {
 
-/// The bytes of a buffer that XLA keeps a tensor in: a boolean takes a byte,
-/// other numbers of less than a byte are packed, and the last byte is a whole
-/// one. A dynamic dimension counts as one. Never more than 2^61.
+/// DEPARTURE(buffer-bytes): The bytes of a buffer that XLA keeps a tensor in: a
+/// boolean takes a byte, other numbers of less than a byte are packed, and the
+/// last byte is a whole one. A dynamic dimension counts as one. Never more than
+/// 2^61.
 int64_t countBytes(mlir::RankedTensorType type);
 
 } // namespace meshwright

@@ -57,6 +57,8 @@ struct CopyConstantsPass
   }
 
 private:
+  // COMPAT(constants-to-the-front): Each copy goes to the front, also if
+  // nothing reads the argument or an equal constant is there.
   void copyConstantsInto(FragmentOp fragment, RewriterBase &rewriter) {
     Block &body = fragment.getRegion().front();
     // Control operands have no argument, hence the shorter of the two lists.

@@ -128,6 +128,8 @@ private:
 };
 } // namespace
 
+/// COMPAT(string-aliasing): `tf.aliasing_output` counts if it is a string; the
+/// integer that it usually is does not.
 bool LiveMemory::isDonated(BlockArgument arg) {
   unsigned index = arg.getArgNumber();
   auto donor = func.getArgAttrOfType<BoolAttr>(index, kBufferDonorAttr);

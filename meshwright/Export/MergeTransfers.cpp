@@ -63,7 +63,9 @@ static bool isMergeable(Type resultType) {
   return count && *count <= kMaxNumElements;
 }
 
-/// The transfers of `value` that were there before this pass, in use order.
+/// The transfers of `value` that were there before this pass.
+///
+/// COMPAT(use-order): In use order, which is that of the slots of a merged one.
 static SmallVector<TransferOp> getOriginalTransfers(Value value) {
   SmallVector<TransferOp> transfers;
   for (Operation *user : value.getUsers())

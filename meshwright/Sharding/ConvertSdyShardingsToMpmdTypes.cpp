@@ -119,6 +119,8 @@ static void convertSignature(func::FuncOp func) {
 }
 
 /// Reports the first transfer that would have to reshard.
+///
+/// COMPAT(error-without-failure): The pass succeeds all the same.
 static void verifyTransfers(func::FuncOp func) {
   for (TransferOp op : func.getOps<TransferOp>()) {
     TensorShardingAttr from = op.getTensor().getType().getSharding();

@@ -94,6 +94,7 @@ static void openUnknownShardings(FragmentOp fragment) {
   fragment.setBlockArgumentEdgeOwnerShardings(shardings);
 }
 
+// COMPAT(warn-once): Once per process for arguments, and once for results.
 static void enforceArguments(func::FuncOp func) {
   static std::atomic<bool> hasWarned = false;
   for (BlockArgument arg : func.getArguments()) {

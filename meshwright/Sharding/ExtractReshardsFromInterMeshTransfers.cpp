@@ -149,6 +149,7 @@ void Extractor::extract(TransferOp &op) {
   if (op.isIntraMesh() && isEquivalent)
     return;
   if (op.getTensor().getType().isOnHost() && op.getType().isOnHost()) {
+    // COMPAT(error-without-failure): The pass goes on and succeeds.
     emitError(op.getLoc()) << "Resharding on host not supported: both "
                            << operand.getType() << " and " << op.getType()
                            << " are in host memory; go through device memory";
@@ -156,6 +157,7 @@ void Extractor::extract(TransferOp &op) {
   }
   if (isEquivalent)
     return;
+  // COMPAT(warn-once): Once per process, not once per program.
   static std::atomic<bool> hasWarned = false;
   if (!hasWarned.exchange(true))
     emitWarning(op.getLoc())

@@ -30,7 +30,7 @@ std::string mpmd::getLocationText(Location loc) {
     return site ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (site) {
-    // The outermost caller is no call site and says nothing new.
+    // COMPAT(outermost-caller): It is no call site itself, and left out.
     for (; site; site = dyn_cast<CallSiteLoc>(site.getCaller()))
       printFrame(site.getCallee(), os);
     return text;

@@ -12,8 +12,11 @@ namespace mlir::mpmd {
 /// `(2)`, or nothing for 0.
 ParseResult parseTransposeCount(AsmParser &parser, int64_t &count);
 
-/// A name in quotes: as it is, but for quotes, backslashes and control
-/// characters, with which it could not be read back.
+/// COMPAT(raw-names): A name in quotes, as it is and not escaped as strings
+/// are.
+///
+/// DEPARTURE(raw-names): Quotes, backslashes and control characters, with which
+/// it could not be read back, are escaped all the same.
 void printName(AsmPrinter &printer, StringRef name);
 
 /// A user origin without its brackets: `"f"` or `"f"(2)`. Fragments print the

@@ -32,6 +32,7 @@ LogicalResult CallOp::verify() {
   return success();
 }
 
+/// COMPAT(call-arity): Pairs are compared up to the shorter list.
 static LogicalResult verifyTypes(CallOp call, TypeRange expected,
                                  TypeRange actual, StringRef what) {
   size_t pairs = std::min(expected.size(), actual.size());

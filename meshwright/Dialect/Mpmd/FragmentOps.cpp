@@ -154,6 +154,8 @@ void FragmentOp::print(OpAsmPrinter &printer) {
   printer.printFunctionalType(*this);
 }
 
+/// COMPAT(fragment-shardings): `in_shardings` and `out_shardings` are not
+/// looked at, and a fragment without values may be on a mesh that is not there.
 LogicalResult FragmentOp::verify() {
   if (failed(Boundary{*this, getMeshName(), "body arguments", "operands",
                       "operand"}
@@ -163,8 +165,10 @@ LogicalResult FragmentOp::verify() {
       .verify(getBody()->back().getOperandTypes(), getResultTypes());
 }
 
-/// Forwards an operand whose body argument is returned unchanged, at the return
-/// position that comes first in the argument's use list, if that has a reader.
+/// Forwards an operand whose body argument is returned unchanged.
+///
+/// COMPAT(use-order): Only at the return position that comes first in the
+/// argument's use list, if that has a reader.
 LogicalResult FragmentOp::canonicalize(FragmentOp op,
                                        PatternRewriter &rewriter) {
   Operation *terminator = op.getBody()->getTerminator();

@@ -116,8 +116,8 @@ bool mpmd::isExecutedImmediatelyAfter(FragmentOp first, FragmentOp second) {
 }
 
 bool mpmd::isNegligibleOp(Operation *op) {
-  // DEPARTURE: The reference asks for the shape alone, so that what draws or
-  // acts on the world is repeated too. Meaning goes before that.
+  // DEPARTURE(effects-once): The reference asks for the shape alone, so that
+  // what draws or acts on the world is repeated too. Meaning goes before that.
   return op->getNumOperands() == 0 && op->getNumResults() == 1 &&
          !hasEffects(op);
 }

@@ -137,8 +137,8 @@ bool Absorption::hasNoOtherPartner(FragmentOp consumer) {
                       [&](FragmentOp producer) { return producer == root; });
 }
 
-/// Goes through the users of each result. With every merge results are
-/// replaced, which turns the order of their users around.
+/// COMPAT(use-order): Goes through the users of each result. With every merge
+/// results are replaced, which turns the order of their users around.
 bool Absorption::absorbConsumers() {
   if (!llvm::all_of(
           getInferredConsumers(root, root->getResults()),

@@ -361,8 +361,8 @@ Block &FragmentGroup::mergeBodies(ArrayRef<OpResult> results,
   return host;
 }
 
-/// Every merge that a result goes through replaces it by a new one, which turns
-/// the order of its uses around.
+/// COMPAT(use-order): Every merge that a result goes through replaces it by a
+/// new one, which turns the order of its uses around.
 static void reverseUses(Value value) {
   unsigned numUses = llvm::range_size(value.getUses());
   if (numUses < 2)

@@ -234,7 +234,8 @@ void LeafAssignment::wrapResultless(Operation *op) {
           return mesh.getMeshName();
         });
   llvm::stable_sort(meshes, meshBefore);
-  // DEPARTURE: The reference repeats effects on each of the meshes.
+  // DEPARTURE(effects-once): The reference repeats effects on each of the
+  // meshes.
   if (isPure(op) || effects.hasEffects(op))
     meshes.truncate(1);
   setMeshSet(op, kUseSetAttr, {});

@@ -28,8 +28,8 @@ def InferMeshAssignMeshFuncLeavesPass
     ```
 
     Ops without tensor results are wrapped into a fragment on each mesh of their
-    src set, on the first one only if they are pure or have effects. DEPARTURE:
-    the reference repeats effects on each mesh.
+    src set, on the first one only if they are pure or have effects.
+    DEPARTURE(effects-once): the reference repeats effects on each mesh.
 
     Requires src sets that are not empty, or `infer-transfers`. Drops the use
     sets of computations, barriers and function arguments, which are stale

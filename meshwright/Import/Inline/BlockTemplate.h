@@ -15,8 +15,8 @@ namespace mlir::mpmd {
 /// data flow is looked up once, when the template is built; a copy then finds
 /// each operand by its number and creates each op with its operands in place.
 ///
-/// Uses are added in the order in which a clone adds them, so the use lists of
-/// a copy are those of a clone.
+/// COMPAT(use-order): Uses are added in the order in which a clone adds them,
+/// so the use lists of a copy are those of a clone.
 class BlockTemplate {
 public:
   /// Takes `block`, which must not read values from around it, as it is now.

@@ -61,6 +61,7 @@ MeshSet MeshDataFlow::getUses(OpOperand &use, Block *home) const {
   return getMeshSet(user, kUseSetAttr);
 }
 
+// COMPAT(use-order): Sets list their meshes in use order, and are printed so.
 MeshSet MeshDataFlow::getUses(Value value) const {
   MeshSet result;
   for (OpOperand &use : value.getUses())

@@ -47,6 +47,7 @@ struct ValidateNamedOpsInMpmdFuncPass
           ValidateNamedOpsInMpmdFuncPass> {
   using Base::Base;
 
+  // COMPAT(error-without-failure): The pass succeeds all the same.
   void runOnOperation() override {
     getOperation().walk([](Operation *op) {
       if (mayContainNamedOps(op->getParentOp()))

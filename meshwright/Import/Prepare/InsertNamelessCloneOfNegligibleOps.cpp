@@ -62,6 +62,8 @@ struct InsertNamelessCloneOfNegligibleOpsPass
         Operation *producer = getNegligibleProducer(returned);
         if (!producer)
           continue;
+        // COMPAT(clone-per-result): Also where nothing will read it, and once
+        // more for a second result that returns the same op.
         Operation *clone = rewriter.clone(*producer);
         rewriter.replaceUsesWithIf(
             result, clone->getResult(0), [](OpOperand &use) {

@@ -162,8 +162,8 @@ def SinkNegligibleOpsIntoCallOpPass
     }
     ```
 
-    DEPARTURE: What draws random numbers or acts on the world stays where it is,
-    although the reference sinks it: it would happen once per call and in the
+    DEPARTURE(effects-once): What draws random numbers or acts on the world
+    stays where it is, although the reference sinks it: it would happen once per call and in the
     caller.
 
     Acts on the MPMD functions of a module, in order. Calls without a used

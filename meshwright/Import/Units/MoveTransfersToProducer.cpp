@@ -28,6 +28,8 @@ namespace mlir::mpmd {
 using namespace mlir;
 using namespace mlir::mpmd;
 
+/// COMPAT(reversed-transfers): Those of one producer, or of arguments, end up
+/// in reverse, as each moves in front of those before.
 static void moveToProducer(TransferOp transfer) {
   Value tensor = transfer.getTensor();
   if (Operation *producer = tensor.getDefiningOp())

@@ -32,6 +32,8 @@ struct ScheduleOption {
 };
 
 /// 1F1B.
+///
+/// COMPAT(default-schedule): All other ways in take GPipe.
 ScheduleOption getDefaultSchedule();
 
 /// Reads `NAME`, `builtin:NAME` or `file:PATH`, and the file. The error says

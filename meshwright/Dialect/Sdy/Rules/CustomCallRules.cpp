@@ -161,6 +161,7 @@ static OpShardingRuleAttr getCallPointwiseRule(CustomCallOp op) {
   return getPointwiseRule(op);
 }
 
+// COMPAT(warn-once): Once per process, not once per program.
 static OpShardingRuleAttr warnUnknown(CustomCallOp op) {
   static std::once_flag warned;
   std::call_once(warned, [&] {

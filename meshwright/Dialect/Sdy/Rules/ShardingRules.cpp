@@ -54,6 +54,7 @@ static bool isKnownWithoutRule(Operation *op) {
          isa_and_present<SdyDialect, func::FuncDialect>(op->getDialect());
 }
 
+// COMPAT(warn-once): Once per process, not once per program.
 static OpShardingRuleAttr warnUnknown(Operation *op) {
   static std::once_flag warned;
   std::call_once(warned, [&] {

@@ -12,6 +12,8 @@ namespace mlir::stablehlo {
 
 /// What a constant index out of range selects: the last branch, as when the
 /// program runs, or nothing.
+///
+/// COMPAT(case-in-range): Nothing in `canonicalize`.
 enum class OutOfRange { LastBranch, Nothing };
 
 /// Replaces a `case` by the branch that its constant index selects.
