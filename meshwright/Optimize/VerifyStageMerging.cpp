@@ -16,7 +16,6 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Fragments/CallCounters.h"
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "meshwright/Optimize/Passes.h"
@@ -105,8 +104,6 @@ struct VerifyStageMergingPass
     if (func.isDeclaration() || !isDistributedFunction(func))
       return;
 
-    if (failed(verifyCallCounters(func)))
-      return signalPassFailure();
     std::map<StageClaim, Claimants> claims;
     walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
       IntegerAttr stage = fragment.getStageIdAttr();

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/AttrSyntax.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Mpmd/RegionSyntax.h"
@@ -157,6 +158,12 @@ void FragmentOp::print(OpAsmPrinter &printer) {
 /// COMPAT(fragment-shardings): `in_shardings` and `out_shardings` are not
 /// looked at, and a fragment without values may be on a mesh that is not there.
 LogicalResult FragmentOp::verify() {
+  auto counter = (*this)->getAttrOfType<IntegerAttr>(kCallCounterAttr);
+  if (counter && !counter.getType().isUnsignedInteger(32)) // (C7)
+    return emitError() << "`" << kCallCounterAttr << "` has type "
+                       << counter.getType()
+                       << ", but a call counter must be a ui32; write it as in "
+                          "`call_counter = 0 : ui32`";
   if (failed(Boundary{*this, getMeshName(), "body arguments", "operands",
                       "operand"}
                  .verify(getRegion().getArgumentTypes(), getOperandTypes())))

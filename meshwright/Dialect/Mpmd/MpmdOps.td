@@ -152,6 +152,8 @@ def Mpmd_FragmentOp
     * (C5) Its sharding fits the mesh and its global type.
     * (C6) The type inside is the global type.
 
+    (C7) An integer called `call_counter` is a `ui32`.
+
     Effects are those of the body. Canonicalization forwards an operand that the
     body returns unchanged.
   }];

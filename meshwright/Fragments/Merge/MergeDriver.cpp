@@ -19,7 +19,6 @@
 
 #include "meshwright/Fragments/Merge/MergeDriver.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Fragments/CallCounters.h"
 #include "meshwright/Fragments/Merge/FragmentGroup.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Order/EffectOrder.h"
@@ -326,7 +325,5 @@ mpmd::mergeFragmentsIn(func::FuncOp func, MergePartner partner,
                        function_ref<bool(FragmentOp, FragmentOp)> mayMerge) {
   if (func.isDeclaration())
     return success();
-  if (failed(verifyCallCounters(func)))
-    return failure();
   return MergeDriver(func, partner, mayMerge).run();
 }

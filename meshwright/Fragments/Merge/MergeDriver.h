@@ -34,8 +34,7 @@ enum class MergePartner {
 /// both fragments are inferred, the passes that inferred them; other
 /// discardable attributes are lost.
 ///
-/// Fails, with an error, where fragments of two stages would be merged, or
-/// where a call counter is no `ui32`.
+/// Fails, with an error, where fragments of two stages would be merged.
 LogicalResult
 mergeFragmentsIn(func::FuncOp func, MergePartner partner,
                  function_ref<bool(FragmentOp, FragmentOp)> mayMerge);

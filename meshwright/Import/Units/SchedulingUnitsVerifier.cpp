@@ -13,7 +13,6 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Fragments/CallCounters.h"
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "meshwright/Import/Units/Passes.h"
 #include "llvm/ADT/StringMap.h"
@@ -80,8 +79,6 @@ struct SchedulingUnitsVerifierPass
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !isMpmdFunction(func))
       return;
-    if (failed(verifyCallCounters(func)))
-      return signalPassFailure();
     uint64_t microbatches = countMicrobatches(func);
     if (microbatches == 0)
       return;

@@ -25,7 +25,6 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Fragments/CallCounters.h"
 #include "meshwright/Fragments/ControlDependencies.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Optimize/Rules/Passes.h"
@@ -233,8 +232,6 @@ struct RuleBasedMergePass
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !isMpmdFunction(func))
       return markAllAnalysesPreserved();
-    if (failed(verifyCallCounters(func)))
-      return signalPassFailure();
 
     MatchIndex index(func, ruleOfSource);
     FragmentMerger merger;

@@ -226,3 +226,19 @@ func.func @ends_in_mpmd_return(%x: !m1) attributes {topology = #mpmd.topology<<"
   %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%a: tensor<4xf32>) { sdy.return %a : tensor<4xf32> } : (!m1) -> !m1
   return
 }
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+func.func @call_counter_is_ui32() attributes {topology = #topology} {
+  // What is no integer is no counter.
+  mpmd.fragment<mesh="m1", origin=["f"]> () {call_counter = "1"} () {
+    mpmd.return
+  } : () -> ()
+  // expected-error@+1 {{`call_counter` has type 'i32', but a call counter must be a ui32; write it as in `call_counter = 0 : ui32`}}
+  mpmd.fragment<mesh="m1", origin=["f"]> () {call_counter = 1 : i32} () {
+    mpmd.return
+  } : () -> ()
+  return
+}

@@ -68,15 +68,3 @@ func.func private @counts_microbatches_but_no_units_in_loops(%x: !m1) -> !m1 att
   } : (!m1) -> !m1
   return %3 : !m1
 }
-
-// -----
-
-!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
-#topology = #mpmd.topology<<"m1": <["x"=2]>>>
-func.func @reports_call_counter_of_another_type(%x: !m1) -> !m1 attributes {topology = #topology} {
-  // expected-error@+1 {{`call_counter` has type 'si32', but a call counter must be a ui32}}
-  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) {call_counter = 1 : si32} (%u: tensor<4xf32>) {
-    mpmd.return %u : tensor<4xf32>
-  } : (!m1) -> !m1
-  return %0 : !m1
-}

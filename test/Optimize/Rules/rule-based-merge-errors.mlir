@@ -34,16 +34,3 @@ func.func @reports_two_stages_in_one_merge(%x: !m1) -> (!m1, !m1, !m1) attribute
   } : (!m1) -> !m1
   return %0, %1, %2 : !m1, !m1, !m1
 }
-
-// -----
-
-!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
-#topology = #mpmd.topology<<"m1": <["x"=2]>>>
-
-func.func @reports_call_counter_of_another_type(%x: !m1) -> !m1 attributes {topology = #topology} {
-  // expected-error@+1 {{`call_counter` has type 'i32', but a call counter must be a ui32}}
-  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) {call_counter = 1 : i32} (%a: tensor<4xf32>) {
-    mpmd.return %a : tensor<4xf32>
-  } : (!m1) -> !m1
-  return %0 : !m1
-}
