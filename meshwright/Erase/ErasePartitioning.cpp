@@ -32,6 +32,7 @@
 #include "meshwright/Erase/Passes.h"
 #include "meshwright/IR/OutsideReads.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::mpmd {

@@ -43,8 +43,8 @@ struct ExportedProgram {
     mlir::RankedTensorType type; ///< Global.
     mlir::sdy::TensorShardingAttr sharding;
     std::string memoryKind;
-    double bytes;
-    double deviceBytes; ///< On each device that holds a part.
+    int64_t bytes;
+    int64_t deviceBytes; ///< On each device that holds a part.
   };
   struct Boundary {
     unsigned value;

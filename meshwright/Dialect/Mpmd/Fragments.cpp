@@ -85,7 +85,7 @@ ArrayAttr mpmd::mergeOrigins(ArrayRef<FragmentOp> fragments) {
                   [&](Attribute origin) { return !known.contains(origin); });
     known.insert_range(ArrayRef(origins).drop_front(numKnown));
   }
-  return ArrayAttr::get(fragments.front().getContext(), origins);
+  return ArrayAttr::get(FragmentOp(fragments.front()).getContext(), origins);
 }
 
 IntegerAttr mpmd::mergeStages(ArrayRef<FragmentOp> fragments) {

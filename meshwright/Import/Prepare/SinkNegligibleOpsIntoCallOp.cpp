@@ -21,6 +21,7 @@
 #include "meshwright/IR/OutsideReads.h"
 #include "meshwright/Import/Prepare/Passes.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"

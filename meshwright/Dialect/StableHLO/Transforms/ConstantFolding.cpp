@@ -58,86 +58,23 @@ int64_t stablehlo::getEagerLimit(const OptimizationOptions &options) {
                   OptimizationOptions().foldOpElementLimit);
 }
 
-/// The constants that `op` reads if all have the element type of its result.
-static SmallVector<DenseElementsAttr> getOperandsOfOneType(Operation *op) {
-  SmallVector<DenseElementsAttr> operands = getConstantOperands(op);
-  for (DenseElementsAttr operand : operands)
-    if (operand.getElementType() != getResultType(op).getElementType())
-      return {};
-  return operands;
-}
-
 namespace {
-// Pattern: op(constants) -> constant, of arithmetic
-template <typename OpT> struct FoldArithmetic : OpRewritePattern<OpT> {
-  FoldArithmetic(MLIRContext *context, const OptimizationOptions &options)
-      : OpRewritePattern<OpT>(context), options(options) {}
+/// Replaces an op on constants by the value that `fold` returns, if any.
+template <typename OpT> class FoldConstants : public OpRewritePattern<OpT> {
+public:
+  using Fold = DenseElementsAttr (*)(OpT op,
+                                     ArrayRef<DenseElementsAttr> operands,
+                                     const OptimizationOptions &options);
+
+  FoldConstants(MLIRContext *context, Fold fold,
+                const OptimizationOptions &options)
+      : OpRewritePattern<OpT>(context), fold(fold), options(options) {}
 
   LogicalResult matchAndRewrite(OpT op,
                                 PatternRewriter &rewriter) const override {
-    SmallVector<DenseElementsAttr> operands = getOperandsOfOneType(op);
-    if (operands.empty())
-      return failure();
-    RankedTensorType type = getResultType(op);
-    Type element = type.getElementType();
-    if (!isa<IntegerType>(element) &&
-        !(options.optimizeFloat && hasOwnArithmetic(element)))
-      return failure();
-    if (!isWithinLimit(type, operands,
-                       operands.size() == 1 ? options.foldOpElementLimit
-                                            : getEagerLimit(options)))
-      return failure();
-    DenseElementsAttr value;
-    if (isa<IntegerType>(element))
-      value = evaluate<APInt, APInt>(type, operands, [&](ArrayRef<APInt> x) {
-        return x.size() == 1
-                   ? evaluateInteger(op, x[0])
-                   : evaluateIntegers(op, x[0], x[1], isUnsignedType(element));
-      });
-    else
-      value =
-          evaluate<APFloat, APFloat>(type, operands, [&](ArrayRef<APFloat> x) {
-            return x.size() == 1 ? evaluateFloat(op, x[0])
-                                 : evaluateFloats(op, x[0], x[1]);
-          });
-    if (!value)
-      return failure();
-    replaceByConstant(rewriter, op, value);
-    return success();
-  }
-
-private:
-  OptimizationOptions options;
-};
-
-/// What patterns that observe some limit share.
-template <typename OpT> struct LimitedFold : OpRewritePattern<OpT> {
-  LimitedFold(MLIRContext *context, int64_t limit)
-      : OpRewritePattern<OpT>(context), limit(limit) {}
-
-protected:
-  int64_t limit;
-};
-
-// Pattern: abs(constant) -> constant, of complex numbers
-struct FoldComplexAbs : OpRewritePattern<AbsOp> {
-  FoldComplexAbs(MLIRContext *context, const OptimizationOptions &options)
-      : OpRewritePattern(context), options(options) {}
-
-  LogicalResult matchAndRewrite(AbsOp op,
-                                PatternRewriter &rewriter) const override {
     SmallVector<DenseElementsAttr> operands = getConstantOperands(op);
-    if (operands.empty() || !options.optimizeFloat)
-      return failure();
-    RankedTensorType type = getResultType(op);
-    auto pair = dyn_cast<ComplexType>(operands[0].getElementType());
-    if (!pair || pair.getElementType() != type.getElementType() ||
-        !hasOwnArithmetic(type.getElementType()) ||
-        !isWithinLimit(type, operands, options.foldOpElementLimit))
-      return failure();
-    using Complex = std::complex<APFloat>;
-    DenseElementsAttr value = evaluate<Complex, APFloat>(
-        type, operands, [](ArrayRef<Complex> z) { return evaluateAbs(z[0]); });
+    DenseElementsAttr value =
+        operands.empty() ? DenseElementsAttr() : fold(op, operands, options);
     if (!value)
       return failure();
     replaceByConstant(rewriter, op, value);
@@ -145,35 +82,72 @@ struct FoldComplexAbs : OpRewritePattern<AbsOp> {
   }
 
 private:
-  OptimizationOptions options;
-};
-
-// Pattern: erf(constant) -> constant
-struct FoldErf : OpRewritePattern<chlo::ErfOp> {
-  FoldErf(MLIRContext *context, const OptimizationOptions &options)
-      : OpRewritePattern(context), options(options) {}
-
-  LogicalResult matchAndRewrite(chlo::ErfOp op,
-                                PatternRewriter &rewriter) const override {
-    SmallVector<DenseElementsAttr> operands = getOperandsOfOneType(op);
-    if (operands.size() != 1 || !options.optimizeFloat)
-      return failure();
-    RankedTensorType type = getResultType(op);
-    if (!hasOwnArithmetic(type.getElementType()) ||
-        !isWithinLimit(type, operands, options.foldOpElementLimit))
-      return failure();
-    DenseElementsAttr value = evaluate<APFloat, APFloat>(
-        type, operands, [](ArrayRef<APFloat> x) { return evaluateErf(x[0]); });
-    if (!value)
-      return failure();
-    replaceByConstant(rewriter, op, value);
-    return success();
-  }
-
-private:
+  Fold fold;
   OptimizationOptions options;
 };
 } // namespace
+
+/// Whether all operands have the element type of the result of `op`.
+static bool haveOneType(Operation *op, ArrayRef<DenseElementsAttr> operands) {
+  return llvm::all_of(operands, [&](DenseElementsAttr operand) {
+    return operand.getElementType() == getResultType(op).getElementType();
+  });
+}
+
+// Pattern: op(constants) -> constant, of arithmetic
+template <typename OpT>
+static DenseElementsAttr foldArithmetic(OpT op,
+                                        ArrayRef<DenseElementsAttr> operands,
+                                        const OptimizationOptions &options) {
+  RankedTensorType type = getResultType(op);
+  Type element = type.getElementType();
+  bool isInteger = isa<IntegerType>(element);
+  if (!haveOneType(op, operands) ||
+      !(isInteger || (options.optimizeFloat && hasOwnArithmetic(element))) ||
+      !isWithinLimit(type, operands,
+                     operands.size() == 1 ? options.foldOpElementLimit
+                                          : getEagerLimit(options)))
+    return {};
+  if (isInteger)
+    return evaluate<APInt, APInt>(type, operands, [&](ArrayRef<APInt> x) {
+      return x.size() == 1
+                 ? evaluateInteger(op, x[0])
+                 : evaluateIntegers(op, x[0], x[1], isUnsignedType(element));
+    });
+  return evaluate<APFloat, APFloat>(type, operands, [&](ArrayRef<APFloat> x) {
+    return x.size() == 1 ? evaluateFloat(op, x[0])
+                         : evaluateFloats(op, x[0], x[1]);
+  });
+}
+
+// Pattern: abs(constant) -> constant, of complex numbers
+static DenseElementsAttr foldComplexAbs(AbsOp op,
+                                        ArrayRef<DenseElementsAttr> operands,
+                                        const OptimizationOptions &options) {
+  RankedTensorType type = getResultType(op);
+  auto pair = dyn_cast<ComplexType>(operands[0].getElementType());
+  if (!options.optimizeFloat || !pair ||
+      pair.getElementType() != type.getElementType() ||
+      !hasOwnArithmetic(type.getElementType()) ||
+      !isWithinLimit(type, operands, options.foldOpElementLimit))
+    return {};
+  using Complex = std::complex<APFloat>;
+  return evaluate<Complex, APFloat>(
+      type, operands, [](ArrayRef<Complex> z) { return evaluateAbs(z[0]); });
+}
+
+// Pattern: erf(constant) -> constant
+static DenseElementsAttr foldErf(chlo::ErfOp op,
+                                 ArrayRef<DenseElementsAttr> operands,
+                                 const OptimizationOptions &options) {
+  RankedTensorType type = getResultType(op);
+  if (!options.optimizeFloat || !haveOneType(op, operands) ||
+      !hasOwnArithmetic(type.getElementType()) ||
+      !isWithinLimit(type, operands, options.foldOpElementLimit))
+    return {};
+  return evaluate<APFloat, APFloat>(
+      type, operands, [](ArrayRef<APFloat> x) { return evaluateErf(x[0]); });
+}
 
 //===----------------------------------------------------------------------===//
 // Comparison and choice
@@ -218,99 +192,73 @@ static IntResult compare(CompareOp op, const APFloat &a, const APFloat &b) {
   return APInt(1, holds(direction, a < b, a == b));
 }
 
-namespace {
 // Pattern: compare(constants) -> constant
-struct FoldCompare : LimitedFold<CompareOp> {
-  using LimitedFold::LimitedFold;
-  LogicalResult matchAndRewrite(CompareOp op,
-                                PatternRewriter &rewriter) const override {
-    SmallVector<DenseElementsAttr> operands = getConstantOperands(op);
-    if (operands.empty() ||
-        operands[0].getElementType() != operands[1].getElementType() ||
-        !isWithinLimit(getResultType(op), operands, limit))
-      return failure();
-    Type element = operands[0].getElementType();
-    DenseElementsAttr value;
-    if (isa<IntegerType>(element))
-      value = evaluate<APInt, APInt>(
-          getResultType(op), operands, [&](ArrayRef<APInt> x) -> IntResult {
-            bool less =
-                isUnsignedType(element) ? x[0].ult(x[1]) : x[0].slt(x[1]);
-            return APInt(
-                1, holds(op.getComparisonDirection(), less, x[0] == x[1]));
-          });
-    else if (hasOwnArithmetic(element))
-      value = evaluate<APFloat, APInt>(
-          getResultType(op), operands,
-          [&](ArrayRef<APFloat> x) { return compare(op, x[0], x[1]); });
-    if (!value)
-      return failure();
-    replaceByConstant(rewriter, op, value);
-    return success();
-  }
-};
+static DenseElementsAttr foldCompare(CompareOp op,
+                                     ArrayRef<DenseElementsAttr> operands,
+                                     const OptimizationOptions &options) {
+  Type element = operands[0].getElementType();
+  if (element != operands[1].getElementType() ||
+      !isWithinLimit(getResultType(op), operands, getEagerLimit(options)))
+    return {};
+  if (isa<IntegerType>(element))
+    return evaluate<APInt, APInt>(
+        getResultType(op), operands, [&](ArrayRef<APInt> x) -> IntResult {
+          bool less = isUnsignedType(element) ? x[0].ult(x[1]) : x[0].slt(x[1]);
+          return APInt(1,
+                       holds(op.getComparisonDirection(), less, x[0] == x[1]));
+        });
+  if (hasOwnArithmetic(element))
+    return evaluate<APFloat, APInt>(
+        getResultType(op), operands,
+        [&](ArrayRef<APFloat> x) { return compare(op, x[0], x[1]); });
+  return {};
+}
 
 // Pattern: clamp(constants) -> constant, of bounds per element
-struct FoldClamp : LimitedFold<ClampOp> {
-  using LimitedFold::LimitedFold;
-  LogicalResult matchAndRewrite(ClampOp op,
-                                PatternRewriter &rewriter) const override {
-    SmallVector<DenseElementsAttr> operands = getOperandsOfOneType(op);
-    if (operands.empty() || !llvm::all_equal(op->getOperandTypes()))
-      return failure();
-    RankedTensorType type = getResultType(op);
-    if (!isWithinLimit(type, operands, limit))
-      return failure();
-    Type element = type.getElementType();
-    DenseElementsAttr value;
-    if (isa<IntegerType>(element))
-      value = evaluate<APInt, APInt>(
-          type, operands, [&](ArrayRef<APInt> x) -> IntResult {
-            using namespace llvm::APIntOps;
-            return isUnsignedType(element) ? umin(umax(x[1], x[0]), x[2])
-                                           : smin(smax(x[1], x[0]), x[2]);
-          });
-    else if (hasOwnArithmetic(element))
-      value = evaluate<APFloat, APFloat>(
-          type, operands, [](ArrayRef<APFloat> x) -> FloatResult {
-            if (llvm::any_of(x, isFlushable))
-              return std::nullopt;
-            return llvm::minimum(llvm::maximum(x[1], x[0]), x[2]);
-          });
-    if (!value)
-      return failure();
-    replaceByConstant(rewriter, op, value);
-    return success();
-  }
-};
+static DenseElementsAttr foldClamp(ClampOp op,
+                                   ArrayRef<DenseElementsAttr> operands,
+                                   const OptimizationOptions &options) {
+  RankedTensorType type = getResultType(op);
+  if (!haveOneType(op, operands) || !llvm::all_equal(op->getOperandTypes()) ||
+      !isWithinLimit(type, operands, getEagerLimit(options)))
+    return {};
+  Type element = type.getElementType();
+  if (isa<IntegerType>(element))
+    return evaluate<APInt, APInt>(
+        type, operands, [&](ArrayRef<APInt> x) -> IntResult {
+          using namespace llvm::APIntOps;
+          return isUnsignedType(element) ? umin(umax(x[1], x[0]), x[2])
+                                         : smin(smax(x[1], x[0]), x[2]);
+        });
+  if (hasOwnArithmetic(element))
+    return evaluate<APFloat, APFloat>(
+        type, operands, [](ArrayRef<APFloat> x) -> FloatResult {
+          if (llvm::any_of(x, isFlushable))
+            return std::nullopt;
+          return llvm::minimum(llvm::maximum(x[1], x[0]), x[2]);
+        });
+  return {};
+}
 
 // Pattern: select(constants) -> constant
-struct FoldSelect : LimitedFold<SelectOp> {
-  using LimitedFold::LimitedFold;
-  LogicalResult matchAndRewrite(SelectOp op,
-                                PatternRewriter &rewriter) const override {
-    SmallVector<DenseElementsAttr> operands = getConstantOperands(op);
-    if (operands.empty())
-      return failure();
-    RankedTensorType type = getResultType(op);
-    if (!isa<IntegerType>(type.getElementType()) ||
-        operands[1].getElementType() != type.getElementType() ||
-        operands[2].getElementType() != type.getElementType() ||
-        operands[0].getType().getShape() != type.getShape() ||
-        !isWithinLimit(type, operands, limit))
-      return failure();
-    auto preds = operands[0].value_begin<bool>();
-    auto onTrue = operands[1].value_begin<APInt>();
-    auto onFalse = operands[2].value_begin<APInt>();
-    SmallVector<APInt> values;
-    for (int64_t i = 0, count = areSplats(operands) ? 1 : type.getNumElements();
-         i < count; ++i)
-      values.push_back(*(*(preds + i) ? onTrue + i : onFalse + i));
-    replaceByConstant(rewriter, op, DenseElementsAttr::get(type, values));
-    return success();
-  }
-};
-} // namespace
+static DenseElementsAttr foldSelect(SelectOp op,
+                                    ArrayRef<DenseElementsAttr> operands,
+                                    const OptimizationOptions &options) {
+  RankedTensorType type = getResultType(op);
+  if (!isa<IntegerType>(type.getElementType()) ||
+      !haveOneType(op, operands.drop_front()) ||
+      operands[0].getType().getShape() != type.getShape() ||
+      !isWithinLimit(type, operands, options.foldOpElementLimit))
+    return {};
+  auto preds = operands[0].value_begin<bool>();
+  auto onTrue = operands[1].value_begin<APInt>();
+  auto onFalse = operands[2].value_begin<APInt>();
+  SmallVector<APInt> values;
+  for (int64_t i = 0, count = areSplats(operands) ? 1 : type.getNumElements();
+       i < count; ++i)
+    values.push_back(*(*(preds + i) ? onTrue + i : onFalse + i));
+  return DenseElementsAttr::get(type, values);
+}
 
 //===----------------------------------------------------------------------===//
 // Conversion
@@ -343,44 +291,39 @@ static DenseElementsAttr convert(DenseElementsAttr from,
   return {};
 }
 
-namespace {
 // Pattern: convert(constant) -> constant
-struct FoldConvert : LimitedFold<ConvertOp> {
-  using LimitedFold::LimitedFold;
-  LogicalResult matchAndRewrite(ConvertOp op,
-                                PatternRewriter &rewriter) const override {
-    SmallVector<DenseElementsAttr> operands = getConstantOperands(op);
-    if (operands.empty())
-      return failure();
-    RankedTensorType type = getResultType(op);
-    // This op makes splats only within the limit, too.
-    std::optional<int64_t> count = countElements(type);
-    if (!count || *count > limit || !isWithinLimit(type, operands, limit))
-      return failure();
-    DenseElementsAttr value = convert(operands[0], type);
-    if (!value)
-      return failure();
-    replaceByConstant(rewriter, op, value);
-    return success();
-  }
-};
-} // namespace
+static DenseElementsAttr foldConvert(ConvertOp op,
+                                     ArrayRef<DenseElementsAttr> operands,
+                                     const OptimizationOptions &options) {
+  RankedTensorType type = getResultType(op);
+  int64_t limit = options.foldOpElementLimit;
+  // This op makes splats only within the limit, too.
+  std::optional<int64_t> count = countElements(type);
+  if (!count || *count > limit || !isWithinLimit(type, operands, limit))
+    return {};
+  return convert(operands[0], type);
+}
+
+template <typename... OpT>
+static void addArithmetic(RewritePatternSet &patterns,
+                          const OptimizationOptions &options) {
+  (patterns.add<FoldConstants<OpT>>(patterns.getContext(), foldArithmetic<OpT>,
+                                    options),
+   ...);
+}
 
 void mlir::stablehlo::populateConstantFolding(
     RewritePatternSet &patterns, const OptimizationOptions &options) {
+  addArithmetic<AddOp, SubtractOp, MultiplyOp, DivideOp, RemainderOp, MaximumOp,
+                MinimumOp, AndOp, OrOp, XorOp, NotOp, AbsOp, NegateOp, SignOp,
+                RoundNearestEvenOp, RoundNearestAfzOp, SqrtOp, RsqrtOp, LogOp,
+                ExponentialOp, LogisticOp, SineOp, CosineOp, TanOp, TanhOp>(
+      patterns, options);
   MLIRContext *context = patterns.getContext();
-  patterns.add<
-      FoldArithmetic<AddOp>, FoldArithmetic<SubtractOp>,
-      FoldArithmetic<MultiplyOp>, FoldArithmetic<DivideOp>,
-      FoldArithmetic<RemainderOp>, FoldArithmetic<MaximumOp>,
-      FoldArithmetic<MinimumOp>, FoldArithmetic<AndOp>, FoldArithmetic<OrOp>,
-      FoldArithmetic<XorOp>, FoldArithmetic<NotOp>, FoldArithmetic<AbsOp>,
-      FoldArithmetic<NegateOp>, FoldArithmetic<SignOp>,
-      FoldArithmetic<RoundNearestEvenOp>, FoldArithmetic<RoundNearestAfzOp>,
-      FoldArithmetic<SqrtOp>, FoldArithmetic<RsqrtOp>, FoldArithmetic<LogOp>,
-      FoldArithmetic<ExponentialOp>, FoldArithmetic<LogisticOp>,
-      FoldArithmetic<SineOp>, FoldArithmetic<CosineOp>, FoldArithmetic<TanOp>,
-      FoldArithmetic<TanhOp>, FoldComplexAbs, FoldErf>(context, options);
-  patterns.add<FoldClamp, FoldCompare>(context, getEagerLimit(options));
-  patterns.add<FoldConvert, FoldSelect>(context, options.foldOpElementLimit);
+  patterns.add<FoldConstants<AbsOp>>(context, foldComplexAbs, options);
+  patterns.add<FoldConstants<chlo::ErfOp>>(context, foldErf, options);
+  patterns.add<FoldConstants<ClampOp>>(context, foldClamp, options);
+  patterns.add<FoldConstants<CompareOp>>(context, foldCompare, options);
+  patterns.add<FoldConstants<ConvertOp>>(context, foldConvert, options);
+  patterns.add<FoldConstants<SelectOp>>(context, foldSelect, options);
 }

@@ -45,7 +45,8 @@ bool isWithinLimit(RankedTensorType type, ArrayRef<DenseElementsAttr> operands,
 int64_t getEagerLimit(const OptimizationOptions &options);
 
 /// Evaluates element by element, or once if all operands are splats. Nothing if
-/// `function` has no value somewhere.
+/// `function` has no value somewhere. Upstream's CommonFolders.h knows one or
+/// two operands, not the three of clamp, and not the parts of complex numbers.
 template <typename From, typename To, typename Function>
 DenseElementsAttr evaluate(RankedTensorType type,
                            ArrayRef<DenseElementsAttr> operands,
