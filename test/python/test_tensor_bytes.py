@@ -21,8 +21,6 @@ ELEMENTS = {
 SIZE = 7  # No multiple of what shares a byte.
 CONFIG = {
     "topology": {"m": {"x": 1}},
-    "input_assignment": {"0": "m"},
-    "output_assignment": {"0": "m", "1": "m"},
     "assignment": {"f": "m", "g": "m"},
 }
 
