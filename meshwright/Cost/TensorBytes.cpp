@@ -5,6 +5,7 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -15,16 +16,25 @@ static uint64_t getElementBits(Type type) {
     return 2 * getElementBits(complex.getElementType());
   if (auto quantized = dyn_cast<quant::QuantizedType>(type))
     return quantized.getStorageTypeIntegralWidth();
-  if (type.isInteger(1))
-    return kBitsPerByte;
   return type.isIntOrFloat() ? type.getIntOrFloatBitWidth()
                              : IndexType::kInternalStorageBitWidth;
 }
 
-int64_t meshwright::countBytes(RankedTensorType type) {
-  uint64_t bits = getElementBits(type.getElementType());
+static uint64_t multiply(uint64_t bits, RankedTensorType type) {
   for (int64_t size : type.getShape())
     if (!ShapedType::isDynamic(size))
       bits = llvm::SaturatingMultiply<uint64_t>(bits, size);
-  return llvm::divideCeil(bits, kBitsPerByte);
+  return bits;
+}
+
+int64_t meshwright::countBytes(RankedTensorType type) {
+  Type element = type.getElementType();
+  uint64_t bits = element.isInteger(1) ? kBitsPerByte : getElementBits(element);
+  return llvm::divideCeil(multiply(bits, type), kBitsPerByte);
+}
+
+int64_t meshwright::countBits(RankedTensorType type) {
+  return std::min<uint64_t>(
+      multiply(getElementBits(type.getElementType()), type),
+      std::numeric_limits<int64_t>::max());
 }

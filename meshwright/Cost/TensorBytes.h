@@ -9,11 +9,14 @@
 
 namespace meshwright {
 
-/// DEPARTURE(buffer-bytes): The bytes of a buffer that XLA keeps a tensor in: a
-/// boolean takes a byte, other numbers of less than a byte are packed, and the
-/// last byte is a whole one. A dynamic dimension counts as one. Never more than
-/// 2^61.
+/// The bytes of a buffer that XLA keeps a tensor in: a boolean takes a byte,
+/// other numbers of less than a byte are packed, and the last byte is a whole
+/// one. A dynamic dimension counts as one. Never more than 2^61.
 int64_t countBytes(mlir::RankedTensorType type);
+
+/// The bits of all elements, of which a boolean has one. Never more than can be
+/// counted.
+int64_t countBits(mlir::RankedTensorType type);
 
 } // namespace meshwright
 

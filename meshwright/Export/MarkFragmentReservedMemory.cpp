@@ -11,6 +11,9 @@
 // One walk over the program keeps count of what is alive on each mesh.
 // Arguments that are not donated live to the end.
 //
+// COMPAT(reserved-bits): Sizes are in bits and add up exactly, where buffers
+// are whole bytes and booleans take one.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Cost/TensorBytes.h"
@@ -34,9 +37,11 @@ namespace mlir::mpmd {
 using namespace mlir;
 using namespace mlir::mpmd;
 
-/// A program may be of shapes that no machine holds: their bytes are as many as
+static constexpr int64_t kBitsPerByte = 8;
+
+/// A program may be of shapes that no machine holds: their bits are as many as
 /// can be counted.
-static int64_t addBytes(int64_t a, int64_t b) {
+static int64_t addBits(int64_t a, int64_t b) {
   int64_t result;
   if (!llvm::AddOverflow(a, b, result))
     return result;
@@ -63,10 +68,10 @@ public:
         meshes[mesh.getSymName()] = mesh.getMesh();
   }
 
-  /// Values that are no mesh tensors take no memory. How much others
+  /// In bits. Values that are no mesh tensors take no memory. How much others
   /// take is not known if the shape is not static, or the sharding not on a
   /// mesh that is declared.
-  FailureOr<int64_t> getBytes(Value value) {
+  FailureOr<int64_t> getBits(Value value) {
     auto type = dyn_cast<MeshTensorType>(value.getType());
     if (!type)
       return 0;
@@ -79,7 +84,7 @@ public:
              << "memory of a value of type " << type << " is not known; "
              << (local ? "its shape must be static"
                        : "its sharding must fit a mesh of the program");
-    return it->second = meshwright::countBytes(local);
+    return it->second = meshwright::countBits(local);
   }
 
 private:
@@ -124,7 +129,7 @@ private:
   func::FuncOp func;
   LocalSizes sizes;
   LastUses lastUses;
-  llvm::StringMap<int64_t> bytesOnMesh;
+  llvm::StringMap<int64_t> bitsOnMesh;
 };
 } // namespace
 
@@ -143,12 +148,12 @@ bool LiveMemory::isDeadAfter(Value value, Operation *op) {
 }
 
 LogicalResult LiveMemory::add(Value value, int64_t sign) {
-  FailureOr<int64_t> bytes = sizes.getBytes(value);
-  if (failed(bytes))
+  FailureOr<int64_t> bits = sizes.getBits(value);
+  if (failed(bits))
     return failure();
   if (auto type = dyn_cast<MeshTensorType>(value.getType())) {
-    int64_t &sum = bytesOnMesh[type.getMeshName()];
-    sum = addBytes(sum, sign * *bytes);
+    int64_t &sum = bitsOnMesh[type.getMeshName()];
+    sum = addBits(sum, sign * *bits);
   }
   return success();
 }
@@ -164,15 +169,17 @@ LogicalResult LiveMemory::addArguments() {
 
 /// What waits is what is alive, but for the operands.
 LogicalResult LiveMemory::mark(FragmentOp fragment, ArrayRef<Value> operands) {
-  int64_t waiting = bytesOnMesh.lookup(fragment.getMeshName());
+  int64_t waiting = bitsOnMesh.lookup(fragment.getMeshName());
   for (Value operand : operands) {
-    FailureOr<int64_t> bytes = sizes.getBytes(operand);
-    if (failed(bytes))
+    FailureOr<int64_t> bits = sizes.getBits(operand);
+    if (failed(bits))
       return failure();
-    waiting = addBytes(waiting, -*bytes);
+    waiting = addBits(waiting, -*bits);
   }
-  fragment->setAttr(kReservedHbmBytesAttr,
-                    Builder(fragment.getContext()).getI64IntegerAttr(waiting));
+  fragment->setAttr(
+      kReservedHbmBytesAttr,
+      Builder(fragment.getContext())
+          .getI64IntegerAttr(llvm::divideCeilSigned(waiting, kBitsPerByte)));
   return success();
 }
 

@@ -123,11 +123,11 @@ func.func @each_value_counts_on_its_mesh(%a: !m {jax.buffer_donor = true}, %b: !
   return %2, %3, %1 : !m, !n, !n
 }
 
-// Three numbers of four bits are packed into two bytes, a boolean takes one.
-// CHECK-LABEL: func @values_take_what_their_buffers_take
-// CHECK-NEXT:    fragment<mesh="m", origin=["f"]> {{.*}}reserved_hbm_bytes = 3 : i64
-// CHECK:         fragment<mesh="m", origin=["g"]> {{.*}}reserved_hbm_bytes = 11 : i64
-func.func @values_take_what_their_buffers_take(%a: !s, %b: !flag) -> !complex attributes {topology = #topology} {
+// 12 and 1 bits: 1.625 bytes.
+// CHECK-LABEL: func @parts_of_bytes_are_rounded_up_in_the_end
+// CHECK-NEXT:    fragment<mesh="m", origin=["f"]> {{.*}}reserved_hbm_bytes = 2 : i64
+// CHECK:         fragment<mesh="m", origin=["g"]> {{.*}}reserved_hbm_bytes = 10 : i64
+func.func @parts_of_bytes_are_rounded_up_in_the_end(%a: !s, %b: !flag) -> !complex attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m", origin=["f"]> () {reserved_hbm_bytes = 7 : i64} () {
     %c = stablehlo.constant dense<(0.0, 1.0)> : tensor<complex<f32>>
     mpmd.return %c : tensor<complex<f32>>

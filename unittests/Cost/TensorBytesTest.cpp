@@ -45,7 +45,19 @@ TEST_F(TensorBytesTest, CountsDynamicDimensionsOnce) {
   EXPECT_EQ(count({ShapedType::kDynamic, 3}, builder.getF32Type()), 12);
 }
 
+TEST_F(TensorBytesTest, CountsBits) {
+  auto count = [&](ArrayRef<int64_t> shape, Type element) {
+    return meshwright::countBits(RankedTensorType::get(shape, element));
+  };
+  EXPECT_EQ(count({7}, builder.getI1Type()), 7);
+  EXPECT_EQ(count({7}, builder.getIntegerType(4)), 28);
+  EXPECT_EQ(count({3}, ComplexType::get(builder.getF64Type())), 384);
+}
+
 TEST_F(TensorBytesTest, StopsAtWhatCanBeCounted) {
   int64_t large = int64_t(1) << 40;
   EXPECT_EQ(count({large, large}, builder.getF32Type()), int64_t(1) << 61);
+  EXPECT_EQ(meshwright::countBits(
+                RankedTensorType::get({large, large}, builder.getF32Type())),
+            std::numeric_limits<int64_t>::max());
 }
