@@ -57,8 +57,8 @@ wheel: deps  ## a wheel with LLVM linked in, for any Python and Linux, into dist
 	@scripts/deps.sh wheel
 	@$(PYTHON) scripts/build_wheel.py
 
-wheel-test: wheel  ## install the wheel into a bare Debian 13 and train there (root)
-	@scripts/wheel_test.sh
+wheel-test: wheel  ## install it into a bare Debian 13 and train (as root; ROOT=, JAX=)
+	@scripts/wheel_test.sh $(ROOT)
 
 release: build  ## source archive, wheel, site, bill of materials into dist/, checked
 	@scripts/deps.sh wheel

@@ -37,6 +37,18 @@ function(meshwright_require_mlir dir)
   endforeach()
 endfunction()
 
+# What pip builds is kept by ccache, too, if it is there; presets say so themselves.
+function(meshwright_use_ccache)
+  find_program(ccache ccache NO_CACHE)
+  if(ccache)
+    set(CMAKE_C_COMPILER_LAUNCHER ${ccache} PARENT_SCOPE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache} PARENT_SCOPE)
+  endif()
+endfunction()
+if(NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  meshwright_use_ccache()
+endif()
+
 meshwright_require_program(CMAKE_CXX_COMPILER clang++-22)
 if(MLIR_DIR)
   meshwright_require_mlir(${MLIR_DIR})
