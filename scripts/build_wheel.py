@@ -10,6 +10,7 @@ or is larger than 60 MB.
 """
 
 import argparse
+import os
 import pathlib
 import shutil
 import subprocess
@@ -36,21 +37,24 @@ LIMIT = 60_000_000
 
 
 def run(*command: object) -> None:
-    done = subprocess.run([str(part) for part in command], cwd=ROOT)
+    # The tools are where this Python is, which need not be on PATH.
+    path = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(part) for part in command], cwd=ROOT, env={**os.environ, "PATH": path}
+    )
     if done.returncode:
         sys.exit(f"error: {pathlib.Path(str(command[0])).name} failed")
 
 
 def build(out: pathlib.Path) -> pathlib.Path:
     """The wheel with the tag of the oldest C library that it runs on."""
-    bin_folder = pathlib.Path(sys.executable).parent
     with tempfile.TemporaryDirectory() as folder:
         run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT)
         [raw] = pathlib.Path(folder).glob("*.whl")
         before = set(out.glob("*.whl"))
         for old in before:
             old.unlink()
-        run(bin_folder / "auditwheel", "repair", "--wheel-dir", out, raw)
+        run("auditwheel", "repair", "--wheel-dir", out, raw)
     [wheel] = out.glob("*.whl")
     return wheel
 
