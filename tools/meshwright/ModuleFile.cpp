@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModuleFile.h"
+#include "Support/Progress.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Files/WholeFile.h"
 #include "meshwright/InitAll.h"
@@ -50,6 +51,7 @@ OwningOpRef<ModuleOp> Session::readModule(StringRef path) {
   if (failed(text))
     return {};
   StringRef name = path == "-" ? "<stdin>" : path;
+  Progress progress(("reading " + name).str());
   if (failed(verifyNestingDepth(*text, name, &context)))
     return {};
   OwningOpRef<ModuleOp> module = parseProgram(*text, &context, name);
@@ -88,6 +90,7 @@ FailureOr<std::string> meshwright::printModule(ModuleOp module,
 
 LogicalResult meshwright::writeModule(ModuleOp module, StringRef path,
                                       bool asBytecode) {
+  Progress progress("writing " + path.str());
   FailureOr<std::string> text = printModule(module, asBytecode);
   if (failed(text))
     return failure();
