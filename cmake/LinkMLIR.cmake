@@ -20,8 +20,12 @@ if(NOT ${LLVM_LIBRARY_DIR}/libMLIRIR.a IN_LIST archives OR
     "install libmlir-22-dev and llvm-22-dev, or configure with "
     "-DMESHWRIGHT_STATIC_LLVM=OFF, which links the shared ones")
 endif()
-find_library(MESHWRIGHT_ZLIB libz.a REQUIRED)
-find_library(MESHWRIGHT_ZSTD libzstd.a REQUIRED)
+find_library(MESHWRIGHT_ZLIB libz.a)
+find_library(MESHWRIGHT_ZSTD libzstd.a)
+if(NOT MESHWRIGHT_ZLIB OR NOT MESHWRIGHT_ZSTD)
+  message(FATAL_ERROR "The static libraries libz.a and libzstd.a are not installed; "
+                      "on Debian, install zlib1g-dev and libzstd-dev")
+endif()
 
 # All archives are named, and the linker takes from them what is missing; lld does
 # so in any order.

@@ -50,6 +50,15 @@ if(NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 meshwright_require_program(CMAKE_CXX_COMPILER clang++-22)
+if("${CMAKE_EXE_LINKER_FLAGS}" MATCHES "-fuse-ld=(lld[^ ]*)")
+  set(linker ld.${CMAKE_MATCH_1})
+  find_program(found_linker ${linker} NO_CACHE)
+  if(NOT found_linker)
+    message(FATAL_ERROR
+      "The linker ${linker} is not installed; on Debian, install the package "
+      "lld-22, or choose another with -DCMAKE_{EXE,SHARED,MODULE}_LINKER_FLAGS")
+  endif()
+endif()
 if(MLIR_DIR)
   meshwright_require_mlir(${MLIR_DIR})
 endif()

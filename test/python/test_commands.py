@@ -257,13 +257,21 @@ def test_builds_say_what_of_llvm_is_missing(tmp_path, missing, sentence):
     assert sentence in said and "libmlir-22-dev, llvm-22-dev" in said
 
 
-def test_builds_say_that_the_compiler_is_missing():
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["-DCMAKE_CXX_COMPILER=clang++-0"], "The compiler clang++-0 is not installed"),
+        (
+            ["-DCMAKE_CXX_COMPILER=sh", "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld-0"],
+            "The linker ld.lld-0 is not installed; on Debian, install the package lld",
+        ),
+    ],
+)
+def test_builds_say_that_compiler_or_linker_are_missing(options, sentence):
     done = subprocess.run(
-        ["cmake", "-DCMAKE_CXX_COMPILER=clang++-0"]
-        + ["-P", ROOT / "cmake" / "Requirements.cmake"],
+        ["cmake", *options, "-P", ROOT / "cmake" / "Requirements.cmake"],
         capture_output=True,
         text=True,
     )
     assert done.returncode == 1
-    said = " ".join(done.stderr.split())
-    assert "The compiler clang++-0 is not installed" in said
+    assert sentence in " ".join(done.stderr.split())
