@@ -1,6 +1,6 @@
 """Blocks of code on the pages run, and show what they print or raise.
 
-Pages with tests of their own: README.md, python.md, schedules.md, export.md.
+Pages with tests of their own: README.md, and those of TESTED_ELSEWHERE.
 """
 
 import json
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("x32")
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 # Every block of code on these pages is run below; a new page has to be added.
-TESTED_ELSEWHERE = {"python.md", "schedules.md", "export.md"}
+TESTED_ELSEWHERE = {"export.md", "python.md", "recipes.md", "schedules.md"}
 SESSIONS = ("tutorial/index.md", "faq.md")
 CODE = {"python", "json", "sh"}
 
