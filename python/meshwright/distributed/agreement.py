@@ -22,6 +22,7 @@ from .._version import __version__
 from .world import ProcessError, World
 
 _SHOWN = 120
+_WHAT = "load this program"
 # Uses of an alias, and the lines that define aliases.
 _LOCATION = re.compile(r" loc\((?:#loc\d*|unknown)\)|^#loc.*\n", re.MULTILINE)
 
@@ -86,34 +87,53 @@ def agree(world: World, parts: Mapping[str, Any]) -> None:
     Raises:
       ProcessError: they differ; names the first part that does, with both values.
     """
-    number = world.next_number()
-    world.put(f"agree/{number}/{world.process}", json.dumps(parts).encode())
+    number, ours = world.next_number(), digest(parts)
+    # All parts of all processes would be much to carry; nearly always they agree.
+    world.put(f"agree/{number}/{world.process}", ours.encode())
     if world.process == 0:
-        verdict = _compare(world, number, json.loads(json.dumps(parts)))
+        found = _find_other(world, number, ours)
+        other = found if isinstance(found, int) else None
+        world.put(f"differs/{number}", str(other).encode())
+        verdict = found if isinstance(found, str) else ""
+        if other is not None:
+            verdict = _compare(world, number, other, json.loads(json.dumps(parts)))
         world.put(f"verdict/{number}", verdict.encode())
     else:
-        verdict = world.get(f"verdict/{number}", 0, "load this program").decode()
+        other = world.get(f"differs/{number}", 0, _WHAT).decode()
+        if other == str(world.process):
+            world.put_large(f"parts/{number}", json.dumps(parts).encode())
+        verdict = world.get(f"verdict/{number}", 0, _WHAT).decode()
     if verdict:
         raise ProcessError(verdict)
 
 
-def _compare(world: World, number: int, ours: Mapping[str, Any]) -> str:
+def _find_other(world: World, number: int, ours: str) -> int | str | None:
+    """The first process with another digest; or what is wrong with one."""
     for process in range(1, world.count):
         try:
-            found = world.get(f"agree/{number}/{process}", process, "load this program")
+            found = world.get(f"agree/{number}/{process}", process, _WHAT)
         except ProcessError as error:
             return str(error)
-        theirs = json.loads(found)
-        for part, value in ours.items():
-            if theirs.get(part) != value:
-                name, one, other = _narrow(part, value, theirs.get(part))
-                return (
-                    f"the processes are about to run different programs: {name} is "
-                    f"{_short(one)} in process 0 and {_short(other)} in process "
-                    f"{process}; start the same script with the same arguments, "
-                    "versions and devices everywhere"
-                )
-    return ""
+        if found.decode() != ours:
+            return process
+    return None
+
+
+def _compare(world: World, number: int, process: int, ours: Mapping[str, Any]) -> str:
+    try:
+        theirs = json.loads(world.get_large(f"parts/{number}", process, _WHAT))
+    except ProcessError as error:
+        return str(error)
+    for part, value in ours.items():
+        if theirs.get(part) != value:
+            name, one, other = _narrow(part, value, theirs.get(part))
+            return (
+                f"the processes are about to run different programs: {name} is "
+                f"{_short(one)} in process 0 and {_short(other)} in process "
+                f"{process}; start the same script with the same arguments, "
+                "versions and devices everywhere"
+            )
+    raise AssertionError("digests differ, parts do not")
 
 
 def _narrow(part: str, one: Any, other: Any) -> tuple[str, Any, Any]:

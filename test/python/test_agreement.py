@@ -1,0 +1,158 @@
+"""Whether processes run the same program: each part that can differ is named.
+
+The processes are threads here, with a key-value store between them.
+"""
+
+import concurrent.futures
+import copy
+import itertools
+import threading
+from types import SimpleNamespace
+
+import pytest
+from meshwright.distributed import agreement
+from meshwright.distributed.world import ProcessError, World
+
+COUNT = 3
+PROGRAM = {
+    "inputs": [{"value": 0}],
+    "outputs": [{"value": 1}],
+    "items": [{"kind": "call", "fragment": 0, "location": "here:1:1"}],
+}
+CODE = {"f0": "module @a {} loc(#loc1)\n#loc1 = loc(here)\n", "f1": "module @b {}\n"}
+
+
+class Store:
+    def __init__(self):
+        self.values, self.changed, self.bytes = {}, threading.Condition(), 0
+
+    def put(self, key, value):
+        with self.changed:
+            assert key not in self.values
+            self.values[key] = value
+            self.bytes += len(value)
+            self.changed.notify_all()
+
+    def get(self, key, owner, what):
+        with self.changed:
+            if not self.changed.wait_for(lambda: key in self.values, 2):
+                raise ProcessError(f"process {owner} did not {what}")
+            return self.values[key]
+
+
+def make_world(store, process):
+    numbers = itertools.count()
+    world = SimpleNamespace(
+        process=process,
+        count=COUNT,
+        put=store.put,
+        get=store.get,
+        next_number=lambda: next(numbers),
+    )
+    world.put_large = lambda *args: World.put_large(world, *args)
+    world.get_large = lambda *args: World.get_large(world, *args)
+    return world
+
+
+def describe(**changes):
+    program = copy.deepcopy(PROGRAM)
+    given = {"code": CODE, "order": [0], "options": {"m0": {}}} | changes
+    device = SimpleNamespace(process_index=0, id=given.pop("device", 0))
+    given["program"] = program | given.pop("program", {})
+    return agreement.describe(devices={"m0": [device]}, **given)
+
+
+def agree(*parts):
+    """What each process is told; None if all is well. And the bytes that were put."""
+    store = Store()
+
+    def run(process):
+        try:
+            agreement.agree(make_world(store, process), parts[process])
+        except ProcessError as error:
+            return str(error)
+
+    with concurrent.futures.ThreadPoolExecutor(COUNT) as pool:
+        return list(pool.map(run, range(COUNT))), store.bytes
+
+
+def test_processes_that_agree_carry_digests_only():
+    told, carried = agree(*[describe()] * COUNT)
+    assert told == [None] * COUNT
+    assert carried < 100
+
+
+def test_locations_and_order_of_entries_do_not_count():
+    moved = {"f1": CODE["f1"], "f0": CODE["f0"].replace("here", "there:7:3")}
+    items = [PROGRAM["items"][0] | {"location": "there:7:3"}]
+    other = describe(code=moved, program={"items": items})
+    assert agree(describe(), other, describe())[0] == [None] * COUNT
+
+
+CHANGES = {
+    "fragments, 'f1',": {"code": CODE | {"f1": "module @c {}\n"}},
+    "fragments, 'f2',": {"code": CODE | {"f2": "module @c {}\n"}},
+    "schedule is": {"program": {"items": []}},
+    "order of issue": {"order": [1, 0]},
+    "topology (mesh: process:device), 'm0',": {"device": 7},
+    "compiler options, 'm0',": {"options": {"m0": {"xla_flag": True}}},
+    "number of inputs and outputs": {"program": {"inputs": []}},
+}
+
+
+@pytest.mark.parametrize("part", CHANGES)
+@pytest.mark.parametrize("process", range(COUNT))
+def test_what_differs_is_named_on_every_process(part, process):
+    parts = [describe() for _ in range(COUNT)]
+    parts[process] = describe(**CHANGES[part])
+    told, _ = agree(*parts)
+    # Where it is process 0 that differs, it does so from the first other one.
+    other = process or 1
+    assert told == [told[0]] * COUNT
+    assert part in told[0]
+    assert "in process 0 and " in told[0]
+    assert f"in process {other}; start the same script" in told[0]
+
+
+@pytest.mark.parametrize(
+    "part, name, value",
+    [
+        ("version of jax", "jax", SimpleNamespace(__version__="0.1")),
+        ("version of jaxlib", "jaxlib", SimpleNamespace(__version__="0.1")),
+        ("version of meshwright", "__version__", "0.1"),
+    ],
+)
+def test_versions_count(part, name, value, monkeypatch):
+    ours = describe()
+    monkeypatch.setattr(agreement, name, value)
+    told, _ = agree(ours, ours, describe())
+    assert f'{part} is "{ours[part]}" in process 0 and "0.1" in process 2' in told[0]
+
+
+def test_flags_count(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "")
+    ours = describe()
+    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=x")
+    told, _ = agree(ours, describe(), describe())
+    assert 'XLA_FLAGS is "" in process 0 and "--xla_dump_to=x" in process 1' in told[2]
+
+
+def test_a_process_that_does_not_come_is_named():
+    store = Store()
+    worlds = [make_world(store, process) for process in range(2)]  # No third one.
+
+    def run(world):
+        with pytest.raises(ProcessError, match="process 2 did not load this program"):
+            agreement.agree(world, describe())
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        # Process 0 waits for its answer, so that process 1 needs a longer wait.
+        worlds[1].get = lambda *args: _retry(store, *args)
+        list(pool.map(run, worlds))
+
+
+def _retry(store, *args):
+    try:
+        return store.get(*args)
+    except ProcessError:
+        return store.get(*args)
