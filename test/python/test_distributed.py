@@ -1,6 +1,7 @@
 """One script in several processes: the same numbers, and nobody waits for the dead."""
 
 import concurrent.futures
+import contextlib
 import json
 import pathlib
 import socket
@@ -158,10 +159,13 @@ def test_checkpoints_are_restored_by_another_number_of_processes(undisturbed, tm
         assert abs(float(steps[step]) - float(loss)) < 1e-5
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def free_port(first: int = 0) -> int:
+    """A port that nobody has; from `first` on, if that is given."""
+    for port in range(first, 65536) if first else [0]:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return probe.getsockname()[1]
+    raise OSError("no port is free")
 
 
 @pytest.mark.parametrize("fault", ["kill", "hang"])
@@ -190,6 +194,54 @@ def test_processes_without_a_launcher_watch_each_other(fault):
     line = errors.splitlines()[-1]
     assert line.startswith("meshwright: process 1 (pid ")
     assert ("has died" if fault == "kill" else 'on mesh "m1") has made no') in line
+
+
+def slurm(port: int, process: int) -> dict[str, str]:
+    """What `srun` leaves for a task of a job on this host."""
+    return {
+        "SLURM_JOB_ID": str(port - (65536 - 4096)),
+        "SLURM_STEP_NODELIST": "localhost",
+        "SLURM_NTASKS": "2",
+        "SLURM_PROCID": str(process),
+        "SLURM_LOCALID": str(process),
+    }
+
+
+def mpirun(port: int, process: int) -> dict[str, str]:
+    """What `mpirun` of Open MPI leaves for a process."""
+    job = (port - (65536 - 4096)) * 4096
+    return {
+        "OMPI_MCA_orte_hnp_uri": f"{job}.0;tcp://127.0.0.1:34911",
+        "OMPI_COMM_WORLD_SIZE": "2",
+        "OMPI_COMM_WORLD_RANK": str(process),
+        "OMPI_COMM_WORLD_LOCAL_RANK": str(process),
+    }
+
+
+@pytest.mark.parametrize("cluster", [slurm, mpirun])
+def test_processes_of_a_cluster_find_each_other(cluster):
+    port = free_port(61440)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, str(SCRIPTS / "where.py")],
+            env=environment(JAX_NUM_CPU_DEVICES="1", **cluster(port, number)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(2)
+    ]
+    try:
+        done = [process.communicate(timeout=90) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    for number, (process, (out, errors)) in enumerate(
+        zip(processes, done, strict=True)
+    ):
+        assert process.returncode == 0, errors
+        wanted = {"process": number, "processes": 2, "value": 2.0}
+        assert json.loads(out.splitlines()[-1]) == wanted
 
 
 def test_a_taken_port_is_named():

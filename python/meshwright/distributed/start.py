@@ -119,7 +119,7 @@ def initialize(
     # The watchdog knows who is at fault; whoever waits for that one does not.
     world = set_world(2 * seconds, bind_address, transport, window_bytes)
     if not launched:
-        watch.connect(_watchdog_address(world, seconds), world.process)
+        watch.connect(_watchdog_address(world, seconds), world.process, True)
     _started = True
 
 

@@ -22,6 +22,8 @@ import threading
 import time
 from typing import Any
 
+import jax
+
 from ..runtime import following
 
 #: Exit code of a process that ends because another one failed.
@@ -36,19 +38,26 @@ def current() -> Client | None:
     return _client
 
 
-def connect(address: str | None, process: int | None) -> None:
-    """Connects this process to the launcher's watchdog; nothing without one."""
+def connect(
+    address: str | None, process: int | None, coordinated: bool = False
+) -> None:
+    """Connects this process to a watchdog; nothing without one.
+
+    Args:
+      coordinated: whether process 0 holds JAX's coordinator.
+    """
     global _client
     if address is not None and _client is None:
-        _client = Client(address, int(process or 0))
+        _client = Client(address, int(process or 0), coordinated)
 
 
 class Client:
     """Sends beats that say where this process is; leaves when told to."""
 
-    def __init__(self, address: str, process: int):
+    def __init__(self, address: str, process: int, coordinated: bool):
         host, port = address.rsplit(":", 1)
-        self.process = process
+        self.process, self._coordinated = process, coordinated
+        self._others_left = threading.Event()
         self._follower = following.start()
         self._socket = socket.create_connection((host.strip("[]"), int(port)), 10)
         self._socket.settimeout(None)
@@ -75,7 +84,11 @@ class Client:
         lines = self._socket.makefile("r")
         with contextlib.suppress(OSError):
             for line in lines:
-                self._leave(json.loads(line)["fault"])
+                message = json.loads(line)
+                if message.get("others have left"):
+                    self._others_left.set()
+                else:
+                    self._leave(message["fault"])
         self._leave("the watchdog has ended, and with it whoever started the run")
 
     def _fail(self, kind, error, traceback) -> None:
@@ -92,10 +105,20 @@ class Client:
             self._send({"failed": f"{kind.__name__}: {error}".splitlines()[0]})
 
     def _finish(self) -> None:
-        """Says that this process ends as it should."""
-        if self._code == EXIT_CODE:
-            with contextlib.suppress(OSError):
-                self._send({"done": True})
+        """Says that this process ends as it should.
+
+        The coordinator ends with process 0, and JAX aborts whoever still has to do
+        with it. So the others leave it first, and process 0 waits for them.
+        """
+        if self._code != EXIT_CODE:
+            return
+        if self._coordinated and self.process:
+            with contextlib.suppress(jax.errors.JaxRuntimeError):
+                jax.distributed.shutdown()
+        with contextlib.suppress(OSError):
+            self._send({"done": True})
+            if self._coordinated and not self.process:
+                self._others_left.wait()
 
     def _leave(self, fault: str) -> None:
         """Ends this process; a thread that waits in JAX cannot be interrupted."""

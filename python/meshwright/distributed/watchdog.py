@@ -126,6 +126,7 @@ class Watchdog:
         peer.heard = time.monotonic()
         if message.get("done"):
             peer.done = True
+            self._tell_last()
             return
         if "failed" in message:
             # It may have failed because another one died: that one first.
@@ -135,6 +136,14 @@ class Watchdog:
         peer.beat = dict(message["beat"])
         if peer.seconds > self.timeout:
             self._report_hang()
+
+    def _tell_last(self) -> None:
+        """Lets process 0, which may hold what the others need, know of their end."""
+        with self._lock:
+            left = {number for number, peer in self._peers.items() if peer.done}
+            first = self._peers.get(0)
+        if first is not None and left >= set(range(1, self.processes)):
+            first.tell({"others have left": True})
 
     def _report_hang(self) -> None:
         """Blames the process that is furthest behind; the others wait for it."""
