@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import types
 
 import jax
 import jax.numpy as jnp
@@ -66,7 +67,7 @@ def test_page_is_a_session(page, capsys):
 def test_every_page_with_code_is_tested():
     known = TESTED_ELSEWHERE | set(SESSIONS) | {"runtime.md", "distributed.md"}
     known |= {"config.md", "import.md", "erase.md", "sharding.md"}
-    known |= {"install.md", "editors.md"}
+    known |= {"install.md", "editors.md", "clusters.md"}
     for path in DOCS.rglob("*.md"):
         page = str(path.relative_to(DOCS))
         if page.startswith("reference/"):
@@ -167,6 +168,61 @@ def test_checkpoints_of_the_distributed_page_are_written(tmp_path):
         compile(blocks("distributed.md", "python")[1], "distributed.md", "exec"), names
     )
     assert names["path"].is_dir()
+
+
+def test_pods_of_the_clusters_page_find_the_first_one(monkeypatch):
+    yaml = pytest.importorskip("yaml")
+    (text,) = blocks("clusters.md", "yaml")
+    jobs = yaml.safe_load(text)
+    (worker,) = jobs["spec"]["replicatedJobs"]
+    job = worker["template"]["spec"]
+    (container,) = job["template"]["spec"]["containers"]
+    for variable in container["env"]:
+        monkeypatch.setenv(variable["name"], variable["value"])
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "2")
+    joined = []
+    monkeypatch.setattr(mw.distributed, "initialize", lambda *args: joined.append(args))
+    exec(blocks("clusters.md", "python")[0], {})
+    name, port = jobs["metadata"]["name"], container["ports"][0]["containerPort"]
+    first = f"{name}-{worker['name']}-0-0.{name}:{port}"
+    assert joined == [(first, job["completions"], 2)]
+    assert job["completionMode"] == "Indexed"
+    assert job["parallelism"] == job["completions"]
+
+
+class Actors:
+    """As much of Ray as the recipe needs, in this process."""
+
+    def __init__(self):
+        self.made = 0
+        self.util = self
+        self.get_node_ip_address = lambda: "10.0.0.7"
+        self.init = lambda: None
+        self.get = lambda found: found
+
+    def remote(self, **resources):
+        def wrap(kind):
+            def make():
+                actor, proxy = kind(), types.SimpleNamespace()
+                self.made += 1
+                for name in [n for n in vars(kind) if not n.startswith("_")]:
+                    call = types.SimpleNamespace(remote=getattr(actor, name))
+                    setattr(proxy, name, call)
+                return proxy
+
+            return types.SimpleNamespace(remote=make)
+
+        return wrap
+
+
+def test_actors_of_the_clusters_page_join_the_first_one(monkeypatch):
+    ray, joined = Actors(), []
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(mw.distributed, "initialize", lambda *args: joined.append(args))
+    exec(blocks("clusters.md", "python")[1], {})
+    (address,) = {address for address, _, _ in joined}
+    assert re.fullmatch(r"10\.0\.0\.7:\d+", address)
+    assert [args[1:] for args in joined] == [(ray.made, n) for n in range(ray.made)]
 
 
 def test_configuration_of_its_page_is_accepted(tools, tmp_path):
