@@ -17,6 +17,7 @@ from ._logging import set_verbosity as set_verbosity
 from ._stage_marks import stage_boundary as stage_boundary
 from ._version import __version__ as __version__
 from .auto import auto as auto
+from .auto import auto_config as auto_config
 from .distributed import fetch as fetch
 from .ops import broadcast as broadcast
 from .ops import call as call

@@ -85,6 +85,11 @@ class _Page:
             devices = [d.id for d in self.config.topology[name].devices.flat]
             yield f"{name} ({axes}; devices {devices}): {calls[name]} fragment calls"
 
+    def divided(self) -> Iterator[str]:
+        """Where `auto` put the borders of stages."""
+        for division in self.config.divisions:
+            yield from division.lines(self.config.stage_to_mesh or {})
+
     def names(self) -> Iterator[str]:
         """Computations by mesh, with the stage and the reason."""
         found: dict[tuple[str, str], int] = collections.Counter(
@@ -239,6 +244,7 @@ def report_text(
     moved = sum(item["bytes"] for item in page.transfers)
     sections = (
         ("Meshes", page.head()),
+        *(("Divided by cost", page.divided()),)[: len(config.divisions)],
         ("Names", page.names()),
         ("Inferred", page.inferred()),
         (f"Transfers: {len(page.transfers)}, {_bytes(moved)}", page.moved()),

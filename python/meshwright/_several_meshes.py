@@ -105,7 +105,7 @@ def _is_foreign(sharding: Any, reference: Mesh) -> bool:
     )
 
 
-def _constrain(eqn: Any, value: Any, sharding: NamedSharding) -> tuple[Any, Any]:
+def constrain(eqn: Any, value: Any, sharding: NamedSharding) -> tuple[Any, Any]:
     """An equation that constrains a value, and its result."""
     result = compat.Var(value.aval)
     spec = sharding.spec
@@ -140,12 +140,12 @@ def _constrain_jit(eqn: Any, reference: Mesh) -> list[Any] | None:
     before, after, invars, outvars = [], [], list(eqn.invars), list(eqn.outvars)
     for index, (value, sharding) in enumerate(zip(invars, shardings[0], strict=True)):
         if _is_foreign(sharding, reference) and isinstance(value, compat.Var):
-            constraint, invars[index] = _constrain(eqn, value, sharding)
+            constraint, invars[index] = constrain(eqn, value, sharding)
             before.append(constraint)
     for index, (value, sharding) in enumerate(zip(outvars, shardings[1], strict=True)):
         if _is_foreign(sharding, reference) and not isinstance(value, compat.DropVar):
             outvars[index] = compat.Var(value.aval)
-            constraint, _ = _constrain(eqn, outvars[index], sharding)
+            constraint, _ = constrain(eqn, outvars[index], sharding)
             after.append(constraint.replace(outvars=[value]))
     params = dict(eqn.params)
     for name, side in zip(("in_shardings", "out_shardings"), shardings, strict=True):
@@ -166,7 +166,7 @@ def _constrain_device_put(eqn: Any, reference: Mesh) -> list[Any] | None:
         if not _is_foreign(target, reference):
             continue
         if isinstance(value, compat.Var):
-            constraint, invars[index] = _constrain(eqn, value, target)
+            constraint, invars[index] = constrain(eqn, value, target)
             before.append(constraint)
         kind = target.memory_kind
         targets[index] = compat.memory_space(kind) if kind else None

@@ -45,6 +45,14 @@ class Cut:
     values: int
     parameter_bytes: int
 
+    def __str__(self) -> str:
+        sent = f"{self.values} values of {self.bytes} bytes cross, both directions"
+        if self.parameter_bytes:
+            sent += f", and {self.parameter_bytes} bytes of inputs that both read"
+        sides = zip(self.operations, (self.before, self.behind), strict=True)
+        borders = " and ".join(f"{name} at {place}" for name, place in sides)
+        return f"cut between {borders}: {sent}"
+
 
 @dataclasses.dataclass(frozen=True)
 class Division:
@@ -68,6 +76,32 @@ class Division:
         """The costliest stage in relation to the mean; 1 is best."""
         mean = sum(self.flops) / len(self.flops)
         return max(self.flops) / mean if mean else 1.0
+
+    def lines(self, places: Mapping[int, str]) -> Iterator[str]:
+        """Where the body was cut and why, for a terminal; `places` has the meshes."""
+        whole = sum(self.flops) or 1.0
+        more = 100 * (self.evenness - 1)
+        yield (
+            f"{len(self.flops)} stages, the costliest {more:.1f} % above the mean of "
+            f"{whole / len(self.flops):.3g} FLOPs (forward and backward of one call)"
+        )
+        for stage, flops in enumerate(self.flops):
+            share = 100 * flops / whole
+            yield f"stage {stage} on {places[stage]}: {flops:.3g} FLOPs, {share:.1f} %"
+            yield from (f"  {line}" for line in map(str, self.cuts[stage : stage + 1]))
+        yield (
+            f"of all ways to cut at {self.places} places that keep the stages as even, "
+            "this one sends least"
+        )
+        operation, place, share = self.largest
+        if share * len(self.flops) > 1:
+            advice = "nothing in it can be divided"
+            if operation == "scan":
+                advice = "mw.pipeline.scan in its place divides its layers"
+            yield (
+                f"uneven because of {operation} at {place}, {100 * share:.1f} % of the "
+                f"work in one piece; {advice}"
+            )
 
 
 def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division]:

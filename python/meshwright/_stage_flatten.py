@@ -13,8 +13,11 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jax.sharding import NamedSharding
+
 from . import _jax_compat as compat
 from ._primitives import call_p, for_p, named_computation_p
+from ._several_meshes import constrain
 from ._stage_marks import mark_p
 
 # Which parameter holds what an operation does, of those that only apply it.
@@ -23,11 +26,14 @@ _TRANSPARENT = {
     "closed_call": "call_jaxpr",
     "core_call": "call_jaxpr",
     "remat2": "jaxpr",
+    "checkpoint": "jaxpr",  # As newer versions call it.
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
     call_p.name: "jaxpr",
     named_computation_p.name: "jaxpr",
 }
+
+_SHARDINGS = ("in_shardings", "out_shardings")
 
 _WHERE = {
     "scan": "a jax.lax.scan",
@@ -170,10 +176,13 @@ def flatten(
             ):
                 refuse(eqn, mark)
             if body is not None and (mark is not None or (opens and opens(eqn))):
+                sides = [eqn.params.get(key, ()) for key in _SHARDINGS]
+                operands = constrained(eqn, operands, sides[0], whole, count)
                 inner = dict(zip(body.jaxpr.invars, operands, strict=True))
                 for var, value in zip(body.jaxpr.constvars, body.consts, strict=True):
                     inner[var] = constant(value, var.aval)
                 outs = walk(body.jaxpr, inner, whole, count)
+                outs = constrained(eqn, outs, sides[1], whole, count)
                 env.update(zip(eqn.outvars, outs, strict=True))
                 continue
             outvars = [fresh(var, env) for var in eqn.outvars]
@@ -181,6 +190,20 @@ def flatten(
             new = eqn.replace(invars=operands, outvars=outvars, source_info=info)
             items.append(Item(new, count))
         return list(map(read, jaxpr.outvars))
+
+    def constrained(
+        eqn: Any, values: Any, shardings: Any, stack: Any, count: int
+    ) -> list[Any]:
+        """What a nested `jax.jit` says about shardings, around what it does."""
+        found = list(values)
+        for index, sharding in enumerate(shardings):
+            if isinstance(sharding, NamedSharding) and isinstance(
+                found[index], compat.Var
+            ):
+                constraint, found[index] = constrain(eqn, found[index], sharding)
+                info = eqn.source_info.replace(name_stack=stack)
+                items.append(Item(constraint.replace(source_info=info), count))
+        return found
 
     constants: dict[int, Any] = {}
     consts: list[Any] = []

@@ -18,7 +18,7 @@ from .stages import Lowered
 from .types import SCHEDULE_OPTION, Config, PartitioningOptions, make_config
 from .utils import is_cpu_mesh
 
-__all__ = ["AutoWrapped", "auto"]
+__all__ = ["AutoWrapped", "auto", "auto_config"]
 
 
 class AutoWrapped(MpmdWrapped):
@@ -57,48 +57,47 @@ class AutoWrapped(MpmdWrapped):
         Raises:
           RuntimeError: the function was neither called nor lowered yet.
         """
-        text = "\n\n".join(
-            _text(self.name, division, self.mpmd_config.stage_to_mesh)
-            for division in self.divisions
-        )
-        print(text, file=file or sys.stdout)
+        places = self.mpmd_config.stage_to_mesh or {}
+        for division in self.divisions:
+            text = "\n  ".join(division.lines(places))
+            print(f"{self.name}: {text}", file=file or sys.stdout)
 
 
-def _text(name: str, division: Division, places: Mapping[int, str]) -> str:
-    mean = sum(division.flops) / len(division.flops)
-    lines = [
-        f"{name}: {len(division.flops)} stages, the costliest "
-        f"{100 * (division.evenness - 1):.1f} % above the mean of {mean:.3g} FLOPs "
-        "(forward and backward of one call)"
-    ]
-    for stage, flops in enumerate(division.flops):
-        share = 100 * flops / sum(division.flops) if mean else 0
-        lines.append(
-            f"  stage {stage} on {places.get(stage)}: {flops:.3g} FLOPs, {share:.1f} %"
-        )
-        if stage < len(division.cuts):
-            cut = division.cuts[stage]
-            sent = f"{cut.values} values of {cut.bytes} bytes cross, both directions"
-            if cut.parameter_bytes:
-                sent += f", and {cut.parameter_bytes} bytes of inputs that both read"
-            lines.append(
-                f"    cut between {cut.operations[0]} at {cut.before} and "
-                f"{cut.operations[1]} at {cut.behind}: {sent}"
-            )
-    lines.append(
-        f"  of all ways to cut at {division.places} places that keep the stages as "
-        "even, this one sends least"
+def auto_config(
+    meshes: Mapping[str, Mesh],
+    *,
+    num_stages: int | None = None,
+    pipeline_schedule: PipelineSchedule | None = None,
+    partitioning_options: PartitioningOptions | None = None,
+) -> Config:
+    """A config with which functions are divided into stages by cost; see `auto`.
+
+    For `mw.nnx.jit`, and wherever else a config is wanted.
+
+    Args:
+      meshes: as for `auto`, as are the others.
+      num_stages: as many as there are meshes by default.
+      pipeline_schedule: as for `make_config`.
+      partitioning_options: as for `make_config`.
+
+    Returns:
+      The config.
+
+    Raises:
+      TypeError: `num_stages` is no int.
+      ValueError: a number of stages that the meshes or the schedule cannot have.
+    """
+    config = make_config(
+        meshes,
+        partitioning_options=partitioning_options,
+        pipeline_schedule=pipeline_schedule,
     )
-    operation, place, share = division.largest
-    if share * len(division.flops) > 1:
-        advice = "nothing in it can be divided"
-        if operation == "scan":
-            advice = "mw.pipeline.scan in its place divides its layers"
-        lines.append(
-            f"  uneven because of {operation} at {place}, {100 * share:.1f} % of the "
-            f"work in one piece; {advice}"
-        )
-    return "\n".join(lines)
+    names = [mesh for mesh in meshes if not is_cpu_mesh(mesh)]
+    count = len(names) if num_stages is None else operator.index(num_stages)
+    if count < 1:
+        raise ValueError(f"auto: num_stages must be 1 or more, got {count}")
+    places = _places(config, names, count)
+    return dataclasses.replace(config, auto_stages=count, stage_to_mesh=places)
 
 
 def auto(
@@ -147,17 +146,12 @@ def auto(
       >>> [round(flops) for flops in step.divisions[0].flops]
       [544, 544]
     """
-    config = make_config(
+    config = auto_config(
         meshes,
-        partitioning_options=partitioning_options,
+        num_stages=num_stages,
         pipeline_schedule=pipeline_schedule,
+        partitioning_options=partitioning_options,
     )
-    names = [mesh for mesh in meshes if not is_cpu_mesh(mesh)]
-    count = len(names) if num_stages is None else operator.index(num_stages)
-    if count < 1:
-        raise ValueError(f"auto: num_stages must be 1 or more, got {count}")
-    places = _places(config, names, count)
-    config = dataclasses.replace(config, auto_stages=count, stage_to_mesh=places)
     return AutoWrapped(step, config, **options)
 
 

@@ -11,11 +11,15 @@ pytestmark = pytest.mark.usefixtures("x32")
 
 MODULES = [
     "_jit",
+    "_stage_marks",
+    "auto",
     "nnx",
     "ops",
     "pipeline.accumulate",
     "pipeline.assignment",
     "pipeline.by_path",
+    "pipeline.parts",
+    "pipeline.scan",
     "pipeline_registry",
     "types",
     "utils",

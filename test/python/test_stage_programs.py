@@ -1,0 +1,148 @@
+"""Marks in programs with loops, experts, shardings and modules; `auto` for NNX."""
+
+import io
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from flax import nnx
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import meshwright as mw
+
+MESHES = {f"m{i}": Mesh(jax.devices()[2 * i : 2 * i + 2], "x") for i in range(2)}
+CONFIG = mw.make_config(MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
+
+
+def close(found, wanted):
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def experts(ws, x):
+    """Each device of a mesh has one expert, and sees all rows."""
+
+    def one(w, x):
+        return jax.lax.psum(jnp.tanh(x @ w[0]), "x")
+
+    mesh = CONFIG.sharding_mesh
+    return jax.shard_map(one, mesh=mesh, in_specs=(P("x"), P()), out_specs=P())(ws, x)
+
+
+def loss(params, x, y):
+    rows = NamedSharding(CONFIG.sharding_mesh, P("x"))
+    first = jax.jit(lambda w, x: mw.stage_boundary(jnp.tanh(x @ w)), out_shardings=rows)
+    h = first(params["in"], jax.lax.with_sharding_constraint(x, rows))
+    return ((experts(params["experts"], h) - y) ** 2).mean()
+
+
+def test_experts_and_shardings_inside_of_stages():
+    keys = jax.random.split(jax.random.key(0), 4)
+    params = {
+        "in": jax.random.normal(keys[0], (4, 4)),
+        "experts": jax.random.normal(keys[1], (2, 4, 4)),
+    }
+    x, y = (jax.random.normal(key, (8, 4)) for key in keys[2:])
+    step = mw.pipeline.accumulate(jax.value_and_grad(loss), 2, batch_argnums=(1, 2))
+    lowered = mw.jit(step, CONFIG).lower(params, x, y)
+    assert lowered.function_mesh_assignment.input_meshes[0] == {
+        "in": "m0",
+        "experts": "m1",
+    }
+    found = mw.jit(step, CONFIG)(params, x, y)
+    with jax.set_mesh(MESHES["m0"]):
+        close(found, jax.jit(step)(params, x, y))
+
+
+def test_loops_of_calls():
+    def model(w, x):
+        return jnp.tanh(mw.stage_boundary(jnp.tanh(x @ w)) @ w)
+
+    def looped(w, xs):
+        def body(total, index, x):
+            return total + model(w, x).sum()
+
+        return mw.enumerated_for(body, jnp.float32(0), xs)
+
+    w, xs = 0.5 * jnp.eye(4), [jnp.ones((2, 4)) * i for i in range(3)]
+    close(mw.jit(looped, CONFIG)(w, xs), jax.jit(looped)(w, xs))
+
+
+class Net(nnx.Module):
+    def __init__(self, rngs):
+        self.layers = nnx.List([nnx.Linear(8, 8, rngs=rngs) for _ in range(4)])
+        self.drop = nnx.Dropout(0.2, rngs=rngs)
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = self.drop(jnp.tanh(layer(x)))
+        return x
+
+
+def test_auto_for_nnx():
+    x = jax.random.normal(jax.random.key(0), (4, 8))
+
+    def step(model, optimizer, x):
+        value, grads = nnx.value_and_grad(lambda m: (m(x) ** 2).mean())(model)
+        optimizer.update(model, grads)
+        return value
+
+    def train(wrap):
+        model = Net(nnx.Rngs(0))
+        optimizer = nnx.Optimizer(model, optax.sgd(0.1), wrt=nnx.Param)
+        jitted = wrap(step)
+        values = [jitted(model, optimizer, x) for _ in range(3)]
+        return values, nnx.state(model, nnx.Param), model.drop.rngs.count[...]
+
+    config = mw.auto_config(MESHES)
+    close(train(lambda f: mw.nnx.jit(f, config)), train(nnx.jit))
+    model = Net(nnx.Rngs(0))
+    optimizer = nnx.Optimizer(model, optax.sgd(0.1), wrt=nnx.Param)
+    out = io.StringIO()
+    mw.nnx.jit(step, config).lower(model, optimizer, x).report(out)
+    assert "Divided by cost\n" in out.getvalue()
+    assert "stage 1 on m1" in out.getvalue()
+
+
+def test_stage_that_was_put_elsewhere_by_name():
+    """A named computation with a mesh stays by itself, one without is in its stage."""
+
+    def named(w, x):
+        x = mw.named_computation(jnp.tanh, name="free")(x @ w)
+        x = mw.stage_boundary(x)
+        return mw.named_computation(lambda x: (x**2).mean(), name="err")(x @ w)
+
+    config = mw.make_config(MESHES, {"err": "m0"})
+    step = jax.value_and_grad(named)
+    w, x = 0.5 * jnp.eye(4), jnp.ones((2, 4))
+    lowered = mw.jit(step, config).lower(w, x)
+    origins = {
+        origin: item["mesh"]
+        for item in lowered.partitioning_result.program["items"]
+        if item["kind"] == "call"
+        for origin in item["origins"]
+    }
+    assert origins["err"] == "m0" and origins["stage1"] == "m1"
+    assert "free" not in origins
+    close(mw.jit(step, config)(w, x), step(w, x))
+
+
+@pytest.mark.parametrize("schedule", ["ZeroBubbleV", "DualPipeV"])
+def test_schedules_in_the_form_of_a_v(schedule):
+    def deep(ws, x, y):
+        for number, w in enumerate(ws):
+            x = jnp.tanh((mw.stage_boundary(x) if number else x) @ w)
+        return ((x - y) ** 2).mean()
+
+    config = mw.make_config(
+        MESHES, pipeline_schedule=mw.get_pipeline_schedule(schedule)
+    )
+    step = mw.pipeline.accumulate(jax.value_and_grad(deep), 8, batch_argnums=(1, 2))
+    ws = [0.5 * jnp.eye(4) + 0.1 * n for n in range(4)]
+    x = jnp.arange(64.0).reshape(16, 4) / 64
+    lowered = mw.jit(step, config).lower(ws, x, x + 1)
+    assert lowered.function_mesh_assignment.input_meshes[0] == ["m0", "m1", "m1", "m0"]
+    close(mw.jit(step, config)(ws, x, x + 1), step(ws, x, x + 1))
