@@ -24,7 +24,7 @@ MODULES = [
     "types",
     "utils",
 ]
-PAGES = ["python.md", "recipes.md"]
+PAGES = ["python.md", "recipes.md", "migrating.md"]
 
 
 @pytest.mark.parametrize("module", MODULES)
