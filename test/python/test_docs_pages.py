@@ -24,7 +24,13 @@ pytestmark = pytest.mark.usefixtures("x32")
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 # Every block of code on these pages is run below; a new page has to be added.
-TESTED_ELSEWHERE = {"export.md", "python.md", "recipes.md", "schedules.md"}
+TESTED_ELSEWHERE = {
+    "export.md",
+    "python.md",
+    "recipes.md",
+    "migrating.md",
+    "schedules.md",
+}
 SESSIONS = ("tutorial/index.md", "faq.md")
 CODE = {"python", "json", "sh"}
 
