@@ -1,6 +1,7 @@
 """Trains the pairs of examples/twins; prints the losses, or what went wrong."""
 
 import importlib
+import inspect
 import json
 import pathlib
 import sys
@@ -15,10 +16,10 @@ def main() -> None:
     found = {}
     for name in sys.argv[1:]:
         try:
-            found[name] = [
-                importlib.import_module(module).train()
-                for module in (f"{name}_plain", name)
-            ]
+            plain, ours = map(importlib.import_module, (f"{name}_plain", name))
+            found[name] = [plain.train(), ours.train()]
+            if "shared" in inspect.signature(ours.train).parameters:
+                found[name].append(ours.train(shared=True))
         except Exception:
             found[name] = traceback.format_exc()
     print(json.dumps(found))

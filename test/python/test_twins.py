@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 TWINS = ROOT / "examples" / "twins"
-NEEDS = {"nnx_transformer": "flax", "equinox_model": "equinox"}
+NEEDS = {"nnx_transformer": "flax", "flax_scan": "flax", "equinox_model": "equinox"}
 NAMES = sorted(
     path.stem for path in TWINS.glob("*.py") if not path.stem.endswith("_plain")
 )
@@ -35,11 +35,12 @@ def trained():
 def test_losses_are_those_of_plain_jax(name, trained):
     pytest.importorskip(NEEDS.get(name, "jax"))
     assert isinstance(trained[name], list), trained[name]
-    plain, ours = trained[name]
-    assert len(plain) == len(ours) == STEPS
+    plain, *others = trained[name]
+    assert len(plain) == STEPS
     assert len(set(plain)) > 1
-    for expected, loss in zip(plain, ours, strict=True):
-        assert loss == pytest.approx(expected, rel=1e-5)
+    assert others
+    for ours in others:
+        assert ours == pytest.approx(plain, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
