@@ -115,6 +115,40 @@ makespans; live microbatches are those of stages, so two count as one of a mesh.
 """
 
 OF_YOUR_OWN = """\
+## A schedule made to measure
+
+Builtin schedules are made for stages that are alike. `auto` looks for the shortest
+order for stages as they are: of unequal length, with transfers, in the memory that each
+mesh has.
+
+```sh
+cat >stages.json <<'END'
+{{"transfer": 1,
+ "stages": [{{"forward": 3, "input": 3, "weight": 2}},
+            {{"forward": 4, "backward": 8, "split": false}},
+            {{"forward": 2, "input": 2, "weight": 2}}]}}
+END
+meshwright schedule auto --times stages.json --microbatches 6 --memory 3,3,2
+meshwright schedule auto --times stages.json --microbatches 6 --csv >mine.csv
+```
+
+Times are positive integers, in a unit of your choice: a forward, the two halves of a
+backward, and the backward as a whole (the sum of its halves, if it is not given). A
+stage with `"split": false` keeps its backward whole, any other is split where that
+helps. `"mesh"` in every stage says where each one is; otherwise there is one on each
+mesh, or `--stages-per-mesh`, looped or, for two, folded like a V, whichever is shorter.
+`--memory` bounds what a mesh keeps: microbatches, counted in each of its stages, from
+the start of their forward to the end of their backward; by default as many as there are
+stages. `--json` prints all times.
+
+The last lines say how good the order is: a lower bound that no order can beat, and
+whether the search has proven that there is none shorter. It always has for up to three
+meshes and four microbatches; with unequal stages on eight meshes the order is rarely
+more than a few per cent above the bound.
+
+`mpmd_pipeline_schedule=auto` takes the times from the floating point work of the
+fragments. For other times, write a CSV file as above and give that.
+
 ## A schedule of your own
 
 `file:PATH` in place of a name reads a CSV file: a line for each mesh, a cell for
@@ -242,6 +276,17 @@ SECTIONS = [
         "every mesh.",
     ),
     (
+        "VHalf",
+        "The same V with about half of that memory: a microbatch moves through the "
+        "meshes at an even pace, and the next one follows as soon as its actions fit "
+        "between. Some bubble instead.",
+    ),
+    (
+        "VMin",
+        "The same with about a third of the memory, and more bubble where stages are "
+        "not alike.",
+    ),
+    (
         "DualPipeV",
         "Placed like a V as well; the forward of one stage runs with the backward of "
         "the other, so that the communication of experts hides behind work. Needs "
@@ -257,6 +302,13 @@ SECTIONS = [
         "ParallelPipelinesWithWrapAround",
         "Inference on a ring: each microbatch starts on its own mesh. {microbatches} "
         "microbatches.",
+    ),
+    (
+        "auto",
+        "Made to measure: for the work of the program's own stages, the shortest order "
+        "that a search finds in the memory of 1F1B. Never longer than another schedule "
+        "of this page that fits; drawn here for stages that are alike. How to give "
+        "times and memory stands [below](#a-schedule-made-to-measure).",
     ),
 ]
 

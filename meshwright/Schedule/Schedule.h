@@ -91,6 +91,8 @@ struct Schedule {
   /// A sum of gradients, merged into backward work, contradicts the plan: this
   /// runs the microbatches backwards, or the sum goes to a copy of the stage.
   bool needsSumsApart = false;
+  /// Its plan depends on the times of the stages and the room of the meshes.
+  bool isMadeToMeasure = false;
 
   /// Fails unless meshes and microbatches are positive, each mesh has a number
   /// of stages that the schedule can have, and the actions are within the

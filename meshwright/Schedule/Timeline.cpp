@@ -27,7 +27,7 @@ struct ActionId {
 
 class Simulation {
 public:
-  Simulation(const Plan &plan, const ActionCosts &costs);
+  Simulation(const Plan &plan, const PipelineCosts &costs);
 
   /// Runs all meshes until none can go on.
   void run();
@@ -53,7 +53,7 @@ private:
   void finishStep(size_t mesh, llvm::ArrayRef<Action> step);
 
   const Plan &plan;
-  const ActionCosts &costs;
+  const PipelineCosts &costs;
   llvm::DenseMap<Key, ActionId> ids;
   std::vector<size_t> numDone;
   std::vector<size_t> ready; ///< Meshes to take up.
@@ -64,7 +64,21 @@ private:
 };
 } // namespace
 
-Simulation::Simulation(const Plan &plan, const ActionCosts &costs)
+static int64_t getCostOf(ActionKind kind, const ActionCosts &costs) {
+  switch (kind) {
+  case ActionKind::Forward:
+    return costs.forward;
+  case ActionKind::Backward:
+    return costs.backward;
+  case ActionKind::Input:
+    return costs.input;
+  case ActionKind::Weight:
+    return costs.weight;
+  }
+  llvm_unreachable("unknown kind of action");
+}
+
+Simulation::Simulation(const Plan &plan, const PipelineCosts &costs)
     : plan(plan), costs(costs), numDone(plan.meshes.size()) {
   ids.reserve(plan.countActions());
   for (auto [mesh, list] : llvm::enumerate(plan.meshes)) {
@@ -129,24 +143,12 @@ llvm::ArrayRef<Action> Simulation::getStep(size_t mesh) const {
 }
 
 int64_t Simulation::getCost(llvm::ArrayRef<Action> step) const {
-  if (step.size() == 2 && costs.overlapped)
-    return *costs.overlapped;
+  const ActionCosts &first = costs.get(step.front().stage);
+  if (step.size() == 2 && first.overlapped)
+    return *first.overlapped;
   int64_t cost = 0;
   for (const Action &action : step)
-    switch (action.kind) {
-    case ActionKind::Forward:
-      cost += costs.forward;
-      break;
-    case ActionKind::Backward:
-      cost += costs.backward;
-      break;
-    case ActionKind::Input:
-      cost += costs.input;
-      break;
-    case ActionKind::Weight:
-      cost += costs.weight;
-      break;
-    }
+    cost += getCostOf(action.kind, costs.get(action.stage));
   return cost;
 }
 
@@ -233,14 +235,14 @@ double Timeline::getBubbleOfSpan() const {
 }
 
 std::vector<Stall> meshwright::findStalls(const Plan &plan) {
-  ActionCosts costs;
+  PipelineCosts costs;
   Simulation simulation(plan, costs);
   simulation.run();
   return simulation.getStalls();
 }
 
 llvm::Expected<Timeline> meshwright::simulatePlan(const Plan &plan,
-                                                  const ActionCosts &costs) {
+                                                  const PipelineCosts &costs) {
   Simulation simulation(plan, costs);
   simulation.run();
   std::vector<Stall> stalls = simulation.getStalls();

@@ -22,9 +22,20 @@ struct ActionCosts {
   int64_t input = 1;
   int64_t weight = 1;
   int64_t backward = 2;
-  int64_t transfer = 0;
   /// A forward and a backward as one step; the sum if absent.
   std::optional<int64_t> overlapped = std::nullopt;
+};
+
+struct PipelineCosts {
+  /// Of a stage that `stages` does not have.
+  ActionCosts usual;
+  std::vector<ActionCosts> stages;
+  /// From a stage to the next one or back, if that is on another mesh.
+  int64_t transfer = 0;
+
+  const ActionCosts &get(int64_t stage) const {
+    return stage < static_cast<int64_t>(stages.size()) ? stages[stage] : usual;
+  }
 };
 
 struct Interval {
@@ -57,7 +68,7 @@ std::vector<Stall> findStalls(const Plan &plan);
 
 /// Fails if the plan does not run to its end. Linear in the actions.
 llvm::Expected<Timeline> simulatePlan(const Plan &plan,
-                                      const ActionCosts &costs = {});
+                                      const PipelineCosts &costs = {});
 
 /// Stages of microbatches whose forward has begun on a mesh and whose backward
 /// has not ended: until the end of B or W, and until the end of B or I.

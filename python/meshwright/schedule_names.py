@@ -34,8 +34,11 @@ REGISTRY_NAMES = {
     "LOOPED_BFS": "LoopedBFS",
     "INTERLEAVED_ZERO_BUBBLE": "InterleavedZeroBubble",
     "ZERO_BUBBLE_V": "ZeroBubbleV",
+    "V_HALF": "VHalf",
+    "V_MIN": "VMin",
     "DUAL_PIPE_V": "DualPipeV",
     "DUAL_PIPE": "DualPipe",
+    "AUTO": "auto",
 }
 PIPELINE_SCHEDULE_NAMES = tuple(REGISTRY_NAMES.values())
 

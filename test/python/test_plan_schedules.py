@@ -6,6 +6,7 @@ the list that `meshwright schedule --csv` prints, which the unit tests compare
 with published tables.
 """
 
+import json
 import os
 import re
 
@@ -114,6 +115,10 @@ CASES = [
     ("ZeroBubbleV", 3, 4, 2),
     ("DualPipeV", 4, 8, 2),
     ("DualPipe", 4, 8, 2),
+    ("VHalf", 4, 8, 2),
+    ("VMin", 5, 12, 2),
+    ("auto", 4, 8, 1),
+    ("auto", 3, 6, 3),
 ]
 
 
@@ -168,12 +173,72 @@ def test_the_verb_lists_what_there_is(tools):
         (["1F1B", "--transfer=-1"], "cannot take less than no time"),
         (["1F1B", "--microbatches=4000000000"], "take fewer meshes or microbatches"),
         (["file:nowhere.csv"], "nowhere.csv: cannot be read"),
+        (["auto", "--memory=0"], "must hold at least 1 live microbatches, got 0"),
+        (["auto", "--memory=4,4"], "--memory has 2 numbers for 4 meshes"),
+        (["1F1B", "--memory=4"], "--memory is for auto"),
+        (["auto", "--times=nowhere.json"], "cannot read nowhere.json"),
+        (["auto", "--csv", "--json"], "choose one"),
         (["file:/dev/zero"], "/dev/zero: is a pipe or a device"),
         (["file:."], "is a directory"),
     ],
 )
 def test_the_verb_says_what_does_not_fit(tools, arguments, message):
     done = tools.run("meshwright", "schedule", *arguments)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+TIMES = {
+    "transfer": 1,
+    "stages": [
+        {"forward": 3, "input": 3, "weight": 2},
+        {"forward": 4, "backward": 8, "split": False},
+        {"forward": 2, "input": 2, "weight": 2},
+    ],
+}
+
+
+def test_a_schedule_is_made_for_times_and_memory(tools, tmp_path):
+    path = tmp_path / "stages.json"
+    path.write_text(json.dumps(TIMES))
+    shape = [f"--times={path}", "--microbatches=6"]
+
+    def measure(name, *arguments):
+        text = tools.check("meshwright", "schedule", name, "--json", *shape, *arguments)
+        return json.loads(text)
+
+    made = measure("auto", "--memory=2,2,1")
+    for mesh, room in zip(made["meshes"], (2, 2, 1), strict=True):
+        assert mesh["peak_live"] <= room
+    assert made["lower_bound"] <= made["makespan"]
+    # Stage 1 has six forwards and six backwards on its mesh, behind a forward.
+    assert made["makespan"] >= 3 + 1 + 6 * (4 + 8) + 1 + 3
+    for mesh, stage in zip(made["meshes"], TIMES["stages"], strict=True):
+        halves = "FB" if not stage.get("split", True) else "FIW"
+        assert {action["kind"] for action in mesh["actions"]} == set(halves)
+    with_more = measure("auto", "--memory=3")
+    assert with_more["makespan"] <= made["makespan"]
+    assert with_more["makespan"] <= measure("1F1B")["makespan"]
+    # As a file, it is a schedule like any other.
+    csv = tools.check("meshwright", "schedule", "auto", "--csv", *shape)
+    (tmp_path / "made.csv").write_text(csv)
+    again = measure(f"file:{tmp_path / 'made.csv'}")
+    assert again["makespan"] == measure("auto")["makespan"]
+
+
+@pytest.mark.parametrize(
+    ("times", "arguments", "message"),
+    [
+        ("{", [], "Expected object key"),
+        ('{"stages": []}', [], 'expected an object with a list of "stages"'),
+        (TIMES, ["--meshes=4"], "has 3 stages, but 4 meshes with 1 each have 4"),
+        (TIMES, ["--forward=2"], "--forward is in --times for each stage"),
+    ],
+)
+def test_times_that_do_not_fit_are_refused(tools, tmp_path, times, arguments, message):
+    path = tmp_path / "stages.json"
+    path.write_text(times if isinstance(times, str) else json.dumps(times))
+    done = tools.run("meshwright", "schedule", "auto", f"--times={path}", *arguments)
     assert done.returncode == 1
     assert message in done.stderr
 

@@ -75,8 +75,11 @@ def test_splitting_schedules_split():
         "ZeroBubbleH2FullTxLatency",
         "InterleavedZeroBubble",
         "ZeroBubbleV",
+        "VHalf",
+        "VMin",
         "DualPipeV",
         "DualPipe",
+        "auto",
     }
 
 
@@ -95,6 +98,9 @@ LINE = dict(enumerate(NAMES))
         ("ZeroBubbleV", FOLD),
         ("DUAL_PIPE_V", FOLD),
         ("DualPipe", FOLD),
+        ("V_MIN", FOLD),
+        ("auto", LOOP),
+        ("AUTO", LINE),
         ("1F1B", LINE),
         ("ParallelPipelinesWithWrapAround", LINE),
     ],

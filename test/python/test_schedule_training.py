@@ -20,7 +20,9 @@ import meshwright as mw
 pytestmark = pytest.mark.usefixtures("x32")
 
 # The other one orders forwards only.
-TRAINING = [n for n in PIPELINE_SCHEDULE_NAMES if not n.startswith("Parallel")]
+TRAINING = [
+    n for n in PIPELINE_SCHEDULE_NAMES if not n.startswith(("Parallel", "auto"))
+]
 BY_COMPILERS_NAME = {name: key for key, name in REGISTRY_NAMES.items()}
 
 
@@ -33,7 +35,8 @@ def check(trained, plan):
     assert trained.difference <= 1e-6
     expected = as_split(plan, trained.orders)
     assert trained.orders == expected
-    assert trained.lives == [count_planned_live(row) for row in plan]
+    # A backward that the program has whole frees all at once.
+    assert trained.lives == [count_planned_live(row) for row in expected]
 
 
 def find_warnings(caplog):
@@ -50,6 +53,21 @@ def test_schedule_trains_as_drawn(tools, caplog, name):
         key = BY_COMPILERS_NAME[name]
         schedule = mw.get_pipeline_schedule(key)
         check(Trained(key, plan, 2, pipeline_schedule=schedule), plan)
+    assert find_warnings(caplog) == []
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_schedule_made_to_measure_trains(devices, caplog):
+    plan = [[(stage, "F", 0), (stage, "B", 0)] for stage in range(MESHES)]
+    with caplog.at_level(logging.WARNING):
+        schedule = mw.get_pipeline_schedule("auto")
+        trained = Trained("auto", plan, devices, pipeline_schedule=schedule)
+    assert trained.difference <= 1e-6
+    assert max(trained.lives) <= MESHES
+    for stage, row in enumerate(trained.orders):
+        kinds = "FB" if stage == 0 else "FIW"
+        assert {(s, k) for s, k, _ in row} == {(stage, kind) for kind in kinds}
+        assert len(row) == len(kinds) * MICROBATCHES
     assert find_warnings(caplog) == []
 
 

@@ -6,6 +6,8 @@
 #include "Commands.h"
 #include "ModuleFile.h"
 #include "meshwright/Schedule/PlanFile.h"
+#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "meshwright/Schedule/Search/StageTimes.h"
 #include "meshwright/Schedule/Timeline.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -39,6 +41,17 @@ static cl::opt<int64_t>
 static cl::opt<int64_t>
     transferCost("transfer", cl::init(0), cl::sub(subCommand),
                  cl::desc("Time of a transfer to another mesh (0)"));
+static cl::opt<std::string>
+    timesPath("times", cl::sub(subCommand), cl::value_desc("stages.json"),
+              cl::desc("Times of each stage, instead of those of all"));
+static cl::list<int64_t>
+    mostLive("memory", cl::CommaSeparated, cl::sub(subCommand),
+             cl::value_desc("live"),
+             cl::desc("For auto: how many microbatches, of all its stages, a "
+                      "mesh may keep for their backward; one number, or one "
+                      "for each mesh (as many as there are stages)"));
+static cl::opt<bool> asJson("json", cl::sub(subCommand),
+                            cl::desc("Print order, times and figures as JSON"));
 static cl::opt<bool> asCsv("csv", cl::sub(subCommand),
                            cl::desc("Print the order only, as a CSV file that "
                                     "can be changed and used as a schedule"));
@@ -54,18 +67,172 @@ static void listAll() {
                  << schedule->description << "\n";
 }
 
-static llvm::Expected<Plan> makePlan() {
+/// The costs of all stages, or those of the file.
+static llvm::Expected<StageTimes> readTimes() {
+  ActionCosts costs;
+  costs.forward = forwardCost;
+  costs.input = inputCost;
+  costs.weight = weightCost;
+  costs.backward = inputCost + weightCost;
+  for (int64_t cost : {costs.forward, costs.input, costs.weight})
+    if (cost < 1)
+      return llvm::createStringError("a forward, and each half of a backward, "
+                                     "takes a time of at least 1");
+  constexpr int64_t kLongest = int64_t(1) << 32;
+  for (int64_t cost :
+       {costs.forward, costs.input, costs.weight, transferCost.getValue()})
+    if (cost > kLongest)
+      return llvm::createStringError("an action takes a time of at most " +
+                                     llvm::Twine(kLongest));
+  if (transferCost < 0)
+    return llvm::createStringError("a transfer cannot take less than no time");
+  StageTimes times;
+  if (timesPath.empty()) {
+    times.costs.usual = costs;
+  } else {
+    for (cl::opt<int64_t> *cost : {&forwardCost, &inputCost, &weightCost})
+      if (cost->getNumOccurrences() > 0)
+        return llvm::createStringError("--" + cost->ArgStr +
+                                       " is in --times for each stage");
+    llvm::Expected<StageTimes> read = readStageTimes(timesPath);
+    if (!read)
+      return read;
+    times = std::move(*read);
+  }
+  if (transferCost.getNumOccurrences() > 0)
+    times.costs.transfer = transferCost;
+  return times;
+}
+
+/// As many meshes as the file has stages for, if nothing else is said.
+static int64_t countMeshes(const StageTimes &times) {
+  int64_t numStages = times.costs.stages.size();
+  if (numStages == 0 || meshes.getNumOccurrences() > 0)
+    return meshes;
+  int64_t chunks = stages.getNumOccurrences() > 0 ? stages : 1;
+  return std::max<int64_t>(1, numStages / std::max<int64_t>(1, chunks));
+}
+
+/// The number of stages on each mesh; the file may say it.
+static llvm::Expected<int64_t> findChunks(const StageTimes &times,
+                                          int64_t meshes, int64_t usual) {
+  int64_t numStages = times.costs.stages.size();
+  if (stages.getNumOccurrences() > 0)
+    usual = stages;
+  else if (numStages > 0 && times.placement.empty() && meshes > 0)
+    usual = std::max<int64_t>(1, numStages / meshes);
+  if (numStages > 0 && times.placement.empty() && usual * meshes != numStages)
+    return llvm::createStringError(
+        llvm::formatv("{0} has {1} stages, but {2} meshes with {3} each have "
+                      "{4}; give --meshes and --stages-per-mesh that fit, or "
+                      "the mesh of each stage",
+                      timesPath.getValue(), numStages, meshes, usual,
+                      usual * meshes)
+            .str());
+  return usual;
+}
+
+static llvm::Expected<std::vector<int64_t>> findRoom(const PlanShape &shape) {
+  if (mostLive.empty())
+    return std::vector<int64_t>(shape.meshes, getUsualRoom(shape));
+  if (mostLive.size() == 1)
+    return std::vector<int64_t>(shape.meshes, mostLive.front());
+  if (static_cast<int64_t>(mostLive.size()) != shape.meshes)
+    return llvm::createStringError(
+        llvm::formatv("--memory has {0} numbers for {1} meshes; give one, or "
+                      "one for each",
+                      mostLive.size(), shape.meshes)
+            .str());
+  return std::vector<int64_t>(mostLive);
+}
+
+/// For the stages of the file on the meshes that it says.
+static llvm::Expected<MadePlan> makePlaced(const StageTimes &times) {
+  PipelineProblem problem;
+  problem.microbatches = microbatches;
+  problem.costs = times.costs;
+  problem.splits = times.splits;
+  problem.placement = times.placement;
+  int64_t numMeshes = 1 + *llvm::max_element(times.placement);
+  if (meshes.getNumOccurrences() > 0 && meshes != numMeshes)
+    return llvm::createStringError(
+        llvm::formatv("{0} has stages on {1} meshes, but --meshes says {2}",
+                      timesPath.getValue(), numMeshes, meshes.getValue())
+            .str());
+  int64_t numStages = times.placement.size();
+  auto room = findRoom({numMeshes, problem.microbatches, 1});
+  if (!room)
+    return room.takeError();
+  if (mostLive.empty())
+    room->assign(numMeshes, numStages);
+  problem.mostLive = std::move(*room);
+  return makeToMeasure(problem);
+}
+
+static llvm::Expected<MadePlan> makeMeasured(const StageTimes &times) {
+  if (!times.placement.empty())
+    return makePlaced(times);
+  int64_t numMeshes = countMeshes(times);
+  llvm::Expected<int64_t> chunks = findChunks(times, numMeshes, 1);
+  if (!chunks)
+    return chunks.takeError();
+  PlanShape shape{numMeshes, microbatches, *chunks};
+  if (llvm::Error error = findSchedule("auto")->checkShape(shape))
+    return error;
+  auto room = findRoom(shape);
+  if (!room)
+    return room.takeError();
+  std::vector<bool> splits = times.splits;
+  splits.resize(shape.meshes * shape.chunks, true);
+  return makeToMeasure(shape, times.costs, splits, *room);
+}
+
+static llvm::Expected<MadePlan> simulate(llvm::Expected<Plan> plan,
+                                         const StageTimes &times) {
+  if (!plan)
+    return plan.takeError();
+  llvm::Expected<Timeline> timeline = simulatePlan(*plan, times.costs);
+  if (!timeline)
+    return timeline.takeError();
+  return MadePlan{std::move(*plan), std::move(*timeline)};
+}
+
+static llvm::Expected<MadePlan> makePlan() {
+  llvm::Expected<StageTimes> times = readTimes();
+  if (!times)
+    return times.takeError();
   StringRef path = name;
   if (path.consume_front("file:"))
-    return readPlanFile(path);
+    return simulate(readPlanFile(path), *times);
   const Schedule *schedule = findSchedule(name);
   if (!schedule)
     return llvm::createStringError("unknown pipeline schedule '" + name +
                                    "', " + listSchedules(name));
-  int64_t chunks = schedule->usualChunks;
-  if (stages.getNumOccurrences() > 0)
-    chunks = stages;
-  return schedule->makePlan({meshes, microbatches, chunks});
+  if (schedule->isMadeToMeasure)
+    return makeMeasured(*times);
+  if (!mostLive.empty())
+    return llvm::createStringError("--memory is for auto; schedule " +
+                                   schedule->name + " keeps what it keeps");
+  int64_t numMeshes = countMeshes(*times);
+  llvm::Expected<int64_t> chunks =
+      findChunks(*times, numMeshes, schedule->usualChunks);
+  if (!chunks)
+    return chunks.takeError();
+  return simulate(schedule->makePlan({numMeshes, microbatches, *chunks}),
+                  *times);
+}
+
+static void printMeasure(const MadePlan &made) {
+  if (made.lowerBound == 0)
+    return;
+  if (made.optimal)
+    llvm::outs() << "no order is shorter\n";
+  else
+    llvm::outs() << llvm::formatv(
+        "no order is shorter than {0}: this one is at most {1:P1} from it\n",
+        made.lowerBound, made.getDistance());
+  if (!made.builtin.empty())
+    llvm::outs() << "the order of " << made.builtin << "\n";
 }
 
 static LogicalResult run() {
@@ -73,46 +240,33 @@ static LogicalResult run() {
     listAll();
     return success();
   }
-  ActionCosts costs;
-  costs.forward = forwardCost;
-  costs.input = inputCost;
-  costs.weight = weightCost;
-  costs.backward = inputCost + weightCost;
-  costs.transfer = transferCost;
-  for (int64_t cost : {costs.forward, costs.input, costs.weight})
-    if (cost < 1)
-      return reportError("a forward, and each half of a backward, takes a "
-                         "time of at least 1");
-  constexpr int64_t kLongest = int64_t(1) << 32;
-  for (int64_t cost :
-       {costs.forward, costs.input, costs.weight, costs.transfer})
-    if (cost > kLongest)
-      return reportError("an action takes a time of at most " +
-                         Twine(kLongest));
-  if (costs.transfer < 0)
-    return reportError("a transfer cannot take less than no time");
-  llvm::Expected<Plan> plan = makePlan();
-  if (!plan)
-    return reportError(llvm::toString(plan.takeError()));
-  if (asCsv && asSvg)
-    return reportError("--csv prints the order and --svg draws it; choose one");
+  llvm::Expected<MadePlan> made = makePlan();
+  if (!made)
+    return reportError(llvm::toString(made.takeError()));
+  if (asCsv + asJson + asSvg > 1)
+    return reportError("--csv prints the order, --json also the times, and "
+                       "--svg draws them; choose one");
   if (asCsv) {
-    printCsv(*plan, llvm::outs());
+    printCsv(made->plan, llvm::outs());
     return success();
   }
-  llvm::Expected<Timeline> timeline = simulatePlan(*plan, costs);
-  if (!timeline)
-    return reportError(llvm::toString(timeline.takeError()));
+  if (asJson) {
+    printJson(*made, llvm::outs());
+    return success();
+  }
   constexpr int64_t kMostUnits = 1 << 22;
-  if (timeline->makespan > kMostUnits / int64_t(plan->meshes.size()))
-    return reportError("a timeline of " + Twine(plan->meshes.size()) +
-                       " meshes and " + Twine(timeline->makespan) +
+  const Timeline &timeline = made->timeline;
+  if (timeline.makespan > kMostUnits / int64_t(made->plan.meshes.size()))
+    return reportError("a timeline of " + Twine(made->plan.meshes.size()) +
+                       " meshes and " + Twine(timeline.makespan) +
                        " units of time is too large to be drawn; take a larger "
-                       "unit, or print the order with --csv");
-  if (asSvg)
-    printTimelineSvg(*plan, *timeline, name, llvm::outs());
-  else
-    printTimeline(*plan, *timeline, llvm::outs());
+                       "unit, or print the order with --csv or --json");
+  if (asSvg) {
+    printTimelineSvg(made->plan, timeline, name, llvm::outs());
+    return success();
+  }
+  printTimeline(made->plan, timeline, llvm::outs());
+  printMeasure(*made);
   return success();
 }
 

@@ -195,8 +195,9 @@ TEST(PlanTest, PlansAreCompleteAndRun) {
     costs.input = 1 + random() % 5;
     costs.weight = 1 + random() % 5;
     costs.backward = costs.input + costs.weight;
-    costs.transfer = random() % 4;
-    Timeline timeline = llvm::cantFail(simulatePlan(plan, costs));
+    int64_t transfer = random() % 4;
+    Timeline timeline =
+        llvm::cantFail(simulatePlan(plan, {costs, {}, transfer}));
     EXPECT_GE(timeline.makespan, timeline.longestSpan);
   });
 }
@@ -232,6 +233,10 @@ TEST(PlanTest, LiveActivationsStayWithinTheKnownBounds) {
             EXPECT_EQ(live.untilInput, std::min(M, 2 * (P - r) - 1));
           } else if (schedule.name == "ZeroBubbleV") {
             EXPECT_LE(live.untilWeight, 2 * P);
+          } else if (schedule.name == "VMin") {
+            EXPECT_LE(live.untilWeight, 2 * P / 3 + 4);
+          } else if (schedule.name == "VHalf") {
+            EXPECT_LE(live.untilWeight, P + 4);
           } else if (schedule.name == "DualPipeV") {
             EXPECT_EQ(live.untilWeight, 2 * P + 1);
           } else if (schedule.name == "DualPipe") {
@@ -253,7 +258,7 @@ TEST(PlanTest, MakespansEqualTheClosedFormulas) {
     costs.backward = i + w;
     int64_t P = shape.meshes, M = shape.microbatches, t = f + i + w;
     int64_t busy = M * shape.chunks * t;
-    Timeline timeline = llvm::cantFail(simulatePlan(plan, costs));
+    Timeline timeline = llvm::cantFail(simulatePlan(plan, {costs, {}, 0}));
     llvm::StringRef name = schedule.name;
     if (name == "GPipe" || name == "1F1B" || name == "Eager1F1B")
       EXPECT_EQ(timeline.makespan, busy + (P - 1) * t);
@@ -277,7 +282,7 @@ TEST(PlanTest, TransfersCostWhatTheFormulasSay) {
   for (int64_t P : {1, 2, 4})
     for (int64_t M : {1, 4, 9})
       for (int64_t tc : {1, 2}) {
-        ActionCosts costs{2, 2, 2, 4, tc};
+        PipelineCosts costs{{2, 2, 2, 4}, {}, tc};
         auto run = [&](llvm::StringRef name) {
           return llvm::cantFail(simulatePlan(makePlan(name, P, M, 1), costs))
                      .makespan -
@@ -305,7 +310,7 @@ TEST(PlanTest, TheVIdlesAsKnownAtOtherCosts) {
       ActionCosts costs{test.forward, test.input, test.weight,
                         test.input + test.weight};
       Timeline timeline = llvm::cantFail(
-          simulatePlan(makePlan("ZeroBubbleV", P, 4 * P, 2), costs));
+          simulatePlan(makePlan("ZeroBubbleV", P, 4 * P, 2), {costs, {}, 0}));
       EXPECT_EQ(timeline.longestSpan - timeline.busy[0], test.idle[i]);
     }
 }
@@ -319,9 +324,10 @@ TEST(PlanTest, DualPipesIdleAsPublished) {
           {6, 3, 12},
           {6, 3, 15}})
       for (bool isCut : {false, true}) {
-        ActionCosts costs{f, f, w, f + w, 0, overlapped};
-        Timeline timeline = llvm::cantFail(simulatePlan(
-            makePlan(isCut ? "DualPipeV" : "DualPipe", P, M, 2), costs));
+        ActionCosts costs{f, f, w, f + w, overlapped};
+        Timeline timeline = llvm::cantFail(
+            simulatePlan(makePlan(isCut ? "DualPipeV" : "DualPipe", P, M, 2),
+                         {costs, {}, 0}));
         int64_t R = isCut ? P : P / 2, n = isCut ? 2 * M : M;
         int64_t t = 2 * f + w, saved = t - overlapped;
         int64_t bubble = (R - 1) * (overlapped + f + w - 3 * w);

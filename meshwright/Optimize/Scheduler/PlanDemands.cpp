@@ -11,6 +11,7 @@
 
 #include "meshwright/Optimize/Scheduler/PlanDemands.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Optimize/Scheduler/MeasuredPlan.h"
 #include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
@@ -285,9 +286,14 @@ mlir::mpmd::getPlanDemands(func::FuncOp func, const ScheduleOption &option,
   Plan plan;
   if (option.plan) {
     plan = *option.plan;
-  } else {
-    if (failed(checkCounters(*option.schedule, shape, meshes)))
+  } else if (failed(checkCounters(*option.schedule, shape, meshes))) {
+    return failure();
+  } else if (option.schedule->isMadeToMeasure) {
+    FailureOr<Plan> made = makeMeasuredPlan(func, meshes, shape);
+    if (failed(made))
       return failure();
+    plan = std::move(*made);
+  } else {
     llvm::Expected<Plan> made = option.schedule->makePlan(shape);
     if (!made)
       return func.emitError() << llvm::toString(made.takeError());

@@ -1,0 +1,24 @@
+//===- MeasuredPlan.h - A plan for the work of a program --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_MEASUREDPLAN_H
+#define MESHWRIGHT_OPTIMIZE_SCHEDULER_MEASUREDPLAN_H
+
+#include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
+#include "meshwright/Schedule/Plan.h"
+
+namespace mlir::mpmd {
+
+/// The shortest plan found for the stages as they are: on the meshes of their
+/// units, with backwards in halves where the program has halves, each action as
+/// long as its fragment has floating point work, in the room of 1F1B. All units
+/// have a stage. Fails, with an error, where stages are missing or on several
+/// meshes.
+FailureOr<meshwright::Plan>
+makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
+                 const meshwright::PlanShape &shape);
+
+} // namespace mlir::mpmd
+
+#endif

@@ -1,0 +1,32 @@
+//===- VHalf.cpp - Half of the memory of 1F1B ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The passes up the meshes take two units of time from mesh to mesh. So there
+// is some slack for stages of unequal length, and a mesh keeps about half of
+// what 1F1B keeps on its first mesh.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+#include "meshwright/Schedule/Builtin/FoldedPattern.h"
+
+using namespace meshwright;
+
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  return repeatFoldedPattern(shape, {1, 2, 1, 2});
+}
+
+const Schedule meshwright::kVHalf = {
+    "VHalf",
+    "folded like a V, for half of the memory of 1F1B",
+    "Qi et al., Pipeline Parallelism with Controllable Memory, "
+    "arXiv:2405.15362",
+    makePlan,
+    /*getDemands=*/nullptr,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/true,
+    /*usualChunks=*/2,
+    /*fewestChunks=*/2,
+    /*mostChunks=*/2,
+    Placement::Folded};

@@ -1,0 +1,43 @@
+//===- Auto.cpp - A schedule for the stages as they are -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// As a schedule like any other, of stages that all take the same time; who
+// knows better calls `makeToMeasure`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+#include "meshwright/Schedule/Search/MadeToMeasure.h"
+
+using namespace meshwright;
+
+static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+  PipelineProblem problem;
+  problem.microbatches = shape.microbatches;
+  int64_t numStages = shape.meshes * shape.chunks;
+  for (int64_t stage = 0; stage < numStages; ++stage)
+    problem.placement.push_back(stage % shape.meshes);
+  problem.splits.assign(numStages, true);
+  problem.mostLive.assign(shape.meshes, getUsualRoom(shape));
+  llvm::Expected<MadePlan> made = makeToMeasure(problem);
+  if (!made)
+    return made.takeError();
+  return std::move(made->plan);
+}
+
+const Schedule meshwright::kAuto = {
+    "auto",
+    "made to measure: the shortest that was found for the times of the stages",
+    "Meshwright",
+    makePlan,
+    /*getDemands=*/nullptr,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/true,
+    /*usualChunks=*/1,
+    /*fewestChunks=*/1,
+    /*mostChunks=*/kAnyChunks,
+    Placement::Looped,
+    PipelineNeed::Position,
+    /*needsSumsApart=*/false,
+    /*isMadeToMeasure=*/true};

@@ -1,0 +1,141 @@
+//===- BeamSearch.cpp - The best of many orders ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Search/BeamSearch.h"
+#include "meshwright/Schedule/Search/PartialOrder.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+using namespace meshwright;
+
+namespace {
+/// The last action of an order, and the node of the one before.
+struct Node {
+  Action action;
+  int32_t mesh;
+  uint32_t before;
+};
+
+class BeamSearch {
+public:
+  BeamSearch(const PipelineProblem &problem, size_t width, int64_t limit)
+      : problem(problem), builder(problem), width(width), limit(limit) {
+    nodes.push_back({});
+  }
+
+  BeamResult run();
+
+private:
+  void extend(const PartialOrder &order);
+  /// Whether another order of the next layer makes this one needless.
+  bool isNeedless(const PartialOrder &order,
+                  llvm::ArrayRef<uint32_t> mates) const;
+  void keepBest();
+  Plan makePlan(uint32_t node) const;
+
+  const PipelineProblem &problem;
+  OrderBuilder builder;
+  size_t width;
+  int64_t limit;
+  bool dropped = false;
+  std::vector<Node> nodes;
+  std::vector<PartialOrder> layer, next;
+  /// The orders of the next layer by a hash of what they have done.
+  llvm::DenseMap<uint64_t, llvm::SmallVector<uint32_t, 2>> alike;
+};
+} // namespace
+
+static uint64_t getHash(const PartialOrder &order) {
+  // Two hash codes are kept free for the map.
+  return static_cast<size_t>(
+             llvm::hash_combine_range(order.done.begin(), order.done.end())) >>
+         2;
+}
+
+bool BeamSearch::isNeedless(const PartialOrder &order,
+                            llvm::ArrayRef<uint32_t> mates) const {
+  return order.bound >= limit || llvm::any_of(mates, [&](uint32_t mate) {
+           return next[mate].done == order.done &&
+                  builder.isNowhereLater(next[mate], order);
+         });
+}
+
+void BeamSearch::extend(const PartialOrder &order) {
+  llvm::SmallVector<Candidate, 8> candidates;
+  builder.listCandidates(order, candidates);
+  for (const Candidate &candidate : candidates) {
+    PartialOrder longer = order;
+    builder.append(longer, candidate);
+    auto &mates = alike[getHash(longer)];
+    if (isNeedless(longer, mates))
+      continue;
+    longer.node = nodes.size();
+    nodes.push_back({builder.getAction(order, candidate),
+                     static_cast<int32_t>(problem.placement[candidate.stage]),
+                     order.node});
+    auto worse = llvm::find_if(mates, [&](uint32_t mate) {
+      return next[mate].done == longer.done &&
+             builder.isNowhereLater(longer, next[mate]);
+    });
+    if (worse != mates.end()) {
+      next[*worse] = std::move(longer);
+      continue;
+    }
+    mates.push_back(next.size());
+    next.push_back(std::move(longer));
+  }
+}
+
+void BeamSearch::keepBest() {
+  if (next.size() <= width)
+    return;
+  dropped = true;
+  auto isBetter = [](const PartialOrder &a, const PartialOrder &b) {
+    return std::tie(a.bound, a.load, a.node) <
+           std::tie(b.bound, b.load, b.node);
+  };
+  std::nth_element(next.begin(), next.begin() + width, next.end(), isBetter);
+  next.resize(width);
+}
+
+Plan BeamSearch::makePlan(uint32_t node) const {
+  Plan plan;
+  plan.meshes.resize(problem.getNumMeshes());
+  for (; node != 0; node = nodes[node].before)
+    plan.meshes[nodes[node].mesh].push_back(nodes[node].action);
+  for (ActionList &list : plan.meshes)
+    std::reverse(list.begin(), list.end());
+  return plan;
+}
+
+BeamResult BeamSearch::run() {
+  layer.push_back(builder.getEmpty());
+  for (size_t left = builder.countActions(); left > 0 && !layer.empty();
+       --left) {
+    for (const PartialOrder &order : layer)
+      extend(order);
+    keepBest();
+    layer.swap(next);
+    next.clear();
+    alike.clear();
+  }
+  BeamResult result;
+  result.complete = !dropped;
+  if (layer.empty())
+    return result;
+  const PartialOrder &best =
+      *std::min_element(layer.begin(), layer.end(),
+                        [](const PartialOrder &a, const PartialOrder &b) {
+                          return a.bound < b.bound;
+                        });
+  result.plan = makePlan(best.node);
+  return result;
+}
+
+BeamResult meshwright::searchOrders(const PipelineProblem &problem,
+                                    size_t width, int64_t limit) {
+  return BeamSearch(problem, width, limit).run();
+}

@@ -1,0 +1,50 @@
+//===- MadePlanJson.cpp - A plan and its times as JSON --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+
+using namespace meshwright;
+
+static void printMesh(const ActionList &list, llvm::ArrayRef<Interval> times,
+                      int64_t busy, llvm::json::OStream &json) {
+  LiveCounts live = countPeakLive(list);
+  json.attribute("busy", busy);
+  json.attribute("peak_live", live.untilWeight);
+  json.attribute("peak_live_until_input", live.untilInput);
+  json.attributeArray("actions", [&] {
+    for (auto [action, interval] : llvm::zip_equal(list, times))
+      json.object([&, &action = action, &interval = interval] {
+        json.attribute("stage", action.stage);
+        json.attribute("kind", llvm::StringRef{"FBIW"}.substr(
+                                   static_cast<int>(action.kind), 1));
+        json.attribute("microbatch", action.microbatch);
+        json.attribute("start", interval.start);
+        json.attribute("stop", interval.stop);
+      });
+  });
+}
+
+void meshwright::printJson(const MadePlan &made, llvm::raw_ostream &os) {
+  llvm::json::OStream json(os, /*IndentSize=*/1);
+  json.object([&] {
+    json.attribute("makespan", made.timeline.makespan);
+    json.attribute("bubble", made.timeline.getBubble());
+    if (made.lowerBound > 0) {
+      json.attribute("lower_bound", made.lowerBound);
+      json.attribute("optimal", made.optimal);
+    }
+    if (!made.builtin.empty())
+      json.attribute("order_of", made.builtin);
+    json.attributeArray("meshes", [&] {
+      for (auto [list, times, busy] : llvm::zip_equal(
+               made.plan.meshes, made.timeline.meshes, made.timeline.busy))
+        json.object([&, &list = list, &times = times, busy = busy] {
+          printMesh(list, times, busy, json);
+        });
+    });
+  });
+  os << '\n';
+}

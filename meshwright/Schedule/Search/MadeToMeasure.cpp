@@ -1,0 +1,277 @@
+//===- MadeToMeasure.cpp - The schedule for one's own stages --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The builtin schedules are tried first, since what they reach bounds the
+// search: an order that cannot beat the best so far is dropped at once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "meshwright/Schedule/Search/BeamSearch.h"
+#include "meshwright/Schedule/Search/LowerBound.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace meshwright;
+
+/// Orders that are built side by side, at most: more gain next to nothing.
+static constexpr int64_t kWidest = 256;
+/// Steps of all orders together, each about a tenth of a microsecond per stage.
+static constexpr int64_t kMostWork = int64_t(1) << 28;
+/// Stages whose backward is tried both ways, in all combinations.
+static constexpr int64_t kMostFreeSplits = 3;
+
+double MadePlan::getDistance() const {
+  return lowerBound == 0 ? 0
+                         : static_cast<double>(timeline.makespan) /
+                                   static_cast<double>(lowerBound) -
+                               1;
+}
+
+namespace {
+class Search {
+public:
+  explicit Search(const PipelineProblem &problem);
+
+  MadePlan run();
+
+private:
+  void tryBuiltin(const Schedule &schedule);
+  /// Takes a plan if it is the shortest so far.
+  void take(Plan plan, llvm::StringRef builtin);
+  /// Whether the search tried everything, the backwards being as they are.
+  bool search(const PipelineProblem &variant, int64_t widest);
+  bool searchSplits();
+  void searchWithLessRoom();
+  bool isDone() const {
+    return best.plan.meshes.size() > 0 &&
+           best.timeline.makespan == best.lowerBound;
+  }
+  int64_t getLimit() const {
+    return best.plan.meshes.empty() ? std::numeric_limits<int64_t>::max()
+                                    : best.timeline.makespan;
+  }
+
+  const PipelineProblem &problem;
+  int64_t chunks;
+  MadePlan best;
+};
+} // namespace
+
+/// With the cheaper way of each backward, and gradients as early as either way
+/// has them: what no choice of splits can beat.
+static int64_t findBoundOfAllSplits(PipelineProblem problem) {
+  problem.costs.stages.resize(problem.getNumStages(), problem.costs.usual);
+  for (auto [stage, cost] : llvm::enumerate(problem.costs.stages)) {
+    if (!problem.splits[stage])
+      continue;
+    int64_t least = std::min(cost.backward, cost.input + cost.weight);
+    cost.input = std::min(cost.input, least);
+    cost.weight = least - cost.input;
+  }
+  return findLowerBound(problem);
+}
+
+Search::Search(const PipelineProblem &problem)
+    : problem(problem),
+      chunks(problem.getNumStages() / problem.getNumMeshes()) {
+  best.lowerBound = findBoundOfAllSplits(problem);
+}
+
+void Search::take(Plan plan, llvm::StringRef builtin) {
+  llvm::Expected<Timeline> timeline = simulatePlan(plan, problem.costs);
+  if (!timeline) {
+    // A builtin order with halves put together may wait for itself.
+    llvm::consumeError(timeline.takeError());
+    return;
+  }
+  if (timeline->makespan >= getLimit())
+    return;
+  best.plan = std::move(plan);
+  best.timeline = std::move(*timeline);
+  best.builtin = builtin;
+}
+
+/// Puts the halves of backwards together that must not be split.
+static void joinHalves(Plan &plan, const std::vector<bool> &splits) {
+  for (ActionList &list : plan.meshes) {
+    llvm::erase_if(list, [&](const Action &action) {
+      return action.kind == ActionKind::Weight && !splits[action.stage];
+    });
+    for (Action &action : list)
+      if (action.kind == ActionKind::Input && !splits[action.stage])
+        action.kind = ActionKind::Backward;
+  }
+}
+
+static bool hasPlacement(const Plan &plan,
+                         const std::vector<int64_t> &placement) {
+  for (auto [mesh, list] : llvm::enumerate(plan.meshes))
+    for (const Action &action : list)
+      if (action.stage >= static_cast<int64_t>(placement.size()) ||
+          placement[action.stage] != static_cast<int64_t>(mesh))
+        return false;
+  return true;
+}
+
+void Search::tryBuiltin(const Schedule &schedule) {
+  if (schedule.isMadeToMeasure)
+    return;
+  llvm::Expected<Plan> plan =
+      schedule.makePlan({problem.getNumMeshes(), problem.microbatches, chunks});
+  if (!plan) {
+    // It does not exist for this shape.
+    llvm::consumeError(plan.takeError());
+    return;
+  }
+  // Some only run forwards, some want a second copy of each stage.
+  bool trains = llvm::any_of(plan->meshes.front(), [](const Action &action) {
+    return action.kind != ActionKind::Forward;
+  });
+  if (!trains || !hasPlacement(*plan, problem.placement))
+    return;
+  joinHalves(*plan, problem.splits);
+  if (fitsMemory(problem, *plan))
+    take(std::move(*plan), schedule.name);
+}
+
+static int64_t countActions(const PipelineProblem &problem) {
+  int64_t perMicrobatch = 0;
+  for (bool split : problem.splits)
+    perMicrobatch += split ? 3 : 2;
+  return perMicrobatch * problem.microbatches;
+}
+
+bool Search::search(const PipelineProblem &variant, int64_t widest) {
+  int64_t perOrder = countActions(variant) * (variant.getNumStages() + 8);
+  widest = std::clamp<int64_t>(kMostWork / perOrder, 1, widest);
+  // A narrow search lowers the limit of a wide one.
+  for (int64_t width = std::min<int64_t>(widest, 8);; width = widest) {
+    BeamResult result = searchOrders(variant, width, getLimit());
+    if (result.plan)
+      take(std::move(*result.plan), "");
+    if (result.complete || isDone() || width == widest)
+      return result.complete;
+  }
+}
+
+/// Tries backwards whole where that is cheaper than two halves: all
+/// combinations of a few stages, or one stage after the other.
+bool Search::searchSplits() {
+  llvm::SmallVector<int64_t> unsure;
+  for (int64_t stage = 0; stage < problem.getNumStages(); ++stage) {
+    const ActionCosts &cost = problem.costs.get(stage);
+    if (problem.splits[stage] && cost.backward < cost.input + cost.weight)
+      unsure.push_back(stage);
+  }
+  if (static_cast<int64_t>(unsure.size()) <= kMostFreeSplits) {
+    bool complete = true;
+    for (unsigned whole = 0; whole < 1u << unsure.size() && !isDone();
+         ++whole) {
+      PipelineProblem variant = problem;
+      for (auto [index, stage] : llvm::enumerate(unsure))
+        if (whole >> index & 1)
+          variant.splits[stage] = false;
+      complete &= search(variant, kWidest);
+    }
+    return complete;
+  }
+  PipelineProblem variant = problem;
+  search(variant, kWidest);
+  for (int64_t stage : unsure) {
+    if (isDone())
+      return false;
+    int64_t before = getLimit();
+    variant.splits[stage] = false;
+    search(variant, kWidest / 8);
+    variant.splits[stage] = getLimit() == before;
+  }
+  return false;
+}
+
+/// Where there is much room, orders that rush forward look as good as others
+/// for long. What is good with the room of known schedules is good with more.
+void Search::searchWithLessRoom() {
+  for (int64_t room : {1, 2}) {
+    PipelineProblem variant = problem;
+    for (auto [mesh, most] : llvm::enumerate(variant.mostLive))
+      most = std::min<int64_t>(most, room * problem.getNumMeshes() * chunks);
+    if (variant.mostLive != problem.mostLive && !isDone())
+      search(variant, kWidest);
+  }
+}
+
+MadePlan Search::run() {
+  for (const Schedule *schedule : getSchedules())
+    tryBuiltin(*schedule);
+  bool complete = !isDone() && searchSplits();
+  if (!complete)
+    searchWithLessRoom();
+  // With several stages on a mesh, the candidates of the search leave some
+  // orders out.
+  best.optimal = isDone() || (complete && chunks == 1);
+  if (best.optimal)
+    best.lowerBound = best.timeline.makespan;
+  return std::move(best);
+}
+
+static llvm::Error checkProblem(const PipelineProblem &problem) {
+  std::vector<int64_t> needed(problem.getNumMeshes());
+  for (int64_t mesh : problem.placement)
+    ++needed[mesh];
+  for (auto [mesh, least] : llvm::enumerate(needed))
+    if (problem.mostLive[mesh] < least)
+      return llvm::createStringError(
+          llvm::formatv("no order fits: mesh {0} has {1} of the stages, so it "
+                        "must hold at least {1} live microbatches, got {2}",
+                        mesh, least, problem.mostLive[mesh])
+              .str());
+  int64_t count = 3;
+  for (int64_t factor : {problem.getNumStages(), problem.microbatches})
+    if (llvm::MulOverflow(count, factor, count) || count > kMostActions)
+      return llvm::createStringError(
+          llvm::formatv("{0} stages and {1} microbatches may have more than "
+                        "{2} actions; take fewer microbatches",
+                        problem.getNumStages(), problem.microbatches,
+                        kMostActions)
+              .str());
+  return llvm::Error::success();
+}
+
+llvm::Expected<MadePlan>
+meshwright::makeToMeasure(const PipelineProblem &problem) {
+  if (llvm::Error error = checkProblem(problem))
+    return error;
+  return Search(problem).run();
+}
+
+llvm::Expected<MadePlan>
+meshwright::makeToMeasure(const PlanShape &shape, const PipelineCosts &costs,
+                          const std::vector<bool> &splits,
+                          const std::vector<int64_t> &mostLive) {
+  PipelineProblem problem;
+  problem.microbatches = shape.microbatches;
+  problem.costs = costs;
+  problem.splits = splits;
+  problem.mostLive = mostLive;
+  int64_t numStages = shape.meshes * shape.chunks;
+  for (int64_t stage = 0; stage < numStages; ++stage)
+    problem.placement.push_back(stage % shape.meshes);
+  llvm::Expected<MadePlan> looped = makeToMeasure(problem);
+  if (!looped || shape.chunks != 2 || shape.meshes == 1)
+    return looped;
+  for (int64_t stage = shape.meshes; stage < numStages; ++stage)
+    problem.placement[stage] = numStages - 1 - stage;
+  llvm::Expected<MadePlan> folded = makeToMeasure(problem);
+  if (!folded)
+    return folded;
+  // The bound holds for the placement that it was found for.
+  int64_t lowerBound = std::min(looped->lowerBound, folded->lowerBound);
+  MadePlan &best =
+      folded->timeline.makespan < looped->timeline.makespan ? *folded : *looped;
+  best.lowerBound = lowerBound;
+  best.optimal = best.timeline.makespan == lowerBound;
+  return std::move(best);
+}

@@ -1,0 +1,60 @@
+//===- MadeToMeasure.h - The schedule for one's own stages ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Builtin schedules are made for stages that take the same time. This finds an
+// order for stages as they are: of different length, with transfers, within
+// what each mesh can hold, their backward whole or in two halves.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SCHEDULE_SEARCH_MADETOMEASURE_H
+#define MESHWRIGHT_SCHEDULE_SEARCH_MADETOMEASURE_H
+
+#include "meshwright/Schedule/Schedule.h"
+#include "meshwright/Schedule/Search/Problem.h"
+
+namespace meshwright {
+
+struct MadePlan {
+  Plan plan;
+  Timeline timeline;
+  /// No order of these stages is shorter.
+  int64_t lowerBound = 0;
+  /// Whether the search has shown that none is shorter than this one.
+  bool optimal = false;
+  /// The builtin schedule whose order it is; empty if the search found it.
+  llvm::StringRef builtin;
+
+  /// How much longer it is than the lower bound, as a part of the latter.
+  double getDistance() const;
+};
+
+/// The room of 1F1B on its first mesh, where the user says nothing: with more,
+/// the shortest order keeps every microbatch.
+inline int64_t getUsualRoom(const PlanShape &shape) {
+  return shape.meshes * shape.chunks;
+}
+
+/// The shortest plan found for a pipeline: never longer than that of a builtin
+/// schedule that fits. `problem.splits` says whether the backward of a stage
+/// may be split; a stage is split where that helps. Fails if a mesh has room
+/// for less than one microbatch in each of its stages, or there are more
+/// actions than a plan may have.
+llvm::Expected<MadePlan> makeToMeasure(const PipelineProblem &problem);
+
+/// The same for `shape.chunks` stages on each mesh, the best placement: looped,
+/// or folded where there are two. `costs` are those of the stages,
+/// `mostLive` the room of each mesh.
+llvm::Expected<MadePlan> makeToMeasure(const PlanShape &shape,
+                                       const PipelineCosts &costs,
+                                       const std::vector<bool> &splits,
+                                       const std::vector<int64_t> &mostLive);
+
+/// Prints the actions of each mesh with their times, the makespan and, of a
+/// plan made to measure, its lower bound.
+void printJson(const MadePlan &made, llvm::raw_ostream &os);
+
+} // namespace meshwright
+
+#endif

@@ -1,0 +1,229 @@
+//===- PartialOrder.cpp - The actions that have been ordered --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Search/PartialOrder.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+using namespace meshwright;
+
+OrderBuilder::OrderBuilder(const PipelineProblem &problem)
+    : problem(problem), numStages(problem.getNumStages()),
+      afterForward(numStages), afterGradient(numStages),
+      stagesOfMesh(problem.getNumMeshes()), rank(numStages) {
+  for (int64_t stage = 0; stage < numStages; ++stage) {
+    costs.push_back(problem.costs.get(stage).forward);
+    costs.push_back(problem.getGradientCost(stage));
+    costs.push_back(problem.getWeightCost(stage));
+    auto &mates = stagesOfMesh[problem.placement[stage]];
+    rank[stage] = mates.size();
+    mates.push_back(stage);
+  }
+  for (int64_t stage = 0; stage < numStages; ++stage)
+    afterGradient[stage] = std::max(
+        getCost(stage, kWeight),
+        stage == 0 ? 0
+                   : problem.getHop(stage - 1) + getCost(stage - 1, kGradient) +
+                         afterGradient[stage - 1]);
+  for (int64_t stage = numStages - 1; stage >= 0; --stage)
+    afterForward[stage] = stage == numStages - 1
+                              ? getCost(stage, kGradient) + afterGradient[stage]
+                              : problem.getHop(stage) +
+                                    getCost(stage + 1, kForward) +
+                                    afterForward[stage + 1];
+}
+
+PartialOrder OrderBuilder::getEmpty() const {
+  PartialOrder order;
+  order.done.resize(numStages * 3);
+  order.free.resize(problem.getNumMeshes());
+  updateBound(order);
+  return order;
+}
+
+size_t OrderBuilder::countActions() const {
+  size_t perMicrobatch = 0;
+  for (int64_t stage = 0; stage < numStages; ++stage)
+    perMicrobatch += problem.splits[stage] ? 3 : 2;
+  return perMicrobatch * problem.microbatches;
+}
+
+int64_t OrderBuilder::countLive(const PartialOrder &order,
+                                int64_t stage) const {
+  Step last = problem.splits[stage] ? kWeight : kGradient;
+  return order.done[stage * 3] - order.done[stage * 3 + last];
+}
+
+/// A later stage of a mesh keeps a place that earlier ones cannot take, so
+/// what is under way can always go on to its end.
+bool OrderBuilder::hasRoom(const PartialOrder &order, int64_t stage) const {
+  const auto &mates = stagesOfMesh[problem.placement[stage]];
+  int64_t most = problem.mostLive[problem.placement[stage]];
+  if (most == kAnyLive)
+    return true;
+  int64_t live = 1;
+  for (auto [index, mate] : llvm::enumerate(mates)) {
+    live += countLive(order, mate);
+    int64_t kept = static_cast<int64_t>(mates.size() - 1 - index);
+    if (mate >= stage && live > most - kept)
+      return false;
+  }
+  return true;
+}
+
+/// The outputs of the stage before that have not been taken.
+int64_t OrderBuilder::countArrivals(const PartialOrder &order, int64_t stage,
+                                    Step step) const {
+  int64_t from = step == kForward ? stage - 1 : stage + 1;
+  return order.done[from * 3 + step] - order.done[stage * 3 + step];
+}
+
+size_t OrderBuilder::findArrivals(const PartialOrder &order, int64_t stage,
+                                  Step step) const {
+  size_t index = 0;
+  for (int64_t before = 1; before < (step == kForward ? stage : numStages);
+       ++before)
+    index += countArrivals(order, before, kForward);
+  if (step == kGradient)
+    for (int64_t before = 0; before < stage; ++before)
+      index += countArrivals(order, before, kGradient);
+  return index;
+}
+
+bool OrderBuilder::hasInput(const PartialOrder &order, int64_t stage,
+                            Step step) const {
+  const int32_t *done = &order.done[stage * 3];
+  if (done[step] == problem.microbatches)
+    return false;
+  switch (step) {
+  case kForward:
+    return hasRoom(order, stage);
+  case kGradient:
+    return done[kGradient] < done[kForward];
+  case kWeight:
+    return problem.splits[stage] && done[kWeight] < done[kGradient];
+  }
+  llvm_unreachable("unknown step");
+}
+
+std::optional<int64_t> OrderBuilder::findStart(const PartialOrder &order,
+                                               int64_t stage, Step step,
+                                               size_t arrival) const {
+  if (!hasInput(order, stage, step))
+    return std::nullopt;
+  int64_t free = order.free[problem.placement[stage]];
+  if (!takesOutput(stage, step))
+    return free;
+  if (countArrivals(order, stage, step) == 0)
+    return std::nullopt;
+  return std::max(free, order.arrivals[arrival]);
+}
+
+void OrderBuilder::listCandidates(
+    const PartialOrder &order,
+    llvm::SmallVectorImpl<Candidate> &candidates) const {
+  llvm::SmallVector<Candidate, 32> all;
+  const Candidate *first = nullptr;
+  size_t arrival = 0;
+  for (Step step : {kForward, kGradient, kWeight})
+    for (int32_t stage = 0; stage < numStages; ++stage) {
+      if (auto start = findStart(order, stage, step, arrival))
+        all.push_back({stage, step, *start, *start + getCost(stage, step)});
+      if (takesOutput(stage, step))
+        arrival += countArrivals(order, stage, step);
+    }
+  for (const Candidate &candidate : all)
+    if (!first || candidate.stop < first->stop)
+      first = &candidate;
+  if (!first)
+    return;
+  int64_t mesh = problem.placement[first->stage];
+  for (const Candidate &candidate : all)
+    if (problem.placement[candidate.stage] == mesh &&
+        candidate.start < first->stop)
+      candidates.push_back(candidate);
+}
+
+void OrderBuilder::append(PartialOrder &order,
+                          const Candidate &candidate) const {
+  auto [stage, step, start, stop] = candidate;
+  if (takesOutput(stage, step))
+    order.arrivals.erase(order.arrivals.begin() +
+                         findArrivals(order, stage, step));
+  // An output stands behind those that its reader has not taken yet.
+  bool gives = step == kForward    ? stage + 1 < numStages
+               : step == kGradient ? stage > 0
+                                   : false;
+  ++order.done[stage * 3 + step];
+  if (gives) {
+    int64_t reader = step == kForward ? stage + 1 : stage - 1;
+    size_t index = findArrivals(order, reader, step) +
+                   countArrivals(order, reader, step) - 1;
+    order.arrivals.insert(order.arrivals.begin() + index,
+                          stop +
+                              problem.getHop(std::min<int64_t>(stage, reader)));
+  }
+  order.free[problem.placement[stage]] = stop;
+  updateBound(order);
+}
+
+Action OrderBuilder::getAction(const PartialOrder &order,
+                               const Candidate &candidate) const {
+  ActionKind kind = candidate.step == kForward ? ActionKind::Forward
+                    : candidate.step == kWeight
+                        ? ActionKind::Weight
+                        : problem.getGradientKind(candidate.stage);
+  return {candidate.stage, kind,
+          order.done[candidate.stage * 3 + candidate.step]};
+}
+
+void OrderBuilder::updateBound(PartialOrder &order) const {
+  order.bound = order.load = 0;
+  for (auto [mesh, stages] : llvm::enumerate(stagesOfMesh)) {
+    int64_t rest = order.free[mesh], atLeast = 0;
+    for (int32_t stage : stages) {
+      const int32_t *done = &order.done[stage * 3];
+      int64_t left[] = {problem.microbatches - done[kForward],
+                        problem.microbatches - done[kGradient],
+                        problem.microbatches - done[kWeight]};
+      for (Step step : {kForward, kGradient, kWeight})
+        rest += left[step] * getCost(stage, step);
+      if (left[kForward] > 0)
+        atLeast =
+            std::max(atLeast, order.free[mesh] +
+                                  left[kForward] * getCost(stage, kForward) +
+                                  afterForward[stage]);
+      if (left[kGradient] > 0)
+        atLeast =
+            std::max(atLeast, order.free[mesh] +
+                                  left[kGradient] * getCost(stage, kGradient) +
+                                  afterGradient[stage]);
+    }
+    order.bound = std::max({order.bound, rest, atLeast});
+    order.load += std::max(rest, atLeast);
+  }
+}
+
+bool OrderBuilder::isNowhereLater(const PartialOrder &a,
+                                  const PartialOrder &b) const {
+  for (auto [left, right] : llvm::zip(a.free, b.free))
+    if (left > right)
+      return false;
+  // An output that waits for its mesh arrives early enough.
+  size_t index = 0;
+  auto compare = [&](int64_t stage, Step step) {
+    int64_t mesh = problem.placement[stage];
+    for (int64_t i = countArrivals(a, stage, step); i > 0; --i, ++index)
+      if (a.arrivals[index] > std::max(b.arrivals[index], b.free[mesh]))
+        return false;
+    return true;
+  };
+  for (int64_t stage = 1; stage < numStages; ++stage)
+    if (!compare(stage, kForward))
+      return false;
+  for (int64_t stage = 0; stage + 1 < numStages; ++stage)
+    if (!compare(stage, kGradient))
+      return false;
+  return true;
+}

@@ -1,0 +1,100 @@
+//===- PartialOrder.h - The actions that have been ordered ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Microbatches are alike, so what has been done of a stage is three numbers:
+// forwards, gradients of its input (or whole backwards), gradients of its
+// weights. Beside them stand the times at which meshes are free and outputs
+// arrive that nobody has taken yet.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SCHEDULE_SEARCH_PARTIALORDER_H
+#define MESHWRIGHT_SCHEDULE_SEARCH_PARTIALORDER_H
+
+#include "meshwright/Schedule/Search/Problem.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace meshwright {
+
+/// Forward, gradient (of the input, or whole backward), gradient of weights.
+enum Step : uint8_t { kForward, kGradient, kWeight };
+
+/// The next action of one stage and kind.
+struct Candidate {
+  int32_t stage;
+  Step step;
+  int64_t start;
+  int64_t stop;
+};
+
+struct PartialOrder {
+  /// Three for each stage.
+  std::vector<int32_t> done;
+  /// When each mesh is free.
+  std::vector<int64_t> free;
+  /// When outputs arrive: forwards for stage 1 and so on, then gradients for
+  /// stage 0 and so on, each in the order of microbatches.
+  std::vector<int64_t> arrivals;
+  /// What the rest takes at least, and how much all meshes need together.
+  int64_t bound = 0, load = 0;
+  /// The node of the last action.
+  uint32_t node = 0;
+};
+
+/// What is the same for all orders of a problem.
+class OrderBuilder {
+public:
+  explicit OrderBuilder(const PipelineProblem &problem);
+
+  PartialOrder getEmpty() const;
+  size_t countActions() const;
+
+  /// The actions that may come next: of all that can, one ends first, at t;
+  /// those of its mesh that can start before t. Any other would leave room for
+  /// it.
+  void listCandidates(const PartialOrder &order,
+                      llvm::SmallVectorImpl<Candidate> &candidates) const;
+  void append(PartialOrder &order, const Candidate &candidate) const;
+  Action getAction(const PartialOrder &order, const Candidate &candidate) const;
+
+  /// Whether `a` is nowhere later than `b`, which has done the same.
+  bool isNowhereLater(const PartialOrder &a, const PartialOrder &b) const;
+
+private:
+  bool hasRoom(const PartialOrder &order, int64_t stage) const;
+  /// `arrival` is where the first output that the action could take stands.
+  std::optional<int64_t> findStart(const PartialOrder &order, int64_t stage,
+                                   Step step, size_t arrival) const;
+  bool hasInput(const PartialOrder &order, int64_t stage, Step step) const;
+  /// Whether an action takes what another stage has made.
+  bool takesOutput(int64_t stage, Step step) const {
+    return step == kForward    ? stage > 0
+           : step == kGradient ? stage + 1 < numStages
+                               : false;
+  }
+  size_t findArrivals(const PartialOrder &order, int64_t stage,
+                      Step step) const;
+  int64_t countArrivals(const PartialOrder &order, int64_t stage,
+                        Step step) const;
+  int64_t getCost(int64_t stage, Step step) const {
+    return costs[stage * 3 + step];
+  }
+  int64_t countLive(const PartialOrder &order, int64_t stage) const;
+  void updateBound(PartialOrder &order) const;
+
+  const PipelineProblem &problem;
+  int64_t numStages;
+  std::vector<int64_t> costs;
+  /// From the end of an action of a stage to the end of its microbatch, by
+  /// stage: after a forward, and after a gradient.
+  std::vector<int64_t> afterForward, afterGradient;
+  std::vector<llvm::SmallVector<int32_t, 2>> stagesOfMesh;
+  /// Where a stage stands among those of its mesh.
+  std::vector<int32_t> rank;
+};
+
+} // namespace meshwright
+
+#endif

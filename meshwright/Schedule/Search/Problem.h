@@ -1,0 +1,53 @@
+//===- Problem.h - What a schedule is made for ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SCHEDULE_SEARCH_PROBLEM_H
+#define MESHWRIGHT_SCHEDULE_SEARCH_PROBLEM_H
+
+#include "meshwright/Schedule/Timeline.h"
+#include <limits>
+
+namespace meshwright {
+
+inline constexpr int64_t kAnyLive = std::numeric_limits<int64_t>::max();
+
+/// A pipeline to be ordered: its stages, in the order of the forward, with
+/// their meshes and times, and what a mesh can hold.
+struct PipelineProblem {
+  int64_t microbatches = 1;
+  PipelineCosts costs;
+  /// The mesh of each stage, from 0.
+  std::vector<int64_t> placement;
+  /// Whether the backward of a stage runs as two halves.
+  std::vector<bool> splits;
+  /// The most (stage, microbatch) pairs that are live on each mesh: from the
+  /// start of their forward to the end of their backward, weights included.
+  std::vector<int64_t> mostLive;
+
+  int64_t getNumStages() const { return placement.size(); }
+  int64_t getNumMeshes() const { return mostLive.size(); }
+  /// What stage `stage - 1` waits for: all of the backward, or its first half.
+  int64_t getGradientCost(int64_t stage) const {
+    const ActionCosts &cost = costs.get(stage);
+    return splits[stage] ? cost.input : cost.backward;
+  }
+  /// The second half of the backward; none if it runs as a whole.
+  int64_t getWeightCost(int64_t stage) const {
+    return splits[stage] ? costs.get(stage).weight : 0;
+  }
+  /// From stage `stage` to the next or back.
+  int64_t getHop(int64_t stage) const {
+    return placement[stage] == placement[stage + 1] ? 0 : costs.transfer;
+  }
+  ActionKind getGradientKind(int64_t stage) const {
+    return splits[stage] ? ActionKind::Input : ActionKind::Backward;
+  }
+};
+
+/// Whether no mesh of the plan holds more than the problem allows.
+bool fitsMemory(const PipelineProblem &problem, const Plan &plan);
+
+} // namespace meshwright
+
+#endif

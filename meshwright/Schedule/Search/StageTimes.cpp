@@ -1,0 +1,148 @@
+//===- StageTimes.cpp - The stages of a pipeline, from a file -------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/Search/StageTimes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace meshwright;
+namespace json = llvm::json;
+
+/// Longer times could overflow when they are added up.
+static constexpr int64_t kLongest = int64_t(1) << 32;
+
+namespace {
+/// One stage as it is written.
+struct StageEntry {
+  ActionCosts costs;
+  bool split = true;
+  std::optional<int64_t> mesh;
+};
+} // namespace
+
+static bool readTime(const json::Object &object, llvm::StringRef key,
+                     int64_t least, int64_t &time, json::Path path) {
+  const json::Value *value = object.get(key);
+  if (!value)
+    return true;
+  std::optional<int64_t> number = value->getAsInteger();
+  if (number && *number >= least && *number <= kLongest) {
+    time = *number;
+    return true;
+  }
+  if (least == 0)
+    path.field(key).report("expected an integer from 0 to 2^32");
+  else
+    path.field(key).report("expected a time, an integer from 1 to 2^32");
+  return false;
+}
+
+static bool checkKeys(const json::Object &object,
+                      llvm::ArrayRef<llvm::StringLiteral> known,
+                      json::Path path) {
+  for (const auto &[key, value] : object)
+    if (!llvm::is_contained(known, llvm::StringRef(key))) {
+      path.field(key).report("unknown key");
+      return false;
+    }
+  return true;
+}
+
+static bool readStage(const json::Value &value, StageEntry &stage,
+                      json::Path path) {
+  const json::Object *object = value.getAsObject();
+  if (!object) {
+    path.report("expected an object with the times of a stage");
+    return false;
+  }
+  if (!checkKeys(*object,
+                 {"forward", "input", "weight", "backward", "split", "mesh"},
+                 path))
+    return false;
+  if (const json::Value *split = object->get("split")) {
+    if (!split->getAsBoolean()) {
+      path.field("split").report("expected true or false");
+      return false;
+    }
+    stage.split = *split->getAsBoolean();
+  }
+  auto needs = [&](llvm::StringRef key) {
+    if (object->get(key))
+      return true;
+    path.report("expected \"forward\", and \"input\" and \"weight\" or, for a "
+                "stage that is not split, \"backward\"");
+    return false;
+  };
+  if (!needs("forward") || (stage.split || !object->get("backward")
+                                ? !needs("input") || !needs("weight")
+                                : false))
+    return false;
+  ActionCosts &costs = stage.costs;
+  if (!readTime(*object, "forward", 1, costs.forward, path) ||
+      !readTime(*object, "input", 1, costs.input, path) ||
+      !readTime(*object, "weight", 1, costs.weight, path))
+    return false;
+  costs.backward = costs.input + costs.weight;
+  if (!readTime(*object, "backward", 1, costs.backward, path))
+    return false;
+  int64_t mesh = -1;
+  if (!readTime(*object, "mesh", 0, mesh, path))
+    return false;
+  if (mesh >= 0)
+    stage.mesh = mesh;
+  return true;
+}
+
+static bool readTimes(const json::Value &value, StageTimes &times,
+                      json::Path path) {
+  const json::Object *object = value.getAsObject();
+  const json::Array *stages = object ? object->getArray("stages") : nullptr;
+  if (!stages || stages->empty()) {
+    path.report("expected an object with a list of \"stages\"");
+    return false;
+  }
+  if (!checkKeys(*object, {"stages", "transfer"}, path) ||
+      !readTime(*object, "transfer", 0, times.costs.transfer, path))
+    return false;
+  for (auto [index, item] : llvm::enumerate(*stages)) {
+    StageEntry stage;
+    json::Path at = path.field("stages").index(index);
+    if (!readStage(item, stage, at))
+      return false;
+    times.costs.stages.push_back(stage.costs);
+    times.splits.push_back(stage.split);
+    if (stage.mesh)
+      times.placement.push_back(*stage.mesh);
+  }
+  if (!times.placement.empty() && times.placement.size() != stages->size()) {
+    path.field("stages").report("expected \"mesh\" in all stages or in none");
+    return false;
+  }
+  return true;
+}
+
+llvm::Expected<StageTimes> meshwright::parseStageTimes(llvm::StringRef text) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return value.takeError();
+  StageTimes times;
+  json::Path::Root root("times");
+  if (!readTimes(*value, times, root))
+    return root.getError();
+  return times;
+}
+
+llvm::Expected<StageTimes> meshwright::readStageTimes(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return llvm::createStringError("cannot read " + path + ": " +
+                                   buffer.getError().message());
+  llvm::Expected<StageTimes> times = parseStageTimes((*buffer)->getBuffer());
+  if (!times)
+    return llvm::createStringError(path + ": " +
+                                   llvm::toString(times.takeError()));
+  return times;
+}

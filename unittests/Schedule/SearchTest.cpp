@@ -1,0 +1,283 @@
+//===- SearchTest.cpp - Schedules made to measure -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Schedule/PlanFile.h"
+#include "meshwright/Schedule/Search/BeamSearch.h"
+#include "meshwright/Schedule/Search/LowerBound.h"
+#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "meshwright/Schedule/Search/StageTimes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "gtest/gtest.h"
+#include <random>
+
+using namespace meshwright;
+
+namespace {
+/// A pipeline with one stage on each mesh.
+PipelineProblem makeProblem(int64_t meshes, int64_t microbatches,
+                            int64_t room = kAnyLive) {
+  PipelineProblem problem;
+  problem.microbatches = microbatches;
+  for (int64_t mesh = 0; mesh < meshes; ++mesh)
+    problem.placement.push_back(mesh);
+  problem.splits.assign(meshes, true);
+  problem.mostLive.assign(meshes, room);
+  return problem;
+}
+
+PipelineProblem makeRandomProblem(std::mt19937 &random, int64_t mostMeshes,
+                                  int64_t mostMicrobatches) {
+  auto draw = [&](int64_t from, int64_t to) {
+    return from + static_cast<int64_t>(random() % (to - from + 1));
+  };
+  PipelineProblem problem =
+      makeProblem(draw(2, mostMeshes), draw(2, mostMicrobatches));
+  problem.costs.transfer = draw(0, 3);
+  for (int64_t mesh = 0; mesh < problem.getNumMeshes(); ++mesh) {
+    ActionCosts costs;
+    costs.forward = draw(1, 9);
+    costs.input = draw(1, 9);
+    costs.weight = draw(1, 9);
+    costs.backward = costs.input + costs.weight - draw(0, 1);
+    problem.costs.stages.push_back(costs);
+    problem.mostLive[mesh] = draw(1, 2 * mostMeshes);
+  }
+  return problem;
+}
+
+/// The shortest time of all orders, by trying them.
+class Exhaustive {
+public:
+  explicit Exhaustive(const PipelineProblem &problem)
+      : problem(problem), done(problem.getNumStages()),
+        free(problem.getNumMeshes()) {}
+
+  int64_t run() {
+    visit();
+    return best;
+  }
+
+private:
+  /// Ends of the forwards, gradients and weight gradients of a stage.
+  using Ends = std::array<std::vector<int64_t>, 3>;
+
+  void tryAction(int64_t stage, int kind, int64_t ready, int64_t cost) {
+    int64_t before = free[stage];
+    free[stage] = std::max(before, ready) + cost;
+    done[stage][kind].push_back(free[stage]);
+    if (free[stage] < best)
+      visit();
+    done[stage][kind].pop_back();
+    free[stage] = before;
+  }
+  void visit() {
+    bool isEnd = true;
+    for (int64_t stage = 0; stage < problem.getNumStages(); ++stage) {
+      Ends &ends = done[stage];
+      size_t f = ends[0].size(), g = ends[1].size(), w = ends[2].size();
+      size_t finished = problem.splits[stage] ? w : g;
+      auto last = static_cast<size_t>(problem.microbatches);
+      isEnd &= finished == last;
+      const ActionCosts &costs = problem.costs.get(stage);
+      bool hasInput = stage == 0 || done[stage - 1][0].size() > f;
+      if (f < last && hasInput &&
+          static_cast<int64_t>(f - finished) < problem.mostLive[stage])
+        tryAction(stage, 0,
+                  stage == 0 ? 0
+                             : done[stage - 1][0][f] + problem.costs.transfer,
+                  costs.forward);
+      bool isLast = stage + 1 == problem.getNumStages();
+      if (g < f && (isLast || done[stage + 1][1].size() > g))
+        tryAction(stage, 1,
+                  isLast ? 0 : done[stage + 1][1][g] + problem.costs.transfer,
+                  problem.splits[stage] ? costs.input : costs.backward);
+      if (problem.splits[stage] && w < g)
+        tryAction(stage, 2, 0, costs.weight);
+    }
+    if (isEnd)
+      best = *llvm::max_element(free);
+  }
+
+  const PipelineProblem &problem;
+  std::vector<Ends> done;
+  std::vector<int64_t> free;
+  int64_t best = std::numeric_limits<int64_t>::max();
+};
+
+void expectRuns(const PipelineProblem &problem, const MadePlan &made) {
+  EXPECT_TRUE(fitsMemory(problem, made.plan));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printCsv(made.plan, os);
+  llvm::Expected<Plan> read = parsePlan(text);
+  ASSERT_TRUE(static_cast<bool>(read)) << llvm::toString(read.takeError());
+  EXPECT_EQ(llvm::cantFail(simulatePlan(*read, problem.costs)).makespan,
+            made.timeline.makespan);
+  EXPECT_GE(made.timeline.makespan, made.lowerBound);
+}
+
+/// No builtin schedule with a place for each stage that fits is shorter.
+void expectBeatsBuiltins(const PipelineProblem &problem, const MadePlan &made,
+                         int64_t chunks) {
+  for (const Schedule *schedule : getSchedules()) {
+    llvm::Expected<Plan> plan = schedule->makePlan(
+        {problem.getNumMeshes(), problem.microbatches, chunks});
+    if (!plan) {
+      llvm::consumeError(plan.takeError());
+      continue;
+    }
+    bool isWhole =
+        plan->countActions() >=
+        static_cast<size_t>(2 * problem.getNumStages() * problem.microbatches);
+    if (isWhole && fitsMemory(problem, *plan) && schedule->name != "DualPipe")
+      EXPECT_LE(made.timeline.makespan,
+                llvm::cantFail(simulatePlan(*plan, problem.costs)).makespan)
+          << schedule->name.str();
+  }
+}
+
+std::string getError(llvm::StringRef text) {
+  llvm::Expected<StageTimes> times = parseStageTimes(text);
+  return times ? "no error" : llvm::toString(times.takeError());
+}
+} // namespace
+
+TEST(SearchTest, FillsThePipelineWithTheMemoryOf1F1B) {
+  MadePlan made = llvm::cantFail(makeToMeasure(makeProblem(4, 8, 4)));
+  EXPECT_EQ(made.timeline.makespan, 27);
+  EXPECT_TRUE(made.optimal);
+}
+
+TEST(SearchTest, IsTheShortestOfAllOrders) {
+  std::mt19937 random(1);
+  for (unsigned trial = 0; trial < 30; ++trial) {
+    PipelineProblem problem = makeRandomProblem(random, 2, 2);
+    int64_t shortest = std::numeric_limits<int64_t>::max();
+    // Whole or in halves, whatever is best for each stage.
+    for (unsigned whole = 0; whole < 4; ++whole) {
+      PipelineProblem variant = problem;
+      variant.splits = {(whole & 1) == 0, (whole & 2) == 0};
+      shortest = std::min(shortest, Exhaustive(variant).run());
+    }
+    MadePlan made = llvm::cantFail(makeToMeasure(problem));
+    EXPECT_EQ(made.timeline.makespan, shortest) << trial;
+    EXPECT_TRUE(made.optimal) << trial;
+    EXPECT_LE(made.lowerBound, shortest) << trial;
+  }
+}
+
+TEST(SearchTest, ProvesSmallPipelines) {
+  std::mt19937 random(2);
+  for (unsigned trial = 0; trial < 60; ++trial) {
+    PipelineProblem problem = makeRandomProblem(random, 3, 4);
+    MadePlan made = llvm::cantFail(makeToMeasure(problem));
+    EXPECT_TRUE(made.optimal) << trial;
+    expectRuns(problem, made);
+  }
+}
+
+TEST(SearchTest, StaysCloseToTheLowerBound) {
+  std::mt19937 random(3);
+  double distance = 0;
+  constexpr unsigned kTrials = 40;
+  for (unsigned trial = 0; trial < kTrials; ++trial) {
+    PipelineProblem problem = makeRandomProblem(random, 8, 32);
+    MadePlan made = llvm::cantFail(makeToMeasure(problem));
+    distance += made.getDistance() / kTrials;
+    expectRuns(problem, made);
+    expectBeatsBuiltins(problem, made, 1);
+  }
+  EXPECT_LT(distance, 0.03);
+}
+
+TEST(SearchTest, IsNeverLongerThanABuiltinWithItsMemory) {
+  for (int64_t meshes : {2, 4, 8})
+    for (int64_t microbatches : {4, 8, 16})
+      for (const Schedule *schedule : getSchedules()) {
+        PlanShape shape{meshes, microbatches, schedule->usualChunks};
+        llvm::Expected<Plan> plan = schedule->makePlan(shape);
+        if (!plan || schedule->name == "DualPipe" ||
+            schedule->isMadeToMeasure ||
+            schedule->name == "ParallelPipelinesWithWrapAround") {
+          llvm::consumeError(plan.takeError());
+          continue;
+        }
+        std::vector<int64_t> room;
+        for (const ActionList &list : plan->meshes)
+          room.push_back(countPeakLive(list).untilWeight);
+        std::vector<bool> splits(meshes * shape.chunks, true);
+        MadePlan made = llvm::cantFail(makeToMeasure(shape, {}, splits, room));
+        EXPECT_LE(made.timeline.makespan,
+                  llvm::cantFail(simulatePlan(*plan)).makespan)
+            << schedule->name.str() << " " << meshes << " " << microbatches;
+        for (auto [list, most] : llvm::zip_equal(made.plan.meshes, room))
+          EXPECT_LE(countPeakLive(list).untilWeight, most);
+      }
+}
+
+TEST(SearchTest, OrdersStagesThatShareAMesh) {
+  // The first and the last stage on one mesh, as a tied embedding wants it.
+  PipelineProblem problem = makeProblem(3, 6);
+  problem.placement.push_back(0);
+  problem.splits.push_back(true);
+  problem.mostLive = {3, 2, 2};
+  problem.costs.stages = {
+      {2, 2, 1, 3}, {3, 3, 3, 6}, {3, 4, 3, 7}, {5, 5, 4, 9}};
+  MadePlan made = llvm::cantFail(makeToMeasure(problem));
+  expectRuns(problem, made);
+  // Nothing waits for itself even in the least room.
+  problem.mostLive = {2, 1, 1};
+  expectRuns(problem, llvm::cantFail(makeToMeasure(problem)));
+}
+
+TEST(SearchTest, LeavesBackwardsWholeThatMustBe) {
+  PipelineProblem problem = makeProblem(3, 5, 3);
+  problem.splits = {false, true, false};
+  MadePlan made = llvm::cantFail(makeToMeasure(problem));
+  for (auto [mesh, list] : llvm::enumerate(made.plan.meshes))
+    for (const Action &action : list)
+      EXPECT_TRUE(mesh == 1 || action.kind == ActionKind::Forward ||
+                  action.kind == ActionKind::Backward);
+  expectRuns(problem, made);
+}
+
+TEST(SearchTest, SaysWhatHasNoRoom) {
+  llvm::Expected<MadePlan> made = makeToMeasure(makeProblem(2, 4, 0));
+  ASSERT_FALSE(static_cast<bool>(made));
+  EXPECT_EQ(llvm::toString(made.takeError()),
+            "no order fits: mesh 0 has 1 of the stages, so it must hold at "
+            "least 1 live microbatches, got 0");
+}
+
+TEST(SearchTest, ReadsTimes) {
+  StageTimes times = llvm::cantFail(parseStageTimes(
+      R"({"transfer": 2, "stages": [{"forward": 3, "input": 2, "weight": 4},
+          {"forward": 5, "backward": 9, "split": false}]})"));
+  EXPECT_EQ(times.costs.transfer, 2);
+  EXPECT_EQ(times.costs.stages[0].backward, 6);
+  EXPECT_EQ(times.costs.stages[1].backward, 9);
+  EXPECT_EQ(times.splits, std::vector<bool>({true, false}));
+  EXPECT_TRUE(times.placement.empty());
+}
+
+TEST(SearchTest, SaysWhatIsWrongWithTimes) {
+  auto in = [](llvm::StringRef stage) {
+    return getError(("{\"stages\": [" + stage + "]}").str());
+  };
+  EXPECT_EQ(getError("{}"),
+            "expected an object with a list of \"stages\" when parsing times");
+  EXPECT_EQ(in(R"({"forward": 0, "input": 1, "weight": 1})"),
+            "expected a time, an integer from 1 to 2^32 at "
+            "times.stages[0].forward");
+  EXPECT_EQ(in(R"({"forward": 1, "input": 1})"),
+            "expected \"forward\", and \"input\" and \"weight\" or, for a "
+            "stage that is not split, \"backward\" at times.stages[0]");
+  EXPECT_EQ(in(R"({"forward": 1, "input": 1, "weigth": 1})"),
+            "unknown key at times.stages[0].weigth");
+  EXPECT_EQ(in(R"({"forward": 1, "input": 1, "weight": 1, "split": 1})"),
+            "expected true or false at times.stages[0].split");
+  EXPECT_EQ(in(R"({"forward": 1, "input": 1, "weight": 1, "mesh": 0},
+                  {"forward": 1, "input": 1, "weight": 1})"),
+            "expected \"mesh\" in all stages or in none at times.stages");
+}
