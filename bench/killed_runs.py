@@ -25,6 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "examples" / "resume.py"
 STEPS, EVERY = 12, 3
 GRACE = 15.0  # Seconds beyond the timeout, for a busy machine.
+# What one run compiled serves the others, also one that was killed while it wrote.
+CACHE = tempfile.TemporaryDirectory(prefix="meshwright-cache-")
 _LOSS = re.compile(r"step (\d+) loss (\S+)")
 
 
@@ -47,6 +49,7 @@ def start(processes: int, timeout: float, checkpoints: str) -> subprocess.Popen:
         | {
             "PYTHONPATH": os.pathsep.join(map(str, paths)),
             "JAX_PLATFORMS": "cpu",
+            "MESHWRIGHT_CACHE_DIR": CACHE.name,
         },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

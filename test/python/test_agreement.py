@@ -5,13 +5,12 @@ The processes are threads here, with a key-value store between them.
 
 import concurrent.futures
 import copy
-import itertools
-import threading
 from types import SimpleNamespace
 
 import pytest
+from fake_world import Store, make_world
 from meshwright.distributed import agreement
-from meshwright.distributed.world import ProcessError, World
+from meshwright.distributed.world import ProcessError
 
 COUNT = 3
 PROGRAM = {
@@ -20,38 +19,6 @@ PROGRAM = {
     "items": [{"kind": "call", "fragment": 0, "location": "here:1:1"}],
 }
 CODE = {"f0": "module @a {} loc(#loc1)\n#loc1 = loc(here)\n", "f1": "module @b {}\n"}
-
-
-class Store:
-    def __init__(self):
-        self.values, self.changed, self.bytes = {}, threading.Condition(), 0
-
-    def put(self, key, value):
-        with self.changed:
-            assert key not in self.values
-            self.values[key] = value
-            self.bytes += len(value)
-            self.changed.notify_all()
-
-    def get(self, key, owner, what):
-        with self.changed:
-            if not self.changed.wait_for(lambda: key in self.values, 2):
-                raise ProcessError(f"process {owner} did not {what}")
-            return self.values[key]
-
-
-def make_world(store, process):
-    numbers = itertools.count()
-    world = SimpleNamespace(
-        process=process,
-        count=COUNT,
-        put=store.put,
-        get=store.get,
-        next_number=lambda: next(numbers),
-    )
-    world.put_large = lambda *args: World.put_large(world, *args)
-    world.get_large = lambda *args: World.get_large(world, *args)
-    return world
 
 
 def describe(**changes):
@@ -68,7 +35,7 @@ def agree(*parts):
 
     def run(process):
         try:
-            agreement.agree(make_world(store, process), parts[process])
+            agreement.agree(make_world(store, process, COUNT), parts[process])
         except ProcessError as error:
             return str(error)
 
@@ -139,7 +106,9 @@ def test_flags_count(monkeypatch):
 
 def test_a_process_that_does_not_come_is_named():
     store = Store()
-    worlds = [make_world(store, process) for process in range(2)]  # No third one.
+    worlds = [
+        make_world(store, process, COUNT) for process in range(2)
+    ]  # No third one.
 
     def run(world):
         with pytest.raises(ProcessError, match="process 2 did not load this program"):

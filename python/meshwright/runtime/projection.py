@@ -138,11 +138,15 @@ def _post_ahead(plan: Plan) -> None:
 
     JAX's thread that asks the other process sleeps between two of them, and to wake
     it costs several times what there is to do. Posted ahead an array takes its
-    memory earlier than the schedule says, so only so many bytes are.
+    memory earlier than the schedule says, so only so many bytes are. No receive
+    passes another: both sides count what comes between two acknowledgements.
     """
     first, size = None, 0
     for step in plan.steps:
-        if not isinstance(step, Edge) or not step.only_receives:
+        if not isinstance(step, Edge) or not step.places:
+            continue
+        if not step.only_receives:  # It waits for its operand here.
+            first = None
             continue
         size += step.received_bytes
         if first is None or size > AHEAD_BYTES:

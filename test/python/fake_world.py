@@ -1,0 +1,46 @@
+"""Processes of a run as threads, with a key-value store between them."""
+
+import itertools
+import threading
+from types import SimpleNamespace
+
+from meshwright.distributed.world import ProcessError, World
+
+SECONDS = 2.0  # That one waits for another.
+
+
+class Store:
+    """The coordinator's keys and values."""
+
+    def __init__(self):
+        self.values, self.changed, self.bytes = {}, threading.Condition(), 0
+
+    def put(self, key, value):
+        with self.changed:
+            assert key not in self.values
+            self.values[key] = value
+            self.bytes += len(value)
+            self.changed.notify_all()
+
+    def get(self, key, owner, what):
+        with self.changed:
+            if not self.changed.wait_for(lambda: key in self.values, SECONDS):
+                raise ProcessError(f"process {owner} did not {what}")
+            return self.values[key]
+
+
+def make_world(store, process, count):
+    """What one of so many processes sees of the others."""
+    numbers = itertools.count()
+    world = SimpleNamespace(
+        process=process,
+        count=count,
+        put=store.put,
+        get=store.get,
+        next_number=lambda: next(numbers),
+        timeout=SECONDS,
+        bind="127.0.0.1",
+    )
+    world.put_large = lambda *args: World.put_large(world, *args)
+    world.get_large = lambda *args: World.get_large(world, *args)
+    return world
