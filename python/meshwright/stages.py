@@ -25,8 +25,10 @@ from ._tracebacks import at_users_line
 from .types import (
     Config,
     FunctionIOMeshAssignment,
+    FunctionIOShardingSpecsAndMeshes,
     FunctionNamedShardings,
     MpmdJitShardingInfo,
+    NamedSpmdShardingSpec,
     PyTree,
 )
 
@@ -43,6 +45,15 @@ __all__ = [
 _logger = logging.getLogger(__name__)
 
 DIALECTS = ("mpmd", "stablehlo")
+
+
+_SIDES = ("inputs", "outputs")
+
+
+def _spec(entry: Mapping[str, Any]) -> NamedSpmdShardingSpec:
+    return NamedSpmdShardingSpec(
+        entry["mesh"], entry["dims"], entry["unreduced"], entry["memory_kind"]
+    )
 
 
 def _check_dialect(dialect: str | None) -> str:
@@ -64,6 +75,7 @@ class PartitioningResult:
       fragments: function name to the StableHLO module that runs it.
       function_named_shardings: shardings of inputs and outputs.
       function_mesh_assignment: meshes of inputs and outputs.
+      module_io_sharding_specs_and_meshes: both as the partitioner says it, flat.
       ifrt_ir_module: always None; fragments are compiled one by one.
     """
 
@@ -72,6 +84,7 @@ class PartitioningResult:
     fragments: Mapping[str, str]
     function_named_shardings: FunctionNamedShardings
     function_mesh_assignment: FunctionIOMeshAssignment
+    module_io_sharding_specs_and_meshes: FunctionIOShardingSpecsAndMeshes
     ifrt_ir_module: None = None
 
     @functools.cached_property
@@ -141,6 +154,9 @@ class Lowered(jax.stages.Lowered):
             fragments=fragments,
             function_named_shardings=self.function_named_shardings,
             function_mesh_assignment=self.function_mesh_assignment,
+            module_io_sharding_specs_and_meshes=FunctionIOShardingSpecsAndMeshes(
+                *([_spec(entry) for entry in self._io[side]] for side in _SIDES)
+            ),
         )
 
     @property

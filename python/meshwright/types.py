@@ -28,9 +28,11 @@ __all__ = [
     "Config",
     "FunctionIOMeshAssignment",
     "FunctionNamedShardings",
+    "FunctionIOShardingSpecsAndMeshes",
     "MpmdJitShardingInfo",
     "NameToMeshAssignment",
     "NameToStageAssignment",
+    "NamedSpmdShardingSpec",
     "PIPELINE_SCHEDULE_NAMES",
     "PartitioningOptions",
     "PyTree",
@@ -98,6 +100,36 @@ class FunctionNamedShardings:
 
     input_specs: PyTree
     output_specs: PyTree
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedSpmdShardingSpec:
+    """How the partitioner split a value, and where.
+
+    Attributes:
+      mesh_name: the mesh that it is on.
+      tensor_spec: names of axes per dimension, major to minor.
+      unreduced_axes: axes over which it has yet to be summed.
+      memory_kind: None for the default one.
+    """
+
+    mesh_name: str
+    tensor_spec: Sequence[Sequence[str]]
+    unreduced_axes: Sequence[str] = ()
+    memory_kind: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class FunctionIOShardingSpecsAndMeshes:
+    """How the partitioner split the inputs and outputs of a program.
+
+    Attributes:
+      input_specs: one per input that the program uses, constants first.
+      output_specs: one per output.
+    """
+
+    input_specs: Sequence[NamedSpmdShardingSpec]
+    output_specs: Sequence[NamedSpmdShardingSpec]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -612,13 +612,7 @@ def test_texts_and_modules():
 
 
 def test_named_shardings_from_specs():
-    @dataclasses.dataclass
-    class Spec:
-        mesh_name: str
-        tensor_spec: list
-        unreduced_axes: tuple = ()
-        memory_kind: str | None = None
-
+    Spec = types.NamedSpmdShardingSpec
     specs = [
         Spec("m0", [["x"], []]),
         Spec("m1", []),
@@ -639,6 +633,15 @@ def test_named_shardings_from_specs():
     assert partial.spec.unreduced == {"x"}
     with pytest.raises(ValueError):
         utils.meshes_and_sdy_specs_to_named_shardings(TOPOLOGY, [Spec("m7", [])])
+
+
+def test_specs_of_inputs_and_outputs_as_the_partitioner_says_them():
+    specs = lowered().partitioning_result.module_io_sharding_specs_and_meshes
+    to_shardings = utils.meshes_and_sdy_specs_to_named_shardings
+    (found,) = to_shardings(TOPOLOGY, specs.input_specs)
+    assert found == NamedSharding(M0, P("x"))
+    (found,) = to_shardings(TOPOLOGY, specs.output_specs)
+    assert found == lowered().function_named_shardings.output_specs["out"]
 
 
 @pytest.mark.parametrize(
