@@ -264,6 +264,7 @@ class Lowered(jax.stages.Lowered):
         program = self.partitioning_result.program
         print(report_text(self._config, self._signature, program, messages), file=file)
 
+    @at_users_line
     def compile(
         self,
         compiler_options: Mapping[str, Any] | None = None,

@@ -161,12 +161,18 @@ class Boundary:
         results that are not ready yet are only compared as objects. Views of them
         come first: they have been waited for, and so have the results, then.
         """
-        if not any(self._is_new(arrays[position]) for position in group):
+        here, made = [arrays[position] for position in group], self.made
+        own = [
+            (r := made.get(id(array))) is not None and r() is array for array in here
+        ]
+        others = [p for p, known in zip(group, own, strict=True) if not known]
+        if not any(self._is_new(arrays[position]) for position in others):
             # No result has a buffer that was there before the run.
-            seen = [p for p in group if not self._is_own(arrays[p])]
-            own = [arrays[p] for p in group if self._is_own(arrays[p])]
-            if len(set(map(id, own))) == len(own):
-                group = seen
+            results = [
+                id(array) for array, known in zip(here, own, strict=True) if known
+            ]
+            if len(set(results)) == len(results):
+                group = others
         first: dict[Any, int] = {}
         for position in sorted(group, key=lambda p: self._is_own(arrays[p])):
             array = arrays[position]
@@ -184,10 +190,9 @@ class Boundary:
                     )
 
     def _is_new(self, array: jax.Array) -> bool:
-        """Whether an array may have come into being after the last run's results."""
+        """Whether another array may have come into being after the last run."""
         found = self.looked_up.get(id(array))
-        seen = found is not None and found[0]() is array and found[2] < self.runs
-        return not seen and not self._is_own(array)
+        return found is None or found[0]() is not array or found[2] >= self.runs
 
     def _pointers(self, array: jax.Array) -> list[int]:
         found = self.looked_up.get(id(array))
