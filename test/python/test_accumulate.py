@@ -385,11 +385,7 @@ def marked(weights, batch):
 
 @pytest.mark.parametrize("error", [loss, marked], ids=["named", "marked"])
 def test_gradients_are_summed_where_they_are_made(error):
-    config = make_config()
-    if error is marked:
-        config = mw.make_config(
-            config.topology, pipeline_schedule=config.pipeline_schedule
-        )
+    config = marked_config("1F1B") if error is marked else make_config()
     step = accumulate(jax.grad(error), MICROBATCHES)
     counts = backward_operands(step, config, make_weights(2), make_batch())
     # The last one needs no more than the one before.
@@ -399,20 +395,67 @@ def test_gradients_are_summed_where_they_are_made(error):
     close(together, jax.grad(error)(make_weights(2), make_batch()))
 
 
-def test_no_schedule_is_contradicted_by_the_sums(caplog):
+def test_memory_does_not_grow_with_the_number_of_microbatches():
+    wide = [np.ones((64, 64), np.float32)] * 2
+
+    def peak(count):
+        rows = np.ones((count, 64), np.float32)
+        step = mw.jit(accumulate(jax.grad(marked), count), marked_config("1F1B"))
+        compiled = step.lower(wide, (rows, rows)).compile()
+        return compiled.peak_memory_bytes / wide[0].nbytes
+
+    # The weight of a stage, the sum of its gradients, and the next one.
+    assert peak(6) == pytest.approx(peak(3), abs=0.5)
+
+
+def marked_config(schedule):
+    return mw.make_config(
+        make_config().topology, pipeline_schedule=mw.get_pipeline_schedule(schedule)
+    )
+
+
+@pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1"])
+def test_weights_that_several_stages_read(schedule):
+    def tied(weights, batch):
+        x, y = batch
+        w, v = weights
+        h = mw.stage_boundary(jnp.tanh(x @ w @ v))
+        return distance(jnp.tanh(h @ v) @ w.T, y)
+
+    gradient = jax.value_and_grad(tied)
+    step = mw.jit(accumulate(gradient, MICROBATCHES), marked_config(schedule))
+    args = make_weights(2), make_batch()
+    close(step(*args), gradient(*args))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "stages"),
+    [
+        ("1F1B", 2),
+        ("GPipe", 2),
+        ("ZeroBubbleH1", 2),
+        ("Interleaved1F1B", 4),
+        ("LoopedBFS", 4),
+        ("InterleavedZeroBubble", 4),
+        ("ZeroBubbleV", 4),
+        ("DualPipeV", 4),
+    ],
+)
+def test_no_schedule_is_contradicted_by_the_sums(schedule, stages, caplog):
     """Not even with an optimizer that needs all gradients at one time."""
 
+    def error(weights, batch):
+        x, y = batch
+        for number, w in enumerate(weights):
+            x = layer(w, mw.stage_boundary(x) if number else x)
+        return distance(x, y)
+
     def step(weights, batch):
-        value, grads = accumulate(jax.value_and_grad(marked), MICROBATCHES)(
+        value, grads = accumulate(jax.value_and_grad(error), MICROBATCHES)(
             weights, batch
         )
         norm = jnp.sqrt(sum((g * g).sum() for g in grads))
         return value, [w - g / norm for w, g in zip(weights, grads, strict=True)]
 
-    for schedule in ("1F1B", "ZeroBubbleH1", "LoopedBFS"):
-        config = mw.make_config(
-            make_config().topology,
-            pipeline_schedule=mw.get_pipeline_schedule(schedule),
-        )
-        mw.jit(step, config).lower(make_weights(2), make_batch())
+    mw.jit(step, marked_config(schedule)).lower(make_weights(stages), make_batch())
     assert caplog.text == ""
