@@ -56,6 +56,7 @@ def build(out: pathlib.Path) -> pathlib.Path:
             old.unlink()
         run("auditwheel", "repair", "--wheel-dir", out, raw)
     [wheel] = out.glob("*.whl")
+    run("abi3audit", "--strict", "--assume-minimum-abi3", "3.11", wheel)
     return wheel
 
 
