@@ -3,9 +3,9 @@
 
     .venv/bin/python scripts/site_builder.py [--build build] [--out build/site]
 
-The reference of dialects and passes comes from TableGen, drawings from `meshwright
-schedule`, the API from docstrings. It is an error if a page warns, a link leads
-nowhere, or a page loads something from elsewhere.
+The tutorial is a notebook; the reference of dialects and passes comes from TableGen,
+drawings from `meshwright schedule`, the API from docstrings. It is an error if a page
+warns, a link leads nowhere, or a page loads something from elsewhere.
 """
 
 import argparse
@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import urllib.parse
+
+import notebook_page
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -67,13 +69,13 @@ def check(site: pathlib.Path) -> list[str]:
 
 
 def run(*command: object, quiet: bool = False) -> None:
+    """Runs a command; a quiet one is only heard if it fails."""
     done = subprocess.run(
-        [str(part) for part in command],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL if quiet else None,
+        [str(part) for part in command], cwd=ROOT, capture_output=quiet, text=True
     )
     if done.returncode:
-        sys.exit(f"error: {pathlib.Path(str(command[0])).name} failed")
+        said = f"\n{done.stdout}{done.stderr}" if quiet else ""
+        sys.exit(f"error: {pathlib.Path(str(command[0])).name} failed{said}")
 
 
 def build(tree: pathlib.Path, out: pathlib.Path) -> None:
@@ -83,6 +85,8 @@ def build(tree: pathlib.Path, out: pathlib.Path) -> None:
     drawings = reference / "schedules"
     script = ROOT / "scripts" / "schedule_docs.py"
     run(sys.executable, script, "--bin", tree / "bin", "--svg", drawings)
+    notebook = ROOT / "examples" / "tutorial.ipynb"
+    notebook_page.write_page(notebook, reference / "tutorial.md")
     shutil.rmtree(out, ignore_errors=True)
     with tempfile.TemporaryDirectory() as trees:
         sphinx = (sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going")

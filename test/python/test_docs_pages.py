@@ -3,6 +3,7 @@
 Pages with tests of their own: README.md, and those of TESTED_ELSEWHERE.
 """
 
+import inspect
 import json
 import os
 import pathlib
@@ -326,3 +327,15 @@ def test_every_page_is_in_the_table_of_contents():
         assert path.stem == "index" or f"\n{path.stem}\n" in index, (
             f"docs/index.md: add {path.stem} to one of its lists"
         )
+
+
+def test_every_public_name_is_in_the_api():
+    pages = "".join(page.read_text() for page in (DOCS / "api").glob("*.md"))
+    shown = set(re.findall(r"^\.\. auto\w+:: ([\w.]+)$", pages, re.M))
+    for name, value in vars(mw).items():
+        if not name.startswith("_") and (
+            isinstance(value, type) or inspect.isfunction(value)
+        ):
+            assert {name, f"meshwright.{name}"} & shown, (
+                f"docs/api: add `autofunction:: {name}` or `autoclass:: {name}`"
+            )

@@ -1,17 +1,17 @@
 """The documentation as a site: it builds without a warning, and works without a
 network in a browser."""
 
-import inspect
 import re
 import shutil
 import subprocess
 import sys
-import types
 
+import nbformat
 import pytest
 from conftest import ROOT
 
 sys.path.append(str(ROOT / "scripts"))
+import notebook_page  # noqa: E402
 import site_builder  # noqa: E402
 
 
@@ -40,16 +40,19 @@ def test_site_has_api_passes_and_drawings(site):
     assert len(set(drawings)) == len(list((site / "_images").glob("*.svg"))) >= 18
 
 
-def test_every_public_name_is_on_the_site(site):
-    import meshwright
+def test_tutorial_shows_what_its_cells_print(site, tmp_path):
+    page = (site / "reference" / "tutorial.html").read_text()
+    assert "From a training step to a pipeline" in page
+    cells = nbformat.read(ROOT / "examples" / "tutorial.ipynb", as_version=4).cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    assert page.count("highlight-python") == len(code)
+    assert page.count("highlight-text") == sum(bool(cell.outputs) for cell in code)
 
-    pages = "".join(page.read_text() for page in (site / "api").glob("*.html"))
-    for name, value in vars(meshwright).items():
-        if name.startswith("_") or isinstance(value, types.ModuleType | dict):
-            continue
-        names = {f"meshwright.{name}", f"{value.__module__}.{name}"}
-        if isinstance(value, type) or inspect.isfunction(value):
-            assert any(f'id="{each}"' in pages for each in names), name
+    failed = nbformat.v4.new_output("error", ename="KeyError", evalue="'x'")
+    cell = nbformat.v4.new_code_cell("f()", outputs=[failed])
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "bad.ipynb")
+    with pytest.raises(ValueError, match="a cell failed: KeyError"):
+        notebook_page.write_page(tmp_path / "bad.ipynb", tmp_path / "bad.md")
 
 
 def test_bad_links_and_foreign_sources_are_found(tmp_path):
