@@ -23,7 +23,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(?!meshwright\b).*"),
     ("py:.*", r".*\.[A-Z]"),  # Type variables.
-    ("py:class", r"meshwright\.(_\w+|runtime|stages|pipeline)\..*"),  # Internal.
+    ("py:class", r"meshwright\..*"),  # Types of arguments that are internal.
 ]
 
 # Pages are read in an editor as well: plain Markdown, headings are anchors.
