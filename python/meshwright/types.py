@@ -85,8 +85,8 @@ class FunctionIOMeshAssignment:
       output_meshes: tree like the result; leaves are mesh names.
     """
 
-    input_meshes: PyTree
-    output_meshes: PyTree
+    input_meshes: PyTree = ()
+    output_meshes: PyTree = ()
 
 
 @dataclasses.dataclass(frozen=True)
