@@ -1,5 +1,7 @@
 """`mw.pipeline.accumulate`: a function over microbatches, one call for each."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -206,6 +208,15 @@ def test_reductions():
     )(1.0, x)
     assert float(value) == 28
     assert aux.tolist() == [0, 4]
+    middle = functools.partial(jnp.median, axis=0)
+    for reduce, expected in [
+        (middle, 3),
+        (lambda stack: stack[-1], 6),
+        (max, 6),
+        (jnp.add, 12),
+    ]:
+        found = accumulate(lambda w, x: w * x[0], 4, reduce=reduce)(1.0, x)
+        assert float(found) == expected
     flags = accumulate(lambda w, x: x > 1, 2, reduce="sum")(1.0, x)
     assert flags.tolist() == [1, 1, 2, 2]
 

@@ -9,6 +9,7 @@ gradient waits for one that comes later.
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -62,8 +63,9 @@ def accumulate(
         first rows first. A list in the place of an array has one entry per
         microbatch; a tuple is a tree.
       reduce: how the results become one: `"mean"`, `"sum"`, `"stack"` (a new
-        leading axis, in the order of the microbatches), or a function of two
-        arrays such as `jnp.maximum`; or a pytree prefix of the result of such.
+        leading axis, in the order of the microbatches), a function of two arrays
+        such as `jnp.maximum`, or a function of one array, which gets the stack; or
+        a pytree prefix of the result of such.
       has_aux: whether `fn` returns auxiliary data, which is stacked: `((value,
         aux), grads)`, as from `jax.value_and_grad(..., has_aux=True)`, else
         `(result, aux)`. By default it does if it returns the former.
@@ -141,7 +143,7 @@ def _check_reduce(reduce: Any) -> None:
         if kind not in _KINDS and not callable(kind):
             raise ValueError(
                 f"{_WHAT}: reduce must be {', '.join(map(repr, _KINDS))} or a function "
-                f"of two arrays, got {kind!r}"
+                f"of one array or of two, got {kind!r}"
             )
 
 
@@ -323,6 +325,8 @@ def _reduced(kind: Any, column: Sequence[Any], order: Sequence[int]) -> Any:
             'only be stacked; give reduce="stack" for it'
         )
     if callable(kind):
+        if _takes_one(kind):
+            return kind(jnp.stack(column))
         return functools.reduce(kind, [column[number] for number in order])
     if kind == _MEAN and not jnp.issubdtype(dtype, jnp.inexact):
         dtype = jnp.result_type(float)  # As for jnp.mean.
@@ -331,6 +335,24 @@ def _reduced(kind: Any, column: Sequence[Any], order: Sequence[int]) -> Any:
     column = [jnp.asarray(leaf, dtype) for leaf in column]
     total = functools.reduce(operator.add, [column[number] for number in order])
     return _mean(kind, total, len(column))
+
+
+def _takes_one(function: Callable[..., Any]) -> bool:
+    """Whether a function must be given one array, rather than two."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # Some of those written in C do not tell.
+        return False
+    by_position = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
+    needed = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in by_position and parameter.default is parameter.empty
+    ]
+    return len(needed) == 1
 
 
 def _mean(kind: Any, total: Any, count: int) -> Any:
