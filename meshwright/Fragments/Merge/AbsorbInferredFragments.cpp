@@ -301,6 +301,8 @@ struct AbsorbInferredFragmentsPass
     AbsorbPattern::State state(func);
     RewritePatternSet patterns(&getContext());
     patterns.add<AbsorbPattern>(&getContext(), state);
+    // COMPAT(greedy-cleanup): The driver also removes dead ops and moves
+    // constants to the front.
     GreedyRewriteConfig config;
     config.enableFolding(false).setRegionSimplificationLevel(
         GreedySimplifyRegionLevel::Disabled);

@@ -20,7 +20,9 @@ namespace mlir::mpmd {
 /// one is appended to the other, but the time is not that of all fragments in
 /// between.
 ///
-/// Append costs as much as the smaller group; build, as all members.
+/// Append costs as much as the smaller group; build, as all members. What that
+/// buys shows in bench/common_passes.py, shape `star`: 4000 fragments become
+/// one in 0.005 s, and in 1.9 s if each two are merged in turn.
 class FragmentGroup {
 public:
   explicit FragmentGroup(FragmentOp fragment);

@@ -164,9 +164,7 @@ public:
     llvm::erase_if(assigns, [&, block = assign->getBlock()](AssignOp other) {
       return other->getBlock() != block;
     });
-    chainTransfers(
-        source, std::move(assigns), rewriter,
-        [&](Operation *a, Operation *b) { return order.isBefore(a, b); });
+    chainTransfers(source, std::move(assigns), order, rewriter);
     return success();
   }
 
@@ -210,9 +208,7 @@ public:
         assigns.push_back(assign);
     if (assigns.empty())
       return failure();
-    chainTransfers(
-        unassign.getTensor(), std::move(assigns), rewriter,
-        [&](Operation *a, Operation *b) { return order.isBefore(a, b); });
+    chainTransfers(unassign.getTensor(), std::move(assigns), order, rewriter);
     return success();
   }
 

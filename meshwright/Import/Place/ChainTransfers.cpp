@@ -19,14 +19,13 @@ SmallVector<AssignOp> mlir::mpmd::getCrossMeshAssigns(UnassignOp unassign) {
   return assigns;
 }
 
-void mlir::mpmd::chainTransfers(
-    Value source, SmallVector<AssignOp> assigns, RewriterBase &rewriter,
-    function_ref<bool(Operation *, Operation *)> isBefore) {
+void mlir::mpmd::chainTransfers(Value source, SmallVector<AssignOp> assigns,
+                                BlockOrder &order, RewriterBase &rewriter) {
   if (assigns.empty())
     return;
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(*llvm::min_element(
-      assigns, [&](AssignOp a, AssignOp b) { return isBefore(a, b); }));
+      assigns, [&](AssignOp a, AssignOp b) { return order.isBefore(a, b); }));
   llvm::stable_sort(assigns, [](AssignOp a, AssignOp b) {
     return meshBefore(a.getType().getMeshName(), b.getType().getMeshName());
   });

@@ -6,6 +6,7 @@
 #define MESHWRIGHT_IMPORT_PLACE_CHAINTRANSFERS_H
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Order/BlockOrder.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::mpmd {
@@ -24,12 +25,9 @@ SmallVector<AssignOp> getCrossMeshAssigns(UnassignOp unassign);
 /// Each hop is sent once: an assign to the type that the chain has reached
 /// becomes that link. One to the type of `source` becomes `source`, from where
 /// the chain then goes on. The chain stands where the first of the assigns
-/// stood; all of them are in one block. `isBefore` orders ops of one block; a
-/// caller that moves ops all the time can pass a cheaper one than MLIR's.
-void chainTransfers(
-    Value source, SmallVector<AssignOp> assigns, RewriterBase &rewriter,
-    function_ref<bool(Operation *, Operation *)> isBefore =
-        [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+/// stood; all of them are in one block.
+void chainTransfers(Value source, SmallVector<AssignOp> assigns,
+                    BlockOrder &order, RewriterBase &rewriter);
 
 } // namespace mlir::mpmd
 

@@ -71,6 +71,7 @@ static bool isRewritable(func::FuncOp func, const References &references) {
     return call->getNumOperands() == func.getNumArguments() &&
            call->getNumResults() == func.getNumResults();
   };
+  // COMPAT(unread-calls): A call without a used result does not count.
   auto isLive = [](CallOp call) {
     auto caller = call->getParentOfType<func::FuncOp>();
     return !call->use_empty() && caller && isMpmdFunction(caller);

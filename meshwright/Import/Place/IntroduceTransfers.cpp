@@ -163,9 +163,7 @@ struct AssignOfUnassign : OpRewritePattern<AssignOp> {
     if (assigns.size() < 2)
       rewriter.replaceOpWithNewOp<TransferOp>(assign, assign.getType(), source);
     else
-      chainTransfers(
-          source, std::move(assigns), rewriter,
-          [&](Operation *a, Operation *b) { return order.isBefore(a, b); });
+      chainTransfers(source, std::move(assigns), order, rewriter);
     return success();
   }
 

@@ -105,6 +105,8 @@ struct SinkNegligibleOpsIntoCallOpPass
       SmallVector<CallOp> calls;
       llvm::copy_if(callGraph.getCalls(callee), std::back_inserter(calls),
                     [&](CallOp call) {
+                      // COMPAT(unread-calls): One that is not read, and does
+                      // nothing else, does not count.
                       return !call->use_empty() || effects.hasEffects(call);
                     });
       if (calls.empty())

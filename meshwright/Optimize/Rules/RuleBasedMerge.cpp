@@ -240,6 +240,7 @@ struct RuleBasedMergePass
     RewritePatternSet patterns(&getContext());
     patterns.add<MergeMatch>(&getContext(), *rules, index, merger, effects,
                              hasError);
+    // COMPAT(greedy-cleanup): The driver also removes dead ops.
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
         .enableFolding(false)
