@@ -6,8 +6,8 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
 .DEFAULT_GOAL := help
-.PHONY: demo test deps build lit unit py format lint docs bench wheel wheel-test \
-        release clean help
+.PHONY: demo test deps build lit unit py format lint docs bench wheel \
+        wheel-test test-jax release clean help
 
 demo: build  ## install, build, partition a GPT step, train another on CPU devices
 	@$(PYTHON) scripts/demo.py --bin $(BUILD)/bin --out out
@@ -59,6 +59,9 @@ wheel: deps  ## a wheel with LLVM linked in, for any Python and Linux, into dist
 
 wheel-test: wheel  ## install it into a bare Debian 13 and train (as root; ROOT=, JAX=)
 	@scripts/wheel_test.sh $(ROOT)
+
+test-jax: wheel  ## the Python tests on the newest JAX in a Debian 13 (root)
+	@scripts/test_jax.sh
 
 release: build  ## source archive, wheel, site, bill of materials into dist/, checked
 	@scripts/deps.sh wheel

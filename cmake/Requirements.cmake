@@ -61,4 +61,6 @@ if("${CMAKE_EXE_LINKER_FLAGS}" MATCHES "-fuse-ld=(lld[^ ]*)")
 endif()
 if(MLIR_DIR)
   meshwright_require_mlir(${MLIR_DIR})
+  # LLVM is that of the same installation, whatever a preset names.
+  get_filename_component(LLVM_DIR ${MLIR_DIR}/../llvm ABSOLUTE)
 endif()

@@ -19,19 +19,8 @@ fail() {
 wheels=(dist/meshwright-*.whl)
 [[ ${#wheels[@]} == 1 && -f ${wheels[0]} ]] ||
   fail "dist/ has no wheel, or several; run make wheel"
-if [[ ! -x $root/usr/bin/python3 ]]; then
-  command -v debootstrap >/dev/null ||
-    apt-get install -y -q --no-install-recommends debootstrap
-  archive=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-    grep -oE 'https?://[^ ]+/debian/?( |$)' | head -1 | tr -d ' ')
-  [[ -n $archive ]] || fail "apt's sources name no archive of Debian"
-  debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates \
-    trixie "$root" "$archive"
-fi
-cp /etc/resolv.conf /etc/hosts "$root/etc/"
-cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
-[[ ! -f /etc/pip.conf ]] || cp /etc/pip.conf "$root/etc/"
-for tool in cc gcc clang c++ cmake ld; do
+scripts/debian13.sh "$root"
+for tool in cc gcc clang c++ ld; do
   [[ ! -x $root/usr/bin/$tool ]] || fail "$root is not bare: it has $tool"
 done
 [[ ! -d $root/usr/lib/llvm-22 ]] || fail "$root is not bare: it has LLVM"

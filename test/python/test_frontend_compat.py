@@ -1,7 +1,10 @@
 """What is not in JAX's documented interface is named in one table, and checked."""
 
+import os
 import pathlib
 import re
+import subprocess
+import sys
 
 import jax
 import pytest
@@ -79,3 +82,28 @@ def test_the_documentation_has_the_differences():
 def test_functions_that_do_not_tell_their_parameters_are_taken_as_they_are():
     assert names._takes(int.from_bytes, 1, "")
     assert not differences._has_parameter(object(), "x")
+
+
+def test_importing_the_package_imports_little_beside_jax():
+    script = """
+import sys, jax
+before = set(sys.modules)
+import meshwright
+print(*sorted(set(sys.modules) - before))
+"""
+    path = os.pathsep.join([str(PACKAGE.parent), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    found = [m for m in done.stdout.split() if m.split(".")[0] != "meshwright"]
+    # JAX's own extension interface, and a few modules of Python.
+    known = {"jax", "jaxlib"} | set(sys.stdlib_module_names)
+    assert {module.split(".")[0] for module in found} <= known
+    heavy = "asyncio concurrent email http multiprocessing sqlite3 unittest urllib"
+    assert not {module.split(".")[0] for module in found} & set(heavy.split())
+    assert "_meshwright" not in found
+    assert len(found) < 60, found

@@ -220,8 +220,3 @@ def test_symbolic_shapes_are_for_plain_jit():
         on_meshes(function).lower(symbolic)
     exported = jax.export.export(jax.jit(function))(symbolic)
     check(exported.call(jnp.ones((3, 4))), jnp.sin(jnp.ones((3, 4))).sum(1))
-
-
-def test_keyword_arguments_are_a_type_error():
-    with pytest.raises(TypeError, match="positional arguments only .* got y"):
-        on_meshes(lambda x, y=1: x * y)(X, y=2)

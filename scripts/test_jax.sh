@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Runs the Python tests in a Debian 13, on its Python and the newest JAX that the
+# test group of pyproject.toml names for it, with the compiler of the wheel in dist/.
+#
+#   scripts/test_jax.sh [ROOT]     ROOT: where the system is, or is to be made
+#
+# As root, for chroot. JAX=0.11.0 tests that release instead; TESTS names what to run,
+# for pytest. There is no LLVM in that system, and no compiler.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$(realpath -m "${1:-build-wheel/debian13}")
+
+fail() {
+  echo "error: $*" >&2
+  exit 1
+}
+
+[[ $(id -u) == 0 ]] || fail "chroot needs root; run make test-jax as root"
+wheels=(dist/meshwright-*.whl)
+[[ ${#wheels[@]} == 1 && -f ${wheels[0]} ]] ||
+  fail "dist/ has no wheel, or several; run make wheel"
+scripts/debian13.sh "$root"
+
+work=$root/opt/tests
+mkdir -p "$work/build"
+git archive HEAD | tar x --recursive-unlink -C "$work"
+cp "${wheels[0]}" "$work/build"
+for folder in proc dev; do
+  mountpoint -q "$root/$folder" || mount --bind "/$folder" "$root/$folder"
+done
+trap 'umount "$root/proc" "$root/dev"' EXIT
+
+inside() {
+  chroot "$root" env -i HOME=/root PATH=/opt/tests/.venv/bin:/usr/bin:/bin \
+    ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} \
+    ${HTTPS_PROXY:+HTTPS_PROXY="$HTTPS_PROXY"} \
+    bash -euc "cd /opt/tests; $1"
+}
+
+# What tests call besides: the checks of a build's requirements are CMake scripts.
+inside "command -v cmake >/dev/null && command -v git >/dev/null || {
+    apt-get update -q
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+      cmake git; }"
+inside "python3 -m venv .venv; pip install -q 'pip>=25.1'; pip install -q --group test"
+[[ -z ${JAX:-} ]] || inside "pip install -q jax==$JAX jaxlib==$JAX"
+inside "pip install -q --no-deps --force-reinstall build/*.whl"
+# Where tests look for the tools of a build.
+inside "ln -sfn ../.venv/bin build/bin"
+inside "pip list 2>/dev/null | grep -E '^(jax|jaxlib|flax|optax|equinox|orbax-c\S*) '"
+inside "python -m pytest ${TESTS:-test/python}"
