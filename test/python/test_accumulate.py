@@ -470,3 +470,28 @@ def test_no_schedule_is_contradicted_by_the_sums(schedule, stages, caplog):
 
     mw.jit(step, marked_config(schedule)).lower(make_weights(stages), make_batch())
     assert caplog.text == ""
+
+
+def test_microbatches_are_split_over_devices_as_the_batch_is():
+    devices = np.array(jax.devices()[:4]).reshape(2, 2)
+    meshes = {f"m{i}": Mesh(row, "x") for i, row in enumerate(devices)}
+    schedule = mw.get_pipeline_schedule("1F1B")
+    step = mw.jit(
+        accumulate(jax.value_and_grad(marked), MICROBATCHES),
+        mw.make_config(meshes, pipeline_schedule=schedule),
+        in_shardings=(jax.P(), jax.P("x")),
+    )
+    args = make_weights(2), make_batch()
+    program = step.lower(*args).partitioning_result.program
+    shape = [ROWS, WIDTH]
+    read = {
+        value
+        for item in program["items"]
+        if item["kind"] == "call" and "stage0" in item["origins"]
+        for value in (*item["operands"], *item["results"])
+    }
+    found = [program["values"][value] for value in read]
+    rows = [value for value in found if value["shape"] == shape]
+    assert rows
+    assert all(value["sharding"]["dims"][0] == ["x"] for value in rows)
+    close(step(*args), jax.value_and_grad(marked)(*args))
