@@ -191,7 +191,8 @@ class Launcher:
                 self._say(self.watchdog.fault)
                 deadline = time.monotonic() + _GRACE
             if deadline is not None and time.monotonic() > deadline:
-                return code or EXIT_CODE
+                # Who raised may take longer to end than those that it took along.
+                return 1 if self.watchdog.raised else code or EXIT_CODE
             time.sleep(0.02)
         return code
 

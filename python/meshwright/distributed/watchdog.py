@@ -29,6 +29,7 @@ class Watchdog:
       address: what the processes connect to.
       fault: the first fault, as one line; None while all is well.
       culprit: the process that it was noticed in.
+      raised: whether that one says that it ends with an exception.
 
     Args:
       timeout: seconds of silence, or at the same place, that are a fault.
@@ -48,6 +49,7 @@ class Watchdog:
         self.timeout, self.processes = timeout, processes
         self._exit_code_delay = exit_code_delay
         self.fault: str | None = None
+        self.raised = False
         self.culprit: int | None = None
         self._lock = threading.Lock()
         self._peers: dict[int, _Peer] = {}
@@ -76,8 +78,9 @@ class Watchdog:
                 return
             peer = self._peers.get(process)
             what = (peer and peer.failure) or what
-            self.fault = f"{self.describe(process)} {what}"
+            self.raised = bool(peer and peer.failure)
             self.culprit = process
+            self.fault = f"{self.describe(process)} {what}"
             peers = list(self._peers.values())
         for peer in peers:
             peer.tell({"fault": self.fault})
