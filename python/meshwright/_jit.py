@@ -16,6 +16,7 @@ from . import _jax_compat as compat
 from . import _shardings
 from . import _static_leaves as static_leaves
 from ._arguments import Statics, describe, names, positions
+from ._jit_options import refuse_options, with_config
 from ._nnx_state import returning_changes
 from ._partitioning import (
     Wishes,
@@ -32,16 +33,6 @@ from .types import Config, PyTree, mesh_names
 from .utils import function_name
 
 __all__ = ["MpmdTraced", "MpmdWrapped", "jit"]
-
-
-_PLACES = "the topology of the config says where a program runs"
-# Options of `jax.jit` that cannot mean anything here.
-_REFUSED = {
-    "device": _PLACES,
-    "backend": _PLACES,
-    "inline": "meshwright.jit is applied last and is inlined nowhere",
-    "abstracted_axes": "meshes split arrays of known sizes",
-}
 
 
 @dataclasses.dataclass
@@ -466,20 +457,8 @@ def jit(
       >>> jit(lambda x: square(double(x)), config)(3.0)
       Array(36., dtype=float32, weak_type=True)
     """
-    for option in refused:
-        why = _REFUSED.get(option, "jax.jit has no such option either")
-        raise TypeError(f"meshwright.jit: no option {option!r}: {why}")
-    if isinstance(func, Config) and mpmd_config is None:
-        func, mpmd_config = None, func
-    if mpmd_config is not None and config is not None:
-        raise TypeError("meshwright.jit: give the config once, it came as config, too")
-    if mpmd_config is None:
-        mpmd_config = config
-    if mpmd_config is None:
-        raise TypeError(
-            "meshwright.jit: needs a config beside the function, what "
-            "meshwright.make_config returned: mw.jit(f, config), @mw.jit(config=config)"
-        )
+    refuse_options(refused)
+    func, mpmd_config = with_config(func, mpmd_config, config)
     options = {
         "in_shardings": in_shardings,
         "out_shardings": out_shardings,

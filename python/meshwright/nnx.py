@@ -20,6 +20,7 @@ from typing import Any
 import jax
 
 from . import _jit
+from ._jit_options import with_config
 from ._tracebacks import at_users_line
 from .stages import Lowered
 from .types import Config, PyTree
@@ -51,9 +52,9 @@ class NnxWrapped:
 
     def __init__(self, func: Callable[..., Any], mpmd_config: Config, **options: Any):
         @functools.wraps(func)
-        def pure(*state):
+        def pure(*state, **arrays):
             args = nnx.from_tree(state, ctxtag=_CONTEXT, is_inner=True)
-            result = func(*args)
+            result = func(*args, **arrays)
             after = jax.tree.map(
                 lambda leaf: leaf if _is_module(leaf) else None,
                 args,
@@ -64,48 +65,67 @@ class NnxWrapped:
         functools.update_wrapper(self, func)
         self.pure = _jit.jit(pure, mpmd_config, **options)
 
+    def _check_keywords(self, kwargs: dict[str, Any]) -> None:
+        for name, value in kwargs.items():
+            if any(map(_is_module, jax.tree.leaves(value, is_leaf=_is_module))):
+                raise TypeError(
+                    f"{self.pure.name}: pass {name} by position: modules by keyword "
+                    "would not be updated"
+                )
+
     @at_users_line
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the function; the modules among the arguments are updated.
 
         Args:
           *args: NNX modules, and pytrees of such and of arrays.
+          **kwargs: pytrees of arrays, and static arguments.
 
         Returns:
           The function's result.
+
+        Raises:
+          TypeError: a module by keyword.
         """
+        self._check_keywords(kwargs)
         with nnx.update_context(_CONTEXT):
             state = nnx.to_tree(args, ctxtag=_CONTEXT)
             _, result = nnx.from_tree(
-                self.pure(*state), ctxtag=_CONTEXT, is_inner=False
+                self.pure(*state, **kwargs), ctxtag=_CONTEXT, is_inner=False
             )
         return result
 
     @at_users_line
-    def lower(self, *args: Any) -> Lowered:
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Lowers for arguments like these; their state does not change.
 
         Args:
           *args: NNX modules, and pytrees of such and of arrays.
+          **kwargs: pytrees of arrays, and static arguments.
 
         Returns:
           The lowered `pure`.
         """
+        self._check_keywords(kwargs)
         with nnx.update_context(_CONTEXT):
-            return self.pure.lower(*nnx.to_tree(args, ctxtag=_CONTEXT))
+            state = nnx.to_tree(args, ctxtag=_CONTEXT)
+            return self.pure.lower(*state, **kwargs)
 
 
 def jit(
-    func: Callable[..., Any],
-    mpmd_config: Config,
+    func: Callable[..., Any] | None = None,
+    mpmd_config: Config | None = None,
     *,
+    config: Config | None = None,
     in_shardings: PyTree = None,
     out_shardings: PyTree = None,
     donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
     static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
     override_func_name: str | None = None,
     tie_state: bool = False,
-) -> NnxWrapped:
+) -> Any:
     """`meshwright.jit` for functions of NNX modules, as `nnx.jit` is for `jax.jit`.
 
     What the function assigns to the variables of modules that it gets as arguments
@@ -114,14 +134,18 @@ def jit(
     constants; Flax raises `TraceContextError` when one is assigned to.
 
     Args:
-      func: a function of positional arguments: modules, pytrees of arrays.
+      func: a function of modules, which come by position, and pytrees of arrays.
+        Left out, `jit` is a decorator.
       mpmd_config: what `make_config` returned. To `input_mesh_assignment` a module
         is one leaf; its state comes back to the mesh that it came from.
+      config: the same by another name, `@mw.nnx.jit(config=...)`.
       in_shardings: as for `jax.jit`; a module is one leaf, whose sharding its state
         keeps.
       out_shardings: the same for the result.
       donate_argnums: arguments whose buffers the program may reuse.
+      donate_argnames: the same, by name.
       static_argnums: arguments that are Python values.
+      static_argnames: the same, by name.
       override_func_name: name to use instead of the function's own.
       tie_state: the state comes back to the meshes that it came from also where
         these were not assigned.
@@ -146,6 +170,7 @@ def jit(
       >>> model.mean[...].round(2)
       Array([0.01], dtype=float32)
     """
+    func, mpmd_config = with_config(func, mpmd_config, config)
     inputs, outputs = (
         mpmd_config.input_mesh_assignment,
         mpmd_config.output_mesh_assignment,
@@ -159,12 +184,16 @@ def jit(
         shardings["in_shardings"] = in_shardings
     if in_shardings is not None or out_shardings is not None:
         shardings["out_shardings"] = (in_shardings, out_shardings)
-    return NnxWrapped(
-        func,
-        mpmd_config,
-        donate_argnums=donate_argnums,
-        static_argnums=static_argnums,
-        override_func_name=override_func_name,
-        tie_state=tie_state,
+    options = {
+        "mpmd_config": mpmd_config,
+        "donate_argnums": donate_argnums,
+        "donate_argnames": donate_argnames,
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "override_func_name": override_func_name,
+        "tie_state": tie_state,
         **shardings,
-    )
+    }
+    if func is None:
+        return functools.partial(NnxWrapped, **options)
+    return NnxWrapped(func, **options)

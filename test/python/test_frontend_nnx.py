@@ -450,3 +450,18 @@ def test_flax_is_not_needed():
     )
     assert done.returncode == 0, done.stderr
     assert "meshwright.nnx is for modules of Flax NNX" in done.stdout
+
+
+def test_jit_of_modules_as_decorator_with_keywords():
+    @mw.nnx.jit(config=CONFIG, static_argnames="times")
+    def step(counter, x, *, times):
+        counter.count[...] += times
+        return mw.named_computation(lambda x: x * times, name="enc")(x)
+
+    counter = Counter()
+    np.testing.assert_array_equal(step(counter, x=X, times=2), 2 * X)
+    assert counter.count[...] == 2
+    with pytest.raises(TypeError, match="pass counter by position"):
+        step(counter=counter, x=X, times=2)
+    with pytest.raises(TypeError, match="needs a config"):
+        mw.nnx.jit(step)
