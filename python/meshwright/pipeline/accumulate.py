@@ -122,7 +122,10 @@ def accumulate(
         ]
         if compat.is_staged():
             return guarded(_Calls(fn, reduce, has_aux, count).run(every, kwargs))
-        results = [fn(*args, **kwargs) for args in every]
+        # Copies: NNX variables in a result are the same objects every time.
+        results = [
+            jax.tree.map(lambda leaf: leaf, fn(*args, **kwargs)) for args in every
+        ]
         kinds = _kinds(fn, reduce, has_aux, results[0])
         columns = zip(*map(jax.tree.leaves, results), strict=True)
         return guarded(
