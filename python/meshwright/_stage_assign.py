@@ -25,6 +25,9 @@ from ._primitives import named_computation_p
 from ._stage_flatten import Flat, Item, source
 from ._stage_marks import mark_p
 
+# What gradients go through behind the last of them.
+_SUMS = frozenset({"add", "add_any", "mpmd_named_tensor", "mpmd_reduce"})
+
 
 @dataclasses.dataclass
 class Reads:
@@ -162,6 +165,7 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
 
     assign_backward(items, table, stage, of_value)
     assign_pending(items, table, stage, free, of_reader, count, marks)
+    _sum_at_the_end(items, table, stage)
     places = [source(items[mark].eqn) for mark in marks]
     return Stages(count, stage, places, tokens)
 
@@ -237,6 +241,28 @@ def assign_backward(
             continue
         found = _known(of_value, table.operands[index])
         stage[index] = max(found, default=None)
+
+
+def _sum_at_the_end(items: list[Item], table: Reads, stage: list[int | None]) -> None:
+    """Lets the last stage of a backward pass add up what all send, as it is.
+
+    Of stacked layers each stage has the gradient of its part, filled up with zeros to
+    be added to the others: the parts are sent, rather than sums of everything.
+    """
+    sums: set[int] = set()
+    for index in reversed(range(len(items))):
+        item, readers = items[index], table.readers[index]
+        if item.transposes % 2 == 0 or stage[index] is None:
+            continue
+        name = item.eqn.primitive.name
+        if not all(reader in sums for reader in readers):
+            continue
+        if name in _SUMS:
+            sums.add(index)
+        elif name != "pad":
+            continue
+        found = [stage[reader] for reader in readers]
+        stage[index] = min([stage[index], *found])
 
 
 def _known(of_value: Callable[[int], int | None], indices: Iterable[int]) -> list[int]:

@@ -9,13 +9,13 @@ one per element of the result, moving data nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import jax
 import numpy as np
 
 from . import _jax_compat as compat
+from ._stage_flatten import bodies
 
 _MOVES = frozenset(
     {
@@ -85,16 +85,10 @@ def work_of(eqn: Any) -> float:
     if name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "sort"):
         size = _count(eqn.invars[0])
         return size * math.ceil(math.log2(max(size, 2)))
-    bodies = list(_bodies(eqn))
-    if bodies:
-        return sum(map(_of_jaxpr, bodies))
+    applied = list(bodies(eqn))
+    if applied:
+        return sum(map(_of_jaxpr, applied))
     return _count(eqn.outvars[0])
-
-
-def _bodies(eqn: Any) -> Iterator[Any]:
-    for value in eqn.params.values():
-        if isinstance(value, (compat.ClosedJaxpr, compat.Jaxpr)):
-            yield value
 
 
 @compat.weakref_lru_cache

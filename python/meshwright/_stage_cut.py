@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,8 @@ from ._stage_marks import mark_p
 from .pipeline import stage_assignment
 from .types import SCHEDULE_OPTION, Config
 from .utils import is_cpu_mesh
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -265,6 +268,13 @@ def with_stages(config: Config, found: Found) -> Config:
         "mpmd_infer_cross_mesh_reductions": True,
         **(config.partitioning_options or {}),
     }
+    if not found.is_regular and SCHEDULE_OPTION in options:
+        _logger.warning(
+            "%sstages occur more than once in a direction, as they do in higher "
+            "derivatives, or around a named computation that has a mesh of its own; "
+            "such a program runs in the order in which it is written",
+            f"{found.places[0]}: " if found.places else "",
+        )
     stages = {stage_name(stage): stage for stage in places if found.is_regular}
     return dataclasses.replace(
         config,

@@ -32,11 +32,21 @@ _ABOUT_VALUES = frozenset({named_tensor_p, broadcast_p, reduce_p})
 
 @dataclasses.dataclass(eq=False)
 class _Part:
-    """Operations that become one computation, or one that stays by itself."""
+    """Operations that become one computation, or one that stays by itself.
+
+    Attributes:
+      key: stage and direction; None for what stays by itself.
+      indices: the operations.
+      needs: parts that it reads.
+      bit: stands for it in `before`; 0 for what stays by itself.
+      before: bits of all computations that must run before it.
+    """
 
     key: tuple[int, int] | None
     indices: list[int]
-    before: int = 0  # Bits of the parts that must run before this one.
+    needs: set[int]
+    bit: int = 0
+    before: int = 0
 
 
 def stage_name(stage: int) -> str:
@@ -50,53 +60,60 @@ class _Parts:
     def __init__(self) -> None:
         self.parts: list[_Part] = []
         self._open: dict[tuple[int, int], int] = {}
+        self._bits = 0
 
     def add(self, key: tuple[int, int] | None, index: int, needs: set[int]) -> int:
         """Adds an operation that reads what the parts `needs` give."""
         number = self._open.get(key) if key else None
         if number is not None:
-            others = needs - {number}
-            if not any(self.parts[o].before >> number & 1 for o in others):
-                self.parts[number].indices.append(index)
-                self._wait(number, others)
+            part, others = self.parts[number], needs - {number}
+            if not any(self.parts[other].before & part.bit for other in others):
+                part.indices.append(index)
+                part.needs |= others
+                self._run_before(part, others)
                 return number
         number = len(self.parts)
-        self.parts.append(_Part(key, [index]))
+        part = _Part(key, [index], needs)
         if key:
             self._open[key] = number
-        self._wait(number, needs)
+            part.bit = 1 << self._bits
+            self._bits += 1
+        self.parts.append(part)
+        for other in needs:
+            part.before |= self.parts[other].before | self.parts[other].bit
         return number
 
-    def _wait(self, number: int, needs: set[int]) -> None:
+    def _run_before(self, part: _Part, needs: set[int]) -> None:
+        """Notes for a part, and for all behind it, that it needs others."""
         new = 0
         for other in needs:
-            new |= self.parts[other].before | 1 << other
-        if not new & ~self.parts[number].before:
-            return
-        self.parts[number].before |= new
-        for part in self.parts:
-            if part.before >> number & 1:
-                part.before |= new
+            new |= self.parts[other].before | self.parts[other].bit
+        if new & ~part.before:
+            part.before |= new
+            for other in self.parts:
+                if other.before & part.bit:
+                    other.before |= new
 
     def in_order(self) -> Iterator[_Part]:
         """All parts, each behind those that it needs, else as they were written."""
-        waiting = {number: part.before for number, part in enumerate(self.parts)}
+        missing = [len(part.needs) for part in self.parts]
+        readers: list[list[int]] = [[] for _ in self.parts]
+        for number, part in enumerate(self.parts):
+            for other in part.needs:
+                readers[other].append(number)
         ready = [
             (part.indices[0], number)
             for number, part in enumerate(self.parts)
-            if not part.before
+            if not part.needs
         ]
         heapq.heapify(ready)
-        done = 0
-        for _, number in ready:
-            waiting.pop(number)
         while ready:
             _, number = heapq.heappop(ready)
             yield self.parts[number]
-            done |= 1 << number
-            for other in [o for o, before in waiting.items() if not before & ~done]:
-                waiting.pop(other)
-                heapq.heappush(ready, (self.parts[other].indices[0], other))
+            for reader in readers[number]:
+                missing[reader] -= 1
+                if not missing[reader]:
+                    heapq.heappush(ready, (self.parts[reader].indices[0], reader))
 
 
 def rootless(flat: Flat) -> set[int]:

@@ -49,7 +49,8 @@ def source(eqn: Any) -> str:
     return compat.summarize_source(eqn.source_info)
 
 
-def _bodies(eqn: Any) -> Iterator[Any]:
+def bodies(eqn: Any) -> Iterator[Any]:
+    """What an operation applies or repeats, as open jaxprs."""
     for value in eqn.params.values():
         for entry in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(entry, compat.ClosedJaxpr):
@@ -64,7 +65,7 @@ def first_mark(jaxpr: Any) -> Any | None:
     for eqn in jaxpr.eqns:
         if eqn.primitive is mark_p:
             return eqn
-        for body in _bodies(eqn):
+        for body in bodies(eqn):
             if (found := first_mark(body)) is not None:
                 return found
     return None
@@ -72,7 +73,7 @@ def first_mark(jaxpr: Any) -> Any | None:
 
 def mark_in(eqn: Any) -> Any | None:
     """Some mark in what an equation applies."""
-    marks = (first_mark(body) for body in _bodies(eqn))
+    marks = (first_mark(body) for body in bodies(eqn))
     return next((mark for mark in marks if mark is not None), None)
 
 

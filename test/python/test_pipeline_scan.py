@@ -69,7 +69,6 @@ def close(found, wanted):
     ("schedule", "meshes", "layers"),
     [
         ("1F1B", MESHES, 8),
-        ("ZeroBubbleH1", MESHES, 8),
         ("Interleaved1F1B", TWO, 6),  # Two stages of two layers, two of one.
     ],
 )
