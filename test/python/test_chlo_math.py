@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from conftest import ROOT
+from jaxlib_releases import is_settled
 
 sys.path[:0] = [str(ROOT / "scripts")]
 
@@ -65,7 +66,8 @@ def test_real_function(tools, op, dtype):
     points = REAL[op].astype(dtype)
     shape = f"{len(points)}x{NAMES[dtype]}"
     theirs, ours = run_both(tools, unary(op, shape, shape), [points])
-    assert_close(theirs, ours, TOLERANCE[dtype])
+    kept = is_settled(op, points)
+    assert_close(theirs[kept], ours[kept], TOLERANCE[dtype])
 
 
 @pytest.mark.parametrize("op", ["erf", "lgamma", "acosh"])

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from conftest import ROOT
+from jaxlib_releases import is_settled
 
 sys.path[:0] = [str(ROOT / "scripts")]
 
@@ -85,6 +86,7 @@ def test_ends_of_the_range(tools, element):
         kept = (points == 0) | ~(np.abs(points) < 1e-300)
         if op == "erf_inv":
             kept &= np.abs(points) != exact
+        kept &= is_settled(op, points)
         assert_agree(op, points[kept], theirs[kept], ours[kept], 16)
 
 
@@ -116,7 +118,8 @@ def test_functions_of_two_numbers_at_their_edges(tools, element):
     orders = np.array([0, 1, 2, 3, 5, 10, -1, 0.5, inf, nan])
     x, y = (grid.ravel().astype(REAL[element]) for grid in np.meshgrid(orders, right))
     for op, theirs, ours in both(tools, ["polygamma"], element, x, y):
-        assert_agree(op, x, theirs, ours, 64)
+        kept = is_settled(op, x, y)
+        assert_agree(op, x, theirs[kept], ours[kept], 64)
 
 
 def complex_points(element: str) -> np.ndarray:
