@@ -107,10 +107,11 @@ static bool readTimes(const json::Value &value, StageTimes &times,
   if (!checkKeys(*object, {"stages", "transfer"}, path) ||
       !readTime(*object, "transfer", 0, times.costs.transfer, path))
     return false;
+  // A path refers to the one that it goes on from.
+  json::Path list = path.field("stages");
   for (auto [index, item] : llvm::enumerate(*stages)) {
     StageEntry stage;
-    json::Path at = path.field("stages").index(index);
-    if (!readStage(item, stage, at))
+    if (!readStage(item, stage, list.index(index)))
       return false;
     times.costs.stages.push_back(stage.costs);
     times.splits.push_back(stage.split);
@@ -118,7 +119,7 @@ static bool readTimes(const json::Value &value, StageTimes &times,
       times.placement.push_back(*stage.mesh);
   }
   if (!times.placement.empty() && times.placement.size() != stages->size()) {
-    path.field("stages").report("expected \"mesh\" in all stages or in none");
+    list.report("expected \"mesh\" in all stages or in none");
     return false;
   }
   return true;
