@@ -248,6 +248,8 @@ def run_pipeline(args: argparse.Namespace) -> dict:
             host.append(issued)
             cpu.append(used)
             step.append(done)
+    kinds = time_kinds(program, place)
+    meet("end")  # Others may still pull what this process offers.
     launches = sum(isinstance(s, Launch) for s in program.steps)
     return {
         "items": len(program.steps),
@@ -256,12 +258,14 @@ def run_pipeline(args: argparse.Namespace) -> dict:
         "cpu": cpu,
         "step": step,
         "alone": alone,
-        "by_kind": time_kinds(program, place),
+        "by_kind": kinds,
     }
 
 
 def time_kinds(program, place) -> dict[str, float]:
     """Mean CPU microseconds to issue a step, by its kind."""
+    import jax
+
     found: dict[str, list[float]] = {}
     for _ in range(20):
         slots = [*place(), *program._blank]
@@ -275,6 +279,7 @@ def time_kinds(program, place) -> dict[str, float]:
             if kind == "Edge":
                 kind = "receive" if step.places else "send"
             found.setdefault(kind, []).append(time.thread_time() - used)
+        jax.block_until_ready([slots[slot] for slot in program._plan.output_slots])
     return {kind: 1e6 * statistics.fmean(times) for kind, times in found.items()}
 
 
