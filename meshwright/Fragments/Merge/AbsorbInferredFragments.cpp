@@ -31,6 +31,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/Merge/Absorption.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
+#include "meshwright/Fragments/Merge/MergeRemarks.h"
 #include "meshwright/Fragments/Merge/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -190,6 +191,8 @@ LogicalResult AbsorbPattern::verifySameStage(FragmentOp producer,
 void AbsorbPattern::build(FragmentGroup &group, FragmentOp root,
                           ArrayRef<FragmentOp> absorbed,
                           PatternRewriter &rewriter) const {
+  for (FragmentOp fragment : absorbed)
+    remarkMerged("absorb", fragment, root);
   if (isInferredFragment(root))
     for (FragmentOp fragment : absorbed)
       if (fragment->hasAttr(kInferredByAttr))
@@ -287,6 +290,14 @@ LogicalResult AbsorbPattern::absorbConsumer(FragmentOp root,
   return success();
 }
 
+static void remarkLeftOver(func::FuncOp func, StringRef why) {
+  if (!func.getContext()->getRemarkEngine())
+    return;
+  for (FragmentOp fragment : func.getOps<FragmentOp>())
+    if (isInferredFragment(fragment))
+      remarkNotMerged("absorb", fragment, why);
+}
+
 namespace {
 struct AbsorbInferredFragmentsPass
     : mpmd::impl::AbsorbInferredFragmentsPassBase<AbsorbInferredFragmentsPass> {
@@ -294,9 +305,14 @@ struct AbsorbInferredFragmentsPass
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (!isMpmdFunction(func) ||
-        (isEntryPointFunction(func) && !absorbOnEntryPointFunction))
+    if (!isMpmdFunction(func))
       return markAllAnalysesPreserved();
+    if (isEntryPointFunction(func) && !absorbOnEntryPointFunction) {
+      remarkLeftOver(func, "the entry function's are absorbed only with "
+                           "mpmd_absorb_inferred_fragments_on_entry_point_"
+                           "function");
+      return markAllAnalysesPreserved();
+    }
 
     AbsorbPattern::State state(func);
     RewritePatternSet patterns(&getContext());
@@ -312,6 +328,8 @@ struct AbsorbInferredFragmentsPass
     if (failed(result) || state.hasError)
       return signalPassFailure();
     state.merger.setLocations(func);
+    remarkLeftOver(func, "no fragment of its mesh is its first reader, or the "
+                         "last that it reads, with nothing in between");
   }
 };
 } // namespace

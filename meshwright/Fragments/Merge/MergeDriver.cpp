@@ -21,6 +21,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Fragments/Merge/FragmentGroup.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
+#include "meshwright/Fragments/Merge/MergeRemarks.h"
 #include "meshwright/Order/EffectOrder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -274,14 +275,25 @@ LogicalResult MergeDriver::mergeWithPartners(Node &node) {
   collectUsers(node);
   while (Node *partner = findPartner(node)) {
     std::optional<bool> atPartner = findPlace(node, *partner);
-    if (!atPartner)
+    if (!atPartner) {
+      remarkNotMerged("merge", node.fragment,
+                      "something between it and the fragment it could join "
+                      "reads the one or feeds the other");
       return success();
+    }
     if (failed(verifySameStage(node.fragment, partner->fragment)))
       return failure();
+    remarkMerged("merge", node.fragment, partner->fragment);
     if (partnerKind == MergePartner::NextOnMesh)
       nextOnMesh[node.fragment.getMeshNameAttr()].pop_back();
     merge(node, *partner, *atPartner);
   }
+  if (isInferredFragment(node.fragment))
+    remarkNotMerged("merge", node.fragment,
+                    partnerKind == MergePartner::NextOnMesh
+                        ? "no fragment behind it on its mesh may be merged"
+                        : "no fragment of its mesh that reads it may be "
+                          "merged");
   return success();
 }
 

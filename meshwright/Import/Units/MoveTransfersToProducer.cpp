@@ -19,6 +19,7 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "meshwright/Import/Units/Passes.h"
+#include "mlir/IR/Remarks.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_MOVETRANSFERSTOPRODUCERPASS
@@ -52,8 +53,15 @@ struct MoveTransfersToProducerPass
     SmallVector<TransferOp> transfers;
     walkOutsideFragments<TransferOp>(
         func, [&](TransferOp transfer) { transfers.push_back(transfer); });
-    for (TransferOp transfer : transfers)
+    for (TransferOp transfer : transfers) {
+      Operation *before = transfer->getPrevNode();
       moveToProducer(transfer);
+      if (transfer->getPrevNode() != before)
+        remark::passed(transfer.getLoc(),
+                       remark::RemarkOpts::name("moved").category("move"))
+            << "the transfer to mesh \"" << transfer.getType().getMeshName()
+            << "\" starts where its value is computed";
+    }
     numTransfers += transfers.size();
   }
 };
