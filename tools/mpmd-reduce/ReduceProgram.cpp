@@ -1,0 +1,319 @@
+//===- ReduceProgram.cpp - Fewer operations, the same mistake -------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// MLIR's `reduction-tree` takes ranges of operations away. In a step of
+// training, where nearly everything reads what stands before it and the end
+// returns it all, no large range can go. So this pass cuts edges first, and
+// sweeps up:
+//
+//   results      the entry function returns less
+//   operations   what reads an operation reads zeros, or one of its operands
+//   bodies       a named computation is replaced by its body
+//   returns      the entry function returns what comes earlier
+//   arguments    the entry function takes less
+//   attributes   those that no operation must have
+//
+// Each step lists its candidates and tries to do without all of them, then
+// without halves, quarters and so on down to one by one; what the script still
+// finds interesting stays. Rounds are repeated until one changes nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReduceProgram.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Reducer/Tester.h"
+#include "mlir/Transforms/Passes.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/BitVector.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+namespace {
+/// Does without some candidates of a program: those from `begin` to `end`, of
+/// `count`. Returns how many there are; changes nothing if `begin` is `end`.
+using Step = unsigned (*)(ModuleOp module, unsigned begin, unsigned end);
+} // namespace
+
+/// The functions that nobody calls.
+static SmallVector<func::FuncOp> getEntries(ModuleOp module) {
+  SmallVector<func::FuncOp> entries;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (!func.isExternal() && func.isPublic() &&
+        SymbolTable::symbolKnownUseEmpty(func, module))
+      entries.push_back(func);
+  return entries;
+}
+
+static unsigned dropResults(ModuleOp module, unsigned begin, unsigned end) {
+  unsigned count = 0;
+  for (func::FuncOp func : getEntries(module)) {
+    Operation *terminator = func.getBody().back().getTerminator();
+    BitVector dropped(func.getNumResults());
+    for (unsigned i = 0, e = func.getNumResults(); i < e; ++i, ++count)
+      if (count >= begin && count < end)
+        dropped.set(i);
+    if (dropped.none())
+      continue;
+    terminator->eraseOperands(dropped);
+    (void)func.eraseResults(dropped);
+  }
+  return count;
+}
+
+/// Zeros of a type, or null.
+static Value makeZeros(OpBuilder &builder, Location loc, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() ||
+      !tensor.getElementType().isIntOrFloat())
+    return {};
+  TypedAttr zeros = builder.getZeroAttr(tensor);
+  if (!zeros)
+    return {};
+  return stablehlo::ConstantOp::create(builder, loc, cast<ElementsAttr>(zeros));
+}
+
+/// Something else that the users of a result can read.
+static Value findSubstitute(OpBuilder &builder, OpResult result) {
+  for (Value operand : result.getOwner()->getOperands())
+    if (operand.getType() == result.getType())
+      return operand;
+  return makeZeros(builder, result.getLoc(), result.getType());
+}
+
+static bool isZeros(Operation *op) {
+  auto constant = dyn_cast<stablehlo::ConstantOp>(op);
+  return constant && constant.getValue() ==
+                         Builder(op).getZeroAttr(constant.getValue().getType());
+}
+
+static void dropOp(Operation *op) {
+  OpBuilder builder(op);
+  SmallVector<Value> substitutes;
+  for (OpResult result : op->getResults()) {
+    Value substitute;
+    if (!result.use_empty() && !(substitute = findSubstitute(builder, result)))
+      return;
+    substitutes.push_back(substitute);
+  }
+  for (auto [result, substitute] : llvm::zip(op->getResults(), substitutes))
+    if (substitute)
+      result.replaceAllUsesWith(substitute);
+  op->erase();
+}
+
+static unsigned dropOps(ModuleOp module, unsigned begin, unsigned end) {
+  unsigned count = 0;
+  SmallVector<Operation *> dropped;
+  module->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == module || op->hasTrait<OpTrait::IsTerminator>() || isZeros(op))
+      return WalkResult::advance();
+    bool isDropped = count >= begin && count < end;
+    ++count;
+    // What calls a function goes before the function does.
+    if (!isDropped || isa<func::FuncOp>(op))
+      return WalkResult::advance();
+    dropped.push_back(op);
+    return WalkResult::advance();
+  });
+  // Inner ones first, and users before what they use.
+  for (Operation *op : llvm::reverse(dropped))
+    dropOp(op);
+  return count;
+}
+
+static unsigned inlineBodies(ModuleOp module, unsigned begin, unsigned end) {
+  unsigned count = 0;
+  SmallVector<mpmd::NamedComputationOp> inlined;
+  module.walk([&](mpmd::NamedComputationOp op) {
+    if (count >= begin && count < end)
+      inlined.push_back(op);
+    ++count;
+  });
+  IRRewriter rewriter(module.getContext());
+  for (mpmd::NamedComputationOp op : inlined) {
+    Block &body = op->getRegion(0).front();
+    Operation *terminator = body.getTerminator();
+    rewriter.inlineBlockBefore(&body, op, op->getOperands());
+    rewriter.replaceOp(op, terminator->getOperands());
+    rewriter.eraseOp(terminator);
+  }
+  return count;
+}
+
+static unsigned dropArguments(ModuleOp module, unsigned begin, unsigned end) {
+  unsigned count = 0;
+  for (func::FuncOp func : getEntries(module)) {
+    BitVector dropped(func.getNumArguments());
+    OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
+    for (BlockArgument argument : func.getArguments()) {
+      unsigned position = count++;
+      if (position < begin || position >= end)
+        continue;
+      if (!argument.use_empty()) {
+        Value zeros = makeZeros(builder, func.getLoc(), argument.getType());
+        if (!zeros)
+          continue;
+        argument.replaceAllUsesWith(zeros);
+      }
+      dropped.set(argument.getArgNumber());
+    }
+    if (dropped.any())
+      (void)func.eraseArguments(dropped);
+  }
+  return count;
+}
+
+static unsigned dropAttributes(ModuleOp module, unsigned begin, unsigned end) {
+  unsigned count = 0;
+  auto isDropped = [&] {
+    unsigned position = count++;
+    return position >= begin && position < end;
+  };
+  module->walk([&](Operation *op) {
+    for (NamedAttribute attribute : llvm::to_vector(op->getDiscardableAttrs()))
+      if (isDropped())
+        op->removeDiscardableAttr(attribute.getName());
+    auto func = dyn_cast<func::FuncOp>(op);
+    if (!func)
+      return;
+    for (unsigned i = 0, e = func.getNumArguments(); i < e; ++i)
+      if (!mlir::function_interface_impl::getArgAttrs(func, i).empty() &&
+          isDropped())
+        func.setArgAttrs(i, ArrayRef<NamedAttribute>());
+    for (unsigned i = 0, e = func.getNumResults(); i < e; ++i)
+      if (!mlir::function_interface_impl::getResultAttrs(func, i).empty() &&
+          isDropped())
+        func.setResultAttrs(i, ArrayRef<NamedAttribute>());
+  });
+  return count;
+}
+
+/// Returns an operation's results instead of what is computed from them. Tried
+/// with one operation at a time, and only when few are left.
+static unsigned returnEarlier(ModuleOp module, unsigned begin, unsigned end) {
+  constexpr unsigned kFew = 100;
+  SmallVector<func::FuncOp> entries = getEntries(module);
+  if (entries.size() != 1)
+    return 0;
+  func::FuncOp func = entries.front();
+  SmallVector<Operation *> ops;
+  for (Operation &op : func.getBody().front().without_terminator())
+    if (op.getNumResults() > 0)
+      ops.push_back(&op);
+  if (ops.size() > kFew)
+    return 0;
+  Operation *terminator = func.getBody().back().getTerminator();
+  if (end != begin + 1 ||
+      llvm::equal(terminator->getOperands(), ops[begin]->getResults()))
+    return ops.size();
+  terminator->setOperands(ops[begin]->getResults());
+  func.setFunctionType(FunctionType::get(module.getContext(),
+                                         func.getArgumentTypes(),
+                                         ops[begin]->getResultTypes()));
+  func.removeResAttrsAttr();
+  return ops.size();
+}
+
+static constexpr Step kSteps[] = {dropResults,   dropOps,       inlineBodies,
+                                  returnEarlier, dropArguments, dropAttributes};
+
+/// Removes what nothing reads any more.
+static LogicalResult sweep(ModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  for (auto func : module.getOps<func::FuncOp>())
+    (void)runRegionDCE(rewriter, func->getRegions());
+  PassManager passes(module.getContext());
+  passes.enableVerifier(false);
+  passes.addPass(createSymbolDCEPass());
+  return passes.run(module);
+}
+
+namespace {
+struct ReduceProgramPass
+    : PassWrapper<ReduceProgramPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ReduceProgramPass)
+
+  ReduceProgramPass() = default;
+  ReduceProgramPass(const ReduceProgramPass &other) : PassWrapper(other) {}
+
+  StringRef getArgument() const final { return "mpmd-reduce-program"; }
+  StringRef getDescription() const final {
+    return "Makes a program small that stays interesting for a script";
+  }
+
+  void runOnOperation() override {
+    tester = Tester(script, *scriptArguments);
+    if (!isInteresting(getOperation())) {
+      getOperation().emitError()
+          << "the program is not interesting as it is: the script " << script
+          << " must exit with 1 for it, and with 0 for one that does not show "
+             "what you look for";
+      return signalPassFailure();
+    }
+    bool hasChanged = true;
+    while (hasChanged) {
+      hasChanged = false;
+      for (Step step : kSteps)
+        hasChanged |= minimize(step);
+    }
+  }
+
+private:
+  bool isInteresting(ModuleOp module) const {
+    return tester.isInteresting(module).first == Tester::Interestingness::True;
+  }
+
+  /// Replaces the program by one without the candidates from `begin` to `end`,
+  /// if that is interesting.
+  bool tryWithout(Step step, unsigned begin, unsigned end) {
+    OwningOpRef<ModuleOp> candidate = getOperation().clone();
+    (void)step(*candidate, begin, end);
+    // What an attempt does wrong is not the user's concern.
+    ScopedDiagnosticHandler silent(&getContext(),
+                                   [](Diagnostic &) { return success(); });
+    if (failed(sweep(*candidate)) || failed(verify(*candidate)) ||
+        OperationEquivalence::isEquivalentTo(
+            *candidate, getOperation(),
+            OperationEquivalence::IgnoreLocations) ||
+        !isInteresting(*candidate))
+      return false;
+    getOperation().getBodyRegion().takeBody(candidate->getBodyRegion());
+    getOperation()->setAttrs(candidate->getOperation()->getAttrDictionary());
+    return true;
+  }
+
+  bool minimize(Step step) {
+    bool hasChanged = false;
+    unsigned count = step(getOperation(), 0, 0);
+    for (unsigned size = count; size > 0; size /= 2) {
+      // From the end, where nothing is read by much.
+      for (unsigned end = count; end > 0;) {
+        unsigned begin = end > size ? end - size : 0;
+        if (tryWithout(step, begin, end)) {
+          hasChanged = true;
+          count = step(getOperation(), 0, 0);
+        }
+        end = std::min(begin, count);
+      }
+    }
+    return hasChanged;
+  }
+
+  Tester tester;
+  Option<std::string> script{*this, "test",
+                             llvm::cl::desc("What tells interesting programs: "
+                                            "exits with 1 for them.")};
+  ListOption<std::string> scriptArguments{
+      *this, "test-arg", llvm::cl::desc("What it gets before the file.")};
+};
+} // namespace
+
+void meshwright::registerReduceProgramPass() {
+  PassRegistration<ReduceProgramPass>();
+}
