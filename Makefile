@@ -4,12 +4,18 @@ BUILD := $(if $(filter dev,$(PRESET)),build,build-$(PRESET))
 PYTHON := .venv/bin/python
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
+# With precompiled headers, a compiler cache works under these conditions only.
+export CCACHE_SLOPPINESS := pch_defines,time_macros
+PCH ?= $(if $(filter dev sanitize,$(PRESET)),ON,OFF)
+# What a user needs to partition and run programs; tests need the rest.
+DEMO_TARGETS := meshwright _meshwright
 
 .DEFAULT_GOAL := help
-.PHONY: demo test deps build lit unit py format lint docs bench wheel \
-        wheel-test test-jax release clean help
+.PHONY: demo test deps configure build lit unit py format style lint docs cpp-docs \
+        bench wheel wheel-test test-jax release sanitize nightly clean help
 
-demo: build  ## install, build, partition a GPT step, train another on CPU devices
+demo: configure  ## install, build, partition a GPT step, train another on CPU devices
+	@cmake --build $(BUILD) --target $(DEMO_TARGETS)
 	@$(PYTHON) scripts/demo.py --bin $(BUILD)/bin --out out
 
 test: build  ## everything CI runs; ctest has the last line
@@ -18,8 +24,11 @@ test: build  ## everything CI runs; ctest has the last line
 deps:  ## Debian packages from packages.txt, Python environment .venv
 	@scripts/deps.sh
 
-build: deps  ## configure and build (PRESET=dev|release|asan|ubsan)
-	@cmake --preset $(PRESET) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+configure: deps
+	@cmake --preset $(PRESET) -DMESHWRIGHT_PCH=$(PCH) >$(BUILD).log 2>&1 || \
+	  { cat $(BUILD).log; exit 1; }
+
+build: configure  ## configure and build (PRESET=dev|release|asan|ubsan|sanitize)
 	@cmake --build $(BUILD)
 
 lit: build  ## lit tests (make lit FILTER=shorten)
@@ -35,15 +44,27 @@ format: deps  ## clang-format, ruff format
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-22 -i
 	@.venv/bin/ruff format -q .
 
-lint: build  ## formatting, clang-tidy, ruff, file lengths, stems
+style: deps  ## what is quick of lint: formatting, ruff, layout
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-22 --dry-run -Werror
 	@.venv/bin/ruff check -q . && .venv/bin/ruff format -q --check .
 	@$(PYTHON) scripts/check_layout.py
+
+sanitize:  ## lit tests of PARTS under address and undefined behaviour sanitizers
+	@scripts/sanitize.sh $(PARTS)
+
+nightly:  ## all tests under sanitizers and without assertions, clang-tidy
+	@scripts/nightly.sh
+
+lint: build style  ## style, clang-tidy
 	@git ls-files '*.cpp' | xargs -P 2 -n 8 clang-tidy-22 --quiet -p $(BUILD)
 
 docs: build  ## the documentation as a site, into build/site
 	@$(PYTHON) scripts/schedule_docs.py --bin $(BUILD)/bin
 	@$(PYTHON) scripts/site_builder.py --build $(BUILD)
+
+cpp-docs:  ## the C++ interfaces by doxygen, into build/cpp-docs/html
+	@command -v doxygen >/dev/null || { echo "install doxygen first" >&2; exit 1; }
+	@mkdir -p build && doxygen docs/Doxyfile
 
 bench: build  ## speed: phases against jaxlib, growth, schedules, runtime, processes
 	@$(PYTHON) bench/run.py --bin $(BUILD)/bin

@@ -13,6 +13,7 @@ function(meshwright_library name)
       list(APPEND sources ${more})
     endif()
   endforeach()
+  set_property(GLOBAL APPEND PROPERTY MESHWRIGHT_LIBRARIES ${name})
   if(NOT sources)
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE ${ARG_LINK} ${MESHWRIGHT_MLIR})
@@ -23,9 +24,36 @@ function(meshwright_library name)
   endif()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} ${MESHWRIGHT_MLIR})
+  meshwright_precompile(${name})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
+endfunction()
+
+# The headers of MLIR that most sources include, precompiled once for all
+# libraries. Sources include what they use all the same: the release preset
+# builds without.
+function(meshwright_precompile name)
+  if(NOT MESHWRIGHT_PCH)
+    return()
+  endif()
+  if(NOT TARGET MeshwrightHeaders)
+    set(source ${PROJECT_BINARY_DIR}/MeshwrightHeaders.cpp)
+    file(GENERATE OUTPUT ${source} CONTENT "")
+    add_library(MeshwrightHeaders STATIC ${source})
+    target_precompile_headers(MeshwrightHeaders PRIVATE
+      <mlir/Dialect/Func/IR/FuncOps.h> <mlir/IR/Builders.h>
+      <mlir/IR/PatternMatch.h> <mlir/IR/SymbolTable.h>
+      <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Pass/Pass.h>
+      <mlir/Pass/PassManager.h> <mlir/Transforms/GreedyPatternRewriteDriver.h>
+      <llvm/ADT/MapVector.h> <llvm/ADT/STLExtras.h> <llvm/ADT/SetVector.h>
+      <llvm/ADT/SmallVectorExtras.h> <llvm/ADT/TypeSwitch.h>
+      <llvm/Support/FormatVariadic.h>)
+    # A time in the file would make every one of them new to a compiler cache.
+    target_compile_options(MeshwrightHeaders PRIVATE
+      "SHELL:-Xclang -fno-pch-timestamp" -fpch-instantiate-templates)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM MeshwrightHeaders)
 endfunction()
 
 # meshwright_passes(NAME): TableGen for the Passes.td of a folder, as target
@@ -34,6 +62,27 @@ function(meshwright_passes name)
   set(LLVM_TARGET_DEFINITIONS Passes.td)
   mlir_tablegen(Passes.h.inc -gen-pass-decls -name=${name})
   add_public_tablegen_target(Meshwright${name}PassesIncGen)
+  meshwright_counters(Passes.td)
+endfunction()
+
+# The packaged MLIR is built without statistics, and forgets what the counters of
+# passes are called. So their names, in the order of declaration, are also read
+# off the table here, as lines {PASS, COUNTER, DESCRIPTION}.
+function(meshwright_counters table)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
+  file(READ ${table} text)
+  string(REGEX REPLACE "[ \n]+" " " text "${text}")
+  string(REGEX MATCHALL
+         ": Pass<\"[^\"]*\"|Statistic<\"[^\"]*\", \"[^\"]*\", \"[^\"]*\">"
+         entries "${text}")
+  foreach(entry ${entries})
+    if(entry MATCHES "^: Pass<(.*)$")
+      set(pass ${CMAKE_MATCH_1})
+    elseif(entry MATCHES "^Statistic<[^,]*, (.*)>$")
+      set_property(GLOBAL APPEND_STRING PROPERTY MESHWRIGHT_COUNTERS
+                   "{${pass}, ${CMAKE_MATCH_1}},\n")
+    endif()
+  endforeach()
 endfunction()
 
 # meshwright_tool(NAME [LINK lib...]): a binary in build/bin, with the allocator

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# What CI has no time for: everything under each sanitizer, extension included,
+# everything without assertions, and clang-tidy.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+make lint
+make test PRESET=release
+runtime=$(clang-22 -print-file-name=libclang_rt.asan-x86_64.so)
+for preset in asan ubsan; do
+  make build PRESET="$preset"
+  export ASAN_OPTIONS=detect_leaks=0:detect_container_overflow=0
+  ctest --test-dir "build-$preset" --output-on-failure -E '^py\.'
+  # Python is not built with sanitizers, the extension in it is.
+  preload=
+  [[ $preset == asan ]] && preload=$runtime
+  LD_PRELOAD=$preload ctest --test-dir "build-$preset" --output-on-failure \
+    -R '^py\.(export|programs|frontend_lowering|text_border)'
+done
