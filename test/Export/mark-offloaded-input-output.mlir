@@ -96,6 +96,7 @@ func.func private @leaves_private_function_alone(%a: !m {mhlo.memory_kind = "pin
 // CHECK-LABEL: func @accepts_kinds_of_the_same_side
 func.func @accepts_kinds_of_the_same_side(%a: !m {mhlo.memory_kind = "unpinned_host"}, %b: !m {mhlo.memory_kind = "device"}, %c: !m {mhlo.memory_kind = "pinned_host"})
     -> (!m {mhlo.memory_kind = "pinned_host"}, !m) attributes {topology = #topology} {
+  // CHECK-NEXT: return %arg0, %arg1
   return %a, %b : !m, !m
 }
 

@@ -370,4 +370,5 @@ func.func @merges_what_a_consumer_sends_on(%x: !a) -> !a attributes {topology = 
 }
 
 // CHECK-LABEL: func private @skips_declarations
+// CHECK-SAME:    attributes {topology = #mpmd.topology<{{[^{}]*}}>}{{$}}
 func.func private @skips_declarations(!a) -> !b attributes {topology = #topology}

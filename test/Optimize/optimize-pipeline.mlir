@@ -10,23 +10,24 @@
 #topology = #mpmd.topology<<"m0": <["x"=2]>>>
 
 // CHECK-LABEL: func @schedules_and_leaves_inferred_fragments
-// ALTERNATE:   origin=["f"]> {{.*}}call_counter = 0
-// ALTERNATE:   origin=["f"(1)]> {{.*}}call_counter = 0
-// ALTERNATE:   origin=["f"]> {{.*}}call_counter = 1
-// ALTERNATE:   origin=["f"(1)]> {{.*}}call_counter = 1
-// NONE:        origin=["f"(1)]> {{.*}}call_counter = 1
-// NONE:        origin=["f"(1)]> {{.*}}call_counter = 0
-// NONE:        origin=["f"]> {{.*}}call_counter = 1
-// NONE:        origin=["f"]> {{.*}}call_counter = 0
-// GPIPE:       origin=["f"]> {{.*}}call_counter = 0
-// GPIPE:       origin=["f"]> {{.*}}call_counter = 1
-// GPIPE:       origin=["f"(1)]> {{.*}}call_counter = 0
-// GPIPE:       origin=["f"(1)]> {{.*}}call_counter = 1
-// SWAPPED:     origin=["f"]> {{.*}}call_counter = 0
-// SWAPPED:     origin=["f"]> {{.*}}call_counter = 1
-// SWAPPED:     origin=["f"(1)]> {{.*}}call_counter = 1
-// SWAPPED:     origin=["f"(1)]> {{.*}}call_counter = 0
-// CHECK-NOT:   remat
+// ALTERNATE:   origin=["f"]> (%{{[^)]*}}) {call_counter = 0 : ui32} (
+// ALTERNATE:   origin=["f"(1)]> (%{{[^)]*}}) {call_counter = 0 : ui32} (
+// ALTERNATE:   origin=["f"]> (%{{[^)]*}}) {call_counter = 1 : ui32} (
+// ALTERNATE:   origin=["f"(1)]> (%{{[^)]*}}) {call_counter = 1 : ui32} (
+// NONE:        origin=["f"(1)]> (%{{[^)]*}}) {call_counter = 1 : ui32} (
+// NONE:        origin=["f"(1)]> (%{{[^)]*}}) {call_counter = 0 : ui32} (
+// NONE:        origin=["f"]> (%{{[^)]*}}) {call_counter = 1 : ui32} (
+// NONE:        origin=["f"]> (%{{[^)]*}}) {call_counter = 0 : ui32} (
+// GPIPE:       origin=["f"]> (%{{[^)]*}}) {call_counter = 0 : ui32} (
+// GPIPE:       origin=["f"]> (%{{[^)]*}}) {call_counter = 1 : ui32} (
+// GPIPE:       origin=["f"(1)]> (%{{[^)]*}}) {call_counter = 0 : ui32} (
+// GPIPE:       origin=["f"(1)]> (%{{[^)]*}}) {call_counter = 1 : ui32} (
+// SWAPPED:     origin=["f"]> (%{{[^)]*}}) {call_counter = 0 : ui32} (
+// SWAPPED:     origin=["f"]> (%{{[^)]*}}) {call_counter = 1 : ui32} (
+// SWAPPED:     origin=["f"(1)]> (%{{[^)]*}}) {call_counter = 1 : ui32} (
+// SWAPPED:     origin=["f"(1)]> (%{{[^)]*}}) {call_counter = 0 : ui32} (
+// CHECK-NOT:   mpmd.fragment
+// CHECK:       {{^}}  return
 // MERGED-LABEL: func @schedules_and_leaves_inferred_fragments
 func.func @schedules_and_leaves_inferred_fragments(%x: !m0) -> (!m0, !m0, !m0, !m0) attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m0", origin=["f"(1)]> (%x) {call_counter = 1 : ui32} (%a: !l) {

@@ -139,11 +139,13 @@ func.func @clones_once_per_backward_fragment(%x: !m1) -> (!m1, !m1) attributes {
 
 // CHECK-LABEL: func @leaves_functions_without_fragments_alone
 func.func @leaves_functions_without_fragments_alone(%x: tensor<4xf32>) -> tensor<4xf32> attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
+  // CHECK-NEXT: return %arg0
   return %x : tensor<4xf32>
 }
 
 // Host functions and declarations have nothing to recompute.
 // CHECK-LABEL: func private @leaves_declarations_alone
+// CHECK-SAME:    attributes {topology = #mpmd.topology<{{[^{}]*}}>}{{$}}
 func.func private @leaves_declarations_alone(!m1) -> !m1 attributes {topology = #topology}
 
 // The first forward fragment is recomputed from its own operand; the second,

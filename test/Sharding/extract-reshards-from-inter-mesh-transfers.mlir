@@ -78,10 +78,12 @@ func.func @ignores_axes_of_size_one(%a: !m {sdy.sharding = #sdy.sharding<@one, [
 }
 
 // CHECK-LABEL: func private @leaves_function_without_body_alone
+// CHECK-SAME:    attributes {topology = #mpmd.topology<{{[^{}]*}}>}{{$}}
 func.func private @leaves_function_without_body_alone(!m) attributes {topology = #topology}
 
 // CHECK-LABEL: func @leaves_function_whose_topology_is_none_alone
 func.func @leaves_function_whose_topology_is_none_alone(%a: tensor<8xf32>) attributes {topology = 3 : i32} {
+  // CHECK-NEXT: return
   return
 }
 

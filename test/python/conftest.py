@@ -1,5 +1,6 @@
 """Paths and tools that the Python tests share."""
 
+import collections
 import os
 import pathlib
 import subprocess
@@ -8,8 +9,6 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The package as it is in the tree, with the extension that was built last.
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "build" / "python")]
 # Read when JAX starts: enough CPU devices for several meshes.
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "9")
 PROGRAMS = ROOT / "test" / "programs"
@@ -21,6 +20,39 @@ def pytest_addoption(parser):
         default=str(ROOT / "build" / "bin"),
         help="folder with mpmd-opt and meshwright",
     )
+
+
+def pytest_configure(config):
+    """The package as it is in the tree, with the extension beside the binaries."""
+    extension = pathlib.Path(config.getoption("--bin")).resolve().parent / "python"
+    os.environ["MESHWRIGHT_EXTENSION"] = str(extension)
+    sys.path[:0] = [str(ROOT / "python"), str(extension)]
+
+
+# How many tests of a file may be skipped: programs that jaxlib itself does not
+# run, or that a random choice made too large. One more than that fails.
+SKIPS_ALLOWED = {
+    "test_differential": 0,
+    "test_random_shardings": 0,
+    "test_runtime_random": 0,
+}
+
+
+def pytest_sessionfinish(session):
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = collections.Counter(
+        pathlib.Path(report.nodeid.split("::")[0]).stem
+        for report in reporter.stats.get("skipped", [])
+    )
+    for name, count in skipped.items():
+        allowed = SKIPS_ALLOWED.get(name, 0)
+        if count > allowed:
+            reporter.write_line(
+                f"ERROR: {name}: {count} tests were skipped, {allowed} may be "
+                "(SKIPS_ALLOWED in test/python/conftest.py)",
+                red=True,
+            )
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 class Tools:

@@ -13,7 +13,7 @@ SCRIPTS = pathlib.Path(__file__).parent / "processes"
 
 
 def environment(**variables: str) -> dict[str, str]:
-    paths = [ROOT / "python", ROOT / "build" / "python"]
+    paths = [ROOT / "python", os.environ["MESHWRIGHT_EXTENSION"]]
     given = {
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
         "JAX_NUM_CPU_DEVICES": "4",

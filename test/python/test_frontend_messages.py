@@ -2,6 +2,7 @@
 loudly."""
 
 import logging
+import os
 import re
 import subprocess
 import sys
@@ -385,7 +386,7 @@ def run(program, **environment):
     return subprocess.run(
         [sys.executable, "-c", program],
         env={
-            "PYTHONPATH": f"{ROOT / 'python'}:{ROOT / 'build' / 'python'}",
+            "PYTHONPATH": f"{ROOT / 'python'}:{os.environ['MESHWRIGHT_EXTENSION']}",
             "JAX_PLATFORMS": "cpu",
             **environment,
         },

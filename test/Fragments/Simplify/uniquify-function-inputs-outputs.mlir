@@ -108,4 +108,5 @@ func.func @leaves_functions_without_results_alone(%x: !m1) attributes {topology 
 }
 
 // CHECK-LABEL: func private @skips_declarations
+// CHECK-SAME:    attributes {topology = #mpmd.topology<{{[^{}]*}}>}{{$}}
 func.func private @skips_declarations(!m1) -> !m1 attributes {topology = #topology}

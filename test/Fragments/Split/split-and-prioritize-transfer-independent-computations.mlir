@@ -133,6 +133,7 @@ func.func @late_half_may_have_no_results(%x: !m1) -> !m1 attributes {topology = 
 
 // CHECK-LABEL: func @acts_on_functions_without_topology_attribute_or_fragments
 func.func @acts_on_functions_without_topology_attribute_or_fragments(%x: !l) -> !l {
+  // CHECK-NEXT: return %arg0
   return %x : !l
 }
 

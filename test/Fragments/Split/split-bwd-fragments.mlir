@@ -264,4 +264,5 @@ func.func private @late_results_may_come_from_early_values(%x: !m1) -> (!m1, !m1
 }
 
 // CHECK-LABEL: func private @skips_declarations
+// CHECK-SAME:    attributes {topology = #mpmd.topology<{{[^{}]*}}>}{{$}}
 func.func private @skips_declarations(!m1) -> !m2 attributes {topology = #topology}

@@ -236,6 +236,11 @@ func.func private @pushes_assigns_into_callee(%x: !t, %y: !t) -> (!t, !t) attrib
 
 // CHECK-LABEL: func @calls_from_two_meshes
 func.func @calls_from_two_meshes(%x: !a, %y: !b, %z: !t) -> (!b, !b) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[U:.*]] = mpmd.unassign %arg0
+  // CHECK-NEXT: %[[V:.*]] = mpmd.unassign %arg1
+  // CHECK-NEXT: %[[C:.*]]:2 = mpmd.call {{.*}}(%[[U]], %arg2, %[[U]])
+  // CHECK-NEXT: %[[D:.*]]:2 = mpmd.call {{.*}}(%[[V]], %arg2, %[[U]])
+  // CHECK-NEXT: return %[[C]]#0, %[[D]]#1
   %u = mpmd.unassign %x : (!a) -> !t
   %v = mpmd.unassign %y : (!b) -> !t
   %0:2 = mpmd.call @leaves_callee_alone_without_common_mesh(%u, %z, %u) : (!t, !t, !t) -> (!b, !b)

@@ -15,6 +15,6 @@
 // INDEX: invalid index, expected an integer but got: a{{$}}
 // INPUT: invalid input index of a constraint, expected input:output but got: a{{$}}
 // OUTPUT: invalid output index of a constraint, expected input:output but got: b{{$}}
-// DUMP: assignment=a@q/-3, z@p}
+// DUMP: assignment={a@q/-3, z@p}}
 // LIST: constraints={0:0,1:0}
 func.func private @nothing()

@@ -38,6 +38,7 @@ func.func @leaves_uncalled_function_alone(%x: tensor<6xf32>) -> tensor<6xf32> {
 // -----
 
 // CHECK-LABEL: func.func @finds_call_in_loop
+  // CHECK: mpmd.call @body
 func.func @finds_call_in_loop(%x: tensor<6xf32>) -> tensor<6xf32>
     attributes {topology = #mpmd.topology<<"p": <["d"=2]>>>} {
   %0 = mpmd.for (%x) {iterations = 2 : ui32} (%y: tensor<6xf32>, %index: tensor<ui32>) {

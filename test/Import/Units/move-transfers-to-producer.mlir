@@ -52,4 +52,5 @@ func.func @leaves_a_single_transfer_at_its_producer_alone(%x: !m1) -> !m2 attrib
 }
 
 // CHECK-LABEL: func private @skips_declarations
+// CHECK-SAME:    attributes {topology = #mpmd.topology<{{[^{}]*}}>}{{$}}
 func.func private @skips_declarations(!m1) -> !m2 attributes {topology = #topology}

@@ -218,4 +218,5 @@ func.func @leaves_functions_without_topology_alone(%x: tensor<4xf32>) -> tensor<
 }
 
 // CHECK-LABEL: func private @leaves_declarations_alone
+// CHECK-SAME:    attributes {topology = #mpmd.topology<{{[^{}]*}}>}{{$}}
 func.func private @leaves_declarations_alone(!m0) -> !m0 attributes {topology = #topology}
