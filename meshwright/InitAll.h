@@ -33,6 +33,7 @@
 #include "meshwright/Optimize/Pipeline.h"
 #include "meshwright/Optimize/Rules/Passes.h"
 #include "meshwright/Optimize/Scheduler/Passes.h"
+#include "meshwright/Partitioner/Passes.h"
 #include "meshwright/Sharding/Passes.h"
 #include "meshwright/Sharding/Pipeline.h"
 #include "mlir/Dialect/Func/Extensions/AllExtensions.h"
@@ -77,6 +78,7 @@ inline void registerAllPasses() {
   mlir::mpmd::registerExportPasses();
   mlir::mpmd::registerExportPipeline();
   mlir::mpmd::registerErasePasses();
+  mlir::mpmd::registerPartitionerPasses();
 }
 
 } // namespace meshwright

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Partitioner/TextOptions.h"
 #include "meshwright/Partitioner/TextPartitioner.h"
 #include "meshwright/Partitioner/TextSchedule.h"
 #include <nanobind/nanobind.h>
@@ -156,6 +157,15 @@ askPlaceStages(const std::string &schedule, int64_t meshes, int64_t stages) {
   return takeAnswer(std::move(answer), error);
 }
 
+static nb::list makeOptionList() {
+  nb::list result;
+  for (const TextOptionInfo &option : meshwright::listOptions())
+    result.append(nb::make_tuple(option.phase, option.key, option.type,
+                                 option.defaultValue, option.pipelineName,
+                                 option.help));
+  return result;
+}
+
 NB_MODULE(_meshwright, m) {
   m.doc() = "The Meshwright compiler, in process.";
   m.attr("version") = MESHWRIGHT_VERSION;
@@ -204,6 +214,9 @@ NB_MODULE(_meshwright, m) {
   m.def("fragment_info", &fragmentInfo, nb::arg("module"), nb::arg("function"),
         "Describes the fragments of a function, in program order. Raises "
         "PartitionError.");
+  m.def("options", &makeOptionList,
+        "The options of a configuration: tuples of phase, key, type, default "
+        "as JSON, name in the phase's textual pipeline, help.");
   m.def("splits_backward", &askSplitsBackward, nb::arg("schedule"),
         "Whether a schedule, NAME or file:PATH, has a place for weight "
         "gradients that are apart. Raises ValueError.");

@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_EXPORT_PASSES_H
 #define MESHWRIGHT_EXPORT_PASSES_H
 
+#include "meshwright/Text/QuotedText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 

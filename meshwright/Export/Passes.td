@@ -386,7 +386,7 @@ def ValidateNoParamTransfersPass
   let options = [
     Option<"failOnParamTransfers", "fail-on-param-transfers", "bool",
            /*default=*/"false", "Fail instead of warning.">,
-    Option<"paramPattern", "param-pattern", "std::string",
+    Option<"paramPattern", "param-pattern", "::meshwright::TextOption",
            /*default=*/"\"params['transformer\"",
            "The part of a name that tells parameters.">,
   ];

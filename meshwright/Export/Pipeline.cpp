@@ -12,6 +12,8 @@
 #include "meshwright/Export/Passes.h"
 #include "meshwright/Fragments/Merge/Passes.h"
 #include "meshwright/Fragments/Simplify/Passes.h"
+#include "meshwright/Text/OptionTable.h"
+#include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -79,45 +81,15 @@ void mpmd::addExportPipeline(OpPassManager &passes,
   addLowering(passes, options);
 }
 
-namespace {
-struct TextualOptions : PassPipelineOptions<TextualOptions> {
-  ExportOptions defaults;
-  Option<bool> failOnReshardOnlyFragments{
-      *this, "fail-on-reshard-only-fragments",
-      llvm::cl::desc("Fail if a fragment does nothing but reshard."),
-      llvm::cl::init(defaults.failOnReshardOnlyFragments)};
-  Option<bool> failOnBackwardDeps{
-      *this, "fail-on-backward-deps",
-      llvm::cl::desc("Fail if a forward-only program sends a value to an "
-                     "earlier mesh."),
-      llvm::cl::init(defaults.failOnBackwardDeps)};
-  Option<bool> failOnInferredFragments{
-      *this, "fail-on-inferred-fragments",
-      llvm::cl::desc("Fail if an inferred fragment that should have been "
-                     "merged is left."),
-      llvm::cl::init(defaults.failOnInferredFragments)};
-  Option<bool> failOnParamTransfers{
-      *this, "fail-on-param-transfers",
-      llvm::cl::desc("Fail if a parameter goes from mesh to mesh."),
-      llvm::cl::init(defaults.failOnParamTransfers)};
-  Option<std::string> paramTransferPattern{
-      *this, "param-transfer-pattern",
-      llvm::cl::desc("The part of a name that tells parameters."),
-      llvm::cl::init(defaults.paramTransferPattern)};
-};
-} // namespace
+#define MESHWRIGHT_OPTIONS ExportOptions
+#define MESHWRIGHT_OPTIONS_TABLE "meshwright/Export/Options.def"
+#include "meshwright/Text/TextualOptions.inc"
 
 void mpmd::registerExportPipeline() {
   PassPipelineRegistration<TextualOptions>(
       "mpmd-export-pipeline",
       "Turns fragments into calls of one function per distinct computation",
       [](OpPassManager &passes, const TextualOptions &textual) {
-        ExportOptions options;
-        options.failOnReshardOnlyFragments = textual.failOnReshardOnlyFragments;
-        options.failOnBackwardDeps = textual.failOnBackwardDeps;
-        options.failOnInferredFragments = textual.failOnInferredFragments;
-        options.failOnParamTransfers = textual.failOnParamTransfers;
-        options.paramTransferPattern = textual.paramTransferPattern;
-        addExportPipeline(passes, options);
+        addExportPipeline(passes, textual.get());
       });
 }

@@ -7,27 +7,21 @@
 
 #include "mlir/Pass/PassManager.h"
 #include <string>
+#include <vector>
 
 namespace mlir::mpmd {
 
 struct ExportOptions {
-  /// Compute constants where they are read instead of sending them.
-  bool copyConstantsFromProducerToConsumer = false;
-  /// Send scalars of one fragment to another in one message.
-  bool applyMergeTransfers = false;
-  /// Print what each mesh will run.
-  bool verboseLogging = false;
-  /// Do not report copies that change no sharding.
-  bool ignorePassThrough = false;
-
-  // What to fail on instead of warning.
-  bool failOnReshardOnlyFragments = false;
-  bool failOnBackwardDeps = false;
-  bool failOnInferredFragments = true;
-  bool failOnParamTransfers = false;
-  /// The part of a name that tells parameters of the program.
-  std::string paramTransferPattern = "params['transformer";
+#define MESHWRIGHT_OPTION(TYPE, FIELD, TEXT, KEY, PIPELINE, FRONT, HELP)       \
+  TYPE FIELD = PIPELINE;
+#define MESHWRIGHT_LIST_OPTION(TYPE, FIELD, TEXT, KEY, HELP)                   \
+  std::vector<TYPE> FIELD;
+#include "meshwright/Export/Options.def"
 };
+
+/// Prints the options in braces, as the textual pipeline takes them.
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
+                              const ExportOptions &options);
 
 /// Adds the passes that turn the fragments of a program with shardings in its
 /// types into calls of one function per distinct computation.

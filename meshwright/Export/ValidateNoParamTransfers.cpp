@@ -64,11 +64,11 @@ struct ValidateNoParamTransfersPass
 
 private:
   LogicalResult validate(TransferOp transfer) {
-    Names names = findParamNames(transfer, paramPattern);
+    Names names = findParamNames(transfer, paramPattern.getValue().text);
     if (names.empty())
       return success();
     report(failOnParamTransfers ? transfer.emitError() : transfer.emitWarning(),
-           transfer, paramPattern, names);
+           transfer, paramPattern.getValue().text, names);
     return failure(failOnParamTransfers);
   }
 };

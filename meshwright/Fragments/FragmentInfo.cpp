@@ -4,6 +4,7 @@
 
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Text/QuotedText.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -39,7 +40,7 @@ bool FragmentInfo::operator<(const FragmentInfo &other) const {
 
 llvm::raw_ostream &mpmd::operator<<(llvm::raw_ostream &os,
                                     const FragmentOrigin &origin) {
-  os << '"' << origin.name << '"';
+  meshwright::printQuoted(origin.name, os);
   if (origin.transposeCount > 0)
     os << '(' << origin.transposeCount << ')';
   return os;
@@ -59,7 +60,9 @@ llvm::raw_ostream &mpmd::operator<<(llvm::raw_ostream &os,
        << (*info.splitType == SplitFragmentType::kKeepTransferred
                ? "kKeepTransferred"
                : "kDropTransferred");
-  return os << ",mesh_name=\"" << info.meshName << "\")";
+  os << ",mesh_name=";
+  meshwright::printQuoted(info.meshName, os);
+  return os << ')';
 }
 
 FragmentInfo mpmd::getFragmentInfo(FragmentOp fragment) {

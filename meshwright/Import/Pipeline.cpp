@@ -26,6 +26,7 @@
 #include "meshwright/Import/Place/Passes.h"
 #include "meshwright/Import/Prepare/Passes.h"
 #include "meshwright/Import/Units/Passes.h"
+#include "meshwright/Text/OptionTable.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -152,34 +153,15 @@ void mpmd::addImportPasses(OpPassManager &pm, const ImportOptions &options) {
   addSchedulingUnits(pm, options);
 }
 
-namespace {
-struct ImportPipelineOptions : PassPipelineOptions<ImportPipelineOptions> {
-  Option<NameAssignment> nameToMeshAssignment{
-      *this, "name-to-mesh-assignment",
-      llvm::cl::desc("Meshes of names: name@mesh or name@mesh/stage, with "
-                     "commas between them.")};
-  Option<bool> mergeAfterScheduling{
-      *this, "merge-after-scheduling",
-      llvm::cl::desc("Leave merging of inferred fragments to the optimize "
-                     "pipeline."),
-      llvm::cl::init(false)};
-  Option<bool> enableHeterogeneousMeshes{
-      *this, "enable-heterogeneous-meshes",
-      llvm::cl::desc("Meshes may differ; axes are named MESH_AXIS."),
-      llvm::cl::init(false)};
-};
-} // namespace
+#define MESHWRIGHT_OPTIONS ImportOptions
+#define MESHWRIGHT_OPTIONS_TABLE "meshwright/Import/Options.def"
+#include "meshwright/Text/TextualOptions.inc"
 
 void mpmd::registerImportPipeline() {
-  PassPipelineRegistration<ImportPipelineOptions>(
+  PassPipelineRegistration<TextualOptions>(
       "mpmd-import-pipeline",
       "Turns named computations into fragments and transfers",
-      [](OpPassManager &pm, const ImportPipelineOptions &options) {
-        ImportOptions importOptions;
-        importOptions.nameAssignment = options.nameToMeshAssignment;
-        importOptions.mergeAfterScheduling = options.mergeAfterScheduling;
-        importOptions.enableHeterogeneousMeshes =
-            options.enableHeterogeneousMeshes;
-        addImportPasses(pm, importOptions);
+      [](OpPassManager &passes, const TextualOptions &textual) {
+        addImportPasses(passes, textual.get());
       });
 }

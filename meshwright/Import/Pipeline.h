@@ -13,38 +13,16 @@
 namespace mlir::mpmd {
 
 struct ImportOptions {
-  /// Meshes and stages of named computations and named tensors.
-  NameAssignment nameAssignment;
-  /// Meshes of the arguments and results of the entry function.
-  IndexAssignment inputAssignment;
-  IndexAssignment outputAssignment;
-  /// Arguments and results to be placed alike.
-  std::vector<InputOutputConstraint> constraints;
-  /// Leave merging of inferred fragments to the optimize pipeline, behind the
-  /// schedule.
-  bool mergeAfterScheduling = false;
-  /// Meshes may differ; shardings tell theirs by a prefix of the axes.
-  bool enableHeterogeneousMeshes = false;
-  /// Absorb inferred fragments into user fragments in entry functions, too.
-  bool absorbInferredFragmentsOnEntryPoint = false;
-
-  /// How many operations inlining may make of calls in calls.
-  int64_t maxInlinedOps = meshwright::kMaxInlinedOps;
-
-  // Mesh inference, see InferMeshOptions.
-  bool inferTransfers = false;
-  bool inferCrossMeshReductions = false;
-  bool copyBetweenMemories = false;
-  int maxClones = 1;
-  int errorLimit = 5;
-  /// Say which large inputs inference brought elsewhere.
-  bool reportPlacement = false;
-
-  /// Split off what backward fragments need not compute before a transfer.
-  bool splitBwdFragments = false;
-  /// Fail if a scheduling unit is not one fragment per mesh and microbatch.
-  bool verifySchedulingUnits = false;
+#define MESHWRIGHT_OPTION(TYPE, FIELD, TEXT, KEY, PIPELINE, FRONT, HELP)       \
+  TYPE FIELD = PIPELINE;
+#define MESHWRIGHT_LIST_OPTION(TYPE, FIELD, TEXT, KEY, HELP)                   \
+  std::vector<TYPE> FIELD;
+#include "meshwright/Import/Options.def"
 };
+
+/// Prints the options in braces, as the textual pipeline takes them.
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
+                              const ImportOptions &options);
 
 /// Adds the passes that turn a program of named computations into one of
 /// fragments and transfers.

@@ -13,6 +13,8 @@
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Optimize/Rules/Passes.h"
 #include "meshwright/Optimize/Scheduler/Passes.h"
+#include "meshwright/Text/OptionTable.h"
+#include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
@@ -23,7 +25,7 @@ static void addScheduling(OpPassManager &passes,
   bool isLastToNeedOrder = options.mergeRules.empty();
   if (!options.scheduleRules.empty()) {
     RuleBasedSchedulePassOptions schedule;
-    schedule.rules = options.scheduleRules;
+    llvm::append_range(schedule.rules, options.scheduleRules);
     schedule.reportMisfits = options.reportMisfits;
     schedule.removeDependencies = isLastToNeedOrder;
     passes.addNestedPass<func::FuncOp>(createRuleBasedSchedulePass(schedule));
@@ -38,7 +40,7 @@ static void addScheduling(OpPassManager &passes,
   if (isLastToNeedOrder)
     return;
   RuleBasedMergePassOptions merge;
-  merge.rules = options.mergeRules;
+  llvm::append_range(merge.rules, options.mergeRules);
   merge.removeControlDependencies = true;
   passes.addNestedPass<func::FuncOp>(createRuleBasedMergePass(merge));
 }
@@ -79,27 +81,17 @@ void mpmd::addOptimizePipeline(OpPassManager &passes,
     passes.addNestedPass<func::FuncOp>(createMergeForwardWithBackwardPass());
 }
 
-namespace {
-struct TextualOptions : PassPipelineOptions<TextualOptions> {
-  Option<bool> mergeAfterScheduling{
-      *this, "merge-after-scheduling",
-      llvm::cl::desc("Merge inferred fragments after scheduling."),
-      llvm::cl::init(false)};
-  Option<PrefixedScheduleOption> schedule{
-      *this, "pipeline-schedule",
-      llvm::cl::desc("The order of fragments on each mesh: none, 1F1B, "
-                     "Circular, builtin:NAME or file:PATH."),
-      llvm::cl::init(PrefixedScheduleOption{getDefaultSchedule()})};
+template <> struct meshwright::OptionTextOf<ScheduleOption> {
+  using type = PrefixedScheduleOption;
 };
-} // namespace
+#define MESHWRIGHT_OPTIONS OptimizeOptions
+#define MESHWRIGHT_OPTIONS_TABLE "meshwright/Optimize/Options.def"
+#include "meshwright/Text/TextualOptions.inc"
 
 void mpmd::registerOptimizePipeline() {
   PassPipelineRegistration<TextualOptions>(
       "mpmd-optimize-pipeline", "Schedules, merges and recomputes fragments",
       [](OpPassManager &passes, const TextualOptions &textual) {
-        OptimizeOptions options;
-        options.mergeAfterScheduling = textual.mergeAfterScheduling;
-        options.schedule = textual.schedule.getValue();
-        addOptimizePipeline(passes, options);
+        addOptimizePipeline(passes, textual.get());
       });
 }

@@ -8,26 +8,21 @@
 #include "meshwright/Optimize/Rules/FragmentRules.h"
 #include "meshwright/Optimize/Scheduler/ScheduleOption.h"
 #include "mlir/Pass/PassManager.h"
+#include <vector>
 
 namespace mlir::mpmd {
 
 struct OptimizeOptions {
-  SmallVector<FragmentMergeRule> mergeRules;
-  SmallVector<FragmentScheduleRule> scheduleRules;
-  /// Used when there are no schedule rules.
-  ScheduleOption schedule = {meshwright::findSchedule("GPipe"), nullptr, ""};
-  /// Merge inferred fragments here; import must then leave them alone.
-  bool mergeAfterScheduling = false;
-  bool applyRemat = false;
-  bool mergeRematFragments = false;
-  bool mergeForwardWithBackward = false;
-  bool absorbOnEntryPoint = false;
-  /// Where a zero-bubble relation leaves pairs open, order them by its plan.
-  bool completeByPlan = false;
-  /// Warn about rules that fit nothing, and where data flow contradicts them or
-  /// the schedule.
-  bool reportMisfits = false;
+#define MESHWRIGHT_OPTION(TYPE, FIELD, TEXT, KEY, PIPELINE, FRONT, HELP)       \
+  TYPE FIELD = PIPELINE;
+#define MESHWRIGHT_LIST_OPTION(TYPE, FIELD, TEXT, KEY, HELP)                   \
+  std::vector<TYPE> FIELD;
+#include "meshwright/Optimize/Options.def"
 };
+
+/// Prints the options in braces, as the textual pipeline takes them.
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
+                              const OptimizeOptions &options);
 
 /// Schedules the fragments that import has made, then merges and recomputes.
 void addOptimizePipeline(OpPassManager &passes, const OptimizeOptions &options);

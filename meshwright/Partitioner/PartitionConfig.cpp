@@ -3,68 +3,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/PartitionConfig.h"
-#include "meshwright/Schedule/Schedule.h"
 #include "meshwright/Text/LocatedJson.h"
 #include "meshwright/Text/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
 using namespace meshwright;
 using Kind = JsonValue::Kind;
-using Options = PartitionConfig::Options;
 
 static constexpr StringLiteral kConfigKeys[] = {
     "function",     "topology",       "assignment",
     "input_meshes", "output_meshes",  "donate",
     "merge_rules",  "schedule_rules", "options"};
-
-namespace {
-struct Switch {
-  StringLiteral key;
-  bool Options::*field;
-  /// Where it depends on the schedule what is on by itself.
-  std::optional<bool> Options::*optionalField = nullptr;
-
-  void set(Options &options, bool value) const {
-    if (optionalField)
-      options.*optionalField = value;
-    else
-      options.*field = value;
-  }
-};
-} // namespace
-
-static constexpr StringLiteral kScheduleKey = "mpmd_pipeline_schedule";
-static constexpr StringLiteral kMaxInlinedOpsKey = "mpmd_max_inlined_ops";
-static const Switch kSwitches[] = {
-    {"mpmd_infer_transfers", &Options::inferTransfers},
-    {"mpmd_infer_cross_mesh_reductions", &Options::inferCrossMeshReductions},
-    {"mpmd_fragment_remat", &Options::fragmentRemat},
-    {"mpmd_merge_remat_fragments", &Options::mergeRematFragments},
-    {"mpmd_split_bwd_fragments", nullptr, &Options::splitBwdFragments},
-    {"mpmd_assume_homogeneous_devices", &Options::assumeHomogeneousDevices},
-    {"mpmd_absorb_inferred_fragments_on_entry_point_function",
-     &Options::absorbInferredFragmentsOnEntryPoint},
-    {"mpmd_copy_constant_creation_from_producer_to_consumer",
-     &Options::copyConstants},
-    {"mpmd_apply_merge_transfers_pass", &Options::applyMergeTransfers},
-    {"mpmd_merge_inferred_after_scheduling", nullptr,
-     &Options::mergeInferredAfterScheduling},
-    {"mpmd_fail_on_backward_deps", &Options::failOnBackwardDeps},
-    {"mpmd_complete_schedule", &Options::completeSchedule},
-};
-
-static LogicalResult expect(const JsonValue &value, Kind kind,
-                            const Twine &key) {
-  if (value.is(kind))
-    return success();
-  return value.emitError() << key << ": expected " << describe(kind)
-                           << ", but got " << describe(value.kind);
-}
 
 static LogicalResult checkKey(const JsonMember &member, const Twine &scope,
                               ArrayRef<StringRef> known) {
@@ -78,7 +31,7 @@ static LogicalResult checkKey(const JsonMember &member, const Twine &scope,
 /// A mesh may carry a memory kind after '#', which is not part of its name.
 static LogicalResult checkMesh(const JsonValue &value, const Twine &key,
                                const PartitionConfig &config) {
-  if (failed(expect(value, Kind::String, key)))
+  if (failed(expectKind(value, Kind::String, key)))
     return failure();
   auto [name, kind] = StringRef(value.string).split('#');
   if (kind.empty())
@@ -101,7 +54,7 @@ static bool isMeshName(StringRef name) {
 
 static LogicalResult readTopology(const JsonValue &value,
                                   PartitionConfig &config) {
-  if (failed(expect(value, Kind::Object, "topology")))
+  if (failed(expectKind(value, Kind::Object, "topology")))
     return failure();
   if (value.members.empty())
     return value.emitError() << "topology: expected at least one mesh, as in "
@@ -115,14 +68,14 @@ static LogicalResult readTopology(const JsonValue &value,
              << ": a mesh name is not empty and has neither '@' nor '#', "
                 "neither a quotation mark nor a backslash, and no control "
                 "character in it; rename the mesh";
-    if (failed(expect(mesh.value, Kind::Object, key)))
+    if (failed(expectKind(mesh.value, Kind::Object, key)))
       return failure();
     PartitionConfig::Mesh &result = config.topology.emplace_back();
     result.name = name.str();
     int64_t devices = 1;
     for (const JsonMember &axis : mesh.value.members) {
       std::string axisKey = key + "." + axis.key.string;
-      if (failed(expect(axis.value, Kind::Integer, axisKey)))
+      if (failed(expectKind(axis.value, Kind::Integer, axisKey)))
         return failure();
       if (axis.key.string.empty() || axis.value.integer <= 0)
         return axis.value.emitError()
@@ -141,7 +94,7 @@ static LogicalResult readTopology(const JsonValue &value,
 /// Either "mesh" or ["mesh", stage].
 static LogicalResult readAssignment(const JsonValue &value,
                                     PartitionConfig &config) {
-  if (failed(expect(value, Kind::Object, "assignment")))
+  if (failed(expectKind(value, Kind::Object, "assignment")))
     return failure();
   for (const JsonMember &entry : value.members) {
     std::string key = "assignment." + entry.key.string;
@@ -153,7 +106,7 @@ static LogicalResult readAssignment(const JsonValue &value,
         return mesh->emitError() << key << ": expected [mesh, stage], but got "
                                  << mesh->elements.size() << " elements";
       const JsonValue &stage = mesh->elements[1];
-      if (failed(expect(stage, Kind::Integer, key + "[1]")))
+      if (failed(expectKind(stage, Kind::Integer, key + "[1]")))
         return failure();
       if (stage.integer < 0)
         return stage.emitError() << key << "[1]: expected a stage of 0 or "
@@ -176,7 +129,7 @@ static LogicalResult
 readMeshList(const JsonValue &value, StringRef key,
              const PartitionConfig &config,
              std::vector<std::optional<std::string>> &result) {
-  if (failed(expect(value, Kind::Array, key)))
+  if (failed(expectKind(value, Kind::Array, key)))
     return failure();
   for (auto [index, element] : llvm::enumerate(value.elements)) {
     if (element.is(Kind::Null)) {
@@ -192,11 +145,11 @@ readMeshList(const JsonValue &value, StringRef key,
 
 static LogicalResult readDonate(const JsonValue &value,
                                 PartitionConfig &config) {
-  if (failed(expect(value, Kind::Array, "donate")))
+  if (failed(expectKind(value, Kind::Array, "donate")))
     return failure();
   for (auto [index, element] : llvm::enumerate(value.elements)) {
     std::string key = ("donate[" + Twine(index) + "]").str();
-    if (failed(expect(element, Kind::Integer, key)))
+    if (failed(expectKind(element, Kind::Integer, key)))
       return failure();
     if (element.integer < 0)
       return element.emitError() << key << ": expected the index of an "
@@ -206,32 +159,16 @@ static LogicalResult readDonate(const JsonValue &value,
   return success();
 }
 
-llvm::Error meshwright::setSchedule(PartitionConfig &config, StringRef name) {
-  if (!name.contains(':') && !findSchedule(name)) {
-    auto known =
-        llvm::map_to_vector(getSchedules(), [](const Schedule *schedule) {
-          return StringRef(schedule->name);
-        });
-    return llvm::createStringError("unknown schedule \"" + name + "\", " +
-                                   listKnown(name, known));
-  }
-  llvm::Expected<ScheduleOption> schedule = parseSchedule(name);
-  if (!schedule)
-    return schedule.takeError();
-  config.options.schedule = std::move(*schedule);
-  return llvm::Error::success();
-}
-
 /// A list of rules, each a text as pass options have it.
 template <typename Rule>
 static LogicalResult readRules(const JsonValue &value, StringRef key,
                                llvm::Expected<Rule> (*parse)(StringRef),
-                               SmallVectorImpl<Rule> &rules) {
-  if (failed(expect(value, Kind::Array, key)))
+                               std::vector<Rule> &rules) {
+  if (failed(expectKind(value, Kind::Array, key)))
     return failure();
   for (auto [index, element] : llvm::enumerate(value.elements)) {
     std::string place = (key + "[" + Twine(index) + "]").str();
-    if (failed(expect(element, Kind::String, place)))
+    if (failed(expectKind(element, Kind::String, place)))
       return failure();
     llvm::Expected<Rule> rule = parse(element.string);
     if (!rule)
@@ -244,39 +181,11 @@ static LogicalResult readRules(const JsonValue &value, StringRef key,
 
 static LogicalResult readOptions(const JsonValue &value,
                                  PartitionConfig &config) {
-  if (failed(expect(value, Kind::Object, "options")))
+  if (failed(expectKind(value, Kind::Object, "options")))
     return failure();
-  SmallVector<StringRef> known = llvm::map_to_vector(
-      kSwitches, [](const Switch &entry) -> StringRef { return entry.key; });
-  known.append({kScheduleKey, kMaxInlinedOpsKey});
-  for (const JsonMember &entry : value.members) {
-    if (failed(checkKey(entry, "options: ", known)))
+  for (const JsonMember &entry : value.members)
+    if (failed(setOption(config.options, entry)))
       return failure();
-    std::string key = "options." + entry.key.string;
-    if (entry.key.string == kScheduleKey) {
-      if (failed(expect(entry.value, Kind::String, key)))
-        return failure();
-      if (llvm::Error error = setSchedule(config, entry.value.string))
-        return entry.value.emitError()
-               << key << ": " << llvm::toString(std::move(error));
-      continue;
-    }
-    if (entry.key.string == kMaxInlinedOpsKey) {
-      if (failed(expect(entry.value, Kind::Integer, key)))
-        return failure();
-      if (entry.value.integer < 0)
-        return entry.value.emitError()
-               << key << ": expected 0 or more, but got "
-               << entry.value.integer;
-      config.options.maxInlinedOps = entry.value.integer;
-      continue;
-    }
-    if (failed(expect(entry.value, Kind::Boolean, key)))
-      return failure();
-    for (const Switch &option : kSwitches)
-      if (option.key == entry.key.string)
-        option.set(config.options, entry.value.boolean);
-  }
   return success();
 }
 
@@ -284,7 +193,7 @@ static LogicalResult readMember(StringRef key, const JsonValue &value,
                                 PartitionConfig &config) {
   if (key == "function") {
     config.function = value.string;
-    return expect(value, Kind::String, key);
+    return expectKind(value, Kind::String, key);
   }
   if (key == "assignment")
     return readAssignment(value, config);
@@ -295,13 +204,25 @@ static LogicalResult readMember(StringRef key, const JsonValue &value,
   if (key == "donate")
     return readDonate(value, config);
   if (key == "merge_rules")
-    return readRules(value, key, parseFragmentMergeRule, config.mergeRules);
+    return readRules(value, key, parseFragmentMergeRule,
+                     config.options.optimizing.mergeRules);
   if (key == "schedule_rules")
     return readRules(value, key, parseFragmentScheduleRule,
-                     config.scheduleRules);
+                     config.options.optimizing.scheduleRules);
   if (key == "options")
     return readOptions(value, config);
   return success();
+}
+
+ConfigOptions PartitionConfig::resolveOptions() const {
+  ConfigOptions resolved = options;
+  resolved.completeForSchedule();
+  for (const Assignment &entry : assignment)
+    resolved.importing.nameAssignment.entries[entry.name] = {entry.mesh,
+                                                             entry.stage};
+  resolved.importing.inputAssignment = IndexAssignment(inputMeshes);
+  resolved.importing.outputAssignment = IndexAssignment(outputMeshes);
+  return resolved;
 }
 
 FailureOr<PartitionConfig>

@@ -8,12 +8,10 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
-#include "meshwright/Export/Pipeline.h"
 #include "meshwright/Import/InferMesh/Passes.h"
-#include "meshwright/Import/Pipeline.h"
 #include "meshwright/Import/Prepare/VerifyProgram.h"
-#include "meshwright/Optimize/Pipeline.h"
-#include "meshwright/Sharding/Pipeline.h"
+#include "meshwright/Partitioner/FragmentModule.h"
+#include "meshwright/Partitioner/Passes.h"
 #include "meshwright/Text/NearestName.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -108,117 +106,38 @@ static LogicalResult checkCount(func::FuncOp func, StringRef key,
                           << func.getSymName() << ", but got " << meshes.size();
 }
 
-/// Marks what the configuration donates. An argument that the program itself
-/// donates must be among it, if it says anything about donation.
-static LogicalResult markDonation(func::FuncOp func,
-                                  const PartitionConfig &config) {
-  unsigned count = func.getNumArguments();
-  llvm::SmallDenseSet<int64_t> donated;
-  for (int64_t index : config.donate) {
-    if (index >= count)
-      return func.emitError()
-             << "donate: argument " << index << " does not exist; @"
-             << func.getSymName() << " has " << count << " arguments";
-    donated.insert(index);
-  }
-  for (unsigned i = 0; i < count; ++i) {
-    bool isMarked = static_cast<bool>(func.getArgAttr(i, kAliasingOutputAttr));
-    if (auto donor = func.getArgAttrOfType<BoolAttr>(i, kBufferDonorAttr))
-      isMarked |= donor.getValue();
-    if (!isMarked && donated.contains(i))
-      func.setArgAttr(i, kBufferDonorAttr,
-                      BoolAttr::get(func.getContext(), true));
-    if (isMarked && !donated.empty() && !donated.contains(i))
-      return emitError(func.getArgument(i).getLoc())
-             << "argument " << i << " of @" << func.getSymName()
-             << " is donated by the program, but \"donate\" does not list it";
-  }
-  return success();
+/// `topology` as the text of a pass option: what stands behind #mpmd.topology.
+static std::string printTopology(TopologyAttr topology) {
+  std::string text;
+  llvm::raw_string_ostream(text) << topology;
+  StringRef rest = text;
+  rest.consume_front("#mpmd.topology");
+  return rest.str();
 }
 
-static ImportOptions makeImportOptions(const PartitionConfig &config) {
-  ImportOptions options;
-  for (const PartitionConfig::Assignment &entry : config.assignment)
-    options.nameAssignment.entries[entry.name] = {entry.mesh, entry.stage};
-  options.inputAssignment = IndexAssignment(config.inputMeshes);
-  options.outputAssignment = IndexAssignment(config.outputMeshes);
-  options.mergeAfterScheduling = config.options.mergesInferredAfterScheduling();
-  options.absorbInferredFragmentsOnEntryPoint =
-      config.options.absorbInferredFragmentsOnEntryPoint;
-  options.splitBwdFragments = config.options.splitsBwdFragments();
-  options.inferTransfers = config.options.inferTransfers;
-  options.copyBetweenMemories = true;
-  options.inferCrossMeshReductions = config.options.inferCrossMeshReductions;
-  options.reportPlacement = true;
-  options.maxInlinedOps = config.options.maxInlinedOps;
-  return options;
-}
-
-static OptimizeOptions makeOptimizeOptions(const PartitionConfig &config) {
-  OptimizeOptions options;
-  options.mergeRules = config.mergeRules;
-  options.scheduleRules = config.scheduleRules;
-  options.schedule = config.options.schedule;
-  options.completeByPlan = config.options.completeSchedule;
-  options.reportMisfits = true;
-  options.mergeAfterScheduling = config.options.mergesInferredAfterScheduling();
-  options.applyRemat = config.options.fragmentRemat;
-  options.mergeRematFragments = config.options.mergeRematFragments;
-  options.absorbOnEntryPoint =
-      config.options.absorbInferredFragmentsOnEntryPoint;
-  return options;
-}
-
-static ExportOptions makeExportOptions(const PartitionConfig &config) {
-  ExportOptions options;
-  options.copyConstantsFromProducerToConsumer = config.options.copyConstants;
-  options.applyMergeTransfers = config.options.applyMergeTransfers;
-  options.failOnBackwardDeps = config.options.failOnBackwardDeps;
-  options.ignorePassThrough = true;
-  return options;
+static void addPreparation(OpPassManager &passes, func::FuncOp func,
+                           TopologyAttr topology, ArrayRef<int64_t> donated) {
+  ApplyConfigurationPassOptions options;
+  options.function = func.getSymName().str();
+  options.topology = printTopology(topology);
+  llvm::append_range(options.donate, donated);
+  passes.addPass(createApplyConfigurationPass(std::move(options)));
 }
 
 static void addPhase(Phase phase, OpPassManager &passes,
-                     const PartitionConfig &config) {
+                     const ConfigOptions &options) {
   switch (phase) {
   case Phase::Import:
-    addImportPasses(passes, makeImportOptions(config));
+    addImportPasses(passes, options.importing);
     passes.addNestedPass<func::FuncOp>(createVerifyPlacementPass());
     return;
   case Phase::Optimize:
-    return addOptimizePipeline(passes, makeOptimizeOptions(config));
-  case Phase::Shard: {
-    ShardingPropagationOptions options;
-    options.retarget = true;
-    return addShardingPropagationPipeline(passes, options);
-  }
+    return addOptimizePipeline(passes, options.optimizing);
+  case Phase::Shard:
+    return addShardingPropagationPipeline(passes, options.sharding);
   case Phase::Export:
-    return addExportPipeline(passes, makeExportOptions(config));
+    return addExportPipeline(passes, options.exporting);
   }
-}
-
-/// Some passes report an error and go on, so that one run shows as many as
-/// possible; that is a failure here.
-static LogicalResult runPasses(PassManager &passes, ModuleOp module) {
-  // Verified once, behind the last phase; mpmd-opt verifies after each pass.
-  passes.enableVerifier(false);
-  bool hasError = false;
-  DiagnosticEngine &engine = module.getContext()->getDiagEngine();
-  DiagnosticEngine::HandlerID watcher =
-      engine.registerHandler([&](Diagnostic &diagnostic) {
-        hasError |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
-        return failure();
-      });
-  LogicalResult result = passes.run(module);
-  engine.eraseHandler(watcher);
-  return failure(hasError || failed(result));
-}
-
-static LogicalResult runPhase(Phase phase, ModuleOp module,
-                              const PartitionConfig &config) {
-  PassManager passes(module.getContext());
-  addPhase(phase, passes, config);
-  return runPasses(passes, module);
 }
 
 LogicalResult meshwright::checkProgram(ModuleOp module) {
@@ -232,22 +151,42 @@ LogicalResult meshwright::checkProgram(ModuleOp module) {
   TopologyAttr topology = buildTopology(config, module.getLoc());
   OwningOpRef<ModuleOp> copy = module.clone();
   setTopology(copy->lookupSymbol<func::FuncOp>("main"), topology);
+  ConfigOptions options = config.resolveOptions();
+  FailureOr<std::unique_ptr<PassInspection>> inspection =
+      PassInspection::begin(*copy, options.inspection, "check", "");
+  if (failed(inspection))
+    return failure();
   PassManager passes(module.getContext());
-  addImportChecks(passes, makeImportOptions(config));
-  return runPasses(passes, *copy);
+  addImportChecks(passes, options.importing);
+  return (*inspection)->run(passes, "check", *copy);
+}
+
+static LogicalResult
+checkConstraints(func::FuncOp func,
+                 ArrayRef<InputOutputConstraint> constraints) {
+  for (const InputOutputConstraint &constraint : constraints)
+    if (constraint.input >= func.getNumArguments() ||
+        constraint.output >= func.getNumResults())
+      return func.emitError()
+             << "options.mpmd_input_output_constraints: no argument and result "
+                "["
+             << constraint.input << ", " << constraint.output << "]; @"
+             << func.getSymName() << " has " << func.getNumArguments()
+             << " arguments and " << func.getNumResults() << " results";
+  return success();
 }
 
 /// What the user says about names, arguments and results is about the program
 /// before import.
-static LogicalResult prepareForImport(ModuleOp module, func::FuncOp func,
-                                      const PartitionConfig &config) {
-  if (failed(checkNames(module, config)) ||
+static LogicalResult checkForImport(ModuleOp module, func::FuncOp func,
+                                    const PartitionConfig &config) {
+  return failure(
+      failed(checkNames(module, config)) ||
       failed(checkCount(func, "input_meshes", "arguments", config.inputMeshes,
                         func.getNumArguments())) ||
       failed(checkCount(func, "output_meshes", "results", config.outputMeshes,
-                        func.getNumResults())))
-    return failure();
-  return markDonation(func, config);
+                        func.getNumResults())) ||
+      failed(checkConstraints(func, config.options.importing.constraints)));
 }
 
 /// Nothing else looks at the type of an argument that nothing reads.
@@ -270,41 +209,95 @@ static LogicalResult verifyArguments(func::FuncOp func) {
   return success();
 }
 
-FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
-                                                 const PartitionConfig &config,
-                                                 PhaseSet phases,
-                                                 const PhaseListener &onPhase) {
+namespace {
+/// A program and what is to be done with it.
+struct CompilePlan {
+  func::FuncOp function;
+  TopologyAttr topology;
+  ArrayRef<int64_t> donated;
+  ConfigOptions options;
+};
+} // namespace
+
+/// Emits errors about a configuration that does not fit the program.
+static FailureOr<CompilePlan>
+makePlan(ModuleOp module, const PartitionConfig &config, PhaseSet phases) {
   FailureOr<func::FuncOp> func = findFunction(module, config.function);
   if (failed(func))
     return failure();
-  if (phases.contains(Phase::Import) &&
-      failed(prepareForImport(module, *func, config)))
+  bool imports = phases.contains(Phase::Import);
+  if (imports && failed(checkForImport(module, *func, config)))
     return failure();
   TopologyAttr topology = buildTopology(config, module.getLoc());
   if (!topology)
     return failure();
-  setTopology(*func, topology);
-  // Passes take a private function that nobody calls for unused. One that says
-  // "public" goes on saying so.
-  if (!func->isPublic())
-    func->setPublic();
+  ArrayRef<int64_t> donated;
+  if (imports)
+    donated = config.donate;
+  return CompilePlan{*func, topology, donated, config.resolveOptions()};
+}
 
+static std::string printPipeline(CompilePlan &plan, PhaseSet phases) {
+  auto passes = PassManager::on<ModuleOp>(plan.function.getContext());
+  addPreparation(passes, plan.function, plan.topology, plan.donated);
+  for (const PhaseInfo &info : kPhases)
+    if (phases.contains(info.phase))
+      addPhase(info.phase, passes, plan.options);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  passes.printAsTextualPipeline(os);
+  return text;
+}
+
+FailureOr<std::string>
+meshwright::describePipeline(ModuleOp module, const PartitionConfig &config,
+                             PhaseSet phases) {
+  FailureOr<CompilePlan> plan = makePlan(module, config, phases);
+  if (failed(plan))
+    return failure();
+  return printPipeline(*plan, phases);
+}
+
+FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
+                                                 const PartitionConfig &config,
+                                                 PhaseSet phases,
+                                                 const PhaseListener &onPhase) {
+  FailureOr<CompilePlan> plan = makePlan(module, config, phases);
+  if (failed(plan))
+    return failure();
+  FailureOr<std::unique_ptr<PassInspection>> inspection = PassInspection::begin(
+      module, plan->options.inspection, getFragmentFileStem(config.function),
+      printPipeline(*plan, phases));
+  if (failed(inspection))
+    return failure();
+  auto run = [&](StringRef phase, function_ref<void(OpPassManager &)> add) {
+    auto passes = PassManager::on<ModuleOp>(module.getContext());
+    add(passes);
+    return (*inspection)->run(passes, phase, module);
+  };
+  if (failed(run("prepare", [&](OpPassManager &passes) {
+        addPreparation(passes, plan->function, plan->topology, plan->donated);
+      })))
+    return failure();
   for (const PhaseInfo &info : kPhases) {
     if (!phases.contains(info.phase))
       continue;
     auto start = std::chrono::steady_clock::now();
-    if (failed(runPhase(info.phase, module, config)))
+    if (failed(run(info.name, [&](OpPassManager &passes) {
+          addPhase(info.phase, passes, plan->options);
+        })))
       return failure();
     std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - start;
     if (onPhase)
       onPhase(info, seconds.count());
   }
-  if (failed(verify(module)) || failed(verifyArguments(*func)))
+  func::FuncOp func = plan->function;
+  if (failed(verify(module)) || failed(verifyArguments(func)))
     return failure();
-  PartitionResult result{*func, std::nullopt};
+  PartitionResult result{func, std::nullopt};
   if (phases.contains(Phase::Export)) {
-    FailureOr<ExportedProgram> program = describeProgram(*func);
+    FailureOr<ExportedProgram> program = describeProgram(func);
     if (failed(program))
       return failure();
     result.program = std::move(*program);

@@ -80,6 +80,13 @@ mlir::FailureOr<PartitionResult> partition(mlir::ModuleOp module,
                                            PhaseSet phases = PhaseSet::all(),
                                            const PhaseListener &onPhase = {});
 
+/// The passes that `partition` runs, as text: with it, mpmd-opt makes the same
+/// module of the same program. Fails as `partition` does if the configuration
+/// does not fit the program.
+mlir::FailureOr<std::string>
+describePipeline(mlir::ModuleOp module, const PartitionConfig &config,
+                 PhaseSet phases = PhaseSet::all());
+
 /// Reports what `partition` would report of the function `main` whatever else
 /// the configuration says, and changes nothing. Of a program without `main`, or
 /// one that was imported before, only what is wrong with calls is reported.

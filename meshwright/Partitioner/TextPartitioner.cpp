@@ -84,9 +84,9 @@ private:
 
 /// Parses rules that come apart from the configuration.
 template <typename Rule>
-static LogicalResult
-addRules(ArrayRef<std::string> texts, llvm::Expected<Rule> (*parse)(StringRef),
-         MLIRContext *context, SmallVectorImpl<Rule> &rules) {
+static LogicalResult addRules(ArrayRef<std::string> texts,
+                              llvm::Expected<Rule> (*parse)(StringRef),
+                              MLIRContext *context, std::vector<Rule> &rules) {
   for (const std::string &text : texts) {
     llvm::Expected<Rule> rule = parse(text);
     if (!rule)
@@ -165,9 +165,9 @@ static LogicalResult run(const TextRequest &request, TextSession &session,
       parsePartitionConfig(StringRef(request.config), "config", context);
   if (failed(config) ||
       failed(addRules(request.mergeRules, parseFragmentMergeRule, context,
-                      config->mergeRules)) ||
+                      config->options.optimizing.mergeRules)) ||
       failed(addRules(request.scheduleRules, parseFragmentScheduleRule, context,
-                      config->scheduleRules)))
+                      config->options.optimizing.scheduleRules)))
     return failure();
   OwningOpRef<ModuleOp> module = session.parse(request.program);
   if (!module)

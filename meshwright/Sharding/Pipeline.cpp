@@ -13,8 +13,9 @@
 #include "meshwright/Sharding/Pipeline.h"
 #include "meshwright/Dialect/Sdy/Propagation/Pipeline.h"
 #include "meshwright/Fragments/Simplify/Passes.h"
-#include "meshwright/Sharding/DumpModule.h"
 #include "meshwright/Sharding/Passes.h"
+#include "meshwright/Text/OptionTable.h"
+#include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
@@ -22,10 +23,6 @@ using namespace mlir::mpmd;
 
 void mpmd::addShardingPropagationPipeline(
     OpPassManager &passes, const ShardingPropagationOptions &options) {
-  auto dump = [&](StringRef name) {
-    if (!options.dumpDirectory.empty())
-      passes.addPass(createDumpModulePass(options.dumpDirectory, name));
-  };
   UniquifyFunctionInputsOutputsPassOptions uniquify;
   uniquify.useTransferInsteadOfFragment = true;
   passes.addNestedPass<func::FuncOp>(
@@ -38,9 +35,7 @@ void mpmd::addShardingPropagationPipeline(
 
   sdy::PropagationOptions propagation;
   propagation.avoidExportForPartitioning = true;
-  dump("before_propagation");
   sdy::addPropagationPipeline(passes, propagation);
-  dump("after_propagation");
 
   passes.addNestedPass<func::FuncOp>(createPopulateUnreducedOutShardingPass());
   passes.addNestedPass<func::FuncOp>(createEnforceUserShardingsPass());
@@ -59,11 +54,15 @@ void mpmd::addShardingPropagationPipeline(
   passes.addNestedPass<func::FuncOp>(createSimplifyProgramPass(simplify));
 }
 
+#define MESHWRIGHT_OPTIONS ShardingPropagationOptions
+#define MESHWRIGHT_OPTIONS_TABLE "meshwright/Sharding/Options.def"
+#include "meshwright/Text/TextualOptions.inc"
+
 void mpmd::registerShardingPropagationPipeline() {
-  PassPipelineRegistration<>(
+  PassPipelineRegistration<TextualOptions>(
       "mpmd-sharding-propagation-pipeline",
       "Spreads shardings over the program and moves them into types",
-      [](OpPassManager &passes) {
-        addShardingPropagationPipeline(passes, {});
+      [](OpPassManager &passes, const TextualOptions &textual) {
+        addShardingPropagationPipeline(passes, textual.get());
       });
 }

@@ -6,19 +6,21 @@
 #define MESHWRIGHT_SHARDING_PIPELINE_H
 
 #include "mlir/Pass/PassManager.h"
-#include <string>
+#include <vector>
 
 namespace mlir::mpmd {
 
 struct ShardingPropagationOptions {
-  /// Directory to write the module to, before and after propagation; empty for
-  /// none.
-  std::string dumpDirectory;
-  /// Let each sharding be one of the mesh that its value lives on, whatever
-  /// mesh it names. Without it, all meshes must have the axes that shardings
-  /// name.
-  bool retarget = false;
+#define MESHWRIGHT_OPTION(TYPE, FIELD, TEXT, KEY, PIPELINE, FRONT, HELP)       \
+  TYPE FIELD = PIPELINE;
+#define MESHWRIGHT_LIST_OPTION(TYPE, FIELD, TEXT, KEY, HELP)                   \
+  std::vector<TYPE> FIELD;
+#include "meshwright/Sharding/Options.def"
 };
+
+/// Prints the options in braces, as the textual pipeline takes them.
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
+                              const ShardingPropagationOptions &options);
 
 /// Spreads the shardings that the user gave over the whole program, inside the
 /// meshes and between them, and moves them into the types of values.

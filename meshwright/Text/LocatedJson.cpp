@@ -157,6 +157,14 @@ static const char *findTooDeep(StringRef text) {
   return nullptr;
 }
 
+LogicalResult meshwright::expectKind(const JsonValue &value,
+                                     JsonValue::Kind kind, const Twine &key) {
+  if (value.is(kind))
+    return success();
+  return value.emitError() << key << ": expected " << describe(kind)
+                           << ", but got " << describe(value.kind);
+}
+
 FailureOr<JsonValue> meshwright::parseJson(StringRef text, StringRef fileName,
                                            MLIRContext *context) {
   if (const char *where = findTooDeep(text))

@@ -45,6 +45,10 @@ struct JsonMember {
 /// The article and noun of a kind for messages, such as "an object".
 llvm::StringRef describe(JsonValue::Kind kind);
 
+/// Diagnoses a value of another kind. `key` says which value is meant.
+llvm::LogicalResult expectKind(const JsonValue &value, JsonValue::Kind kind,
+                               const llvm::Twine &key);
+
 /// Reads `text`, the contents of `fileName`. Malformed JSON and duplicate keys
 /// are diagnosed at their place in the file.
 mlir::FailureOr<JsonValue> parseJson(llvm::StringRef text,

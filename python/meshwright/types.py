@@ -14,6 +14,7 @@ import jax
 from jax.experimental.layout import Format
 from jax.sharding import AbstractMesh, Mesh, NamedSharding
 
+from ._options import TYPES as OPTION_TYPES
 from .pipeline import ByPath, PipelineSchedule
 from .schedule_names import PIPELINE_SCHEDULE_NAMES, compiler_name
 from .utils import (
@@ -56,21 +57,7 @@ PartitioningOptions = dict[str, bool | int | str]
 
 SCHEDULE_OPTION = "mpmd_pipeline_schedule"
 LATE_MERGING_OPTION = "mpmd_merge_inferred_after_scheduling"
-MAX_INLINED_OPS_OPTION = "mpmd_max_inlined_ops"
-
-BOOLEAN_OPTIONS = (
-    "mpmd_infer_transfers",
-    "mpmd_infer_cross_mesh_reductions",
-    "mpmd_fragment_remat",
-    "mpmd_merge_remat_fragments",
-    "mpmd_split_bwd_fragments",
-    "mpmd_assume_homogeneous_devices",
-    "mpmd_absorb_inferred_fragments_on_entry_point_function",
-    "mpmd_copy_constant_creation_from_producer_to_consumer",
-    "mpmd_apply_merge_transfers_pass",
-    LATE_MERGING_OPTION,
-    "mpmd_complete_schedule",
-)
+BOOLEAN_OPTIONS = tuple(name for name, kind in OPTION_TYPES.items() if kind == "bool")
 
 # What parts a mesh from a memory kind, what ends a text, and what is none.
 _NOT_IN_MESH_NAMES = re.compile(r'[#"\\\x00-\x1f\x7f\ud800-\udfff]')
@@ -269,24 +256,42 @@ def _check_mapping(what: str, value: Any, example: str) -> None:
             )
 
 
+def _is_index(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _check_option(key: str, value: Any) -> None:
+    kind = OPTION_TYPES[key]
+    if kind == "schedule":
+        compiler_name(f"partitioning_options: {key}", value)
+        return
+    if kind == "bool":
+        is_right, expected = isinstance(value, bool), "a bool"
+    elif kind == "text":
+        is_right, expected = isinstance(value, str), "a str"
+    elif kind == "int":
+        least = -1 if key == "mpmd_error_limit" else 0
+        is_right = isinstance(value, int) and not isinstance(value, bool)
+        is_right = is_right and value >= least
+        expected = f"an int of {least} or more"
+    else:
+        is_right = isinstance(value, Sequence) and all(
+            isinstance(pair, Sequence) and len(pair) == 2 and all(map(_is_index, pair))
+            for pair in value
+        )
+        expected = "a list of pairs (input, output) of indices"
+    if not is_right:
+        raise ValueError(
+            f"partitioning_options: {key} must be {expected}, got {value!r} of type "
+            f"{type(value).__name__}"
+        )
+
+
 def _check_options(options: PartitioningOptions | None) -> None:
-    known = (*BOOLEAN_OPTIONS, SCHEDULE_OPTION, MAX_INLINED_OPS_OPTION)
     for key, value in (options or {}).items():
-        if key not in known:
-            raise ValueError(unknown_name("partitioning_options", key, known))
-        if key == SCHEDULE_OPTION:
-            compiler_name(f"partitioning_options: {SCHEDULE_OPTION}", value)
-        elif key == MAX_INLINED_OPS_OPTION:
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise ValueError(
-                    f"partitioning_options: {key} must be an int of 0 or more, got "
-                    f"{value!r} of type {type(value).__name__}"
-                )
-        elif not isinstance(value, bool):
-            raise ValueError(
-                f"partitioning_options: {key} must be a bool, got {value!r} of type "
-                f"{type(value).__name__}"
-            )
+        if key not in OPTION_TYPES:
+            raise ValueError(unknown_name("partitioning_options", key, OPTION_TYPES))
+        _check_option(key, value)
 
 
 def _check_meshes(what: str, meshes: Iterable[Any], topology: Topology) -> None:
@@ -407,8 +412,8 @@ def make_config(
       input_mesh_assignment: pytree prefix of the tuple of arguments; a leaf is a
         mesh name (or None) and holds for the whole subtree.
       output_mesh_assignment: the same for the result.
-      partitioning_options: see `BOOLEAN_OPTIONS`, `mpmd_pipeline_schedule` and
-        `mpmd_max_inlined_ops`.
+      partitioning_options: options of the compiler by name; docs/config.md lists
+        them with their types.
       read_input_output_mesh_from_shardings: take both assignments from the
         `in_shardings` and `out_shardings` of `jit`.
       pipeline_schedule: rules on the order and merging of fragments. Give either

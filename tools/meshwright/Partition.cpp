@@ -58,6 +58,32 @@ static cl::opt<bool>
              cl::desc("Print the time of each phase, also when not on a "
                       "terminal"));
 
+static cl::list<std::string>
+    settings("set", cl::value_desc("option=value"),
+             cl::desc("Any option of the configuration file, instead of what "
+                      "that says; may be repeated (docs/config.md)"),
+             cl::sub(subCommand));
+static cl::opt<bool>
+    printPipeline("print-pipeline", cl::sub(subCommand),
+                  cl::desc("Print the passes for mpmd-opt --pass-pipeline, and "
+                           "run none"));
+
+static LogicalResult applySettings(PartitionConfig &config,
+                                   MLIRContext *context) {
+  if (!schedule.empty() &&
+      failed(setOption(config.options, "mpmd_pipeline_schedule", schedule,
+                       context)))
+    return failure();
+  for (StringRef setting : settings) {
+    auto [key, value] = setting.split('=');
+    if (key.size() == setting.size())
+      return reportError("--set: expected option=value, got " + setting);
+    if (failed(setOption(config.options, key, value, context)))
+      return failure();
+  }
+  return success();
+}
+
 static FailureOr<Phase> findPhase(StringRef option, StringRef name,
                                   Phase byDefault) {
   SmallVector<StringRef> names;
@@ -149,12 +175,18 @@ static LogicalResult run() {
       parsePartitionConfig(*text, configFile, session.getContext());
   if (failed(config))
     return failure();
-  if (!schedule.empty())
-    if (llvm::Error error = setSchedule(*config, schedule))
-      return reportError("--schedule: " + llvm::toString(std::move(error)));
+  if (failed(applySettings(*config, session.getContext())))
+    return failure();
   OwningOpRef<ModuleOp> module = session.readModule(program);
   if (!module)
     return failure();
+  if (printPipeline) {
+    FailureOr<std::string> pipeline =
+        describePipeline(*module, *config, *phases);
+    if (succeeded(pipeline))
+      llvm::outs() << *pipeline << "\n";
+    return pipeline;
+  }
 
   PhaseListener onPhase;
   if (showTime || llvm::sys::Process::StandardErrIsDisplayed())

@@ -1,17 +1,10 @@
 //===- MeshAssignment.cpp - Where the user wants things to run ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-//
-// Names and meshes with blanks, or with signs that have a meaning in an option,
-// stand in quotes, with `\XX` for the character of a hex code. Braces around
-// the value keep the option together:
-//
-//   assignment={"a@b"@m1, "layer 1"@"pod 2"/3}
-//
-//===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/Place/MeshAssignment.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
+#include "meshwright/Text/QuotedText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,6 +12,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir::mpmd;
+using namespace meshwright;
 using llvm::raw_ostream;
 using llvm::SmallVector;
 using llvm::StringRef;
@@ -42,30 +36,12 @@ IndexAssignment::IndexAssignment(
       entries[index] = *mesh;
 }
 
-/// Whether a text is read back without quotes where `separators` end it.
-static bool isPlain(StringRef text, StringRef separators) {
-  return !text.empty() && llvm::none_of(text, [&](unsigned char c) {
-    return c <= ' ' || c == 0x7f || StringRef("\"'{}\\,").contains(c) ||
-           separators.contains(c);
-  });
-}
-
-/// A text in quotes, with `\XX` for what would end them or an option around.
-static void printQuoted(StringRef text, raw_ostream &os) {
-  os << '"';
-  for (unsigned char c : text)
-    if (c < ' ' || c == 0x7f || StringRef("\"'{}\\").contains(c))
-      os << '\\' << llvm::hexdigit(c >> 4) << llvm::hexdigit(c & 15);
-    else
-      os << c;
-  os << '"';
-}
 
 static bool isPlainTarget(StringRef target) {
   StringRef mesh = target.take_until([](char c) { return c == '#'; });
   StringRef kind = target.substr(mesh.size());
   mesh.consume_back(kCpuSuffix);
-  return isPlain(mesh, "/") && (kind.empty() || isPlain(kind, "/"));
+  return isPlainText(mesh, "/") && (kind.empty() || isPlainText(kind, "/"));
 }
 
 raw_ostream &mlir::mpmd::operator<<(raw_ostream &os,
@@ -79,11 +55,11 @@ raw_ostream &mlir::mpmd::operator<<(raw_ostream &os,
   return os;
 }
 
-/// Where a text in quotes needs them, braces keep the option together.
+/// Where there are blanks or texts in quotes, braces keep the option together.
 template <typename Entries, typename PrintFn, typename IsPlainFn>
 static raw_ostream &printEntries(raw_ostream &os, const Entries &entries,
                                  IsPlainFn isPlainEntry, PrintFn print) {
-  bool isPlainList = llvm::all_of(entries, isPlainEntry);
+  bool isPlainList = entries.size() < 2 && llvm::all_of(entries, isPlainEntry);
   os << (isPlainList ? "" : "{");
   llvm::interleaveComma(entries, os, print);
   return os << (isPlainList ? "" : "}");
@@ -94,10 +70,11 @@ raw_ostream &mlir::mpmd::operator<<(raw_ostream &os,
   return printEntries(
       os, value.entries,
       [](const auto &entry) {
-        return isPlain(entry.first, "@") && isPlainTarget(entry.second.target);
+        return isPlainText(entry.first, "@") &&
+               isPlainTarget(entry.second.target);
       },
       [&](const auto &entry) {
-        if (isPlain(entry.first, "@"))
+        if (isPlainText(entry.first, "@"))
           os << entry.first;
         else
           printQuoted(entry.first, os);
@@ -109,10 +86,10 @@ raw_ostream &mlir::mpmd::operator<<(raw_ostream &os,
                                     const IndexAssignment &value) {
   return printEntries(
       os, value.entries,
-      [](const auto &entry) { return isPlain(entry.second, ""); },
+      [](const auto &entry) { return isPlainText(entry.second); },
       [&](const auto &entry) {
         os << entry.first << '@';
-        if (isPlain(entry.second, ""))
+        if (isPlainText(entry.second))
           os << entry.second;
         else
           printQuoted(entry.second, os);
@@ -127,34 +104,6 @@ raw_ostream &mlir::mpmd::operator<<(raw_ostream &os,
 //===----------------------------------------------------------------------===//
 // Parsers
 //===----------------------------------------------------------------------===//
-
-/// Takes a text up to one of `separators`, or a quoted one, from the front.
-/// False if a quoted one does not end.
-static bool takeText(StringRef &rest, StringRef separators, std::string &text) {
-  if (!rest.consume_front("\"")) {
-    StringRef plain =
-        rest.take_until([&](char c) { return separators.contains(c); });
-    text = plain.str();
-    rest = rest.substr(plain.size());
-    return true;
-  }
-  size_t end = rest.find('"');
-  if (end == StringRef::npos)
-    return false;
-  text.clear();
-  for (size_t i = 0; i < end; ++i) {
-    unsigned code;
-    if (rest[i] == '\\' && i + 2 < end &&
-        !rest.substr(i + 1, 2).getAsInteger(16, code)) {
-      text += static_cast<char>(code);
-      i += 2;
-    } else {
-      text += rest[i];
-    }
-  }
-  rest = rest.substr(end + 1);
-  return true;
-}
 
 /// Calls `parseEntry(key, mesh)` for each comma-separated `key@mesh` of `arg`.
 /// Commas and the like in quotes belong to a name. Returns true after an error,

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Optimize/Rules/FragmentRules.h"
+#include "meshwright/Text/QuotedText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -102,7 +103,7 @@ bool RuleParser::parseName(std::string &name) {
     position = text.size();
     return failExpecting("'\"' after the name");
   }
-  name = text.slice(position, end).str();
+  name = meshwright::unescape(text.slice(position, end));
   position = end + 1;
   return true;
 }

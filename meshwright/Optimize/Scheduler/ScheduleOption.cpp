@@ -4,6 +4,7 @@
 
 #include "meshwright/Optimize/Scheduler/ScheduleOption.h"
 #include "meshwright/Schedule/PlanFile.h"
+#include "meshwright/Text/QuotedText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -50,6 +51,11 @@ ScheduleOption mlir::mpmd::getDefaultSchedule() {
 llvm::Expected<ScheduleOption> mlir::mpmd::parseSchedule(llvm::StringRef text) {
   llvm::StringRef path = text;
   if (path.consume_front("file:")) {
+    std::string unquoted;
+    if (!meshwright::takeText(path, "", unquoted) || !path.empty())
+      return llvm::createStringError(
+          "a path in quotes must end with them, got " + text);
+    path = unquoted;
     llvm::Expected<meshwright::Plan> plan = meshwright::readPlanFile(path);
     if (!plan)
       return plan.takeError();
@@ -65,7 +71,13 @@ llvm::Expected<ScheduleOption> mlir::mpmd::parseSchedule(llvm::StringRef text) {
 
 llvm::raw_ostream &mlir::mpmd::operator<<(llvm::raw_ostream &os,
                                           const ScheduleOption &option) {
-  return os << (option.schedule ? "builtin:" : "") << option.getName();
+  if (option.schedule)
+    return os << "builtin:" << option.getName();
+  if (meshwright::isPlainText(option.path))
+    return os << "file:" << option.path;
+  os << "{file:";
+  meshwright::printQuoted(option.path, os);
+  return os << '}';
 }
 
 bool llvm::cl::parser<ScheduleOption>::parse(Option &option, StringRef,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import itertools
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ..utils import is_cpu_mesh
@@ -320,9 +321,17 @@ _SPLIT_TEXT = {
 }
 
 
+def _quoted(name: str) -> str:
+    r"""A name as the compiler's options take it: `\XX` for what would end quotes."""
+    escaped = re.sub(
+        r"[\x00-\x1f\x7f\"'{}\\]", lambda match: f"\\{ord(match[0]):02X}", name
+    )
+    return f'"{escaped}"'
+
+
 def _origin_text(origin: FragmentOrigin) -> str:
     count = f"({origin.transpose_count})" if origin.transpose_count else ""
-    return f'"{origin.computation_name}"{count}'
+    return f"{_quoted(origin.computation_name)}{count}"
 
 
 def _info_text(info: FragmentInfo) -> str:
@@ -333,7 +342,7 @@ def _info_text(info: FragmentInfo) -> str:
         fields.append(f"call_counter={info.call_counter}")
     if info.split_type is not None:
         fields.append(f"split_type={_SPLIT_TEXT[info.split_type]}")
-    fields.append(f'mesh_name="{info.mesh_name}"')
+    fields.append(f"mesh_name={_quoted(info.mesh_name)}")
     return f"FragmentInfo({','.join(fields)})"
 
 

@@ -1,0 +1,48 @@
+//===- PassStatistics.h - What passes counted -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_INSPECTION_PASSSTATISTICS_H
+#define MESHWRIGHT_INSPECTION_PASSSTATISTICS_H
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace meshwright {
+
+/// Sums up the counters of Meshwright's passes. MLIR's own report is empty
+/// where the packaged MLIR is built without statistics, whatever passes count.
+class PassStatistics {
+public:
+  /// Counts in `passes`, too. The counters outlive the pass manager.
+  static void watch(std::shared_ptr<PassStatistics> statistics,
+                    mlir::PassManager &passes, llvm::StringRef phase);
+
+  /// Sets the counters of a pass to zero, before it runs on an operation.
+  void reset(mlir::Pass &pass);
+  /// Adds what a pass has counted.
+  void add(llvm::StringRef phase, mlir::Pass &pass);
+
+  /// A line per pass that counted anything, and one per counter.
+  void print(llvm::raw_ostream &os) const;
+
+private:
+  struct Counter {
+    std::string name, description;
+    uint64_t value = 0;
+  };
+  /// Functions are worked on by several threads.
+  std::mutex mutex;
+  llvm::MapVector<std::string, std::vector<Counter>, llvm::StringMap<unsigned>>
+      counters;
+};
+
+} // namespace meshwright
+
+#endif

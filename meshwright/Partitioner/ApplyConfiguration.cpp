@@ -1,0 +1,81 @@
+//===- ApplyConfiguration.cpp ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Partitioner/Passes.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_APPLYCONFIGURATIONPASS
+#include "meshwright/Partitioner/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+static bool isDonatedByProgram(func::FuncOp func, unsigned index) {
+  if (func.getArgAttr(index, kAliasingOutputAttr))
+    return true;
+  auto donor = func.getArgAttrOfType<BoolAttr>(index, kBufferDonorAttr);
+  return donor && donor.getValue();
+}
+
+/// An argument that the program itself donates must be listed, if anything is.
+static LogicalResult verifyDonation(func::FuncOp func,
+                                    ArrayRef<int64_t> indices) {
+  unsigned count = func.getNumArguments();
+  llvm::DenseSet<int64_t> listed(indices.begin(), indices.end());
+  for (int64_t index : indices)
+    if (index < 0 || index >= count)
+      return func.emitError()
+             << "donate: argument " << index << " does not exist; @"
+             << func.getSymName() << " has " << count << " arguments";
+  for (unsigned i = 0; i < count; ++i)
+    if (!listed.empty() && !listed.contains(i) && isDonatedByProgram(func, i))
+      return emitError(func.getArgument(i).getLoc())
+             << "argument " << i << " of @" << func.getSymName()
+             << " is donated by the program, but \"donate\" does not list it";
+  return success();
+}
+
+namespace {
+struct ApplyConfigurationPass
+    : mpmd::impl::ApplyConfigurationPassBase<ApplyConfigurationPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    const std::string &name = function.getValue().text;
+    auto func = getOperation().lookupSymbol<func::FuncOp>(name);
+    if (!func || func.isExternal()) {
+      getOperation().emitError() << "function: no function @" << name
+                                 << " with a body in this program";
+      return signalPassFailure();
+    }
+    std::string text = "#mpmd.topology" + topology.getValue().text;
+    auto attribute = dyn_cast_or_null<TopologyAttr>(
+        parseAttribute(text, getOperation().getContext()));
+    if (!attribute) {
+      getOperation().emitError()
+          << "topology: expected what stands behind #mpmd.topology, as in "
+             "<<\"m\" : <[\"x\"=2]>>>";
+      return signalPassFailure();
+    }
+    if (failed(verifyDonation(func, *donate)))
+      return signalPassFailure();
+    setTopology(func, attribute);
+    for (int64_t index : donate)
+      if (!isDonatedByProgram(func, index)) {
+        func.setArgAttr(index, kBufferDonorAttr,
+                        BoolAttr::get(&getContext(), true));
+        ++numDonated;
+      }
+    // One that says "public" goes on saying so.
+    if (!func.isPublic())
+      func.setPublic();
+  }
+};
+} // namespace

@@ -1,0 +1,46 @@
+//===- Passes.td ----------------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+// Entries in alphabetical order of the flag.
+
+#ifndef MESHWRIGHT_PARTITIONER_PASSES_TD
+#define MESHWRIGHT_PARTITIONER_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ApplyConfigurationPass
+    : Pass<"mpmd-apply-configuration", "::mlir::ModuleOp"> {
+  let summary = "Makes a function what a configuration says it is";
+  let description = [{
+    Gives a function its topology, marks the arguments whose buffers it may
+    reuse, and makes it public, as passes take a private function that nobody
+    calls for unused.
+
+    ```mlir
+    func.func private @main(%x: T) -> T
+    // becomes, with topology={<<"m": <["x"=2]>>>} donate=0
+    func.func public @main(%x: T {jax.buffer_donor = true}) -> T
+        attributes {topology = #mpmd.topology<<"m" : <["x"=2]>>>}
+    ```
+
+    What every other pass relies on; the front doors run it first. Fails if the
+    function does not exist, if it lacks an argument to donate, or if the
+    program donates one that the list, if there is any, leaves out. Leaves alone
+    arguments that the program itself donates. Cost: linear in the number of
+    arguments.
+  }];
+  let options = [
+    Option<"function", "function", "::meshwright::TextOption",
+           /*default=*/"\"main\"", "The symbol of the function.">,
+    Option<"topology", "topology", "::meshwright::TextOption", /*default=*/"",
+           "Its meshes, as an attribute is written behind #mpmd.topology.">,
+    ListOption<"donate", "donate", "int64_t",
+               "Indices of arguments whose buffers may be reused.">,
+  ];
+  let statistics = [
+    Statistic<"numDonated", "num-donated", "Arguments marked">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+#endif

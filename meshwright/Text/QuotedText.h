@@ -1,0 +1,73 @@
+//===- QuotedText.h - Any text as part of an option --------------*- C++
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A pass pipeline gives a meaning to blanks, commas, quotes and braces. A text
+// with one of them, or with a separator of the option it is part of, stands in
+// quotes, with `\XX` for the character of a hex code where the pipeline would
+// look inside them; braces around the option keep it together:
+//
+//   assignment={"a@b"@m1,"layer 1"@"pod 2"/3}
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TEXT_QUOTEDTEXT_H
+#define MESHWRIGHT_TEXT_QUOTEDTEXT_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/CommandLine.h"
+#include <string>
+
+namespace meshwright {
+
+/// Whether a text is read back without quotes where `separators` end it.
+bool isPlainText(llvm::StringRef text, llvm::StringRef separators = "");
+
+/// Prints a text with `\XX` for what would end quotes or an option around it.
+void printEscaped(llvm::StringRef text, llvm::raw_ostream &os);
+
+/// Prints a text in quotes.
+void printQuoted(llvm::StringRef text, llvm::raw_ostream &os);
+
+/// What was printed so, without its quotes.
+std::string unescape(llvm::StringRef text);
+
+/// Takes a text up to one of `separators`, or a quoted one, from the front.
+/// False if a quoted one does not end.
+bool takeText(llvm::StringRef &rest, llvm::StringRef separators,
+              std::string &text);
+
+/// A pass option that is any text. MLIR's own for strings is not read back if
+/// there is a quote or a brace in it.
+struct TextOption {
+  std::string text;
+
+  TextOption() = default;
+  TextOption(std::string text) : text(std::move(text)) {}
+  TextOption(const char *text) : text(text) {}
+  operator const std::string &() const { return text; }
+  bool operator==(const TextOption &other) const { return text == other.text; }
+};
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const TextOption &option);
+
+} // namespace meshwright
+
+namespace llvm::cl {
+
+template <>
+class parser<meshwright::TextOption>
+    : public basic_parser<meshwright::TextOption> {
+public:
+  using basic_parser::basic_parser;
+  bool parse(Option &option, StringRef name, StringRef text,
+             meshwright::TextOption &value);
+  StringRef getValueName() const override { return "text"; }
+  void printOptionDiff(const Option &option,
+                       const meshwright::TextOption &value, const OptVal &,
+                       size_t globalWidth) const;
+};
+
+} // namespace llvm::cl
+
+#endif

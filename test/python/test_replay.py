@@ -1,0 +1,151 @@
+"""A printed pipeline makes mpmd-opt do what `meshwright partition` does."""
+
+import json
+import re
+
+import pytest
+from conftest import PROGRAMS, ROOT
+
+# What the model of test/programs has, not the largest ones of it.
+SHIPPED = {
+    "first": (ROOT / "docs" / "first.mlir", ROOT / "docs" / "first.json"),
+    **{
+        path.stem: (path, path.with_suffix(".json"))
+        for path in sorted((PROGRAMS / "mpmd").glob("gpt_*.mlir"))
+        if path.stem != "gpt_32_8_32"
+    },
+}
+PLAIN = sorted(PROGRAMS.glob("*.mlir"))
+
+
+def replay(tools, tmp_path, program, config, *options):
+    """The module of both ways."""
+    command = [program, "--config", config, *options]
+    pipeline = tools.check("meshwright", "partition", *command, "--print-pipeline")
+    wanted = tools.check("meshwright", "partition", *command, "-o", "-")
+    replayed = tools.check("mpmd-opt", program, f"--pass-pipeline={pipeline.strip()}")
+    return wanted, replayed
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_programs_we_ship_with_a_configuration(tools, tmp_path, name):
+    wanted, replayed = replay(tools, tmp_path, *SHIPPED[name])
+    assert replayed == wanted
+
+
+@pytest.mark.parametrize("program", PLAIN, ids=lambda path: path.stem)
+def test_plain_programs_on_one_mesh(tools, tmp_path, program):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"topology": {"m": {"x": 4, "y": 2}}}))
+    wanted, replayed = replay(tools, tmp_path, program, config)
+    assert replayed == wanted
+
+
+PROGRAM = """
+func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = mpmd.named_computation<"NAME"> (%x) (%a: tensor<4xf32>) {
+    %2 = stablehlo.tanh %a : tensor<4xf32>
+    mpmd.return %2 : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = mpmd.named_computation<"g"> (%0) (%a: tensor<4xf32>) {
+    %2 = stablehlo.sine %a : tensor<4xf32>
+    mpmd.return %2 : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["a@b", "3", 'say "hi"', "it's", "{x", "x}", "a,b", "f(", "p['w']", " x "]
+)
+@pytest.mark.parametrize("mesh", ["m 1", "1/2", "it's {m"])
+def test_names_that_mean_something_to_a_pipeline(tools, tmp_path, name, mesh):
+    program = tmp_path / "program.mlir"
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    program.write_text(PROGRAM.replace("NAME", escaped))
+    config = tmp_path / "config.json"
+    info = f'FragmentInfo(origins=["{quoted(name)}"],mesh_name="{quoted(mesh)}")'
+    values = {
+        "topology": {mesh: {"x": 2}, "other": {"x": 2}},
+        "assignment": {name: [mesh, 0], "g": "other"},
+        "input_meshes": [mesh, mesh],
+        "donate": [0],
+        "schedule_rules": [f"FragmentScheduleRule(ordered_fragments=[{info}])"],
+        "options": {"mpmd_param_transfer_pattern": name, "mpmd_infer_transfers": True},
+    }
+    config.write_text(json.dumps(values))
+    wanted, replayed = replay(tools, tmp_path, program, config)
+    assert replayed == wanted
+
+
+def quoted(name: str) -> str:
+    return re.sub(r"""["'{}\\]""", lambda match: f"\\{ord(match[0]):02X}", name)
+
+
+def test_a_dump_has_what_replays_it(tools, tmp_path):
+    program, config = SHIPPED["gpt_4_4_4"]
+    tools.check(
+        *("meshwright", "partition", program, "--config", config),
+        *("--set", f"mpmd_dump={tmp_path / 'dump'}", "-o", tmp_path / "out"),
+    )
+    (folder,) = (tmp_path / "dump").iterdir()
+    pipeline = (folder / "pipeline.txt").read_text().strip()
+    replayed = tools.check(
+        "mpmd-opt", folder / "program.mlir", f"--pass-pipeline={pipeline}"
+    )
+    assert replayed == (tmp_path / "out" / "partitioned.mlir").read_text()
+    phases = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    expected = ["1-prepare", "2-import", "3-optimize", "4-shard", "5-export"]
+    assert phases == expected
+    assert list((folder / "2-import").rglob("*mpmd-map-named-ops-to-mpmd-ops.mlir"))
+    assert "num-fragments" in (folder / "statistics.txt").read_text()
+    assert "LowerToFragmentCallsPass" in (folder / "time.txt").read_text()
+
+
+def test_compiles_do_not_share_a_folder(tools, tmp_path):
+    command = ("partition", *SHIPPED["first"][:1], "--config", SHIPPED["first"][1])
+    for _ in range(2):
+        tools.check(
+            *("meshwright", *command, "-o", "-"),
+            *("--set", f"mpmd_dump={tmp_path}"),
+        )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["main", "main.1"]
+
+
+def test_what_fails_leaves_a_reproducer(tools, tmp_path):
+    program = tmp_path / "program.mlir"
+    program.write_text(PROGRAM.replace("NAME", "f"))
+    config = tmp_path / "config.json"
+    topology = {"m": {"x": 2}, "n": {"x": 2}}
+    config.write_text(json.dumps({"topology": topology, "assignment": {"g": "n"}}))
+    crash = tmp_path / "crash.mlir"
+    done = tools.run(
+        *("meshwright", "partition", program, "--config", config),
+        *("--set", f"mpmd_reproducer={crash}", "-o", "-"),
+    )
+    assert done.returncode == 1
+    message = "'f' is not assigned to a mesh"
+    assert message in done.stderr
+    again = tools.run("mpmd-opt", crash, "--run-reproducer")
+    assert again.returncode == 1
+    assert message in again.stderr
+    crash.unlink()
+    config.write_text(
+        json.dumps({"topology": topology, "assignment": {"f": "m", "g": "m"}})
+    )
+    tools.check(
+        *("meshwright", "partition", program, "--config", config),
+        *("--set", f"mpmd_reproducer={crash}", "-o", "-"),
+    )
+    assert not crash.exists()
+
+
+def test_remarks_say_what_was_merged(tools):
+    program, config = SHIPPED["gpt_4_4_4"]
+    done = tools.run(
+        *("meshwright", "partition", program, "--config", config),
+        *("--set", "mpmd_remarks=.*", "-o", "-"),
+    )
+    assert done.returncode == 0
+    assert re.search(r"remark: \[Passed\]", done.stderr)
