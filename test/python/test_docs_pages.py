@@ -32,6 +32,7 @@ TESTED_ELSEWHERE = {
     "migrating.md",
     "schedules.md",
 }
+TESTED_ELSEWHERE |= {"developing/inspecting.md", "developing/reducing.md"}
 SESSIONS = ("tutorial/index.md", "faq.md")
 CODE = {"python", "json", "sh"}
 
