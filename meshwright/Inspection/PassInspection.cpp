@@ -7,13 +7,10 @@
 #include "meshwright/Files/WholeFile.h"
 #include "meshwright/Inspection/PassStatistics.h"
 #include "mlir/IR/AsmState.h"
-#include "mlir/IR/Remarks.h"
-#include "mlir/Remark/RemarkStreamer.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -125,19 +122,6 @@ FailureOr<std::unique_ptr<PassInspection>>
 PassInspection::begin(ModuleOp module, const InspectionOptions &options,
                       StringRef stem, StringRef pipeline) {
   std::unique_ptr<PassInspection> result(new PassInspection(options, stem));
-  if (!options.remarks.empty()) {
-    std::string problem;
-    if (!llvm::Regex(options.remarks).isValid(problem))
-      return module.emitError()
-             << "options.mpmd_remarks: not a regular expression: " << problem;
-    remark::RemarkCategories categories;
-    categories.all = options.remarks;
-    if (failed(remark::enableOptimizationRemarks(
-            *module.getContext(), /*streamer=*/nullptr,
-            std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,
-            /*printAsEmitRemarks=*/true)))
-      return failure();
-  }
   if (result->options.dumpFolder.empty())
     return result;
   std::string text;

@@ -1,6 +1,6 @@
 // RUN: mpmd-opt %s '-mpmd-apply-configuration=function=step topology={<<"m": <["x"=2]>>>} donate=0,2' | FileCheck %s
 
-// CHECK-LABEL: func public @step
+// CHECK-LABEL: func.func @step
 // CHECK-SAME:    tensor<4xf32> {jax.buffer_donor = true}
 // CHECK-SAME:    tensor<4xf32>,
 // CHECK-SAME:    tensor<4xf32> {jax.buffer_donor = true}

@@ -47,19 +47,6 @@ def test_an_injected_mistake_is_reduced_to_ten_lines(tools, tmp_path):
     assert tools.run("meshwright", "check", output).returncode == 0
 
 
-def test_a_real_error_is_reduced(tools, tmp_path):
-    output = tmp_path / "small.mlir"
-    program = PROGRAMS / "mpmd" / "gpt_4_4_4.mlir"
-    config = tmp_path / "config.json"
-    config.write_text('{"topology": {"m": {"x": 2}}}')
-    command = [tools.folder / "meshwright", "partition", "--config", config, "-o", "-"]
-    done = reduce(tools, program, output, "is not assigned to a mesh", *command)
-    assert done.returncode == 0, done.stderr
-    small = output.read_text()
-    assert small.count("named_computation") == 1
-    assert small.count("\n") <= 10, small
-
-
 def test_a_program_that_does_not_fail_is_refused(tools, tmp_path):
     done = reduce(
         tools,

@@ -139,13 +139,3 @@ def test_what_fails_leaves_a_reproducer(tools, tmp_path):
         *("--set", f"mpmd_reproducer={crash}", "-o", "-"),
     )
     assert not crash.exists()
-
-
-def test_remarks_say_what_was_merged(tools):
-    program, config = SHIPPED["gpt_4_4_4"]
-    done = tools.run(
-        *("meshwright", "partition", program, "--config", config),
-        *("--set", "mpmd_remarks=.*", "-o", "-"),
-    )
-    assert done.returncode == 0
-    assert re.search(r"remark: \[Passed\]", done.stderr)
