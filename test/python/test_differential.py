@@ -261,13 +261,13 @@ def defined_operations() -> set[str]:
     """The operations that the dialects' TableGen defines."""
     found = set()
     for path in sorted((ROOT / "meshwright" / "Dialect").rglob("*.td")):
-        dialect = path.parent.name.lower()
+        dialect = path.relative_to(ROOT / "meshwright" / "Dialect").parts[0].lower()
         for name in re.findall(
             r"^def \w+\s*:\s*\w*Op\w*\s*<\s*\"([\w-]+)\"",
             path.read_text(),
             re.MULTILINE,
         ):
-            if not name.endswith("Interface"):
+            if name.islower():  # Not an interface or a trait.
                 found.add(f"{dialect}.{name}")
     assert len(found) > 180, "the pattern no longer finds the definitions"
     return found
