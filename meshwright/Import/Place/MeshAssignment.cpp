@@ -36,7 +36,6 @@ IndexAssignment::IndexAssignment(
       entries[index] = *mesh;
 }
 
-
 static bool isPlainTarget(StringRef target) {
   StringRef mesh = target.take_until([](char c) { return c == '#'; });
   StringRef kind = target.substr(mesh.size());

@@ -1,4 +1,4 @@
-//===- FoldedPattern.cpp - One pattern, repeated, on a folded pipeline ----===//
+//===- FoldedPattern.cpp - One pattern on a folded pipeline ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 

@@ -1,5 +1,4 @@
-//===- FoldedPattern.h - One pattern, repeated, on a folded pipeline ------*-
-//C++ -*-===//
+//===- FoldedPattern.h - One pattern on a folded pipeline -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
