@@ -32,9 +32,9 @@ def pytest_configure(config):
 # How many tests of a file may be skipped: programs that jaxlib itself does not
 # run, or that a random choice made too large. One more than that fails.
 SKIPS_ALLOWED = {
-    "test_differential": 0,
+    "test_differential": 1,
     "test_random_shardings": 0,
-    "test_runtime_random": 0,
+    "test_runtime_random": 5,
 }
 
 
