@@ -14,7 +14,7 @@ import jax
 from jax.experimental.layout import Format
 from jax.sharding import AbstractMesh, Mesh, NamedSharding
 
-from ._options import TYPES as OPTION_TYPES
+from ._options import TYPES as COMPILER_OPTIONS
 from .pipeline import ByPath, PipelineSchedule
 from .schedule_names import PIPELINE_SCHEDULE_NAMES, compiler_name
 from .utils import (
@@ -57,6 +57,14 @@ PartitioningOptions = dict[str, bool | int | str]
 
 SCHEDULE_OPTION = "mpmd_pipeline_schedule"
 LATE_MERGING_OPTION = "mpmd_merge_inferred_after_scheduling"
+# For programs that only run forwards, and known to the commands alone: what trains
+# always sends gradients to earlier meshes.
+_FORWARD_ONLY_OPTION = "mpmd_fail_on_backward_deps"
+OPTION_TYPES = {
+    name: kind
+    for name, kind in COMPILER_OPTIONS.items()
+    if name != _FORWARD_ONLY_OPTION
+}
 BOOLEAN_OPTIONS = tuple(name for name, kind in OPTION_TYPES.items() if kind == "bool")
 
 # What parts a mesh from a memory kind, what ends a text, and what is none.
