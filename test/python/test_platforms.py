@@ -10,6 +10,7 @@ import pytest
 from jax.sharding import Mesh
 
 import meshwright as mw
+from meshwright import _partitioning
 from meshwright import _several_platforms
 
 pytestmark = pytest.mark.usefixtures("x32")
@@ -64,13 +65,13 @@ def test_order_of_the_meshes_does_not_matter():
 
 def test_one_platform_is_lowered_for_once(monkeypatch):
     calls = []
-    lower = mw.MpmdWrapped._lower_for
+    lower = _partitioning._lower_for
 
-    def lower_for(self, traced, platform):
+    def lower_for(traced, program, platform, config):
         calls.append(platform)
-        return lower(self, traced, platform)
+        return lower(traced, program, platform, config)
 
-    monkeypatch.setattr(mw.MpmdWrapped, "_lower_for", lower_for)
+    monkeypatch.setattr(_partitioning, "_lower_for", lower_for)
     meshes = {"gpu": MESHES["gpu"]}
     mw.jit(step, config("gpu", "gpu", meshes)).lower(X)
     assert calls == ["cuda"]
