@@ -10,8 +10,7 @@ import pytest
 from jax.sharding import Mesh
 
 import meshwright as mw
-from meshwright import _partitioning
-from meshwright import _several_platforms
+from meshwright import _partitioning, _several_platforms
 
 pytestmark = pytest.mark.usefixtures("x32")
 
