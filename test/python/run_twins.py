@@ -3,13 +3,17 @@
 import importlib
 import inspect
 import json
-import pathlib
+import os
 import sys
 import traceback
 
-import conftest  # noqa: F401  Finds the package, and asks for CPU devices.
+from conftest import ROOT  # It also asks for CPU devices.
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "examples" / "twins"))
+sys.path[:0] = [
+    str(ROOT / "examples" / "twins"),
+    str(ROOT / "python"),
+    os.environ["MESHWRIGHT_EXTENSION"],  # From pytest.
+]
 
 
 def main() -> None:
