@@ -201,8 +201,19 @@ NB_MODULE(_meshwright, m) {
           "diagnostics",
           [](const Result &r) { return listDiagnostics(r.texts.diagnostics); },
           "Warnings, remarks and their notes: tuples of severity, file or "
-          "None, "
-          "line, column, text.");
+          "None, line, column, text.")
+      .def_prop_ro(
+          "remarks",
+          [](const Result &r) {
+            nb::list remarks;
+            for (const TextRemark &remark : r.texts.remarks)
+              remarks.append(
+                  nb::make_tuple(remark.kind, remark.missed,
+                                 *listDiagnostics({remark.about}).begin()));
+            return remarks;
+          },
+          "What passes did, or did not and why: tuples of kind, whether it was "
+          "missed, and a diagnostic.");
 
   m.def("partition", &partition, nb::arg("module"), nb::arg("config"),
         nb::arg("phases") = static_cast<unsigned>(kTextAll),

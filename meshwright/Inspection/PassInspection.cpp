@@ -6,11 +6,13 @@
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Files/WholeFile.h"
 #include "meshwright/Inspection/PassStatistics.h"
+#include "meshwright/Text/SourcePlace.h"
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -85,6 +87,7 @@ PassInspection::~PassInspection() {
   };
   put("time.txt", timeText);
   put("statistics.txt", counted);
+  put("remarks.txt", remarkText);
 }
 
 /// The first of step, step.1, step.2, ... that is not there yet; compiles at
@@ -118,10 +121,42 @@ LogicalResult PassInspection::write(ModuleOp module, StringRef path,
   return module.emitError() << llvm::toString(std::move(error));
 }
 
+LogicalResult PassInspection::enableRemarks(ModuleOp module) {
+  std::string problem;
+  if (!options.remarks.empty() &&
+      !llvm::Regex(options.remarks).isValid(problem))
+    return module.emitError()
+           << "options.mpmd_remarks: not a regular expression: " << problem;
+  if (!options.dumpFolder.empty())
+    remarks.emplace(module.getContext(), ".*");
+  else if (!options.remarks.empty())
+    remarks.emplace(module.getContext(), options.remarks);
+  return success();
+}
+
+/// Takes a remark for the folder. Whether that is all that becomes of it.
+bool PassInspection::keepRemark(Diagnostic &diagnostic) {
+  std::optional<RemarkInfo> info = getRemarkInfo(diagnostic);
+  if (!info)
+    return false;
+  if (!folder.empty()) {
+    llvm::raw_string_ostream os(remarkText);
+    os << "[" << info->kind << (info->missed ? ", not done] " : "] ");
+    if (std::optional<SourcePlace> place =
+            findSourcePlace(diagnostic.getLocation()))
+      os << place->file << ":" << place->line << ":" << place->column << ": ";
+    os << diagnostic << "\n";
+  }
+  return options.remarks.empty() ||
+         !llvm::Regex(options.remarks).match(info->kind);
+}
+
 FailureOr<std::unique_ptr<PassInspection>>
 PassInspection::begin(ModuleOp module, const InspectionOptions &options,
                       StringRef stem, StringRef pipeline) {
   std::unique_ptr<PassInspection> result(new PassInspection(options, stem));
+  if (failed(result->enableRemarks(module)))
+    return failure();
   if (result->options.dumpFolder.empty())
     return result;
   std::string text;
@@ -187,7 +222,7 @@ LogicalResult PassInspection::run(PassManager &passes, StringRef phase,
   DiagnosticEngine::HandlerID watcher =
       engine.registerHandler([&](Diagnostic &diagnostic) {
         hasError |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
-        return failure();
+        return success(keepRemark(diagnostic));
       });
   LogicalResult result = passes.run(module);
   engine.eraseHandler(watcher);

@@ -19,6 +19,7 @@
 #ifndef MESHWRIGHT_INSPECTION_PASSINSPECTION_H
 #define MESHWRIGHT_INSPECTION_PASSINSPECTION_H
 
+#include "meshwright/Inspection/PassRemarks.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
@@ -65,7 +66,8 @@ private:
   mlir::LogicalResult writeReproducer(mlir::PassManager &passes,
                                       mlir::ModuleOp module);
   void enableDumps(mlir::PassManager &passes, llvm::StringRef phase);
-  void printStatistics() const;
+  mlir::LogicalResult enableRemarks(mlir::ModuleOp module);
+  bool keepRemark(mlir::Diagnostic &diagnostic);
 
   InspectionOptions options;
   std::string stem;
@@ -73,6 +75,9 @@ private:
   std::string folder;
   unsigned numPhases = 0;
   std::shared_ptr<PassStatistics> statistics;
+  std::optional<PassRemarks> remarks;
+  /// For the folder.
+  std::string remarkText;
   /// What timers write to, behind the last phase.
   std::string timeText;
   std::unique_ptr<llvm::raw_string_ostream> timeStream;

@@ -264,9 +264,11 @@ struct RematFragmentPass
     uint64_t bytes = savings.countBytes();
     numBytes += bytes;
     remark::passed(func.getLoc(),
-                   remark::RemarkOpts::name("Recomputed").category(DEBUG_TYPE))
-        << remark::metric("Fragments", count)
-        << remark::metric("BytesNoLongerKept", bytes);
+                   remark::RemarkOpts::name("recomputed").category("remat"))
+        << remark::add(
+               "{0} forward fragments are recomputed for their backward "
+               "fragments; {1} bytes are no longer kept until these",
+               count, bytes);
   }
 
 private:

@@ -52,7 +52,13 @@ public:
   explicit TextSession(std::vector<TextDiagnostic> &diagnostics)
       : threadPool(makeGuardedThreadPool()),
         context(makeRegistry(), MLIRContext::Threading::DISABLED),
-        handler(&context, [&diagnostics](Diagnostic &diagnostic) {
+        handler(&context, [&](Diagnostic &diagnostic) {
+          if (std::optional<RemarkInfo> info = getRemarkInfo(diagnostic)) {
+            remarks.push_back(
+                {info->kind.str(), info->missed, makeDiagnostic(diagnostic)});
+            if (!showsRemarks)
+              return;
+          }
           diagnostics.push_back(makeDiagnostic(diagnostic));
           for (Diagnostic &note : diagnostic.getNotes())
             diagnostics.push_back(makeDiagnostic(note));
@@ -62,6 +68,14 @@ public:
   }
 
   MLIRContext *getContext() { return &context; }
+
+  /// All remarks are kept for the caller; shown are those of `options`.
+  void setUpRemarks(InspectionOptions &options) {
+    showsRemarks = !options.remarks.empty();
+    if (!showsRemarks)
+      options.remarks = ".*";
+  }
+  std::vector<TextRemark> takeRemarks() { return std::move(remarks); }
 
   OwningOpRef<ModuleOp> parse(std::string_view program) {
     if (failed(verifyNestingDepth(program, "program", &context)))
@@ -78,6 +92,8 @@ private:
 
   std::unique_ptr<llvm::ThreadPoolInterface> threadPool;
   MLIRContext context;
+  std::vector<TextRemark> remarks;
+  bool showsRemarks = false;
   ScopedDiagnosticHandler handler;
 };
 } // namespace
@@ -172,6 +188,7 @@ static LogicalResult run(const TextRequest &request, TextSession &session,
   OwningOpRef<ModuleOp> module = session.parse(request.program);
   if (!module)
     return failure();
+  session.setUpRemarks(config->options.inspection);
   auto onPhase = [&](const PhaseInfo &info, double) {
     if (info.phase == Phase::Import) // By now all calls are inlined.
       result.fragmentInfos = collectInfos(*module);
@@ -180,6 +197,7 @@ static LogicalResult run(const TextRequest &request, TextSession &session,
       partition(*module, *config, makePhases(request.phases), onPhase);
   if (failed(partitioned) || failed(checkBeforeWriting(*module)))
     return failure();
+  result.remarks = session.takeRemarks();
   result.module = printWithLocations(*module);
   llvm::raw_string_ostream placementStream(result.placement);
   if (failed(writePlacementJson(partitioned->function, placementStream)))

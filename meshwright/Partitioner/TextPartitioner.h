@@ -45,6 +45,13 @@ struct TextDiagnostic {
   unsigned column = 0;
 };
 
+/// What a pass did, or did not and why.
+struct TextRemark {
+  std::string kind;     ///< "merge", "absorb", "move" or "remat".
+  bool missed = false;  ///< It was not done.
+  TextDiagnostic about; ///< Place and text.
+};
+
 struct TextFragmentInfo {
   std::vector<std::pair<std::string, int64_t>> origins; ///< Sorted.
   std::optional<int64_t> stageId;
@@ -57,6 +64,9 @@ struct TextResult {
   bool succeeded = false;
   /// In order; notes stand behind what they belong to.
   std::vector<TextDiagnostic> diagnostics;
+  /// Of all kinds, or of those that the option `mpmd_remarks` names, which are
+  /// among the diagnostics, too.
+  std::vector<TextRemark> remarks;
   std::string module;    ///< The partitioned program, with locations.
   std::string placement; ///< Meshes and shardings of inputs and outputs, JSON.
   std::vector<TextFragmentInfo> fragmentInfos; ///< As imported.

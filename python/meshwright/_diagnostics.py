@@ -49,6 +49,37 @@ def _at(place: str, text: str) -> str:
     return f"{place}: {text}" if place else text
 
 
+@dataclasses.dataclass(frozen=True)
+class Remark:
+    """What the compiler did on its own, or did not do and why.
+
+    Attributes:
+      kind: `merge`, `absorb`, `move` or `remat`.
+      missed: it was not done; the text says why.
+      place: `file:line:column` in the user's source, or nothing.
+      text: what it is about, such as which two fragments became one.
+    """
+
+    kind: str
+    missed: bool
+    place: str
+    text: str
+
+    def __str__(self) -> str:
+        return _at(self.place, self.text)
+
+
+def remarks_of(remarks: Iterable[tuple[str, bool, tuple[Any, ...]]]) -> list[Remark]:
+    """Remarks in the order of passes; equal ones are one."""
+    return list(
+        dict.fromkeys(
+            Remark(kind, missed, message.place, message.text)
+            for kind, missed, diagnostic in remarks
+            for message in messages_of([diagnostic])
+        )
+    )
+
+
 def messages_of(diagnostics: Iterable[tuple[Any, ...]]) -> list[Message]:
     """Puts notes to what they belong to; equal messages are one."""
     messages: list[Message] = []

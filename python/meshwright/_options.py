@@ -40,5 +40,6 @@ TYPES = {
     "mpmd_time_passes": "bool",
     "mpmd_pass_statistics": "bool",
     "mpmd_reproducer": "text",
+    "mpmd_remarks": "text",
     "mpmd_verify_each": "bool",
 }

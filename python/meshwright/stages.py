@@ -17,7 +17,7 @@ from . import _jax_compat as compat
 from . import _shardings
 from . import _static_leaves as static_leaves
 from ._argument_errors import tree_error
-from ._diagnostics import explained_messages
+from ._diagnostics import Remark, explained_messages, remarks_of
 from ._executable import Executable, Ready
 from ._report import report_text
 from ._signature import ProgramSignature, io_specs
@@ -40,6 +40,7 @@ __all__ = [
     "MpmdExecutable",
     "MpmdLowered",
     "PartitioningResult",
+    "Remark",
 ]
 
 _logger = logging.getLogger(__name__)
@@ -129,6 +130,7 @@ class Lowered(jax.stages.Lowered):
         self._specs = specs = io_specs(self._io, signature, config.topology)
         self._config = config
         self._diagnostics = list(result.diagnostics)
+        self._remarks = list(result.remarks)
         self.topology = config.topology
         self.name = signature.name
         self.const_args = list(signature.const_args)
@@ -173,6 +175,15 @@ class Lowered(jax.stages.Lowered):
     def divisions(self) -> tuple[Any, ...]:
         """How `meshwright.auto` divided the function; nothing for others."""
         return self._config.divisions
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What was merged, absorbed, moved or recomputed, and what was not and why.
+
+        Each is of the moment at which a pass decided: what one left alone, a later
+        one may have merged. All kinds, unless the option `mpmd_remarks` names some.
+        """
+        return tuple(remarks_of(self._remarks))
 
     @property
     def mpmd_module(self) -> Any:

@@ -7,7 +7,7 @@
 #topology = #mpmd.topology<<"m1": <["x"=2]>>>
 
 // Of the three results, one is returned and one was read by nobody.
-// CHECK: [Passed] Recomputed {{.*}}BytesNoLongerKept=16, Fragments=1
+// CHECK: [Passed] recomputed {{.*}}1 forward fragments are recomputed for their backward fragments; 16 bytes are no longer kept until these
 func.func @counts_results_that_nothing_reads_any_more(%x: !m1, %h: !h1) -> (!m1, !h1) attributes {topology = #topology} {
   %f:3 = mpmd.fragment<mesh="m1", origin=["f"]> (%x, %h) {call_counter = 0 : ui32} (%u: !l, %v: tensor<8xbf16>) {
     mpmd.return %u, %v, %u : !l, tensor<8xbf16>, !l
@@ -22,7 +22,7 @@ func.func @counts_results_that_nothing_reads_any_more(%x: !m1, %h: !h1) -> (!m1,
 }
 
 // What is read before the backward fragment is no longer kept until there.
-// CHECK: [Passed] Recomputed {{.*}}BytesNoLongerKept=16, Fragments=1
+// CHECK: [Passed] recomputed {{.*}}1 forward fragments are recomputed for their backward fragments; 16 bytes are no longer kept until these
 func.func @counts_results_that_are_read_earlier_only(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
   %f = mpmd.fragment<mesh="m1", origin=["f"]> (%x) {call_counter = 0 : ui32} (%u: !l) {
     mpmd.return %u : !l

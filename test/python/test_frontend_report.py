@@ -193,3 +193,24 @@ def test_long_lists_are_cut():
     report = report_of(lambda xs: named(lambda xs: [x + 1 for x in xs], "f")(xs), many)
     lines = section(report, "Inferred").splitlines()
     assert lines[-1] == "  ... and 28 more" and len(lines) == 13
+
+
+def test_remarks_say_why_fragments_stayed_alone(caplog):
+    def two(x):
+        y = named(jnp.sin, "f")(x)
+        return named(jnp.cos, "g")(y * 2), y.sum()
+
+    def lower(**options):
+        options["mpmd_infer_transfers"] = True
+        config = dataclasses.replace(CONFIG, partitioning_options=options)
+        return mw.jit(two, config).lower(X)
+
+    remarks = lower().remarks
+    alone = [remark for remark in remarks if remark.missed]
+    assert {remark.kind for remark in alone} == {"merge", "absorb"}
+    assert any("stays alone: " in remark.text for remark in alone)
+    assert any(str(remark).startswith(__file__) for remark in alone)
+    assert not caplog.records
+    only = lower(mpmd_remarks="absorb")
+    assert {remark.kind for remark in only.remarks} == {"absorb"}
+    assert "stays alone: " in caplog.text

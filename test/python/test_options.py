@@ -35,7 +35,7 @@ def test_every_option_is_taken_by_the_command_and_by_make_config(tools, options)
     mesh = jax.sharding.Mesh(jax.devices()[:1], ("x",))
     settings = []
     for key, (_, _, kind, default, *_) in options.items():
-        if key in ("mpmd_dump", "mpmd_reproducer"):
+        if key in ("mpmd_dump", "mpmd_reproducer", "mpmd_remarks"):
             continue  # These write files, or much.
         if kind == "pairs":
             value = [[0, 0]]
@@ -89,6 +89,7 @@ def test_wrong_values_are_refused(key, value, expected):
         ("mpmd_infer_transfer=true", 'did you mean "mpmd_infer_transfers"?'),
         ("mpmd_infer_transfers", "expected option=value"),
         ("mpmd_input_output_constraints=[[9, 0]]", "no argument and result [9, 0]"),
+        ("mpmd_remarks=(", "not a regular expression"),
     ],
 )
 def test_wrong_settings_are_refused(tools, setting, expected):

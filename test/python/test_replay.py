@@ -101,6 +101,9 @@ def test_a_dump_has_what_replays_it(tools, tmp_path):
     assert list((folder / "2-import").rglob("*mpmd-map-named-ops-to-mpmd-ops.mlir"))
     assert "num-fragments" in (folder / "statistics.txt").read_text()
     assert "LowerToFragmentCallsPass" in (folder / "time.txt").read_text()
+    remarks = (folder / "remarks.txt").read_text()
+    assert re.search(r"^\[merge\] \S+:\d+:\d+: .* are one$", remarks, re.M)
+    assert re.search(r"^\[absorb, not done\] .* stays alone: ", remarks, re.M)
 
 
 def test_compiles_do_not_share_a_folder(tools, tmp_path):
@@ -139,3 +142,20 @@ def test_what_fails_leaves_a_reproducer(tools, tmp_path):
         *("--set", f"mpmd_reproducer={crash}", "-o", "-"),
     )
     assert not crash.exists()
+
+
+def test_remarks_of_the_kinds_that_were_asked_for(tools):
+    program, config = SHIPPED["gpt_4_4_4"]
+
+    def remarks(*settings):
+        command = ("partition", program, "--config", config, "-o", "-")
+        done = tools.run("meshwright", *command, *settings)
+        assert done.returncode == 0
+        return re.findall(r"remark: (.*)", done.stderr)
+
+    assert remarks() == []
+    everything = remarks("--set", "mpmd_remarks=.*")
+    merges = remarks("--set", "mpmd_remarks=merge")
+    assert any(text.endswith("are one") for text in merges)
+    assert any(text.startswith("the transfer to mesh") for text in everything)
+    assert 0 < len(merges) < len(everything)
