@@ -12,6 +12,7 @@
 #include "meshwright/Cost/Flops.h"
 #include "meshwright/Cost/WindowHits.h"
 #include "meshwright/Dialect/CHLO/ChloDialect.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
@@ -35,13 +36,14 @@ static double saturate(double count) {
 Work &Work::operator+=(const Work &other) {
   flops = saturate(flops + saturate(other.flops));
   transcendentals = saturate(transcendentals + saturate(other.transcendentals));
+  matrixFlops = saturate(matrixFlops + saturate(other.matrixFlops));
   unknown += other.unknown;
   return *this;
 }
 
 Work Work::operator*(double factor) const {
   return {saturate(flops * factor), saturate(transcendentals * factor),
-          unknown};
+          saturate(matrixFlops * factor), unknown};
 }
 
 /// A size that is not known counts as one.
@@ -67,12 +69,14 @@ static double ceilLog2(double count) {
   return count > 1 ? std::ceil(std::log2(count)) : 0;
 }
 
+static Work getMatrixWork(double flops) { return {flops, 0, flops}; }
+
 static Work dotWork(Value lhs, Value result, ArrayRef<int64_t> contracting) {
   double inner = 1;
   auto type = cast<ShapedType>(lhs.getType());
   for (int64_t dim : contracting)
     inner *= getSize(type, dim);
-  return {2 * countElements(result) * inner};
+  return getMatrixWork(2 * countElements(result) * inner);
 }
 
 static Work convolutionWork(stablehlo::ConvolutionOp op) {
@@ -105,12 +109,11 @@ static Work convolutionWork(stablehlo::ConvolutionOp op) {
     window.rhsDilation = entry(op.getRhsDilation(), i);
     hits *= countWindowHits(window);
   }
-  return {perOutput * outputs * hits};
+  return getMatrixWork(perOutput * outputs * hits);
 }
 
-/// The trip count of a loop that counts an argument up from a constant by a
-/// constant while it is below a constant.
-static std::optional<double> readTripCount(stablehlo::WhileOp op) {
+std::optional<double> meshwright::readTripCount(Operation *whileOp) {
+  auto op = cast<stablehlo::WhileOp>(whileOp);
   auto *condition = op.getCond().front().getTerminator();
   auto compare =
       condition->getNumOperands() == 1
@@ -177,20 +180,24 @@ static double fftWork(stablehlo::FftOp op) {
          logs;
 }
 
-static bool movesDataOnly(Operation *op) {
-  return isa<
-      stablehlo::GatherOp, stablehlo::DynamicGatherOp, stablehlo::SliceOp,
-      stablehlo::DynamicSliceOp, stablehlo::DynamicUpdateSliceOp,
-      stablehlo::RealDynamicSliceOp, stablehlo::TransposeOp,
-      stablehlo::ReshapeOp, stablehlo::DynamicReshapeOp, stablehlo::BroadcastOp,
-      stablehlo::BroadcastInDimOp, stablehlo::DynamicBroadcastInDimOp,
-      stablehlo::ConcatenateOp, stablehlo::PadOp, stablehlo::DynamicPadOp,
-      stablehlo::ReverseOp, stablehlo::IotaOp, stablehlo::DynamicIotaOp,
-      stablehlo::ConstantOp, stablehlo::BitcastConvertOp,
-      stablehlo::OptimizationBarrierOp, stablehlo::TupleOp,
-      stablehlo::GetTupleElementOp, stablehlo::GetDimensionSizeOp,
-      stablehlo::SetDimensionSizeOp, stablehlo::TorchIndexSelectOp,
-      chlo::ConstantOp, chlo::ConstantLikeOp>(op);
+bool meshwright::movesDataOnly(Operation *op) {
+  return isa<stablehlo::GatherOp, stablehlo::DynamicGatherOp,
+             stablehlo::SliceOp, stablehlo::DynamicSliceOp,
+             stablehlo::DynamicUpdateSliceOp, stablehlo::RealDynamicSliceOp,
+             stablehlo::TransposeOp, stablehlo::ReshapeOp,
+             stablehlo::DynamicReshapeOp, stablehlo::BroadcastOp,
+             stablehlo::BroadcastInDimOp, stablehlo::DynamicBroadcastInDimOp,
+             stablehlo::ConcatenateOp, stablehlo::PadOp,
+             stablehlo::DynamicPadOp, stablehlo::ReverseOp, stablehlo::IotaOp,
+             stablehlo::DynamicIotaOp, stablehlo::ConstantOp,
+             stablehlo::BitcastConvertOp, stablehlo::OptimizationBarrierOp,
+             stablehlo::TupleOp, stablehlo::GetTupleElementOp,
+             stablehlo::GetDimensionSizeOp, stablehlo::SetDimensionSizeOp,
+             stablehlo::TorchIndexSelectOp, stablehlo::AllGatherOp,
+             stablehlo::AllToAllOp, stablehlo::CollectivePermuteOp,
+             stablehlo::CollectiveBroadcastOp, stablehlo::PartitionIdOp,
+             stablehlo::ReplicaIdOp, chlo::ConstantOp, chlo::ConstantLikeOp>(
+      op);
 }
 
 static bool isTranscendental(Operation *op) {
@@ -220,13 +227,71 @@ Work WorkEstimator::estimateCallee(SymbolRefAttr callee) {
   auto function = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
       symbolTableOp, callee);
   if (!function || function.isExternal())
-    return {0, 0, 1};
+    return {0, 0, 0, 1};
   // An entry made beforehand ends the recursion of a cyclic call graph.
   auto [known, isNew] = callees.try_emplace(function.getOperation());
   if (!isNew)
     return known->second;
   Work work = estimate(function.getFunctionBody());
   return callees[function.getOperation()] = work;
+}
+
+/// Into how many parts the devices of the manual axes divide the work.
+static double countManualParts(sdy::ManualComputationOp manual) {
+  double parts = 1;
+  for (auto shardings : {manual.getInShardings(), manual.getOutShardings()})
+    for (sdy::TensorShardingAttr sharding : shardings)
+      if (sdy::MeshAttr mesh = sharding.getMesh(manual)) {
+        for (StringAttr axis : manual.getManualAxes())
+          parts *= mesh.findAxisSize(axis).value_or(1);
+        return parts;
+      }
+  return parts;
+}
+
+std::optional<double>
+WorkEstimator::evaluate(Operation *customCall,
+                        std::optional<SizeExpression> CustomCost::*formula) {
+  StringRef name =
+      cast<stablehlo::CustomCallOp>(customCall).getCallTargetName();
+  auto found = customs.find(name);
+  if (found == customs.end() || !(found->second.*formula))
+    return std::nullopt;
+  const CustomCost &cost = found->second;
+  auto type =
+      customCall->getNumOperands()
+          ? dyn_cast<RankedTensorType>(customCall->getOperand(0).getType())
+          : RankedTensorType();
+  size_t rank = type ? type.getRank() : 0;
+  if (cost.isComplete ? rank == cost.dimensions.size()
+                      : rank >= cost.dimensions.size()) {
+    SmallVector<int64_t> sizes;
+    for (size_t dim = 0; dim < cost.dimensions.size(); ++dim)
+      sizes.push_back(getSize(type, dim));
+    return std::max(0.0, (found->second.*formula)->evaluate(sizes));
+  }
+  if (misfits.insert(name.str()).second)
+    customCall->emitWarning()
+        << "is not counted: its cost speaks of " << cost.dimensions.size()
+        << " dimensions, but its first operand has " << rank;
+  return std::nullopt;
+}
+
+std::optional<double> WorkEstimator::countCustomBytes(Operation *customCall) {
+  return evaluate(customCall, &CustomCost::bytes);
+}
+
+Work WorkEstimator::estimateCustomCall(Operation *customCall) {
+  auto call = cast<stablehlo::CustomCallOp>(customCall);
+  // Marks of partitioners, which compute nothing.
+  StringRef name = call.getCallTargetName();
+  if (name == "Sharding" || name == "SPMDFullToShardShape" ||
+      name == "SPMDShardToFullShape" || name == "xla.sdy.FuncResultSharding")
+    return {};
+  if (std::optional<double> flops = evaluate(customCall, &CustomCost::flops))
+    return getMatrixWork(*flops);
+  uncounted.insert(name.str());
+  return {0, 0, 0, 1};
 }
 
 /// Ops that stand for something else than one application per result element.
@@ -267,6 +332,11 @@ Work WorkEstimator::estimate(Operation *op) {
         return applications(countElements(scatter.getUpdates().front()),
                             scatter.getUpdateComputation());
       })
+      .Case<stablehlo::AllReduceOp, stablehlo::ReduceScatterOp>(
+          [&](Operation *reduce) {
+            return applications(countElements(reduce->getOperand(0)),
+                                reduce->getRegion(0));
+          })
       .Case([&](stablehlo::MapOp map) {
         return applications(countElements(map.getResult()),
                             map.getComputation());
@@ -306,19 +376,23 @@ Work WorkEstimator::estimate(Operation *op) {
       })
       .Case([&](CallOpInterface call) {
         auto callee = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
-        return callee ? estimateCallee(callee) : Work{0, 0, 1};
+        return callee ? estimateCallee(callee) : Work{0, 0, 0, 1};
       })
       .Case([&](stablehlo::CompositeOp composite) {
         return estimateCallee(composite.getDecompositionAttr());
       })
-      .Case([](stablehlo::CustomCallOp) { return Work{0, 0, 1}; })
+      .Case([&](stablehlo::CustomCallOp) { return estimateCustomCall(op); })
+      .Case([&](sdy::ManualComputationOp manual) {
+        return estimate(manual.getBody()) * countManualParts(manual);
+      })
       .Default([&](Operation *) {
         Work work;
         for (Region &region : op->getRegions())
           work += estimate(region);
         // Terminators and ops with bodies of their own compute nothing else.
         if (op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() ||
-            op->getNumResults() == 0 || movesDataOnly(op))
+            op->getNumResults() == 0 || movesDataOnly(op) ||
+            isa_and_nonnull<sdy::SdyDialect>(op->getDialect()))
           return work;
         double count = countElements(op->getResult(0));
         (isTranscendental(op) ? work.transcendentals : work.flops) += count;

@@ -5,8 +5,10 @@
 #ifndef MESHWRIGHT_COST_FLOPS_H
 #define MESHWRIGHT_COST_FLOPS_H
 
+#include "meshwright/Cost/CustomCost.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/SymbolTable.h"
+#include <set>
 
 namespace meshwright {
 
@@ -15,6 +17,8 @@ namespace meshwright {
 struct Work {
   double flops = 0;
   double transcendentals = 0;
+  /// The part of `flops` that is in matrix products and convolutions.
+  double matrixFlops = 0;
   /// Custom calls whose work nobody knows, and loops whose trip count could
   /// not be read and was taken as one.
   unsigned unknown = 0;
@@ -27,19 +31,37 @@ struct Work {
 /// looked up in the module given at construction and estimated once.
 class WorkEstimator {
 public:
-  explicit WorkEstimator(mlir::Operation *symbolTableOp)
-      : symbolTableOp(symbolTableOp) {}
+  explicit WorkEstimator(mlir::Operation *symbolTableOp,
+                         CustomCosts customs = {})
+      : symbolTableOp(symbolTableOp), customs(std::move(customs)) {}
 
   Work estimate(mlir::Operation *op);
   Work estimate(mlir::Region &region);
 
+  /// Bytes that a custom call moves, if the user has said that.
+  std::optional<double> countCustomBytes(mlir::Operation *customCall);
+  /// The names of all custom calls so far that the user said nothing about.
+  const std::set<std::string> &getUncounted() const { return uncounted; }
+
 private:
   Work estimateCallee(mlir::SymbolRefAttr callee);
+  Work estimateCustomCall(mlir::Operation *customCall);
+  std::optional<double> evaluate(mlir::Operation *customCall,
+                                 std::optional<SizeExpression> CustomCost::*);
 
   mlir::Operation *symbolTableOp;
+  CustomCosts customs;
+  std::set<std::string> uncounted, misfits;
   mlir::SymbolTableCollection symbols;
   llvm::DenseMap<mlir::Operation *, Work> callees;
 };
+
+/// The trip count of a loop that counts an argument up from a constant by a
+/// constant while it is below a constant.
+std::optional<double> readTripCount(mlir::Operation *whileOp);
+
+/// Whether an op only copies elements, and computes none.
+bool movesDataOnly(mlir::Operation *op);
 
 } // namespace meshwright
 

@@ -10,7 +10,7 @@
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/Prepare/VerifyProgram.h"
-#include "meshwright/Partitioner/FragmentModule.h"
+#include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/Partitioner/Passes.h"
 #include "meshwright/Text/NearestName.h"
 #include "mlir/IR/Verifier.h"

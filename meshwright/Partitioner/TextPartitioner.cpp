@@ -7,7 +7,7 @@
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/InitAll.h"
 #include "meshwright/Partitioner/CrashGuard.h"
-#include "meshwright/Partitioner/FragmentModule.h"
+#include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/Partitioner/NestingDepth.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Text/SourcePlace.h"

@@ -5,7 +5,7 @@
 #include "Commands.h"
 #include "ModuleFile.h"
 #include "meshwright/Files/ExportFolder.h"
-#include "meshwright/Partitioner/FragmentModule.h"
+#include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Text/NearestName.h"
 #include "llvm/ADT/SmallString.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_PARTITIONER_FRAGMENTMODULE_H
-#define MESHWRIGHT_PARTITIONER_FRAGMENTMODULE_H
+#ifndef MESHWRIGHT_FRAGMENTS_FRAGMENTMODULE_H
+#define MESHWRIGHT_FRAGMENTS_FRAGMENTMODULE_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -1,0 +1,280 @@
+//===- BodyCost.cpp - Kernels, bytes and time of a body -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Each kernel takes as long as what binds it, its operations or its bytes; a
+// body takes the sum, since a device runs one kernel after the other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Cost/BodyCost.h"
+#include "meshwright/Cost/Kernels.h"
+#include "meshwright/Cost/ShardedOp.h"
+#include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Fragments/LastUses.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+/// Operations of a vector unit that a transcendental result takes.
+static constexpr double kPerTranscendental = 8;
+
+namespace {
+/// What ops of one kernel add up to, on one device.
+struct Kernel {
+  double matrixSeconds = 0;
+  double vectorFlops = 0, transcendentals = 0;
+  /// By value: the most that an op of the kernel reads of it.
+  llvm::SmallMapVector<Value, double, 8> reads;
+  double writes = 0;
+  double customBytes = 0;
+  bool isEmpty = true; ///< Nothing is launched for it.
+
+  double countBytes() const {
+    double bytes = writes + customBytes;
+    for (const auto &[value, read] : reads)
+      bytes += read;
+    return bytes;
+  }
+};
+} // namespace
+
+static void addScaled(FragmentCost &sum, const FragmentCost &cost,
+                      double factor) {
+  sum.matrixFlops += cost.matrixFlops * factor;
+  sum.vectorFlops += cost.vectorFlops * factor;
+  sum.transcendentals += cost.transcendentals * factor;
+  sum.bytes += cost.bytes * factor;
+  sum.kernels += cost.kernels * factor;
+  sum.computeSeconds += cost.computeSeconds * factor;
+  sum.collectiveSeconds += cost.collectiveSeconds * factor;
+  sum.unknownLoops += cost.unknownLoops;
+  for (Collective collective : cost.collectives) {
+    collective.count *= factor;
+    sum.collectives.push_back(std::move(collective));
+  }
+}
+
+/// Ops that stand for no work of a device: their results are other names of
+/// what they read, or are computed beforehand.
+static bool isFree(Operation *op) {
+  return isa<stablehlo::ReshapeOp, stablehlo::ConstantOp,
+             stablehlo::BitcastConvertOp, stablehlo::OptimizationBarrierOp,
+             stablehlo::TupleOp, stablehlo::GetTupleElementOp,
+             stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp>(op) ||
+         isa_and_nonnull<sdy::SdyDialect>(op->getDialect());
+}
+
+static MatrixPrecision getPrecision(Operation *op) {
+  auto list = op->getAttrOfType<ArrayAttr>("precision_config");
+  MatrixPrecision precision = MatrixPrecision::Default;
+  for (Attribute entry : list ? list.getValue() : ArrayRef<Attribute>()) {
+    auto one = dyn_cast<stablehlo::PrecisionAttr>(entry);
+    if (one && one.getValue() == stablehlo::Precision::HIGHEST)
+      precision = MatrixPrecision::Highest;
+    else if (one && one.getValue() == stablehlo::Precision::HIGH &&
+             precision == MatrixPrecision::Default)
+      precision = MatrixPrecision::High;
+  }
+  return precision;
+}
+
+static Type getElement(Value value) {
+  auto type = dyn_cast<ShapedType>(value.getType());
+  return type ? type.getElementType() : value.getType();
+}
+
+/// What an op reads of an operand: slices read what they give, updates and
+/// scatters leave the rest of their first operand where it is.
+static double countRead(OpOperand &operand, sdy::MeshAttr mesh) {
+  Operation *op = operand.getOwner();
+  unsigned number = operand.getOperandNumber();
+  if (isa<stablehlo::SliceOp, stablehlo::DynamicSliceOp, stablehlo::GatherOp,
+          stablehlo::DynamicGatherOp>(op) &&
+      number == 0)
+    return countLocalBytes(op->getResult(0), mesh);
+  if (isa<stablehlo::DynamicUpdateSliceOp>(op) && number == 0)
+    return 0;
+  if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op);
+      scatter && number < scatter.getInputs().size())
+    return countLocalBytes(scatter.getUpdates()[number], mesh);
+  return countLocalBytes(operand.get(), mesh);
+}
+
+static double countWritten(OpResult result, sdy::MeshAttr mesh) {
+  Operation *op = result.getOwner();
+  if (auto update = dyn_cast<stablehlo::DynamicUpdateSliceOp>(op))
+    return countLocalBytes(update.getUpdate(), mesh);
+  if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
+    return countLocalBytes(scatter.getUpdates()[result.getResultNumber()],
+                           mesh);
+  return countLocalBytes(result, mesh);
+}
+
+static void addKernel(FragmentCost &cost, const Kernel &kernel,
+                      const Device &device) {
+  double bytes = kernel.countBytes();
+  double vector =
+      kernel.vectorFlops + kPerTranscendental * kernel.transcendentals;
+  if (kernel.isEmpty)
+    return;
+  double seconds =
+      std::max({kernel.matrixSeconds, vector / device.getVectorSpeed(),
+                bytes / device.getMemorySpeed()});
+  cost.bytes += bytes;
+  cost.kernels += 1;
+  cost.computeSeconds += seconds + device.launch;
+}
+
+FragmentCost BodyEstimator::estimateCallee(SymbolRefAttr callee) {
+  auto function = symbols.lookup<func::FuncOp>(callee.getRootReference());
+  if (!function || function.isExternal())
+    return {};
+  // An entry made beforehand ends the recursion of a cyclic call graph.
+  auto [known, isNew] = callees.try_emplace(function);
+  if (!isNew)
+    return known->second;
+  FragmentCost cost = estimate(function);
+  return callees[function] = cost;
+}
+
+std::optional<FragmentCost> BodyEstimator::estimateNested(Operation *op) {
+  FragmentCost cost;
+  if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
+    FragmentCost body = estimate(loop.getBody().front());
+    addScaled(body, estimate(loop.getCond().front()), 1);
+    std::optional<double> trips = readTripCount(loop);
+    addScaled(cost, body, trips.value_or(1));
+    cost.unknownLoops += !trips;
+    cost.temporaryBytes = body.temporaryBytes;
+    return cost;
+  }
+  if (isa<stablehlo::CaseOp, stablehlo::IfOp>(op)) {
+    for (Region &branch : op->getRegions()) {
+      FragmentCost other = estimate(branch.front());
+      double most = std::max(cost.temporaryBytes, other.temporaryBytes);
+      if (other.getSeconds() > cost.getSeconds())
+        cost = other;
+      cost.temporaryBytes = most;
+    }
+    return cost;
+  }
+  if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
+    return estimate(manual.getBody().front());
+  if (auto named = dyn_cast<sdy::NamedComputationOp>(op))
+    return estimate(named.getBody().front());
+  if (auto call = dyn_cast<CallOpInterface>(op)) {
+    auto callee = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+    return callee ? estimateCallee(callee) : cost;
+  }
+  if (auto composite = dyn_cast<stablehlo::CompositeOp>(op))
+    return estimateCallee(composite.getDecompositionAttr());
+  return std::nullopt;
+}
+
+FragmentCost BodyEstimator::estimate(Block &block) {
+  FragmentCost cost;
+  Kernels kernels(block);
+  std::vector<Kernel> sums(kernels.getCount());
+  mpmd::LastUses lastUses(block);
+  DenseMap<Value, double> stored;
+  double alive = 0;
+  for (Operation &op : block.without_terminator()) {
+    double within = 0;
+    ShardedOp shared;
+    if (std::optional<FragmentCost> nested = estimateNested(&op)) {
+      addScaled(cost, *nested, 1);
+      within = nested->temporaryBytes;
+      if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
+        for (auto [operand, to] :
+             llvm::zip(manual.getTensors(), manual.getInShardings()))
+          if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
+            addReshard(type, sdy::getSharding(operand), to, mesh,
+                       shared.collectives);
+    } else {
+      Kernel &kernel = sums[kernels.get(&op)];
+      shared = shareOp(&op, mesh);
+      Work work = works.estimate(&op) * (1 / shared.parts);
+      double vector = work.flops - work.matrixFlops;
+      cost.matrixFlops += work.matrixFlops;
+      cost.vectorFlops += vector;
+      cost.transcendentals += work.transcendentals;
+      if (work.matrixFlops > 0)
+        kernel.matrixSeconds +=
+            work.matrixFlops /
+            device.getMatrixSpeed(getElement(op.getNumOperands()
+                                                 ? op.getOperand(0)
+                                                 : op.getResult(0)),
+                                  getPrecision(&op));
+      kernel.vectorFlops += vector;
+      kernel.transcendentals += work.transcendentals;
+      if (!isFree(&op)) {
+        kernel.isEmpty = false;
+        std::optional<double> bytes = isa<stablehlo::CustomCallOp>(op)
+                                          ? works.countCustomBytes(&op)
+                                          : std::nullopt;
+        if (bytes)
+          kernel.customBytes += *bytes / shared.parts;
+        for (OpOperand &operand : op.getOpOperands()) {
+          Operation *source = operand.get().getDefiningOp();
+          bool isInside = source && source->getBlock() == &block &&
+                          kernels.get(source) == kernels.get(&op);
+          if (bytes || isInside || matchPattern(operand.get(), m_Constant()))
+            continue;
+          double &most = kernel.reads[operand.get()];
+          most = std::max(most, countRead(operand, mesh));
+        }
+        for (OpResult result : op.getResults())
+          if (!bytes && kernels.isStored(result))
+            kernel.writes += countWritten(result, mesh);
+      }
+    }
+    for (Collective &collective : shared.collectives) {
+      cost.collectiveSeconds += estimateSeconds(collective, device);
+      cost.collectives.push_back(std::move(collective));
+    }
+    for (OpResult result : op.getResults())
+      if (!isFree(&op) && kernels.isStored(result)) {
+        // What the body returns is no temporary.
+        bool isReturned = llvm::any_of(result.getUsers(), [](Operation *user) {
+          return user->hasTrait<OpTrait::IsTerminator>();
+        });
+        if (!isReturned)
+          alive += stored[result] = countLocalBytes(result, mesh);
+      }
+    cost.temporaryBytes = std::max(cost.temporaryBytes, alive + within);
+    for (Value value : lastUses.getEnding(&op))
+      if (auto found = stored.find(value); found != stored.end()) {
+        alive -= found->second;
+        stored.erase(found);
+      }
+  }
+  for (const Kernel &kernel : sums)
+    addKernel(cost, kernel, device);
+  return cost;
+}
+
+FragmentCost BodyEstimator::estimate(func::FuncOp function) {
+  FragmentCost cost = estimate(function.front());
+  // Results may be wanted in another sharding than they are computed in.
+  if (mesh && mesh.getTotalSize() > 1) {
+    std::vector<Collective> reshards;
+    Operation *terminator = function.front().getTerminator();
+    for (OpOperand &operand : terminator->getOpOperands())
+      if (auto type = dyn_cast<RankedTensorType>(operand.get().getType()))
+        addReshard(type, sdy::getSharding(operand.get()),
+                   sdy::getResultSharding(function, operand.getOperandNumber()),
+                   mesh, reshards);
+    for (Collective &collective : reshards) {
+      cost.collectiveSeconds += estimateSeconds(collective, device);
+      cost.collectives.push_back(std::move(collective));
+    }
+  }
+  return cost;
+}

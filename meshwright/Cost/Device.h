@@ -1,0 +1,70 @@
+//===- Device.h - What a device can do --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The figures of devices.json, which is a part of the library, or of a user's
+// file of the same form. docs/cost-model.md tells the keys and where the
+// figures come from.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_COST_DEVICE_H
+#define MESHWRIGHT_COST_DEVICE_H
+
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace meshwright {
+
+/// How the devices of a domain are connected.
+enum class Fabric {
+  Switch, ///< Every pair at full speed.
+  Torus,  ///< Neighbours, in two or three dimensions.
+  Shared, ///< One memory.
+};
+
+/// How exactly a product of f32 is computed: `precision_config` of StableHLO.
+enum class MatrixPrecision { Default, High, Highest };
+
+/// Figures of one device. Speeds are per second, sizes in bytes.
+struct Device {
+  std::string name;
+  std::optional<double> bf16, tf32, f32; ///< Dense operations.
+  double memory = 0, memoryBandwidth = 0;
+  double link = 0; ///< One link, in one direction.
+  double links = 1;
+  Fabric fabric = Fabric::Switch;
+  double domain = 1; ///< Devices that these links connect.
+  std::optional<double> nic, hostBandwidth;
+  double latency = 0; ///< Of a transfer, in seconds.
+  double launch = 0;  ///< Of a kernel, in seconds.
+  double flopsEfficiency = 1, bandwidthEfficiency = 1;
+  std::string source;
+
+  /// Operations per second that a matrix product of such elements reaches.
+  double
+  getMatrixSpeed(mlir::Type element,
+                 MatrixPrecision precision = MatrixPrecision::Default) const;
+  /// The same for all that is no matrix product.
+  double getVectorSpeed() const;
+  /// Bytes per second from and to its own memory.
+  double getMemorySpeed() const;
+};
+
+/// The devices that come with Meshwright, in the order of the file.
+const std::vector<Device> &getDevices();
+
+/// Reads a file of devices. The error says where in the text what is wrong.
+llvm::Expected<std::vector<Device>> parseDevices(llvm::StringRef text);
+
+/// The device of a name, or of a file: `FILE.json` with a single device in it,
+/// or `FILE.json#NAME`. The error lists what is known, and the nearest.
+llvm::Expected<Device> findDevice(llvm::StringRef nameOrFile);
+
+} // namespace meshwright
+
+#endif

@@ -1,0 +1,66 @@
+//===- FragmentCost.h - What one run of a fragment takes --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// From the operations of a fragment, its mesh and its shardings: operations
+// and bytes of one device, collectives between devices, time and memory.
+// Formulas are closed: nothing depends on the size of a tensor.
+// docs/cost-model.md has all of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_COST_FRAGMENTCOST_H
+#define MESHWRIGHT_COST_FRAGMENTCOST_H
+
+#include "meshwright/Cost/Collective.h"
+#include "meshwright/Cost/CustomCost.h"
+#include "meshwright/Cost/Flops.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <set>
+
+namespace meshwright {
+
+/// Everything is of one device, but `total`.
+struct FragmentCost {
+  Work total;                 ///< Of the whole mesh, in global shapes.
+  double matrixFlops = 0;     ///< Of matrix products and convolutions.
+  double vectorFlops = 0;     ///< Of the rest.
+  double transcendentals = 0; ///< Results; each takes several operations.
+  double bytes = 0;           ///< From and to device memory.
+  double kernels = 0;         ///< Launched.
+  std::vector<Collective> collectives;
+  double computeSeconds = 0;    ///< All kernels.
+  double collectiveSeconds = 0; ///< All collectives.
+  /// Most bytes at once, beside operands and results.
+  double temporaryBytes = 0;
+  /// Custom calls that nobody has told the work of, by name.
+  std::set<std::string> uncounted;
+  /// Loops whose number of trips is not known; one was counted.
+  unsigned unknownLoops = 0;
+
+  double getSeconds() const { return computeSeconds + collectiveSeconds; }
+};
+
+/// Estimates the programs of fragments: functions with a `mesh_shape`, as the
+/// export phase leaves them. Each is estimated once.
+class CostModel {
+public:
+  CostModel(mlir::ModuleOp module, Device device, CustomCosts customs = {});
+
+  /// Emits an error if the function is not the program of a fragment.
+  mlir::FailureOr<FragmentCost> estimate(mlir::func::FuncOp fragment);
+
+  const Device &getDevice() const { return device; }
+
+private:
+  mlir::FailureOr<FragmentCost> compute(mlir::func::FuncOp fragment);
+
+  mlir::SymbolTable symbols;
+  Device device;
+  CustomCosts customs;
+  llvm::DenseMap<mlir::Operation *, FragmentCost> known;
+};
+
+} // namespace meshwright
+
+#endif

@@ -1,0 +1,269 @@
+//===- Profile.cpp - How long fragments took ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Cost/Profile.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
+#include <limits>
+#include <map>
+
+using namespace meshwright;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+/// Relative to the smaller one; alike is 0.
+static double getDistance(double a, double b) {
+  if (a <= 0 || b <= 0)
+    return a == b ? 0 : std::numeric_limits<double>::max();
+  return std::fabs(std::log(a / b));
+}
+
+std::optional<double> Profile::findSeconds(StringRef name, StringRef mesh,
+                                           llvm::ArrayRef<std::string> origins,
+                                           double flops) const {
+  const Fragment *nearest = nullptr;
+  for (const Fragment &fragment : fragments) {
+    if (fragment.mesh != mesh || fragment.origins != origins.vec())
+      continue;
+    bool hasWork = fragment.flops > 0 && flops > 0;
+    if (fragment.name == name &&
+        (!hasWork || getDistance(fragment.flops, flops) < 1e-9))
+      return fragment.seconds;
+    if (!nearest ||
+        getDistance(fragment.flops, flops) < getDistance(nearest->flops, flops))
+      nearest = &fragment;
+  }
+  if (!nearest)
+    return std::nullopt;
+  bool hasWork = nearest->flops > 0 && flops > 0;
+  return nearest->seconds * (hasWork ? flops / nearest->flops : 1);
+}
+
+std::optional<double> Profile::findTransferSeconds(StringRef from, StringRef to,
+                                                   double bytes) const {
+  const Transfer *nearest = nullptr;
+  std::string name = (from + " -> " + to).str();
+  for (const Transfer &transfer : transfers)
+    if (transfer.name == name &&
+        (!nearest || getDistance(transfer.bytes, bytes) <
+                         getDistance(nearest->bytes, bytes)))
+      nearest = &transfer;
+  return nearest ? std::optional(nearest->seconds) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads the keys of one entry of a profile, or event of a recording.
+class EntryReader {
+public:
+  EntryReader(const json::Value &value, json::Path path)
+      : object(value.getAsObject()), path(path) {
+    if (!object)
+      path.report("expected an object");
+  }
+  explicit operator bool() const { return object; }
+
+  bool readText(StringRef key, std::string &text) {
+    std::optional<StringRef> found = object->getString(key);
+    if (!found)
+      return fail(key, "expected a text");
+    text = found->str();
+    return true;
+  }
+  bool readNumber(StringRef key, double &number, bool isNeeded = true) {
+    const json::Value *value = object->get(key);
+    if ((!value || value->getAsNull()) && !isNeeded)
+      return true;
+    std::optional<double> found =
+        value ? value->getAsNumber() : std::optional<double>();
+    if (!found || *found < 0)
+      return fail(key, "expected a number of at least 0");
+    number = *found;
+    return true;
+  }
+  bool readTexts(StringRef key, std::vector<std::string> &texts) {
+    const json::Array *list = object->getArray(key);
+    if (!list)
+      return fail(key, "expected a list of texts");
+    for (const json::Value &value : *list) {
+      if (!value.getAsString())
+        return fail(key, "expected a list of texts");
+      texts.push_back(value.getAsString()->str());
+    }
+    return true;
+  }
+  bool isNull(StringRef key) const {
+    const json::Value *value = object->get(key);
+    return !value || value->getAsNull();
+  }
+
+private:
+  bool fail(StringRef key, llvm::StringLiteral message) {
+    path.field(key).report(message);
+    return false;
+  }
+  const json::Object *object;
+  json::Path path;
+};
+} // namespace
+
+using EntryParser = llvm::function_ref<bool(const json::Value &, json::Path)>;
+
+static bool readList(const json::Object &object, StringRef key, json::Path path,
+                     EntryParser parse) {
+  const json::Array *list = object.getArray(key);
+  if (!list) {
+    path.field(key).report("expected a list");
+    return false;
+  }
+  json::Path here = path.field(key);
+  for (auto [index, value] : llvm::enumerate(*list))
+    if (!parse(value, here.index(index)))
+      return false;
+  return true;
+}
+
+static bool readProfileObject(const json::Object &object, Profile &profile,
+                              json::Path path) {
+  return readList(object, "fragments", path,
+                  [&](const json::Value &value, json::Path at) {
+                    EntryReader reader(value, at);
+                    Profile::Fragment fragment;
+                    double calls = 1;
+                    if (!reader || !reader.readText("name", fragment.name) ||
+                        !reader.readText("mesh", fragment.mesh) ||
+                        !reader.readTexts("origins", fragment.origins) ||
+                        !reader.readNumber("flops", fragment.flops, false) ||
+                        !reader.readNumber("calls", calls) ||
+                        !reader.readNumber("seconds", fragment.seconds))
+                      return false;
+                    fragment.calls = static_cast<int64_t>(calls);
+                    profile.fragments.push_back(std::move(fragment));
+                    return true;
+                  }) &&
+         readList(object, "transfers", path,
+                  [&](const json::Value &value, json::Path at) {
+                    EntryReader reader(value, at);
+                    Profile::Transfer transfer;
+                    double calls = 1;
+                    if (!reader || !reader.readText("name", transfer.name) ||
+                        !reader.readNumber("bytes", transfer.bytes) ||
+                        !reader.readNumber("calls", calls) ||
+                        !reader.readNumber("seconds", transfer.seconds))
+                      return false;
+                    transfer.calls = static_cast<int64_t>(calls);
+                    profile.transfers.push_back(std::move(transfer));
+                    return true;
+                  });
+}
+
+static double findMedian(std::vector<double> &values) {
+  llvm::sort(values);
+  size_t middle = values.size() / 2;
+  return values.size() % 2 ? values[middle]
+                           : (values[middle - 1] + values[middle]) / 2;
+}
+
+/// Groups the events of a recording; those that failed tell nothing.
+static bool readRecording(const json::Object &object, Profile &profile,
+                          json::Path path) {
+  std::map<std::pair<std::string, std::string>, Profile::Fragment> fragments;
+  std::map<std::pair<std::string, double>, Profile::Transfer> transfers;
+  std::map<const void *, std::vector<double>> seconds;
+  std::vector<double> issues;
+  auto parse = [&](const json::Value &value, json::Path at) {
+    EntryReader reader(value, at);
+    std::string kind, name, mesh;
+    std::vector<std::string> origins;
+    double bytes = 0, start = 0, stop = 0, issue = 0;
+    if (!reader || !reader.readText("kind", kind) ||
+        !reader.readText("name", name) || !reader.readText("mesh", mesh) ||
+        !reader.readTexts("origins", origins) ||
+        !reader.readNumber("bytes", bytes) ||
+        !reader.readNumber("start", start) ||
+        !reader.readNumber("stop", stop) ||
+        !reader.readNumber("issue_seconds", issue))
+      return false;
+    if (!reader.isNull("error"))
+      return true;
+    issues.push_back(issue);
+    if (kind == "fragment") {
+      Profile::Fragment &fragment = fragments[{name, mesh}];
+      fragment.name = name;
+      fragment.mesh = mesh;
+      fragment.origins = origins;
+      ++fragment.calls;
+      seconds[&fragment].push_back(stop - start);
+    } else if (kind == "transfer") {
+      Profile::Transfer &transfer = transfers[{name, bytes}];
+      transfer.name = name;
+      transfer.bytes = bytes;
+      ++transfer.calls;
+      seconds[&transfer].push_back(stop - start);
+    }
+    return true;
+  };
+  if (!readList(object, "events", path, parse))
+    return false;
+  for (auto &[key, fragment] : fragments) {
+    fragment.seconds = findMedian(seconds[&fragment]);
+    profile.fragments.push_back(fragment);
+  }
+  for (auto &[key, transfer] : transfers) {
+    transfer.seconds = findMedian(seconds[&transfer]);
+    profile.transfers.push_back(transfer);
+  }
+  if (!issues.empty())
+    profile.issueSeconds = findMedian(issues);
+  return true;
+}
+
+llvm::Expected<Profile> meshwright::parseProfile(StringRef text) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return value.takeError();
+  json::Path::Root root("profile");
+  json::Path path(root);
+  const json::Object *object = value->getAsObject();
+  bool isProfile =
+      object && object->getString("format") == StringRef("meshwright-profile");
+  bool isRecording = object && object->getArray("events");
+  if (!isProfile && !isRecording) {
+    path.report("expected what Recording.save_profile or Recording.save of "
+                "meshwright.profile writes");
+    return root.getError();
+  }
+  if (object->getInteger("version") != 1) {
+    path.field("version").report("expected 1; another release wrote this");
+    return root.getError();
+  }
+  Profile profile;
+  if (isProfile) {
+    EntryReader reader(*value, path);
+    if (!readProfileObject(*object, profile, path) ||
+        !reader.readNumber("issue_seconds", profile.issueSeconds, false))
+      return root.getError();
+  } else if (!readRecording(*object, profile, path)) {
+    return root.getError();
+  }
+  return profile;
+}
+
+llvm::Expected<Profile> meshwright::readProfile(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return llvm::createStringError("cannot read " + path + ": " +
+                                   buffer.getError().message());
+  llvm::Expected<Profile> profile = parseProfile((*buffer)->getBuffer());
+  if (!profile)
+    return llvm::createStringError(path + ": " +
+                                   llvm::toString(profile.takeError()));
+  return profile;
+}

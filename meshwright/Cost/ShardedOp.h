@@ -1,0 +1,40 @@
+//===- ShardedOp.h - What one device does of an operation -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The factors of an operation (its sharding rule) and the shardings of its
+// operands and results say how devices share it: a factor that is split makes
+// the work smaller, a contracted one makes the result partial, so that devices
+// have to add it up, and an operand that is split another way is exchanged
+// first.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_COST_SHARDEDOP_H
+#define MESHWRIGHT_COST_SHARDEDOP_H
+
+#include "meshwright/Cost/Collective.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+
+namespace meshwright {
+
+struct ShardedOp {
+  /// Into how many parts the work is divided.
+  double parts = 1;
+  std::vector<Collective> collectives;
+};
+
+/// What the devices of `mesh` share of an op, and what they exchange for it.
+ShardedOp shareOp(mlir::Operation *op, mlir::sdy::MeshAttr mesh);
+
+/// What brings a value from one sharding to another. Null is replicated.
+void addReshard(mlir::RankedTensorType type, mlir::sdy::TensorShardingAttr from,
+                mlir::sdy::TensorShardingAttr to, mlir::sdy::MeshAttr mesh,
+                std::vector<Collective> &collectives);
+
+/// Bytes of what one device has of a value.
+double countLocalBytes(mlir::Value value, mlir::sdy::MeshAttr mesh);
+
+} // namespace meshwright
+
+#endif

@@ -1,0 +1,208 @@
+//===- FragmentCostTest.cpp -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Cost/FragmentCost.h"
+#include "meshwright/InitAll.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+namespace {
+class FragmentCostTest : public ::testing::Test {
+protected:
+  FragmentCostTest() {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    context.appendDialectRegistry(registry);
+  }
+
+  /// The cost of `@f` in the text, on an H100.
+  FragmentCost estimate(const std::string &text, CustomCosts customs = {}) {
+    module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module);
+    CostModel model(*module, llvm::cantFail(findDevice("h100")),
+                    std::move(customs));
+    FailureOr<FragmentCost> cost =
+        model.estimate(module->lookupSymbol<func::FuncOp>("f"));
+    EXPECT_TRUE(succeeded(cost));
+    return *cost;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+} // namespace
+
+static const Collective *find(const FragmentCost &cost, CollectiveKind kind) {
+  for (const Collective &collective : cost.collectives)
+    if (collective.kind == kind)
+      return &collective;
+  return nullptr;
+}
+
+TEST_F(FragmentCostTest, FusesAnEpilogueIntoItsProduct) {
+  FragmentCost cost = estimate(R"(
+    func.func @f(%x: tensor<64x128xbf16>, %w: tensor<128x256xbf16>)
+        -> tensor<64x256xbf16> attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+         : (tensor<64x128xbf16>, tensor<128x256xbf16>) -> tensor<64x256xbf16>
+      %1 = stablehlo.add %0, %0 : tensor<64x256xbf16>
+      %2 = stablehlo.tanh %1 : tensor<64x256xbf16>
+      return %2 : tensor<64x256xbf16>
+    })");
+  EXPECT_EQ(cost.matrixFlops, 2. * 64 * 128 * 256);
+  EXPECT_EQ(cost.vectorFlops, 64. * 256);
+  EXPECT_EQ(cost.transcendentals, 64. * 256);
+  EXPECT_EQ(cost.kernels, 1);
+  EXPECT_EQ(cost.bytes, 2. * (64 * 128 + 128 * 256 + 64 * 256));
+  EXPECT_DOUBLE_EQ(cost.computeSeconds, cost.bytes / (3.35e12 * 0.85) + 4e-6);
+  EXPECT_EQ(cost.temporaryBytes, 0);
+}
+
+TEST_F(FragmentCostTest, StoresWhatAReductionGivesToOthers) {
+  FragmentCost cost = estimate(R"(
+    func.func @f(%x: tensor<64x128xf32>) -> tensor<64x128xf32>
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %c = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1]
+         : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+      %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+      %2 = stablehlo.subtract %x, %1 : tensor<64x128xf32>
+      return %2 : tensor<64x128xf32>
+    })");
+  EXPECT_EQ(cost.kernels, 2);
+  EXPECT_EQ(cost.bytes, 4. * (64 * 128 + 64) + 4. * (2 * 64 * 128 + 64));
+  EXPECT_EQ(cost.temporaryBytes, 64 * 4);
+  EXPECT_EQ(cost.vectorFlops, 64. * 127 + 64 * 128);
+}
+
+// Megatron's pair of products: columns, then rows, then one sum.
+TEST_F(FragmentCostTest, AddsUpWhatIsContractedAlongAnAxis) {
+  FragmentCost cost = estimate(R"(
+    sdy.mesh @m = <["d"=2, "t"=4]>
+    func.func @f(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>},
+                 %v: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"t"}]>},
+                 %w: tensor<32x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"t"}, {}]>})
+        -> (tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        attributes {mesh_shape = #sdy.mesh<["d"=2, "t"=4]>} {
+      %0 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0]
+         : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+      %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0]
+         : (tensor<8x32xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
+      return %1 : tensor<8x16xf32>
+    })");
+  EXPECT_EQ(cost.total.flops, 2. * 2 * 8 * 16 * 32);
+  EXPECT_EQ(cost.matrixFlops, cost.total.flops / 8);
+  ASSERT_EQ(cost.collectives.size(), 1u);
+  const Collective &sum = cost.collectives.front();
+  EXPECT_EQ(sum.kind, CollectiveKind::AllReduce);
+  EXPECT_EQ(sum.participants, 4);
+  EXPECT_EQ(sum.axes, std::vector<std::string>{"\"t\""});
+  EXPECT_EQ(sum.bytes, 4. * 16 * 4);
+  EXPECT_DOUBLE_EQ(cost.collectiveSeconds,
+                   2 * (sum.bytes * 3 / (4 * 25e9 * 18 * 0.85) + 5e-6));
+}
+
+TEST_F(FragmentCostTest, GathersParametersThatDataParallelDevicesSplit) {
+  FragmentCost cost = estimate(R"(
+    sdy.mesh @m = <["d"=4]>
+    func.func @f(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>},
+                 %w: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"d"}]>})
+        -> (tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        attributes {mesh_shape = #sdy.mesh<["d"=4]>} {
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+         : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+      return %0 : tensor<8x32xf32>
+    })");
+  EXPECT_EQ(cost.matrixFlops, cost.total.flops / 4);
+  const Collective *gather = find(cost, CollectiveKind::AllGather);
+  ASSERT_TRUE(gather);
+  EXPECT_EQ(gather->bytes, 16. * 32 * 4);
+  EXPECT_EQ(gather->participants, 4);
+}
+
+TEST_F(FragmentCostTest, ExchangesWhatMovesToAnotherDimension) {
+  FragmentCost cost = estimate(R"(
+    sdy.mesh @m = <["d"=4]>
+    func.func @f(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        -> (tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"d"}]>})
+        attributes {mesh_shape = #sdy.mesh<["d"=4]>} {
+      %0 = stablehlo.negate %x : tensor<8x16xf32>
+      return %0 : tensor<8x16xf32>
+    })");
+  ASSERT_EQ(cost.collectives.size(), 1u);
+  EXPECT_EQ(cost.collectives.front().kind, CollectiveKind::AllToAll);
+  EXPECT_EQ(cost.collectives.front().bytes, 8. * 16 * 4);
+}
+
+TEST_F(FragmentCostTest, RepeatsWhatIsInALoop) {
+  FragmentCost cost = estimate(R"(
+    func.func @f(%x: tensor<64x64xf32>) -> tensor<64x64xf32>
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %0:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<64x64xf32>
+      cond {
+        %n = stablehlo.constant dense<12> : tensor<i32>
+        %l = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %l : tensor<i1>
+      } do {
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %b = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0]
+           : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+        stablehlo.return %j, %b : tensor<i32>, tensor<64x64xf32>
+      }
+      return %0#1 : tensor<64x64xf32>
+    })");
+  EXPECT_EQ(cost.matrixFlops, 12. * 2 * 64 * 64 * 64);
+  EXPECT_EQ(cost.unknownLoops, 0u);
+}
+
+static const char *const kCustomCall = R"(
+    func.func @f(%q: tensor<2x3x5x7xbf16>) -> tensor<2x3x5x7xbf16>
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %0 = stablehlo.custom_call @flash_attention(%q)
+         : (tensor<2x3x5x7xbf16>) -> tensor<2x3x5x7xbf16>
+      return %0 : tensor<2x3x5x7xbf16>
+    })";
+
+TEST_F(FragmentCostTest, ListsCustomCallsThatNobodyKnows) {
+  FragmentCost cost = estimate(kCustomCall);
+  EXPECT_EQ(cost.uncounted, std::set<std::string>{"flash_attention"});
+  EXPECT_EQ(cost.total.flops, 0);
+  EXPECT_EQ(cost.bytes, 2. * 2 * 2 * 3 * 5 * 7);
+}
+
+TEST_F(FragmentCostTest, CountsCustomCallsAsTheUserSays) {
+  FragmentCost cost = estimate(
+      kCustomCall, llvm::cantFail(parseCustomCosts(
+                       {"flash_attention=flops:4*b*h*t*t*d,bytes:1000*b"})));
+  EXPECT_TRUE(cost.uncounted.empty());
+  EXPECT_EQ(cost.matrixFlops, 4. * 2 * 3 * 5 * 5 * 7);
+  EXPECT_EQ(cost.bytes, 2000);
+}
+
+TEST_F(FragmentCostTest, CountsWhatManualDevicesSend) {
+  FragmentCost cost = estimate(R"(
+    sdy.mesh @m = <["d"=4]>
+    func.func @f(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        -> (tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        attributes {mesh_shape = #sdy.mesh<["d"=4]>} {
+      %0 = sdy.manual_computation(%x) in_shardings=[<@m, [{"d"}, {}]>] out_shardings=[<@m, [{"d"}, {}]>] manual_axes={"d"} (%a: tensor<2x16xf32>) {
+        %1 = "stablehlo.all_reduce"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
+        ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+          %s = stablehlo.add %l, %r : tensor<f32>
+          stablehlo.return %s : tensor<f32>
+        }) : (tensor<2x16xf32>) -> tensor<2x16xf32>
+        sdy.return %1 : tensor<2x16xf32>
+      } : (tensor<8x16xf32>) -> tensor<8x16xf32>
+      return %0 : tensor<8x16xf32>
+    })");
+  ASSERT_EQ(cost.collectives.size(), 1u);
+  EXPECT_EQ(cost.collectives.front().bytes, 2. * 16 * 4);
+  EXPECT_EQ(cost.collectives.front().participants, 4);
+  EXPECT_EQ(cost.total.flops, 4. * 2 * 16);
+}
