@@ -9,10 +9,9 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/LastUses.h"
 #include "meshwright/IR/EqualBodies.h"
+#include "meshwright/Text/TextTable.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -153,33 +152,19 @@ ProgramSummary meshwright::summarize(func::FuncOp func) {
   return summary;
 }
 
-/// Four significant characters and a unit, such as "1.23 M".
-static std::string scaled(double value, StringRef unit) {
-  static constexpr const char *kPrefixes[] = {"", "k", "M", "G", "T", "P", "E"};
-  unsigned step = 0;
-  while (value >= 999.95 && step + 1 < std::size(kPrefixes)) {
-    value /= 1000;
-    ++step;
-  }
-  return llvm::formatv(step ? "{0:F1} {1}{2}" : "{0:F0} {1}{2}", value,
-                       kPrefixes[step], unit)
-      .str();
-}
-
 void meshwright::printTable(const ProgramSummary &summary,
                             llvm::raw_ostream &os) {
-  using Row = std::vector<std::string>;
-  std::vector<Row> rows = {{"mesh", "fragments", "distinct", "FLOPs",
+  std::vector<TextRow> rows = {{"mesh", "fragments", "distinct", "FLOPs",
                             "parameters", "activations", "transfers in",
                             "transfers out"}};
   auto addRow = [&](const MeshSummary &mesh) {
     auto transfers = [](unsigned count, double bytes) {
-      return std::to_string(count) + " (" + scaled(bytes, "B") + ")";
+      return std::to_string(count) + " (" + toScaled(bytes, "B") + ")";
     };
     rows.push_back({mesh.mesh, std::to_string(mesh.fragments),
                     std::to_string(mesh.distinctPrograms),
-                    scaled(mesh.flops, ""), scaled(mesh.parameterBytes, "B"),
-                    scaled(mesh.activationBytes, "B"),
+                    toScaled(mesh.flops, ""), toScaled(mesh.parameterBytes, "B"),
+                    toScaled(mesh.activationBytes, "B"),
                     transfers(mesh.transfersIn, mesh.bytesIn),
                     transfers(mesh.transfersOut, mesh.bytesOut)});
   };
@@ -198,17 +183,7 @@ void meshwright::printTable(const ProgramSummary &summary,
     total.bytesOut += mesh.bytesOut;
   }
   addRow(total);
-
-  std::vector<size_t> widths(rows.front().size());
-  for (const Row &row : rows)
-    for (auto [width, cell] : llvm::zip_equal(widths, row))
-      width = std::max(width, cell.size());
-  for (const Row &row : rows) {
-    os << llvm::left_justify(row.front(), widths.front());
-    for (size_t i = 1; i < row.size(); ++i)
-      os << "  " << llvm::right_justify(row[i], widths[i]);
-    os << "\n";
-  }
+  printRows(rows, os);
   if (summary.unknownWork)
     os << summary.unknownWork
        << " custom calls and loops of unknown work are not in FLOPs\n";

@@ -1,0 +1,238 @@
+//===- Run.cpp - One run of a workload ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Simulator/Run.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include <algorithm>
+#include <functional>
+
+using namespace meshwright;
+
+Run::Run(const Workload &workload, Simulation &result)
+    : workload(workload), result(result) {
+  size_t numItems = workload.items.size();
+  result.start.assign(numItems, 0);
+  result.stop.assign(numItems, 0);
+  result.waitedFor.assign(numItems, kNoItem);
+  isDated.assign(numItems, false);
+  linkItems();
+  prepareIssue();
+  if (workload.linksContend) {
+    lastOut.assign(workload.meshes.size(), kNoItem);
+    lastIn.assign(workload.meshes.size(), kNoItem);
+    beforeOut.assign(numItems, kNoItem);
+    beforeIn.assign(numItems, kNoItem);
+  }
+}
+
+/// Counts what each item waits for, and lists who waits for it.
+void Run::linkItems() {
+  size_t numItems = workload.items.size();
+  pending.assign(numItems, 0);
+  firstConsumer.assign(numItems + 1, 0);
+  auto forEachEdge = [&](auto visit) {
+    for (uint32_t item = 0; item < numItems; ++item)
+      for (uint32_t value : workload.getOperands(item))
+        if (uint32_t producer = workload.values[value].producer;
+            producer != kNoItem)
+          visit(producer, item);
+  };
+  forEachEdge([&](uint32_t producer, uint32_t item) {
+    ++firstConsumer[producer + 1];
+    ++pending[item];
+  });
+  for (size_t i = 0; i < numItems; ++i)
+    firstConsumer[i + 1] += firstConsumer[i];
+  consumers.resize(firstConsumer.back());
+  std::vector<uint32_t> next(firstConsumer.begin(), firstConsumer.end() - 1);
+  forEachEdge([&](uint32_t producer, uint32_t item) {
+    consumers[next[producer]++] = item;
+  });
+  position.assign(numItems, kNoItem);
+  for (const std::vector<uint32_t> &queue : workload.queues)
+    for (auto [index, item] : llvm::enumerate(queue)) {
+      position[item] = index;
+      pending[item] += index > 0;
+    }
+}
+
+void Run::prepareIssue() {
+  for (const Workload::Mesh &mesh : workload.meshes)
+    if (mesh.issuer >= issuers.size())
+      issuers.resize(mesh.issuer + 1);
+  for (uint32_t item : workload.issueOrder) {
+    const Workload::Activity &activity = workload.getActivity(item);
+    uint32_t target = workload.meshes[activity.mesh].issuer;
+    uint32_t source = workload.meshes[activity.source].issuer;
+    issuers[target].items.push_back(item);
+    ++pending[item];
+    if (source == target)
+      continue;
+    issuers[source].items.push_back(item);
+    ++pending[item];
+  }
+}
+
+llvm::ArrayRef<uint32_t> Run::getConsumers(uint32_t item) const {
+  return llvm::ArrayRef(consumers).slice(
+      firstConsumer[item], firstConsumer[item + 1] - firstConsumer[item]);
+}
+
+uint32_t Run::getPrevious(uint32_t item) const {
+  uint32_t index = position[item];
+  if (index == kNoItem || index == 0)
+    return kNoItem;
+  return workload.queues[workload.getActivity(item).mesh][index - 1];
+}
+
+uint32_t Run::getGate(uint32_t item) const {
+  uint32_t index = position[item];
+  if (index == kNoItem || index < workload.depth)
+    return kNoItem;
+  return workload
+      .queues[workload.getActivity(item).mesh][index - workload.depth];
+}
+
+/// One of the things that `item` waits for is there at `time`.
+void Run::dropFrom(uint32_t item, Ticks time, uint32_t cause) {
+  if (time > result.start[item]) {
+    result.start[item] = time;
+    result.waitedFor[item] = cause;
+  }
+  if (--pending[item] == 0)
+    stack.push_back(item);
+}
+
+/// Issues what can be: the thread stops where it waits for a run that has not
+/// been dated yet.
+void Run::issue(uint32_t number) {
+  Issuer &issuer = issuers[number];
+  while (issuer.next < issuer.items.size()) {
+    uint32_t item = issuer.items[issuer.next];
+    uint32_t gate = getGate(item);
+    if (gate != kNoItem) {
+      if (!isDated[gate])
+        return;
+      if (result.stop[gate] > issuer.clock) {
+        issuer.clock = result.stop[gate];
+        issuer.gate = gate;
+      }
+    }
+    ++issuer.next;
+    issuer.clock += workload.issueCost;
+    order.push_back({item, number});
+    dropFrom(item, issuer.clock, issuer.gate);
+  }
+}
+
+/// `item` starts when it can: tells everyone who waits for its end.
+void Run::date(uint32_t item) {
+  const Workload::Activity &activity = workload.getActivity(item);
+  Ticks stop = result.start[item] + activity.duration + activity.latency;
+  result.stop[item] = stop;
+  isDated[item] = true;
+  order.push_back({item, kNoItem});
+  for (uint32_t consumer : getConsumers(item))
+    dropFrom(consumer, stop, item);
+  if (activity.isTransfer())
+    return;
+  const std::vector<uint32_t> &queue = workload.queues[activity.mesh];
+  if (position[item] + 1 < queue.size())
+    dropFrom(queue[position[item] + 1], stop, item);
+  // Its thread may have waited for it.
+  if (!workload.issueOrder.empty())
+    issue(workload.meshes[activity.mesh].issuer);
+}
+
+/// Dates everything that does not depend on a transfer which has not started.
+void Run::settle() {
+  while (!stack.empty()) {
+    uint32_t item = stack.back();
+    stack.pop_back();
+    if (!workload.linksContend || !workload.getActivity(item).isTransfer()) {
+      date(item);
+      continue;
+    }
+    requests.emplace_back(result.start[item], item);
+    std::push_heap(requests.begin(), requests.end(), std::greater<>());
+  }
+}
+
+void Run::takeLinks(uint32_t item) {
+  const Workload::Activity &activity = workload.getActivity(item);
+  auto queueBehind = [&](uint32_t &last, uint32_t &before) {
+    before = last;
+    last = item;
+    if (before == kNoItem)
+      return;
+    Ticks free = result.stop[before] - workload.getActivity(before).latency;
+    if (free > result.start[item]) {
+      result.start[item] = free;
+      result.waitedFor[item] = before;
+    }
+  };
+  queueBehind(lastOut[activity.source], beforeOut[item]);
+  queueBehind(lastIn[activity.mesh], beforeIn[item]);
+}
+
+llvm::Error Run::run() {
+  size_t numItems = workload.items.size();
+  for (uint32_t item = numItems; item-- > 0;)
+    if (pending[item] == 0)
+      stack.push_back(item);
+  if (!workload.issueOrder.empty())
+    for (uint32_t number = 0; number < issuers.size(); ++number)
+      issue(number);
+  settle();
+  while (!requests.empty()) {
+    std::pop_heap(requests.begin(), requests.end(), std::greater<>());
+    uint32_t item = requests.back().second;
+    requests.pop_back();
+    takeLinks(item);
+    date(item);
+    settle();
+  }
+  if (llvm::count(isDated, true) != static_cast<ptrdiff_t>(numItems))
+    return explainDeadlock();
+  for (Ticks stop : result.stop)
+    result.makespan = std::max(result.makespan, stop);
+  return llvm::Error::success();
+}
+
+void Run::findSlack() {
+  std::vector<Ticks> lateStop(workload.items.size(), result.makespan);
+  std::vector<Ticks> lateIssue(issuers.size(),
+                               std::numeric_limits<Ticks>::max());
+  result.slack.assign(workload.items.size(), 0);
+  auto mustEnd = [&](uint32_t item, Ticks time) {
+    if (item != kNoItem)
+      lateStop[item] = std::min(lateStop[item], time);
+  };
+  auto mustLeave = [&](uint32_t before, Ticks time) {
+    if (before != kNoItem)
+      mustEnd(before, time + workload.getActivity(before).latency);
+  };
+  for (const Node &node : llvm::reverse(order)) {
+    uint32_t item = node.item;
+    if (node.issuer != kNoItem) {
+      Ticks latest = result.start[item] + result.slack[item];
+      Ticks &next = lateIssue[node.issuer];
+      latest = std::min(latest, next) - workload.issueCost;
+      next = latest;
+      mustEnd(getGate(item), latest);
+      continue;
+    }
+    const Workload::Activity &activity = workload.getActivity(item);
+    Ticks latest = lateStop[item] - activity.duration - activity.latency;
+    result.slack[item] = latest - result.start[item];
+    for (uint32_t value : workload.getOperands(item))
+      mustEnd(workload.values[value].producer, latest);
+    mustEnd(getPrevious(item), latest);
+    if (workload.linksContend && activity.isTransfer()) {
+      mustLeave(beforeOut[item], latest);
+      mustLeave(beforeIn[item], latest);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+//===- Run.h - One run of a workload ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What an item waits for is known before it runs, except for links: who asks
+// first has them first. So an item is dated as soon as all it waits for is, and
+// of the transfers that could start, the earliest is taken: nothing that is
+// dated later asks before it. Only transfers go through a heap.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SIMULATOR_RUN_H
+#define MESHWRIGHT_SIMULATOR_RUN_H
+
+#include "meshwright/Simulator/Simulation.h"
+
+namespace meshwright {
+
+class Run {
+public:
+  Run(const Workload &workload, Simulation &result);
+
+  /// Dates all items. Fails if some wait for each other.
+  llvm::Error run();
+  /// By how much each item could be later. Behind `run`.
+  void findSlack();
+
+private:
+  struct Issuer {
+    std::vector<uint32_t> items;
+    size_t next = 0;
+    Ticks clock = 0;
+    /// The run whose end the thread last waited for, if any.
+    uint32_t gate = kNoItem;
+  };
+  /// The end of an item's dating, or its issue by one thread.
+  struct Node {
+    uint32_t item;
+    uint32_t issuer; ///< kNoItem for a run.
+  };
+
+  void linkItems();
+  void prepareIssue();
+  void dropFrom(uint32_t item, Ticks time, uint32_t cause);
+  void issue(uint32_t issuer);
+  void date(uint32_t item);
+  void settle();
+  void takeLinks(uint32_t item);
+  /// The run that must have ended before the thread issues `item`, if any.
+  uint32_t getGate(uint32_t item) const;
+  uint32_t getPrevious(uint32_t item) const;
+  llvm::ArrayRef<uint32_t> getConsumers(uint32_t item) const;
+  /// What an item that never ran waits for.
+  uint32_t findMissing(uint32_t item) const;
+  std::string describe(uint32_t item) const;
+  llvm::Error explainDeadlock() const;
+
+  const Workload &workload;
+  Simulation &result;
+  std::vector<uint32_t> firstConsumer, consumers;
+  std::vector<uint32_t> position; ///< In the queue of its mesh.
+  std::vector<uint32_t> pending;  ///< How much an item still waits for.
+  std::vector<bool> isDated;
+  std::vector<uint32_t> stack; ///< Items that wait for nothing any more.
+  std::vector<std::pair<Ticks, uint32_t>> requests; ///< A heap.
+  std::vector<Issuer> issuers;
+  std::vector<Node> order;
+  /// The last transfer out of each mesh and into it, and for each transfer the
+  /// ones before it.
+  std::vector<uint32_t> lastOut, lastIn, beforeOut, beforeIn;
+};
+
+/// What each mesh holds when. Behind the run.
+void accountMemory(const Workload &workload, Simulation &simulation,
+                   bool withLevels);
+
+} // namespace meshwright
+
+#endif

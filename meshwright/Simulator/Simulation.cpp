@@ -1,0 +1,97 @@
+//===- Simulation.cpp - When everything runs, and what it takes -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Simulator/Simulation.h"
+#include "meshwright/Simulator/Run.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <map>
+
+using namespace meshwright;
+
+static double getPart(Ticks busy, Ticks makespan) {
+  return makespan == 0
+             ? 0
+             : static_cast<double>(busy) / static_cast<double>(makespan);
+}
+
+static void summarizeMeshes(const Workload &workload, Simulation &simulation) {
+  simulation.meshes.resize(workload.meshes.size());
+  for (auto [mesh, queue] : llvm::zip(simulation.meshes, workload.queues)) {
+    for (uint32_t item : queue)
+      mesh.busy += workload.getActivity(item).duration;
+    mesh.bubble = 1 - getPart(mesh.busy, simulation.makespan);
+    if (queue.empty())
+      continue;
+    mesh.firstStart = simulation.start[queue.front()];
+    mesh.lastStop = simulation.stop[queue.back()];
+  }
+}
+
+static void summarizeEdges(const Workload &workload, Simulation &simulation) {
+  std::map<std::pair<uint32_t, uint32_t>, Simulation::Edge> edges;
+  for (uint32_t item = 0; item < workload.items.size(); ++item) {
+    const Workload::Activity &activity = workload.getActivity(item);
+    if (!activity.isTransfer())
+      continue;
+    auto [entry, isNew] =
+        edges.try_emplace({activity.source, activity.mesh},
+                          Simulation::Edge{activity.source, activity.mesh});
+    Simulation::Edge &edge = entry->second;
+    edge.slack = isNew ? simulation.slack[item]
+                       : std::min(edge.slack, simulation.slack[item]);
+    edge.bytes += activity.bytes;
+    edge.busy += activity.duration;
+    ++edge.transfers;
+  }
+  for (const auto &[meshes, edge] : edges)
+    simulation.edges.push_back(edge);
+}
+
+static void findCriticalPath(Simulation &simulation) {
+  if (simulation.stop.empty())
+    return;
+  uint32_t item = llvm::find(simulation.stop, simulation.makespan) -
+                  simulation.stop.begin();
+  for (; item != kNoItem; item = simulation.waitedFor[item])
+    simulation.criticalPath.push_back(item);
+  std::reverse(simulation.criticalPath.begin(), simulation.criticalPath.end());
+}
+
+static double findUtilization(const Workload &workload, Ticks makespan) {
+  if (workload.peakFlops <= 0 || makespan == 0)
+    return -1;
+  double flops = 0, devices = 0;
+  for (const std::vector<uint32_t> &queue : workload.queues)
+    for (uint32_t item : queue)
+      flops += workload.getActivity(item).flops;
+  for (const Workload::Mesh &mesh : workload.meshes)
+    devices += static_cast<double>(mesh.devices);
+  double seconds = static_cast<double>(makespan) / kTicksPerSecond;
+  return flops / (workload.peakFlops * devices * seconds);
+}
+
+double Simulation::getBubble() const {
+  double sum = 0;
+  for (const Mesh &mesh : meshes)
+    sum += mesh.bubble;
+  return meshes.empty() ? 0 : sum / static_cast<double>(meshes.size());
+}
+
+llvm::Expected<Simulation> meshwright::simulate(const Workload &workload,
+                                                bool withLevels) {
+  Simulation simulation;
+  {
+    Run run(workload, simulation);
+    if (llvm::Error error = run.run())
+      return error;
+    run.findSlack();
+  }
+  summarizeMeshes(workload, simulation);
+  summarizeEdges(workload, simulation);
+  findCriticalPath(simulation);
+  simulation.utilization = findUtilization(workload, simulation.makespan);
+  accountMemory(workload, simulation, withLevels);
+  return simulation;
+}

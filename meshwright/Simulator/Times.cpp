@@ -1,0 +1,42 @@
+//===- Times.cpp - Ticks, seconds, and texts of both ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Simulator/Times.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace meshwright;
+
+Ticks meshwright::toTicks(double seconds) {
+  // What does not fit is longer than any step, and may still be added up.
+  constexpr double kLongest = 1e18;
+  return static_cast<Ticks>(
+      std::llround(std::min(seconds * kTicksPerSecond, kLongest)));
+}
+
+std::string meshwright::toSeconds(Ticks ticks) {
+  constexpr Ticks kSecond = static_cast<Ticks>(kTicksPerSecond);
+  std::string text = std::to_string(ticks / kSecond);
+  if (Ticks rest = ticks % kSecond) {
+    std::string digits = std::to_string(rest);
+    text += "." + std::string(12 - digits.size(), '0') + digits;
+    text.erase(text.find_last_not_of('0') + 1);
+  }
+  return text;
+}
+
+std::string meshwright::toDuration(Ticks ticks) {
+  static constexpr const char *kUnits[] = {"ps", "ns", "us", "ms", "s"};
+  double value = static_cast<double>(ticks);
+  unsigned step = 0;
+  while (value >= 999.95 && step + 1 < std::size(kUnits)) {
+    value /= 1000;
+    ++step;
+  }
+  return llvm::formatv(ticks == 0 ? "0"
+                       : step     ? "{0:F1} {1}"
+                                  : "{0:F0} {1}",
+                       value, kUnits[step])
+      .str();
+}
