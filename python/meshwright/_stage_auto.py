@@ -18,7 +18,7 @@ from ._stage_assign import Stages
 from ._stage_costs import work_of
 from ._stage_emit import emit, rootless
 from ._stage_flatten import Flat, body_of, flatten, source, with_body
-from ._stage_line import Order, line_up, repeated
+from ._stage_line import Order, is_recomputed, line_up, repeated
 from ._stage_search import best_cuts, make_line
 
 # A nested function is opened if it is more than one of so many parts of a stage.
@@ -177,16 +177,26 @@ class Divider:
         limit = sum(map(work_of, closed.jaxpr.eqns)) / (_PIECES * self._count)
 
         def opens(eqn: Any) -> bool:
-            if eqn.primitive is named_computation_p:
-                return eqn.params["name"] not in self._assigned
-            return eqn.primitive is call_p or work_of(eqn) > limit
+            if eqn.primitive in (named_computation_p, call_p):
+                return self._may_open(eqn)
+            return work_of(eqn) > limit
 
         flat = flatten(closed, transposes, opens)
+        if any(map(is_recomputed, flat.items)):
+            # What is computed again has other nested functions than the first time,
+            # but the same operations in them.
+            flat = flatten(closed, transposes, self._may_open)
         stages, division = divide(flat, self._count, self._outside)
         self.divisions.append(division)
         new, regular = emit(closed, flat, stages.stage)
         self.is_regular &= regular
         return new
+
+    def _may_open(self, eqn: Any) -> bool:
+        """Whether it is not the user who put an operation somewhere as a whole."""
+        if eqn.primitive is named_computation_p:
+            return eqn.params["name"] not in self._assigned
+        return True
 
 
 def _calls(jaxpr: Any) -> Iterator[Any]:

@@ -268,6 +268,7 @@ def with_stages(config: Config, found: Found) -> Config:
         "mpmd_infer_cross_mesh_reductions": True,
         **(config.partitioning_options or {}),
     }
+    schedule = config.pipeline_schedule
     if not found.is_regular and SCHEDULE_OPTION in options:
         _logger.warning(
             "%sstages occur more than once in a direction, as they do in higher "
@@ -275,12 +276,14 @@ def with_stages(config: Config, found: Found) -> Config:
             "such a program runs in the order in which it is written",
             f"{found.places[0]}: " if found.places else "",
         )
+        options[SCHEDULE_OPTION], schedule = "None", None
     stages = {stage_name(stage): stage for stage in places if found.is_regular}
     return dataclasses.replace(
         config,
         name_to_mesh_assignment={**config.name_to_mesh_assignment, **names},
         name_to_stage_assignment={**config.name_to_stage_assignment, **stages},
         partitioning_options=options,
+        pipeline_schedule=schedule,
     )
 
 

@@ -12,7 +12,7 @@ its position.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _jax_compat as compat
@@ -61,11 +61,13 @@ def repeated(flat: Flat) -> dict[int, int]:
     Returns:
       Position of the operation to position of the one that it repeats.
     """
+    # The first of equal values stands for all of them.
     same: dict[Any, Any] = {}
-    forward: dict[Any, int] = {}
+    original: dict[Any, Any] = {}
+    forward: dict[Any, list[int]] = {}
     found: dict[int, int] = {}
     for index, item in enumerate(flat.items):
-        if item.transposes and not _is_recomputed(item):
+        if item.transposes and not is_recomputed(item):
             continue
         operands = tuple(
             (atom.aval, str(atom.val))
@@ -75,19 +77,42 @@ def repeated(flat: Flat) -> dict[int, int]:
         )
         key = item.eqn.primitive, operands, tuple(sorted(item.eqn.params.items()))
         try:
-            hash(key)
+            alike = forward.setdefault(key, [])
         except TypeError:  # A parameter that cannot be compared.
             continue
         if not item.transposes:
-            forward.setdefault(key, index)
-        elif key in forward:
-            found[index] = forward[key]
-            originals = flat.items[forward[key]].eqn.outvars
-            same.update(zip(item.eqn.outvars, originals, strict=True))
+            alike.append(index)
+        if not alike:
+            continue
+        first = flat.items[alike[0]].eqn.outvars
+        same.update(zip(item.eqn.outvars, first, strict=True))
+        if item.transposes:
+            found[index] = _same_place(flat, item, alike, original)
+            outs = flat.items[found[index]].eqn.outvars
+            original.update(zip(item.eqn.outvars, outs, strict=True))
     return found
 
 
-def _is_recomputed(item: Item) -> bool:
+def _same_place(
+    flat: Flat, item: Item, alike: Sequence[int], original: Mapping[Any, Any]
+) -> int:
+    """Of equal operations the one that reads what an operation reads, if any does."""
+    wanted = [
+        original.get(atom, atom) if isinstance(atom, compat.Var) else None
+        for atom in item.eqn.invars
+    ]
+    for index in alike:
+        atoms = flat.items[index].eqn.invars
+        if wanted == [a if isinstance(a, compat.Var) else None for a in atoms]:
+            return index
+    return alike[-1]
+
+
+def is_recomputed(item: Item) -> bool:
+    """Whether `jax.checkpoint` put an operation into a backward pass.
+
+    Beside what it recomputes this may be a part of the derivative itself.
+    """
     stack = item.eqn.source_info.name_stack.stack
     return any(entry.name == "rematted_computation" for entry in stack)
 
@@ -190,12 +215,13 @@ class _Lining:
                 and o not in first
                 and self._position[o] is not None
             ]
-            again = _is_recomputed(item)
+            again = is_recomputed(item)
             limit = None if again else min(own, default=None)
             saved = [
                 where
                 for var in item.eqn.invars
                 if isinstance(var, compat.Var)
+                and self._table.producer.get(var) not in self._copied
                 and (where := self._last_read(originals.get(var, var), item, limit))
                 is not None
             ]

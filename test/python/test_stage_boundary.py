@@ -202,7 +202,9 @@ def test_second_derivative(caplog):
         return sum(jnp.sum(g * g) for g in jax.grad(loss)(ws, x, y))
 
     def step(ws, x, y):
-        value, grads = jax.value_and_grad(penalty)(ws, x, y)
+        gradient = jax.value_and_grad(penalty)
+        accumulated = mw.pipeline.accumulate(gradient, 1, batch_argnums=(1, 2))
+        value, grads = accumulated(ws, x, y)
         return value, [w - 0.01 * g for w, g in zip(ws, grads, strict=True)]
 
     xs, ys = batch(1)
