@@ -14,7 +14,7 @@ import dataclasses
 import difflib
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from ._primitives import CALLEE_PREFIX
@@ -291,17 +291,25 @@ _CALL = re.compile(r"\bmpmd\.call @")
 _ORIGIN = re.compile(r"\bmpmd\.named_computation<(.*?)> ")
 
 
-def report_missing_counters(schedule: str, module: str) -> None:
+def report_idle_schedule(schedule: str, meshes: Collection[str], module: str) -> None:
     """Warns if a schedule finds nothing to order, though something is repeated.
 
     Args:
       schedule: its name.
+      meshes: names of the meshes.
       module: text of the module that is partitioned. Loops in it become calls with
         counters.
     """
-    if "call_counter =" in module or "mpmd.for " in module:
-        return
     origins = _ORIGIN.findall(module)
+    if "call_counter =" in module or "mpmd.for " in module:
+        if not origins and len(meshes) > 1:
+            _log_once(
+                logging.WARNING,
+                f"schedule {schedule} orders nothing: this program has no stages, and "
+                "runs on one mesh; mark where a stage begins with mw.stage_boundary, "
+                "name computations with mw.named_computation, or use mw.auto",
+            )
+        return
     if len(_CALL.findall(module)) < 2 and len(set(origins)) == len(origins):
         return
     _log_once(

@@ -119,7 +119,7 @@ def partition(
     _diagnostics.report(result.diagnostics)
     schedule = config.get("options", {}).get("mpmd_pipeline_schedule", "None")
     if phases == IMPORT | OPTIMIZE | PARTITION and schedule.lower() != "none":
-        _diagnostics.report_missing_counters(schedule, module)
+        _diagnostics.report_idle_schedule(schedule, config["topology"], module)
     return result
 
 

@@ -299,6 +299,18 @@ def test_a_schedule_without_counters_is_reported(said):
     assert "mw.call(f, call_counter=i)" in message
 
 
+def test_a_schedule_without_stages_is_reported(said):
+    def loop(xs):
+        return sum(mw.call(jnp.sum, call_counter=i)(x * 2) for i, x in enumerate(xs))
+
+    lower(loop, scheduled(), jnp.ones((2, 8, 8)))
+    [message] = said()
+    assert message.startswith(
+        "schedule 1F1B orders nothing: this program has no stages"
+    )
+    assert "mw.stage_boundary" in message
+
+
 def test_fragments_of_nobody_are_reported_together_and_quietly(said):
     def clipped(w, x):
         def loss(w):
