@@ -20,10 +20,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "examples" / "resume.py"
-STEPS, EVERY = 12, 3
+STEPS, EVERY = 24, 3
 GRACE = 15.0  # Seconds beyond the timeout, for a busy machine.
 # What one run compiled serves the others, also one that was killed while it wrote.
 CACHE = tempfile.TemporaryDirectory(prefix="meshwright-cache-")
@@ -81,8 +82,8 @@ def undisturbed(processes: int, timeout: float) -> dict[int, str]:
     return losses(out)
 
 
-def disturb(seed: int, processes: int, timeout: float, wanted: dict) -> str:
-    """One run that is disturbed, and the one that goes on behind it.
+def disturb(seeds: Sequence[int], processes: int, timeout: float, wanted: dict) -> str:
+    """A training that is disturbed once for each seed, and goes on each time.
 
     Returns:
       What happened, in a line.
@@ -90,45 +91,59 @@ def disturb(seed: int, processes: int, timeout: float, wanted: dict) -> str:
     Raises:
       RuntimeError: what must not happen did.
     """
-    rng = random.Random(seed)
-    how = rng.choice([signal.SIGKILL, signal.SIGSTOP])
-    victim, moment = rng.randrange(processes), rng.randrange(-1, STEPS - 2)
+    seen, told = {}, []
+    # Steps that a run may do before it is disturbed, so that some are left.
+    most = (STEPS - 2) // len(seeds) - 3
     with tempfile.TemporaryDirectory() as folder:
-        run = start(processes, timeout, folder)
-        seen = {}
-        if moment < 0:  # While it starts.
-            while len(workers(run.pid)) < processes:
-                time.sleep(0.05)
-            time.sleep(2 * rng.random())
-        else:
-            for line in run.stdout:
-                seen |= losses(line)
-                if moment in seen:
-                    break
-            time.sleep(0.05 * rng.random())
-        pids = workers(run.pid)
-        os.kill(pids[victim], how)
-        began = time.monotonic()
-        try:
-            out, errors = run.communicate(timeout=timeout + GRACE)
-        except subprocess.TimeoutExpired:
-            run.kill()
-            raise RuntimeError(f"run {seed}: hangs after {how.name}") from None
-        took = time.monotonic() - began
-        seen |= losses(out)
-        left = [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]
-        if left:
-            raise RuntimeError(f"run {seed}: left processes {left} behind")
-        if f"meshwright.launch: process {victim}" not in errors:
-            raise RuntimeError(f"run {seed}: nobody names process {victim}:\n{errors}")
+        for seed in seeds:
+            found, line = disturb_once(seed, processes, timeout, folder, most)
+            seen |= found
+            told.append(line)
         again = start(processes, timeout, folder)
         out, errors = again.communicate(timeout=300)
         if again.returncode:
-            raise RuntimeError(f"run {seed}: does not go on:\n{errors}")
+            raise RuntimeError(f"runs {list(seeds)}: do not go on:\n{errors}")
         seen |= losses(out)
     if seen != wanted:
-        raise RuntimeError(f"run {seed}: losses {seen}, wanted {wanted}")
-    return f"run {seed}: {how.name} to {victim} at {moment}, over after {took:.1f} s"
+        raise RuntimeError(f"runs {list(seeds)}: losses {seen}, wanted {wanted}")
+    return "\n".join(told)
+
+
+def disturb_once(
+    seed: int, processes: int, timeout: float, checkpoints: str, most: int
+) -> tuple[dict[int, str], str]:
+    """One run up to its end by a fault; its losses, and what happened."""
+    rng = random.Random(seed)
+    how = rng.choice([signal.SIGKILL, signal.SIGSTOP])
+    victim, moment = rng.randrange(processes), rng.randrange(-1, most)
+    run = start(processes, timeout, checkpoints)
+    seen = {}
+    if moment < 0:  # While it starts.
+        while len(workers(run.pid)) < processes:
+            time.sleep(0.05)
+        time.sleep(2 * rng.random())
+    else:
+        for line in run.stdout:
+            seen |= losses(line)
+            if len(seen) > moment:
+                break
+        time.sleep(0.05 * rng.random())
+    pids = workers(run.pid)
+    os.kill(pids[victim], how)
+    began = time.monotonic()
+    try:
+        out, errors = run.communicate(timeout=timeout + GRACE)
+    except subprocess.TimeoutExpired:
+        run.kill()
+        raise RuntimeError(f"run {seed}: hangs after {how.name}") from None
+    took = time.monotonic() - began
+    left = [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]
+    if left:
+        raise RuntimeError(f"run {seed}: left processes {left} behind")
+    if f"meshwright.launch: process {victim}" not in errors:
+        raise RuntimeError(f"run {seed}: nobody names process {victim}:\n{errors}")
+    told = f"run {seed}: {how.name} to {victim} at {moment}, over after {took:.1f} s"
+    return seen | losses(out), told
 
 
 def main() -> int:
@@ -141,7 +156,7 @@ def main() -> int:
     wanted, failures = undisturbed(options.processes, options.timeout), 0
     for seed in range(options.seed, options.seed + options.runs):
         try:
-            line = disturb(seed, options.processes, options.timeout, wanted)
+            line = disturb([seed], options.processes, options.timeout, wanted)
         except RuntimeError as error:
             line, failures = str(error), failures + 1
         print(line, flush=True)

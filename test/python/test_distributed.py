@@ -26,7 +26,7 @@ TIMEOUT = 8  # Seconds that a process waits for another one; a busy machine need
 def alone() -> dict:
     """What the script says when it is started as any other script."""
     done = subprocess.run(
-        [sys.executable, str(SCRIPTS / "train.py"), "own", "transfer"],
+        [sys.executable, str(SCRIPTS / "train.py"), "transfer", "own"],
         env=environment(),
         capture_output=True,
         text=True,
@@ -35,32 +35,36 @@ def alone() -> dict:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["processes"] == 1
-    return found
+    return found["found"]["own"]
 
 
 TRAINING = {
-    "two devices each": (2, 2, "train.py", "own", "transfer"),
-    "spanning": (2, 2, "train.py", "spanning", "transfer"),
-    "one to three": (2, 2, "train.py", "small first", "transfer"),
-    "three to one": (2, 2, "train.py", "small last", "transfer"),
-    "every process issues all": (2, 1, "train.py", "own", "device_put"),
+    "transfer": (2, ["own", "spanning", "small first", "small last"]),
+    "device_put": (1, ["own"]),  # Every process issues all.
 }
 
 
 @pytest.fixture(scope="module")
 def trained() -> dict:
-    return launch_all(TRAINING)
+    cases = {
+        transport: (2, devices, "train.py", transport, *kinds)
+        for transport, (devices, kinds) in TRAINING.items()
+    }
+    return launch_all(cases)
 
 
-@pytest.mark.parametrize("name", TRAINING)
-def test_processes_train_like_one(name, trained, alone):
-    found = reports(trained[name])
-    processes = TRAINING[name][0]
-    assert [each["process"] for each in found] == list(range(processes))
-    for each in found:
-        assert each["processes"] == processes
-        np.testing.assert_allclose(each["losses"], alone["losses"], rtol=1e-5)
-        np.testing.assert_allclose(each["sum"], alone["sum"], rtol=1e-5)
+CASES = [(transport, kind) for transport, (_, ks) in TRAINING.items() for kind in ks]
+
+
+@pytest.mark.parametrize("transport, kind", CASES)
+def test_processes_train_like_one(transport, kind, trained, alone):
+    reported = reports(trained[transport])
+    assert [each["process"] for each in reported] == [0, 1]
+    for each in reported:
+        assert each["processes"] == 2
+        found = each["found"][kind]
+        np.testing.assert_allclose(found["losses"], alone["losses"], rtol=1e-5)
+        np.testing.assert_allclose(found["sum"], alone["sum"], rtol=1e-5)
 
 
 FAULTS = {
@@ -70,18 +74,17 @@ FAULTS = {
     "exit": (3, "ended with exit code 3"),
     "hang": (70, 'from dec) on mesh "m1") has made no progress'),
     "differ": (1, "about to run different programs: fragments, "),
-    "config": (1, "different programs: topology (mesh: process:device), 'm0', is"),
     "late": (70, "did not call mw.distributed.initialize()"),
     "early": (4, "ended with exit code 4"),
 }
 
 
 @pytest.fixture(scope="module")
-def failed() -> dict:
+def failed(tmp_path_factory) -> dict:
     options = ("--timeout", str(TIMEOUT))
-    faults = [*FAULTS, "numpy", "float"]
-    cases = {fault: (2, 1, "fault.py", fault) for fault in faults}
-    return launch_all(cases, options=options)
+    marker = str(tmp_path_factory.mktemp("early") / "marker")
+    cases = {fault: (2, 1, "fault.py", fault) for fault in [*FAULTS, "elsewhere"]}
+    return launch_all(cases, options=options, MARKER=marker)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -92,19 +95,19 @@ def test_everyone_ends_when_one_fails(fault, failed):
     (line,) = [x for x in done.stderr.splitlines() if x.startswith("meshwright.launch")]
     assert text in line
     assert culprit in line
-    if fault not in ("differ", "config"):
+    if fault != "differ":
         assert f"[0] {line.replace('.launch', '', 1)}" in done.stderr
 
 
 def test_a_value_for_a_mesh_elsewhere_is_refused(failed):
-    done = failed["numpy"]
-    assert done.returncode == 1
-    assert "its mesh 'm0' is on devices of other processes" in done.stderr
-    assert "mw.distributed.place" in done.stderr
+    lines = failed["elsewhere"].stderr.splitlines()
+    (line,) = [line for line in lines if "mw.distributed.place" in line]
+    assert line.startswith("[1] ValueError: ")
+    assert "its mesh 'm0' is on devices of other processes" in line
 
 
 def test_the_value_of_an_array_elsewhere_points_to_fetch(failed):
-    done = failed["float"]
+    done = failed["elsewhere"]
     assert done.returncode == 1
     assert "mw.fetch(array) gives its value on every process" in done.stderr
 
@@ -127,13 +130,74 @@ def test_a_process_does_not_run_far_ahead_of_one_that_it_sends_to():
     assert done.stdout.count("sum 861.7 of 100") == 2
 
 
+@pytest.fixture(scope="module")
+def ends() -> dict:
+    cases = {"leave": ("--timeout", str(TIMEOUT)), "straggler": ("--timeout", "3")}
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        jobs = {
+            name: pool.submit(launch, 2, 1, f"{name}.py", options=options)
+            for name, options in cases.items()
+        }
+        return {name: job.result() for name, job in jobs.items()}
+
+
+def test_a_process_waits_for_those_who_need_what_it_offered(ends):
+    (report,) = reports(ends["leave"])
+    assert report["values"] == [2.0 * (1 << 16)] * 4
+    assert not ends["leave"].stderr
+
+
+def test_nothing_runs_over_processes_behind_shutdown(ends):
+    (report,) = reports(ends["leave"])
+    for use in ("call", "fetch"):
+        assert "process 1 has left the others" in report[use]
+
+
+def test_a_process_does_not_wait_for_ever_at_its_end(ends):
+    done = ends["straggler"]
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("through") == 2
+    (line,) = done.stderr.splitlines()
+    text = (
+        "[0] meshwright: process 0 leaves without process 1, not at its end within 6 s"
+    )
+    assert line.startswith(text)
+
+
+DIFFERENCES = {
+    "version of jax": ('version of jax is "', '"0.0.1"'),
+    "version of jaxlib": ('version of jaxlib is "', '"0.0.1"'),
+    "version of meshwright": ('version of meshwright is "', '"0.0.1"'),
+    "XLA_FLAGS": ('XLA_FLAGS is ""', '"--xla_cpu_enable_fast_math=false"'),
+    "device counts": (", 'm1', is \"1:2048\"", '"1:2048 1:2049"'),
+    "topology": (", 'm0', is \"1:2048\"", '"0:0"'),
+}
+
+
+@pytest.fixture(scope="module")
+def differing() -> list[dict]:
+    return reports(launch(2, 1, "differ.py"))
+
+
+@pytest.mark.parametrize("case", DIFFERENCES)
+def test_what_differs_is_named_on_every_process(case, differing):
+    assert [report["process"] for report in differing] == [0, 1]
+    first, second = (report["told"][case] for report in differing)
+    assert first == second
+    here, there = DIFFERENCES[case]
+    assert first.startswith("the processes are about to run different programs: ")
+    assert f"{here}" in first
+    assert f" in process 0 and {there} in process 1; start the same script" in first
+
+
 def test_training_goes_on_behind_random_faults(undisturbed):
-    """Killed or stopped at a random moment: reported, and resumed to the same."""
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+    """Killed or stopped at random moments: reported, and resumed to the same."""
+    chains = [range(4), range(4, 7), range(7, 10)]
+    with concurrent.futures.ThreadPoolExecutor(len(chains)) as pool:
         list(
             pool.map(
-                lambda seed: killed_runs.disturb(seed, 2, TIMEOUT, undisturbed),
-                range(10),
+                lambda seeds: killed_runs.disturb(seeds, 2, TIMEOUT, undisturbed),
+                chains,
             )
         )
 
@@ -171,15 +235,21 @@ def free_port(first: int = 0) -> int:
     raise OSError("no port is free")
 
 
-@pytest.mark.parametrize("fault", ["kill", "hang"])
-def test_processes_without_a_launcher_watch_each_other(fault):
+UNLAUNCHED = {
+    "kill": "has died",
+    "exit": "ended with exit code 3",
+    "hang": 'on mesh "m1") has made no',
+}
+
+
+def run_unlaunched(fault: str) -> tuple[int, str]:
+    """Exit code and last line of process 0 of two, without a launcher."""
     command = [sys.executable, str(SCRIPTS / "fault.py"), fault]
     command += [str(free_port()), str(TIMEOUT)]
     processes = [
         subprocess.Popen(
             command,
-            env=environment()
-            | {"MESHWRIGHT_PROCESS": str(number), "JAX_NUM_CPU_DEVICES": "1"},
+            env=environment(MESHWRIGHT_PROCESS=str(number), JAX_NUM_CPU_DEVICES="1"),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -193,10 +263,21 @@ def test_processes_without_a_launcher_watch_each_other(fault):
         for process in processes:
             process.kill()
             process.communicate()
-    assert processes[0].returncode == 70
-    line = errors.splitlines()[-1]
+    return processes[0].returncode, errors.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def unlaunched() -> dict:
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return dict(zip(UNLAUNCHED, pool.map(run_unlaunched, UNLAUNCHED), strict=True))
+
+
+@pytest.mark.parametrize("fault", UNLAUNCHED)
+def test_processes_without_a_launcher_watch_each_other(fault, unlaunched):
+    code, line = unlaunched[fault]
+    assert code == 70
     assert line.startswith("meshwright: process 1 (pid ")
-    assert ("has died" if fault == "kill" else 'on mesh "m1") has made no') in line
+    assert UNLAUNCHED[fault] in line
 
 
 def slurm(port: int, process: int) -> dict[str, str]:
@@ -263,9 +344,9 @@ def test_a_taken_port_is_named():
     assert f"the coordinator cannot listen on 127.0.0.1:{port}" in done.stderr
 
 
-def test_output_without_prefix():
-    script = SCRIPTS / "fault.py"
-    done = launch(2, 1, script.name, "early", options=("--no-prefix",))
+def test_output_without_prefix(tmp_path):
+    marker = str(tmp_path / "marker")
+    done = launch(2, 1, "fault.py", "early", options=("--no-prefix",), MARKER=marker)
     assert done.returncode == 4
     assert "meshwright: process 1 ended with exit code 4" in done.stderr.splitlines()
 

@@ -9,6 +9,7 @@ cluster it finds its place among the others, alone it is one process.
 
 from .start import initialize as initialize
 from .start import is_initialized as is_initialized
+from .start import shutdown as shutdown
 from .values import fetch as fetch
 from .values import place as place
 from .world import ProcessError as ProcessError

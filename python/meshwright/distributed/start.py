@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
+import time
 from typing import Any
 
 import jax
@@ -18,6 +20,7 @@ from .world import (
     World,
     environment,
     is_loopback,
+    leave,
     set_world,
 )
 
@@ -123,6 +126,24 @@ def initialize(
     _started = True
 
 
+def shutdown() -> None:
+    """Leaves the others when none of them needs anything of this process any more.
+
+    Python does it at the end of a script, but not of one that ends with an exception
+    or an exit code: that one tells the others and ends at once. Call it where a
+    process has much to do behind the last step that concerns the others; all of them
+    have to call it or to end. Nothing can run over several processes behind it.
+    Alone, and when called again, it does nothing.
+
+    Raises:
+      ProcessError: not all came to their end within twice the timeout.
+    """
+    leave()
+    client = watch.current()
+    if client is not None:
+        client.finish()
+
+
 def _watchdog_address(world: World, seconds: float) -> str:
     """Where the watchdog beside process 0 listens."""
     if world.process == 0:
@@ -179,6 +200,8 @@ def _join(given: tuple, launched: bool, seconds: float, options: dict) -> None:
             arguments.setdefault("coordinator_bind_address", address)
         if process == 0 and not launched:
             _check_port(arguments.get("coordinator_bind_address"))
+    if launched:
+        _await_listener(address, seconds)
     try:
         # The launcher holds the coordinator, so that no worker's end is its end.
         with _jax_runtime.foreign_coordinator(launched):
@@ -189,6 +212,22 @@ def _join(given: tuple, launched: bool, seconds: float, options: dict) -> None:
             f"coordinator at {address} within {seconds:g} s: "
             f"{str(error).splitlines()[0]}"
         ) from error
+
+
+def _await_listener(address: str, seconds: float) -> None:
+    """Waits for the coordinator, which the launcher starts beside this process.
+
+    JAX would ask again only after a second or more.
+    """
+    host, port = address.rsplit(":", 1)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection((host.strip("[]"), int(port)), 1),
+        ):
+            return
+        time.sleep(0.02)
 
 
 def _check_port(address: str | None) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 import jax
 
 from ..runtime import following
+from . import exits, world
 
 #: Exit code of a process that ends because another one failed.
 EXIT_CODE = 70
@@ -62,12 +63,15 @@ class Client:
         self._socket = socket.create_connection((host.strip("[]"), int(port)), 10)
         self._socket.settimeout(None)
         self._send({"process": process, "pid": os.getpid(), "host": hostname()})
-        hello = json.loads(self._socket.makefile("r").readline())
+        self._lines = self._socket.makefile("r")
+        hello = json.loads(self._lines.readline())
         self.timeout = float(hello["timeout"])
         self._follower.period = self.timeout / BEATS_PER_TIMEOUT
         self._code = EXIT_CODE
         self._hook, sys.excepthook = sys.excepthook, self._fail
-        atexit.register(self._finish)
+        self._finished = False
+        exits.note_exit_codes()
+        atexit.register(self.finish)
         for work in (self._beat, self._listen):
             threading.Thread(target=work, daemon=True, name="meshwright-watch").start()
 
@@ -81,9 +85,8 @@ class Client:
                 time.sleep(self.timeout / BEATS_PER_TIMEOUT)
 
     def _listen(self) -> None:
-        lines = self._socket.makefile("r")
         with contextlib.suppress(OSError):
-            for line in lines:
+            for line in self._lines:
                 message = json.loads(line)
                 if message.get("others have left"):
                     self._others_left.set()
@@ -104,14 +107,22 @@ class Client:
         with contextlib.suppress(OSError):
             self._send({"failed": f"{kind.__name__}: {error}".splitlines()[0]})
 
-    def _finish(self) -> None:
-        """Says that this process ends as it should.
+    def finish(self) -> None:
+        """Says how this process ends, once nobody needs anything of it; at exit.
 
         The coordinator ends with process 0, and JAX aborts whoever still has to do
         with it. So the others leave it first, and process 0 waits for them.
         """
-        if self._code != EXIT_CODE:
+        if self._code != EXIT_CODE or self._finished:
             return
+        self._finished = True
+        if exits.exit_code():
+            with contextlib.suppress(OSError):
+                self._send({"exit": exits.exit_code()})
+            return
+        with contextlib.suppress(OSError):
+            self._send({"ending": True})
+        world.leave_at_exit()
         if self._coordinated and self.process:
             with contextlib.suppress(jax.errors.JaxRuntimeError):
                 jax.distributed.shutdown()

@@ -78,7 +78,7 @@ class Watchdog:
                 return
             peer = self._peers.get(process)
             what = (peer and peer.failure) or what
-            self.raised = bool(peer and peer.failure)
+            self.raised = bool(peer and peer.raised)
             self.culprit = process
             self.fault = f"{self.describe(process)} {what}"
             peers = list(self._peers.values())
@@ -114,9 +114,11 @@ class Watchdog:
         except (ValueError, KeyError, TypeError, OSError):
             connection.close()  # Whoever that was.
             return
+        peer.tell({"timeout": self.timeout})
         with self._lock:
             self._peers[process] = peer
-        peer.tell({"timeout": self.timeout})
+            if self.fault is not None:  # Before this one came.
+                peer.tell({"fault": self.fault})
         with contextlib.suppress(OSError, ValueError):
             for line in lines:
                 self._hear(process, peer, json.loads(line))
@@ -133,8 +135,15 @@ class Watchdog:
             return
         if "failed" in message:
             # It may have failed because another one died: that one first.
-            peer.failure = f"failed: {message['failed']}"
+            peer.failure, peer.raised = f"failed: {message['failed']}", True
             threading.Timer(_FAILURE_DELAY, self.report, (process, "")).start()
+            return
+        if "exit" in message:
+            peer.failure = f"ended with exit code {message['exit']}"
+            threading.Timer(_FAILURE_DELAY, self.report, (process, "")).start()
+            return
+        if message.get("ending"):
+            peer.ending = True
             return
         peer.beat = dict(message["beat"])
         if peer.seconds > self.timeout:
@@ -156,8 +165,12 @@ class Watchdog:
                 for process, peer in self._peers.items()
                 if peer.beat
             ]
+            ending = [number for number, peer in self._peers.items() if peer.ending]
         _, process = min(waiting)
-        self.report(process, f"has made no progress for {self.timeout:g} s")
+        what = f"has made no progress for {self.timeout:g} s"
+        if ending:
+            what += f"; process {min(ending)} has come to its end"
+        self.report(process, what)
 
     def _check(self) -> None:
         while self._server.fileno() >= 0:
@@ -195,7 +208,8 @@ class _Peer:
         self.connection, self.pid, self.host = connection, pid, host
         self.beat: dict[str, Any] = {}
         self.connected = self.heard = time.monotonic()
-        self.done, self.open, self.failure = False, True, ""
+        self.ending, self.done, self.open = False, False, True
+        self.failure, self.raised = "", False
 
     @property
     def seconds(self) -> float:

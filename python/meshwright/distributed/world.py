@@ -8,6 +8,7 @@ ids, so that a process takes part only in what concerns it.
 
 from __future__ import annotations
 
+import atexit
 import collections
 import contextlib
 import ipaddress
@@ -15,19 +16,24 @@ import itertools
 import os
 import queue
 import socket
+import sys
 import threading
+import time
 from typing import Any
 
 import jax
 import numpy as np
 
 from ..runtime import _jax_runtime
+from . import exits
 
 #: Seconds that a process waits for another one before it gives up.
 DEFAULT_TIMEOUT = 30.0
 WINDOW_BYTES = 1 << 26
 # The coordination service takes messages of a few megabytes.
 _CHUNK_BYTES = 1 << 20
+_GIVE_UP_SECONDS = 1.0
+_GONE = "meshwright/gone"
 
 
 class ProcessError(RuntimeError):
@@ -44,6 +50,7 @@ class World:
       transport: how arrays move between processes; see `initialize`.
       window_bytes: how many bytes one process sends another between two
         acknowledgements; up to three times as many are on offer.
+      left: whether this process has left the others.
     """
 
     def __init__(self, timeout: float, bind: str, transport: str, window_bytes: int):
@@ -51,11 +58,27 @@ class World:
         self.timeout, self.bind, self.transport = timeout, bind, transport
         self.window_bytes = window_bytes
         self.device = jax.local_devices()[0]
+        self.left = False
         self._arrivals: queue.SimpleQueue = queue.SimpleQueue()
+        self._watcher: threading.Thread | None = None
+        self._expected: collections.deque = collections.deque()
         self._client = _jax_runtime.coordination_client()
         self._server: Any = None
         self._peers: dict[int, Any] = {}
         self._numbers = itertools.count()
+
+    def check_joined(self) -> None:
+        """Called where this process does something together with others.
+
+        Raises:
+          ProcessError: it has left them.
+        """
+        exits.forget()
+        if self.left:
+            raise ProcessError(
+                f"process {self.process} has left the others; nothing can run over "
+                "several processes after mw.distributed.shutdown()"
+            )
 
     def next_number(self) -> int:
         """Counts what all processes do together; equal everywhere."""
@@ -118,11 +141,10 @@ class World:
             jax.local_devices()[0].client, address, [address] * 2
         )
         self.put(f"transfer/{self.process}", self._server.address().encode())
-        watcher = threading.Thread(
+        self._watcher = threading.Thread(
             target=self._watch_arrivals, daemon=True, name="meshwright-arrivals"
         )
-        watcher.start()
-        _jax_runtime.end_at_exit(watcher, lambda: self._arrivals.put(None))
+        self._watcher.start()
 
     def offer(self, number: int, array: jax.Array) -> None:
         """Lets one peer pull an array of one device under an id, once."""
@@ -136,6 +158,13 @@ class World:
             found = self._peers[peer] = self._server.connect(address.decode())
         return found.pull(number, [wanted])[0]
 
+    def expect(self, token: jax.Array) -> None:
+        """Keeps in mind what `pull` returned until it is here; does not wait."""
+        expected = self._expected
+        while expected and expected[0].is_ready():
+            expected.popleft()
+        expected.append(token)
+
     def await_arrival(
         self, arrays: collections.deque, number: int | None = None
     ) -> None:
@@ -145,6 +174,75 @@ class World:
           number: an id under which a token is offered then.
         """
         self._arrivals.put((arrays, number))
+
+    def leave(self) -> None:
+        """Waits until nobody needs anything of anybody, which all have to call.
+
+        Raises:
+          ProcessError: not all came to their end within the timeout.
+        """
+        if self.left:
+            return
+        self.left, deadline = True, time.monotonic() + self.timeout
+        # What this process pulls has to be here before the others may go.
+        self._end_watcher(self.timeout)
+        try:
+            self.put(f"end/{self.process}", b"1")
+            self._await_end(deadline)
+        except jax.errors.JaxRuntimeError as error:
+            missing = ", ".join(map(str, self._not_at_end())) or "another process"
+            raise ProcessError(
+                f"process {self.process} leaves without process {missing}, not at "
+                f"its end within {self.timeout:g} s; what that one still needs of "
+                "this one is lost. A longer timeout lets it wait"
+            ) from error
+
+    def _await_end(self, deadline: float) -> None:
+        client = self._client
+
+        def rest() -> int:
+            return max(1000, int(1000 * (deadline - time.monotonic())))
+
+        if self._someone_is_gone():
+            # A barrier would wait for that one, too.
+            for process in self._not_at_end():
+                client.blocking_key_value_get_bytes(f"meshwright/end/{process}", rest())
+            return
+        try:
+            client.wait_at_barrier("meshwright/end", rest())
+        except jax.errors.JaxRuntimeError:
+            client.key_value_set(_GONE, "", allow_overwrite=True)
+            raise
+
+    def _someone_is_gone(self) -> bool:
+        try:
+            self._client.key_value_try_get(_GONE)
+        except jax.errors.JaxRuntimeError:
+            return False
+        return True
+
+    def give_up(self) -> None:
+        """Leaves at once, behind an error."""
+        self.left = True
+        self._end_watcher(_GIVE_UP_SECONDS)
+
+    def _end_watcher(self, seconds: float) -> None:
+        """Ends the thread when everything has arrived, or leaves it behind.
+
+        Python unwinds a thread that is left when it wants the GIL back, and C++ code
+        of JAX that is unwound aborts the process.
+        """
+        if self._watcher is not None:
+            self._arrivals.put((self._expected, None))
+            self._arrivals.put(None)
+            self._watcher.join(seconds)
+
+    def _not_at_end(self) -> list[int]:
+        with contextlib.suppress(jax.errors.JaxRuntimeError):
+            found = self._client.key_value_dir_get_bytes("meshwright/end/")
+            there = {int(key.rpartition("/")[2]) for key, _ in found}
+            return sorted(set(range(self.count)) - there)
+        return []
 
     def _watch_arrivals(self) -> None:
         token = jax.device_put(np.zeros(1, np.uint8), self.device)
@@ -166,8 +264,13 @@ def current() -> World | None:
     """The processes of this run; None if there is only one.
 
     Also found where a script called `jax.distributed.initialize` by itself.
+
+    Raises:
+      ProcessError: this process has left the others.
     """
     global _world
+    if _world is not None:
+        _world.check_joined()
     if _world is None and _jax_runtime.coordination_client() is not None:
         set_world(DEFAULT_TIMEOUT, None, "transfer", WINDOW_BYTES)
     return _world
@@ -179,7 +282,28 @@ def set_world(
     """Makes the world of this process, which has joined the others."""
     global _world
     _world = World(timeout, bind or default_bind_address(), transport, window_bytes)
+    atexit.register(leave_at_exit)
     return _world
+
+
+def leave() -> None:
+    """Leaves the others, if there are any."""
+    if _world is not None:
+        _world.leave()
+
+
+def leave_at_exit() -> None:
+    """The same where nobody hears of an error; at once where there was one."""
+    if _world is None or _world.left:
+        return
+    if exits.failed():
+        _world.give_up()
+        return
+    try:
+        _world.leave()
+    except ProcessError as error:
+        sys.stderr.write(f"meshwright: {error}\n")
+        sys.stderr.flush()
 
 
 def default_bind_address() -> str:

@@ -53,6 +53,7 @@ class Channel:
         )
 
     def next_run(self) -> None:
+        self.world.check_joined()
         self.run = (self.run + 1) % (1 << _RUN_BITS)
         self._base = self._pack(self.run, 0)
 
@@ -73,7 +74,9 @@ class Channel:
         pending = self._pending[process]
         number = self._acknowledgement(window.count, self.world.process)
         device = self.world.device
-        pending.append(self.world.pull(process, number, _token_type(device)))
+        token = self.world.pull(process, number, _token_type(device))
+        self.world.expect(token)
+        pending.append(token)
         if len(pending) > 2:
             pending.popleft().block_until_ready()
 

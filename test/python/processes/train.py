@@ -1,11 +1,11 @@
-"""Trains two stages and prints the losses; the meshes are as the argument says."""
+"""Trains two stages and prints the losses; the meshes are as the arguments say."""
 
 import json
 import sys
 
 import meshwright as mw
 
-kind, transport = sys.argv[1:]
+transport, *kinds = sys.argv[1:]
 mw.distributed.initialize(transport=transport)
 
 import jax  # noqa: E402
@@ -15,13 +15,12 @@ from jax.sharding import Mesh  # noqa: E402
 
 devices = jax.devices()
 half = len(devices) // 2
-parts = {
+layouts = {
     "own": (devices[:half], devices[half:]),
     "spanning": (devices[0::2], devices[1::2]),
     "small first": (devices[:1], devices[1:]),
     "small last": (devices[:-1], devices[-1:]),
-}[kind]
-meshes = {f"m{i}": Mesh(np.array(part), "x") for i, part in enumerate(parts)}
+}
 
 
 def loss(params, x):
@@ -42,39 +41,40 @@ def step(params, batch):
     return jax.tree.map(lambda w, g: w - 0.1 * g, params, gradients), value
 
 
-config = mw.make_config(
-    meshes,
-    {"enc": "m0", "dec": "m1"},
-    name_to_stage_assignment={"enc": 0, "dec": 1},
-    pipeline_schedule=mw.get_pipeline_schedule("ONE_FWD_ONE_BWD"),
-    partitioning_options={"mpmd_infer_transfers": True},
-)
-random = np.random.default_rng(0)
-params = [random.normal(size=(12, 12)).astype(np.float32) for _ in range(2)]
-batch = random.normal(size=(4, 24, 12)).astype(np.float32)
-types = [jax.ShapeDtypeStruct(p.shape, p.dtype) for p in params]
-split = None
-if len(parts[0]) == len(parts[1]):
-    split = jax.NamedSharding(config.sharding_mesh, jax.P(None, "x"))
-data = jax.ShapeDtypeStruct(batch.shape, batch.dtype, sharding=split)
-compiled = mw.jit(step, config, donate_argnums=0).lower(types, data).compile()
-state, placed = mw.distributed.place((params, batch), compiled.input_shardings[0])
-losses = []
-for _ in range(4):
-    given = state
-    state, value = compiled(state, placed)
-    assert all(leaf.is_deleted() for leaf in jax.tree.leaves(given))
-    losses.append(value)
-state, losses = mw.fetch((state, losses))
-print(
-    json.dumps(
-        {
-            "process": jax.process_index(),
-            "processes": jax.process_count(),
-            "losses": [float(value) for value in losses],
-            "sum": float(sum(np.abs(leaf).sum() for leaf in state)),
-            "meshes": sorted(compiled.memory_analysis()),
-        }
-    ),
-    flush=True,
-)
+def train(parts) -> dict:
+    config = mw.make_config(
+        {f"m{i}": Mesh(np.array(part), "x") for i, part in enumerate(parts)},
+        {"enc": "m0", "dec": "m1"},
+        name_to_stage_assignment={"enc": 0, "dec": 1},
+        pipeline_schedule=mw.get_pipeline_schedule("ONE_FWD_ONE_BWD"),
+        partitioning_options={"mpmd_infer_transfers": True},
+    )
+    random = np.random.default_rng(0)
+    params = [random.normal(size=(12, 12)).astype(np.float32) for _ in range(2)]
+    batch = random.normal(size=(4, 24, 12)).astype(np.float32)
+    types = [jax.ShapeDtypeStruct(p.shape, p.dtype) for p in params]
+    split = None
+    if len(parts[0]) == len(parts[1]):
+        split = jax.NamedSharding(config.sharding_mesh, jax.P(None, "x"))
+    data = jax.ShapeDtypeStruct(batch.shape, batch.dtype, sharding=split)
+    compiled = mw.jit(step, config, donate_argnums=0).lower(types, data).compile()
+    state, placed = mw.distributed.place((params, batch), compiled.input_shardings[0])
+    losses = []
+    for _ in range(4):
+        given = state
+        state, value = compiled(state, placed)
+        assert all(leaf.is_deleted() for leaf in jax.tree.leaves(given))
+        losses.append(value)
+    state, losses = mw.fetch((state, losses))
+    return {
+        "losses": [float(value) for value in losses],
+        "sum": float(sum(np.abs(leaf).sum() for leaf in state)),
+    }
+
+
+report = {
+    "process": jax.process_index(),
+    "processes": jax.process_count(),
+    "found": {kind: train(layouts[kind]) for kind in kinds},
+}
+print(json.dumps(report), flush=True)
