@@ -13,12 +13,14 @@ to other losses.
 import argparse
 import os
 import pathlib
+import queue
 import random
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 
@@ -117,33 +119,44 @@ def disturb_once(
     how = rng.choice([signal.SIGKILL, signal.SIGSTOP])
     victim, moment = rng.randrange(processes), rng.randrange(-1, most)
     run = start(processes, timeout, checkpoints)
-    seen = {}
+    out, lines = [], queue.SimpleQueue()
+
+    def read():
+        # What a loop over lines has read ahead is lost for `communicate`.
+        for line in run.stdout:
+            out.append(line)
+            lines.put(line)
+        lines.put(None)
+
+    reader = threading.Thread(target=read)
+    reader.start()
     if moment < 0:  # While it starts.
         while len(workers(run.pid)) < processes:
             time.sleep(0.05)
         time.sleep(2 * rng.random())
     else:
-        for line in run.stdout:
+        seen = {}
+        while len(seen) <= moment and (line := lines.get()) is not None:
             seen |= losses(line)
-            if len(seen) > moment:
-                break
         time.sleep(0.05 * rng.random())
     pids = workers(run.pid)
     os.kill(pids[victim], how)
     began = time.monotonic()
     try:
-        out, errors = run.communicate(timeout=timeout + GRACE)
+        run.wait(timeout + GRACE)
     except subprocess.TimeoutExpired:
         run.kill()
         raise RuntimeError(f"run {seed}: hangs after {how.name}") from None
     took = time.monotonic() - began
+    reader.join()
+    errors = run.stderr.read()
     left = [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]
     if left:
         raise RuntimeError(f"run {seed}: left processes {left} behind")
     if f"meshwright.launch: process {victim}" not in errors:
         raise RuntimeError(f"run {seed}: nobody names process {victim}:\n{errors}")
     told = f"run {seed}: {how.name} to {victim} at {moment}, over after {took:.1f} s"
-    return seen | losses(out), told
+    return losses("".join(out)), told
 
 
 def main() -> int:
