@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import collections
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ._diagnostics import Message
+from ._diagnostics import Message, Remark
 from ._signature import ProgramSignature
 from .types import Config
 
@@ -47,6 +48,49 @@ def _origin(item: Mapping[str, Any]) -> str:
     return ", ".join(item["origins"]) or "(inferred)"
 
 
+_SHARDING = re.compile(r"#sdy\.sharding<[^,]*, \[(.*?)\](?:, .*)?>")
+_AXIS = re.compile(r'"([^"]*)"(:\(\d+\)\d+)?')
+
+
+def _text(operation: Any, attribute: str) -> str:
+    """An attribute as text, nothing if there is none."""
+    attributes = operation.attributes
+    return str(attributes[attribute]) if attribute in attributes else ""
+
+
+def _spec(attribute: str) -> str | None:
+    """A sharding of the partitioned module as users write it; None if it is none."""
+    found = _SHARDING.fullmatch(attribute)
+    if found is None:
+        return None
+    dims = re.findall(r"\{(.*?)\}", found[1])
+    return _split(
+        {"dims": [["".join(axis) for axis in _AXIS.findall(d)] for d in dims]}
+    )
+
+
+def _reshards(function: Any) -> Iterator[tuple[str, str, str]]:
+    """Values that are split anew in a function: type, how they are and will be."""
+    block = function.regions[0].blocks[0]
+    known: dict[Any, str | None] = {}
+    if "arg_attrs" in function.attributes:
+        for argument, attributes in zip(
+            block.arguments, function.attributes["arg_attrs"], strict=True
+        ):
+            if "sdy.sharding" in attributes:
+                known[argument] = _spec(str(attributes["sdy.sharding"]))
+    for operation in block.operations:
+        if operation.operation.name not in ("sdy.sharding_constraint", "sdy.reshard"):
+            continue
+        operand, wanted = operation.operands[0], _spec(_text(operation, "sharding"))
+        found = known.get(operand)
+        if found and wanted and found != wanted:
+            kind = operand.type
+            of = {"dtype": str(kind.element_type), "shape": kind.shape}
+            yield _type(of), found, wanted
+        known[operation.results[0]] = wanted
+
+
 def _some(lines: Iterable[str]) -> list[str]:
     """The first lines of a list, and how many are left."""
     found = list(lines)
@@ -63,10 +107,12 @@ class _Page:
         config: Config,
         signature: ProgramSignature,
         program: Mapping[str, Any],
+        module: Any,
         messages: Sequence[Message],
+        remarks: Sequence[Remark],
     ):
         self.config, self.signature, self.program = config, signature, program
-        self.messages = messages
+        self.module, self.messages, self.remarks = module, messages, remarks
         self.values = program["values"]
         items = program["items"]
         self.calls = [item for item in items if item["kind"] == "call"]
@@ -214,7 +260,41 @@ class _Page:
                         f"{wanted}; it is {found}"
                     )
 
+        yield from self._resharded_inside()
         yield from self.said(about_shardings=True)
+
+    def _resharded_inside(self) -> Iterator[str]:
+        """Fragments that split a value in another way than they get or made it."""
+        by_name = {
+            fragment["name"]: number
+            for number, fragment in enumerate(self.program["fragments"])
+        }
+        callers = {item["fragment"]: item for item in self.calls}
+        for function in self.module.body.operations:
+            number = by_name.get(_text(function, "sym_name").strip('"'))
+            if number not in callers:
+                continue
+            item = callers[number]
+            for kind, found, wanted in _reshards(function):
+                yield (
+                    f"{_origin(item)} on {item['mesh']} splits {kind} as {wanted} "
+                    f"inside, where it was {found} before"
+                )
+
+    def alone(self) -> Iterator[str]:
+        """Fragments that nobody asked for, and why each is by itself."""
+        reasons: dict[str, list[str]] = collections.defaultdict(list)
+        for remark in self.remarks:
+            if remark.missed and remark.kind in ("merge", "absorb"):
+                reasons[remark.place].append(remark.text)
+        for item in self.calls:
+            if item["origins"]:
+                continue
+            mesh = f'on mesh "{item["mesh"]}"'
+            found = [why for why in reasons[item["location"] or ""] if mesh in why]
+            # What a pass left alone a later one may have merged: the last one counts.
+            why = found[-1] if found else f"an inferred fragment {mesh} stays alone"
+            yield f"{item['location'] or 'somewhere'}: {why}"
 
     def said(self, about_shardings: bool = False) -> Iterator[str]:
         """What the partitioner said; it looks for changes of shardings itself."""
@@ -227,7 +307,9 @@ def report_text(
     config: Config,
     signature: ProgramSignature,
     program: Mapping[str, Any],
+    module: Any,
     messages: Sequence[Message],
+    remarks: Sequence[Remark],
 ) -> str:
     """The page.
 
@@ -235,12 +317,14 @@ def report_text(
       config: what the function was lowered for.
       signature: what it takes and gives.
       program: the schedule of the partitioner.
+      module: the partitioned module.
       messages: what the partitioner said.
+      remarks: what it did on its own, and did not.
 
     Returns:
       Sections of lines, without colours.
     """
-    page = _Page(config, signature, program, messages)
+    page = _Page(config, signature, program, module, messages, remarks)
     moved = sum(item["bytes"] for item in page.transfers)
     sections = (
         ("Meshes", page.head()),
@@ -250,7 +334,8 @@ def report_text(
         (f"Transfers: {len(page.transfers)}, {_bytes(moved)}", page.moved()),
         ("Donation", page.donated()),
         ("Shardings that change at a border", page.resharded()),
-        ("What the partitioner says, such as why not to merge", page.said()),
+        ("Fragments that were not merged, and why", page.alone()),
+        ("What the partitioner says", page.said()),
     )
     lines = [f"{signature.name}: {len(page.calls)} fragment calls a run"]
     for title, found in sections:

@@ -273,7 +273,15 @@ class Lowered(jax.stages.Lowered):
         """
         messages = explained_messages(self._diagnostics, self._config)
         program = self.partitioning_result.program
-        print(report_text(self._config, self._signature, program, messages), file=file)
+        text = report_text(
+            self._config,
+            self._signature,
+            program,
+            self.mpmd_module,
+            messages,
+            self.remarks,
+        )
+        print(text, file=file)
 
     @at_users_line
     def compile(

@@ -161,6 +161,9 @@ def test_report_of_a_training_step():
     assert "a fragment on m1 at " in inferred
     transfers = section(report, "Transfers: 4, 264 B")
     assert "m0 -> m1: 1 x f32[8,4], 128 B, f to g, " in transfers
+    alone = section(report, "Fragments that were not merged, and why")
+    assert alone.strip().startswith(f"{__file__}:")
+    assert 'on mesh "m1" stays alone: ' in alone
     assert "has not been merged" in section(report, "What the partitioner says")
     assert section(report, "Donation").strip() == "nothing"
 
@@ -186,6 +189,21 @@ def test_report_of_a_sharding_that_changes_on_the_way():
     assert "resharding transfer: the operand and the result" in changed
     assert 'Operands: #sdy.sharding<@mesh, [{"x"}, {}]> <8x4xf32>' in changed
     assert section(report, "What the partitioner says").strip() == "nothing"
+
+
+def test_report_of_a_sharding_that_changes_inside():
+    def split(x, *spec):
+        sharding = jax.NamedSharding(CONFIG.sharding_mesh, P(*spec))
+        return jax.lax.with_sharding_constraint(x, sharding)
+
+    def f(x):
+        return split(split(jnp.sin(x), "x"), None, "x")
+
+    report = report_of(named(f, "f"), X)
+    (line,) = section(report, "Shardings that change").splitlines()
+    assert line == (
+        "  f on m0 splits f32[8,4] as P(None, x) inside, where it was P(x) before"
+    )
 
 
 def test_long_lists_are_cut():
