@@ -265,8 +265,8 @@ class Lowered(jax.stages.Lowered):
         """Prints a page on what became of the function.
 
         Which name went where, what was inferred and why, transfers with bytes, what
-        is copied because of donation, shardings that change between fragments, and
-        what the partitioner had to say, such as why fragments did not merge.
+        is copied because of donation, shardings that change between fragments or inside
+        of one, which fragments stay alone and why, and what the partitioner had to say.
 
         Args:
           file: where to print, the terminal by default.

@@ -46,6 +46,37 @@ static std::string findRemedy(const WorkItem &first, const WorkItem &second) {
                 "(option mpmd_merge_inferred_after_scheduling)";
 }
 
+/// A forward fragment of a later stage, of the same microbatch, whose result a
+/// forward fragment reads; null if there is none.
+static FragmentOp findLaterStage(FragmentOp reader) {
+  IntegerAttr stage = reader.getStageIdAttr();
+  if (!stage || !isForwardFragment(reader))
+    return {};
+  for (Value operand : reader.getOperands()) {
+    while (auto transfer = operand.getDefiningOp<TransferOp>())
+      operand = transfer.getTensor();
+    auto maker = operand.getDefiningOp<FragmentOp>();
+    if (maker && maker.getStageIdAttr() && isForwardFragment(maker) &&
+        maker.getStageIdAttr().getInt() > stage.getInt() &&
+        getCallCounter(maker) == getCallCounter(reader))
+      return maker;
+  }
+  return {};
+}
+
+/// Names the first stage that reads a result of a later one, if any does.
+static void noteStagesOutOfOrder(InFlightDiagnostic &diag, Block &block) {
+  for (auto reader : block.getOps<FragmentOp>())
+    if (FragmentOp maker = findLaterStage(reader)) {
+      diag.attachNote(reader.getLoc())
+          << "stage " << reader.getStageIdAttr().getInt()
+          << " reads what stage " << maker.getStageIdAttr().getInt()
+          << ", a later one, gives; number stages in the order in which "
+             "values go through them";
+      return;
+    }
+}
+
 void mpmd::warnOfConflicts(const DemandConflicts &conflicts,
                            const UnitDemands &units,
                            const ScheduleOption &option) {
@@ -73,6 +104,9 @@ void mpmd::warnOfConflicts(const DemandConflicts &conflicts,
       << "this is the other fragment; microbatches may depend on each other by "
          "what was merged into them before scheduling ("
       << describeUnit(second) << ")";
+  // Only there a pipeline may begin at any stage.
+  if (option.getName() != "ParallelPipelinesWithWrapAround")
+    noteStagesOutOfOrder(diag, *first->getBlock());
 }
 
 void mpmd::warnOfMissingSplit(func::FuncOp func, const ScheduleOption &option,
