@@ -124,6 +124,9 @@ LogicalResult Describer::addCall(FragmentCallOp call) {
   ++fragment.calls;
   for (auto origin : call.getOrigin().getAsRange<UserOriginAttr>()) {
     std::string text = origin.getUserName().str();
+    item.originNames.push_back(text);
+    item.transposeCount =
+        std::max<int64_t>(item.transposeCount, origin.getTransposeCount());
     if (int64_t count = origin.getTransposeCount())
       text += "(" + std::to_string(count) + ")";
     item.origins.push_back(std::move(text));

@@ -64,6 +64,9 @@ struct ExportedProgram {
     std::optional<unsigned> fragment; ///< Calls only.
     unsigned fromMesh, toMesh;        ///< The same for calls.
     std::vector<std::string> origins;
+    /// The names in `origins`, and the largest transpose count of them.
+    std::vector<std::string> originNames;
+    int64_t transposeCount = 0;
     bool isRemat = false;
     std::vector<unsigned> operands;
     std::vector<unsigned> results;

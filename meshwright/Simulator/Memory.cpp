@@ -98,7 +98,8 @@ void MeshMemory::account(llvm::ArrayRef<uint32_t> values, bool withLevels) {
       found.peakBytes = bytes;
       found.peakTime = changes[i].time;
     }
-    if (withLevels)
+    if (withLevels &&
+        (found.levels.empty() || found.levels.back().bytes != bytes))
       found.levels.push_back({changes[i].time, bytes});
   }
   listPeak(values);
@@ -109,10 +110,8 @@ static std::vector<Ticks> findEnds(const Workload &workload,
                                    const Simulation &simulation) {
   std::vector<Ticks> ends;
   ends.reserve(workload.values.size());
-  // What is kept outlives the last item, even one that ends at once.
-  Ticks never = simulation.makespan + 1;
   for (const Workload::Value &value : workload.values)
-    ends.push_back(value.isKept ? never
+    ends.push_back(value.isKept ? simulation.makespan
                    : value.producer == kNoItem
                        ? 0
                        : simulation.stop[value.producer]);

@@ -9,6 +9,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include <cmath>
 
 using namespace meshwright;
 
@@ -45,6 +46,7 @@ private:
     return workload.meshes[mesh].name;
   }
   void writeMesh(const Simulation::Mesh &mesh, bool withLevels);
+  void writeTraffic(const Workload::Traffic &traffic);
   void writeEdge(const Simulation::Edge &edge);
   void writeCore(uint32_t item);
   void writeItem(uint32_t item);
@@ -88,6 +90,15 @@ void Writer::writeEdge(const Simulation::Edge &edge) {
   json.attribute("transfers", edge.transfers);
   writeTime("busy_s", edge.busy);
   writeTime("slack_s", edge.slack);
+}
+
+void Writer::writeTraffic(const Workload::Traffic &traffic) {
+  writeText("mesh", getMeshName(traffic.mesh));
+  writeText("axes", traffic.axes);
+  writeText("kind", traffic.kind);
+  json.attribute("count", static_cast<int64_t>(std::llround(traffic.count)));
+  json.attribute("bytes", static_cast<int64_t>(std::llround(traffic.bytes)));
+  writeTime("busy_s", toTicks(traffic.seconds));
 }
 
 /// What the critical path and the list of items say alike.
@@ -158,6 +169,10 @@ void Writer::write(bool withItems) {
   json.attributeArray("edges", [&] {
     for (const Simulation::Edge &edge : simulation.edges)
       json.object([&] { writeEdge(edge); });
+  });
+  json.attributeArray("collectives", [&] {
+    for (const Workload::Traffic &traffic : workload.traffic)
+      json.object([&] { writeTraffic(traffic); });
   });
   json.attributeArray("critical_path", [&] {
     for (uint32_t item : simulation.criticalPath)

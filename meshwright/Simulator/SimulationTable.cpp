@@ -74,6 +74,21 @@ static void printEdges(const Workload &workload, const Simulation &simulation,
   printRows(rows, os);
 }
 
+static void printTraffic(const Workload &workload, Ticks makespan,
+                         llvm::raw_ostream &os) {
+  if (workload.traffic.empty())
+    return;
+  std::vector<TextRow> rows = {
+      {"collectives", "axes", "kind", "number", "bytes", "time"}};
+  for (const Workload::Traffic &traffic : workload.traffic)
+    rows.push_back({workload.meshes[traffic.mesh].name, traffic.axes,
+                    traffic.kind, llvm::formatv("{0:F0}", traffic.count).str(),
+                    toScaled(traffic.bytes, "B"),
+                    toPercent(toTicks(traffic.seconds), makespan)});
+  os << "\n";
+  printRows(rows, os);
+}
+
 /// What the critical path consists of, by fragment, the longest first: what
 /// would make the whole shorter.
 static void printPath(const Workload &workload, const Simulation &simulation,
@@ -121,5 +136,6 @@ void meshwright::printTable(const Workload &workload,
   printMeshes(workload, simulation, os);
   printPeak(workload, simulation, os);
   printEdges(workload, simulation, os);
+  printTraffic(workload, simulation.makespan, os);
   printPath(workload, simulation, os);
 }

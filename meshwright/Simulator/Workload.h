@@ -88,6 +88,17 @@ struct Workload {
   static constexpr uint32_t kGivenUp = kNoItem - 1; ///< Goes when it starts.
   // Any other number: the value that takes the buffer over.
 
+  /// Collectives inside the fragments of a mesh, all runs together.
+  struct Traffic {
+    uint32_t mesh;
+    std::string axes; ///< `x`, or `x, y`; `listed` where the program lists
+                      ///< devices.
+    std::string kind; ///< `all_reduce` and so on.
+    double count = 0;
+    double bytes = 0; ///< Of the arrays that the participants hold together.
+    double seconds = 0;
+  };
+
   std::vector<Mesh> meshes;
   std::vector<Activity> activities;
   std::vector<Item> items;
@@ -103,6 +114,8 @@ struct Workload {
   /// All items in the order of issue, which keeps that of the queues. Empty if
   /// issuing takes no time and queues take whatever comes.
   std::vector<uint32_t> issueOrder;
+
+  std::vector<Traffic> traffic; ///< By mesh, axes and kind.
 
   // How items are issued, and what the devices can do.
   uint32_t depth = 32;  ///< Runs that a mesh takes before the next one waits.

@@ -22,6 +22,7 @@ extern const Command doctorCommand;
 extern const Command eraseCommand;
 extern const Command partitionCommand;
 extern const Command scheduleCommand;
+extern const Command simulateCommand;
 
 } // namespace meshwright
 

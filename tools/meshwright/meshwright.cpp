@@ -21,6 +21,7 @@ static constexpr llvm::StringLiteral kOverview =
   meshwright partition program.mlir --config config.json -o out
   meshwright erase out/partitioned.mlir -o plain.mlir
   meshwright schedule 1F1B --meshes 4 --microbatches 8
+  meshwright simulate out --device h100
   meshwright doctor
 
 A program is StableHLO, as text or as MLIR bytecode, with computations named by
@@ -57,7 +58,7 @@ int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(argc, argv, kOverview);
   for (const Command *command :
        {&checkCommand, &completionCommand, &doctorCommand, &eraseCommand,
-        &partitionCommand, &scheduleCommand})
+        &partitionCommand, &scheduleCommand, &simulateCommand})
     if (command->subCommand)
       return runCommand(*command);
   llvm::errs() << kOverview;

@@ -1,0 +1,82 @@
+//===- ProgramSimulation.cpp - Programs, simulated ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Simulator/ProgramSimulation.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Simulator/ScheduleFile.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+llvm::Error ProgramSimulator::setUp(StringRef deviceName, StringRef profileFile,
+                                    ArrayRef<std::string> costs,
+                                    unsigned numProcesses) {
+  llvm::Expected<Device> found = findDevice(deviceName);
+  if (!found)
+    return found.takeError();
+  device = std::move(*found);
+  if (!profileFile.empty()) {
+    llvm::Expected<Profile> read = readProfile(profileFile);
+    if (!read)
+      return read.takeError();
+    profile = std::move(*read);
+  }
+  llvm::Expected<CustomCosts> parsed = parseCustomCosts(costs);
+  if (!parsed)
+    return parsed.takeError();
+  customs = std::move(*parsed);
+  processes = numProcesses;
+  return llvm::Error::success();
+}
+
+void ProgramSimulator::addNotes(const ProgramWorkload &made) {
+  if (!made.missing.empty())
+    notes.push_back("the profile has no time of " +
+                    llvm::join(made.missing, ", ") +
+                    "; what they take is estimated for " + device.name);
+  if (!made.uncounted.empty())
+    notes.push_back("nothing is known of the work of custom calls " +
+                    llvm::join(made.uncounted, ", ") +
+                    "; say it with --cost 'NAME=flops:EXPRESSION' (in Python, "
+                    "`costs`)");
+  if (made.unknownLoops)
+    notes.push_back(std::to_string(made.unknownLoops) +
+                    " loops with an unknown number of trips count once");
+}
+
+llvm::Expected<Workload> ProgramSimulator::makeWorkload(ModuleOp module,
+                                                        StringRef schedule) {
+  func::FuncOp function;
+  for (auto candidate : module.getOps<func::FuncOp>())
+    if (!function && mpmd::isMpmdFunction(candidate))
+      function = candidate;
+  if (!function)
+    return llvm::createStringError(
+        "has no function over meshes; expected a program that meshwright "
+        "partition wrote");
+  FailureOr<ExportedProgram> program = describeProgram(function);
+  if (failed(program))
+    return llvm::createStringError("cannot be simulated");
+  if (processes < 1 || processes > program->meshes.size())
+    return llvm::createStringError(
+        "expected from 1 process to one for each of " +
+        llvm::Twine(program->meshes.size()) + " meshes, but got " +
+        llvm::Twine(processes));
+  if (!schedule.empty())
+    if (llvm::Error error = readOrder(schedule, *program))
+      return error;
+  CostModel costs(module, device, customs);
+  ProgramTimes times{costs, profile ? &*profile : nullptr, processes};
+  FailureOr<ProgramWorkload> made = meshwright::makeWorkload(*program, times);
+  if (failed(made))
+    return llvm::createStringError(
+        "the time of a fragment cannot be estimated");
+  auto order = findIssueOrder(*program, made->workload);
+  if (!order)
+    return order.takeError();
+  made->workload.issueOrder = std::move(*order);
+  addNotes(*made);
+  return std::move(made->workload);
+}

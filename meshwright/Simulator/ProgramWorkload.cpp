@@ -1,0 +1,251 @@
+//===- ProgramWorkload.cpp - A program as a workload ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Simulator/ProgramWorkload.h"
+#include "meshwright/Simulator/ItemRoles.h"
+#include "meshwright/Simulator/Times.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+using namespace meshwright;
+
+namespace {
+class WorkloadMaker {
+public:
+  WorkloadMaker(const ExportedProgram &program, const ProgramTimes &times)
+      : program(program), times(times), roles(findRoles(program)) {}
+
+  FailureOr<ProgramWorkload> build();
+
+private:
+  using Item = ExportedProgram::Item;
+
+  void addMeshes();
+  void addValues();
+  LogicalResult addCall(uint32_t index);
+  void addTransfer(uint32_t index);
+  FailureOr<uint32_t> getRun(const Item &item, const ItemRole &role);
+  Ticks findDuration(const Item &item, const FragmentCost &cost);
+  void countTraffic(const Item &item, const FragmentCost &cost);
+  Route findRoute(const Item &item) const;
+  void dateTransfer(const Item &item, Workload::Activity &activity);
+  const Device &getDevice() const { return times.costs.getDevice(); }
+
+  const ExportedProgram &program;
+  const ProgramTimes &times;
+  std::vector<ItemRole> roles;
+  ProgramWorkload result;
+  /// By fragment, stage, kind, origins and whether it is done again.
+  std::map<
+      std::tuple<unsigned, int32_t, ItemKind, std::vector<std::string>, bool>,
+      uint32_t>
+      runs;
+  std::set<std::string> missing;
+  std::map<std::tuple<uint32_t, std::string, std::string>, Workload::Traffic>
+      traffic;
+  std::vector<int64_t> firstDevice; ///< Of each mesh, if all lie in a row.
+};
+} // namespace
+
+static bool isOnHost(const ExportedProgram::Value &value) {
+  return llvm::StringRef(value.memoryKind).contains("host");
+}
+
+void WorkloadMaker::addMeshes() {
+  Workload &workload = result.workload;
+  int64_t numDevices = 0;
+  size_t numMeshes = program.meshes.size();
+  for (auto [index, mesh] : llvm::enumerate(program.meshes)) {
+    int64_t devices = std::max<int64_t>(1, mesh.shape.getTotalSize());
+    auto issuer = static_cast<uint32_t>(index * times.processes / numMeshes);
+    workload.meshes.push_back({mesh.name, issuer, devices});
+    firstDevice.push_back(numDevices);
+    numDevices += devices;
+  }
+  workload.queues.resize(numMeshes);
+  for (const ExportedProgram::Mesh &mesh : program.meshes)
+    for (unsigned item : mesh.items)
+      if (program.items[item].fragment)
+        workload.queues[&mesh - program.meshes.data()].push_back(item);
+  const Device &device = getDevice();
+  workload.peakFlops = device.bf16 ? *device.bf16 : device.f32.value_or(0);
+  bool hasProfile = times.profile && times.profile->issueSeconds > 0;
+  workload.issueCost =
+      toTicks(hasProfile ? times.profile->issueSeconds : kUsualIssueSeconds);
+}
+
+/// Values have the positions that they have in the program.
+void WorkloadMaker::addValues() {
+  Workload &workload = result.workload;
+  for (const ExportedProgram::Value &value : program.values)
+    workload.addValue(value.mesh, kNoItem,
+                      isOnHost(value) ? 0 : value.deviceBytes);
+  for (auto [index, item] : llvm::enumerate(program.items))
+    for (unsigned value : item.results)
+      workload.values[value].producer = index;
+  for (const ExportedProgram::Boundary &input : program.inputs)
+    workload.values[input.value].isKept = !input.slot.isDonated;
+  for (const ExportedProgram::Boundary &output : program.outputs)
+    workload.values[output.value].isKept = true;
+}
+
+Ticks WorkloadMaker::findDuration(const Item &item, const FragmentCost &cost) {
+  const ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
+  std::string mesh = program.meshes[item.toMesh].name;
+  std::string name = func::FuncOp(fragment.function).getSymName().str();
+  if (times.profile) {
+    if (std::optional<double> seconds = times.profile->findSeconds(
+            name, mesh, item.origins, fragment.flops))
+      return toTicks(*seconds);
+    missing.insert(name + " on mesh " + mesh);
+  }
+  return toTicks(cost.getSeconds());
+}
+
+FailureOr<uint32_t> WorkloadMaker::getRun(const Item &item,
+                                          const ItemRole &role) {
+  auto [entry, isNew] = runs.try_emplace(
+      {*item.fragment, role.stage, role.kind, item.origins, item.isRemat},
+      result.workload.activities.size());
+  if (!isNew)
+    return entry->second;
+  const ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
+  FailureOr<FragmentCost> cost = times.costs.estimate(fragment.function);
+  if (failed(cost))
+    return failure();
+  result.uncounted.insert(cost->uncounted.begin(), cost->uncounted.end());
+  result.unknownLoops += cost->unknownLoops;
+  Workload::Activity &activity = result.workload.activities.emplace_back();
+  activity.kind = role.kind;
+  activity.mesh = activity.source = item.toMesh;
+  activity.stage = role.stage;
+  activity.name = func::FuncOp(fragment.function).getSymName().str();
+  activity.origins = item.origins;
+  activity.duration = findDuration(item, *cost);
+  activity.temporaryBytes = std::llround(cost->temporaryBytes);
+  activity.flops = item.isRemat ? 0 : fragment.flops;
+  return entry->second;
+}
+
+void WorkloadMaker::countTraffic(const Item &item, const FragmentCost &cost) {
+  for (const Collective &collective : cost.collectives) {
+    std::string axes =
+        collective.axes.empty() ? "listed" : llvm::join(collective.axes, ", ");
+    llvm::StringRef kind = getName(collective.kind);
+    Workload::Traffic &sum = traffic[{item.toMesh, axes, kind.str()}];
+    sum.mesh = item.toMesh;
+    sum.axes = axes;
+    sum.kind = kind.str();
+    sum.count += collective.count;
+    sum.bytes += collective.count * collective.bytes;
+    sum.seconds += collective.count * estimateSeconds(collective, getDevice());
+  }
+}
+
+LogicalResult WorkloadMaker::addCall(uint32_t index) {
+  const Item &item = program.items[index];
+  FailureOr<uint32_t> activity = getRun(item, roles[index]);
+  if (failed(activity))
+    return failure();
+  const ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
+  countTraffic(item, *times.costs.estimate(fragment.function));
+  Workload &workload = result.workload;
+  workload.items.push_back({*activity, roles[index].microbatch});
+  for (auto [argument, operand] :
+       llvm::zip(fragment.arguments, item.operands)) {
+    workload.operands.push_back(operand);
+    workload.fates.push_back(argument.alias ? item.results[*argument.alias]
+                             : argument.isDonated ? Workload::kGivenUp
+                                                  : Workload::kRead);
+  }
+  workload.firstOperand.push_back(workload.operands.size());
+  return success();
+}
+
+Route WorkloadMaker::findRoute(const Item &item) const {
+  const auto &from = program.values[item.operands.front()];
+  const auto &to = program.values[item.results.front()];
+  if (isOnHost(from) || isOnHost(to))
+    return Route::Host;
+  if (item.fromMesh == item.toMesh)
+    return from.sharding == to.sharding ? Route::SameDevices : Route::Domain;
+  auto domain = std::max<int64_t>(1, std::llround(getDevice().domain));
+  auto isWithin = [&](int64_t first, int64_t last) {
+    return first / domain == last / domain;
+  };
+  int64_t a = firstDevice[item.fromMesh], b = firstDevice[item.toMesh];
+  int64_t lastA = a + result.workload.meshes[item.fromMesh].devices - 1;
+  int64_t lastB = b + result.workload.meshes[item.toMesh].devices - 1;
+  return isWithin(std::min(a, b), std::max(lastA, lastB)) ? Route::Domain
+                                                          : Route::Network;
+}
+
+void WorkloadMaker::dateTransfer(const Item &item,
+                                 Workload::Activity &activity) {
+  const Device &device = getDevice();
+  Route route = findRoute(item);
+  if (route != Route::SameDevices) {
+    const auto &meshes = result.workload.meshes;
+    double bytes = countTransferBytes(
+        static_cast<double>(program.values[item.results.front()].deviceBytes),
+        meshes[item.fromMesh].devices, meshes[item.toMesh].devices);
+    activity.latency = toTicks(device.latency);
+    activity.duration =
+        toTicks(getTransferTime(bytes, device, route) - device.latency);
+  }
+  if (!times.profile)
+    return;
+  // What was measured has both in one; links are busy as long as is known.
+  if (std::optional<double> seconds = times.profile->findTransferSeconds(
+          program.meshes[item.fromMesh].name, program.meshes[item.toMesh].name,
+          static_cast<double>(activity.bytes))) {
+    Ticks measured = toTicks(*seconds);
+    activity.duration = std::min(activity.duration, measured);
+    activity.latency = measured - activity.duration;
+  }
+}
+
+void WorkloadMaker::addTransfer(uint32_t index) {
+  const Item &item = program.items[index];
+  Workload &workload = result.workload;
+  workload.items.push_back({static_cast<uint32_t>(workload.activities.size()),
+                            roles[index].microbatch});
+  Workload::Activity activity;
+  activity.kind = roles[index].kind;
+  activity.source = item.fromMesh;
+  activity.mesh = item.toMesh;
+  activity.stage = roles[index].stage;
+  activity.name = program.meshes[item.fromMesh].name + " -> " +
+                  program.meshes[item.toMesh].name;
+  activity.bytes = program.values[item.results.front()].bytes;
+  dateTransfer(item, activity);
+  workload.activities.push_back(std::move(activity));
+  workload.operands.push_back(item.operands.front());
+  workload.fates.push_back(Workload::kRead);
+  workload.firstOperand.push_back(workload.operands.size());
+}
+
+FailureOr<ProgramWorkload> WorkloadMaker::build() {
+  addMeshes();
+  addValues();
+  for (uint32_t index = 0; index < program.items.size(); ++index) {
+    if (!program.items[index].fragment)
+      addTransfer(index);
+    else if (failed(addCall(index)))
+      return failure();
+  }
+  result.missing.assign(missing.begin(), missing.end());
+  for (auto &[key, sum] : traffic)
+    result.workload.traffic.push_back(sum);
+  return std::move(result);
+}
+
+FailureOr<ProgramWorkload>
+meshwright::makeWorkload(const ExportedProgram &program,
+                         const ProgramTimes &times) {
+  return WorkloadMaker(program, times).build();
+}

@@ -1,0 +1,81 @@
+//===- ScheduleFile.cpp - The order that schedule.json says ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Simulator/ScheduleFile.h"
+#include "meshwright/Text/Utf8.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+using namespace meshwright;
+namespace json = llvm::json;
+
+static llvm::Error fail(const llvm::Twine &message) {
+  return llvm::createStringError(message);
+}
+
+static llvm::Error readMesh(const json::Object &object,
+                            ExportedProgram::Mesh &mesh, size_t numItems) {
+  std::string name = toUtf8(mesh.name);
+  if (object.getString("name") != llvm::StringRef(name))
+    return fail("expected mesh \"" + name + "\" in its place in \"meshes\"");
+  const json::Array *list = object.getArray("items");
+  if (!list)
+    return fail("mesh \"" + name + "\": expected a list of \"items\"");
+  std::vector<unsigned> items;
+  for (const json::Value &value : *list) {
+    std::optional<int64_t> item = value.getAsInteger();
+    if (!item || *item < 0 || *item >= static_cast<int64_t>(numItems))
+      return fail(
+          llvm::formatv("mesh \"{0}\": expected the positions of items, "
+                        "from 0 to {1}",
+                        name, numItems - 1));
+    items.push_back(*item);
+  }
+  std::vector<unsigned> expected = mesh.items, found = items;
+  llvm::sort(expected);
+  llvm::sort(found);
+  for (size_t i = 1; i < found.size(); ++i)
+    if (found[i] == found[i - 1])
+      return fail(llvm::formatv("mesh \"{0}\": item {1} is there twice", name,
+                                found[i]));
+  for (unsigned item : expected)
+    if (!llvm::binary_search(found, item))
+      return fail(
+          llvm::formatv("mesh \"{0}\": item {1} is missing", name, item));
+  for (unsigned item : found)
+    if (!llvm::binary_search(expected, item))
+      return fail(llvm::formatv("mesh \"{0}\": item {1} is not of this mesh",
+                                name, item));
+  mesh.items = std::move(items);
+  return llvm::Error::success();
+}
+
+llvm::Error meshwright::readOrder(llvm::StringRef text,
+                                  ExportedProgram &program) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return value.takeError();
+  const json::Object *object = value->getAsObject();
+  if (!object || !object->get("version"))
+    return fail("expected what meshwright partition writes, an object with a "
+                "\"version\"");
+  if (object->getInteger("version") != 1)
+    return fail("is of another version than 1, which is all that this release "
+                "reads; partition the program again with this release");
+  const json::Array *items = object->getArray("items");
+  const json::Array *meshes = object->getArray("meshes");
+  if (!items || items->size() != program.items.size() || !meshes ||
+      meshes->size() != program.meshes.size())
+    return fail("is of another program than the partitioned module beside it; "
+                "partition the program again");
+  for (auto [entry, mesh] : llvm::zip(*meshes, program.meshes)) {
+    const json::Object *found = entry.getAsObject();
+    if (!found)
+      return fail("expected an object for each mesh");
+    if (llvm::Error error = readMesh(*found, mesh, items->size()))
+      return error;
+  }
+  return llvm::Error::success();
+}

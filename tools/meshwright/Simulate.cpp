@@ -1,0 +1,237 @@
+//===- Simulate.cpp - meshwright simulate ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "ModuleFile.h"
+#include "SimulateProgram.h"
+#include "meshwright/Schedule/PlanFile.h"
+#include "meshwright/Schedule/Schedule.h"
+#include "meshwright/Schedule/Search/StageTimes.h"
+#include "meshwright/Simulator/Comparison.h"
+#include "meshwright/Simulator/Times.h"
+#include "meshwright/Text/ByteSize.h"
+#include "meshwright/Text/TextTable.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace meshwright;
+namespace cl = llvm::cl;
+
+static cl::SubCommand
+    subCommand("simulate",
+               "Say how long a step will take, and what memory it needs");
+static cl::opt<std::string>
+    path(cl::Positional, cl::sub(subCommand),
+         cl::desc("<folder of meshwright partition, or partitioned.mlir>"));
+static cl::opt<std::string>
+    device("device", cl::sub(subCommand), cl::value_desc("name|file.json"),
+           cl::desc("What the meshes are made of: h100, a100, tpu-v5p, cpu and "
+                    "so on, or a file like devices.json"));
+static cl::opt<std::string>
+    profile("profile", cl::sub(subCommand), cl::value_desc("file.json"),
+            cl::desc("Times that meshwright.profile recorded; where it has "
+                     "some, they go before those of the device"));
+static cl::list<std::string>
+    costs("cost", cl::sub(subCommand), cl::value_desc("name=flops:expression"),
+          cl::desc("What a custom call does, such as "
+                   "'flash_attention=flops:4*b*h*t*t*d'; may be repeated"));
+static cl::opt<std::string>
+    memory("memory", cl::sub(subCommand), cl::value_desc("80GB"),
+           cl::desc("What a device has room for; more is an error, and no "
+                    "choice of --compare"));
+static cl::opt<unsigned>
+    processes("processes", cl::init(1), cl::sub(subCommand),
+              cl::desc("Processes that issue the program (1)"));
+static cl::list<std::string>
+    schedules("compare", cl::CommaSeparated, cl::sub(subCommand),
+              cl::value_desc("1F1B,ZeroBubbleH1"),
+              cl::desc("Rank these schedules, for the stages of the program or "
+                       "of --times"));
+static cl::list<int64_t>
+    microbatches("microbatches", cl::CommaSeparated, cl::sub(subCommand),
+                 cl::value_desc("8,16,32"),
+                 cl::desc("Numbers of microbatches to compare; without a "
+                          "program, the one to simulate"));
+static cl::opt<std::string>
+    schedule("schedule", cl::sub(subCommand), cl::value_desc("name|file:csv"),
+             cl::desc("Without a program: simulate this schedule"));
+static cl::opt<int64_t>
+    meshes("meshes", cl::init(0), cl::sub(subCommand),
+           cl::desc("Without a program: the number of meshes"));
+static cl::opt<std::string>
+    timesPath("times", cl::sub(subCommand), cl::value_desc("stages.json"),
+              cl::desc("Without a program: the times of each stage in "
+                       "milliseconds, as for meshwright schedule"));
+static cl::opt<bool> asJson("json", cl::sub(subCommand),
+                            cl::desc("Print everything as JSON"));
+static cl::opt<bool>
+    withItems("items", cl::sub(subCommand),
+              cl::desc("With --json: also each item, and memory over time"));
+
+/// The time of one unit of stages.json.
+static constexpr Ticks kUnit = static_cast<Ticks>(kTicksPerSecond / 1000);
+
+static FailureOr<int64_t> readMemory() {
+  if (memory.empty())
+    return 0;
+  llvm::Expected<int64_t> bytes = parseByteSize(memory);
+  if (!bytes)
+    return reportError("--memory: " + llvm::toString(bytes.takeError()));
+  return *bytes;
+}
+
+/// Fails if a mesh needs more than there is, saying what would do.
+static LogicalResult checkMemory(const Workload &workload,
+                                 const Simulation &simulation, int64_t limit) {
+  auto fullest =
+      llvm::max_element(simulation.meshes, [](const auto &a, const auto &b) {
+        return a.peakBytes < b.peakBytes;
+      });
+  if (limit == 0 || fullest == simulation.meshes.end() ||
+      fullest->peakBytes <= limit)
+    return success();
+  return reportError(
+      "mesh " + workload.meshes[fullest - simulation.meshes.begin()].name +
+      " needs " + toScaled(static_cast<double>(fullest->peakBytes), "B") +
+      " (" + Twine(fullest->peakBytes) +
+      " bytes) on each device, but there are " +
+      toScaled(static_cast<double>(limit), "B"));
+}
+
+static LogicalResult printSimulation(const Workload &workload, int64_t limit) {
+  llvm::Expected<Simulation> simulation =
+      simulate(workload, asJson && withItems);
+  if (!simulation)
+    return reportError(llvm::toString(simulation.takeError()));
+  if (asJson)
+    writeJson(workload, *simulation, llvm::outs(), withItems);
+  else
+    printTable(workload, *simulation, llvm::outs());
+  return checkMemory(workload, *simulation, limit);
+}
+
+static LogicalResult printComparison(const PipelineModel &model,
+                                     ComparisonRequest request, int64_t limit) {
+  if (microbatches.empty())
+    return reportError("--compare needs --microbatches, one number or several");
+  request.schedules = schedules;
+  request.microbatches = microbatches;
+  request.memory = limit;
+  llvm::Expected<std::vector<Combination>> combinations =
+      compare(model, request);
+  if (!combinations)
+    return reportError(llvm::toString(combinations.takeError()));
+  if (asJson)
+    writeJson(*combinations, llvm::outs());
+  else
+    printTable(*combinations, llvm::outs());
+  std::string problem = explainMemory(*combinations, limit);
+  return problem.empty() ? success() : reportError(problem);
+}
+
+static LogicalResult runProgram(int64_t limit) {
+  if (device.empty())
+    return reportError("expected --device, what the meshes are made of, such "
+                       "as --device=h100 or --device=file.json");
+  if (!schedule.empty() || meshes > 0 || !timesPath.empty())
+    return reportError("--schedule, --meshes and --times are for pipelines "
+                       "without a program; --compare tries other schedules "
+                       "with the stages of this one");
+  if (schedules.empty() && !microbatches.empty())
+    return reportError("--microbatches is for --compare; the program has the "
+                       "number that it has");
+  FailureOr<Workload> workload =
+      readWorkload({path, device, profile, costs, processes});
+  if (failed(workload))
+    return failure();
+  if (schedules.empty())
+    return printSimulation(*workload, limit);
+  llvm::Expected<ProgramStages> stages = findStages(*workload);
+  if (!stages)
+    return reportError(path + ": " + llvm::toString(stages.takeError()));
+  if (!stages->splitsBackward)
+    llvm::WithColor::note(llvm::errs())
+        << "the program does not split its backward: schedules that do are "
+           "simulated with two halves of the same length\n";
+  ComparisonRequest request;
+  request.meshes = stages->numMeshes;
+  request.stages = stages->numStages;
+  return printComparison(stages->model, std::move(request), limit);
+}
+
+/// A stage in picoseconds, and a byte for each microbatch that is live.
+static PipelineCosts scale(PipelineCosts costs) {
+  auto scaleStage = [](ActionCosts &stage) {
+    for (int64_t *time :
+         {&stage.forward, &stage.input, &stage.weight, &stage.backward})
+      *time *= kUnit;
+  };
+  scaleStage(costs.usual);
+  for (ActionCosts &stage : costs.stages)
+    scaleStage(stage);
+  costs.transfer *= kUnit;
+  return costs;
+}
+
+static LogicalResult runPlan(int64_t limit) {
+  if (!device.empty() || !profile.empty() || !costs.empty())
+    return reportError("--device, --profile and --cost need a program: give "
+                       "the folder that meshwright partition wrote");
+  StageTimes times;
+  if (!timesPath.empty()) {
+    llvm::Expected<StageTimes> read = readStageTimes(timesPath);
+    if (!read)
+      return reportError(llvm::toString(read.takeError()));
+    times = std::move(*read);
+  }
+  PipelineModel model = PipelineModel::make(scale(times.costs));
+  int64_t numStages = times.costs.stages.size();
+  int64_t numMeshes = meshes > 0 ? int64_t(meshes) : numStages;
+  StringRef name = schedule;
+  if (name.consume_front("file:")) {
+    llvm::Expected<Plan> plan = readPlanFile(name);
+    if (!plan)
+      return reportError(llvm::toString(plan.takeError()));
+    return printSimulation(makeWorkload(*plan, model), limit);
+  }
+  if (numMeshes < 1)
+    return reportError("expected --meshes, the number of meshes, or --times "
+                       "with the times of each stage");
+  int64_t chunks = std::max<int64_t>(1, numStages / numMeshes);
+  if (!schedules.empty())
+    return printComparison(model, {{}, {}, numMeshes, numMeshes * chunks, 0},
+                           limit);
+  const Schedule *found = findSchedule(name);
+  if (!found)
+    return reportError("unknown pipeline schedule '" + name + "', " +
+                       listSchedules(name));
+  if (numStages == 0)
+    chunks = found->usualChunks;
+  if (microbatches.size() != 1)
+    return reportError("expected --microbatches, one number");
+  llvm::Expected<Plan> plan =
+      found->makePlan({numMeshes, microbatches.front(), chunks});
+  if (!plan)
+    return reportError(llvm::toString(plan.takeError()));
+  return printSimulation(makeWorkload(*plan, model), limit);
+}
+
+static LogicalResult run() {
+  FailureOr<int64_t> limit = readMemory();
+  if (failed(limit))
+    return failure();
+  if (withItems && !asJson)
+    return reportError("--items is for --json");
+  if (!path.empty())
+    return runProgram(*limit);
+  if (schedule.empty() && schedules.empty())
+    return reportError("expected a folder that meshwright partition wrote, or "
+                       "--schedule or --compare with --meshes and "
+                       "--microbatches");
+  return runPlan(*limit);
+}
+
+const Command meshwright::simulateCommand = {subCommand, run};
