@@ -9,8 +9,9 @@ root=${1:?a folder is needed}
 if [[ ! -x $root/usr/bin/python3 ]]; then
   command -v debootstrap >/dev/null ||
     apt-get install -y -q --no-install-recommends debootstrap
-  archive=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-    grep -oE 'https?://[^ ]+/debian/?( |$)' | head -1 | tr -d ' ')
+  # Either place may be missing; without an archive there is an error below.
+  archive=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || true; } |
+    grep -oE 'https?://[^ ]+/debian/?( |$)' | head -1 | tr -d ' ') || true
   if [[ -z $archive ]]; then
     echo "error: apt's sources name no archive of Debian" >&2
     exit 1

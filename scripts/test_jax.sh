@@ -25,10 +25,10 @@ work=$root/opt/tests
 mkdir -p "$work/build"
 git archive HEAD | tar x --recursive-unlink -C "$work"
 cp "${wheels[0]}" "$work/build"
-for folder in proc dev; do
+for folder in proc dev dev/pts dev/shm; do
   mountpoint -q "$root/$folder" || mount --bind "/$folder" "$root/$folder"
 done
-trap 'umount "$root/proc" "$root/dev"' EXIT
+trap 'umount "$root"/{proc,dev/pts,dev/shm,dev}' EXIT
 
 inside() {
   chroot "$root" env -i HOME=/root PATH=/opt/tests/.venv/bin:/usr/bin:/bin \

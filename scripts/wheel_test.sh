@@ -29,10 +29,10 @@ work=$root/opt/meshwright
 rm -rf "$work"
 mkdir -p "$work"
 cp -r "${wheels[0]}" examples docs/first.mlir docs/first.json "$work"
-for folder in proc dev; do
+for folder in proc dev dev/pts dev/shm; do
   mountpoint -q "$root/$folder" || mount --bind "/$folder" "$root/$folder"
 done
-trap 'umount "$root/proc" "$root/dev"' EXIT
+trap 'umount "$root"/{proc,dev/pts,dev/shm,dev}' EXIT
 
 inside() {
   chroot "$root" env -i HOME=/root PATH=/opt/meshwright/venv/bin:/usr/bin:/bin \

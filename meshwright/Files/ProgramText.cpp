@@ -4,6 +4,7 @@
 
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Files/BooleanText.h"
+#include "meshwright/Files/JaxBytecode.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -22,7 +23,9 @@ OwningOpRef<ModuleOp> meshwright::parseProgram(StringRef program,
     packByteBooleans(llvm::MutableArrayRef(own.data(), own.size()));
     program = own;
   }
-  return parseSourceString<ModuleOp>(program, context, name);
+  ParserConfig config(context);
+  attachTypesOfJax(config);
+  return parseSourceString<ModuleOp>(program, config, name);
 }
 
 void meshwright::printProgram(ModuleOp module, llvm::raw_ostream &os,

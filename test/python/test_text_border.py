@@ -1,5 +1,7 @@
-"""Constants cross the border between this MLIR's text and JAX's bit for bit."""
+"""Constants cross the border between this MLIR and JAX's bit for bit."""
 
+import io
+import json
 import re
 
 import jax
@@ -108,6 +110,12 @@ class JaxParser:
         with self.context:
             return ir.Module.parse(text)
 
+    def encode(self, text: str) -> bytes:
+        """The bytecode that JAX writes."""
+        code = io.BytesIO()
+        self.parse(text).operation.write_bytecode(code)
+        return code.getvalue()
+
     def values(self, text: str | bytes) -> list[str]:
         """The constants of a module's functions, in JAX's text."""
         printed = str(self.parse(text))
@@ -131,6 +139,57 @@ def test_constants_of_all_types_reach_this_mlir_and_return(tools, jax_parser):
     assert jax_parser.values(code) == before
     assert tools.opt(ours) == ours
     assert tools.opt(str(jax_parser.parse(ours))) == ours
+
+
+def test_constants_of_all_types_reach_this_mlir_in_bytecode(tools, jax_parser):
+    text = module_of(constants())
+    before = jax_parser.values(text)
+    code = jax_parser.encode(text)
+    ours = tools.opt(code)
+    assert jax_parser.values(ours) == before
+    again = tools.run("mpmd-opt", "-", "--emit-bytecode", stdin=code).stdout
+    assert jax_parser.values(again) == before
+    # What both wrote is for this MLIR the same as its own.
+    assert tools.opt(again) == ours
+    assert tools.opt(jax_parser.encode(ours)) == ours
+
+
+def test_programs_in_bytecode_of_jax_are_partitioned(tools, jax_parser, tmp_path):
+    known = [c for c in constants() if "f8" in c or "f6" in c or "i1>" in c]
+    kinds = [c.rsplit(" : ", 1)[1] for c in known]
+    body = [f"%{i} = stablehlo.constant {c}" for i, c in enumerate(known)]
+    values = ", ".join(f"%{i}" for i in range(len(known)))
+    results = ", ".join(kinds)
+    code = jax_parser.encode(
+        f"""func.func @main(%x: tensor<4xf32>) -> ({results}) {{
+          %all:{len(known)} = mpmd.named_computation<"a"> (%x) (%y: tensor<4xf32>) {{
+            {chr(10).join(body)}
+            mpmd.return {values} : {results}
+          }} : (tensor<4xf32>) -> ({results})
+          return {", ".join(f"%all#{i}" for i in range(len(known)))} : {results}
+        }}"""
+    )
+    config = '{"topology": {"m": {"x": 1}}, "assignment": {"a": "m"}}'
+    (tmp_path / "p.mlirbc").write_bytes(code)
+    (tmp_path / "c.json").write_text(config)
+    program, out = tmp_path / "p.mlirbc", tmp_path / "out"
+    tools.check("meshwright", "check", program)
+    tools.check(
+        "meshwright", "partition", program, "--config", tmp_path / "c.json", "-o", out
+    )
+    (fragment,) = (out / "fragments").iterdir()
+    (in_process,) = mw._native.partition(code, json.loads(config)).fragments.values()
+    before = set(jax_parser.values(module_of(known)))
+    for written in (fragment.read_text(), in_process):
+        assert set(jax_parser.values(written)) == before
+
+
+def test_bytecode_that_no_mlir_wrote_is_refused(tools, jax_parser, tmp_path):
+    code = jax_parser.encode(module_of(["dense<1.0> : tensor<2xf8E5M2>"]))
+    for broken in (code[: len(code) // 2], code.replace(b"ML\xefR", b"ML\xefR\xff")):
+        done = tools.run("mpmd-opt", "-", stdin=broken)
+        assert done.returncode == 1
+        assert "error:" in done.stderr
 
 
 def test_tools_read_and_write_booleans_as_jax_does(tools, jax_parser, tmp_path):

@@ -5,6 +5,7 @@
 #include "BoundedInliner.h"
 #include "Support/Tool.h"
 #include "meshwright/Files/BooleanText.h"
+#include "meshwright/Files/JaxBytecode.h"
 #include "meshwright/Files/WholeFile.h"
 #include "meshwright/InitAll.h"
 #include "meshwright/Partitioner/DeepStack.h"
@@ -28,15 +29,20 @@ static int reportError(const llvm::Twine &message) {
   return 1;
 }
 
-/// Reads a program, in the form that this MLIR has for booleans.
-static std::unique_ptr<llvm::MemoryBuffer> readProgram(StringRef path,
-                                                       std::string &message) {
+/// Reads a program, in the form that this MLIR has for booleans and types.
+static std::unique_ptr<llvm::MemoryBuffer>
+readProgram(StringRef path, const DialectRegistry &registry,
+            std::string &message) {
   if (path == "-" &&
       llvm::sys::Process::FileDescriptorIsDisplayed(fileno(stdin)))
     llvm::errs() << "(processing input from stdin now, hit ctrl-c/ctrl-d to "
                     "interrupt)\n";
   std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &message);
-  if (!buffer || isBytecode(*buffer) || !hasByteBooleans(buffer->getBuffer()))
+  if (buffer && isBytecode(*buffer)) {
+    auto own = convertBytecodeOfJax(*buffer, registry);
+    return own ? std::move(own) : std::move(buffer);
+  }
+  if (!buffer || !hasByteBooleans(buffer->getBuffer()))
     return buffer;
   std::unique_ptr<llvm::WritableMemoryBuffer> own =
       llvm::WritableMemoryBuffer::getNewUninitMemBuffer(
@@ -73,7 +79,8 @@ static int run(int argc, char **argv) {
   ignoreFileSizeSignal();
 
   std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> program = readProgram(input, message);
+  std::unique_ptr<llvm::MemoryBuffer> program =
+      readProgram(input, registry, message);
   if (!program)
     return reportError(message);
   std::string result;

@@ -1,0 +1,80 @@
+//===- JaxBytecode.cpp - Bytecode that JAX's MLIR wrote -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Files/JaxBytecode.h"
+#include "mlir/Bytecode/BytecodeImplementation.h"
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/Block.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+
+/// The float type of a number; null where this MLIR knows the number itself, or
+/// neither does.
+static Type getFloatType(uint64_t code, MLIRContext *context) {
+  switch (code) {
+  case 22:
+    return Float8E5M2Type::get(context);
+  case 23:
+    return Float8E4M3Type::get(context);
+  case 24:
+    return Float8E4M3FNType::get(context);
+  case 25:
+    return Float8E5M2FNUZType::get(context);
+  case 26:
+    return Float8E4M3FNUZType::get(context);
+  case 27:
+    return Float8E4M3B11FNUZType::get(context);
+  case 28:
+    return Float8E3M4Type::get(context);
+  case 29:
+    return Float4E2M1FNType::get(context);
+  case 30:
+    return Float6E2M3FNType::get(context);
+  case 31:
+    return Float6E3M2FNType::get(context);
+  case 32:
+    return Float8E8M0FNUType::get(context);
+  default:
+    return Type();
+  }
+}
+
+void meshwright::attachTypesOfJax(ParserConfig &config) {
+  config.getBytecodeReaderConfig().attachTypeCallback(
+      [](DialectBytecodeReader &reader, StringRef dialect, Type &type) {
+        uint64_t code;
+        // Without a type the reader starts again with its own numbers.
+        if (dialect == "builtin") {
+          if (failed(reader.readVarInt(code)))
+            return failure();
+          type = getFloatType(code, reader.getContext());
+        }
+        return success();
+      });
+}
+
+std::unique_ptr<llvm::MemoryBuffer>
+meshwright::convertBytecodeOfJax(llvm::MemoryBufferRef program,
+                                 const DialectRegistry &registry) {
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.allowUnregisteredDialects();
+  ScopedDiagnosticHandler ignore(&context, [](Diagnostic &) {});
+  FallbackAsmResourceMap resources;
+  ParserConfig config(&context, /*verifyAfterParse=*/false, &resources);
+  attachTypesOfJax(config);
+  Block block;
+  if (failed(readBytecodeFile(program, &block, config)) ||
+      !llvm::hasSingleElement(block))
+    return nullptr;
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  BytecodeWriterConfig writer(resources);
+  if (failed(writeBytecodeToFile(&block.front(), os, writer)))
+    return nullptr;
+  return llvm::MemoryBuffer::getMemBufferCopy(result,
+                                              program.getBufferIdentifier());
+}
