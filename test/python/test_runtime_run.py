@@ -87,9 +87,10 @@ def test_unreduced_value_is_summed_when_it_moves():
     z = b.value("a", [2, 2], unreduced=["x"])
     body = (
         "    %r = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]"
-        " {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], "
-        'unreduced={"x"}>]>} : (tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>\n'
-        "    return %r : tensor<2x2xf32>"
+        " : (tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<2x2xf32>\n"
+        "    %s = sdy.sharding_constraint %r <@mesh, [{}, {}], "
+        'unreduced={"x"}> : tensor<2x2xf32>\n'
+        "    return %s : tensor<2x2xf32>"
     )
     b.call(b.fragment("dot", "a", body, [x, y], [z]), [x, y], [z])
     b.output(b.transfer(z, "b"))

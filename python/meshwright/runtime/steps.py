@@ -203,11 +203,19 @@ def identity_text(source: Place, target: Place, donate: bool = False) -> str:
         if len(place.mesh.devices) > 1
     )
     kind = source.type_text
+    value, total = "%arg0", ""
+    if source.split.unreduced and len(source.mesh.devices) > 1:
+        # Partial sums are added up where the program says so, not at its border.
+        value = "%total"
+        total = (
+            f"    {value} = sdy.sharding_constraint %arg0"
+            f" <@source, [{_dims(source)}]> : {kind}\n"
+        )
     return (
         f"module @reshard {{\n{meshes}"
         f"  func.func public @main(%arg0: {kind} {{{', '.join(argument)}}})"
         f" -> ({kind} {{{', '.join(result)}}}) {{\n"
-        f"    return %arg0 : {kind}\n  }}\n}}\n"
+        f"{total}    return {value} : {kind}\n  }}\n}}\n"
     )
 
 
@@ -218,14 +226,18 @@ def _axes(place: Place) -> str:
 def _attributes(place: Place, mesh: str) -> list[str]:
     found = []
     if len(place.mesh.devices) > 1:
-        dims = ", ".join(f"{{{_parts(place, dim)}}}" for dim in place.split.dims)
         unreduced = ""
         if place.split.unreduced:
             unreduced = f", unreduced={{{_parts(place, place.split.unreduced)}}}"
-        found.append(f"sdy.sharding = #sdy.sharding<@{mesh}, [{dims}]{unreduced}>")
+        sharding = f"#sdy.sharding<@{mesh}, [{_dims(place)}]{unreduced}>"
+        found.append(f"sdy.sharding = {sharding}")
     if place.kind is not None:
         found.append(f'mhlo.memory_kind = "{place.kind}"')
     return found
+
+
+def _dims(place: Place) -> str:
+    return ", ".join(f"{{{_parts(place, dim)}}}" for dim in place.split.dims)
 
 
 def _parts(place: Place, parts) -> str:
