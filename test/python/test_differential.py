@@ -13,6 +13,7 @@ import sys
 import pytest
 from conftest import ROOT
 from isolated import Aborted, Isolated
+from jaxlib_releases import is_refused, without_defaults
 
 sys.path[:0] = [str(ROOT / "scripts")]
 
@@ -158,7 +159,7 @@ def test_prints_as_jaxlib_does(tools, jaxlib, chunk):
         pytest.skip("jaxlib aborts on this")
     assert tools.opt(chunk).rstrip("\n") == pretty.rstrip("\n")
     ours = tools.opt(chunk, "--mlir-print-op-generic")
-    assert ours.rstrip("\n") == generic.rstrip("\n")
+    assert ours.rstrip("\n") == without_defaults(generic).rstrip("\n")
 
 
 # Where we are stricter on purpose: operands that do not broadcast, results that
@@ -216,6 +217,7 @@ def test_accepts_what_jaxlib_accepts(tools, jaxlib, change, value):
         if not chunk.id.startswith("Sdy")
         and not any(word in chunk.values[0] for word in NOT_ALIKE)
     ]
+    texts = [text for text in texts if not is_refused(text)]
     theirs = jaxlib_prints_one_by_one(jaxlib, texts)
     for text, their, our in zip(texts, theirs, our_prints(tools, texts), strict=True):
         assert our == their or their == "aborts", text

@@ -4,6 +4,8 @@ Process 1 has all others. Prints, for each, the steps, slots and executables of 
 process, and by how much its memory grew.
 """
 
+import ctypes
+import gc
 import json
 import os
 import pathlib
@@ -24,6 +26,9 @@ from jax.sharding import Mesh  # noqa: E402
 
 
 def resident() -> int:
+    # What compiling left in the pools of its threads is not kept by anybody.
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
     (line,) = [
         line
         for line in pathlib.Path("/proc/self/status").read_text().splitlines()

@@ -78,7 +78,9 @@ Expr mlir::chlo::buildDigamma(Expr x) {
   Expr reflected = value - kPi * cosine(angle) / sine(angle);
   Expr result = select(isReflected, reflected, value);
   Expr isPole = (x <= 0.0) & equal(x, floor(x));
-  return select(isPole, x.splatNaN(), result);
+  // As from the right at zero; elsewhere neither side comes first.
+  Expr pole = select(equal(x, 0.0), -x.splatInfinity(), x.splatNaN());
+  return select(isPole, pole, result);
 }
 
 Expr mlir::chlo::buildZeta(Expr x, Expr q) {

@@ -72,7 +72,7 @@ Expr mlir::chlo::buildAsinAcosKernel(Expr z) {
 
 Expr mlir::chlo::buildAsin(Expr x) {
   if (!isComplex(x))
-    return 2.0 * atan2(x, 1.0 + sqrt((1.0 - x) * (1.0 + x)));
+    return atan2(x, sqrt((1.0 - x) * (1.0 + x)));
   Expr kernel = buildAsinAcosKernel(x);
   return complex(atan2(real(x), real(kernel)),
                  signOrOne(imag(x)) * imag(kernel));
