@@ -8,6 +8,7 @@ writes a checkpoint; a run that finds one in the folder goes on behind it, with 
 number of processes. The losses are those of a run that nobody disturbed.
 """
 
+import os
 import sys
 
 import training  # Finds the package in a checkout, too.
@@ -87,7 +88,7 @@ compiled = mw.jit(step, config, donate_argnums=0).lower(state, *batch(0)).compil
 shardings = compiled.input_shardings[0]
 orbax.register()
 manager = ocp.CheckpointManager(
-    options.checkpoints,
+    os.path.abspath(options.checkpoints),  # Orbax takes no other.
     options=ocp.CheckpointManagerOptions(
         max_to_keep=2,
         save_interval_steps=options.every,

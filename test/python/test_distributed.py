@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import json
 import pathlib
+import re
 import socket
 import subprocess
 import sys
@@ -210,12 +211,17 @@ def undisturbed() -> dict:
 def test_checkpoints_are_restored_by_another_number_of_processes(undisturbed, tmp_path):
     steps = {}
     for processes, last in ((2, 6), (4, 9), (1, killed_runs.STEPS)):
-        command = killed_runs.command(processes, TIMEOUT, str(tmp_path))
+        command = killed_runs.command(processes, TIMEOUT, "checkpoints")
         command[-2] = f"--steps={last}"
         if processes == 1:
             command.insert(3, "--devices-per-process=2")
         done = subprocess.run(
-            command, env=environment(), capture_output=True, text=True, timeout=120
+            command,
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         assert done.returncode == 0, done.stderr
         found = killed_runs.losses(done.stdout)
@@ -342,6 +348,27 @@ def test_a_taken_port_is_named():
         )
     assert done.returncode == 1
     assert f"the coordinator cannot listen on 127.0.0.1:{port}" in done.stderr
+
+
+MISSING = {
+    # The one that is there, its exit code, and what it says.
+    0: (70, "meshwright: process 0 on .*: not all 2 processes reached the coordinator"),
+    1: (1, "ProcessError: process 1: nobody listens at 127.0.0.1:.* for 4 s"),
+}
+
+
+@pytest.mark.parametrize("process", MISSING)
+def test_a_missing_process_is_noticed_without_a_launcher(process):
+    done = subprocess.run(
+        [sys.executable, str(SCRIPTS / "fault.py"), "ok", str(free_port()), "4"],
+        env=environment(MESHWRIGHT_PROCESS=str(process)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    code, text = MISSING[process]
+    assert done.returncode == code
+    assert re.search(text, done.stderr.splitlines()[-1])
 
 
 def test_output_without_prefix(tmp_path):

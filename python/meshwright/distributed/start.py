@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
+import threading
 import time
 from typing import Any
 
@@ -71,7 +73,8 @@ def initialize(
     Raises:
       ValueError: an unknown transport, or some of the first three arguments.
       RuntimeError: called twice, or after JAX has started its devices.
-      ProcessError: the coordinator's port is taken, or processes are missing.
+      ProcessError: the coordinator's port is taken, or nobody listens there. Where
+        processes are missing, the others end with a line and exit code 70.
     """
     global _started
     if transport not in _TRANSPORTS:
@@ -183,12 +186,14 @@ def _free_port() -> int:
 def _join(given: tuple, launched: bool, seconds: float, options: dict) -> None:
     address, count, process = given
     arguments = {
-        # JAX aborts the process then; the watchdog names who is missing before.
-        "initialization_timeout": max(1, round(4 * seconds if launched else seconds)),
+        "initialization_timeout": max(1, round(seconds)),
         "heartbeat_timeout_seconds": max(1, round(seconds)),
         "shutdown_timeout_seconds": max(1, round(seconds)),
         **options,
     }
+    limit = arguments["initialization_timeout"]
+    # JAX aborts the process then; before that somebody says what is missing.
+    arguments["initialization_timeout"] = 4 * limit
     if address is not None:
         arguments |= {
             "coordinator_address": address,
@@ -200,8 +205,11 @@ def _join(given: tuple, launched: bool, seconds: float, options: dict) -> None:
             arguments.setdefault("coordinator_bind_address", address)
         if process == 0 and not launched:
             _check_port(arguments.get("coordinator_bind_address"))
-    if launched:
-        _await_listener(address, seconds)
+    if address is not None and (launched or process):
+        _await_listener(process, address, limit)
+    end = threading.Timer(limit, _end_alone, (process, count, address, limit))
+    if not launched:  # There the watchdog knows who is missing.
+        end.start()
     try:
         # The launcher holds the coordinator, so that no worker's end is its end.
         with _jax_runtime.foreign_coordinator(launched):
@@ -212,12 +220,33 @@ def _join(given: tuple, launched: bool, seconds: float, options: dict) -> None:
             f"coordinator at {address} within {seconds:g} s: "
             f"{str(error).splitlines()[0]}"
         ) from error
+    finally:
+        end.cancel()
 
 
-def _await_listener(address: str, seconds: float) -> None:
-    """Waits for the coordinator, which the launcher starts beside this process.
+def _end_alone(
+    process: int | None, count: int | None, address: str | None, seconds: float
+) -> None:
+    """Ends a process whose main thread waits in JAX and cannot be interrupted."""
+    me = "this process" if process is None else f"process {process}"
+    there = "the coordinator" if address is None else f"the coordinator at {address}"
+    sys.stderr.write(
+        f"meshwright: {me} on {watch.hostname()}: not all {count or ''} processes "
+        f"reached {there} within {seconds:g} s; start the script once for each, with "
+        "the same address and number, or give more time (timeout)\n"
+    )
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(watch.EXIT_CODE)
 
-    JAX would ask again only after a second or more.
+
+def _await_listener(process: int, address: str, seconds: float) -> None:
+    """Waits for the coordinator.
+
+    JAX would ask again only after a second or more, and abort in the end.
+
+    Raises:
+      ProcessError: nobody listens.
     """
     host, port = address.rsplit(":", 1)
     end = time.monotonic() + seconds
@@ -228,6 +257,10 @@ def _await_listener(address: str, seconds: float) -> None:
         ):
             return
         time.sleep(0.02)
+    raise ProcessError(
+        f"process {process}: nobody listens at {address} for {seconds:g} s; process 0 "
+        "has to be started with this address, on its own host"
+    )
 
 
 def _check_port(address: str | None) -> None:
