@@ -54,6 +54,43 @@ def ConvertSdyShardingsToMpmdTypesPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def DeferReductionsPass
+    : Pass<"mpmd-defer-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Adds partial sums up once, not once per microbatch";
+  let description = [{
+    A dot product or sum over a dimension that is split over devices needs a
+    reduction over them. Where its result only meets additions, scalings and
+    changes of shape, in its fragment or in later ones of its mesh, until
+    something else reads the outcome, only that is reduced. Until then, partial
+    sums are in a leading dimension that these devices split.
+
+    ```mlir
+    %g1 = fragment ... %d = dot_general %x, %y, contracting_dims = [0] x [0]
+        // %x and %y: 8x4, [{"d"}, {} ], two devices; all-reduce of 4x4
+    %g2 = fragment(%g1) ... %d = dot_general ...; %s = add %g1, %d
+    // becomes, with %x2 = reshape %x to 2x4x4, [{"d"}, {}, {} ]
+    %g1 = fragment ... %d = dot_general %x2, %y2, batching_dims = [0] x [0],
+                                        contracting_dims = [1] x [1] // 2x4x4
+    %g2 = fragment(%g1) ... %s = add %g1, %d     // 2x4x4
+    // and where %g2 is read: reduce %g2 over [0], all-reduce of 4x4
+    ```
+
+    Acts on MPMD functions, between propagation and
+    `mpmd-convert-sdy-shardings-to-mpmd-types`. Sums in another order than
+    before: results are equal to rounding. Values that are unreduced together
+    are left alone where that would reduce no fewer bytes. Leaves alone: values
+    that are transferred or returned, convolutions, scatters, sub-axes. Cost:
+    linear in ops and uses.
+  }];
+  let statistics = [
+    Statistic<"reductionsDeferred", "reductions-deferred",
+              "Sums over devices that wait">,
+    Statistic<"reductionsLeft", "reductions-left",
+              "Sums over devices of what waited">,
+  ];
+  let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
+}
+
 def EnforceUserShardingsPass
     : Pass<"mpmd-enforce-user-shardings", "::mlir::func::FuncOp"> {
   let summary = "Makes the program keep to the shardings of its signature";

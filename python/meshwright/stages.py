@@ -22,6 +22,7 @@ from ._executable import Executable, Ready
 from ._report import report_text
 from ._signature import ProgramSignature, io_specs
 from ._tracebacks import at_users_line
+from .runtime.traffic import Traffic
 from .types import (
     Config,
     FunctionIOMeshAssignment,
@@ -452,6 +453,17 @@ class Compiled(jax.stages.Compiled):
             for found in program.fragments
             if found.name in texts
         )
+
+    def traffic(self) -> Traffic:
+        """What one step sends, counted from the optimized code of its fragments.
+
+        Returns:
+          `collectives`: by mesh name, a tuple of `kind`, `axes`, `count` and `bytes`
+          on each device, the largest first; and `edges`, a tuple of `source`,
+          `target`, `count` and `bytes` of transfers between meshes. Of several
+          processes, each counts the fragments that it runs.
+        """
+        return self._executable.runtime_executable().traffic()
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.

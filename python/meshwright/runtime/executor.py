@@ -31,6 +31,7 @@ from .plan import Plan, Planner
 from .profile import current as current_recording
 from .share import Share, find_processes, join_processes
 from .steps import Launch, Step
+from .traffic import Traffic, measure_traffic
 
 # Launches from several threads can deadlock two programs, so only one issues.
 _issuing = threading.RLock()
@@ -295,6 +296,10 @@ class ProgramExecutor:
             if loaded is not None:
                 texts[fragment["name"]] = loaded.hlo_text()
         return texts
+
+    def traffic(self) -> Traffic:
+        """What a step sends, as far as this process has the code that does."""
+        return measure_traffic(self.program, self.hlo_texts())
 
     def memory_analysis(self) -> dict[str, MeshMemory]:
         """Bytes on each device of every mesh: arguments, peak of live arrays, …"""

@@ -1,0 +1,335 @@
+//===- PartialSums.cpp - Which values may stay unreduced ------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Sharding/PartialSums.h"
+#include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+using sdy::AxisRefAttr;
+using sdy::DimensionShardingAttr;
+using sdy::TensorShardingAttr;
+
+static RankedTensorType getTensorType(Value value) {
+  if (auto onMesh = dyn_cast<MeshTensorType>(value.getType()))
+    return onMesh.getGlobalTensorType();
+  return dyn_cast<RankedTensorType>(value.getType());
+}
+
+Attribute mpmd::getSplatNumber(Value value) {
+  DenseElementsAttr elements;
+  // Propagation keeps constants in an op that nothing folds.
+  if (auto constant = value.getDefiningOp<sdy::ConstantOp>())
+    elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+  else if (!matchPattern(value, m_Constant(&elements)))
+    return nullptr;
+  return elements && elements.isSplat() ? elements.getSplatValue<Attribute>()
+                                        : nullptr;
+}
+
+static bool isConstantZero(Value value) {
+  Attribute number = getSplatNumber(value);
+  if (auto real = dyn_cast_or_null<FloatAttr>(number))
+    return real.getValue().isZero();
+  auto integer = dyn_cast_or_null<IntegerAttr>(number);
+  return integer && integer.getValue().isZero();
+}
+
+/// Whether all elements of a value are one number.
+static bool isUniform(Value value) {
+  RankedTensorType type = getTensorType(value);
+  if (type && type.getRank() == 0)
+    return true;
+  if (getSplatNumber(value))
+    return true;
+  auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>();
+  return broadcast && isUniform(broadcast.getOperand());
+}
+
+static bool isSum(stablehlo::ReduceOp op) {
+  if (op.getInputs().size() != 1 || !isConstantZero(op.getInitValues()[0]))
+    return false;
+  Block &body = op.getBody().front();
+  auto add = dyn_cast<stablehlo::AddOp>(body.front());
+  auto args = body.getArguments();
+  return add && add->getNextNode() == body.getTerminator() &&
+         body.getTerminator()->getOperand(0) == add->getResult(0) &&
+         ((add->getOperand(0) == args[0] && add->getOperand(1) == args[1]) ||
+          (add->getOperand(0) == args[1] && add->getOperand(1) == args[0]));
+}
+
+/// The axes that split a dimension; nothing if they do not split it evenly, or
+/// not by whole axes, or if the value is unreduced already.
+static std::optional<ArrayRef<AxisRefAttr>> getAxesOf(Value value,
+                                                      int64_t dim) {
+  TensorShardingAttr sharding = sdy::getSharding(value);
+  if (!sharding || dim >= sharding.getRank())
+    return ArrayRef<AxisRefAttr>();
+  ArrayRef<AxisRefAttr> axes = sharding.getDimShardings()[dim].getAxes();
+  if (!sharding.getUnreducedAxes().empty() ||
+      !llvm::all_of(axes, [](AxisRefAttr axis) { return axis.isFullAxis(); }))
+    return std::nullopt;
+  return axes;
+}
+
+static int64_t countPieces(ArrayRef<AxisRefAttr> axes, Value value) {
+  sdy::MeshAttr mesh =
+      sdy::getSharding(value).getMesh(value.getParentRegion()->getParentOp());
+  int64_t pieces = mesh ? 1 : 0;
+  for (AxisRefAttr axis : axes)
+    pieces *= mesh ? mesh.findAxisSize(axis.getName()).value_or(0) : 0;
+  return pieces;
+}
+
+/// Describes a dimension of `input`, and of `other` if that is not null, if its
+/// axes split it.
+static std::optional<SplitDimension>
+describeSplit(Value input, int64_t dim, Value other, int64_t otherDim) {
+  auto axes = getAxesOf(input, dim);
+  auto otherAxes = other ? getAxesOf(other, otherDim) : axes;
+  if (!axes || !otherAxes)
+    return std::nullopt;
+  // What only one side is split by, the other is sliced by without sending.
+  Value split = axes->empty() ? other : input;
+  if (axes->empty())
+    axes = otherAxes;
+  if (axes->empty() || (!otherAxes->empty() && *otherAxes != *axes))
+    return std::nullopt;
+  int64_t pieces = countPieces(*axes, split);
+  int64_t size = getTensorType(input).getDimSize(dim);
+  if (pieces < 2 || ShapedType::isDynamic(size) || size % pieces != 0)
+    return std::nullopt;
+  return SplitDimension{dim, other ? otherDim : -1, *axes, pieces};
+}
+
+std::optional<SplitDimension> mpmd::findSplitContraction(Operation *op) {
+  if (op->getNumResults() != 1 || !getTensorType(op->getResult(0)) ||
+      !getTensorType(op->getResult(0)).hasStaticShape())
+    return std::nullopt;
+  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
+    auto numbers = dot.getDotDimensionNumbers();
+    for (auto [lhs, rhs] : llvm::zip(numbers.getLhsContractingDimensions(),
+                                     numbers.getRhsContractingDimensions()))
+      if (auto split = describeSplit(dot.getLhs(), lhs, dot.getRhs(), rhs))
+        return split;
+    return std::nullopt;
+  }
+  auto reduce = dyn_cast<stablehlo::ReduceOp>(op);
+  if (!reduce || !isSum(reduce))
+    return std::nullopt;
+  for (int64_t dim : reduce.getDimensions())
+    if (auto split = describeSplit(reduce.getInputs()[0], dim, Value(), -1))
+      return split;
+  return std::nullopt;
+}
+
+bool mpmd::isLinearIn(Operation *op, unsigned index) {
+  if (isa<stablehlo::TransposeOp, stablehlo::ReshapeOp, stablehlo::NegateOp,
+          stablehlo::BroadcastInDimOp>(op))
+    return true;
+  if (auto convert = dyn_cast<stablehlo::ConvertOp>(op)) {
+    // A narrower type would round each partial sum.
+    auto from = dyn_cast<FloatType>(
+        getTensorType(convert->getOperand(0)).getElementType());
+    auto to = dyn_cast<FloatType>(
+        getTensorType(convert->getResult(0)).getElementType());
+    return from && to &&
+           llvm::APFloat::isRepresentableBy(from.getFloatSemantics(),
+                                            to.getFloatSemantics());
+  }
+  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
+    return index == 0 && isSum(reduce);
+  if (isa<stablehlo::MultiplyOp>(op))
+    return isUniform(op->getOperand(1 - index));
+  bool isFloat = isa<FloatType, ComplexType>(
+      getTensorType(op->getOperand(0))
+          ? getElementTypeOrSelf(getTensorType(op->getOperand(0)))
+          : Type());
+  return isa<stablehlo::DivideOp>(op) && isFloat && index == 0 &&
+         isUniform(op->getOperand(1));
+}
+
+PartialSums::PartialSums(func::FuncOp func) {
+  for (FragmentOp fragment : func.getOps<FragmentOp>())
+    visit(fragment);
+  stackZeros(func);
+  dropUnprofitable(func);
+}
+
+void PartialSums::mark(Value value, Value like) {
+  axes[value] = axes.lookup(like);
+  pieces[value] = pieces.lookup(like);
+  together.unionSets(value.getAsOpaquePointer(), like.getAsOpaquePointer());
+}
+
+void PartialSums::start(Value value, const SplitDimension &dim) {
+  axes[value] = DimensionShardingAttr::get(value.getContext(), dim.axes,
+                                           /*isClosed=*/true);
+  pieces[value] = dim.pieces;
+  together.insert(value.getAsOpaquePointer());
+}
+
+/// Whether nothing but fragments of the same block reads a value.
+static bool isReadByFragments(OpResult result) {
+  return llvm::all_of(result.getUsers(), [&](Operation *user) {
+    return isa<FragmentOp>(user) &&
+           user->getBlock() == result.getOwner()->getBlock();
+  });
+}
+
+void PartialSums::visit(FragmentOp fragment) {
+  Block *body = fragment.getBody();
+  for (auto [operand, arg] :
+       llvm::zip(fragment.getInputs(), body->getArguments())) {
+    if (isPartial(operand))
+      mark(arg, operand);
+    else if (isZero(operand))
+      zeros.insert(arg);
+  }
+  for (Operation &op : body->without_terminator())
+    visit(&op);
+  for (auto [result, returned] : llvm::zip(
+           fragment->getOpResults(), body->getTerminator()->getOperands())) {
+    auto type = dyn_cast<MeshTensorType>(result.getType());
+    if (!type || type.getMemoryKind() || !isReadByFragments(result))
+      continue;
+    if (isPartial(returned))
+      mark(result, returned);
+    else if (isZero(returned))
+      zeros.insert(result);
+  }
+}
+
+void PartialSums::visit(Operation *op) {
+  if (op->getNumResults() != 1)
+    return;
+  Value result = op->getResult(0);
+  if (isConstantZero(result)) {
+    zeros.insert(result);
+    return;
+  }
+  if (isa<stablehlo::AddOp>(op)) {
+    Value a = op->getOperand(0), b = op->getOperand(1);
+    if (isPartial(b) && isZero(a))
+      std::swap(a, b);
+    if (!isPartial(a) || !(isZero(b) || getAxes(a) == getAxes(b)))
+      return;
+    mark(result, a);
+    if (isPartial(b))
+      mark(result, b);
+    return;
+  }
+  // A linear op of a partial sum, which may also make partial sums itself: the
+  // axes of both differ, and those of the operand are the outer ones.
+  unsigned numPartial = llvm::count_if(
+      op->getOperands(), [&](Value value) { return isPartial(value); });
+  if (numPartial == 0) {
+    if (auto split = findSplitContraction(op))
+      start(result, *split);
+    return;
+  }
+  if (numPartial != 1)
+    return;
+  for (OpOperand &operand : op->getOpOperands())
+    if (isPartial(operand.get()) && isLinearIn(op, operand.getOperandNumber()))
+      mark(result, operand.get());
+}
+
+/// A sum over microbatches starts at zeros, which another fragment may make.
+/// They are stacked like what is added to them, so that the first microbatch
+/// runs the code of the others.
+void PartialSums::stackZeros(func::FuncOp func) {
+  auto findSum = [&](FragmentOp fragment) {
+    for (OpResult result : fragment->getOpResults()) {
+      if (!isZero(result))
+        continue;
+      SmallVector<Value> args, sums;
+      for (OpOperand &use : result.getUses())
+        args.push_back(cast<FragmentOp>(use.getOwner())
+                           .getBody()
+                           ->getArgument(use.getOperandNumber()));
+      for (Value arg : args)
+        for (Operation *user : arg.getUsers())
+          sums.push_back(user->getNumResults() ? user->getResult(0) : Value());
+      auto fits = [&](Value sum) {
+        return sum && isPartial(sum) && getAxes(sum) == getAxes(sums[0]) &&
+               isa<stablehlo::AddOp>(sum.getDefiningOp());
+      };
+      if (sums.empty() || !llvm::all_of(sums, fits))
+        continue;
+      mark(result, sums[0]);
+      for (Value sum : sums)
+        mark(result, sum);
+      for (Value arg : args)
+        mark(arg, result);
+    }
+  };
+  for (FragmentOp fragment : func.getOps<FragmentOp>())
+    findSum(fragment);
+}
+
+bool PartialSums::takesPartial(OpOperand &use) const {
+  Operation *owner = use.getOwner();
+  if (isa<FragmentOp>(owner))
+    return true;
+  if (isa<ReturnOp>(owner))
+    return isPartial(owner->getParentOp()->getResult(use.getOperandNumber()));
+  return owner->getNumResults() == 1 && isPartial(owner->getResult(0)) &&
+         getAxes(owner->getResult(0)) == getAxes(use.get());
+}
+
+/// Keeps those that need fewer bytes reduced than before, or none at all.
+void PartialSums::dropUnprofitable(func::FuncOp func) {
+  struct Group {
+    int64_t savedBytes = 0;
+    Operation *reader = nullptr;
+  };
+  DenseMap<void *, Group> groups;
+  SmallVector<std::pair<Operation *, void *>> reductions;
+  auto getLeader = [&](Value value) {
+    return *together.findLeader(value.getAsOpaquePointer());
+  };
+  auto getGroup = [&](Value value) -> Group & {
+    return groups[getLeader(value)];
+  };
+  auto count = [&](Value value) {
+    if (!isPartial(value))
+      return;
+    Group &group = getGroup(value);
+    int64_t bytes = meshwright::countBytes(getTensorType(value));
+    Operation *op = value.getDefiningOp();
+    if (op && llvm::none_of(op->getOperands(),
+                            [&](Value v) { return isPartial(v); })) {
+      group.savedBytes += bytes;
+      reductions.push_back({op, getLeader(value)});
+    }
+    for (OpOperand &use : value.getUses()) {
+      if (takesPartial(use))
+        continue;
+      group.savedBytes -= bytes;
+      if (!group.reader)
+        group.reader = use.getOwner();
+      break;
+    }
+  };
+  for (FragmentOp fragment : func.getOps<FragmentOp>()) {
+    llvm::for_each(fragment.getBody()->getArguments(), count);
+    for (Operation &op : fragment.getBody()->without_terminator())
+      llvm::for_each(op.getResults(), count);
+  }
+  // By program order, which a map of pointers does not have.
+  for (auto &[reduction, group] : reductions)
+    if (groups[group].savedBytes <= 0)
+      refusals.push_back({reduction, groups[group].reader});
+  SmallVector<Value> dropped;
+  for (auto &[value, unused] : axes)
+    if (getGroup(value).savedBytes <= 0)
+      dropped.push_back(value);
+  for (Value value : dropped)
+    axes.erase(value);
+}

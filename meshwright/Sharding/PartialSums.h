@@ -1,0 +1,91 @@
+//===- PartialSums.h - Which values may stay unreduced ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A dot product or sum over a dimension that is split over devices leaves a
+// partial sum on each of them. What is linear in such a value can be computed
+// of the partial sums as well, in the same fragment or in the next ones of its
+// mesh. Where anything else reads it, it must be reduced.
+//
+//   %d = dot %x, %y, contracting [0] x [0]   // partial over {"data"}
+//   %t = transpose %d                        // partial
+//   %s = add %acc, %t                        // partial if %acc is
+//   %r = tanh %s                             // needs the sum
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SHARDING_PARTIALSUMS_H
+#define MESHWRIGHT_SHARDING_PARTIALSUMS_H
+
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+namespace mlir::mpmd {
+
+/// The dimension that a dot product or a sum contracts over several devices.
+struct SplitDimension {
+  int64_t input; ///< Of the first operand.
+  int64_t other; ///< Of the second operand of a dot product, else -1.
+  ArrayRef<sdy::AxisRefAttr> axes;
+  int64_t pieces;
+};
+
+/// Returns the dimension over which `op` leaves partial sums; none if it is no
+/// such op, or contracts no dimension that whole axes split evenly.
+std::optional<SplitDimension> findSplitContraction(Operation *op);
+
+/// The one number of a constant whose elements are all equal, or null.
+Attribute getSplatNumber(Value value);
+
+/// Whether `op` is linear in its operand `index`, and would give the same if
+/// applied to each of several summands.
+bool isLinearIn(Operation *op, unsigned index);
+
+/// The values of the fragments of one function that may stay unreduced.
+class PartialSums {
+public:
+  explicit PartialSums(func::FuncOp func);
+
+  /// The axes over which a value has yet to be summed; closed. Null if none.
+  sdy::DimensionShardingAttr getAxes(Value value) const {
+    return axes.lookup(value);
+  }
+  /// The number of partial sums of such a value.
+  int64_t getNumPieces(Value value) const { return pieces.lookup(value); }
+  bool isPartial(Value value) const { return axes.contains(value); }
+  /// Whether a value is zero: a summand without meaning.
+  bool isZero(Value value) const { return zeros.contains(value); }
+  /// Whether a use of a partial value takes its partial sums as they are.
+  bool takesPartial(OpOperand &use) const;
+  /// Whether a use of a partial value needs the sum.
+  bool needsSum(OpOperand &use) const { return !takesPartial(use); }
+
+  /// A reduction that stays where it is, since `reader` reads the sum.
+  struct Refusal {
+    Operation *reduction;
+    Operation *reader;
+  };
+  ArrayRef<Refusal> getRefusals() const { return refusals; }
+
+private:
+  void visit(FragmentOp fragment);
+  void visit(Operation *op);
+  void mark(Value value, Value like);
+  void start(Value value, const SplitDimension &dim);
+  void stackZeros(func::FuncOp func);
+  void dropUnprofitable(func::FuncOp func);
+
+  DenseMap<Value, sdy::DimensionShardingAttr> axes;
+  DenseMap<Value, int64_t> pieces;
+  DenseSet<Value> zeros;
+  SmallVector<Refusal> refusals;
+  /// Values that are unreduced together or not at all.
+  llvm::EquivalenceClasses<void *> together;
+};
+
+} // namespace mlir::mpmd
+
+#endif

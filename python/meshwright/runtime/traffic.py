@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a step sends: in the collectives of its fragments, and between meshes.
+
+Collectives are read off the code that XLA made, so what it merged, moved or found
+needless counts as it runs. A collective counts as often as its fragment is called,
+and as often as a loop around it turns, where the loop's code says how often.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Collective(NamedTuple):
+    """Collectives of one kind over the same axes of a mesh, in one step.
+
+    Attributes:
+      kind: as HLO calls it, such as `all-reduce`.
+      axes: axes of the mesh whose devices talk to each other; empty if they are no
+        axes of it.
+      count: how many run in a step.
+      bytes: what each device hands over and gets in them, whichever is more, in
+        bytes; the links carry about twice as much for an `all-reduce`.
+    """
+
+    kind: str
+    axes: tuple[str, ...]
+    count: int
+    bytes: int
+
+
+class Edge(NamedTuple):
+    """Transfers from one mesh to another, in one step.
+
+    Attributes:
+      source, target: the names of the meshes.
+      count: how many run in a step.
+      bytes: of the whole arrays, in bytes.
+    """
+
+    source: str
+    target: str
+    count: int
+    bytes: int
+
+
+class Traffic(NamedTuple):
+    """What one step sends.
+
+    Attributes:
+      collectives: by mesh name, the largest first.
+      edges: between meshes, in the order of the program.
+    """
+
+    collectives: Mapping[str, tuple[Collective, ...]]
+    edges: tuple[Edge, ...]
+
+
+_KINDS = "all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute"
+_COLLECTIVE = re.compile(rf"= (?P<result>.+?) (?P<kind>{_KINDS})(?:-start)?\(")
+_OPERANDS = re.compile(r"%[\w.\-]+")
+_NAMED = re.compile(r"^\s*(?:ROOT )?(%[\w.\-]+) = (.+?) [\w\-]+\(")
+_HEAD = re.compile(r"^(ENTRY )?(%[\w.\-]+) \(.*\{$")
+_SHAPE = re.compile(r"\b([a-z]+\d*\w*)\[([\d,]*)\]")
+_CALLED = re.compile(
+    r"\b(?:calls|to_apply|body|condition|true_computation|false_computation|"
+    r"branch_computations|called_computations)=(\{[^}]*\}|%[\w.\-]+)"
+)
+_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
+
+
+def _bits(dtype: str) -> int:
+    if dtype == "pred":
+        return 8
+    found = re.match(r"[a-z]+(\d+)", dtype)
+    return int(found[1]) if found else 0
+
+
+def _bytes(shapes: str) -> int:
+    return sum(
+        math.ceil(math.prod(map(int, filter(None, dims.split(",")))) * _bits(dtype) / 8)
+        for dtype, dims in _SHAPE.findall(shapes)
+    )
+
+
+_ORDER = r"\[([\d,]+)\](?:T\(([\d,]+)\))?"
+
+
+def _numbers(text: str | None) -> list[int]:
+    return [int(number) for number in (text or "").split(",") if number]
+
+
+def _devices(dims: str, order: str | None) -> np.ndarray:
+    devices = np.arange(math.prod(_numbers(dims))).reshape(_numbers(dims))
+    return devices.transpose(_numbers(order)) if order else devices
+
+
+def _groups(line: str) -> list[list[int]] | None:
+    """The devices that talk to each other; for a permutation, its pairs."""
+    found = re.search(r"(?:replica_groups|source_target_pairs)=(\{\{.*?\}\})", line)
+    if found:
+        groups = re.findall(r"\{([\d,]+)\}", found[1])
+        return [list(map(int, group.split(","))) for group in groups]
+    # [groups, size]<=[dims]T(order): device numbers, reshaped and transposed.
+    found = re.search(rf"replica_groups=\[([\d,]+)\]<={_ORDER}", line)
+    if found:
+        return _devices(found[2], found[3]).reshape(_numbers(found[1])).tolist()
+    # mesh['a'=2,'b'=4], device_ids=([dims]T(order)) {'a'}: along axes of a mesh.
+    found = re.search(
+        rf"replica_groups=mesh\[(.*?)\](?:, device_ids=\({_ORDER}\))? \{{(.*?)\}}", line
+    )
+    if not found:
+        return None
+    sizes = dict(re.findall(r"'([^']+)'=(\d+)", found[1]))
+    shape = [int(size) for size in sizes.values()]
+    devices = _devices(found[2] or str(math.prod(shape)), found[3]).reshape(shape)
+    along = [list(sizes).index(name) for name in re.findall(r"'([^']+)'", found[4])]
+    front = np.moveaxis(devices, along, range(-len(along), 0))
+    return front.reshape(-1, math.prod(shape[index] for index in along)).tolist()
+
+
+def _axes(
+    groups: Sequence[Sequence[int]] | None, mesh: Mapping[str, int]
+) -> tuple[str, ...]:
+    """The axes along which the devices of a group differ."""
+    if not groups:
+        return tuple(name for name, size in mesh.items() if size > 1)
+    places = np.array(
+        np.unravel_index(np.arange(math.prod(mesh.values())), tuple(mesh.values()))
+    ).T
+    found = set()
+    for group in groups:
+        if max(group) >= len(places):
+            return ()
+        coordinates = places[list(group)]
+        found |= set(np.flatnonzero((coordinates != coordinates[0]).any(axis=0)))
+    return tuple(name for index, name in enumerate(mesh) if index in found)
+
+
+class _Module:
+    """The computations of one HLO module."""
+
+    def __init__(self, text: str):
+        self.lines: dict[str, list[str]] = {}
+        self.entry = ""
+        name = ""
+        for line in text.splitlines():
+            head = _HEAD.match(line)
+            if head:
+                name = head[2]
+                self.lines[name] = []
+                self.entry = name if head[1] else self.entry
+            elif name:
+                self.lines[name].append(line)
+
+    def collectives(self) -> Iterator[tuple[str, int, int, Any]]:
+        """Kind, bytes, how often it runs, and who talks to whom."""
+        yield from self._of(self.entry, 1)
+
+    def _of(self, name: str, times: int) -> Iterator[tuple[str, int, int, Any]]:
+        lines = self.lines.get(name, [])
+        types = {found[1]: found[2] for found in map(_NAMED.match, lines) if found}
+        for line in lines:
+            found = _COLLECTIVE.search(line)
+            if found:
+                operands = line[found.end() :].split(")")[0]
+                given = sum(
+                    _bytes(types.get(operand, ""))
+                    for operand in _OPERANDS.findall(operands)
+                )
+                # The start of an asynchronous one has its operands in its result.
+                result = _bytes(found["result"])
+                if "-start(" in line and result > given:
+                    result -= given
+                yield found["kind"], max(given, result), times, _groups(line)
+                continue
+            turns = _TRIPS.search(line) if " while(" in line else None
+            for called in _CALLED.findall(line):
+                for inner in _OPERANDS.findall(called):
+                    yield from self._of(inner, times * int(turns[1] if turns else 1))
+
+
+def measure_traffic(program: Mapping[str, Any], texts: Mapping[str, str]) -> Traffic:
+    """Counts what a program sends.
+
+    Args:
+      program: the description of the partitioned program, as schedule.json has it.
+      texts: optimized HLO by the names of fragments.
+    """
+    meshes = {
+        mesh["name"]: {axis: int(size) for axis, size in mesh["axes"]}
+        for mesh in program["meshes"]
+    }
+    totals: dict[str, dict[tuple, list[int]]] = {name: {} for name in meshes}
+    for fragment in program["fragments"]:
+        name, mesh = fragment["name"], fragment["mesh"]
+        if name not in texts:
+            continue
+        for kind, size, times, groups in _Module(texts[name]).collectives():
+            key = (kind, _axes(groups, meshes[mesh]))
+            total = totals[mesh].setdefault(key, [0, 0])
+            total[0] += times * fragment["calls"]
+            total[1] += times * fragment["calls"] * size
+    edges: dict[tuple[str, str], list[int]] = {}
+    for item in program["items"]:
+        if item["kind"] == "transfer":
+            total = edges.setdefault((item["from"], item["to"]), [0, 0])
+            total[0] += 1
+            total[1] += item["bytes"]
+    return Traffic(
+        {
+            mesh: tuple(
+                Collective(*key, *total)
+                for key, total in sorted(found.items(), key=lambda entry: -entry[1][1])
+            )
+            for mesh, found in totals.items()
+        },
+        tuple(Edge(*key, *total) for key, total in edges.items()),
+    )
