@@ -10,6 +10,7 @@
 #include "meshwright/Partitioner/TextOptions.h"
 #include "meshwright/Partitioner/TextPartitioner.h"
 #include "meshwright/Partitioner/TextSchedule.h"
+#include "meshwright/Simulator/TextSimulator.h"
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -157,6 +158,27 @@ askPlaceStages(const std::string &schedule, int64_t meshes, int64_t stages) {
   return takeAnswer(std::move(answer), error);
 }
 
+/// JSON, a table for people, and notes.
+static nb::tuple simulate(nb::handle module, const std::string &device,
+                          const std::string &profile,
+                          std::vector<std::string> costs, unsigned processes) {
+  SimulationRequest request;
+  request.program = viewText(module);
+  request.device = device;
+  request.profile = profile;
+  request.costs = std::move(costs);
+  request.processes = processes;
+  SimulationResult result;
+  {
+    nb::gil_scoped_release released;
+    result = simulateText(request);
+  }
+  if (!result.succeeded)
+    throw nb::value_error(result.error.c_str());
+  return nb::make_tuple(decode(result.json), decode(result.table),
+                        result.notes);
+}
+
 static nb::list makeOptionList() {
   nb::list result;
   for (const TextOptionInfo &option : meshwright::listOptions())
@@ -225,6 +247,11 @@ NB_MODULE(_meshwright, m) {
   m.def("fragment_info", &fragmentInfo, nb::arg("module"), nb::arg("function"),
         "Describes the fragments of a function, in program order. Raises "
         "PartitionError.");
+  m.def(
+      "simulate", &simulate, nb::arg("module"), nb::arg("device"),
+      nb::arg("profile"), nb::arg("costs"), nb::arg("processes"),
+      "Simulates a partitioned module; `profile` is JSON or empty. A tuple of "
+      "JSON, a table for people, and notes. Raises ValueError.");
   m.def("options", &makeOptionList,
         "The options of a configuration: tuples of phase, key, type, default "
         "as JSON, name in the phase's textual pipeline, help.");

@@ -10,27 +10,6 @@
 using namespace mlir;
 using namespace meshwright;
 
-llvm::Error ProgramSimulator::setUp(StringRef deviceName, StringRef profileFile,
-                                    ArrayRef<std::string> costs,
-                                    unsigned numProcesses) {
-  llvm::Expected<Device> found = findDevice(deviceName);
-  if (!found)
-    return found.takeError();
-  device = std::move(*found);
-  if (!profileFile.empty()) {
-    llvm::Expected<Profile> read = readProfile(profileFile);
-    if (!read)
-      return read.takeError();
-    profile = std::move(*read);
-  }
-  llvm::Expected<CustomCosts> parsed = parseCustomCosts(costs);
-  if (!parsed)
-    return parsed.takeError();
-  customs = std::move(*parsed);
-  processes = numProcesses;
-  return llvm::Error::success();
-}
-
 void ProgramSimulator::addNotes(const ProgramWorkload &made) {
   if (!made.missing.empty())
     notes.push_back("the profile has no time of " +

@@ -17,10 +17,10 @@ namespace meshwright {
 /// Makes workloads of partitioned modules.
 class ProgramSimulator {
 public:
-  /// `device` is a name or a file, `profile` a file or empty, `costs` what
-  /// users say about custom calls.
-  llvm::Error setUp(llvm::StringRef device, llvm::StringRef profile,
-                    llvm::ArrayRef<std::string> costs, unsigned processes);
+  ProgramSimulator(Device device, std::optional<Profile> profile,
+                   CustomCosts customs, unsigned processes)
+      : device(std::move(device)), profile(std::move(profile)),
+        customs(std::move(customs)), processes(processes) {}
 
   /// `schedule` is the text of a schedule.json of the module, or empty.
   llvm::Expected<Workload> makeWorkload(mlir::ModuleOp module,
@@ -36,7 +36,7 @@ private:
   Device device;
   std::optional<Profile> profile;
   CustomCosts customs;
-  unsigned processes = 1;
+  unsigned processes;
   std::vector<std::string> notes;
 };
 

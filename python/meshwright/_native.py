@@ -156,3 +156,25 @@ def fragment_infos(result: Any) -> list[FragmentInfo]:
         )
         for info in result.fragment_info
     ]
+
+
+def simulate(
+    module: str, device: str, profile: str, costs: Sequence[str], processes: int
+) -> tuple[str, str, list[str]]:
+    """Simulates a partitioned module.
+
+    Args:
+      module: its text.
+      device: a name, or a file of devices.
+      profile: JSON of a recording, or nothing.
+      costs: what custom calls do.
+      processes: how many issue the program.
+
+    Returns:
+      JSON with items, a table for people, and notes on what was guessed.
+
+    Raises:
+      ValueError: an unknown device, a profile that cannot be read, or a program
+        that cannot be simulated.
+    """
+    return _extension().simulate(module, device, profile, list(costs), processes)

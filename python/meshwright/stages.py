@@ -7,8 +7,9 @@ import dataclasses
 import functools
 import json
 import logging
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import jax
 import numpy as np
@@ -32,6 +33,10 @@ from .types import (
     NamedSpmdShardingSpec,
     PyTree,
 )
+
+if TYPE_CHECKING:
+    from .runtime.profile import Recording
+    from .simulation import Simulation
 
 __all__ = [
     "Compiled",
@@ -261,6 +266,51 @@ class Lowered(jax.stages.Lowered):
                 cost["transfers"] += 1
                 cost["bytes_transferred"] += item["bytes"]
         return costs
+
+    @at_users_line
+    def simulate(
+        self,
+        device: str | os.PathLike,
+        *,
+        profile: str | os.PathLike | Recording | None = None,
+        costs: Sequence[str] = (),
+        processes: int | None = None,
+    ) -> Simulation:
+        """Says how long a step would take, and what memory, before it runs.
+
+        Nothing is compiled, and the device need not be there.
+
+        Args:
+          device: what the meshes are made of: `h100`, `tpu-v5p`, `cpu` and so on, or
+            a file of figures (docs/cost-model.md).
+          profile: times that `mw.profile` recorded, of this program or of one with
+            another number of microbatches: a file, or the recording. Where it has
+            some, they go before those of the device.
+          costs: what custom calls do, such as
+            `"flash_attention=flops:4*b*h*t*t*d"`.
+          processes: how many issue the program, each as many meshes; by default those
+            that have devices of the topology.
+
+        Returns:
+          Times, memory, transfers and the critical path. What had to be guessed is
+          logged, and in its `notes`.
+
+        Raises:
+          ValueError: an unknown device, or a profile or cost that cannot be read.
+          OSError: the profile cannot be opened.
+        """
+        from .simulation import simulate
+
+        if processes is None:
+            indices = {
+                found.process_index
+                for mesh in self.topology.values()
+                if isinstance(mesh, jax.sharding.Mesh)
+                for found in mesh.devices.flat
+            }
+            processes = max(1, min(len(indices), len(self.topology)))
+        text = self.partitioning_result.module_text
+        return simulate(text, device, profile, costs, processes)
 
     def report(self, file: TextIO | None = None) -> None:
         """Prints a page on what became of the function.

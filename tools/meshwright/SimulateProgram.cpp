@@ -26,6 +26,25 @@ static FailureOr<std::string> findModule(StringRef folder) {
                      "with partitioned.mlir and schedule.json in it");
 }
 
+static llvm::Expected<ProgramSimulator>
+makeSimulator(const SimulateOptions &options) {
+  llvm::Expected<Device> device = findDevice(options.device);
+  if (!device)
+    return device.takeError();
+  std::optional<Profile> profile;
+  if (!options.profile.empty()) {
+    llvm::Expected<Profile> read = readProfile(options.profile);
+    if (!read)
+      return read.takeError();
+    profile = std::move(*read);
+  }
+  llvm::Expected<CustomCosts> customs = parseCustomCosts(options.costs);
+  if (!customs)
+    return customs.takeError();
+  return ProgramSimulator(std::move(*device), std::move(profile),
+                          std::move(*customs), options.processes);
+}
+
 FailureOr<Workload> meshwright::readWorkload(const SimulateOptions &options) {
   StringRef path = options.path;
   std::string module = options.path, schedule;
@@ -42,10 +61,9 @@ FailureOr<Workload> meshwright::readWorkload(const SimulateOptions &options) {
     schedule = file.str();
   }
   Session session;
-  ProgramSimulator simulator;
-  if (llvm::Error error = simulator.setUp(options.device, options.profile,
-                                          options.costs, options.processes))
-    return reportError(llvm::toString(std::move(error)));
+  llvm::Expected<ProgramSimulator> simulator = makeSimulator(options);
+  if (!simulator)
+    return reportError(llvm::toString(simulator.takeError()));
   OwningOpRef<ModuleOp> read = session.readModule(module);
   if (!read)
     return failure();
@@ -56,11 +74,11 @@ FailureOr<Workload> meshwright::readWorkload(const SimulateOptions &options) {
       return failure();
     text = contents->str();
   }
-  llvm::Expected<Workload> workload = simulator.makeWorkload(*read, text);
+  llvm::Expected<Workload> workload = simulator->makeWorkload(*read, text);
   if (!workload)
     return reportError((schedule.empty() ? module : schedule) + ": " +
                        llvm::toString(workload.takeError()));
-  for (const std::string &note : simulator.getNotes())
+  for (const std::string &note : simulator->getNotes())
     llvm::WithColor::note(llvm::errs()) << note << "\n";
   return std::move(*workload);
 }

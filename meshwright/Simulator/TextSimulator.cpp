@@ -1,0 +1,86 @@
+//===- TextSimulator.cpp - Programs as texts, simulated -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Simulator/TextSimulator.h"
+#include "meshwright/Files/ProgramText.h"
+#include "meshwright/InitAll.h"
+#include "meshwright/Partitioner/CrashGuard.h"
+#include "meshwright/Simulator/ProgramSimulation.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+static llvm::Expected<ProgramSimulator>
+makeSimulator(const SimulationRequest &request) {
+  llvm::Expected<Device> device = findDevice(request.device);
+  if (!device)
+    return device.takeError();
+  std::optional<Profile> profile;
+  if (!request.profile.empty()) {
+    llvm::Expected<Profile> read = parseProfile(request.profile);
+    if (!read)
+      return read.takeError();
+    profile = std::move(*read);
+  }
+  llvm::Expected<CustomCosts> customs = parseCustomCosts(request.costs);
+  if (!customs)
+    return customs.takeError();
+  return ProgramSimulator(std::move(*device), std::move(profile),
+                          std::move(*customs), request.processes);
+}
+
+static llvm::Error run(const SimulationRequest &request,
+                       SimulationResult &result) {
+  llvm::Expected<ProgramSimulator> simulator = makeSimulator(request);
+  if (!simulator)
+    return simulator.takeError();
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  std::string diagnostics;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      diagnostics += (diagnostics.empty() ? "" : "; ") + diagnostic.str();
+  });
+  OwningOpRef<ModuleOp> module =
+      parseProgram(StringRef(request.program), &context, "program");
+  if (!module)
+    return llvm::createStringError(diagnostics);
+  llvm::Expected<Workload> workload = simulator->makeWorkload(*module);
+  if (!workload) {
+    std::string error = llvm::toString(workload.takeError());
+    return llvm::createStringError(
+        diagnostics.empty() ? error : error + ": " + diagnostics);
+  }
+  llvm::Expected<Simulation> simulation = simulate(*workload, true);
+  if (!simulation)
+    return simulation.takeError();
+  llvm::raw_string_ostream json(result.json), table(result.table);
+  writeJson(*workload, *simulation, json, true);
+  printTable(*workload, *simulation, table);
+  result.notes = simulator->getNotes().vec();
+  return llvm::Error::success();
+}
+
+SimulationResult meshwright::simulateText(const SimulationRequest &request) {
+  // What a crash leaves behind cannot be destroyed.
+  auto *result = new SimulationResult;
+  std::optional<std::string> crash = runGuarded([&] {
+    if (llvm::Error error = run(request, *result))
+      result->error = llvm::toString(std::move(error));
+    else
+      result->succeeded = true;
+  });
+  if (crash) {
+    SimulationResult failed;
+    failed.error = "the simulator " + *crash +
+                   "; this is a mistake in Meshwright, not in the program: "
+                   "please report it together with the program";
+    return failed;
+  }
+  SimulationResult taken = std::move(*result);
+  delete result;
+  return taken;
+}

@@ -1,0 +1,39 @@
+//===- TextSimulator.h - Programs as texts, simulated -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// For those who do not link MLIR: Python. Only the standard library is in this
+// interface.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SIMULATOR_TEXTSIMULATOR_H
+#define MESHWRIGHT_SIMULATOR_TEXTSIMULATOR_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace meshwright {
+
+struct SimulationRequest {
+  std::string_view program; ///< A partitioned module, as text or bytecode.
+  std::string device;       ///< A name or a file.
+  std::string profile;      ///< JSON; empty if there is none.
+  std::vector<std::string> costs;
+  unsigned processes = 1;
+};
+
+struct SimulationResult {
+  bool succeeded = false;
+  std::string json;  ///< With items and memory over time.
+  std::string table; ///< For people.
+  std::vector<std::string> notes;
+  std::string error;
+};
+
+SimulationResult simulateText(const SimulationRequest &request);
+
+} // namespace meshwright
+
+#endif

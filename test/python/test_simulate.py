@@ -1,0 +1,174 @@
+"""Simulated steps: `Lowered.simulate` and what the command says of the same."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from meshwright.runtime.order import issue_order
+
+import meshwright as mw
+
+MICROBATCHES = 4
+
+
+@pytest.fixture(scope="module")
+def program():
+    """Two stages on a device each, with gradients and an update of the weights."""
+    first, second = jax.devices()[:2]
+    meshes = {
+        "m1": jax.sharding.Mesh(np.array([first]), ("x",)),
+        "m2": jax.sharding.Mesh(np.array([second]), ("x",)),
+    }
+
+    def loss(params, x):
+        h = mw.named_computation(lambda w, x: jnp.tanh(x @ w), name="enc")(params[0], x)
+        return mw.named_computation(lambda w, h: ((h @ w) ** 2).mean(), name="dec")(
+            params[1], h
+        )
+
+    def step(params, xs):
+        grad = jax.grad(loss)
+        parts = [mw.call(grad, call_counter=i)(params, x) for i, x in enumerate(xs)]
+        total = jax.tree.map(lambda *leaves: sum(leaves), *parts)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, params, total)
+
+    config = mw.make_config(
+        meshes,
+        {"enc": "m1", "dec": "m2"},
+        name_to_stage_assignment={"enc": 0, "dec": 1},
+        pipeline_schedule=mw.get_pipeline_schedule("ONE_FWD_ONE_BWD"),
+    )
+    params = [jnp.ones((64, 64)), jnp.ones((64, 64))]
+    xs = [jnp.ones((32, 64))] * MICROBATCHES
+    return mw.jit(step, config, donate_argnums=(0,)), params, xs
+
+
+@pytest.fixture(scope="module")
+def lowered(program):
+    step, params, xs = program
+    return step.lower(params, xs)
+
+
+def test_every_field_is_that_of_the_json(lowered):
+    found = lowered.simulate("h100")
+    written = found.to_json()
+    assert written["version"] == 1
+    assert found.makespan_s == written["makespan_s"] > 0
+    assert set(found.meshes) == {"m1", "m2"}
+    for name, mesh in found.meshes.items():
+        entry = written["meshes"][name]
+        assert mesh.busy_s == entry["busy_s"] > 0
+        assert mesh.bubble == pytest.approx(
+            1 - mesh.busy_s / found.makespan_s, abs=1e-5
+        )
+        assert mesh.peak_bytes == sum(size for _, size in mesh.peak)
+        assert mesh.peak_bytes == max(size for _, size in mesh.memory)
+    assert [(e.source, e.target, e.transfers) for e in found.edges] == [
+        ("m1", "m2", MICROBATCHES),
+        ("m2", "m1", MICROBATCHES),
+    ]
+    assert found.edges[0].bytes == MICROBATCHES * 32 * 64 * 4
+    assert [step.item for step in found.critical_path] == [
+        step["item"] for step in written["critical_path"]
+    ]
+    assert found.critical_path[-1].end_s == found.makespan_s
+    assert "critical path" in str(found)
+
+
+def test_items_are_those_of_the_program(lowered):
+    program = lowered.partitioning_result.program
+    found = lowered.simulate("cpu")
+    assert len(found.items) == len(program["items"])
+    for simulated, item in zip(found.items, program["items"], strict=True):
+        if item["kind"] == "transfer":
+            assert simulated.kind == "transfer"
+            assert (simulated.source, simulated.mesh) == (item["from"], item["to"])
+            assert simulated.bytes == item["bytes"]
+        else:
+            assert simulated.mesh == item["mesh"]
+            assert list(simulated.origins) == item["origins"]
+            assert simulated.name == program["fragments"][item["fragment"]]["name"]
+        for cause in simulated.waits_for:
+            assert found.items[cause].start_s <= simulated.start_s
+    counts = {kind: set() for kind in ("forward", "backward")}
+    for item in found.items:
+        if item.kind in counts:
+            counts[item.kind].add((item.stage, item.microbatch))
+    every = {(s, m) for s in range(2) for m in range(MICROBATCHES)}
+    assert counts == {"forward": every, "backward": every}
+
+
+def test_meshes_keep_the_order_in_which_they_are_issued(lowered):
+    found = lowered.simulate("cpu")
+    program = lowered.partitioning_result.program
+    order = issue_order(program)
+    for mesh in ("m1", "m2"):
+        calls = [i for i in order if program["items"][i].get("mesh") == mesh]
+        assert calls == sorted(calls, key=lambda i: found.items[i].start_s)
+
+
+def test_times_come_from_a_recording(program, lowered, tmp_path):
+    _, params, xs = program
+    compiled = lowered.compile()
+    values = compiled.place(params, xs)
+    path = tmp_path / "step.json"
+    with mw.profile(path) as recording:
+        jax.block_until_ready(compiled(*values))
+    found = lowered.simulate("cpu", profile=recording)
+    times = {
+        event.name: event.stop - event.start
+        for event in recording.events
+        if event.kind == "fragment"
+    }
+    single = [
+        i for i in found.items if [j.name for j in found.items].count(i.name) == 1
+    ]
+    assert single
+    for item in single:
+        if item.kind != "transfer":
+            assert item.end_s - item.start_s == pytest.approx(
+                times[item.name], abs=1e-9
+            )
+    assert not found.notes
+    assert lowered.simulate("cpu", profile=path).to_json() == found.to_json()
+
+
+def test_a_profile_of_another_program_is_noted(lowered, tmp_path):
+    path = tmp_path / "empty.json"
+    text = {"format": "meshwright-profile", "version": 1, "fragments": []}
+    path.write_text(json.dumps(text | {"transfers": []}))
+    (note,) = lowered.simulate("cpu", profile=path).notes
+    assert "the profile has no time of p0_" in note and "estimated for cpu" in note
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"device": "h10"}, 'unknown device "h10".*did you mean "h100"'),
+        ({"device": "h100", "costs": ["f"]}, "f"),
+        ({"device": "h100", "processes": 3}, "one for each of 2 meshes, but got 3"),
+    ],
+)
+def test_mistakes_are_value_errors(lowered, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        lowered.simulate(**arguments)
+
+
+def test_a_profile_that_is_none_is_a_value_error(lowered, tmp_path):
+    path = tmp_path / "other.json"
+    path.write_text('{"version": 1}')
+    with pytest.raises(ValueError, match=r"save_profile"):
+        lowered.simulate("cpu", profile=path)
+    with pytest.raises(OSError):
+        lowered.simulate("cpu", profile=tmp_path / "none.json")
+
+
+def test_the_command_says_the_same(lowered, tools, tmp_path):
+    path = tmp_path / "partitioned.mlir"
+    path.write_text(lowered.partitioning_result.module_text)
+    text = tools.check(
+        "meshwright", "simulate", path, "--device=h100", "--json", "--items"
+    )
+    assert json.loads(text) == lowered.simulate("h100").to_json()
