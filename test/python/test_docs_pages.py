@@ -31,6 +31,7 @@ TESTED_ELSEWHERE = {
     "recipes.md",
     "migrating.md",
     "schedules.md",
+    "simulate.md",
 }
 TESTED_ELSEWHERE |= {"developing/inspecting.md", "developing/reducing.md"}
 SESSIONS = ("tutorial/index.md", "faq.md")

@@ -1,11 +1,13 @@
 """Simulated steps: `Lowered.simulate` and what the command says of the same."""
 
 import json
+import re
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from conftest import ROOT
 from meshwright.runtime.order import issue_order
 
 import meshwright as mw
@@ -163,6 +165,15 @@ def test_a_profile_that_is_none_is_a_value_error(lowered, tmp_path):
         lowered.simulate("cpu", profile=path)
     with pytest.raises(OSError):
         lowered.simulate("cpu", profile=tmp_path / "none.json")
+
+
+def test_the_page_runs(lowered, capsys):
+    text = (ROOT / "docs" / "simulate.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    exec(compile(code, "docs/simulate.md", "exec"), {"lowered": lowered})
+    found = lowered.simulate("h100")
+    peak = found.meshes["m1"].peak_bytes
+    assert capsys.readouterr().out == f"{found.makespan_s} {peak}\n"
 
 
 def test_the_command_says_the_same(lowered, tools, tmp_path):

@@ -42,7 +42,7 @@ _meshwright() {
     words='bash zsh fish'
   elif [[ $word == -* ]]; then
     words=$(_meshwright_options meshwright "$verb")
-  elif [[ $before == --schedule || $verb == schedule ]]; then
+  elif [[ $before == --schedule || $before == --compare || $verb == schedule ]]; then
     words=$(_meshwright_schedules)
   fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
