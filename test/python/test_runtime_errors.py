@@ -13,6 +13,7 @@ from jax.sharding import Mesh
 from meshwright.runtime import _jax_runtime, compilation, placement
 from runtime_programs import Builder, iota
 
+import meshwright as mw
 from meshwright import runtime
 
 
@@ -144,6 +145,33 @@ def test_sharding_that_xla_compiled_otherwise_is_an_error():
     b.modules["first"] = b.modules["first"].replace('[{"x"}]', "[{}]")
     with pytest.raises(runtime.FragmentError, match="XLA compiled argument 0"):
         b.load()
+
+
+class Described:
+    """A device of a description, as for compiling ahead: nobody has it."""
+
+    id, process_index, platform, device_kind = 99, 7, "cpu", "cpu"
+    client = None
+
+    def __repr__(self):
+        return "Described(99)"
+
+
+def test_mesh_whose_devices_nobody_has_is_refused():
+    meshes = {"m0": jax.devices()[:1], "m1": [Described()]}
+    config = mw.make_config(
+        {name: Mesh(np.array(part), "x") for name, part in meshes.items()},
+        {"first": "m0", "last": "m1"},
+    )
+
+    def both(x):
+        first = mw.named_computation(jax.numpy.sin, name="first")(x)
+        return mw.named_computation(jax.numpy.cos, name="last")(first)
+
+    lowered = mw.jit(both, config).lower(iota(4))
+    text = r"mesh 'm1': no process has device Described\(99\); this run has \d+ devices"
+    with pytest.raises(ValueError, match=text):
+        lowered.compile()
 
 
 def test_threads_may_call_at_the_same_time():

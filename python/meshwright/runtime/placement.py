@@ -278,6 +278,7 @@ class ProgramMesh:
 def bind_meshes(program: dict, meshes: dict[str, Mesh]) -> dict[str, ProgramMesh]:
     """The meshes of a program on devices, and which of them share some."""
     bound: dict[str, ProgramMesh] = {}
+    devices: dict[str, frozenset] = {}
     for description in program["meshes"]:
         name = description["name"]
         if name not in meshes:
@@ -285,6 +286,7 @@ def bind_meshes(program: dict, meshes: dict[str, Mesh]) -> dict[str, ProgramMesh
                 f"the program runs on mesh {name!r}, which was not given; given are "
                 f"{sorted(meshes)}"
             )
+        _check_devices(name, meshes[name], devices)
         bound[name] = ProgramMesh(description, meshes[name])
     for mesh in bound.values():
         mesh.sharing = frozenset(
@@ -302,6 +304,28 @@ def bind_meshes(program: dict, meshes: dict[str, Mesh]) -> dict[str, ProgramMesh
         _join_group(mesh, mesh.group, bound)
     _say_shared(bound)
     return bound
+
+
+def _check_devices(name: str, mesh: Mesh, known: dict[str, frozenset]) -> None:
+    """A program can be lowered for devices of a description; here they have to exist.
+
+    Args:
+      known: platform to the devices of all processes, filled as needed.
+    """
+    for device in mesh.devices.flat:
+        platform = device.platform
+        if platform not in known:
+            try:
+                known[platform] = frozenset(jax.devices(platform))
+            except RuntimeError:  # There is no such backend.
+                known[platform] = frozenset()
+        if device not in known[platform]:
+            raise ProgramError(
+                f"mesh {name!r}: no process has device {device}; this run has "
+                f"{len(known[platform])} devices of platform {platform!r} in "
+                f"{jax.process_count()} processes. Make the mesh of jax.devices(), or "
+                "do not compile what is only lowered"
+            )
 
 
 def _join_group(mesh: ProgramMesh, group: str, bound: dict[str, ProgramMesh]) -> None:
