@@ -9,6 +9,7 @@
 
 #include "meshwright/Partitioner/TextOptions.h"
 #include "meshwright/Partitioner/TextPartitioner.h"
+#include "meshwright/Partitioner/TextPlan.h"
 #include "meshwright/Partitioner/TextSchedule.h"
 #include "meshwright/Simulator/TextSimulator.h"
 #include <nanobind/nanobind.h>
@@ -179,6 +180,31 @@ static nb::tuple simulate(nb::handle module, const std::string &device,
                         result.notes);
 }
 
+static nb::tuple plan(nb::handle input, bool isProgram,
+                      const std::string &device, int64_t devices,
+                      const std::string &memory,
+                      std::vector<std::string> schedules,
+                      std::vector<int64_t> microbatches,
+                      std::vector<std::string> costs) {
+  TextPlanRequest request;
+  request.input = viewText(input);
+  request.isProgram = isProgram;
+  request.device = device;
+  request.devices = devices;
+  request.memory = memory;
+  request.schedules = std::move(schedules);
+  request.microbatches = std::move(microbatches);
+  request.costs = std::move(costs);
+  std::string error;
+  std::optional<TextPlan> answer;
+  {
+    nb::gil_scoped_release released;
+    answer = makeTextPlan(request, error);
+  }
+  TextPlan plan = takeAnswer(std::move(answer), error);
+  return nb::make_tuple(decode(plan.json), decode(plan.text));
+}
+
 static nb::list makeOptionList() {
   nb::list result;
   for (const TextOptionInfo &option : meshwright::listOptions())
@@ -261,4 +287,10 @@ NB_MODULE(_meshwright, m) {
   m.def("place_stages", &askPlaceStages, nb::arg("schedule"), nb::arg("meshes"),
         nb::arg("stages"),
         "The position of the mesh of each stage. Raises ValueError.");
+  m.def(
+      "plan", &plan, nb::arg("input"), nb::arg("is_program"), nb::arg("device"),
+      nb::arg("devices"), nb::arg("memory"), nb::arg("schedules"),
+      nb::arg("microbatches"), nb::arg("costs"),
+      "The best layout of a model, as JSON and as text. `input` are layers as "
+      "JSON, or a program. Raises ValueError.");
 }

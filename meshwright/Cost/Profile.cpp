@@ -182,13 +182,14 @@ static bool readRecording(const json::Object &object, Profile &profile,
     EntryReader reader(value, at);
     std::string kind, name, mesh;
     std::vector<std::string> origins;
-    double bytes = 0, start = 0, stop = 0, issue = 0;
+    double bytes = 0, start = 0, stop = 0, issue = 0, flops = 0;
     if (!reader || !reader.readText("kind", kind) ||
         !reader.readText("name", name) || !reader.readText("mesh", mesh) ||
         !reader.readTexts("origins", origins) ||
         !reader.readNumber("bytes", bytes) ||
         !reader.readNumber("start", start) ||
         !reader.readNumber("stop", stop) ||
+        !reader.readNumber("flops", flops, false) ||
         !reader.readNumber("issue_seconds", issue))
       return false;
     if (!reader.isNull("error"))
@@ -199,6 +200,7 @@ static bool readRecording(const json::Object &object, Profile &profile,
       fragment.name = name;
       fragment.mesh = mesh;
       fragment.origins = origins;
+      fragment.flops = flops;
       ++fragment.calls;
       seconds[&fragment].push_back(stop - start);
     } else if (kind == "transfer") {

@@ -36,6 +36,8 @@ from .pipeline import PipelineContext as PipelineContext
 from .pipeline import PipelineSchedule as PipelineSchedule
 from .pipeline import SplitFragmentType as SplitFragmentType
 from .pipeline_registry import get_pipeline_schedule as get_pipeline_schedule
+from .planning import Plan as Plan
+from .planning import plan as plan
 from .runtime import FragmentError as FragmentError
 from .runtime import ProgramError as ProgramError
 from .runtime import profile as profile

@@ -21,6 +21,7 @@ MODULES = [
     "pipeline.parts",
     "pipeline.scan",
     "pipeline_registry",
+    "planning",
     "types",
     "utils",
 ]

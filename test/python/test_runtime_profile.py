@@ -142,3 +142,18 @@ def test_a_process_of_the_trace_is_a_process(two_processes):
     spans = [e for e in trace if e["ph"] == "X"]
     assert len(spans) == 2 * 21
     assert all((e["pid"], e["tid"]) in rows and e["dur"] >= 0 for e in spans)
+
+
+def test_profile_has_a_line_for_each_program(program, tmp_path):
+    recording = record(program)
+    recording.save_profile(tmp_path / "p.json")
+    profile = json.loads((tmp_path / "p.json").read_text())
+    assert (profile["format"], profile["version"]) == ("meshwright-profile", 1)
+    found = [
+        (f["name"], f["mesh"], f["origins"], f["calls"]) for f in profile["fragments"]
+    ]
+    assert found == [("first", "a", ["first"], 2), ("second", "b", ["dec"], 2)]
+    assert {t["bytes"] for t in profile["transfers"]} == {64}
+    for line in profile["fragments"] + profile["transfers"]:
+        assert 0 <= line["seconds"] <= line["longest"]
+    assert profile["issue_seconds"] > 0

@@ -22,6 +22,7 @@ static constexpr llvm::StringLiteral kOverview =
   meshwright erase out/partitioned.mlir -o plain.mlir
   meshwright schedule 1F1B --meshes 4 --microbatches 8
   meshwright simulate out --device h100
+  meshwright plan layers.json --device h100 --devices 16 -o config.json
   meshwright doctor
 
 A program is StableHLO, as text or as MLIR bytecode, with computations named by
@@ -58,7 +59,7 @@ int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(argc, argv, kOverview);
   for (const Command *command :
        {&checkCommand, &completionCommand, &doctorCommand, &eraseCommand,
-        &partitionCommand, &scheduleCommand, &simulateCommand})
+        &partitionCommand, &planCommand, &scheduleCommand, &simulateCommand})
     if (command->subCommand)
       return runCommand(*command);
   llvm::errs() << kOverview;

@@ -20,6 +20,7 @@ import contextlib
 import json
 import os
 import queue
+import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -98,6 +99,7 @@ class Event:
       mesh: where it runs; of a transfer, where the value goes.
       origins: named computations that the fragment came from.
       bytes: global bytes of a transfer.
+      flops: work of a fragment on its whole mesh, as the compiler has counted it.
       issued, issue_seconds: when the issuing thread came to it, for how long.
       start, stop: when the devices worked on it; `stop` is when it was done.
       error: what went wrong, if anything.
@@ -118,6 +120,7 @@ class Event:
     stop: float = 0.0
     error: str | None = None
     process: int = 0
+    flops: float = 0.0
 
 
 @dataclass
@@ -216,6 +219,51 @@ class Recording:
         with whole_file(path) as file:
             json.dump(self.to_json(), file, indent=1)
 
+    def to_profile(self) -> dict[str, Any]:
+        """How long each fragment and transfer took, in the median.
+
+        What the cost model reads in place of its estimates (docs/cost-model.md): some
+        lines for each distinct program, however many runs there were.
+        """
+        fragments: dict[tuple, list[float]] = {}
+        transfers: dict[tuple, list[float]] = {}
+        for event in self.events:
+            if event.error is not None:
+                continue
+            if event.kind == "fragment":
+                key = event.name, event.mesh, tuple(event.origins), event.flops
+                found = fragments.setdefault(key, [])
+            elif event.kind == "transfer":
+                found = transfers.setdefault((event.name, event.mesh, event.bytes), [])
+            else:
+                continue
+            found.append(event.stop - event.start)
+        issues = [event.issue_seconds for event in self.events if event.error is None]
+        return {
+            "format": "meshwright-profile",
+            "version": 1,
+            "fragments": [
+                {
+                    "name": name,
+                    "mesh": mesh,
+                    "origins": list(origins),
+                    "flops": flops,
+                    **_times(seconds),
+                }
+                for (name, mesh, origins, flops), seconds in fragments.items()
+            ],
+            "transfers": [
+                {"name": name, "mesh": mesh, "bytes": size, **_times(seconds)}
+                for (name, mesh, size), seconds in transfers.items()
+            ],
+            "issue_seconds": statistics.median(issues) if issues else 0.0,
+        }
+
+    def save_profile(self, path: str | os.PathLike) -> None:
+        """Writes `to_profile`, for `--profile` of the commands."""
+        with whole_file(path) as file:
+            json.dump(self.to_profile(), file, indent=1)
+
     def chrome_trace(self) -> dict[str, Any]:
         """For chrome://tracing and Perfetto.
 
@@ -227,6 +275,14 @@ class Recording:
     def save_chrome_trace(self, path: str | os.PathLike) -> None:
         with whole_file(path) as file:
             json.dump(self.chrome_trace(), file)
+
+
+def _times(seconds: list[float]) -> dict[str, float]:
+    return {
+        "calls": len(seconds),
+        "seconds": statistics.median(seconds),
+        "longest": max(seconds),
+    }
 
 
 class _Run:
@@ -258,17 +314,28 @@ class _Run:
         item = None if step.item is None else self.program["items"][step.item]
         mesh = step.places[0].mesh.name if step.places else ""
         kind, name, origins, size = "reshard", step.what, [], 0
+        flops = 0.0
         if item is not None and item["kind"] == "call":
             mesh, origins = item["mesh"], list(item.get("origins", ()))
             if isinstance(step, Launch) and step.fragment:
                 kind = "fragment"
-                name = self.program["fragments"][item["fragment"]]["name"]
+                fragment = self.program["fragments"][item["fragment"]]
+                name, flops = fragment["name"], fragment.get("flops", 0.0)
         elif item is not None:
             kind = "transfer"
             name, size = f"{item['from']} -> {item['to']}", item.get("bytes", 0)
             mesh = mesh or item["from"]
         return Event(
-            self.number, step.item, kind, name, mesh, origins, size, issued, seconds
+            self.number,
+            step.item,
+            kind,
+            name,
+            mesh,
+            origins,
+            size,
+            issued,
+            seconds,
+            flops=float(flops),
         )
 
 

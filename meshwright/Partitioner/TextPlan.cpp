@@ -1,0 +1,79 @@
+//===- TextPlan.cpp - Plans for those who do not link MLIR ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/TextPlan.h"
+#include "meshwright/Files/ProgramText.h"
+#include "meshwright/InitAll.h"
+#include "meshwright/Partitioner/CrashGuard.h"
+#include "meshwright/Partitioner/NestingDepth.h"
+#include "meshwright/Planning/PlanRequest.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+/// The layers of a program; errors go to `error`.
+static FailureOr<Layers> readProgram(StringRef text, const CustomCosts &customs,
+                                     std::string &error) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && error.empty())
+      error = diagnostic.str();
+    return success();
+  });
+  if (failed(verifyNestingDepth(text, "program", &context)))
+    return failure();
+  OwningOpRef<ModuleOp> module = parseProgram(text, &context, "program");
+  if (!module)
+    return failure();
+  return readLayers(*module, customs);
+}
+
+static FailureOr<TextPlan> run(const TextPlanRequest &request,
+                               std::string &error) {
+  PlanRequest options{request.device,    request.devices,      request.memory,
+                      request.schedules, request.microbatches, request.costs};
+  llvm::Expected<PlanQuestion> question = makeQuestion(options);
+  if (!question) {
+    error = llvm::toString(question.takeError());
+    return failure();
+  }
+  if (request.isProgram) {
+    FailureOr<Layers> layers =
+        readProgram(request.input, question->customs, error);
+    if (failed(layers))
+      return failure();
+    question->layers = std::move(*layers);
+  } else {
+    llvm::Expected<Layers> layers = parseLayers(request.input);
+    if (!layers) {
+      error = llvm::toString(layers.takeError());
+      return failure();
+    }
+    question->layers = std::move(*layers);
+  }
+  llvm::Expected<PlanAnswer> answer = findLayout(*question);
+  if (!answer) {
+    error = llvm::toString(answer.takeError());
+    return failure();
+  }
+  TextPlan plan;
+  llvm::raw_string_ostream json(plan.json), text(plan.text);
+  printAnswerJson(*question, *answer, json);
+  printAnswer(*question, *answer, text);
+  return plan;
+}
+
+std::optional<TextPlan> meshwright::makeTextPlan(const TextPlanRequest &request,
+                                                 std::string &error) {
+  FailureOr<TextPlan> plan = failure();
+  std::optional<std::string> crash =
+      runGuarded([&] { plan = run(request, error); });
+  if (crash)
+    error = "the compiler " + *crash + "; this is a mistake in Meshwright";
+  if (failed(plan))
+    return std::nullopt;
+  return std::move(*plan);
+}

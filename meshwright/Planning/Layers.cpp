@@ -1,0 +1,158 @@
+//===- Layers.cpp - What a pipeline is cut from ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Planning/Layers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+#include <cmath>
+
+using namespace meshwright;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+/// More than any model has; a slip in a number, otherwise.
+static constexpr double kMostLayers = 4096, kLargestBatch = 1 << 24;
+/// A backward pass has two products for each one of the forward pass.
+static constexpr double kBackwardPerForward = 2;
+
+static bool checkKeys(const json::Object &object,
+                      llvm::ArrayRef<llvm::StringLiteral> known,
+                      json::Path path) {
+  for (const auto &[key, value] : object)
+    if (!llvm::is_contained(known, StringRef(key))) {
+      path.field(key).report("unknown key");
+      return false;
+    }
+  return true;
+}
+
+/// A number of at least 0; `byDefault` where it is missing, if that is given.
+static bool readNumber(const json::Object &object, StringRef key,
+                       double &number, json::Path path,
+                       std::optional<double> byDefault = std::nullopt) {
+  const json::Value *value = object.get(key);
+  if (!value && byDefault) {
+    number = *byDefault;
+    return true;
+  }
+  std::optional<double> found =
+      value ? value->getAsNumber() : std::optional<double>();
+  if (!found || !(*found >= 0) || std::isinf(*found)) {
+    path.field(key).report("expected a number of at least 0");
+    return false;
+  }
+  number = *found;
+  return true;
+}
+
+static bool readCount(const json::Object &object, StringRef key, double most,
+                      int64_t &count, json::Path path, int64_t byDefault) {
+  double number = 0;
+  if (!readNumber(object, key, number, path, double(byDefault)))
+    return false;
+  if (number < 1 || number > most || number != std::floor(number)) {
+    path.field(key).report("expected a whole number, 1 or more, of a size that "
+                           "a model has");
+    return false;
+  }
+  count = static_cast<int64_t>(number);
+  return true;
+}
+
+static bool readLayer(const json::Value &value, std::vector<Layer> &layers,
+                      json::Path path) {
+  const json::Object *object = value.getAsObject();
+  if (!object) {
+    path.report("expected an object with the figures of a layer");
+    return false;
+  }
+  Layer layer;
+  std::optional<StringRef> name = object->getString("name");
+  if (!name || name->empty()) {
+    path.field("name").report("expected the name of the layer");
+    return false;
+  }
+  int64_t repeat = 1;
+  if (!checkKeys(*object,
+                 {"name", "repeat", "flops", "backward_flops",
+                  "parameter_bytes", "activation_bytes", "residual_bytes",
+                  "tensor_reduces"},
+                 path) ||
+      !readCount(*object, "repeat", kMostLayers, repeat, path, 1) ||
+      !readNumber(*object, "flops", layer.flops, path) ||
+      !readNumber(*object, "backward_flops", layer.backwardFlops, path,
+                  kBackwardPerForward * layer.flops) ||
+      !readNumber(*object, "parameter_bytes", layer.parameterBytes, path, 0) ||
+      !readNumber(*object, "activation_bytes", layer.activationBytes, path) ||
+      !readNumber(*object, "residual_bytes", layer.residualBytes, path,
+                  layer.activationBytes) ||
+      !readNumber(*object, "tensor_reduces", layer.tensorReduces, path, 2))
+    return false;
+  for (int64_t i = 0; i < repeat; ++i) {
+    layer.name = name->str();
+    if (repeat > 1)
+      layer.name += std::to_string(i);
+    layers.push_back(layer);
+  }
+  return true;
+}
+
+static bool readObject(const json::Value &value, Layers &layers,
+                       json::Path path) {
+  const json::Object *object = value.getAsObject();
+  const json::Array *list = object ? object->getArray("layers") : nullptr;
+  if (!list || list->empty()) {
+    path.report("expected an object with a list of \"layers\"");
+    return false;
+  }
+  int64_t microbatches = 0;
+  if (!checkKeys(*object,
+                 {"batch", "microbatches", "dtype", "function", "layers"},
+                 path) ||
+      !readCount(*object, "batch", kLargestBatch, layers.batch, path, 1))
+    return false;
+  if (object->get("microbatches")) {
+    if (!readCount(*object, "microbatches", kLargestBatch, microbatches, path,
+                   1))
+      return false;
+    if (layers.batch % microbatches != 0) {
+      path.field("microbatches").report("expected a divisor of the batch");
+      return false;
+    }
+    layers.microbatches = microbatches;
+  }
+  StringRef dtype = object->getString("dtype").value_or("bf16");
+  if (dtype != "bf16" && dtype != "f32") {
+    path.field("dtype").report("expected \"bf16\" or \"f32\"");
+    return false;
+  }
+  layers.isNarrow = dtype == "bf16";
+  layers.function = object->getString("function").value_or("").str();
+  json::Path at = path.field("layers");
+  for (auto [index, entry] : llvm::enumerate(*list))
+    if (!readLayer(entry, layers.layers, at.index(index)))
+      return false;
+  if (layers.layers.size() > kMostLayers) {
+    at.report("expected no more layers than a model has");
+    return false;
+  }
+  std::set<StringRef> names;
+  for (const Layer &layer : layers.layers)
+    if (!names.insert(layer.name).second) {
+      at.report("two layers have the same name; a name stands for one place");
+      return false;
+    }
+  return true;
+}
+
+llvm::Expected<Layers> meshwright::parseLayers(StringRef text) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return value.takeError();
+  Layers layers;
+  json::Path::Root root("layers");
+  if (!readObject(*value, layers, root))
+    return root.getError();
+  return layers;
+}

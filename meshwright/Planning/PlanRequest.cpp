@@ -1,0 +1,48 @@
+//===- PlanRequest.cpp - What users ask of a plan, as text ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Planning/PlanRequest.h"
+#include "meshwright/Text/ByteSize.h"
+
+using namespace meshwright;
+
+llvm::Expected<PlanQuestion>
+meshwright::makeQuestion(const PlanRequest &request) {
+  PlanQuestion question;
+  llvm::Expected<Device> device = findDevice(request.device);
+  if (!device)
+    return device.takeError();
+  question.device = std::move(*device);
+  question.devices = request.devices;
+  question.memory = question.device.memory;
+  if (!request.memory.empty()) {
+    llvm::Expected<int64_t> bytes = parseByteSize(request.memory);
+    if (!bytes)
+      return llvm::createStringError("memory: " +
+                                     llvm::toString(bytes.takeError()));
+    question.memory = double(*bytes);
+  }
+  for (llvm::StringRef name : request.schedules) {
+    const Schedule *schedule = findSchedule(name);
+    if (!schedule)
+      return llvm::createStringError("unknown pipeline schedule '" + name +
+                                     "', " + listSchedules(name));
+    if (schedule->isMadeToMeasure)
+      return llvm::createStringError(
+          "plan compares schedules that are the same for all stages; take the "
+          "stages it finds to meshwright schedule " +
+          schedule->name);
+    question.schedules.push_back(schedule);
+  }
+  for (int64_t count : request.microbatches)
+    if (count < 1)
+      return llvm::createStringError("microbatches: expected numbers of 1 or "
+                                     "more");
+  question.microbatches = request.microbatches;
+  llvm::Expected<CustomCosts> customs = parseCustomCosts(request.costs);
+  if (!customs)
+    return customs.takeError();
+  question.customs = std::move(*customs);
+  return question;
+}

@@ -1,0 +1,81 @@
+//===- PlanSearch.h - Meshes, stages and schedule for a model ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Tries all ways to lay a model out on devices: meshes in a row, each of
+// data x tensor devices, microbatches, schedules, with recomputation and
+// without; cuts the layers for each by dynamic programming; simulates the
+// schedule with the times of its stages.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_PLANNING_PLANSEARCH_H
+#define MESHWRIGHT_PLANNING_PLANSEARCH_H
+
+#include "meshwright/Planning/Stages.h"
+#include "meshwright/Schedule/Schedule.h"
+
+namespace meshwright {
+
+struct PlanQuestion {
+  Layers layers;
+  CustomCosts customs; ///< For layers that are read from a program.
+  Device device;
+  int64_t devices = 1;
+  double memory = 0; ///< Of a device, in bytes.
+  /// Those to try; the usual ones if empty.
+  std::vector<const Schedule *> schedules;
+  std::vector<int64_t> microbatches; ///< To try; all that divide the batch.
+};
+
+/// One way to lay out a model.
+struct Layout {
+  const Schedule *schedule = nullptr;
+  int64_t meshes = 1, chunks = 1, microbatches = 1;
+  MeshSplit split;
+  bool recomputes = false;
+
+  /// Where each stage ends, in layers, and on which mesh it is.
+  std::vector<size_t> ends;
+  std::vector<int64_t> placement;
+
+  /// Seconds of a step, and what it is made of, on the busiest mesh: sums over
+  /// tensor-parallel devices, other work, waiting, and the end of a step.
+  double seconds = 0;
+  double reduces = 0, compute = 0, idle = 0, stepEnd = 0;
+  double peakBytes = 0; ///< Of the fullest device.
+  int64_t fullestMesh = 0;
+};
+
+struct PlanAnswer {
+  Layout best;
+  std::optional<Layout> runnerUp;
+  size_t tried = 0; ///< Simulated layouts.
+  size_t fitting = 0;
+};
+
+/// The layout with the shortest step that fits. Fails if none fits, with the
+/// smallest memory that one would, or if the question makes no sense.
+llvm::Expected<PlanAnswer> findLayout(const PlanQuestion &question);
+
+/// `4 meshes of 2 (data) x 1 (tensor), 1F1B, 16 microbatches, recomputation`.
+std::string describe(const Layout &layout);
+
+/// Why one layout takes longer than another, by parts of the step.
+std::string compare(const Layout &loser, const Layout &winner);
+
+/// Prints the answer for people.
+void printAnswer(const PlanQuestion &question, const PlanAnswer &answer,
+                 llvm::raw_ostream &os);
+
+/// Prints the answer as JSON.
+void printAnswerJson(const PlanQuestion &question, const PlanAnswer &answer,
+                     llvm::raw_ostream &os);
+
+/// Prints the configuration of a layout, for `meshwright partition`.
+void printConfig(const PlanQuestion &question, const Layout &layout,
+                 llvm::raw_ostream &os);
+
+} // namespace meshwright
+
+#endif

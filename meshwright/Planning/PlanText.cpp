@@ -1,0 +1,200 @@
+//===- PlanText.cpp - Plans for people and for partition ------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Planning/PlanSearch.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include <cmath>
+#include <tuple>
+
+using namespace meshwright;
+using llvm::formatv;
+using llvm::json::OStream;
+
+static std::string getSeconds(double seconds) {
+  if (seconds >= 1)
+    return formatv("{0:F3} s", seconds);
+  if (seconds >= 1e-3)
+    return formatv("{0:F3} ms", seconds * 1e3);
+  return formatv("{0:F3} us", seconds * 1e6);
+}
+
+static std::string getMesh(int64_t mesh) {
+  return "mesh" + std::to_string(mesh);
+}
+
+std::string meshwright::describe(const Layout &layout) {
+  std::string text =
+      formatv("{0} mesh{1} of {2} (data) x {3} (tensor), {4}, {5} "
+              "microbatch{6}",
+              layout.meshes, layout.meshes == 1 ? "" : "es", layout.split.data,
+              layout.split.tensor, layout.schedule->name, layout.microbatches,
+              layout.microbatches == 1 ? "" : "es");
+  if (layout.recomputes)
+    text += ", recomputation";
+  return text;
+}
+
+std::string meshwright::compare(const Layout &loser, const Layout &winner) {
+  struct Part {
+    llvm::StringLiteral name;
+    double difference;
+  };
+  Part parts[] = {
+      {"computing", loser.compute - winner.compute},
+      {"sums of tensor-parallel layers", loser.reduces - winner.reduces},
+      {"waiting of the busiest mesh", loser.idle - winner.idle},
+      {"sum of gradients and optimizer", loser.stepEnd - winner.stepEnd}};
+  llvm::sort(parts, [](const Part &a, const Part &b) {
+    double first = std::fabs(a.difference), other = std::fabs(b.difference);
+    return std::tie(other, a.name) < std::tie(first, b.name);
+  });
+  std::string text;
+  for (const Part &part : parts) {
+    if (std::fabs(part.difference) < winner.seconds * 1e-4)
+      continue;
+    text += text.empty() ? "" : ", ";
+    text += formatv("{0} {1} for {2}", getSeconds(std::fabs(part.difference)),
+                    part.difference > 0 ? "more" : "less",
+                    llvm::StringRef(part.name));
+  }
+  if (text.empty())
+    text = "it is as good";
+  return text;
+}
+
+void meshwright::printAnswer(const PlanQuestion &question,
+                             const PlanAnswer &answer, llvm::raw_ostream &os) {
+  const Layout &best = answer.best;
+  os << describe(best) << "\n";
+  os << formatv("step {0}: computing {1}, sums of tensor-parallel layers {2}, "
+                "waiting {3}, gradients and optimizer {4}\n",
+                getSeconds(best.seconds), getSeconds(best.compute),
+                getSeconds(best.reduces), getSeconds(best.idle),
+                getSeconds(best.stepEnd));
+  os << formatv("memory {0:F2} GB of {1:F2} GB on the fullest device, of {2}\n",
+                best.peakBytes / 1e9, question.memory / 1e9,
+                getMesh(best.fullestMesh));
+  size_t begin = 0;
+  for (auto [stage, end] : llvm::enumerate(best.ends)) {
+    const auto &layers = question.layers.layers;
+    os << formatv("stage {0} on {1}: {2}", stage,
+                  getMesh(best.placement[stage]), layers[begin].name);
+    if (end > begin + 1)
+      os << " to " << layers[end - 1].name;
+    os << "\n";
+    begin = end;
+  }
+  if (answer.runnerUp)
+    os << formatv("next best: {0}; step {1}, {2:F1} % longer: {3}\n",
+                  describe(*answer.runnerUp),
+                  getSeconds(answer.runnerUp->seconds),
+                  (answer.runnerUp->seconds / best.seconds - 1) * 100,
+                  compare(*answer.runnerUp, best));
+  for (const std::string &name : question.layers.uncounted)
+    os << "not counted: custom call " << name << "; say --cost '" << name
+       << "=flops:...'\n";
+}
+
+static void writeLayout(OStream &json, const PlanQuestion &question,
+                        const Layout &layout) {
+  json.object([&] {
+    json.attribute("step_s", layout.seconds);
+    json.attribute("meshes", layout.meshes);
+    json.attribute("data", layout.split.data);
+    json.attribute("tensor", layout.split.tensor);
+    json.attribute("schedule", layout.schedule->name);
+    json.attribute("microbatches", layout.microbatches);
+    json.attribute("recomputation", layout.recomputes);
+    json.attributeObject("parts_s", [&] {
+      json.attribute("compute", layout.compute);
+      json.attribute("tensor_reduces", layout.reduces);
+      json.attribute("idle", layout.idle);
+      json.attribute("step_end", layout.stepEnd);
+    });
+    json.attribute("peak_bytes", layout.peakBytes);
+    json.attribute("fullest_mesh", getMesh(layout.fullestMesh));
+    json.attributeArray("stages", [&] {
+      for (size_t stage = 0, begin = 0; stage < layout.ends.size(); ++stage)
+        json.object([&] {
+          json.attribute("mesh", getMesh(layout.placement[stage]));
+          json.attributeArray("layers", [&] {
+            for (; begin < layout.ends[stage]; ++begin)
+              json.value(question.layers.layers[begin].name);
+          });
+        });
+    });
+  });
+}
+
+static void writeConfig(OStream &json, const PlanQuestion &question,
+                        const Layout &layout) {
+  json.object([&] {
+    if (!question.layers.function.empty())
+      json.attribute("function", question.layers.function);
+    json.attributeObject("topology", [&] {
+      for (int64_t mesh = 0; mesh < layout.meshes; ++mesh)
+        json.attributeObject(getMesh(mesh), [&] {
+          json.attribute("data", layout.split.data);
+          if (layout.split.tensor > 1)
+            json.attribute("tensor", layout.split.tensor);
+        });
+    });
+    json.attributeObject("assignment", [&] {
+      for (size_t stage = 0, begin = 0; stage < layout.ends.size(); ++stage)
+        for (; begin < layout.ends[stage]; ++begin)
+          json.attributeArray(question.layers.layers[begin].name, [&] {
+            json.value(getMesh(layout.placement[stage]));
+            json.value(static_cast<int64_t>(stage));
+          });
+    });
+    json.attributeObject("options", [&] {
+      json.attribute("mpmd_pipeline_schedule", layout.schedule->name);
+      json.attribute("mpmd_complete_schedule", true);
+      if (layout.recomputes) {
+        json.attribute("mpmd_fragment_remat", true);
+        json.attribute("mpmd_merge_remat_fragments", true);
+      }
+    });
+  });
+}
+
+void meshwright::printConfig(const PlanQuestion &question, const Layout &layout,
+                             llvm::raw_ostream &os) {
+  OStream json(os, /*IndentSize=*/1);
+  writeConfig(json, question, layout);
+  os << "\n";
+}
+
+void meshwright::printAnswerJson(const PlanQuestion &question,
+                                 const PlanAnswer &answer,
+                                 llvm::raw_ostream &os) {
+  OStream json(os, /*IndentSize=*/1);
+  json.object([&] {
+    json.attribute("version", 1);
+    json.attribute("device", question.device.name);
+    json.attribute("devices", question.devices);
+    json.attribute("memory_bytes", question.memory);
+    json.attribute("layouts", static_cast<int64_t>(answer.tried));
+    json.attribute("simulated", static_cast<int64_t>(answer.fitting));
+    json.attributeBegin("plan");
+    writeLayout(json, question, answer.best);
+    json.attributeEnd();
+    json.attributeBegin("config");
+    writeConfig(json, question, answer.best);
+    json.attributeEnd();
+    if (answer.runnerUp) {
+      json.attributeBegin("runner_up");
+      writeLayout(json, question, *answer.runnerUp);
+      json.attributeEnd();
+      json.attribute("why", compare(*answer.runnerUp, answer.best));
+    }
+    json.attributeArray("uncounted", [&] {
+      for (const std::string &name : question.layers.uncounted)
+        json.value(name);
+    });
+  });
+  os << "\n";
+}

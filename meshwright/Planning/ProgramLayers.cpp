@@ -1,0 +1,149 @@
+//===- ProgramLayers.cpp - The layers of a program ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The function with the most named computations is that of a microbatch. What
+// its callers pass alike each time are parameters, the rest is data.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Cost/Flops.h"
+#include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Planning/Layers.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace meshwright;
+using mpmd::NamedComputationOp;
+
+static double getBytes(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? double(countBytes(type)) : 0;
+}
+
+static func::FuncOp findMicrobatch(ModuleOp module) {
+  func::FuncOp found;
+  size_t most = 0;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    size_t count =
+        llvm::range_size(function.front().getOps<NamedComputationOp>());
+    if (count > most) {
+      most = count;
+      found = function;
+    }
+  }
+  return found;
+}
+
+/// Of each argument whether all calls pass the same value.
+static std::vector<bool> findParameters(func::FuncOp function,
+                                        ArrayRef<mpmd::CallOp> calls) {
+  std::vector<bool> isParameter;
+  for (BlockArgument argument : function.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    bool isSame = type && isa<FloatType>(type.getElementType());
+    for (mpmd::CallOp call : calls)
+      isSame &= call->getOperand(argument.getArgNumber()) ==
+                calls.front()->getOperand(argument.getArgNumber());
+    isParameter.push_back(isSame);
+  }
+  return isParameter;
+}
+
+namespace {
+/// Sums of one microbatch.
+struct Sums {
+  Layer layer;
+  llvm::SmallSetVector<Value, 8> parameters, sent, kept;
+};
+} // namespace
+
+/// What a computation of the forward pass is read by: other layers' and
+/// backward computations.
+static void addReaders(NamedComputationOp op, Sums &sums) {
+  for (Value result : op.getResults())
+    for (Operation *user : result.getUsers()) {
+      auto reader = dyn_cast<NamedComputationOp>(user);
+      if (!reader)
+        continue;
+      if (reader.getTransposeCount() > 0)
+        sums.kept.insert(result);
+      else if (reader.getName() != op.getName())
+        sums.sent.insert(result);
+    }
+}
+
+FailureOr<Layers> meshwright::readLayers(ModuleOp module,
+                                         const CustomCosts &customs) {
+  func::FuncOp function = findMicrobatch(module);
+  if (!function)
+    return module.emitError()
+           << "has no layers: expected computations that are named "
+              "(mpmd.named_computation)";
+  SmallVector<mpmd::CallOp> calls;
+  module.walk([&](mpmd::CallOp call) {
+    if (call.getCallee() == function.getSymName())
+      calls.push_back(call);
+  });
+  std::vector<bool> isParameter = findParameters(function, calls);
+
+  WorkEstimator works(module, customs);
+  llvm::MapVector<StringRef, Sums> byName;
+  Type element;
+  double mostFlops = -1;
+  for (auto op : function.front().getOps<NamedComputationOp>()) {
+    Sums &sums = byName[op.getName()];
+    Work work = works.estimate(op.getRegion());
+    if (op.getTransposeCount() > 0) {
+      sums.layer.backwardFlops += work.flops;
+      continue;
+    }
+    sums.layer.flops += work.flops;
+    for (Value operand : op->getOperands())
+      if (auto argument = dyn_cast<BlockArgument>(operand);
+          argument && isParameter[argument.getArgNumber()])
+        sums.parameters.insert(operand);
+    addReaders(op, sums);
+    auto type = op.getNumResults()
+                    ? dyn_cast<RankedTensorType>(
+                          op->getResult(op.getNumResults() - 1).getType())
+                    : RankedTensorType();
+    if (type && isa<FloatType>(type.getElementType()) &&
+        work.flops > mostFlops) {
+      mostFlops = work.flops;
+      element = type.getElementType();
+    }
+  }
+
+  Layers layers;
+  layers.microbatches = std::max<int64_t>(1, calls.size());
+  layers.isNarrow = element && element.getIntOrFloatBitWidth() <= 16;
+  layers.uncounted = works.getUncounted();
+  // Examples are the first dimension of what goes from layer to layer.
+  int64_t examples = 1;
+  for (auto &[name, sums] : byName)
+    for (Value value : sums.sent)
+      if (auto type = dyn_cast<RankedTensorType>(value.getType());
+          type && type.getRank() > 1 && !type.isDynamicDim(0))
+        examples = std::max<int64_t>(examples, type.getDimSize(0));
+  layers.batch = examples * *layers.microbatches;
+  for (auto &[name, sums] : byName) {
+    Layer &layer = sums.layer;
+    layer.name = name.str();
+    for (Value value : sums.parameters)
+      layer.parameterBytes += getBytes(value);
+    for (Value value : sums.sent)
+      layer.activationBytes += getBytes(value);
+    for (Value value : sums.kept)
+      layer.residualBytes += getBytes(value);
+    for (double *figure : {&layer.flops, &layer.backwardFlops,
+                           &layer.activationBytes, &layer.residualBytes})
+      *figure /= double(examples);
+    layers.layers.push_back(layer);
+  }
+  return layers;
+}

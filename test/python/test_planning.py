@@ -1,0 +1,72 @@
+"""Plans from Python: of layers, and of functions."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import meshwright as mw
+
+BLOCK = {"flops": 1e12, "parameter_bytes": 4e8, "activation_bytes": 8e6}
+
+
+def blocks(count):
+    return [{"name": f"block{i}", **BLOCK} for i in range(count)]
+
+
+def test_layers_give_a_configuration(tmp_path):
+    plan = mw.plan(blocks(8), devices=8, batch=64, schedules=["1F1B"])
+    assert plan.meshes * plan.data * plan.tensor == 8
+    assert list(plan.config["topology"]) == [f"mesh{i}" for i in range(plan.meshes)]
+    assert [name for _, names in plan.stages for name in names] == [
+        f"block{i}" for i in range(8)
+    ]
+    assert plan.runner_up["step_s"] >= plan.step_seconds
+    assert plan.why and plan.why in str(plan)
+    plan.save(tmp_path / "c.json")
+    assert json.loads((tmp_path / "c.json").read_text()) == plan.config
+
+
+def test_a_lowered_function_is_its_own_layers():
+    def model(params, x):
+        for i, w in enumerate(params):
+            x = mw.named_computation(lambda w, x: jnp.tanh(x @ w), name=f"l{i}")(w, x)
+        return x
+
+    mesh = jax.sharding.Mesh(jax.devices()[:1], ("x",))
+    config = mw.make_config({"m": mesh}, {f"l{i}": "m" for i in range(4)})
+    shapes = [jax.ShapeDtypeStruct((64, 64), jnp.float32)] * 4
+    lowered = mw.jit(model, config).lower(
+        shapes, jax.ShapeDtypeStruct((7, 64), jnp.float32)
+    )
+    plan = mw.plan(lowered, device="cpu", devices=2)
+    assert plan.stages == (("mesh0", ("l0", "l1")), ("mesh1", ("l2", "l3")))
+
+
+def test_stages_of_auto_are_layers():
+    def model(params, x):
+        for w in params:
+            x = jnp.tanh(x @ w)
+        return x
+
+    meshes = {
+        f"m{i}": jax.sharding.Mesh(jax.devices()[i : i + 1], ("x",)) for i in range(4)
+    }
+    shapes = [jax.ShapeDtypeStruct((64, 64), jnp.float32)] * 8
+    lowered = mw.auto(model, meshes).lower(
+        shapes, jax.ShapeDtypeStruct((7, 64), jnp.float32)
+    )
+    plan = mw.plan(lowered, device="cpu", devices=2)
+    assert [len(names) for _, names in plan.stages] == [2, 2]
+
+
+def test_errors_are_value_and_type_errors():
+    with pytest.raises(ValueError, match='unknown device "h10".*did you mean "h100"'):
+        mw.plan(blocks(2), device="h10", devices=2)
+    with pytest.raises(ValueError, match="the smallest memory with which one does"):
+        mw.plan(blocks(2), devices=2, memory="1MB")
+    with pytest.raises(TypeError, match="sequence of mappings"):
+        mw.plan("layers.json", devices=2)
+    with pytest.raises(ValueError, match="unknown key at layers"):
+        mw.plan([{"name": "a", "size": 1, **BLOCK}], devices=1)

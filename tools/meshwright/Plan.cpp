@@ -1,0 +1,99 @@
+//===- Plan.cpp - meshwright plan -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "ModuleFile.h"
+#include "meshwright/Planning/PlanRequest.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace meshwright;
+namespace cl = llvm::cl;
+
+static cl::SubCommand
+    subCommand("plan", "Choose meshes, stages and a schedule for a model");
+static cl::opt<std::string>
+    input(cl::Positional, cl::Required, cl::sub(subCommand),
+          cl::desc("<layers.json, or program.mlir with named computations>"));
+static cl::opt<std::string> deviceName("device", cl::init("h100"),
+                                       cl::sub(subCommand),
+                                       cl::value_desc("name|file.json"),
+                                       cl::desc("The kind of device (h100)"));
+static cl::opt<int64_t> devices("devices", cl::Required, cl::sub(subCommand),
+                                cl::desc("How many of them there are"));
+static cl::opt<std::string>
+    memory("memory", cl::sub(subCommand), cl::value_desc("80GB"),
+           cl::desc("What a device may use (what it has)"));
+static cl::list<std::string>
+    schedules("schedules", cl::CommaSeparated, cl::sub(subCommand),
+              cl::value_desc("name,..."),
+              cl::desc("Schedules to try (1F1B, GPipe, ZeroBubbleH1, "
+                       "ZeroBubbleV, Interleaved1F1B)"));
+static cl::list<int64_t>
+    microbatches("microbatches", cl::CommaSeparated, cl::sub(subCommand),
+                 cl::value_desc("count,..."),
+                 cl::desc("Numbers of microbatches to try (all that divide the "
+                          "batch)"));
+static cl::list<std::string>
+    costs("cost", cl::sub(subCommand), cl::value_desc("name=flops:formula"),
+          cl::desc("The work of custom calls, such as "
+                   "'flash_attention=flops:4*b*h*t*t*d'; may be repeated"));
+static cl::opt<std::string>
+    output("o", cl::sub(subCommand), cl::value_desc("config.json"),
+           cl::desc("Where the configuration for meshwright partition goes"));
+static cl::opt<bool> asJson("json", cl::sub(subCommand),
+                            cl::desc("Print plan and configuration as JSON"));
+
+static LogicalResult readInput(Session &session, PlanQuestion &question) {
+  if (!StringRef(input).ends_with(".json")) {
+    OwningOpRef<ModuleOp> module = session.readModule(input);
+    if (!module)
+      return failure();
+    FailureOr<Layers> read = readLayers(*module, question.customs);
+    if (failed(read))
+      return failure();
+    question.layers = std::move(*read);
+    return success();
+  }
+  FailureOr<StringRef> text = session.readFile(input);
+  if (failed(text))
+    return failure();
+  llvm::Expected<Layers> read = parseLayers(*text);
+  if (!read)
+    return reportError(input + ": " + llvm::toString(read.takeError()));
+  question.layers = std::move(*read);
+  return success();
+}
+
+static LogicalResult run() {
+  PlanRequest request;
+  request.device = deviceName;
+  request.devices = devices;
+  request.memory = memory;
+  request.schedules = schedules;
+  request.microbatches.assign(microbatches.begin(), microbatches.end());
+  request.costs = costs;
+  llvm::Expected<PlanQuestion> question = makeQuestion(request);
+  if (!question)
+    return reportError(llvm::toString(question.takeError()));
+  Session session;
+  if (failed(readInput(session, *question)))
+    return failure();
+  llvm::Expected<PlanAnswer> answer = findLayout(*question);
+  if (!answer)
+    return reportError(llvm::toString(answer.takeError()));
+  if (!output.empty() &&
+      failed(writeFile(output, [&](llvm::raw_ostream &os) -> llvm::Error {
+        printConfig(*question, answer->best, os);
+        return llvm::Error::success();
+      })))
+    return failure();
+  if (asJson)
+    printAnswerJson(*question, *answer, llvm::outs());
+  else
+    printAnswer(*question, *answer, llvm::outs());
+  return success();
+}
+
+const Command meshwright::planCommand = {subCommand, run};

@@ -1,0 +1,76 @@
+//===- ProfileTest.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Cost/Profile.h"
+#include "gtest/gtest.h"
+
+using namespace meshwright;
+
+static std::string getError(llvm::StringRef text) {
+  auto profile = parseProfile(text);
+  return profile ? "" : llvm::toString(profile.takeError());
+}
+
+static const char *const kProfile = R"json({
+  "format": "meshwright-profile", "version": 1, "issue_seconds": 2e-5,
+  "fragments": [
+    {"name": "p0_enc_fwd_calls0to3.step", "mesh": "m1", "origins": ["enc"],
+     "flops": 100, "calls": 4, "seconds": 0.5},
+    {"name": "p1_enc_bwd_call3.step", "mesh": "m1", "origins": ["enc(1)"],
+     "flops": 300, "calls": 1, "seconds": 2},
+    {"name": "p2_enc_bwd_calls0to2.step", "mesh": "m1", "origins": ["enc(1)"],
+     "flops": 200, "calls": 3, "seconds": 1}],
+  "transfers": [
+    {"name": "m1 -> m2", "bytes": 64, "calls": 4, "seconds": 0.25},
+    {"name": "m1 -> m2", "bytes": 4096, "calls": 4, "seconds": 0.75}]})json";
+
+TEST(ProfileTest, FindsFragmentsByNameElseByWork) {
+  Profile profile = llvm::cantFail(parseProfile(kProfile));
+  EXPECT_EQ(profile.issueSeconds, 2e-5);
+  auto find = [&](llvm::StringRef name, const std::string &origin,
+                  double flops) {
+    return profile.findSeconds(name, "m1", {origin}, flops);
+  };
+  EXPECT_EQ(find("p0_enc_fwd_calls0to3.step", "enc", 100), 0.5);
+  // Another number of microbatches: other names.
+  EXPECT_EQ(find("p0_enc_fwd_calls0to7.step", "enc", 100), 0.5);
+  EXPECT_EQ(find("p9_enc_bwd_call7.step", "enc(1)", 300), 2);
+  EXPECT_EQ(find("p9_enc_bwd_calls0to6.step", "enc(1)", 200), 1);
+  // Smaller microbatches take as much less.
+  EXPECT_EQ(find("p0_enc_fwd_calls0to7.step", "enc", 50), 0.25);
+  EXPECT_EQ(find("p0_dec.step", "dec", 100), std::nullopt);
+  EXPECT_EQ(profile.findSeconds("p0_enc_fwd_calls0to3.step", "m2", {"enc"}, 1),
+            std::nullopt);
+  EXPECT_EQ(profile.findTransferSeconds("m1", "m2", 60), 0.25);
+  EXPECT_EQ(profile.findTransferSeconds("m1", "m2", 9000), 0.75);
+  EXPECT_EQ(profile.findTransferSeconds("m2", "m1", 64), std::nullopt);
+}
+
+TEST(ProfileTest, TakesMediansOfARecording) {
+  std::string events;
+  for (double seconds : {9., 1., 2.})
+    events += std::string(events.empty() ? "" : ",") +
+              R"({"kind": "fragment", "name": "f", "mesh": "m", "origins": [],
+                  "bytes": 0, "issue_seconds": 0.5, "error": null,
+                  "start": 1, "stop": )" +
+              std::to_string(1 + seconds) + "}";
+  Profile profile = llvm::cantFail(
+      parseProfile("{\"version\": 1, \"events\": [" + events + "]}"));
+  ASSERT_EQ(profile.fragments.size(), 1u);
+  EXPECT_EQ(profile.fragments.front().calls, 3);
+  EXPECT_EQ(profile.findSeconds("f", "m", {}, 0), 2);
+  EXPECT_EQ(profile.issueSeconds, 0.5);
+}
+
+TEST(ProfileTest, TellsWhatIsWrong) {
+  EXPECT_NE(getError("{}").find("save_profile"), std::string::npos);
+  EXPECT_NE(getError(R"({"version": 2, "events": []})").find("expected 1"),
+            std::string::npos);
+  EXPECT_NE(getError(R"({"format": "meshwright-profile", "version": 1})")
+                .find("expected a list"),
+            std::string::npos);
+  EXPECT_NE(getError(R"({"version": 1, "events": [{"kind": 3}]})")
+                .find("expected a text"),
+            std::string::npos);
+}
