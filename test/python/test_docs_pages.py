@@ -32,6 +32,8 @@ TESTED_ELSEWHERE = {
     "migrating.md",
     "schedules.md",
     "simulate.md",
+    "plan.md",
+    "cost-model.md",
 }
 TESTED_ELSEWHERE |= {"developing/inspecting.md", "developing/reducing.md"}
 SESSIONS = ("tutorial/index.md", "faq.md")

@@ -1,10 +1,13 @@
 """Plans from Python: of layers, and of functions."""
 
 import json
+import re
+import shlex
 
 import jax
 import jax.numpy as jnp
 import pytest
+from conftest import ROOT
 
 import meshwright as mw
 
@@ -70,3 +73,32 @@ def test_errors_are_value_and_type_errors():
         mw.plan("layers.json", devices=2)
     with pytest.raises(ValueError, match="unknown key at layers"):
         mw.plan([{"name": "a", "size": 1, **BLOCK}], devices=1)
+
+
+def page(name, language):
+    text = (ROOT / "docs" / name).read_text()
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)
+    return [code for name, code in found if name == language]
+
+
+def test_the_page_shows_what_the_command_prints(tools, tmp_path):
+    """docs/plan.md: its layers, its command, what it printed."""
+    layers = tmp_path / "layers.json"
+    layers.write_text(page("plan.md", "json")[0])
+    command = shlex.split(page("plan.md", "sh")[0].splitlines()[0])
+    config = tmp_path / "config.json"
+    named = {"layers.json": layers, "config.json": config}
+    done = tools.run("meshwright", *(named.get(word, word) for word in command[1:]))
+    assert done.stdout.decode() == page("plan.md", "")[0]
+    names: dict = {"mw": mw}
+    code = page("plan.md", "python")[0].rsplit("mw.plan(mw.auto", 1)[0]
+    exec(code.replace('"config.json"', f'"{config}"'), names)
+    assert json.loads(config.read_text()) == names["plan"].config
+
+
+def test_the_costs_on_the_page_are_read():
+    """docs/cost-model.md: its --cost options."""
+    (options,) = page("cost-model.md", "sh")
+    costs = [shlex.split(line)[1] for line in options.splitlines()]
+    assert len(costs) == 2
+    mw.plan(blocks(2), devices=2, costs=costs)
