@@ -87,6 +87,25 @@ def test_training_equals_lax_scan(schedule, meshes, layers):
     close(ours, theirs)
 
 
+def test_gradients_of_layers_are_sent_once():
+    """Each stage has a sum of its own over the microbatches, and sends that."""
+    (params, _), xs, ys = arguments(4)
+    gradient = jax.value_and_grad(make_loss(2))
+
+    def layers_sent(microbatches):
+        step = mw.pipeline.accumulate(gradient, microbatches, batch_argnums=(1, 2))
+        program = mw.jit(step, mw.make_config(TWO)).lower(params, xs, ys)
+        program = program.partitioning_result.program
+        moved = [
+            program["values"][item["operand"]]["shape"]
+            for item in program["items"]
+            if item["kind"] == "transfer" and item["to"] == "m0"
+        ]
+        return moved.count([2, 4, 4])
+
+    assert [layers_sent(2), layers_sent(4)] == [1, 1]
+
+
 def test_parts_stay_where_their_stages_are():
     (params, _), xs, ys = arguments(6)
     split = {**params, "layers": mw.pipeline.parts(params["layers"], 4)}
@@ -113,6 +132,41 @@ def test_parts_stay_where_their_stages_are():
     close(mw.pipeline.whole(grads), jax.grad(plain_loss)(params, xs, ys))
     with pytest.raises(ValueError, match=r"parts of \[2, 2, 1, 1\] layers"):
         jax.jit(make_loss(3))(split, xs, ys)
+
+
+def test_parts_are_used_as_the_array():
+    array = jnp.arange(1, 13, dtype=jnp.float32).reshape(6, 2)
+    split = mw.pipeline.parts(array, num_stages=4)
+    row, column = jnp.array([3.0, 5.0]), jnp.arange(6.0)[:, None]
+
+    def results(w):
+        return [
+            *(w + 2, 2 - w, w * row, 2 / w, w**2, -w, w - column, w * w[:1], w + w),
+            *(w.astype(jnp.int32), w[4], w[-1], w[1:3], jnp.sum(w), jnp.dot(w, row)),
+        ]
+
+    for found in (results(split), jax.jit(results)(split)):
+        close(mw.pipeline.whole(found), results(array))
+        kinds = [isinstance(value, mw.pipeline.Parts) for value in found]
+        assert kinds == [True] * 10 + [False] * 5
+    other = mw.pipeline.parts(array, num_stages=3)
+    close(split + other, array + array)
+    assert len(split) == 6 and len(list(split)) == 6
+    with pytest.raises(IndexError):
+        split[6]
+    with pytest.raises(TypeError):
+        split + jnp.ones((6, 3))
+
+    # A step of plain descent, as one writes it for an array.
+    def step(w, x):
+        loss = lambda w: mw.pipeline.scan(lambda h, w: jnp.tanh(h * w), x, w).sum()  # noqa: E731
+        return w - 0.1 * jax.grad(loss)(w)
+
+    config = mw.make_config(TWO, stage_to_mesh=["m0", "m1"])
+    halves = mw.pipeline.parts(array, num_stages=2)
+    found = mw.jit(step, config, tie_state=True)(halves, row)
+    assert [piece.sharding.mesh for piece in found.pieces] == [*TWO.values()]
+    close(mw.pipeline.whole(found), mw.pipeline.whole(step(halves, row)))
 
 
 def plain_loss(params, x, y):

@@ -177,9 +177,10 @@ class _Calls:
         self._fn, self._reduce, self._has_aux = fn, reduce, has_aux
         self._name = primitives.CALLEE_PREFIX + function_name(fn)
         self._order = backward_order(count)
-        # By leaf of the result: those of all microbatches, or their sum so far.
+        # By leaf of the result: those of all microbatches, or their sum so far, in
+        # one piece or one for each stage.
         self._columns: list[list[Any]] = []
-        self._sums: dict[int, Any] = {}
+        self._sums: dict[int, list[Any]] = {}
         self._kinds: list[Any] = []
         self._tree: Any = None
 
@@ -189,10 +190,10 @@ class _Calls:
             traced = traced and traced.again(args, kwargs)
             if traced is None:
                 traced = _trace_cache.trace(self._fn, args, kwargs)
-                jaxpr, leaf_of = self._prepare(traced)
-            self._call(number, traced, jaxpr, leaf_of)
+                jaxpr, summed = self._prepare(traced)
+            self._call(number, traced, jaxpr, summed)
         leaves = [
-            _mean(kind, self._sums[leaf], len(every))
+            _joined([_mean(kind, piece, len(every)) for piece in self._sums[leaf]])
             if leaf in self._sums
             else _reduced(kind, column, self._order)
             for leaf, (kind, column) in enumerate(
@@ -201,12 +202,14 @@ class _Calls:
         ]
         return jax.tree.unflatten(self._tree, leaves)
 
-    def _prepare(self, traced: _trace_cache.Traced) -> tuple[Any, dict[int, int]]:
+    def _prepare(
+        self, traced: _trace_cache.Traced
+    ) -> tuple[Any, list[tuple[int, list[int]]]]:
         """What the calls compute, and which leaves of the result they add to.
 
         Returns:
-          A jaxpr that takes sums as further operands, and for each of these the
-          position of its result, with the leaf that it is.
+          A jaxpr that takes sums as further operands, and for each leaf that it adds
+          to its number and the positions of its sums among the results.
         """
         types = [
             jax.ShapeDtypeStruct(aval.shape, aval.dtype)
@@ -226,35 +229,34 @@ class _Calls:
             and jnp.issubdtype(leaf.dtype, jnp.inexact)
         }
         if self._order != sorted(self._order):
-            return traced.jaxpr, {}  # The sum of a later call is not there yet.
+            return traced.jaxpr, []  # The sum of a later call is not there yet.
         jaxpr, added = with_sums(traced.jaxpr, list(leaf_of))
-        return jaxpr, {index: leaf_of[index] for index in added}
+        return jaxpr, [(leaf_of[index], places) for index, places in added]
 
     def _call(
         self,
         number: int,
         traced: _trace_cache.Traced,
         jaxpr: Any,
-        leaf_of: dict[int, int],
+        summed: Sequence[tuple[int, Sequence[int]]],
     ) -> None:
-        sums = [
-            self._sums[leaf]
-            if leaf in self._sums
-            else jnp.zeros(aval.shape, aval.dtype)
-            for leaf, aval in (
-                (leaf, jaxpr.out_avals[index]) for index, leaf in leaf_of.items()
-            )
-        ]
+        sums = []
+        for leaf, places in summed:
+            avals = [jaxpr.out_avals[place] for place in places]
+            zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in avals]
+            sums += self._sums.get(leaf, zeros)
         outs = primitives.call_p.bind(
             *traced.operands, *sums, jaxpr=jaxpr, name=self._name, call_counter=number
         )
         # NNX variables in a result are the same objects every time.
-        leaves, self._tree = jax.tree.flatten(traced.result(outs))
+        results = outs[: len(traced.jaxpr.out_avals)]
+        leaves, self._tree = jax.tree.flatten(traced.result(results))
         if not self._columns:
             self._columns = [[] for _ in leaves]
         for column, leaf in zip(self._columns, leaves, strict=True):
             column.append(leaf)
-        self._sums.update({leaf: outs[index] for index, leaf in leaf_of.items()})
+        for leaf, places in summed:
+            self._sums[leaf] = [outs[place] for place in places]
 
 
 def _is_kind(kind: Any) -> bool:
@@ -356,6 +358,10 @@ def _takes_one(function: Callable[..., Any]) -> bool:
         if parameter.kind in by_position and parameter.default is parameter.empty
     ]
     return len(needed) == 1
+
+
+def _joined(pieces: Sequence[Any]) -> Any:
+    return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
 
 
 def _mean(kind: Any, total: Any, count: int) -> Any:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -14,12 +14,25 @@ import jax.numpy as jnp
 import numpy as np
 
 
+def _both_ways(operation: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    """Methods for an operator with `Parts` on its left and on its right."""
+
+    def forward(self: Parts, other: Any) -> Any:
+        return self._with(other, operation)
+
+    def backward(self: Parts, other: Any) -> Any:
+        return self._with(other, lambda a, b: operation(b, a))
+
+    return forward, backward
+
+
 @jax.tree_util.register_pytree_with_keys_class
 class Parts:
     """An array [L, ...] of L layers in several pieces along its leading axis.
 
     A pytree node whose leaves are the pieces, so what works on trees (gradients, Optax,
-    checkpoints) works on each piece where it is. NumPy sees the whole array.
+    checkpoints) works on each piece where it is, and so does arithmetic. NumPy, and
+    functions of `jax.numpy`, see the whole array.
 
     Attributes:
       pieces: the arrays, [l, ...] each, in order.
@@ -52,6 +65,52 @@ class Parts:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         pieces = [np.asarray(jax.device_get(piece)) for piece in self.pieces]
         return np.concatenate(pieces).astype(dtype or self.dtype)
+
+    def __jax_array__(self) -> jax.Array:
+        return jnp.asarray(whole(self))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, layer: Any) -> Any:
+        """A layer by its number, from its piece; else what the whole array gives."""
+        if isinstance(layer, (int, np.integer)) and not isinstance(layer, bool):
+            index = range(len(self))[layer]
+            for piece in self.pieces:
+                if index < piece.shape[0]:
+                    return piece[index]
+                index -= piece.shape[0]
+        return jnp.asarray(self)[layer]
+
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        """Applies an operation piece by piece, if `other` can be taken apart."""
+        ends = list(itertools.accumulate(piece.shape[0] for piece in self.pieces))
+        limits = list(zip([0, *ends], ends, strict=False))
+        if isinstance(other, Parts):
+            if [len(piece) for piece in other.pieces] != [b - a for a, b in limits]:
+                return operation(jnp.asarray(self), jnp.asarray(other))
+            others = list(other.pieces)
+        elif jnp.ndim(other) < self.ndim or jnp.shape(other)[0] == 1:
+            others = [other] * len(limits)
+        elif jnp.shape(other)[0] == len(self) and jnp.ndim(other) == self.ndim:
+            others = [other[start:stop] for start, stop in limits]
+        else:
+            return operation(jnp.asarray(self), other)
+        pairs = zip(self.pieces, others, strict=True)
+        return Parts([operation(piece, part) for piece, part in pairs])
+
+    __add__, __radd__ = _both_ways(operator.add)
+    __sub__, __rsub__ = _both_ways(operator.sub)
+    __mul__, __rmul__ = _both_ways(operator.mul)
+    __truediv__, __rtruediv__ = _both_ways(operator.truediv)
+    __pow__, __rpow__ = _both_ways(operator.pow)
+
+    def __neg__(self) -> Parts:
+        return Parts([-piece for piece in self.pieces])
+
+    def astype(self, dtype: Any) -> Parts:
+        """Each piece in another type."""
+        return Parts([piece.astype(dtype) for piece in self.pieces])
 
     def __repr__(self) -> str:
         return f"Parts({', '.join(map(repr, self.pieces))})"

@@ -12,7 +12,7 @@ there is one sum for all microbatches:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -23,7 +23,9 @@ from .._primitives import named_computation_p
 __all__ = ["with_sums"]
 
 
-def with_sums(closed: Any, wanted: Sequence[int]) -> tuple[Any, list[int]]:
+def with_sums(
+    closed: Any, wanted: Sequence[int]
+) -> tuple[Any, list[tuple[int, list[int]]]]:
     """Adds what further operands bring to results that are gradients.
 
     Args:
@@ -31,33 +33,46 @@ def with_sums(closed: Any, wanted: Sequence[int]) -> tuple[Any, list[int]]:
       wanted: positions of the results to add to.
 
     Returns:
-      The closed jaxpr with an operand behind the others for each result that it adds
-      to, and the positions of these: those that come out of a transposed operation.
+      The closed jaxpr with operands behind the others for what it adds to, and
+      for each result that it adds to, those that come out of a transposed operation,
+      its position and the positions of the sums. There are several if the result is
+      put together of what the stages of stacked layers give: each has a sum of its
+      own then, where it is, and the result itself is of no more use.
     """
     jaxpr = closed.jaxpr
     producer = {var: at for at, eqn in enumerate(jaxpr.eqns) for var in eqn.outvars}
     eqns, behind = list(jaxpr.eqns), []
     outvars, sums, done = list(jaxpr.outvars), [], []
-    for index in wanted:
-        var = outvars[index]
+
+    def add_to(var: Any) -> Any | None:
         at = producer.get(var) if isinstance(var, compat.Var) else None
         if at is None:
-            continue
+            return None
         eqn = eqns[at]
         before = compat.Var(var.aval.update(weak_type=False))
         if eqn.primitive is named_computation_p:
             if not eqn.params["transpose_count"]:
-                continue
+                return None
             eqns[at], total = _added_inside(eqn, var, before)
         elif compat.transpose_count(eqn.source_info.name_stack):
             # A part of the stage of what it adds to: it counts as transposed, too.
             added, total = _addition(eqn, var, before)
             behind.append(added)
         else:
-            continue
+            return None
         sums.append(before)
-        outvars[index] = total
-        done.append(index)
+        return total
+
+    for index in wanted:
+        pieces = _pieces(outvars[index], producer, jaxpr.eqns)
+        if pieces is not None:
+            totals = list(map(add_to, pieces))
+            done.append((index, [len(outvars) + n for n in range(len(totals))]))
+            outvars[index] = totals[0]  # Nobody reads it.
+            outvars += totals
+        elif (total := add_to(outvars[index])) is not None:
+            outvars[index] = total
+            done.append((index, [index]))
     new = jaxpr.replace(
         invars=[*jaxpr.invars, *sums],
         eqns=[*eqns, *behind],
@@ -65,6 +80,45 @@ def with_sums(closed: Any, wanted: Sequence[int]) -> tuple[Any, list[int]]:
         debug_info=jaxpr.debug_info.with_unknown_names(),
     )
     return compat.ClosedJaxpr(new, closed.consts), done
+
+
+def _pieces(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[Any] | None:
+    """What a value is put together of along its leading axis, first to last.
+
+    The derivative of a slice is filled up with zeros, and the sum of those of all
+    slices is the value. None if it is anything else.
+    """
+    found: dict[int, Any] = {}
+    left = [var]
+    while left:
+        value = left.pop()
+        at = producer.get(value) if isinstance(value, compat.Var) else None
+        if at is None:
+            return None
+        eqn = eqns[at]
+        if not compat.transpose_count(eqn.source_info.name_stack):
+            return None
+        if eqn.primitive.name == "add_any":
+            left += eqn.invars
+            continue
+        if eqn.primitive is not jax.lax.pad_p:
+            return None
+        (start, _, holes), *others = eqn.params["padding_config"]
+        piece, filling = eqn.invars
+        is_zero = isinstance(filling, compat.Literal) and not filling.val
+        if holes or not is_zero or any(map(any, others)) or start in found:
+            return None
+        maker = producer.get(piece) if isinstance(piece, compat.Var) else None
+        if maker is None or not compat.transpose_count(
+            eqns[maker].source_info.name_stack
+        ):
+            return None
+        found[int(start)] = piece
+    starts = sorted(found)
+    ends = [start + found[start].aval.shape[0] for start in starts]
+    if len(starts) < 2 or [0, *ends] != [*starts, var.aval.shape[0]]:
+        return None
+    return [found[start] for start in starts]
 
 
 def _addition(eqn: Any, var: Any, before: Any) -> tuple[Any, Any]:
