@@ -16,6 +16,7 @@ from . import _jax_compat as compat
 from . import _per_mesh as per_mesh
 from . import _several_meshes as several_meshes
 from . import _several_platforms as several_platforms
+from ._config_options import LATE_MERGING_OPTION
 from ._lowering import RULES
 from ._primitives import ANNOTATIONS
 from ._signature import ProgramSignature
@@ -23,7 +24,7 @@ from ._ties import tie
 from .pipeline.by_path import ByPath, path_text
 from .pipeline.results import is_in
 from .stages import Lowered
-from .types import LATE_MERGING_OPTION, Config, PyTree
+from .types import Config, PyTree
 
 
 def _is_mesh_leaf(leaf: Any) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _jax_compat as compat
+from ._config_options import SCHEDULE_OPTION
 from ._primitives import call_p, for_p, named_computation_p
 from ._stage_assign import Stages, by_marks, is_mark
 from ._stage_auto import Divider
@@ -25,7 +26,7 @@ from ._stage_emit import emit, stage_name
 from ._stage_flatten import body_of, first_mark, flatten, mark_in, refuse, source
 from ._stage_marks import mark_p
 from .pipeline import stage_assignment
-from .types import SCHEDULE_OPTION, Config
+from .types import Config
 from .utils import is_cpu_mesh
 
 _logger = logging.getLogger(__name__)

@@ -11,11 +11,12 @@ from typing import Any, TextIO
 
 from jax.sharding import Mesh
 
+from ._config_options import SCHEDULE_OPTION
 from ._jit import MpmdWrapped
 from ._stage_auto import Division
 from .pipeline import PipelineSchedule, stage_assignment
 from .stages import Lowered
-from .types import SCHEDULE_OPTION, Config, PartitioningOptions, make_config
+from .types import Config, PartitioningOptions, make_config
 from .utils import is_cpu_mesh
 
 __all__ = ["AutoWrapped", "auto", "auto_config"]

@@ -6,23 +6,31 @@ from __future__ import annotations
 import dataclasses
 import logging
 import numbers
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import jax
 from jax.experimental.layout import Format
 from jax.sharding import AbstractMesh, Mesh, NamedSharding
 
-from ._options import TYPES as COMPILER_OPTIONS
-from .pipeline import ByPath, PipelineSchedule
-from .schedule_names import PIPELINE_SCHEDULE_NAMES, compiler_name
-from .utils import (
-    MEMORY_KIND_SEPARATOR,
-    MEMORY_KINDS,
-    mesh_without_memory_kind,
-    unknown_name,
+from ._config_checks import (
+    check_devices,
+    check_mapping,
+    check_meshes,
+    check_topology,
+    stage_meshes,
 )
+from ._config_options import (
+    BOOLEAN_OPTIONS,
+    SCHEDULE_OPTION,
+    PartitioningOptions,
+    check_options,
+    validate_and_merge_partitioning_options,
+    with_compiler_name,
+)
+from .pipeline import ByPath, PipelineSchedule
+from .schedule_names import PIPELINE_SCHEDULE_NAMES
+from .utils import unknown_name
 
 __all__ = [
     "BOOLEAN_OPTIONS",
@@ -53,22 +61,6 @@ Topology = dict[str, Mesh]
 NameToMeshAssignment = dict[str, str]
 # Name of a computation to the stage that it belongs to.
 NameToStageAssignment = dict[str, int]
-PartitioningOptions = dict[str, bool | int | str]
-
-SCHEDULE_OPTION = "mpmd_pipeline_schedule"
-LATE_MERGING_OPTION = "mpmd_merge_inferred_after_scheduling"
-# For programs that only run forwards, and known to the commands alone: what trains
-# always sends gradients to earlier meshes.
-_FORWARD_ONLY_OPTION = "mpmd_fail_on_backward_deps"
-OPTION_TYPES = {
-    name: kind
-    for name, kind in COMPILER_OPTIONS.items()
-    if name != _FORWARD_ONLY_OPTION
-}
-BOOLEAN_OPTIONS = tuple(name for name, kind in OPTION_TYPES.items() if kind == "bool")
-
-# What parts a mesh from a memory kind, what ends a text, and what is none.
-_NOT_IN_MESH_NAMES = re.compile(r'[#"\\\x00-\x1f\x7f\ud800-\udfff]')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +172,7 @@ class Config:
         Schedules go by the compiler's names, and are followed to the letter, with
         what they need on by itself, unless the user turns that off.
         """
-        options = _with_compiler_name(self.partitioning_options or {})
+        options = with_compiler_name(self.partitioning_options or {})
         return {"mpmd_complete_schedule": True, **options}
 
     @property
@@ -202,193 +194,6 @@ class Config:
         found = {} if self.placement is None else self.placement.assignment(names)
         given = self.mesh_and_stage_assignment.items()
         return {**found, **{name: where for name, where in given if name in names}}
-
-
-def _check_topology(topology: Topology) -> None:
-    if not topology:
-        raise ValueError(
-            "topology: must have at least one mesh, got none; "
-            "give a dict of mesh names to jax.sharding.Mesh"
-        )
-    for name in topology:
-        if "@" in name:
-            raise ValueError(
-                f"topology: mesh name {name!r} must not contain '@'; rename the mesh"
-            )
-    for name in topology:
-        for kind in MEMORY_KINDS:
-            if name.endswith(MEMORY_KIND_SEPARATOR + kind):
-                raise ValueError(
-                    f"topology: mesh name {name!r} must not end with the memory kind "
-                    f"'#{kind}'; memory kinds belong into assignments"
-                )
-        if not name or _NOT_IN_MESH_NAMES.search(name):
-            raise ValueError(
-                f"topology: mesh name {name!r} must not be empty, and must contain "
-                "neither '#' nor a quotation mark, a backslash or a control "
-                "character; rename the mesh"
-            )
-
-
-def _check_devices(topology: Topology) -> None:
-    for name, mesh in topology.items():
-        if not isinstance(mesh, Mesh):
-            raise TypeError(
-                f"topology: mesh {name!r} must be a jax.sharding.Mesh, got {mesh!r} of "
-                f"type {type(mesh).__name__}; build one, for example "
-                'jax.sharding.Mesh(jax.devices()[:2], ("x",))'
-            )
-        if mesh.size == 0:
-            found = len(jax.devices())
-            raise ValueError(
-                f"topology: mesh {name!r} has no devices; {len(topology)} meshes need "
-                f"at least {len(topology)} devices, found {found} "
-                f"({jax.default_backend()}), and a slice behind the last one is empty. "
-                "To try without more, call "
-                f'jax.config.update("jax_num_cpu_devices", {max(len(topology), 8)}) '
-                "before the first use of JAX"
-            )
-
-
-def _check_mapping(what: str, value: Any, example: str) -> None:
-    if not isinstance(value, Mapping):
-        raise TypeError(
-            f"{what}: must be a dict, such as {example}, got {value!r} of type "
-            f"{type(value).__name__}"
-        )
-    for name in value:
-        if not isinstance(name, str):
-            raise TypeError(
-                f"{what}: names must be strings, as in {example}, got {name!r} of type "
-                f"{type(name).__name__}"
-            )
-
-
-def _is_index(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _check_option(key: str, value: Any) -> None:
-    kind = OPTION_TYPES[key]
-    if kind == "schedule":
-        compiler_name(f"partitioning_options: {key}", value)
-        return
-    if kind == "bool":
-        is_right, expected = isinstance(value, bool), "a bool"
-    elif kind == "text":
-        is_right, expected = isinstance(value, str), "a str"
-    elif kind == "int":
-        least = -1 if key == "mpmd_error_limit" else 0
-        is_right = isinstance(value, int) and not isinstance(value, bool)
-        is_right = is_right and value >= least
-        expected = f"an int of {least} or more"
-    else:
-        is_right = isinstance(value, Sequence) and all(
-            isinstance(pair, Sequence) and len(pair) == 2 and all(map(_is_index, pair))
-            for pair in value
-        )
-        expected = "a list of pairs (input, output) of indices"
-    if not is_right:
-        raise ValueError(
-            f"partitioning_options: {key} must be {expected}, got {value!r} of type "
-            f"{type(value).__name__}"
-        )
-
-
-def _check_options(options: PartitioningOptions | None) -> None:
-    for key, value in (options or {}).items():
-        if key not in OPTION_TYPES:
-            raise ValueError(unknown_name("partitioning_options", key, OPTION_TYPES))
-        _check_option(key, value)
-
-
-def _check_meshes(what: str, meshes: Iterable[Any], topology: Topology) -> None:
-    for mesh in meshes:
-        if not isinstance(mesh, str):
-            raise ValueError(
-                f"{what}: meshes are given by name, got {mesh!r} of type "
-                f"{type(mesh).__name__}"
-            )
-        if mesh_without_memory_kind(mesh) not in topology:
-            raise ValueError(unknown_name(f"{what}: mesh", mesh, topology))
-        kind = mesh.partition(MEMORY_KIND_SEPARATOR)[2]
-        if kind and mesh not in topology and kind not in MEMORY_KINDS:
-            # Which kinds there are is up to the device, so this is no error.
-            _logger.warning(
-                "%s", unknown_name(f"{what}: memory kind", kind, MEMORY_KINDS)
-            )
-
-
-def _with_compiler_name(options: PartitioningOptions) -> dict[str, bool | str | int]:
-    named = dict(options)
-    if SCHEDULE_OPTION in named:
-        named[SCHEDULE_OPTION] = compiler_name(SCHEDULE_OPTION, named[SCHEDULE_OPTION])
-    return named
-
-
-def validate_and_merge_partitioning_options(
-    user_options: PartitioningOptions | None,
-    pipeline_options: PartitioningOptions | PipelineSchedule | None,
-) -> PartitioningOptions | None:
-    """The user's options plus those that a schedule cannot do without.
-
-    Args:
-      user_options: what `make_config` takes as `partitioning_options`.
-      pipeline_options: a schedule, or its `required_mpmd_options`.
-
-    Returns:
-      All options; `user_options` itself if the schedule requires none.
-
-    Raises:
-      ValueError: an unknown option or value, or options that the user set to
-        another value than the schedule requires; the text lists all of them.
-    """
-    if isinstance(pipeline_options, PipelineSchedule):
-        pipeline_options = pipeline_options.required_mpmd_options
-    required = dict(pipeline_options or {})
-    _check_options(user_options)
-    if not required:
-        return user_options
-    _check_options(required)
-    given = dict(user_options or {})
-    named = _with_compiler_name(given)
-    conflicts = [
-        f"{key} is {given[key]!r} but must be {value!r}"
-        for key, value in _with_compiler_name(required).items()
-        if key in named and named[key] != value
-    ]
-    if conflicts:
-        raise ValueError(
-            "partitioning_options: in conflict with what pipeline_schedule requires: "
-            + "; ".join(conflicts)
-        )
-    added = {key: value for key, value in required.items() if key not in given}
-    if added:
-        _logger.info("pipeline_schedule sets partitioning options: %s", added)
-    return {**given, **added}
-
-
-def _stage_meshes(given: Any, topology: Topology) -> dict[int, str] | None:
-    """Stage to mesh, from either form of `stage_to_mesh`."""
-    if given is None:
-        return None
-    if isinstance(given, (list, tuple)):
-        given = dict(enumerate(given))
-    if not isinstance(given, Mapping):
-        raise TypeError(
-            "stage_to_mesh: must be a dict, such as {0: 'm0', 1: 'm1'}, or a list of "
-            f"meshes, got {given!r} of type {type(given).__name__}"
-        )
-    for stage in given:
-        if isinstance(stage, bool) or not isinstance(stage, numbers.Integral):
-            raise TypeError(
-                f"stage_to_mesh: stages are numbers, got {stage!r} of type "
-                f"{type(stage).__name__}"
-            )
-        if stage < 0:
-            raise ValueError(f"stage_to_mesh: stages count from 0, got {stage}")
-    _check_meshes("stage_to_mesh", given.values(), topology)
-    return {int(stage): mesh for stage, mesh in given.items()}
 
 
 def make_config(
@@ -442,17 +247,17 @@ def make_config(
         negative stage, meshes given twice, or options that the schedule cannot work
         with.
     """
-    _check_mapping("topology", topology, "{'m0': mesh}")
-    _check_topology(topology)
-    _check_devices(topology)
+    check_mapping("topology", topology, "{'m0': mesh}")
+    check_topology(topology)
+    check_devices(topology)
     if partitioning_options is not None:
         example = "{'mpmd_infer_transfers': True}"
-        _check_mapping("partitioning_options", partitioning_options, example)
-    _check_options(partitioning_options)
+        check_mapping("partitioning_options", partitioning_options, example)
+    check_options(partitioning_options)
     placement = None
     if isinstance(name_to_mesh_assignment, ByPath):
         placement, name_to_mesh_assignment = name_to_mesh_assignment, {}
-        _check_meshes("by_path", placement.mesh_names, topology)
+        check_meshes("by_path", placement.mesh_names, topology)
         inferred = ("mpmd_infer_transfers", "mpmd_infer_cross_mesh_reductions")
         partitioning_options = {
             **dict.fromkeys(inferred, True),
@@ -461,17 +266,17 @@ def make_config(
     name_to_mesh_assignment = (
         {} if name_to_mesh_assignment is None else name_to_mesh_assignment
     )
-    stage_meshes = _stage_meshes(stage_to_mesh, topology)
-    _check_mapping("name_to_mesh_assignment", name_to_mesh_assignment, "{'f': 'm0'}")
-    _check_meshes("name_to_mesh_assignment", name_to_mesh_assignment.values(), topology)
-    _check_meshes(
+    meshes_of_stages = stage_meshes(stage_to_mesh, topology)
+    check_mapping("name_to_mesh_assignment", name_to_mesh_assignment, "{'f': 'm0'}")
+    check_meshes("name_to_mesh_assignment", name_to_mesh_assignment.values(), topology)
+    check_meshes(
         "input_mesh_assignment", jax.tree.leaves(input_mesh_assignment), topology
     )
-    _check_meshes(
+    check_meshes(
         "output_mesh_assignment", jax.tree.leaves(output_mesh_assignment), topology
     )
     if name_to_stage_assignment is not None:
-        _check_mapping("name_to_stage_assignment", name_to_stage_assignment, "{'f': 0}")
+        check_mapping("name_to_stage_assignment", name_to_stage_assignment, "{'f': 0}")
     stages = dict(name_to_stage_assignment or {})
     for name, stage in stages.items():
         if isinstance(stage, bool) or not isinstance(stage, numbers.Integral):
@@ -516,7 +321,7 @@ def make_config(
         partitioning_options=options,
         read_input_output_mesh_from_shardings=read_input_output_mesh_from_shardings,
         pipeline_schedule=pipeline_schedule,
-        stage_to_mesh=stage_meshes,
+        stage_to_mesh=meshes_of_stages,
         placement=placement,
     )
 
