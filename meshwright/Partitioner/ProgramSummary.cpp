@@ -11,6 +11,7 @@
 #include "meshwright/IR/EqualBodies.h"
 #include "meshwright/Text/TextTable.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -60,6 +61,10 @@ public:
     if (isNew)
       entry->second = estimator.estimate(callee.getBody());
     return entry->second;
+  }
+
+  const std::set<std::string> &getUncounted() const {
+    return estimator.getUncounted();
   }
 
 private:
@@ -149,21 +154,23 @@ ProgramSummary meshwright::summarize(func::FuncOp func) {
         live.define(result, *mesh);
     live.endAt(&op);
   }
+  summary.uncounted = programs.getUncounted();
   return summary;
 }
 
 void meshwright::printTable(const ProgramSummary &summary,
                             llvm::raw_ostream &os) {
   std::vector<TextRow> rows = {{"mesh", "fragments", "distinct", "FLOPs",
-                            "parameters", "activations", "transfers in",
-                            "transfers out"}};
+                                "parameters", "activations", "transfers in",
+                                "transfers out"}};
   auto addRow = [&](const MeshSummary &mesh) {
     auto transfers = [](unsigned count, double bytes) {
       return std::to_string(count) + " (" + toScaled(bytes, "B") + ")";
     };
     rows.push_back({mesh.mesh, std::to_string(mesh.fragments),
                     std::to_string(mesh.distinctPrograms),
-                    toScaled(mesh.flops, ""), toScaled(mesh.parameterBytes, "B"),
+                    toScaled(mesh.flops, ""),
+                    toScaled(mesh.parameterBytes, "B"),
                     toScaled(mesh.activationBytes, "B"),
                     transfers(mesh.transfersIn, mesh.bytesIn),
                     transfers(mesh.transfersOut, mesh.bytesOut)});
@@ -184,7 +191,11 @@ void meshwright::printTable(const ProgramSummary &summary,
   }
   addRow(total);
   printRows(rows, os);
-  if (summary.unknownWork)
-    os << summary.unknownWork
-       << " custom calls and loops of unknown work are not in FLOPs\n";
+  if (!summary.unknownWork)
+    return;
+  os << summary.unknownWork
+     << " custom calls and loops of unknown work are not in FLOPs";
+  if (!summary.uncounted.empty())
+    os << ": custom calls " << llvm::join(summary.uncounted, ", ");
+  os << "\n";
 }

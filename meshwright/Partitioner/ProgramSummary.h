@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Support/LLVM.h"
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct ProgramSummary {
   std::vector<MeshSummary> meshes; ///< In the order of the topology.
   /// Custom calls and loops whose work could not be known.
   unsigned unknownWork = 0;
+  /// The names of these custom calls.
+  std::set<std::string> uncounted;
 };
 
 /// Summarizes an MPMD function whose computations are all in fragments, or in
