@@ -9,7 +9,9 @@ import socket
 import subprocess
 import sys
 
+import jax
 import numpy as np
+import orbax.checkpoint as ocp
 import pytest
 from conftest import ROOT
 from launching import SCRIPTS, environment, launch, launch_all, reports
@@ -20,6 +22,7 @@ sys.path.append(str(ROOT / "bench"))
 
 import killed_runs  # noqa: E402
 
+STAGES = ("first", "second")  # Of examples/resume.py.
 TIMEOUT = 8  # Seconds that a process waits for another one; a busy machine needs some.
 
 
@@ -208,6 +211,25 @@ def undisturbed() -> dict:
     return killed_runs.undisturbed(2, TIMEOUT)
 
 
+def restore_on_one_stage(checkpoints: pathlib.Path) -> None:
+    """What several processes wrote for two stages, as one that splits each leaf."""
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:4]).reshape(2, 2), ("x", "y"))
+    types = {name: jax.ShapeDtypeStruct((16, 16), np.float32) for name in STAGES}
+    with ocp.CheckpointManager(checkpoints) as manager:
+        step = manager.latest_step()
+        found = []
+        for spec in (jax.P("x", "y"), jax.P()):
+            there = jax.NamedSharding(mesh, spec)
+            like = jax.tree.map(lambda t, s=there: t.update(sharding=s), (types, types))
+            args = ocp.args.StandardRestore(like)
+            found.append(manager.restore(step, args=args))
+            for leaf in jax.tree.leaves(found[-1]):
+                assert leaf.sharding == there
+    for split, whole in zip(*map(jax.tree.leaves, found), strict=True):
+        assert np.asarray(split).any()
+        np.testing.assert_array_equal(split, whole)
+
+
 def test_checkpoints_are_restored_by_another_number_of_processes(undisturbed, tmp_path):
     steps = {}
     for processes, last in ((2, 6), (4, 9), (1, killed_runs.STEPS)):
@@ -227,6 +249,8 @@ def test_checkpoints_are_restored_by_another_number_of_processes(undisturbed, tm
         found = killed_runs.losses(done.stdout)
         assert min(found) == max([0, *(step + 1 for step in steps if step % 3 == 0)])
         steps |= found
+        if processes == 4:
+            restore_on_one_stage(tmp_path / "checkpoints")
     assert steps.keys() == undisturbed.keys()
     for step, loss in undisturbed.items():
         assert abs(float(steps[step]) - float(loss)) < 1e-5
