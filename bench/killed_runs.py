@@ -118,38 +118,38 @@ def disturb_once(
     rng = random.Random(seed)
     how = rng.choice([signal.SIGKILL, signal.SIGSTOP])
     victim, moment = rng.randrange(processes), rng.randrange(-1, most)
-    run = start(processes, timeout, checkpoints)
-    out, lines = [], queue.SimpleQueue()
+    with start(processes, timeout, checkpoints) as run:
+        out, lines = [], queue.SimpleQueue()
 
-    def read():
-        # What a loop over lines has read ahead is lost for `communicate`.
-        for line in run.stdout:
-            out.append(line)
-            lines.put(line)
-        lines.put(None)
+        def read():
+            # What a loop over lines has read ahead is lost for `communicate`.
+            for line in run.stdout:
+                out.append(line)
+                lines.put(line)
+            lines.put(None)
 
-    reader = threading.Thread(target=read)
-    reader.start()
-    if moment < 0:  # While it starts.
-        while len(workers(run.pid)) < processes:
-            time.sleep(0.05)
-        time.sleep(2 * rng.random())
-    else:
-        seen = {}
-        while len(seen) <= moment and (line := lines.get()) is not None:
-            seen |= losses(line)
-        time.sleep(0.05 * rng.random())
-    pids = workers(run.pid)
-    os.kill(pids[victim], how)
-    began = time.monotonic()
-    try:
-        run.wait(timeout + GRACE)
-    except subprocess.TimeoutExpired:
-        run.kill()
-        raise RuntimeError(f"run {seed}: hangs after {how.name}") from None
-    took = time.monotonic() - began
-    reader.join()
-    errors = run.stderr.read()
+        reader = threading.Thread(target=read)
+        reader.start()
+        if moment < 0:  # While it starts.
+            while len(workers(run.pid)) < processes:
+                time.sleep(0.05)
+            time.sleep(2 * rng.random())
+        else:
+            seen = {}
+            while len(seen) <= moment and (line := lines.get()) is not None:
+                seen |= losses(line)
+            time.sleep(0.05 * rng.random())
+        pids = workers(run.pid)
+        os.kill(pids[victim], how)
+        began = time.monotonic()
+        try:
+            run.wait(timeout + GRACE)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            raise RuntimeError(f"run {seed}: hangs after {how.name}") from None
+        took = time.monotonic() - began
+        reader.join()
+        errors = run.stderr.read()
     left = [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]
     if left:
         raise RuntimeError(f"run {seed}: left processes {left} behind")
