@@ -11,7 +11,7 @@ PCH ?= $(if $(filter dev sanitize,$(PRESET)),ON,OFF)
 DEMO_TARGETS := meshwright _meshwright
 
 .DEFAULT_GOAL := help
-.PHONY: demo test deps configure build lit unit py format style lint docs cpp-docs \
+.PHONY: demo test deps configure build lit unit py format style lint docs cpp-docs page page-check \
         bench wheel wheel-test test-jax release sanitize nightly clean help
 
 demo: configure  ## install, build, partition a GPT step, train another on CPU devices
@@ -58,20 +58,28 @@ nightly:  ## all tests under sanitizers and without assertions, clang-tidy
 lint: build style  ## style, clang-tidy
 	@git ls-files '*.cpp' | xargs -P 2 -n 8 clang-tidy-22 --quiet -p $(BUILD)
 
+page:  ## the page of meshwright draw, from tools/page (needs Node 20 and npm)
+	@cd tools/page && npm ci --no-audit --no-fund --silent && npm run -s build
+
+page-check:  ## whether the page in the tree is what tools/page makes
+	@cd tools/page && npm ci --no-audit --no-fund --silent && npm run -s check
+
 docs: build  ## the documentation as a site, into build/site
 	@$(PYTHON) scripts/schedule_docs.py --bin $(BUILD)/bin
+	@$(PYTHON) scripts/draw_docs.py --bin $(BUILD)/bin
 	@$(PYTHON) scripts/site_builder.py --build $(BUILD)
 
 cpp-docs:  ## the C++ interfaces by doxygen, into build/cpp-docs/html
 	@command -v doxygen >/dev/null || { echo "install doxygen first" >&2; exit 1; }
 	@mkdir -p build && doxygen docs/Doxyfile
 
-bench: build  ## speed: phases against jaxlib, growth, schedules, runtime, processes
+bench: build  ## speed: phases against jaxlib, growth, schedules, runtime, page
 	@$(PYTHON) bench/run.py --bin $(BUILD)/bin
 	@$(PYTHON) bench/curve.py --bin $(BUILD)/bin
 	@$(PYTHON) bench/runtime_overhead.py
 	@$(PYTHON) bench/distributed.py
 	@$(PYTHON) bench/call_cost.py
+	@$(PYTHON) bench/page.py --bin $(BUILD)/bin
 	@$(PYTHON) bench/schedules.py --bin $(BUILD)/bin --peer
 
 wheel: deps  ## a wheel with LLVM linked in, for any Python and Linux, into dist/

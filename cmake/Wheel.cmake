@@ -18,3 +18,6 @@ if(MESHWRIGHT_STATIC_LLVM)
   install(FILES ${nanobind} DESTINATION ${SKBUILD_METADATA_DIR}/licenses
           RENAME nanobind.txt COMPONENT python OPTIONAL)
 endif()
+install(FILES ${PROJECT_SOURCE_DIR}/tools/page/licences.txt
+        DESTINATION ${SKBUILD_METADATA_DIR}/licenses
+        RENAME page.txt COMPONENT python)

@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
 # What CI has no time for: everything under each sanitizer, extension included,
-# everything without assertions, and clang-tidy.
+# everything without assertions, clang-tidy, and the page of tools/page (needs npm).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 make lint
+if command -v npm >/dev/null; then
+  make page-check
+else
+  echo "nightly: no npm, so nobody knows whether the page is what tools/page makes" >&2
+  exit 1
+fi
 make test PRESET=release # Nothing hangs on assertions or precompiled headers.
 runtime=$(clang-22 -print-file-name=libclang_rt.asan-x86_64.so)
 for preset in asan ubsan; do

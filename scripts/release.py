@@ -100,6 +100,22 @@ def make_bill(version: str) -> dict:
             "purl": f"pkg:pypi/nanobind@{importlib.metadata.version('nanobind')}",
         }
     )
+    bundled = (ROOT / "tools" / "page" / "licences.txt").read_text()
+    for package, release, licence in re.findall(
+        r"^(@?[\w./-]+) (\d[\w.-]*), ([\w.-]+)$", bundled, re.MULTILINE
+    ):
+        components.append(
+            {
+                "type": "library",
+                "bom-ref": package,
+                "name": package,
+                "version": release,
+                "scope": "required",
+                "description": "bundled into the page of meshwright draw",
+                "licenses": [{"license": {"id": licence}}],
+                "purl": f"pkg:npm/{package.replace('@', '%40')}@{release}",
+            }
+        )
     for requirement in project["dependencies"]:
         name = re.match(r"[\w-]+", requirement)[0]
         components.append(

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Timeline.h"
+#include "meshwright/Schedule/PlanInputs.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -19,12 +20,6 @@
 using namespace meshwright;
 
 namespace {
-/// An action by its place in the plan.
-struct ActionId {
-  size_t mesh;
-  size_t index;
-};
-
 class Simulation {
 public:
   Simulation(const Plan &plan, const PipelineCosts &costs);
@@ -35,15 +30,6 @@ public:
   Timeline takeTimeline();
 
 private:
-  using Key = std::pair<std::pair<int64_t, int64_t>, int>;
-  static Key getKey(int64_t stage, int64_t microbatch, ActionKind kind) {
-    return {{stage, microbatch}, static_cast<int>(kind)};
-  }
-
-  const ActionId *find(int64_t stage, int64_t microbatch,
-                       ActionKind kind) const;
-  const ActionId *findBackward(int64_t stage, int64_t microbatch) const;
-  llvm::SmallVector<const ActionId *, 2> getInputs(const Action &action) const;
   bool isDone(const ActionId &id) const { return id.index < numDone[id.mesh]; }
   const ActionId *findMissing(const Action &action) const;
   void advance(size_t mesh);
@@ -54,7 +40,7 @@ private:
 
   const Plan &plan;
   const PipelineCosts &costs;
-  llvm::DenseMap<Key, ActionId> ids;
+  PlanInputs inputs;
   std::vector<size_t> numDone;
   std::vector<size_t> ready; ///< Meshes to take up.
   /// Meshes that wait for an action.
@@ -79,12 +65,8 @@ static int64_t getCostOf(ActionKind kind, const ActionCosts &costs) {
 }
 
 Simulation::Simulation(const Plan &plan, const PipelineCosts &costs)
-    : plan(plan), costs(costs), numDone(plan.meshes.size()) {
-  ids.reserve(plan.countActions());
+    : plan(plan), costs(costs), inputs(plan), numDone(plan.meshes.size()) {
   for (auto [mesh, list] : llvm::enumerate(plan.meshes)) {
-    for (auto [index, action] : llvm::enumerate(list))
-      ids.try_emplace(getKey(action.stage, action.microbatch, action.kind),
-                      ActionId{mesh, index});
     timeline.meshes.emplace_back(list.size());
     ready.push_back(mesh);
   }
@@ -92,45 +74,8 @@ Simulation::Simulation(const Plan &plan, const PipelineCosts &costs)
   timeline.busy.resize(plan.meshes.size());
 }
 
-const ActionId *Simulation::find(int64_t stage, int64_t microbatch,
-                                 ActionKind kind) const {
-  auto it = ids.find(getKey(stage, microbatch, kind));
-  return it == ids.end() ? nullptr : &it->second;
-}
-
-const ActionId *Simulation::findBackward(int64_t stage,
-                                         int64_t microbatch) const {
-  const ActionId *whole = find(stage, microbatch, ActionKind::Backward);
-  return whole ? whole : find(stage, microbatch, ActionKind::Input);
-}
-
-/// The inputs that the plan has; the first stage of a pipeline needs none of
-/// another.
-llvm::SmallVector<const ActionId *, 2>
-Simulation::getInputs(const Action &action) const {
-  llvm::SmallVector<const ActionId *, 2> inputs;
-  auto add = [&](const ActionId *id) {
-    if (id)
-      inputs.push_back(id);
-  };
-  switch (action.kind) {
-  case ActionKind::Forward:
-    add(find(action.stage - 1, action.microbatch, ActionKind::Forward));
-    break;
-  case ActionKind::Backward:
-  case ActionKind::Input:
-    add(find(action.stage, action.microbatch, ActionKind::Forward));
-    add(findBackward(action.stage + 1, action.microbatch));
-    break;
-  case ActionKind::Weight:
-    add(find(action.stage, action.microbatch, ActionKind::Input));
-    break;
-  }
-  return inputs;
-}
-
 const ActionId *Simulation::findMissing(const Action &action) const {
-  for (const ActionId *input : getInputs(action))
+  for (const ActionId *input : inputs.get(action))
     if (!isDone(*input))
       return input;
   return nullptr;
@@ -156,7 +101,7 @@ void Simulation::finishStep(size_t mesh, llvm::ArrayRef<Action> step) {
   size_t index = numDone[mesh];
   int64_t start = index == 0 ? 0 : timeline.meshes[mesh][index - 1].stop;
   for (const Action &action : step)
-    for (const ActionId *input : getInputs(action)) {
+    for (const ActionId *input : inputs.get(action)) {
       int64_t hop = input->mesh == mesh ? 0 : costs.transfer;
       start = std::max(start,
                        timeline.meshes[input->mesh][input->index].stop + hop);

@@ -26,6 +26,7 @@ DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 # Every block of code on these pages is run below; a new page has to be added.
 TESTED_ELSEWHERE = {
+    "draw.md",
     "export.md",
     "python.md",
     "recipes.md",

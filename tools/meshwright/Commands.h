@@ -19,6 +19,7 @@ struct Command {
 extern const Command checkCommand;
 extern const Command completionCommand;
 extern const Command doctorCommand;
+extern const Command drawCommand;
 extern const Command eraseCommand;
 extern const Command partitionCommand;
 extern const Command planCommand;

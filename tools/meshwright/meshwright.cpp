@@ -23,6 +23,7 @@ static constexpr llvm::StringLiteral kOverview =
   meshwright schedule 1F1B --meshes 4 --microbatches 8
   meshwright simulate out --device h100
   meshwright plan layers.json --device h100 --devices 16 -o config.json
+  meshwright draw out -o page.html
   meshwright doctor
 
 A program is StableHLO, as text or as MLIR bytecode, with computations named by
@@ -58,8 +59,9 @@ int main(int argc, char **argv) {
   prepareTool();
   llvm::cl::ParseCommandLineOptions(argc, argv, kOverview);
   for (const Command *command :
-       {&checkCommand, &completionCommand, &doctorCommand, &eraseCommand,
-        &partitionCommand, &planCommand, &scheduleCommand, &simulateCommand})
+       {&checkCommand, &completionCommand, &doctorCommand, &drawCommand,
+        &eraseCommand, &partitionCommand, &planCommand, &scheduleCommand,
+        &simulateCommand})
     if (command->subCommand)
       return runCommand(*command);
   llvm::errs() << kOverview;

@@ -1,0 +1,273 @@
+//===- Draw.cpp - meshwright draw -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "ModuleFile.h"
+#include "SimulateProgram.h"
+#include "meshwright/Draw/ReadDrawing.h"
+#include "meshwright/Draw/WriteDrawing.h"
+#include "meshwright/Schedule/PlanFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace meshwright;
+namespace cl = llvm::cl;
+namespace json = llvm::json;
+
+namespace {
+enum class Format { Html, Svg, Pdf, Perfetto, Dot, Text };
+} // namespace
+
+static cl::SubCommand
+    subCommand("draw", "Draw when what runs where, as a page or an image");
+static cl::opt<std::string>
+    input(cl::Positional, cl::Required, cl::sub(subCommand),
+          cl::desc("<a folder of `partition`, its schedule.json, or what "
+                   "`simulate --json --items` or `schedule --json` prints; a "
+                   "plan.csv; or - for stdin>"));
+static cl::opt<std::string> output("o", cl::desc("Output file, - for stdout"),
+                                   cl::value_desc("file"), cl::init("-"),
+                                   cl::sub(subCommand));
+static cl::opt<Format> format(
+    "format", cl::sub(subCommand),
+    cl::desc("What to write (by the ending of -o, else text)"),
+    cl::values(clEnumValN(Format::Html, "html",
+                          "a page to look into, that needs nothing else"),
+               clEnumValN(Format::Svg, "svg", "an image"),
+               clEnumValN(Format::Pdf, "pdf", "the same, by rsvg-convert"),
+               clEnumValN(Format::Perfetto, "perfetto",
+                          "a trace for Perfetto and chrome://tracing"),
+               clEnumValN(Format::Dot, "dot",
+                          "the graph of the fragments, for Graphviz"),
+               clEnumValN(Format::Text, "text",
+                          "a line for each mesh, and tables")));
+static cl::opt<std::string>
+    recorded("recorded", cl::sub(subCommand), cl::value_desc("trace.json"),
+             cl::desc("What meshwright.profile recorded of a run, to be drawn "
+                      "beside the simulated one"));
+static cl::opt<int64_t> run("run", cl::init(-1), cl::sub(subCommand),
+                            cl::desc("Which run of the recording, from 0 (the "
+                                     "last)"));
+static cl::opt<std::string>
+    device("device", cl::sub(subCommand), cl::value_desc("name|file.json"),
+           cl::desc("Simulate the program on these devices, as `simulate` "
+                    "does; without, its fragments take a unit each"));
+static cl::opt<std::string>
+    profile("profile", cl::sub(subCommand), cl::value_desc("file.json"),
+            cl::desc("With --device: times that meshwright.profile recorded"));
+static cl::list<std::string>
+    costs("cost", cl::sub(subCommand), cl::value_desc("name=flops:expression"),
+          cl::desc("With --device: what a custom call does; may be repeated"));
+static cl::opt<std::string> title("title", cl::sub(subCommand),
+                                  cl::desc("What stands above (the name of "
+                                           "the file)"));
+static cl::opt<unsigned> columns("columns", cl::init(0), cl::sub(subCommand),
+                                 cl::desc("Of text: letters for the whole time "
+                                          "(what the terminal has room for, "
+                                          "else 100)"));
+
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readText(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  if (!buffer)
+    return llvm::createStringError("cannot read " + path + ": " +
+                                   buffer.getError().message());
+  return std::move(*buffer);
+}
+
+static llvm::Error addPath(llvm::StringRef path, llvm::Error error) {
+  return llvm::createStringError(path + ": " +
+                                 llvm::toString(std::move(error)));
+}
+
+static llvm::Expected<Drawing> readCsv(llvm::StringRef text) {
+  llvm::Expected<Plan> plan = parsePlan(text);
+  if (!plan)
+    return plan.takeError();
+  llvm::Expected<Timeline> timeline = simulatePlan(*plan);
+  if (!timeline)
+    return timeline.takeError();
+  return makeDrawing(*plan, *timeline);
+}
+
+static llvm::Expected<Drawing> readDrawing(llvm::StringRef path,
+                                           llvm::StringRef text) {
+  if (path.ends_with(".csv"))
+    return readCsv(text);
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return value.takeError();
+  switch (findSource(*value)) {
+  case DrawingSource::Simulation:
+    return readSimulation(*value);
+  case DrawingSource::Plan:
+    return readPlanJson(*value);
+  case DrawingSource::Program:
+    return readProgram(*value);
+  case DrawingSource::Unknown:
+    break;
+  }
+  return llvm::createStringError(
+      "neither a simulation (`meshwright simulate --json --items`), nor a plan "
+      "(`meshwright schedule NAME --json`), nor a schedule.json");
+}
+
+/// A folder of `meshwright partition` has its program in a file.
+static std::string findFile() {
+  SmallString<128> path(input);
+  if (input != "-" && llvm::sys::fs::is_directory(input))
+    llvm::sys::path::append(path, "schedule.json");
+  return std::string(path);
+}
+
+static llvm::Error addRecording(Drawing &drawing) {
+  if (recorded.empty()) {
+    if (run.getNumOccurrences() > 0)
+      return llvm::createStringError("--run is a run of --recorded");
+    return llvm::Error::success();
+  }
+  auto buffer = readText(recorded);
+  if (!buffer)
+    return buffer.takeError();
+  llvm::Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  if (!value)
+    return addPath(recorded, value.takeError());
+  std::optional<int64_t> chosen;
+  if (run.getNumOccurrences() > 0)
+    chosen = run;
+  if (llvm::Error error = addRecording(*value, chosen, drawing))
+    return addPath(recorded, std::move(error));
+  return llvm::Error::success();
+}
+
+/// What `simulate --json --items` would print, drawn. What is wrong with the
+/// program has been printed then.
+static FailureOr<Drawing> simulateProgram() {
+  FailureOr<Workload> workload =
+      readWorkload({input, device, profile, costs, /*processes=*/1});
+  if (failed(workload))
+    return failure();
+  llvm::Expected<Simulation> simulation =
+      simulate(*workload, /*withLevels=*/true);
+  if (!simulation)
+    return reportError(llvm::toString(simulation.takeError()));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  writeJson(*workload, *simulation, os, /*withItems=*/true);
+  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<Drawing> drawing =
+      value ? readSimulation(*value) : value.takeError();
+  if (!drawing)
+    return reportError(llvm::toString(drawing.takeError()));
+  return std::move(*drawing);
+}
+
+static FailureOr<Drawing> readInput() {
+  if (!device.empty())
+    return simulateProgram();
+  if (!profile.empty() || !costs.empty())
+    return reportError("--profile and --cost change what --device says; give "
+                       "that as well");
+  std::string path = findFile();
+  auto buffer = readText(path);
+  if (!buffer)
+    return reportError(llvm::toString(buffer.takeError()));
+  llvm::Expected<Drawing> drawing = readDrawing(path, (*buffer)->getBuffer());
+  if (!drawing)
+    return reportError(path + ": " + llvm::toString(drawing.takeError()));
+  return std::move(*drawing);
+}
+
+static FailureOr<Drawing> makeDrawing() {
+  FailureOr<Drawing> drawing = readInput();
+  if (failed(drawing))
+    return failure();
+  StringRef name = title.empty() ? StringRef(input) : StringRef(title);
+  drawing->title = name == "-" ? "stdin" : name.rtrim('/').str();
+  if (title.empty())
+    drawing->title = llvm::sys::path::filename(drawing->title).str();
+  constexpr size_t kMostBars = 1 << 22;
+  if (drawing->bars.size() > kMostBars)
+    return reportError(input + " has " + Twine(drawing->bars.size()) +
+                       " items, too many to be drawn; at most " +
+                       Twine(kMostBars) +
+                       " are: take fewer microbatches or meshes");
+  if (llvm::Error error = addRecording(*drawing))
+    return reportError(llvm::toString(std::move(error)));
+  return drawing;
+}
+
+static llvm::Expected<Format> findFormat() {
+  if (format.getNumOccurrences() > 0)
+    return format;
+  if (output == "-")
+    return Format::Text;
+  std::string name = llvm::sys::path::filename(output).lower();
+  std::pair<StringRef, Format> endings[] = {
+      {".html", Format::Html},     {".htm", Format::Html},
+      {".svg", Format::Svg},       {".pdf", Format::Pdf},
+      {".json", Format::Perfetto}, {".dot", Format::Dot},
+      {".gv", Format::Dot},        {".txt", Format::Text}};
+  for (auto [ending, format] : endings)
+    if (StringRef(name).ends_with(ending))
+      return format;
+  return llvm::createStringError(
+      "what " + output +
+      " should be is not said by its name; end it in .html, .svg, .pdf, .json "
+      "(Perfetto), .dot or .txt, or give --format");
+}
+
+/// Next to the names and figures of each line.
+static unsigned findColumns() {
+  if (columns > 0)
+    return columns;
+  unsigned all = output == "-" ? llvm::sys::Process::StandardOutColumns() : 0;
+  constexpr unsigned kBeside = 45, kLeast = 40;
+  return all == 0 ? 100 : std::max(kLeast, all - std::min(all, kBeside));
+}
+
+static llvm::Error write(const Drawing &drawing, Format format,
+                         raw_ostream &os) {
+  switch (format) {
+  case Format::Html:
+    return printPage(drawing, os);
+  case Format::Pdf:
+    return printPdf(drawing, os);
+  case Format::Svg:
+    printSvg(drawing, os);
+    break;
+  case Format::Perfetto:
+    printTrace(drawing, os);
+    break;
+  case Format::Dot:
+    printDot(drawing, os);
+    break;
+  case Format::Text: {
+    bool withColours =
+        output == "-" && llvm::WithColor(llvm::outs()).colorsEnabled();
+    printText(drawing, findColumns(), withColours, os);
+    break;
+  }
+  }
+  return llvm::Error::success();
+}
+
+static LogicalResult runDraw() {
+  llvm::Expected<Format> chosen = findFormat();
+  if (!chosen)
+    return reportError(llvm::toString(chosen.takeError()));
+  if (columns > 10000)
+    return reportError("--columns is at most 10000");
+  FailureOr<Drawing> drawing = makeDrawing();
+  if (failed(drawing))
+    return failure();
+  return writeFile(
+      output, [&](raw_ostream &os) { return write(*drawing, *chosen, os); });
+}
+
+const Command meshwright::drawCommand = {subCommand, runDraw};

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bundles the page into one file, meshwright/Draw/Page.html, and the licences of
+// what it is made with into licences.txt.
+//
+//   node build.mjs           writes them
+//   node build.mjs --check   fails if they are not what would be written
+
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+
+const bundle = await esbuild.build({
+  absWorkingDir: here,
+  entryPoints: ["src/main.ts"],
+  outdir: "out",
+  bundle: true,
+  minify: true,
+  charset: "utf8",
+  format: "iife",
+  target: ["chrome90", "firefox113", "safari16.4"],
+  legalComments: "none", // Whole licences stand in the page.
+  metafile: true,
+  write: false,
+  logLevel: "warning",
+});
+
+function textOf(ending) {
+  return bundle.outputFiles.find((file) => file.path.endsWith(ending)).text.trim();
+}
+
+async function describe(name) {
+  const path = `${here}node_modules/${name}/package.json`;
+  return JSON.parse(await readFile(path, "utf8"));
+}
+
+/** The licence of each package that the bundle has something of. */
+async function licences() {
+  const inputs = Object.values(bundle.metafile.outputs)
+    .flatMap((output) => Object.entries(output.inputs))
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .map(([path]) => path);
+  const names = new Set(
+    inputs.flatMap((path) => path.match(/^node_modules\/((?:@[^/]+\/)?[^/]+)\//)?.[1] ?? []),
+  );
+  // A package may have its dependencies bundled in itself.
+  const texts = [];
+  const all = [...names];
+  for (const name of all) {
+    const { dependencies } = await describe(name);
+    for (const other of Object.keys(dependencies ?? {}))
+      if (!all.includes(other)) all.push(other);
+  }
+  for (const name of all.sort()) {
+    const folder = `${here}node_modules/${name}`;
+    const { version, license } = await describe(name);
+    const text = await readFile(`${folder}/LICENSE`, "utf8");
+    texts.push(`${name} ${version}, ${license}\n\n${text.trim()}\n`);
+  }
+  return texts.join("\n----\n\n");
+}
+
+const texts = await licences();
+const parts = {
+  "@STYLE@": textOf(".css"),
+  // What ends the element must not stand in it.
+  "@SCRIPT@": textOf(".js").replaceAll("</script", "<\\/script"),
+  "@LICENCES@": texts.replaceAll("&", "&amp;").replaceAll("<", "&lt;"),
+};
+let page = await readFile(`${here}src/page.html`, "utf8");
+for (const [place, text] of Object.entries(parts))
+  page = page.replace(place, () => text);
+
+for (const [path, text] of [
+  [`${here}../../meshwright/Draw/Page.html`, page],
+  [`${here}licences.txt`, texts],
+]) {
+  if (!process.argv.includes("--check")) {
+    await writeFile(path, text);
+  } else if ((await readFile(path, "utf8")) !== text) {
+    console.error(`${path} is not what tools/page makes; run make page`);
+    process.exitCode = 1;
+  }
+}
