@@ -153,6 +153,26 @@ def _call_in_region(match: re.Match[str], config: Config) -> str:
     return call_in_region(name, match["parent"])
 
 
+_REFUSED_CALL = re.compile(
+    r'Mpmd CallOp on "(?P<name>[^"]*)" can only be used in .* inside op (?P<parent>\S+)'
+    r'(?:\n[^"\n]*loc\([^\n]*?"(?P<file>[^"]+)":(?P<line>\d+))?'
+)
+
+
+def explain_refusal(text: str) -> str | None:
+    """What JAX's verifier says of a call in a region; None for all else it says.
+
+    Where JAX lowers the body of a loop as a function of its own, only the verifier
+    sees what is around the call.
+    """
+    match = _REFUSED_CALL.search(text)
+    if match is None:
+        return None
+    place = f"{match['file']}:{match['line']}: " if match["file"] else ""
+    name = match["name"].removeprefix(CALLEE_PREFIX).removeprefix("_")
+    return place + call_in_region(name, match["parent"])
+
+
 def _nested(match: re.Match[str], config: Config) -> str:
     return (
         f"{match['name']!r} is inside of {_enclosing(match['parent'])}, which runs on "

@@ -194,12 +194,18 @@ def _lower_for(
     with warnings.catch_warnings():
         # Which donations are usable is decided by the partitioner.
         warnings.filterwarnings("ignore", "Some donated buffers were not usable")
-        return compat.plain_lower(
-            traced,
-            RULES,
-            platform,
-            several_meshes.without_devices(program, reference),
-        )
+        try:
+            return compat.plain_lower(
+                traced,
+                RULES,
+                platform,
+                several_meshes.without_devices(program, reference),
+            )
+        except ValueError as error:
+            refusal = _diagnostics.explain_refusal(str(error))
+            if refusal is None:
+                raise
+            raise ValueError(refusal) from None
 
 
 def _text(
