@@ -278,7 +278,7 @@ class ProgramMesh:
 def bind_meshes(program: dict, meshes: dict[str, Mesh]) -> dict[str, ProgramMesh]:
     """The meshes of a program on devices, and which of them share some."""
     bound: dict[str, ProgramMesh] = {}
-    devices: dict[str, frozenset] = {}
+    devices: dict[Any, frozenset] = {}
     for description in program["meshes"]:
         name = description["name"]
         if name not in meshes:
@@ -306,25 +306,24 @@ def bind_meshes(program: dict, meshes: dict[str, Mesh]) -> dict[str, ProgramMesh
     return bound
 
 
-def _check_devices(name: str, mesh: Mesh, known: dict[str, frozenset]) -> None:
+def _check_devices(name: str, mesh: Mesh, known: dict[Any, frozenset]) -> None:
     """A program can be lowered for devices of a description; here they have to exist.
 
     Args:
-      known: platform to the devices of all processes, filled as needed.
+      known: backend to the devices of all processes, filled as needed.
     """
     for device in mesh.devices.flat:
-        platform = device.platform
-        if platform not in known:
-            try:
-                known[platform] = frozenset(jax.devices(platform))
-            except RuntimeError:  # There is no such backend.
-                known[platform] = frozenset()
-        if device not in known[platform]:
+        try:
+            client = device.client
+        except (AttributeError, RuntimeError):  # It has none.
+            client = None
+        if client not in known:
+            known[client] = frozenset(client.devices() if client else ())
+        if device not in known[client]:
             raise ProgramError(
                 f"mesh {name!r}: no process has device {device}; this run has "
-                f"{len(known[platform])} devices of platform {platform!r} in "
-                f"{jax.process_count()} processes. Make the mesh of jax.devices(), or "
-                "do not compile what is only lowered"
+                f"{jax.device_count()} devices in {jax.process_count()} processes. "
+                "Make the mesh of jax.devices(), or do not compile what is only lowered"
             )
 
 
