@@ -191,7 +191,7 @@ def _profile_text(profile: str | os.PathLike | Recording | None) -> str:
     if profile is None:
         return ""
     if isinstance(profile, Recording):
-        return json.dumps(profile.to_json())
+        return json.dumps(profile.to_profile())
     with open(profile, encoding="utf-8") as file:
         return file.read()
 
