@@ -16,7 +16,7 @@ def test_the_first_program_gives_what_jax_gives():
         "xs": [jnp.arange(32.0).reshape(4, 8) * i / 32 for i in range(4)],
     }
     devices = jax.devices
-    jax.devices = lambda: devices()[:8]
+    jax.devices = lambda *backend: devices(*backend)[:8]
     try:
         exec(program, names)
     finally:
