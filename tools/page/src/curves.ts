@@ -160,6 +160,8 @@ export class Curves {
           stroke: "#495057",
           grid: { stroke: "#e9ecef", width: 1 },
           ticks: { show: false },
+          // Bytes are round at powers of two, and so are small counts.
+          incrs: Array.from({ length: 60 }, (_, i) => 2 ** i),
           values: (_, splits) => splits.map(print),
         },
       ],
