@@ -17,13 +17,10 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace meshwright;
-
-/// Operations of a vector unit that a transcendental result takes.
-static constexpr double kPerTranscendental = 8;
 
 namespace {
 /// What ops of one kernel add up to, on one device.
@@ -184,6 +181,10 @@ FragmentCost BodyEstimator::estimate(Block &block) {
   std::vector<Kernel> sums(kernels.getCount());
   mpmd::LastUses lastUses(block);
   DenseMap<Value, double> stored;
+  // What was brought into another sharding for one reader is there for others.
+  std::set<std::tuple<const void *, CollectiveKind, std::vector<std::string>,
+                      double>>
+      exchanged;
   double alive = 0;
   for (Operation &op : block.without_terminator()) {
     double within = 0;
@@ -235,7 +236,13 @@ FragmentCost BodyEstimator::estimate(Block &block) {
             kernel.writes += countWritten(result, mesh);
       }
     }
-    for (Collective &collective : shared.collectives) {
+    for (auto [index, collective] : llvm::enumerate(shared.collectives)) {
+      if (index < shared.operands.size() &&
+          !exchanged
+               .insert({shared.operands[index].getAsOpaquePointer(),
+                        collective.kind, collective.axes, collective.bytes})
+               .second)
+        continue;
       cost.collectiveSeconds += estimateSeconds(collective, device);
       cost.collectives.push_back(std::move(collective));
     }

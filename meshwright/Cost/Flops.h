@@ -12,6 +12,9 @@
 
 namespace meshwright {
 
+/// Operations of a vector unit that a transcendental result takes.
+inline constexpr double kPerTranscendental = 8;
+
 /// Work in global shapes. Transcendental results are counted apart, because
 /// they never run at the speed of a matrix product.
 struct Work {

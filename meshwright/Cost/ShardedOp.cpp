@@ -50,13 +50,22 @@ double meshwright::countLocalBytes(Value value, MeshAttr mesh) {
   return countBytes(getLocalType(type, sharding, mesh));
 }
 
+/// `x`, or `x:(1)2` of a part of an axis.
+static std::string getName(AxisRefAttr axis) {
+  std::string name = axis.getName().str();
+  if (sdy::SubAxisInfoAttr part = axis.getSubAxisInfo())
+    name += ":(" + std::to_string(part.getPreSize()) + ")" +
+            std::to_string(part.getSize());
+  return name;
+}
+
 static void addCollective(CollectiveKind kind, ArrayRef<AxisRefAttr> axes,
                           double bytes, MeshAttr mesh,
                           std::vector<Collective> &collectives) {
   Collective collective;
   collective.kind = kind;
   for (AxisRefAttr axis : axes)
-    collective.axes.push_back(axis.toString());
+    collective.axes.push_back(getName(axis));
   collective.participants = countDevices(axes, mesh);
   collective.bytes = bytes;
   if (collective.participants > 1)
@@ -130,8 +139,10 @@ public:
   ShardedOp share() {
     chooseAxes();
     ShardedOp shared;
-    for (auto [operand, axes] : llvm::zip(op->getOperands(), operands))
+    for (auto [operand, axes] : llvm::zip(op->getOperands(), operands)) {
       exchange(operand, axes, shared);
+      shared.operands.resize(shared.collectives.size(), operand);
+    }
     for (AxisRefAttr axis : used)
       shared.parts *= axis.getSize(mesh);
     for (Value result : op->getResults())

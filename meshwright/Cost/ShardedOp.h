@@ -22,6 +22,9 @@ struct ShardedOp {
   /// Into how many parts the work is divided.
   double parts = 1;
   std::vector<Collective> collectives;
+  /// Of each of the first collectives the operand that it brings into another
+  /// sharding, which other readers may share; the rest are sums of results.
+  std::vector<mlir::Value> operands;
 };
 
 /// What the devices of `mesh` share of an op, and what they exchange for it.

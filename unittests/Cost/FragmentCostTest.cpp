@@ -100,7 +100,7 @@ TEST_F(FragmentCostTest, AddsUpWhatIsContractedAlongAnAxis) {
   const Collective &sum = cost.collectives.front();
   EXPECT_EQ(sum.kind, CollectiveKind::AllReduce);
   EXPECT_EQ(sum.participants, 4);
-  EXPECT_EQ(sum.axes, std::vector<std::string>{"\"t\""});
+  EXPECT_EQ(sum.axes, std::vector<std::string>{"t"});
   EXPECT_EQ(sum.bytes, 4. * 16 * 4);
   EXPECT_DOUBLE_EQ(cost.collectiveSeconds,
                    2 * (sum.bytes * 3 / (4 * 25e9 * 18 * 0.85) + 5e-6));
@@ -122,6 +122,25 @@ TEST_F(FragmentCostTest, GathersParametersThatDataParallelDevicesSplit) {
   ASSERT_TRUE(gather);
   EXPECT_EQ(gather->bytes, 16. * 32 * 4);
   EXPECT_EQ(gather->participants, 4);
+}
+
+TEST_F(FragmentCostTest, GathersOnceForSeveralReaders) {
+  FragmentCost cost = estimate(R"(
+    sdy.mesh @m = <["d"=4]>
+    func.func @f(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>},
+                 %y: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>},
+                 %w: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"d"}]>})
+        -> (tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>},
+            tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        attributes {mesh_shape = #sdy.mesh<["d"=4]>} {
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+         : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+      %1 = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0]
+         : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+      return %0, %1 : tensor<8x32xf32>, tensor<8x32xf32>
+    })");
+  EXPECT_EQ(cost.collectives.size(), 1u);
+  EXPECT_EQ(cost.matrixFlops, cost.total.flops / 4);
 }
 
 TEST_F(FragmentCostTest, ExchangesWhatMovesToAnotherDimension) {

@@ -18,8 +18,6 @@ using meshwright::WorkKind;
 /// The longest action in units of time: fine enough for any difference that
 /// matters, and far from an overflow.
 static constexpr double kLongestAction = 1000;
-/// A transcendental result takes about as many operations of vector units.
-static constexpr double kPerTranscendental = 8;
 
 namespace {
 /// The work of one microbatch in a stage.
@@ -34,7 +32,7 @@ struct StageWork {
 static double estimate(meshwright::WorkEstimator &estimator,
                        FragmentOp fragment) {
   meshwright::Work work = estimator.estimate(fragment.getRegion());
-  return work.flops + kPerTranscendental * work.transcendentals;
+  return work.flops + meshwright::kPerTranscendental * work.transcendentals;
 }
 
 /// Microbatches are alike, so the first one seen of a kind stands for all.
