@@ -127,7 +127,7 @@ FailureOr<uint32_t> WorkloadMaker::getRun(const Item &item,
   activity.origins = item.origins;
   activity.duration = findDuration(item, *cost);
   activity.temporaryBytes = std::llround(cost->temporaryBytes);
-  activity.flops = item.isRemat ? 0 : fragment.flops;
+  activity.flops = item.isRemat ? 0 : cost->total.flops;
   return entry->second;
 }
 
@@ -135,6 +135,7 @@ void WorkloadMaker::countTraffic(const Item &item, const FragmentCost &cost) {
   for (const Collective &collective : cost.collectives) {
     std::string axes =
         collective.axes.empty() ? "listed" : llvm::join(collective.axes, ", ");
+    llvm::erase(axes, '"'); // As MLIR writes them: "x":(1)2.
     llvm::StringRef kind = getName(collective.kind);
     Workload::Traffic &sum = traffic[{item.toMesh, axes, kind.str()}];
     sum.mesh = item.toMesh;
