@@ -13,6 +13,7 @@
 
 #include "meshwright/Simulator/Workload.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -137,7 +138,13 @@ struct Drawing {
     return llvm::ArrayRef(waits).slice(firstWait[bar],
                                        firstWait[bar + 1] - firstWait[bar]);
   }
-  /// Ends the list of what the bar waited for that was added last.
+  /// Adds to what the next bar waited for, unless it is there.
+  void addWait(uint32_t bar) {
+    if (!llvm::is_contained(llvm::ArrayRef(waits).drop_front(firstWait.back()),
+                            bar))
+      waits.push_back(bar);
+  }
+  /// Ends the list of what a bar waited for.
   void endWaits() { firstWait.push_back(waits.size()); }
 
   /// `0.25 s`, `12 µs`, or units as they are.

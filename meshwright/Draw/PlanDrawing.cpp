@@ -99,7 +99,8 @@ Drawing meshwright::makeDrawing(const Plan &plan, const Timeline &timeline) {
     for (auto [index, action] : llvm::enumerate(list)) {
       const Drawing::Bar &bar = drawing.bars[firstBar[mesh] + index];
       auto add = [&](uint32_t wait) {
-        drawing.waits.push_back(wait);
+        // The input may be what was before it on its mesh as well.
+        drawing.addWait(wait);
         if (drawing.bars[wait].mesh != mesh)
           transfer = std::min(transfer, bar.start - drawing.bars[wait].stop);
       };

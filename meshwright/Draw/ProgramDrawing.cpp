@@ -153,11 +153,9 @@ bool ProgramReader::addBar(const Item &item, json::Path path) {
   bar.origins = drawing.names.add(llvm::join(item.origins, ", "));
   uint32_t id = drawing.bars.size();
   auto wait = [&](uint32_t other) {
-    llvm::ArrayRef<uint32_t> known(drawing.waits);
-    if (other == Drawing::kNone ||
-        llvm::is_contained(known.drop_front(drawing.firstWait.back()), other))
+    if (other == Drawing::kNone)
       return;
-    drawing.waits.push_back(other);
+    drawing.addWait(other);
     bar.start = std::max(bar.start, drawing.bars[other].stop);
   };
   for (int64_t value : item.operands) {
