@@ -96,3 +96,13 @@ def x32():
 
     with jax.enable_x64(False):
         yield
+
+
+@pytest.fixture(scope="module")
+def quick_compiles():
+    """XLA optimizes little: for tests of values and places that compile a lot."""
+    import jax
+
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)

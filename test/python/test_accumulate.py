@@ -11,7 +11,7 @@ from meshwright.pipeline import accumulate
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "quick_compiles")
 
 MICROBATCHES, ROWS, WIDTH, RATE = 4, 2, 3, 0.1
 SCHEDULES = {
