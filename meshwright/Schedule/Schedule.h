@@ -52,6 +52,9 @@ enum class Placement {
   Folded, ///< Like a V: mesh s on the way down, mesh 2P - 1 - s on the way up.
 };
 
+/// The mesh, from 0, of a stage, of `meshes`.
+int64_t placeStage(Placement placement, int64_t meshes, int64_t stage);
+
 /// What the demands on a mesh ask about the pipeline.
 enum class PipelineNeed {
   Nothing,

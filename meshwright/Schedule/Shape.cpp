@@ -62,6 +62,13 @@ llvm::Expected<Plan> Schedule::makePlan(const PlanShape &shape) const {
   return listPlan(shape);
 }
 
+int64_t meshwright::placeStage(Placement placement, int64_t meshes,
+                               int64_t stage) {
+  return placement == Placement::Folded && stage >= meshes
+             ? 2 * meshes - 1 - stage
+             : stage % meshes;
+}
+
 llvm::Expected<std::vector<int64_t>>
 Schedule::placeStages(int64_t meshes, int64_t stages) const {
   if (llvm::Error error = checkShape({meshes, 1, fewestChunks}))
@@ -76,8 +83,6 @@ Schedule::placeStages(int64_t meshes, int64_t stages) const {
     return error;
   std::vector<int64_t> places;
   for (int64_t stage = 0; stage < stages; ++stage)
-    places.push_back(placement == Placement::Folded && stage >= meshes
-                         ? 2 * meshes - 1 - stage
-                         : stage % meshes);
+    places.push_back(placeStage(placement, meshes, stage));
   return places;
 }

@@ -1,4 +1,4 @@
-//===- VMin.cpp - A third of the memory of 1F1B -------------------------===//
+//===- VMin.cpp - A third of the memory of 1F1B ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //

@@ -14,11 +14,8 @@ using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   PipelineProblem problem;
-  problem.microbatches = shape.microbatches;
-  int64_t numStages = shape.meshes * shape.chunks;
-  for (int64_t stage = 0; stage < numStages; ++stage)
-    problem.placement.push_back(stage % shape.meshes);
-  problem.splits.assign(numStages, true);
+  problem.place(shape, Placement::Looped);
+  problem.splits.assign(problem.getNumStages(), true);
   problem.mostLive.assign(shape.meshes, getUsualRoom(shape));
   llvm::Expected<MadePlan> made = makeToMeasure(problem);
   if (!made)

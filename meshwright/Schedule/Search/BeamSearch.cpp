@@ -113,7 +113,7 @@ Plan BeamSearch::makePlan(uint32_t node) const {
 
 BeamResult BeamSearch::run() {
   layer.push_back(builder.getEmpty());
-  for (size_t left = builder.countActions(); left > 0 && !layer.empty();
+  for (int64_t left = problem.countActions(); left > 0 && !layer.empty();
        --left) {
     for (const PartialOrder &order : layer)
       extend(order);

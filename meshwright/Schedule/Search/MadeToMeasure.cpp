@@ -137,15 +137,8 @@ void Search::tryBuiltin(const Schedule &schedule) {
     take(std::move(*plan), schedule.name);
 }
 
-static int64_t countActions(const PipelineProblem &problem) {
-  int64_t perMicrobatch = 0;
-  for (bool split : problem.splits)
-    perMicrobatch += split ? 3 : 2;
-  return perMicrobatch * problem.microbatches;
-}
-
 bool Search::search(const PipelineProblem &variant, int64_t widest) {
-  int64_t perOrder = countActions(variant) * (variant.getNumStages() + 8);
+  int64_t perOrder = variant.countActions() * (variant.getNumStages() + 8);
   widest = std::clamp<int64_t>(kMostWork / perOrder, 1, widest);
   // A narrow search lowers the limit of a wide one.
   for (int64_t width = std::min<int64_t>(widest, 8);; width = widest) {
@@ -252,18 +245,14 @@ meshwright::makeToMeasure(const PlanShape &shape, const PipelineCosts &costs,
                           const std::vector<bool> &splits,
                           const std::vector<int64_t> &mostLive) {
   PipelineProblem problem;
-  problem.microbatches = shape.microbatches;
+  problem.place(shape, Placement::Looped);
   problem.costs = costs;
   problem.splits = splits;
   problem.mostLive = mostLive;
-  int64_t numStages = shape.meshes * shape.chunks;
-  for (int64_t stage = 0; stage < numStages; ++stage)
-    problem.placement.push_back(stage % shape.meshes);
   llvm::Expected<MadePlan> looped = makeToMeasure(problem);
   if (!looped || shape.chunks != 2 || shape.meshes == 1)
     return looped;
-  for (int64_t stage = shape.meshes; stage < numStages; ++stage)
-    problem.placement[stage] = numStages - 1 - stage;
+  problem.place(shape, Placement::Folded);
   llvm::Expected<MadePlan> folded = makeToMeasure(problem);
   if (!folded)
     return folded;

@@ -42,13 +42,6 @@ PartialOrder OrderBuilder::getEmpty() const {
   return order;
 }
 
-size_t OrderBuilder::countActions() const {
-  size_t perMicrobatch = 0;
-  for (int64_t stage = 0; stage < numStages; ++stage)
-    perMicrobatch += problem.splits[stage] ? 3 : 2;
-  return perMicrobatch * problem.microbatches;
-}
-
 int64_t OrderBuilder::countLive(const PartialOrder &order,
                                 int64_t stage) const {
   Step last = problem.splits[stage] ? kWeight : kGradient;

@@ -49,7 +49,6 @@ public:
   explicit OrderBuilder(const PipelineProblem &problem);
 
   PartialOrder getEmpty() const;
-  size_t countActions() const;
 
   /// The actions that may come next: of all that can, one ends first, at t;
   /// those of its mesh that can start before t. Any other would leave room for

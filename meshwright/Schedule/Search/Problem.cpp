@@ -7,6 +7,20 @@
 
 using namespace meshwright;
 
+int64_t PipelineProblem::countActions() const {
+  int64_t perMicrobatch = 0;
+  for (bool split : splits)
+    perMicrobatch += split ? 3 : 2;
+  return perMicrobatch * microbatches;
+}
+
+void PipelineProblem::place(const PlanShape &shape, Placement kind) {
+  microbatches = shape.microbatches;
+  placement.clear();
+  for (int64_t stage = 0; stage < shape.meshes * shape.chunks; ++stage)
+    placement.push_back(placeStage(kind, shape.meshes, stage));
+}
+
 bool meshwright::fitsMemory(const PipelineProblem &problem, const Plan &plan) {
   return llvm::all_of(llvm::zip_equal(plan.meshes, problem.mostLive),
                       [](const auto &pair) {

@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_SCHEDULE_SEARCH_PROBLEM_H
 #define MESHWRIGHT_SCHEDULE_SEARCH_PROBLEM_H
 
+#include "meshwright/Schedule/Schedule.h"
 #include "meshwright/Schedule/Timeline.h"
 #include <limits>
 
@@ -27,6 +28,10 @@ struct PipelineProblem {
 
   int64_t getNumStages() const { return placement.size(); }
   int64_t getNumMeshes() const { return mostLive.size(); }
+  /// Of all stages and microbatches.
+  int64_t countActions() const;
+  /// Gives each of the stages of `shape` a mesh.
+  void place(const PlanShape &shape, Placement kind);
   /// What stage `stage - 1` waits for: all of the backward, or its first half.
   int64_t getGradientCost(int64_t stage) const {
     const ActionCosts &cost = costs.get(stage);
