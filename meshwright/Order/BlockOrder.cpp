@@ -17,6 +17,14 @@ using namespace mlir::mpmd;
 static constexpr int64_t kGap = int64_t(1) << 36;
 static constexpr int64_t kStep = int64_t(1) << 12;
 
+BlockOrder::Position BlockOrder::getPosition(Operation *op) {
+  auto it = numbers.find(op);
+  if (it != numbers.end())
+    return it->second;
+  number(op->getBlock());
+  return numbers.at(op);
+}
+
 bool BlockOrder::isBefore(Operation *a, Operation *b) {
   auto first = numbers.find(a), second = numbers.find(b);
   if (first != numbers.end() && second != numbers.end())

@@ -19,6 +19,12 @@ namespace mlir::mpmd {
 /// nobody should ask about them.
 class BlockOrder : public RewriterBase::Listener {
 public:
+  using Position = int64_t;
+
+  /// A number that is larger for later ops, above 0 for all that were there
+  /// when it was first asked for, and good until an op is put into the block.
+  Position getPosition(Operation *op);
+
   /// Whether `a` stands before `b` in their block.
   bool isBefore(Operation *a, Operation *b);
 
@@ -33,7 +39,7 @@ public:
 private:
   void number(Block *block);
 
-  DenseMap<Operation *, int64_t> numbers; // Never iterated.
+  DenseMap<Operation *, Position> numbers; // Never iterated.
 };
 
 } // namespace mlir::mpmd

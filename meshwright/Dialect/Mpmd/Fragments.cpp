@@ -76,37 +76,6 @@ bool mpmd::hasConsistentStages(FragmentOp a, FragmentOp b) {
   return !stageA || !stageB || stageA == stageB;
 }
 
-ArrayAttr mpmd::mergeOrigins(ArrayRef<FragmentOp> fragments) {
-  SmallVector<Attribute> origins;
-  llvm::SmallPtrSet<Attribute, 4> known;
-  for (FragmentOp fragment : fragments) {
-    size_t numKnown = origins.size();
-    llvm::copy_if(fragment.getOrigin(), std::back_inserter(origins),
-                  [&](Attribute origin) { return !known.contains(origin); });
-    known.insert_range(ArrayRef(origins).drop_front(numKnown));
-  }
-  return ArrayAttr::get(FragmentOp(fragments.front()).getContext(), origins);
-}
-
-IntegerAttr mpmd::mergeStages(ArrayRef<FragmentOp> fragments) {
-  for (FragmentOp fragment : fragments)
-    if (IntegerAttr stage = fragment.getStageIdAttr())
-      return stage;
-  return {};
-}
-
-Attribute mpmd::mergedCallCounter(FragmentOp producer, FragmentOp consumer) {
-  Attribute ofProducer = producer->getAttr(kCallCounterAttr);
-  Attribute ofConsumer = consumer->getAttr(kCallCounterAttr);
-  if (!ofProducer || !ofConsumer)
-    return ofProducer ? ofProducer : ofConsumer;
-  if (ofProducer == ofConsumer)
-    return ofProducer;
-  if (isUserFragment(producer) == isUserFragment(consumer))
-    return {};
-  return isUserFragment(producer) ? ofProducer : ofConsumer;
-}
-
 bool mpmd::isExecutedImmediatelyAfter(FragmentOp first, FragmentOp second) {
   for (Operation *op = first->getNextNode(); op; op = op->getNextNode())
     if (auto next = dyn_cast<FragmentOp>(op);

@@ -54,14 +54,6 @@ void setCallCounter(Operation *op, uint32_t counter);
 /// Stages are consistent if equal or one is undefined.
 bool hasConsistentStages(FragmentOp a, FragmentOp b);
 
-/// The origins of the first fragment, then what is new in each of the others.
-ArrayAttr mergeOrigins(ArrayRef<FragmentOp> fragments);
-/// The stage of the first fragment that has one; null if none has.
-IntegerAttr mergeStages(ArrayRef<FragmentOp> fragments);
-/// The common call counter, or the only one, or that of the only user
-/// fragment; else null.
-Attribute mergedCallCounter(FragmentOp producer, FragmentOp consumer);
-
 /// Whether no fragment of its mesh runs between `first` and `second`, which
 /// stand in one block in this order.
 bool isExecutedImmediatelyAfter(FragmentOp first, FragmentOp second);

@@ -193,14 +193,11 @@ void AbsorbPattern::build(FragmentGroup &group, FragmentOp root,
                           PatternRewriter &rewriter) const {
   for (FragmentOp fragment : absorbed)
     remarkMerged("absorb", fragment, root);
-  if (isInferredFragment(root))
-    for (FragmentOp fragment : absorbed)
-      if (fragment->hasAttr(kInferredByAttr))
-        root->setAttr(kInferredByAttr, uniteInferredBy(root, fragment));
-  auto members = llvm::to_vector_of<Operation *>(group.getMembers());
+  SmallVector<FragmentOp> members = group.getMembers();
+  auto ops = llvm::to_vector_of<Operation *>(members);
   FragmentOp merged = state.merger.build(
-      group, root, root->getDiscardableAttrDictionary(), rewriter);
-  state.effects.replace(members, merged);
+      group, root, MergedAttributes::ofRoot(members, root, absorbed), rewriter);
+  state.effects.replace(ops, merged);
 }
 
 /// Moves transfers of the producer out of the way, and returns its first user.

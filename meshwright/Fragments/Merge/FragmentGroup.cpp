@@ -372,6 +372,7 @@ static void reverseUses(Value value) {
 }
 
 FragmentOp FragmentGroup::build(RewriterBase &rewriter, FragmentOp place,
+                                const MergedAttributes &attributes,
                                 Location loc) {
   SmallVector<OpResult> results = getResults();
   auto types = llvm::map_to_vector(
@@ -386,12 +387,12 @@ FragmentOp FragmentGroup::build(RewriterBase &rewriter, FragmentOp place,
     operands.push_back(operand->get());
 
   rewriter.setInsertionPoint(place);
-  SmallVector<FragmentOp> merging = getMembers();
   auto merged =
-      FragmentOp::create(rewriter, loc, types, operands, mergeOrigins(merging),
-                         place.getMeshNameAttr(), mergeStages(merging),
+      FragmentOp::create(rewriter, loc, types, operands, attributes.origin,
+                         place.getMeshNameAttr(), attributes.stage,
                          /*in_shardings=*/nullptr,
                          /*out_shardings=*/nullptr);
+  merged->setDiscardableAttrs(attributes.others);
   if (!controlOperands.empty())
     merged->setDiscardableAttr(kControlOperandStartIdxAttr,
                                rewriter.getI64IntegerAttr(numSlots));

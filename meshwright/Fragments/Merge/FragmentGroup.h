@@ -5,7 +5,7 @@
 #ifndef MESHWRIGHT_FRAGMENTS_MERGE_FRAGMENTGROUP_H
 #define MESHWRIGHT_FRAGMENTS_MERGE_FRAGMENTGROUP_H
 
-#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Fragments/Merge/MergedAttributes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -42,9 +42,9 @@ public:
   bool allOperands(function_ref<bool(Value)> visit) const;
 
   /// Replaces the members by one fragment in front of `place`, which is one of
-  /// them. It has their origins and stage. Its only discardable attribute is
-  /// the index of control operands.
-  FragmentOp build(RewriterBase &rewriter, FragmentOp place, Location loc);
+  /// them. Beside `attributes` it has the index of control operands.
+  FragmentOp build(RewriterBase &rewriter, FragmentOp place,
+                   const MergedAttributes &attributes, Location loc);
 
 private:
   struct Member {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Block order is asked for at every step while fragments come and go. All ops
-// are therefore numbered once; a merged fragment takes over the number of the
-// place where it is put, so numbers always order the block as it is.
+// Block order is asked for at every step while fragments go. A merged fragment
+// has the position of the place where it is put, so positions always order the
+// block as it is.
 //
 // Fragments that merge form groups, which are built when the sweep is over. Of
 // a group, one member stays in the block: it stands where the merged fragment
@@ -22,6 +22,7 @@
 #include "meshwright/Fragments/Merge/FragmentGroup.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Fragments/Merge/MergeRemarks.h"
+#include "meshwright/Order/BlockOrder.h"
 #include "meshwright/Order/EffectOrder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -32,7 +33,7 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-using Position = int64_t;
+using Position = BlockOrder::Position;
 
 namespace {
 /// Ops by position. Those of a group have one position and are one user, so
@@ -43,7 +44,6 @@ using UserSet = std::set<std::pair<Position, Operation *>>;
 struct Node {
   /// The member in the block.
   FragmentOp fragment;
-  Position position;
   /// The members, once there are several.
   std::optional<FragmentGroup> group;
   /// All users and, of these, fragments of the block, since the node was
@@ -65,6 +65,7 @@ public:
 private:
   Node *findNode(Operation *op);
   Position getPosition(Operation *op);
+  Position getPosition(const Node &node);
   void collectUsers(Node &node);
   UserSet::iterator skipStale(UserSet &users, UserSet::iterator it,
                               const Node &node);
@@ -81,7 +82,7 @@ private:
   MergePartner partnerKind;
   function_ref<bool(FragmentOp, FragmentOp)> mayMerge;
   IRRewriter rewriter;
-  DenseMap<Operation *, Position> positions;
+  BlockOrder order;
   std::deque<Node> nodes;
   DenseMap<Operation *, Node *> nodeOf;
   DenseMap<StringAttr, SmallVector<Node *>> nextOnMesh;
@@ -95,14 +96,12 @@ MergeDriver::MergeDriver(func::FuncOp func, MergePartner partner,
                          function_ref<bool(FragmentOp, FragmentOp)> mayMerge)
     : func(func), block(func.front()), partnerKind(partner), mayMerge(mayMerge),
       rewriter(func.getContext()), effects(func.front()) {
-  for (auto [position, op] : llvm::enumerate(block)) {
-    positions[&op] = position;
-    if (auto fragment = dyn_cast<FragmentOp>(op)) {
-      Node &node = nodes.emplace_back();
-      node.fragment = fragment;
-      node.position = position;
-      nodeOf[fragment] = &node;
-    }
+  // Before anything is taken out of the block.
+  order.getPosition(block.getTerminator());
+  for (FragmentOp fragment : func.getOps<FragmentOp>()) {
+    Node &node = nodes.emplace_back();
+    node.fragment = fragment;
+    nodeOf[fragment] = &node;
   }
 }
 
@@ -124,9 +123,12 @@ Node *MergeDriver::findNode(Operation *op) {
 }
 
 Position MergeDriver::getPosition(Operation *op) {
-  if (Node *node = findNode(op))
-    return node->position;
-  return positions.at(op);
+  Node *node = findNode(op);
+  return node ? getPosition(*node) : order.getPosition(op);
+}
+
+Position MergeDriver::getPosition(const Node &node) {
+  return order.getPosition(node.fragment);
 }
 
 void MergeDriver::collectUsers(Node &node) {
@@ -136,11 +138,11 @@ void MergeDriver::collectUsers(Node &node) {
       continue;
     lastUser = user;
     if (Node *consumer = findNode(user)) {
-      node.users.emplace(consumer->position, user);
-      node.consumers.emplace(consumer->position, user);
+      node.users.emplace(getPosition(*consumer), user);
+      node.consumers.emplace(getPosition(*consumer), user);
     } else if (Operation *ancestor = block.findAncestorOpInBlock(*user)) {
       // Else it is in a later block.
-      node.users.emplace(positions.at(ancestor), ancestor);
+      node.users.emplace(order.getPosition(ancestor), ancestor);
     }
   }
 }
@@ -184,7 +186,7 @@ Node *MergeDriver::findPartner(Node &node) {
       return consumer;
     if (partnerKind == MergePartner::ClosestConsumer)
       return nullptr;
-    node.firstOpen = consumer->position + 1;
+    node.firstOpen = getPosition(*consumer) + 1;
     it = consumers.lower_bound({node.firstOpen, nullptr});
   }
   return nullptr;
@@ -192,9 +194,10 @@ Node *MergeDriver::findPartner(Node &node) {
 
 /// Whether `partner` could stand directly behind `node`.
 bool MergeDriver::isAvailableAt(const Node &node, Node &partner) {
+  Position place = getPosition(node);
   auto isAvailable = [&](Value operand) {
     Operation *def = operand.getDefiningOp();
-    return !def || getPosition(def) <= node.position;
+    return !def || getPosition(def) <= place;
   };
   if (partner.group)
     return partner.group->allOperands(isAvailable);
@@ -208,31 +211,14 @@ std::optional<bool> MergeDriver::findPlace(Node &node, Node &partner) {
     return getPosition(a) < getPosition(b);
   };
   auto firstUse = skipStale(node.users, node.users.begin(), node);
-  if ((firstUse == node.users.end() || firstUse->first >= partner.position) &&
+  if ((firstUse == node.users.end() ||
+       firstUse->first >= getPosition(partner)) &&
       effects.mayMoveDown(node.fragment, partner.fragment, isBefore))
     return true;
   if (isAvailableAt(node, partner) &&
       effects.mayMoveUp(partner.fragment, node.fragment, isBefore))
     return false;
   return std::nullopt;
-}
-
-/// The attributes of the merged fragment as the callbacks and the next merge
-/// see them, on the member that stands for it.
-static void setMergedAttributes(FragmentOp stays, FragmentOp fragment,
-                                FragmentOp partner) {
-  ArrayAttr origin = mergeOrigins({fragment, partner});
-  IntegerAttr stage = mergeStages({fragment, partner});
-  NamedAttrList attributes;
-  if (Attribute callCounter = mergedCallCounter(fragment, partner))
-    attributes.set(kCallCounterAttr, callCounter);
-  if (isInferredFragment(fragment) && isInferredFragment(partner))
-    if (ArrayAttr inferredBy = uniteInferredBy(fragment, partner))
-      attributes.set(kInferredByAttr, inferredBy);
-  stays->setLoc(fragment.getLoc());
-  stays.setOriginAttr(origin);
-  stays.setStageIdAttr(stage);
-  stays->setDiscardableAttrs(attributes.getDictionary(stays.getContext()));
 }
 
 static void takeInSmaller(UserSet &users, UserSet &other) {
@@ -246,17 +232,16 @@ void MergeDriver::merge(Node &node, Node &partner, bool atPartner) {
   for (Node *each : {&node, &partner})
     if (!each->group)
       each->group.emplace(each->fragment);
-  auto getAttributes = [](FragmentOp fragment) {
-    return std::make_tuple(fragment.getOriginAttr(), fragment.getStageIdAttr(),
-                           fragment->getDiscardableAttrDictionary());
-  };
-  auto before = getAttributes(node.fragment);
+  // Callbacks and the next merge look at the member that stands for the group.
+  auto before = MergedAttributes::of(node.fragment);
+  auto attributes = MergedAttributes::ofBoth(node.fragment, partner.fragment);
   FragmentOp stays = atPartner ? partner.fragment : node.fragment;
   FragmentOp goes = atPartner ? node.fragment : partner.fragment;
-  setMergedAttributes(stays, node.fragment, partner.fragment);
+  stays->setLoc(node.fragment.getLoc());
+  attributes.setOn(stays);
   effects.replace({node.fragment, partner.fragment}, stays);
   goes->remove();
-  if (getAttributes(stays) != before)
+  if (!(attributes == before))
     node.firstOpen = 0;
 
   node.group->append(*partner.group);
@@ -264,8 +249,6 @@ void MergeDriver::merge(Node &node, Node &partner, bool atPartner) {
   takeInSmaller(node.users, partner.users);
   takeInSmaller(node.consumers, partner.consumers);
   node.fragment = stays;
-  if (atPartner)
-    node.position = partner.position;
   node.lastMerge = ++numMerges;
   partner.mergedInto = &node;
 }
@@ -309,7 +292,7 @@ void MergeDriver::build() {
   FragmentMerger merger;
   for (Node *node : merged)
     merger.build(*node->group, node->fragment,
-                 node->fragment->getDiscardableAttrDictionary(), rewriter);
+                 MergedAttributes::of(node->fragment), rewriter);
   merger.setLocations(func);
 }
 

@@ -30,9 +30,7 @@ enum class MergePartner {
 /// the partner moves, and no effect past another one of its mesh. Fragments
 /// that are pure and unused are erased.
 ///
-/// The merged fragment keeps a call counter (see mergedCallCounter) and, if
-/// both fragments are inferred, the passes that inferred them; other
-/// discardable attributes are lost.
+/// The merged fragment has MergedAttributes::ofBoth.
 ///
 /// Fails, with an error, where fragments of two stages would be merged.
 LogicalResult

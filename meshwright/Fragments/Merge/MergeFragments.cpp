@@ -7,7 +7,6 @@
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "meshwright/Fragments/Merge/FragmentGroup.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
@@ -20,7 +19,7 @@ FragmentOp mpmd::mergeFragments(FragmentOp producer, FragmentOp consumer,
   FragmentGroup group(producer), added(consumer);
   group.append(added);
   return group.build(
-      rewriter, consumer,
+      rewriter, consumer, MergedAttributes::ofNone({producer, consumer}),
       rewriter.getFusedLoc({producer.getLoc(), consumer.getLoc()}));
 }
 
@@ -36,19 +35,6 @@ LogicalResult mpmd::verifySameStage(FragmentOp producer, FragmentOp consumer) {
   return diag;
 }
 
-ArrayAttr mpmd::uniteInferredBy(FragmentOp first, FragmentOp second) {
-  SetVector<Attribute> entries;
-  bool isPresent = false;
-  for (FragmentOp fragment : {first, second})
-    if (auto list = fragment->getAttrOfType<ArrayAttr>(kInferredByAttr)) {
-      isPresent = true;
-      entries.insert_range(list);
-    }
-  if (!isPresent)
-    return nullptr;
-  return ArrayAttr::get(first.getContext(), entries.getArrayRef());
-}
-
 //===----------------------------------------------------------------------===//
 // FragmentMerger
 //===----------------------------------------------------------------------===//
@@ -61,21 +47,14 @@ unsigned FragmentMerger::getStep(FragmentOp fragment, Location loc) {
 }
 
 FragmentOp FragmentMerger::build(FragmentGroup &group, FragmentOp place,
-                                 DictionaryAttr attributes,
+                                 const MergedAttributes &attributes,
                                  RewriterBase &rewriter) {
   SmallVector<Location> locs = group.getLocs();
   Step step;
   for (auto [member, loc] : llvm::zip_equal(group.getMembers(), locs))
     step.joined.push_back(getStep(member, loc));
-  NamedAttrList kept(attributes);
-  kept.erase(kControlOperandStartIdxAttr);
 
-  FragmentOp merged = group.build(rewriter, place, locs.front());
-  if (Attribute index = merged->getAttr(kControlOperandStartIdxAttr))
-    kept.set(kControlOperandStartIdxAttr, index);
-  rewriter.modifyOpInPlace(merged, [&] {
-    merged->setDiscardableAttrs(kept.getDictionary(merged.getContext()));
-  });
+  FragmentOp merged = group.build(rewriter, place, attributes, locs.front());
   stepOf[merged] = steps.size();
   steps.push_back(std::move(step));
   return merged;

@@ -45,20 +45,15 @@ FragmentOp mergeFragments(FragmentOp producer, FragmentOp consumer,
 /// Reports, at `consumer`, two fragments whose stages differ.
 LogicalResult verifySameStage(FragmentOp producer, FragmentOp consumer);
 
-/// The entries of `mpmd.inferred_by` of `first`, then those of `second` that
-/// are new. Null if neither has the attribute.
-ArrayAttr uniteInferredBy(FragmentOp first, FragmentOp second);
-
 /// Merges fragments of one function again and again. To fuse locations at every
 /// merge would copy all those collected so far, and the context would keep
 /// every copy; this class remembers who was merged and fuses once.
 class FragmentMerger {
 public:
   /// Replaces the members of `group` by one fragment in front of `place`, which
-  /// is one of them. Of `attributes`, the index of control operands is not
-  /// taken.
+  /// is one of them.
   FragmentOp build(FragmentGroup &group, FragmentOp place,
-                   DictionaryAttr attributes, RewriterBase &rewriter);
+                   const MergedAttributes &attributes, RewriterBase &rewriter);
 
   /// Gives the fragments of `func` that came out of merges their locations: all
   /// those of the originals, in order. Call it once, when all is merged.

@@ -205,7 +205,7 @@ void MergeMatch::merge(ArrayRef<Operation *> members,
   }
   FragmentOp merged =
       merger.build(group, cast<FragmentOp>(members.back()),
-                   /*attributes=*/rewriter.getDictionaryAttr({}), rewriter);
+                   MergedAttributes::ofNone(group.getMembers()), rewriter);
   effects.replace(members, merged);
   rewriter.modifyOpInPlace(merged, [&] { setFragmentInfo(merged, target); });
   rewriter.moveOpBefore(merged, place);

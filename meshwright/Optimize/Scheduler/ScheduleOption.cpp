@@ -48,6 +48,10 @@ ScheduleOption mlir::mpmd::getDefaultSchedule() {
   return {meshwright::findSchedule("1F1B"), nullptr, ""};
 }
 
+ScheduleOption mlir::mpmd::getFrontDefaultSchedule() {
+  return {meshwright::findSchedule("GPipe"), nullptr, ""};
+}
+
 llvm::Expected<ScheduleOption> mlir::mpmd::parseSchedule(llvm::StringRef text) {
   llvm::StringRef path = text;
   if (path.consume_front("file:")) {

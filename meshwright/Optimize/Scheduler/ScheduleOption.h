@@ -31,10 +31,12 @@ struct ScheduleOption {
   }
 };
 
-/// 1F1B.
+/// 1F1B, in a textual pipeline and the pass.
 ///
 /// COMPAT(default-schedule): All other ways in take GPipe.
 ScheduleOption getDefaultSchedule();
+/// GPipe, in a configuration.
+ScheduleOption getFrontDefaultSchedule();
 
 /// Reads `NAME`, `builtin:NAME` or `file:PATH`, and the file. The error says
 /// which names there are, or where in the file something is wrong.

@@ -1,0 +1,44 @@
+//===- MergedAttributes.h - What a merged fragment says it is ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_FRAGMENTS_MERGE_MERGEDATTRIBUTES_H
+#define MESHWRIGHT_FRAGMENTS_MERGE_MERGEDATTRIBUTES_H
+
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+
+namespace mlir::mpmd {
+
+/// What becomes of the attributes of fragments that merge, whoever merges them.
+/// Each way has all origins in the order in which members run, and the stage
+/// that they agree on; they differ in what else is kept. The index of control
+/// operands never is.
+struct MergedAttributes {
+  ArrayAttr origin;
+  IntegerAttr stage;
+  DictionaryAttr others; ///< Discardable.
+
+  /// Nothing else: the caller puts back what should be kept.
+  static MergedAttributes ofNone(ArrayRef<FragmentOp> members);
+  /// Of two that are alike: the common call counter, or the only one, or that
+  /// of the only user fragment; of two inferred ones, who inferred either.
+  static MergedAttributes ofBoth(FragmentOp first, FragmentOp second);
+  /// Of one that absorbs others: all that it has; if it is inferred, then also
+  /// who inferred those, in the order of `absorbed`.
+  static MergedAttributes ofRoot(ArrayRef<FragmentOp> members, FragmentOp root,
+                                 ArrayRef<FragmentOp> absorbed);
+  /// What the fragment has that stands for them all.
+  static MergedAttributes of(FragmentOp fragment);
+
+  /// Makes `fragment` stand for them all.
+  void setOn(FragmentOp fragment) const;
+
+  bool operator==(const MergedAttributes &other) const {
+    return origin == other.origin && stage == other.stage &&
+           others == other.others;
+  }
+};
+
+} // namespace mlir::mpmd
+
+#endif
