@@ -9,6 +9,7 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
+/// COMPAT(counter-kind): A counter that is no integer counts as none.
 LogicalResult CallOp::verify() {
   auto counter = (*this)->getAttrOfType<IntegerAttr>(kCallCounterAttr);
   if (counter && !counter.getType().isUnsignedInteger(32)) // (C1)

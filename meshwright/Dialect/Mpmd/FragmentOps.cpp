@@ -157,6 +157,7 @@ void FragmentOp::print(OpAsmPrinter &printer) {
 
 /// COMPAT(fragment-shardings): `in_shardings` and `out_shardings` are not
 /// looked at, and a fragment without values may be on a mesh that is not there.
+/// COMPAT(counter-kind): A counter that is no integer counts as none.
 LogicalResult FragmentOp::verify() {
   auto counter = (*this)->getAttrOfType<IntegerAttr>(kCallCounterAttr);
   if (counter && !counter.getType().isUnsignedInteger(32)) // (C7)

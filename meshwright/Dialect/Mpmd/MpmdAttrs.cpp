@@ -26,6 +26,7 @@ void MpmdDialect::registerAttributes() {
       >();
 }
 
+/// COMPAT(repeated-mesh): Names may be repeated; the first mesh is meant.
 LogicalResult TopologyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<NamedMeshAttr> meshes) {
   if (meshes.empty())
