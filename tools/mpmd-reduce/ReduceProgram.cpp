@@ -9,7 +9,9 @@
 //
 //   results      the entry function returns less
 //   operations   what reads an operation reads zeros, or one of its operands
+//   calls        a call is replaced by the body of its callee
 //   bodies       a named computation is replaced by its body
+//   borders      a named computation takes and returns less
 //   returns      the entry function returns what comes earlier
 //   arguments    the entry function takes less
 //   attributes   those that no operation must have
@@ -127,6 +129,34 @@ static unsigned dropOps(ModuleOp module, unsigned begin, unsigned end) {
   return count;
 }
 
+static unsigned inlineCalls(ModuleOp module, unsigned begin, unsigned end) {
+  unsigned count = 0;
+  SmallVector<CallOpInterface> inlined;
+  module.walk([&](CallOpInterface op) {
+    if (count >= begin && count < end)
+      inlined.push_back(op);
+    ++count;
+  });
+  for (CallOpInterface call : inlined) {
+    auto callee = dyn_cast_or_null<func::FuncOp>(call.resolveCallable());
+    if (!callee || callee.isExternal() || callee->isAncestor(call) ||
+        callee.getNumArguments() != call->getNumOperands() ||
+        callee.getNumResults() != call->getNumResults())
+      continue;
+    IRMapping mapping;
+    mapping.map(callee.getArguments(), call->getOperands());
+    OpBuilder builder(call);
+    Block &body = callee.getBody().front();
+    for (Operation &op : body.without_terminator())
+      builder.clone(op, mapping);
+    for (auto [result, value] :
+         llvm::zip(call->getResults(), body.getTerminator()->getOperands()))
+      result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+    call->erase();
+  }
+  return count;
+}
+
 static unsigned inlineBodies(ModuleOp module, unsigned begin, unsigned end) {
   unsigned count = 0;
   SmallVector<mpmd::NamedComputationOp> inlined;
@@ -146,6 +176,57 @@ static unsigned inlineBodies(ModuleOp module, unsigned begin, unsigned end) {
   return count;
 }
 
+/// Replaces all uses by zeros; false if there are none of its type.
+static bool replaceByZeros(Value value, OpBuilder &builder) {
+  if (value.use_empty())
+    return true;
+  Value zeros = makeZeros(builder, value.getLoc(), value.getType());
+  if (zeros)
+    value.replaceAllUsesWith(zeros);
+  return static_cast<bool>(zeros);
+}
+
+static unsigned narrowBodies(ModuleOp module, unsigned begin, unsigned end) {
+  unsigned count = 0;
+  auto choose = [&](ValueRange values, OpBuilder builder) {
+    BitVector dropped(values.size());
+    for (auto [index, value] : llvm::enumerate(values)) {
+      unsigned position = count++;
+      if (position >= begin && position < end && replaceByZeros(value, builder))
+        dropped.set(index);
+    }
+    return dropped;
+  };
+  SmallVector<mpmd::NamedComputationOp> ops;
+  module.walk([&](mpmd::NamedComputationOp op) { ops.push_back(op); });
+  for (mpmd::NamedComputationOp op : ops) {
+    Block &body = op->getRegion(0).front();
+    OpBuilder builder(op);
+    BitVector operands =
+        choose(body.getArguments(), OpBuilder::atBlockBegin(&body));
+    BitVector results = choose(op->getResults(), builder);
+    op->eraseOperands(operands);
+    body.eraseArguments(operands);
+    if (results.none())
+      continue;
+    body.getTerminator()->eraseOperands(results);
+    SmallVector<Value> kept;
+    for (OpResult result : op->getResults())
+      if (!results.test(result.getResultNumber()))
+        kept.push_back(result);
+    // An operation cannot lose results.
+    auto narrow = mpmd::NamedComputationOp::create(
+        builder, op.getLoc(), TypeRange(ValueRange(kept)), op->getOperands(),
+        op.getOrigin());
+    narrow->getRegion(0).takeBody(op->getRegion(0));
+    narrow->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    for (auto [result, value] : llvm::zip(narrow->getResults(), kept))
+      value.replaceAllUsesWith(result);
+    op->erase();
+  }
+  return count;
+}
+
 static unsigned dropArguments(ModuleOp module, unsigned begin, unsigned end) {
   unsigned count = 0;
   for (func::FuncOp func : getEntries(module)) {
@@ -155,13 +236,8 @@ static unsigned dropArguments(ModuleOp module, unsigned begin, unsigned end) {
       unsigned position = count++;
       if (position < begin || position >= end)
         continue;
-      if (!argument.use_empty()) {
-        Value zeros = makeZeros(builder, func.getLoc(), argument.getType());
-        if (!zeros)
-          continue;
-        argument.replaceAllUsesWith(zeros);
-      }
-      dropped.set(argument.getArgNumber());
+      if (replaceByZeros(argument, builder))
+        dropped.set(argument.getArgNumber());
     }
     if (dropped.any())
       (void)func.eraseArguments(dropped);
@@ -220,8 +296,9 @@ static unsigned returnEarlier(ModuleOp module, unsigned begin, unsigned end) {
   return ops.size();
 }
 
-static constexpr Step kSteps[] = {dropResults,   dropOps,       inlineBodies,
-                                  returnEarlier, dropArguments, dropAttributes};
+static constexpr Step kSteps[] = {dropResults,   dropOps,       inlineCalls,
+                                  inlineBodies,  narrowBodies,  returnEarlier,
+                                  dropArguments, dropAttributes};
 
 /// Removes what nothing reads any more.
 static LogicalResult sweep(ModuleOp module) {
