@@ -3,7 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Inspection/PassStatistics.h"
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/PassInstrumentation.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -37,25 +39,61 @@ static bool isOurs(const Pass &pass) {
       [&](StringRef prefix) { return pass.getArgument().starts_with(prefix); });
 }
 
+static size_t countOps(Operation *root) {
+  size_t count = 0;
+  root->walk([&](Operation *) { ++count; });
+  return count;
+}
+
 namespace {
+/// What a pass that has no counters found.
+struct Before {
+  OperationFingerPrint print;
+  size_t numOps;
+};
+
 struct Watcher : PassInstrumentation {
   Watcher(std::shared_ptr<PassStatistics> statistics, StringRef phase)
       : statistics(std::move(statistics)), phase(phase) {}
 
-  void runBeforePass(Pass *pass, Operation *) override {
-    if (isOurs(*pass))
-      statistics->reset(*pass);
+  void runBeforePass(Pass *pass, Operation *op) override {
+    if (hasCounters(*pass))
+      return statistics->reset(*pass);
+    if (isAdaptor(*pass))
+      return;
+    Before found = {OperationFingerPrint(op), countOps(op)};
+    std::lock_guard<std::mutex> lock(mutex);
+    before.try_emplace(pass, std::move(found));
   }
-  void runAfterPass(Pass *pass, Operation *) override {
-    if (isOurs(*pass))
-      statistics->add(phase, *pass);
+  void runAfterPass(Pass *pass, Operation *op) override {
+    if (hasCounters(*pass))
+      return statistics->add(phase, *pass);
+    if (isAdaptor(*pass))
+      return;
+    std::unique_lock<std::mutex> lock(mutex);
+    auto it = before.find(pass);
+    Before found = it->second;
+    before.erase(it);
+    lock.unlock();
+    if (OperationFingerPrint(op) != found.print)
+      statistics->addChange(phase, *pass, found.numOps, countOps(op));
   }
   void runAfterPassFailed(Pass *pass, Operation *op) override {
     runAfterPass(pass, op);
   }
 
+private:
+  /// Runs other passes.
+  static bool isAdaptor(const Pass &pass) { return pass.getArgument().empty(); }
+  static bool hasCounters(const Pass &pass) {
+    return isOurs(pass) && !pass.getStatistics().empty();
+  }
+
   std::shared_ptr<PassStatistics> statistics;
   std::string phase;
+  /// Each thread has passes of its own.
+  std::mutex mutex;
+  llvm::DenseMap<Pass *, Before> before;
 };
 } // namespace
 
@@ -71,8 +109,6 @@ void PassStatistics::reset(Pass &pass) {
 }
 
 void PassStatistics::add(StringRef phase, Pass &pass) {
-  if (pass.getStatistics().empty())
-    return;
   std::lock_guard<std::mutex> lock(mutex);
   std::vector<Counter> &sums =
       counters[(phase + ": " + pass.getArgument()).str()];
@@ -83,9 +119,26 @@ void PassStatistics::add(StringRef phase, Pass &pass) {
     sum.value += counter->getValue();
 }
 
+void PassStatistics::addChange(StringRef phase, const Pass &pass,
+                               size_t numOpsBefore, size_t numOpsAfter) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::vector<Counter> &sums =
+      counters[(phase + ": " + pass.getArgument()).str()];
+  if (sums.empty())
+    sums = {{"num-changed", "Functions or modules that are not as before"},
+            {"num-more", "Operations more than before"},
+            {"num-fewer", "Operations fewer than before"}};
+  sums[0].value += 1;
+  if (numOpsAfter > numOpsBefore)
+    sums[1].value += numOpsAfter - numOpsBefore;
+  else
+    sums[2].value += numOpsBefore - numOpsAfter;
+}
+
 void PassStatistics::print(llvm::raw_ostream &os) const {
 #if !LLVM_ENABLE_STATS
-  os << "passes count in builds with assertions only\n";
+  os << "in builds without assertions only passes without counters of their "
+        "own are counted\n";
 #endif
   for (const auto &[pass, sums] : counters) {
     if (llvm::all_of(sums, [](const Counter &sum) { return sum.value == 0; }))

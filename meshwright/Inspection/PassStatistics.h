@@ -16,8 +16,9 @@
 
 namespace meshwright {
 
-/// Sums up the counters of Meshwright's passes. MLIR's own report is empty
-/// where the packaged MLIR is built without statistics, whatever passes count.
+/// Sums up the counters of Meshwright's passes, and what those without counters
+/// have changed. MLIR's own report is empty where the packaged MLIR is built
+/// without statistics, whatever passes count.
 class PassStatistics {
 public:
   /// Counts in `passes`, too. The counters outlive the pass manager.
@@ -28,6 +29,9 @@ public:
   void reset(mlir::Pass &pass);
   /// Adds what a pass has counted.
   void add(llvm::StringRef phase, mlir::Pass &pass);
+  /// Adds what a pass without counters has changed.
+  void addChange(llvm::StringRef phase, const mlir::Pass &pass,
+                 size_t numOpsBefore, size_t numOpsAfter);
 
   /// A line per pass that counted anything, and one per counter.
   void print(llvm::raw_ostream &os) const;
