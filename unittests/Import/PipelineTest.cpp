@@ -11,6 +11,7 @@
 #include "meshwright/InitAll.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -87,4 +88,54 @@ TEST_F(ImportPipelineTest, PlacesConstrainedInputsAndOutputsAlike) {
   EXPECT_EQ(func.getArgumentTypes()[0], func.getResultTypes()[1]);
   EXPECT_EQ(getMesh(func.getArgumentTypes()[0]), "m1");
   EXPECT_EQ(countTransfers(func), 2u);
+}
+
+/// The passes that the options stand for.
+static std::string printPasses(MLIRContext *context,
+                               const ImportOptions &options) {
+  PassManager passes(context);
+  addImportPasses(passes, options);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  passes.printAsTextualPipeline(os);
+  return text;
+}
+
+/// The same of the options as `mpmd-import-pipeline` reads what they print.
+static std::string printReread(MLIRContext *context,
+                               const ImportOptions &options) {
+  std::string pipeline;
+  llvm::raw_string_ostream(pipeline)
+      << "builtin.module(mpmd-import-pipeline" << options << ")";
+  FailureOr<OpPassManager> passes = parsePassPipeline(pipeline);
+  if (failed(passes))
+    return "cannot be read: " + pipeline;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  passes->printAsTextualPipeline(os);
+  return text;
+}
+
+TEST_F(ImportPipelineTest, OptionsAreReadAsTheyWerePrinted) {
+  static const bool registered = (meshwright::registerAllPasses(), true);
+  ASSERT_TRUE(registered);
+  std::vector<std::string> names = {
+      "a@b", "3",   "1/2",  "say \"hi\"", "it's",   "{x",
+      "x}",  "a,b", "f(",   ")",          "p['w']", " x ",
+      "a:b", "a=b", "\\22", "h\xC3\xA9",  "->"};
+  ImportOptions all;
+  for (auto [index, name] : llvm::enumerate(names)) {
+    for (const std::string &mesh : names) {
+      ImportOptions options;
+      options.nameAssignment.entries[name] = {mesh, std::nullopt};
+      options.inputAssignment.entries[index] = mesh;
+      EXPECT_EQ(printReread(&context, options), printPasses(&context, options))
+          << name << " on " << mesh;
+    }
+    all.nameAssignment.entries[name] = {"m1", int64_t(index)};
+    all.outputAssignment.entries[index] = name;
+    all.constraints.push_back({int64_t(index), 0});
+  }
+  all.inferTransfers = true;
+  EXPECT_EQ(printReread(&context, all), printPasses(&context, all));
 }
