@@ -5,10 +5,12 @@
 // An executor compiles functions, and compiling is dear: fragments that compute
 // the same become calls of one function.
 //
-//   %0 = fragment<"m", ["f"]> (%x) {B}     %0 = fragment_call<"m", ["f"]>
-//   @p0(%x) %1 = fragment<"m", ["g"]> (%0) {B}     %1 = fragment_call<"m",
-//   ["g"]> @p0(%0)
-//                                          func @p0 {B}
+//   %0 = fragment<"m", ["f"]> (%x) {B}
+//   %1 = fragment<"m", ["g"]> (%0) {B}
+//   // becomes
+//   %0 = fragment_call<"m", ["f"]> @p0(%x)
+//   %1 = fragment_call<"m", ["g"]> @p0(%0)
+//   func @p0 {B}
 //
 // First everything that could be wrong is checked, then fragments are grouped
 // and groups named, then each group gives the body of its first member away and

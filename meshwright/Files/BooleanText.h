@@ -5,9 +5,8 @@
 // MLIR prints a constant of more than a hundred elements as hex digits. For
 // booleans there are two forms, and each MLIR takes only its own:
 //
-//   dense<"0x0100000001000101000101…"> : tensor<128xi1>   // a byte each: JAX
-//   dense<"0xD1A7…"> : tensor<128xi1>                     // a bit each: LLVM
-//   22
+//   dense<"0x0100000001000101000101…"> : tensor<128xi1>  // JAX: a byte each
+//   dense<"0xD1A7…"> : tensor<128xi1>                    // LLVM 22: a bit each
 //
 // The number of digits tells which one a text has. What is read is brought to
 // the form of this MLIR. What is written is a list, which both take:

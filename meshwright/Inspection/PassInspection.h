@@ -1,14 +1,14 @@
-//===- PassInspection.h - What a run of passes leaves to look at -*- C++
-//-*-===//
+//===- PassInspection.h - What passes leave to look at ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // A compile of @step that is dumped to `dir` leaves there
 //
 //   dir/step/program.mlir       the program as it was given
-//   dir/step/pipeline.txt       mpmd-opt --pass-pipeline="$(cat ...)" replays
-//   it dir/step/1-import/...       the IR after each pass that changed it
-//   dir/step/statistics.txt     what passes counted
+//   dir/step/pipeline.txt       mpmd-opt --pass-pipeline="$(cat ...)" replays it
+//   dir/step/2-import/...       the IR after each pass that changed it
+//   dir/step/remarks.txt        what passes did and did not do
+//   dir/step/statistics.txt     what they counted
 //   dir/step/time.txt           what they took
 //
 // The variable MESHWRIGHT_DUMP in the environment is the `dir` of a compile

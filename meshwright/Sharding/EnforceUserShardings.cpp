@@ -6,9 +6,11 @@
 // signature says, and may leave parts of axes in the signature, which callers
 // cannot split by. The signature wins:
 //
-//   func @f(%a {[{"r", "c":(1)2}, {}]})            func @f(%a {[{"r"}, {}]})
-//     fragment<in_shardings=[[{}, {"c"}]]> (%a)      fragment<[[{"r"}, {}]]>
-//     (%a)
+//   func @f(%a {[{"r", "c":(1)2}, {}]})
+//     fragment<in_shardings=[[{}, {"c"}]]> (%a)
+//   // becomes
+//   func @f(%a {[{"r"}, {}]})
+//     fragment<in_shardings=[[{"r"}, {}]]> (%a)
 //
 // Only fragments at either end, and transfers that are returned, change; what
 // that breaks in between becomes a reshard.

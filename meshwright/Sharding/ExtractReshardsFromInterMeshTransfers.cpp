@@ -6,12 +6,14 @@
 // mesh. Where the sharding changes on the way, a fragment has to reshard, on
 // whichever side has less to send:
 //
-//   %f = fragment, out [{"r"}]      %f = fragment, out [{"c"}]   (producer
-//   site) %t = transfer %f {[{"c"}]}      %t = transfer %f {[{"c"}]}
+//   producer site:
+//     %f = fragment, out [{"r"}]      %f = fragment, out [{"c"}]
+//     %t = transfer %f {[{"c"}]}      %t = transfer %f {[{"c"}]}
 //
-//   %t = transfer %a {[{"c"}]}      %t = transfer %a {[{"r"}]}   (consumer
-//   site) return %t                       %k = fragment (%t), out [{"c"}]
-//                                   return %k
+//   consumer site:
+//     %t = transfer %a {[{"c"}]}      %t = transfer %a {[{"r"}]}
+//     return %t                       %k = fragment (%t), out [{"c"}]
+//                                     return %k
 //
 // Fragments next to the transfer take the other sharding themselves; where
 // there is none, or where other transfers or the return need the value as it

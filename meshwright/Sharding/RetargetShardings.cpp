@@ -9,8 +9,7 @@
 //   sdy.mesh @mesh = <["x"=2]>                   sdy.mesh @mesh = <["x"=2]>
 //   // topology: "a" : ["x"=2],                  sdy.mesh @b = <["x"=4]>
 //   //           "b" : ["x"=4]
-//   func @f(%0: !b {<@mesh, [{"x"}]>})           func @f(%0: !b {<@b,
-//   [{"x"}]>})
+//   func @f(%0: !b {<@mesh, [{"x"}]>})           func @f(%0: !b {<@b, [{"x"}]>})
 //
 // Axes are found by name. Where the names differ and the sizes do not, they are
 // found by position. What splits by an axis that the mesh does not have at all

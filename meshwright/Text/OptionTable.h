@@ -1,5 +1,4 @@
-//===- OptionTable.h - The options of a phase, written once ------*- C++
-//-*-===//
+//===- OptionTable.h - The options of a phase, once -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
@@ -9,13 +8,14 @@
 //   MESHWRIGHT_LIST_OPTION(TYPE, FIELD, TEXT, KEY, HELP)
 //
 //   FIELD     of the phase's C++ struct, of type TYPE or a vector of TYPE
-//   TEXT      its name in the textual pipeline,
-//   `mpmd-import-pipeline{TEXT=...}` KEY       its name among the `options` of
-//   a configuration file and of
+//   TEXT      its name in the textual pipeline, as in
+//             `mpmd-import-pipeline{TEXT=...}`
+//   KEY       its name among the `options` of a configuration file and of
 //             Python; empty if a key of the file itself says it
 //   PIPELINE  its value where a textual pipeline does not say any
 //   FRONT     its value where a configuration does not say any
-//   HELP      a sentence
+//   HELP      a sentence, for users
+//
 //
 // Whoever needs the options defines the macros and includes the table, which
 // takes the definitions back at its end: the struct (Pipeline.h), the textual

@@ -1,12 +1,12 @@
-//===- QuotedText.h - Any text as part of an option --------------*- C++
-//-*-===//
+//===- QuotedText.h - Any text as part of an option -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // A pass pipeline gives a meaning to blanks, commas, quotes and braces. A text
 // with one of them, or with a separator of the option it is part of, stands in
 // quotes, with `\XX` for the character of a hex code where the pipeline would
-// look inside them; braces around the option keep it together:
+// look inside them. Braces around the option keep it together, and are no part
+// of it:
 //
 //   assignment={"a@b"@m1,"layer 1"@"pod 2"/3}
 //

@@ -1,11 +1,11 @@
-//===- AttrSyntax.h - Lists as sdy attributes and ops write them -*- C++
-//-*-===//
+//===- AttrSyntax.h - Lists as sdy attributes and ops write -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Parse and print functions named after the `custom` directives that use them,
-// also in other dialects. An element of a list of attributes may be written in
-// full (`#sdy.sharding<…>`) or as an alias; it is always printed stripped.
+// Lists as attributes and ops write them: parse and print functions named after
+// the `custom` directives that use them, also in other dialects.
+// An element of a list may be written in full (`#sdy.sharding<…>`)
+// or as an alias; it is always printed stripped.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
-//===- TypeCompatibility.h - When two types may stand for the same value *- C++
-//-*-===//
+//===- TypeCompatibility.h - When types may stand in ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
+// When two types may stand for the same value.
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_DIALECT_STABLEHLO_TYPECOMPATIBILITY_H

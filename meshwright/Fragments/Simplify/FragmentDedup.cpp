@@ -5,11 +5,17 @@
 // Fragments may read a value twice and return a value twice. Uses of the
 // repetitions are redirected to the first occurrence:
 //
-//   %0:2 = fragment<"m", ["f"]> (%x, %x) (%a, %b) {%s = add %a, %b; return %s,
-//   %s} return %0#0, %0#1
+//   %0:2 = fragment<"m", ["f"]> (%x, %x) (%a, %b) {
+//     %s = add %a, %b
+//     return %s, %s
+//   }
+//   return %0#0, %0#1
 //   // becomes
-//   %0:2 = fragment<"m", ["f"]> (%x, %x) (%a, %b) {%s = add %a, %a; return %s,
-//   %s} return %0#0, %0#0
+//   %0:2 = fragment<"m", ["f"]> (%x, %x) (%a, %b) {
+//     %s = add %a, %a
+//     return %s, %s
+//   }
+//   return %0#0, %0#0
 //
 // The lists keep their lengths; mpmd-fragment-dce shortens them. One forward
 // sweep is enough: what a producer returns twice is found to be read twice when

@@ -14,10 +14,12 @@ namespace mlir::mpmd {
 /// it on the meshes of its use set. Each mesh first reduces what it has, then
 /// sends the partial result to the meshes that need the whole:
 ///
-///   %1 = mpmd.reduce<add> %a, %b, %c      %f = mpmd.fragment<m1> (a, c) { add
-///   } %2 = mpmd.assign %1 : m2              %t = mpmd.transfer %f : m1 -> m2
-///                                         %2 = mpmd.fragment<m2> (%t, b) { add
-///                                         }
+///   %1 = mpmd.reduce<add> %a, %b, %c
+///   %2 = mpmd.assign %1 : m2
+///   // becomes
+///   %f = mpmd.fragment<m1> (a, c) { add }
+///   %t = mpmd.transfer %f : m1 -> m2
+///   %2 = mpmd.fragment<m2> (%t, b) { add }
 ///
 /// Fails, without a change, if there is nothing to do or an operand has no
 /// mesh.

@@ -1,10 +1,10 @@
-//===- MeshDataFlow.h - Meshes that a value is needed or found on -*- C++
-//-*-===//
+//===- MeshDataFlow.h - Meshes that values are on ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Reads the mesh sets around a value: where its users need it, and where its
-// producer can give it without a new transfer. Nothing here changes the IR.
+// producer can give it without a new transfer.
+// Nothing here changes the IR.
 //
 //===----------------------------------------------------------------------===//
 

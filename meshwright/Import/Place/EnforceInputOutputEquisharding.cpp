@@ -1,4 +1,4 @@
-//===- EnforceInputOutputEquisharding.cpp -----------------------------===//
+//===- EnforceInputOutputEquisharding.cpp ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //

@@ -1,4 +1,4 @@
-//===- MapNamedOpsToMpmdOps.cpp ---------------------------------------===//
+//===- MapNamedOpsToMpmdOps.cpp -------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
@@ -6,12 +6,11 @@
 // its name is assigned to, fenced by assigns and unassigns, so that everything
 // around it still sees plain tensors:
 //
-//                                           %a = mpmd.assign {origin = "f"} %x
-//   %0 = named_computation<"f"> (%x, %x)    %f = fragment<mesh="m",
-//   origin=["f"]>
-//                                                    (%a, %a)
-//                                           %0 = mpmd.unassign {origin = "f"}
-//                                           %f
+//   %0 = named_computation<"f"> (%x, %x)
+//   // becomes
+//   %a = mpmd.assign {origin = "f"} %x
+//   %f = fragment<mesh="m", origin=["f"]> (%a, %a)
+//   %0 = mpmd.unassign {origin = "f"} %f
 //
 // A named tensor becomes an assign and an unassign. What several of these in a
 // row mean for transfers is up to mpmd-introduce-transfers.

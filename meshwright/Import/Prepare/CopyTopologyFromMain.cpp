@@ -1,15 +1,17 @@
-//===- CopyTopologyFromMain.cpp ---------------------------------------===//
+//===- CopyTopologyFromMain.cpp -------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Only the entry function knows the topology. Everything it calls with
 // mpmd.call is part of the same MPMD program:
 //
-//   func @main attributes {topology = #t}   func @main attributes {topology =
-//   #t}
-//     mpmd.call @layer                        mpmd.call @layer
-//   func @layer                             func private @layer
-//                                             attributes {topology = #t}
+//   func @main attributes {topology = #t}
+//     mpmd.call @layer
+//   func @layer
+//   // becomes
+//   func @main attributes {topology = #t}
+//     mpmd.call @layer
+//   func private @layer attributes {topology = #t}
 //
 // One sweep in module order, so that a callee passes the topology on to its own
 // callees if it stands behind its caller.

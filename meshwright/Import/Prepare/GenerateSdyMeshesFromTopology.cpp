@@ -1,4 +1,4 @@
-//===- GenerateSdyMeshesFromTopology.cpp ------------------------------===//
+//===- GenerateSdyMeshesFromTopology.cpp ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //

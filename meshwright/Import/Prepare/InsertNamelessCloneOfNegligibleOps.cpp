@@ -1,4 +1,4 @@
-//===- InsertNamelessCloneOfNegligibleOps.cpp -------------------------===//
+//===- InsertNamelessCloneOfNegligibleOps.cpp -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //

@@ -6,8 +6,7 @@
 // check, as one op cannot see whether a program ends:
 //
 //   func @main(%x) {%0 = mpmd.call @f(%x), return %0}
-//   func private @f(%x) {%0 = func.call @f(%x), return %0}   // error:
-//   recursive
+//   func private @f(%x) {%0 = func.call @f(%x), return %0}  // error: recursive
 //
 // All of it is checked here, before anything changes, for import and for those
 // who only want to know.

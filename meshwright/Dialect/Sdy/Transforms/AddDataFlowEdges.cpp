@@ -6,8 +6,7 @@
 // them owns the edge; it gets an op of its own that holds what is known of the
 // sharding while shardings propagate:
 //
-//   %0 = mpmd.fragment … (%a) (%x: …) {      %0 = mpmd.fragment … (%a) (%x: …)
-//   {
+//   %0 = mpmd.fragment (%a) (%x: …) {        %0 = mpmd.fragment (%a) (%x: …) {
 //     %1 = stablehlo.sine %x                   %1 = sdy.data_flow_edge %x
 //                                   becomes    %2 = stablehlo.sine %1
 //     mpmd.return %1                           mpmd.return %2
