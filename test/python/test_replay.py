@@ -33,6 +33,48 @@ def test_programs_we_ship_with_a_configuration(tools, tmp_path, name):
     assert replayed == wanted
 
 
+def split(pipeline: str) -> list[str]:
+    """What is between the commas of a pipeline that are not within anything."""
+    parts, depth, quoted = [""], 0, False
+    for sign in pipeline.replace("->", "\0"):
+        quoted ^= sign == '"'
+        if not quoted:
+            depth += (sign in "({[<") - (sign in ")}]>")
+        if sign == "," and not quoted and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.replace("\0", "->") for part in parts]
+
+
+def single_passes(pipeline: str) -> list[str]:
+    """A pipeline for each of the passes, in their order."""
+    passes = []
+    for part in split(pipeline):
+        anchor, paren, nested = part.partition("(")
+        if paren and "{" not in anchor:
+            passes += [f"{anchor}({one})" for one in single_passes(nested[:-1])]
+        else:
+            passes.append(part)
+    return passes
+
+
+def test_pass_by_pass(tools, tmp_path):
+    program, config = SHIPPED["gpt_8_4_8"]
+    command = ("partition", program, "--config", config)
+    pipeline = tools.check("meshwright", *command, "--print-pipeline").strip()
+    wanted = tools.check("meshwright", *command, "-o", "-")
+    passes = single_passes(pipeline)
+    assert len(passes) > 90
+    module = tmp_path / "module.mlirbc"
+    module.write_bytes(program.read_bytes())
+    for one in passes[:-1]:
+        options = (f"--pass-pipeline={one}", "--emit-bytecode", "-o", module)
+        tools.check("mpmd-opt", module, *options)
+    last = tools.check("mpmd-opt", module, f"--pass-pipeline={passes[-1]}")
+    assert last == wanted
+
+
 @pytest.mark.parametrize("program", PLAIN, ids=lambda path: path.stem)
 def test_plain_programs_on_one_mesh(tools, tmp_path, program):
     config = tmp_path / "config.json"
@@ -99,7 +141,10 @@ def test_a_dump_has_what_replays_it(tools, tmp_path):
     expected = ["1-prepare", "2-import", "3-optimize", "4-shard", "5-export"]
     assert phases == expected
     assert list((folder / "2-import").rglob("*mpmd-map-named-ops-to-mpmd-ops.mlir"))
-    assert "num-fragments" in (folder / "statistics.txt").read_text()
+    statistics = (folder / "statistics.txt").read_text()
+    assert re.search(r"\d+ num-fragments ", statistics)
+    changed = r"^export: canonicalize\n +\d+ num-changed .*\n +0 num-more "
+    assert re.search(changed, statistics, re.M)
     assert "LowerToFragmentCallsPass" in (folder / "time.txt").read_text()
     remarks = (folder / "remarks.txt").read_text()
     assert re.search(r"^\[merge\] \S+:\d+:\d+: .* are one$", remarks, re.M)
