@@ -4,6 +4,7 @@
 
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Fragments/Merge/MergedAttributes.h"
 #include "unittests/Dialect/Mpmd/MpmdTest.h"
 
 using namespace mlir;
@@ -113,16 +114,19 @@ TEST_F(FragmentInfoTest, MergingKeepsWhatTheConventionsSay) {
        {R"(origin=["h", "g", "h"], stage=2)", "call_counter = 1 : ui32"},
        {"origin=[]", "call_counter = 2 : ui32"},
        {"origin=[], stage=3", ""}});
-  EXPECT_EQ(mergeOrigins({fragment(0), fragment(1)}),
+  auto both = [&](unsigned first, unsigned second) {
+    return MergedAttributes::ofBoth(fragment(first), fragment(second));
+  };
+  EXPECT_EQ(both(0, 1).origin,
             attr<ArrayAttr>(R"([#mpmd.user_origin<"f">, #mpmd.user_origin<"g">,
                       #mpmd.user_origin<"h">, #mpmd.user_origin<"h">])"));
-  EXPECT_EQ(mergeStages({fragment(0), fragment(1)}).getInt(), 2);
-  EXPECT_EQ(mergeStages({fragment(3), fragment(1)}).getInt(), 3);
+  EXPECT_EQ(both(0, 1).stage.getInt(), 2);
+  EXPECT_EQ(both(3, 1).stage.getInt(), 3);
   EXPECT_TRUE(hasConsistentStages(fragment(0), fragment(1)));
   EXPECT_FALSE(hasConsistentStages(fragment(1), fragment(3)));
-  EXPECT_FALSE(mergedCallCounter(fragment(0), fragment(1)));
-  EXPECT_EQ(mergedCallCounter(fragment(2), fragment(1)),
+  EXPECT_TRUE(both(0, 1).others.empty());
+  EXPECT_EQ(both(2, 1).others.get(kCallCounterAttr),
             fragment(1)->getAttr(kCallCounterAttr));
-  EXPECT_EQ(mergedCallCounter(fragment(3), fragment(2)),
+  EXPECT_EQ(both(3, 2).others.get(kCallCounterAttr),
             fragment(2)->getAttr(kCallCounterAttr));
 }

@@ -174,7 +174,9 @@ TEST_P(FragmentGroupTest, BuildsWhatMergingPairsGives) {
   for (Entry &entry : entries) {
     if (entry.lastMerge < 0)
       continue;
-    entry.group->build(rewriter, entry.last, entry.last.getLoc());
+    entry.group->build(rewriter, entry.last,
+                       MergedAttributes::ofNone(entry.group->getMembers()),
+                       entry.last.getLoc());
     ++numBuilt;
   }
 

@@ -165,7 +165,8 @@ TEST_F(MergeFragmentsTest, MergerFusesTheLocationsThatSingleMergesWould) {
     FragmentOp merged = mergeAll([&](FragmentOp producer, FragmentOp consumer) {
       FragmentGroup group(producer), added(consumer);
       group.append(added);
-      return merger.build(group, producer, rewriter.getDictionaryAttr({}),
+      return merger.build(group, producer,
+                          MergedAttributes::ofNone({producer, consumer}),
                           rewriter);
     });
     merger.setLocations(func);
@@ -433,7 +434,8 @@ TEST_F(MergeFragmentsTest, UnitesWhoInferredThem) {
       return %1 : !m)",
                         first, second)
               .str());
-    return uniteInferredBy(fragments[0], fragments[1]);
+    return MergedAttributes::ofBoth(fragments[0], fragments[1])
+        .others.getAs<ArrayAttr>(kInferredByAttr);
   };
   EXPECT_FALSE(unite("", ""));
   EXPECT_EQ(unite("{mpmd.inferred_by = [\"b\", \"a\"]}",
