@@ -26,6 +26,7 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Reducer/Tester.h"
@@ -285,8 +286,13 @@ static unsigned returnEarlier(ModuleOp module, unsigned begin, unsigned end) {
   if (ops.size() > kFew)
     return 0;
   Operation *terminator = func.getBody().back().getTerminator();
-  if (end != begin + 1 ||
-      llvm::equal(terminator->getOperands(), ops[begin]->getResults()))
+  // Never later, or rounds would go back and forth.
+  auto isEarlier = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && ops[begin]->isBeforeInBlock(op);
+  };
+  if (end != begin + 1 || terminator->getNumOperands() == 0 ||
+      !llvm::all_of(terminator->getOperands(), isEarlier))
     return ops.size();
   terminator->setOperands(ops[begin]->getResults());
   func.setFunctionType(FunctionType::get(module.getContext(),
