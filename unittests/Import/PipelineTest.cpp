@@ -93,7 +93,7 @@ TEST_F(ImportPipelineTest, PlacesConstrainedInputsAndOutputsAlike) {
 /// The passes that the options stand for.
 static std::string printPasses(MLIRContext *context,
                                const ImportOptions &options) {
-  PassManager passes(context);
+  auto passes = PassManager::on<ModuleOp>(context);
   addImportPasses(passes, options);
   std::string text;
   llvm::raw_string_ostream os(text);
