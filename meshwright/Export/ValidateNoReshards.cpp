@@ -10,6 +10,7 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Fragments/OriginNames.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -84,6 +85,13 @@ static std::string describe(FragmentCallOp call) {
   return text;
 }
 
+static bool isHoisted(FragmentCallOp call) {
+  return llvm::any_of(
+      call.getOrigin().getAsRange<UserOriginAttr>(), [](UserOriginAttr origin) {
+        return origin.getUserName().getValue() == kHoistedOrigin;
+      });
+}
+
 namespace {
 struct ValidateNoReshardsPass
     : mpmd::impl::ValidateNoReshardsPassBase<ValidateNoReshardsPass> {
@@ -104,6 +112,9 @@ private:
           call, call.getCalleeAttr());
       if (!callee || !onlyReturnsArguments(callee) ||
           (ignorePassThrough && isPassThrough(call, callee)))
+        continue;
+      // Gathering is what it is for.
+      if (isHoisted(call))
         continue;
       if (failed(report(call)))
         signalPassFailure();

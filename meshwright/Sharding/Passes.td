@@ -150,6 +150,41 @@ def ExtractReshardsFromInterMeshTransfersPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def HoistInvariantComputationsPass
+    : Pass<"mpmd-hoist-invariant-computations", "::mlir::func::FuncOp"> {
+  let summary = "Computes once what no microbatch changes";
+  let description = [{
+    What several fragments of a stage compute from the program's inputs alone
+    moves into a fragment before them; so does the gathering of an operand of a
+    dot product whose axes split the result in another dimension.
+
+    ```mlir
+    %0 = fragment (%w, %x) ... %c = convert %w // to bf16; %w is [{"d"}, {} ]
+                               %y = dot %x, %c // %x is [{"d"}, {} ]
+    %1 = fragment (%w, %z) ... %c = convert %w; %y = dot %z, %c
+    // becomes
+    %h = fragment<origin=["hoisted"], out_shardings=[[{}, {} ]]> (%w) ... convert
+    %0 = fragment (%x, %h) ... %y = dot %x, %h
+    %1 = fragment (%z, %h) ... %y = dot %z, %h
+    ```
+
+    Acts on MPMD functions, between propagation and
+    `mpmd-convert-sdy-shardings-to-mpmd-types`. What saves most bytes goes first,
+    as long as what is kept fits the limit. Leaves alone: ops with effects or
+    regions, what only copies, what is larger than its inputs, inputs in host
+    memory. Cost: linear in ops and uses.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", /*default=*/"-1",
+           "Bytes to keep on each device of a mesh at most; no limit if "
+           "negative.">,
+  ];
+  let statistics = [
+    Statistic<"valuesHoisted", "values-hoisted", "Values computed once">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
 def OptimizeDistinctBodiesPass
     : Pass<"mpmd-optimize-distinct-bodies", "::mlir::func::FuncOp"> {
   let summary = "Optimizes the body of equal fragments once";

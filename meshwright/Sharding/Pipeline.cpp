@@ -44,6 +44,9 @@ void mpmd::addShardingPropagationPipeline(
   // A reshard has the sharding of the other mesh, and what is propagated comes
   // from the user's shardings, of which nothing more need be said.
   retarget(/*warn=*/false);
+  if (options.hoistInvariants)
+    passes.addNestedPass<func::FuncOp>(
+        createHoistInvariantComputationsPass({options.hoistBytes}));
   if (options.deferReductions)
     passes.addNestedPass<func::FuncOp>(createDeferReductionsPass());
   passes.addNestedPass<func::FuncOp>(

@@ -26,6 +26,8 @@ TYPES = {
     "mpmd_merge_remat_fragments": "bool",
     "mpmd_merge_forward_with_backward": "bool",
     "mpmd_retarget_shardings": "bool",
+    "mpmd_hoist_invariants": "bool",
+    "mpmd_hoist_bytes": "int",
     "mpmd_defer_reductions": "bool",
     "mpmd_copy_constant_creation_from_producer_to_consumer": "bool",
     "mpmd_apply_merge_transfers_pass": "bool",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums over devices that wait for the sum over microbatches: fewer collectives, the
-same numbers."""
+"""What no microbatch changes is computed once, and sums over devices wait for the sum
+over microbatches: fewer collectives, the same numbers."""
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,8 @@ from jax.sharding import PartitionSpec as P
 import meshwright as mw
 
 ROWS, WIDTH = 4, 8
+WEIGHTS = 2 * 4 * WIDTH * WIDTH  # Bytes of both stages.
+DEFER, HOIST = {"mpmd_defer_reductions": True}, {"mpmd_hoist_invariants": True}
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +54,13 @@ def _step(microbatches, split):
     return step
 
 
-def _jit(topology, microbatches, schedule, weight, deferred):
+def _jit(topology, microbatches, schedule, weight, options):
     rows = NamedSharding(topology["m0"], P("data"))
     step = _step(microbatches, lambda x: jax.lax.with_sharding_constraint(x, rows))
     config = mw.make_config(
         topology,
         pipeline_schedule=mw.get_pipeline_schedule(schedule),
-        partitioning_options={"mpmd_defer_reductions": deferred},
+        partitioning_options=options,
     )
     params = [
         {"w": NamedSharding(mesh, weight), "b": NamedSharding(mesh, P())}
@@ -68,18 +70,17 @@ def _jit(topology, microbatches, schedule, weight, deferred):
     return mw.jit(step, config, in_shardings=(params, batch))
 
 
-def _reduced_bytes(topology, microbatches, deferred):
-    """Of weights: all of a step's reductions but the four bytes of losses."""
-    step = _jit(topology, microbatches, "1F1B", P(), deferred)
+def _bytes(topology, microbatches, weight, kind, options):
+    step = _jit(topology, microbatches, "1F1B", weight, options)
     compiled = step.lower(_params(), _batch(microbatches)).compile()
     found = compiled.traffic().collectives
-    return sum(c.bytes for m in found.values() for c in m if c.kind == "all-reduce")
+    return sum(c.bytes for m in found.values() for c in m if c.kind == kind)
 
 
 @pytest.mark.parametrize("weight", [P(), P("data")], ids=["replicated", "split"])
 @pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1"])
 def test_numbers_stay(topology, schedule, weight):
-    step = _jit(topology, 4, schedule, weight, deferred=True)
+    step = _jit(topology, 4, schedule, weight, DEFER | HOIST)
     got = step(_params(), _batch(4))
     expected = _step(4, lambda x: x)(_params(), _batch(4))
     jax.tree.map(
@@ -90,10 +91,26 @@ def test_numbers_stay(topology, schedule, weight):
 
 
 def test_reduced_bytes_do_not_grow_with_microbatches(topology):
-    gradients = 2 * 4 * (WIDTH * WIDTH + WIDTH)
-    four, eight = (_reduced_bytes(topology, n, deferred=False) for n in (4, 8))
-    assert four >= 4 * gradients
-    assert eight >= 8 * gradients
+    gradients = WEIGHTS + 2 * 4 * WIDTH  # And of biases.
     for microbatches in (4, 8):
-        waited = _reduced_bytes(topology, microbatches, deferred=True)
-        assert gradients <= waited <= gradients + 16  # And the loss.
+        size = microbatches, P(), "all-reduce"
+        assert _bytes(topology, *size, {}) >= microbatches * gradients
+        # And the loss.
+        assert gradients <= _bytes(topology, *size, DEFER) <= gradients + 16
+
+
+def test_gathered_bytes_do_not_grow_with_microbatches(topology):
+    # Both stages need their weights whole forward, where devices split the rows; what
+    # else is gathered is of a microbatch, and stays.
+    for microbatches in (4, 8):
+        size = microbatches, P("data"), "all-gather"
+        before = _bytes(topology, *size, {})
+        after = _bytes(topology, *size, HOIST)
+        assert before - after == (microbatches - 1) * WEIGHTS
+
+
+def test_nothing_is_kept_beyond_the_bound(topology):
+    size = 4, P("data"), "all-gather"
+    assert _bytes(topology, *size, HOIST | {"mpmd_hoist_bytes": 8}) == _bytes(
+        topology, *size, {}
+    )

@@ -1,0 +1,60 @@
+//===- InvariantNumbers.h - Equal values from the inputs alone --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SHARDING_INVARIANTNUMBERS_H
+#define MESHWRIGHT_SHARDING_INVARIANTNUMBERS_H
+
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "llvm/ADT/DenseMap.h"
+#include <map>
+#include <optional>
+
+namespace mlir::mpmd {
+
+/// Numbers of values of which equal ones come from the same inputs by the same
+/// operations.
+class InvariantNumbers {
+public:
+  explicit InvariantNumbers(func::FuncOp func);
+
+  /// The number of a value that comes from the program's inputs alone; none for
+  /// others and for what comes from constants alone.
+  std::optional<unsigned> getNumber(Value value) const {
+    auto it = numbers.find(value);
+    return it != numbers.end() && isFromInputs[it->second]
+               ? std::optional(it->second)
+               : std::nullopt;
+  }
+  /// In how many fragments an op computes a value with the number of `value`.
+  unsigned countFragments(Value value) const {
+    return numFragments.lookup(numbers.lookup(value));
+  }
+  /// The first value with the number of `value`: an argument of the function or
+  /// the result of an op.
+  Value getFirst(Value value) const { return first[numbers.lookup(value)]; }
+
+private:
+  void visit(Operation *op);
+  void add(Value value, bool comesFromInputs) {
+    numbers[value] = first.size();
+    first.push_back(value);
+    isFromInputs.push_back(comesFromInputs);
+  }
+
+  /// By operands, name, attributes and type of an op.
+  std::map<std::tuple<SmallVector<unsigned>, const void *, const void *,
+                      const void *>,
+           unsigned>
+      known;
+  DenseMap<Value, unsigned> numbers;
+  SmallVector<Value> first;
+  SmallVector<bool> isFromInputs;
+  DenseMap<unsigned, unsigned> numFragments;
+  /// The last fragment that computes the value of a number.
+  DenseMap<unsigned, Operation *> lastFragment;
+};
+
+} // namespace mlir::mpmd
+
+#endif

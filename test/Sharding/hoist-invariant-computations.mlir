@@ -1,0 +1,114 @@
+// RUN: mpmd-opt %s -split-input-file -mpmd-hoist-invariant-computations | FileCheck %s
+// RUN: mpmd-opt %s -split-input-file -mpmd-hoist-invariant-computations=limit=63 -remarks-filter=.* -remark-policy=all -remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=WHY
+// RUN: mpmd-opt %s -split-input-file -mpmd-hoist-invariant-computations=limit=31 | FileCheck %s --check-prefix=BOUND --implicit-check-not=hoisted
+
+!w = !mpmd.mesh_tensor<"m", tensor<4x8xf32>>
+!x = !mpmd.mesh_tensor<"m", tensor<6x4xbf16>>
+!y = !mpmd.mesh_tensor<"m", tensor<6x8xbf16>>
+
+sdy.mesh @g = <["d"=2]>
+
+// Rows are split over "d", so the dot product needs all of the weight.
+// CHECK-LABEL: func @weight
+// CHECK-SAME: (%[[W:arg[0-9]+]]: {{[^%]*}} %[[X:arg[0-9]+]]: {{[^%]*}} %[[Z:arg[0-9]+]]:
+// BOUND-LABEL: func @weight
+func.func @weight(%w: !w {sdy.sharding = #sdy.sharding<@g, [{"d"}, {}]>}, %x: !x, %z: !x) -> (!y, !y) attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  // CHECK: %[[H:.*]] = mpmd.fragment<mesh="m", origin=["hoisted"], in_shardings=[<@g, [{"d"}, {}]>], out_shardings=[<@g, [{}, {}]>]> (%[[W]])
+  // CHECK-NEXT: stablehlo.convert {{.*}} -> tensor<4x8xbf16>
+  // CHECK: mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>, <@g, [{"d"}, {}]>, <@g, [{}, {}]>]> (%[[W]], %[[X]], %[[H]])
+  // CHECK-SAME: (%{{[^,]*}}, %[[ROWS:arg[0-9]+]]: {{[^%]*}}, %[[WHOLE:arg[0-9]+]]: tensor<4x8xbf16>)
+  // CHECK: stablehlo.dot_general %[[ROWS]], %[[WHOLE]],
+  // CHECK: mpmd.fragment<mesh="m", origin=["f"], {{.*}} (%[[W]], %[[Z]], %[[H]])
+  %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>, <@g, [{"d"}, {}]>]>
+      (%w, %x) (%a: tensor<4x8xf32>, %b: tensor<6x4xbf16>) {
+    %c = stablehlo.convert %a {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>} : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+    %d = stablehlo.dot_general %b, %c, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>} : (tensor<6x4xbf16>, tensor<4x8xbf16>) -> tensor<6x8xbf16>
+    mpmd.return %d : tensor<6x8xbf16>
+  } : (!w, !x) -> !y
+  %1 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>, <@g, [{"d"}, {}]>]>
+      (%w, %z) (%a: tensor<4x8xf32>, %b: tensor<6x4xbf16>) {
+    %c = stablehlo.convert %a {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>} : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+    %d = stablehlo.dot_general %b, %c, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>} : (tensor<6x4xbf16>, tensor<4x8xbf16>) -> tensor<6x8xbf16>
+    mpmd.return %d : tensor<6x8xbf16>
+  } : (!w, !x) -> !y
+  return %0, %1 : !y, !y
+}
+// WHY: remark: [Missed] not hoisted{{.*}}on mesh "m", 2 fragments need tensor<4x8xbf16>, which takes 64 bytes on each device; of the 63 that mpmd_hoist_bytes allows, 0 are taken
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<8xf32>>
+!x = !mpmd.mesh_tensor<"m", tensor<4x8xf32>>
+
+// What only copies stays, and what is larger than its inputs.
+// CHECK-LABEL: func @cheap_and_large
+func.func @cheap_and_large(%w: !w, %x: !x) -> (!x, !x) attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  // CHECK: %[[H:.*]] = mpmd.fragment<mesh="m", origin=["hoisted"]> (%arg0) (%[[A:.*]]: tensor<8xf32>) {
+  // CHECK-NEXT: %[[E:.*]] = stablehlo.exponential %[[A]]
+  // CHECK-NEXT: mpmd.return %[[E]] : tensor<8xf32>
+  // CHECK: mpmd.fragment<mesh="m", origin=["f"]> (%arg0, %arg1, %[[H]]) (%{{.*}}, %{{.*}}, %[[IN_F:arg[0-9]+]]: tensor<8xf32>)
+  // CHECK: stablehlo.custom_call @opaque(%[[IN_F]])
+  // CHECK: stablehlo.broadcast_in_dim %{{.*}} -> tensor<4x8xf32>
+  // CHECK: mpmd.fragment<mesh="m", origin=["g"]> ({{.*}}, %[[H]]) (%{{.*}}, %{{.*}}, %[[IN_G:arg[0-9]+]]: tensor<8xf32>)
+  // CHECK: stablehlo.custom_call @opaque(%[[IN_G]])
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%w, %x) (%a: tensor<8xf32>, %b: tensor<4x8xf32>) {
+    %e = stablehlo.exponential %a : tensor<8xf32>
+    %s = "stablehlo.custom_call"(%e) {call_target_name = "opaque"} : (tensor<8xf32>) -> tensor<8xf32>
+    %r = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+    %d = stablehlo.add %b, %r : tensor<4x8xf32>
+    %t = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+    %u = stablehlo.add %d, %t : tensor<4x8xf32>
+    mpmd.return %u : tensor<4x8xf32>
+  } : (!w, !x) -> !x
+  %1 = mpmd.fragment<mesh="m", origin=["g"]> (%w, %x) (%a: tensor<8xf32>, %b: tensor<4x8xf32>) {
+    %e = stablehlo.exponential %a : tensor<8xf32>
+    %s = "stablehlo.custom_call"(%e) {call_target_name = "opaque"} : (tensor<8xf32>) -> tensor<8xf32>
+    %t = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+    %u = stablehlo.add %b, %t : tensor<4x8xf32>
+    mpmd.return %u : tensor<4x8xf32>
+  } : (!w, !x) -> !x
+  return %0, %1 : !x, !x
+}
+
+// -----
+
+// A draw stays where it is.
+// CHECK-LABEL: func @draws
+// CHECK-COUNT-2: stablehlo.rng
+func.func @draws(%w: !mpmd.mesh_tensor<"m", tensor<f32>>) -> (!mpmd.mesh_tensor<"m", tensor<8xf32>>, !mpmd.mesh_tensor<"m", tensor<8xf32>>) attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%w) (%a: tensor<f32>) {
+    %n = stablehlo.constant dense<8> : tensor<1xi64>
+    %d = stablehlo.rng %a, %a, %n, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<8xf32>
+    mpmd.return %d : tensor<8xf32>
+  } : (!mpmd.mesh_tensor<"m", tensor<f32>>) -> !mpmd.mesh_tensor<"m", tensor<8xf32>>
+  %1 = mpmd.fragment<mesh="m", origin=["f"]> (%w) (%a: tensor<f32>) {
+    %n = stablehlo.constant dense<8> : tensor<1xi64>
+    %d = stablehlo.rng %a, %a, %n, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<8xf32>
+    mpmd.return %d : tensor<8xf32>
+  } : (!mpmd.mesh_tensor<"m", tensor<f32>>) -> !mpmd.mesh_tensor<"m", tensor<8xf32>>
+  return %0, %1 : !mpmd.mesh_tensor<"m", tensor<8xf32>>, !mpmd.mesh_tensor<"m", tensor<8xf32>>
+}
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<8xf32>>
+
+// What one fragment computes and another one gets from it is computed once.
+// CHECK-LABEL: func @computed_once
+// CHECK: mpmd.fragment<mesh="m", origin=["f"]> (%arg0)
+// CHECK: mpmd.fragment<mesh="m", origin=["g"]> (%0)
+func.func @computed_once(%w: !w) -> !w attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%w) (%a: tensor<8xf32>) {
+    %e = stablehlo.exponential %a : tensor<8xf32>
+    mpmd.return %e : tensor<8xf32>
+  } : (!w) -> !w
+  %1 = mpmd.fragment<mesh="m", origin=["g"]> (%0) (%a: tensor<8xf32>) {
+    %s = "stablehlo.custom_call"(%a) {call_target_name = "opaque"} : (tensor<8xf32>) -> tensor<8xf32>
+    mpmd.return %s : tensor<8xf32>
+  } : (!w) -> !w
+  return %1 : !w
+}
