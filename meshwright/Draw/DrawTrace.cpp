@@ -11,6 +11,7 @@
 #include "meshwright/Draw/Lanes.h"
 #include "meshwright/Draw/WriteDrawing.h"
 #include "meshwright/Text/Utf8.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 
