@@ -57,3 +57,29 @@ def test_a_program_that_does_not_fail_is_refused(tools, tmp_path):
     )
     assert done.returncode == 1
     assert "there is nothing to reduce" in done.stderr
+
+
+def test_a_call_gives_way_to_its_body(tools, tmp_path):
+    program = tmp_path / "program.mlir"
+    program.write_text(
+        "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+        "  %0 = call @inner(%a) : (tensor<4xf32>) -> tensor<4xf32>\n"
+        "  return %0 : tensor<4xf32>\n}\n"
+        "func.func private @inner(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+        "  %0 = stablehlo.sine %a : tensor<4xf32>\n"
+        "  return %0 : tensor<4xf32>\n}\n"
+    )
+    check = tmp_path / "check.sh"
+    check.write_text("#!/bin/sh\ngrep -q stablehlo.sine $1 && exit 1\nexit 0\n")
+    check.chmod(0o755)
+    small = tmp_path / "small.mlir"
+    subprocess.run(
+        [
+            *(tools.folder / "mpmd-reduce", program, "-o", small),
+            f"-mpmd-reduce-program=test={check}",
+        ],
+        check=True,
+    )
+    found = small.read_text()
+    assert "stablehlo.sine" in found
+    assert "call" not in found and found.count("func.func") == 1

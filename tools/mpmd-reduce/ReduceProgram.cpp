@@ -130,6 +130,24 @@ static unsigned dropOps(ModuleOp module, unsigned begin, unsigned end) {
   return count;
 }
 
+/// Lets a function that nobody calls return more values.
+static void returnAlso(func::FuncOp func, ArrayRef<Value> values) {
+  if (!func ||
+      !llvm::is_contained(getEntries(func->getParentOfType<ModuleOp>()), func))
+    return;
+  Operation *terminator = func.getBody().back().getTerminator();
+  terminator->insertOperands(terminator->getNumOperands(), values);
+  if (ArrayAttr attrs = func.getResAttrsAttr()) {
+    SmallVector<Attribute> list(attrs.getValue());
+    list.resize(terminator->getNumOperands(),
+                DictionaryAttr::get(func.getContext()));
+    func.setResAttrsAttr(ArrayAttr::get(func.getContext(), list));
+  }
+  func.setFunctionType(FunctionType::get(func.getContext(),
+                                         func.getArgumentTypes(),
+                                         terminator->getOperandTypes()));
+}
+
 static unsigned inlineCalls(ModuleOp module, unsigned begin, unsigned end) {
   unsigned count = 0;
   SmallVector<CallOpInterface> inlined;
@@ -150,9 +168,13 @@ static unsigned inlineCalls(ModuleOp module, unsigned begin, unsigned end) {
     Block &body = callee.getBody().front();
     for (Operation &op : body.without_terminator())
       builder.clone(op, mapping);
-    for (auto [result, value] :
-         llvm::zip(call->getResults(), body.getTerminator()->getOperands()))
-      result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+    SmallVector<Value> values;
+    for (Value value : body.getTerminator()->getOperands())
+      values.push_back(mapping.lookupOrDefault(value));
+    // A call may matter though nothing reads it; a body would be swept away.
+    if (call->use_empty())
+      returnAlso(call->getParentOfType<func::FuncOp>(), values);
+    call->replaceAllUsesWith(values);
     call->erase();
   }
   return count;
