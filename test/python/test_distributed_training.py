@@ -94,5 +94,6 @@ def test_a_process_keeps_no_more_when_others_have_more_meshes():
     others = 6
     assert eight["steps"] == two["steps"] + others
     assert eight["kept"] == two["kept"] + 2 * others
-    assert eight["bytes"] < two["bytes"] + (8 << 20)  # They have 24 MB of weights.
+    # They have 24 MB of weights; what an allocator keeps is a matter of megabytes.
+    assert eight["bytes"] < two["bytes"] + (16 << 20)
     assert len(second["found"][1]["compiled"]) > len(second["found"][0]["compiled"])
