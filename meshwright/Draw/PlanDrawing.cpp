@@ -4,25 +4,13 @@
 
 #include "meshwright/Draw/ReadDrawing.h"
 #include "meshwright/Schedule/PlanInputs.h"
+#include "meshwright/Simulator/PlanWorkload.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 
 using namespace meshwright;
 namespace json = llvm::json;
-
-static ItemKind getKind(ActionKind kind) {
-  switch (kind) {
-  case ActionKind::Forward:
-    return ItemKind::Forward;
-  case ActionKind::Backward:
-  case ActionKind::Input:
-    return ItemKind::Backward;
-  case ActionKind::Weight:
-    return ItemKind::Weight;
-  }
-  llvm_unreachable("unknown kind of action");
-}
 
 static llvm::StringRef getText(ActionKind kind) {
   switch (kind) {
@@ -79,7 +67,7 @@ Drawing meshwright::makeDrawing(const Plan &plan, const Timeline &timeline) {
     for (auto [action, interval] :
          llvm::zip_equal(list, timeline.meshes[index])) {
       Drawing::Bar bar;
-      bar.kind = getKind(action.kind);
+      bar.kind = getItemKind(action.kind);
       bar.mesh = bar.source = index;
       bar.name = drawing.names.add(
           llvm::formatv("stage {0}, {1}", action.stage, getText(action.kind))

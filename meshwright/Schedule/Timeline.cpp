@@ -50,16 +50,16 @@ private:
 };
 } // namespace
 
-static int64_t getCostOf(ActionKind kind, const ActionCosts &costs) {
+int64_t ActionCosts::get(ActionKind kind) const {
   switch (kind) {
   case ActionKind::Forward:
-    return costs.forward;
+    return forward;
   case ActionKind::Backward:
-    return costs.backward;
+    return backward;
   case ActionKind::Input:
-    return costs.input;
+    return input;
   case ActionKind::Weight:
-    return costs.weight;
+    return weight;
   }
   llvm_unreachable("unknown kind of action");
 }
@@ -93,7 +93,7 @@ int64_t Simulation::getCost(llvm::ArrayRef<Action> step) const {
     return *first.overlapped;
   int64_t cost = 0;
   for (const Action &action : step)
-    cost += getCostOf(action.kind, costs.get(action.stage));
+    cost += costs.get(action.stage).get(action.kind);
   return cost;
 }
 

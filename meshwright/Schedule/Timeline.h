@@ -24,6 +24,8 @@ struct ActionCosts {
   int64_t backward = 2;
   /// A forward and a backward as one step; the sum if absent.
   std::optional<int64_t> overlapped = std::nullopt;
+
+  int64_t get(ActionKind kind) const;
 };
 
 struct PipelineCosts {

@@ -76,21 +76,7 @@ private:
 };
 } // namespace
 
-static Ticks getTime(ActionKind kind, const ActionCosts &times) {
-  switch (kind) {
-  case ActionKind::Forward:
-    return times.forward;
-  case ActionKind::Backward:
-    return times.backward;
-  case ActionKind::Input:
-    return times.input;
-  case ActionKind::Weight:
-    return times.weight;
-  }
-  llvm_unreachable("unknown kind of action");
-}
-
-static ItemKind getItemKind(ActionKind kind) {
+ItemKind meshwright::getItemKind(ActionKind kind) {
   switch (kind) {
   case ActionKind::Forward:
     return ItemKind::Forward;
@@ -133,7 +119,7 @@ uint32_t Builder::getActivity(llvm::ArrayRef<Action> step, uint32_t mesh) {
     const StageModel &stage = getStage(action.stage);
     activity.name += (activity.name.empty() ? "" : "+") +
                      std::to_string(action.stage) + getLetter(action.kind);
-    activity.duration += getTime(action.kind, stage.times);
+    activity.duration += stage.times.get(action.kind);
     bool isForward = action.kind == ActionKind::Forward;
     activity.temporaryBytes = std::max(
         activity.temporaryBytes,

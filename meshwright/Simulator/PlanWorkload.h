@@ -18,6 +18,9 @@
 
 namespace meshwright {
 
+/// The gradient of the input counts as backward.
+ItemKind getItemKind(ActionKind kind);
+
 /// What a stage sends to the next one or back for a microbatch.
 struct StageTransfer {
   Ticks duration = 0;
