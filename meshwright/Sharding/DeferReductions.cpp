@@ -162,21 +162,16 @@ private:
 };
 } // namespace
 
-static RankedTensorType getGlobalType(Value value) {
-  if (auto onMesh = dyn_cast<MeshTensorType>(value.getType()))
-    return onMesh.getGlobalTensorType();
-  return cast<RankedTensorType>(value.getType());
-}
-
 RankedTensorType Deferral::getStackedType(Value value) const {
-  return prepend(sums.getNumPieces(value), getGlobalType(value));
+  return prepend(sums.getNumPieces(value),
+                 cast<RankedTensorType>(getGlobalType(value.getType())));
 }
 
 TensorShardingAttr
 Deferral::getStackedSharding(Value value, TensorShardingAttr whole) const {
   DimensionShardingAttr axes = sums.getAxes(value);
   SmallVector<DimensionShardingAttr> dims(
-      getGlobalType(value).getRank() + 1,
+      cast<RankedTensorType>(getGlobalType(value.getType())).getRank() + 1,
       DimensionShardingAttr::get(value.getContext(), {}, /*isClosed=*/true));
   if (whole)
     for (auto [to, from] :
@@ -197,7 +192,7 @@ void Deferral::reduceForOthers(Value value, TensorShardingAttr whole,
                                OpBuilder &builder) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : value.getUses())
-    if (sums.needsSum(use))
+    if (!sums.takesPartial(use))
       uses.push_back(&use);
   if (uses.empty())
     return;

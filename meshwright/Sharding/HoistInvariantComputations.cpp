@@ -20,6 +20,7 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Fragments/OriginNames.h"
@@ -75,31 +76,21 @@ static TensorShardingAttr getShardingForDot(OpOperand &use) {
   if (!dot || !own)
     return own;
   TensorShardingAttr result = sdy::getSharding(dot.getResult());
-  auto numbers = dot.getDotDimensionNumbers();
-  bool isLhs = use.getOperandNumber() == 0;
-  auto batching = isLhs ? numbers.getLhsBatchingDimensions()
-                        : numbers.getRhsBatchingDimensions();
-  auto contracting = isLhs ? numbers.getLhsContractingDimensions()
-                           : numbers.getRhsContractingDimensions();
-  // The free dimensions of the result: those of the left side, then the right.
-  int64_t nextFree = batching.size();
-  if (!isLhs)
-    nextFree += cast<RankedTensorType>(dot.getLhs().getType()).getRank() -
-                batching.size() - contracting.size();
+  sdy::OpShardingRuleAttr rule = sdy::getShardingRule(dot);
+  ArrayRef<sdy::DimMappingAttr> factorsOfResult =
+      rule.getResultMappings()[0].getDimMappings();
+  ArrayRef<sdy::DimMappingAttr> factors =
+      rule.getOperandMappings()[use.getOperandNumber()].getDimMappings();
   SmallVector<DimensionShardingAttr> dims;
-  for (auto [dim, sharding] : llvm::enumerate(own.getDimShardings())) {
-    int64_t position = static_cast<int64_t>(dim);
-    bool isContracted = llvm::is_contained(contracting, position);
-    int64_t inResult = -1;
-    if (const auto *it = llvm::find(batching, position); it != batching.end())
-      inResult = it - batching.begin();
-    else if (!isContracted)
-      inResult = nextFree++;
+  for (auto [sharding, factor] : llvm::zip(own.getDimShardings(), factors)) {
+    const auto *same = llvm::find(factorsOfResult, factor);
     SmallVector<AxisRefAttr> kept;
     for (AxisRefAttr axis : sharding.getAxes()) {
       bool isElsewhere =
           result && hasAxis(result.getDimShardings(), axis) &&
-          (inResult < 0 || !hasAxis(result.getDimShardings()[inResult], axis));
+          (same == factorsOfResult.end() ||
+           !hasAxis(result.getDimShardings()[same - factorsOfResult.begin()],
+                    axis));
       if (!isElsewhere)
         kept.push_back(axis);
     }
@@ -120,10 +111,8 @@ static bool isCheap(Operation *op) {
          op->getNumOperands() == 0;
 }
 
-static RankedTensorType getGlobalType(Value value) {
-  if (auto onMesh = dyn_cast<MeshTensorType>(value.getType()))
-    return onMesh.getGlobalTensorType();
-  return cast<RankedTensorType>(value.getType());
+static RankedTensorType getTensorType(Value value) {
+  return cast<RankedTensorType>(getGlobalType(value.getType()));
 }
 
 namespace {
@@ -217,7 +206,7 @@ void Hoister::collect(FragmentOp fragment, Value value) {
     Candidate &candidate =
         candidates[{fragment.getMeshName(), stage, *number, needed}];
     candidate.value = first;
-    candidate.type = getGlobalType(value);
+    candidate.type = getTensorType(value);
     candidate.sharding = needed;
     candidate.isGathered = isGathered;
     candidate.uses.push_back(&use);
@@ -250,7 +239,7 @@ bool Hoister::isWorthIt(Candidate &candidate) {
         cast<MeshTensorType>(input.getType()).getMeshName() !=
             candidate.readers.front().getMeshName())
       return false;
-    inputBytes += meshwright::countBytes(getGlobalType(input));
+    inputBytes += meshwright::countBytes(getTensorType(input));
   }
   int64_t again = candidate.readers.size() - 1;
   candidate.savedBytes =
@@ -308,7 +297,7 @@ static BlockArgument addInput(FragmentOp fragment, Value value,
     llvm::append_range(shardings, list.getShardings());
   fragment.getInputsMutable().append(value);
   BlockArgument arg =
-      fragment.getBody()->addArgument(getGlobalType(value), fragment.getLoc());
+      fragment.getBody()->addArgument(getTensorType(value), fragment.getLoc());
   if (auto attrs = fragment->getAttrOfType<ArrayAttr>(kArgAttrsAttr)) {
     SmallVector<Attribute> list(attrs.getValue());
     list.resize(index + 1, DictionaryAttr::get(fragment.getContext()));
@@ -320,7 +309,7 @@ static BlockArgument addInput(FragmentOp fragment, Value value,
     shardings.push_back(sharding ? sharding
                                  : TensorShardingAttr::getFullyOpen(
                                        fragment.getContext(),
-                                       getGlobalType(value).getRank(), mesh));
+                                       getTensorType(value).getRank(), mesh));
     fragment.setInShardingsAttr(
         sdy::TensorShardingPerValueAttr::get(fragment.getContext(), shardings));
   } else if (sharding) {

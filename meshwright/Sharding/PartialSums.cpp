@@ -6,7 +6,7 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "mlir/IR/Matchers.h"
+#include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -16,18 +16,15 @@ using sdy::DimensionShardingAttr;
 using sdy::TensorShardingAttr;
 
 static RankedTensorType getTensorType(Value value) {
-  if (auto onMesh = dyn_cast<MeshTensorType>(value.getType()))
-    return onMesh.getGlobalTensorType();
-  return dyn_cast<RankedTensorType>(value.getType());
+  return dyn_cast<RankedTensorType>(getGlobalType(value.getType()));
 }
 
 Attribute mpmd::getSplatNumber(Value value) {
-  DenseElementsAttr elements;
   // Propagation keeps constants in an op that nothing folds.
-  if (auto constant = value.getDefiningOp<sdy::ConstantOp>())
-    elements = dyn_cast<DenseElementsAttr>(constant.getValue());
-  else if (!matchPattern(value, m_Constant(&elements)))
-    return nullptr;
+  auto constant = value.getDefiningOp<sdy::ConstantOp>();
+  if (!constant)
+    return stablehlo::getSplat(value);
+  auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
   return elements && elements.isSplat() ? elements.getSplatValue<Attribute>()
                                         : nullptr;
 }
@@ -80,9 +77,11 @@ static std::optional<ArrayRef<AxisRefAttr>> getAxesOf(Value value,
 static int64_t countPieces(ArrayRef<AxisRefAttr> axes, Value value) {
   sdy::MeshAttr mesh =
       sdy::getSharding(value).getMesh(value.getParentRegion()->getParentOp());
-  int64_t pieces = mesh ? 1 : 0;
+  if (!mesh)
+    return 0;
+  int64_t pieces = 1;
   for (AxisRefAttr axis : axes)
-    pieces *= mesh ? mesh.findAxisSize(axis.getName()).value_or(0) : 0;
+    pieces *= mesh.findAxisSize(axis.getName()).value_or(0);
   return pieces;
 }
 
@@ -146,31 +145,30 @@ bool mpmd::isLinearIn(Operation *op, unsigned index) {
     return index == 0 && isSum(reduce);
   if (isa<stablehlo::MultiplyOp>(op))
     return isUniform(op->getOperand(1 - index));
-  bool isFloat = isa<FloatType, ComplexType>(
-      getTensorType(op->getOperand(0))
-          ? getElementTypeOrSelf(getTensorType(op->getOperand(0)))
-          : Type());
-  return isa<stablehlo::DivideOp>(op) && isFloat && index == 0 &&
+  return isa<stablehlo::DivideOp>(op) && index == 0 &&
+         isa<FloatType, ComplexType>(
+             getElementTypeOrSelf(op->getResult(0).getType())) &&
          isUniform(op->getOperand(1));
 }
 
 PartialSums::PartialSums(func::FuncOp func) {
   for (FragmentOp fragment : func.getOps<FragmentOp>())
     visit(fragment);
-  stackZeros(func);
+  for (FragmentOp fragment : func.getOps<FragmentOp>())
+    stackZeros(fragment);
   dropUnprofitable(func);
 }
 
 void PartialSums::mark(Value value, Value like) {
-  axes[value] = axes.lookup(like);
-  pieces[value] = pieces.lookup(like);
+  Split split = splits.lookup(like);
+  splits[value] = split;
   together.unionSets(value.getAsOpaquePointer(), like.getAsOpaquePointer());
 }
 
 void PartialSums::start(Value value, const SplitDimension &dim) {
-  axes[value] = DimensionShardingAttr::get(value.getContext(), dim.axes,
-                                           /*isClosed=*/true);
-  pieces[value] = dim.pieces;
+  splits[value] = {DimensionShardingAttr::get(value.getContext(), dim.axes,
+                                              /*isClosed=*/true),
+                   dim.pieces};
   together.insert(value.getAsOpaquePointer());
 }
 
@@ -243,34 +241,29 @@ void PartialSums::visit(Operation *op) {
 /// A sum over microbatches starts at zeros, which another fragment may make.
 /// They are stacked like what is added to them, so that the first microbatch
 /// runs the code of the others.
-void PartialSums::stackZeros(func::FuncOp func) {
-  auto findSum = [&](FragmentOp fragment) {
-    for (OpResult result : fragment->getOpResults()) {
-      if (!isZero(result))
-        continue;
-      SmallVector<Value> args, sums;
-      for (OpOperand &use : result.getUses())
-        args.push_back(cast<FragmentOp>(use.getOwner())
-                           .getBody()
-                           ->getArgument(use.getOperandNumber()));
-      for (Value arg : args)
-        for (Operation *user : arg.getUsers())
-          sums.push_back(user->getNumResults() ? user->getResult(0) : Value());
-      auto fits = [&](Value sum) {
-        return sum && isPartial(sum) && getAxes(sum) == getAxes(sums[0]) &&
-               isa<stablehlo::AddOp>(sum.getDefiningOp());
-      };
-      if (sums.empty() || !llvm::all_of(sums, fits))
-        continue;
-      mark(result, sums[0]);
-      for (Value sum : sums)
-        mark(result, sum);
-      for (Value arg : args)
-        mark(arg, result);
+void PartialSums::stackZeros(FragmentOp fragment) {
+  for (OpResult result : fragment->getOpResults()) {
+    if (!isZero(result))
+      continue;
+    // What takes the zeros, and what is added to them there.
+    SmallVector<Value> args, sums;
+    for (OpOperand &use : result.getUses()) {
+      Block *body = cast<FragmentOp>(use.getOwner()).getBody();
+      args.push_back(body->getArgument(use.getOperandNumber()));
+      for (Operation *user : args.back().getUsers())
+        sums.push_back(user->getNumResults() ? user->getResult(0) : Value());
     }
-  };
-  for (FragmentOp fragment : func.getOps<FragmentOp>())
-    findSum(fragment);
+    auto fits = [&](Value sum) {
+      return sum && isPartial(sum) && getAxes(sum) == getAxes(sums[0]) &&
+             isa<stablehlo::AddOp>(sum.getDefiningOp());
+    };
+    if (sums.empty() || !llvm::all_of(sums, fits))
+      continue;
+    for (Value sum : sums)
+      mark(result, sum);
+    for (Value arg : args)
+      mark(arg, result);
+  }
 }
 
 bool PartialSums::takesPartial(OpOperand &use) const {
@@ -327,9 +320,9 @@ void PartialSums::dropUnprofitable(func::FuncOp func) {
     if (groups[group].savedBytes <= 0)
       refusals.push_back({reduction, groups[group].reader});
   SmallVector<Value> dropped;
-  for (auto &[value, unused] : axes)
+  for (auto &[value, unused] : splits)
     if (getGroup(value).savedBytes <= 0)
       dropped.push_back(value);
   for (Value value : dropped)
-    axes.erase(value);
+    splits.erase(value);
 }

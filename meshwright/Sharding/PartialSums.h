@@ -51,17 +51,18 @@ public:
 
   /// The axes over which a value has yet to be summed; closed. Null if none.
   sdy::DimensionShardingAttr getAxes(Value value) const {
-    return axes.lookup(value);
+    return splits.lookup(value).axes;
   }
   /// The number of partial sums of such a value.
-  int64_t getNumPieces(Value value) const { return pieces.lookup(value); }
-  bool isPartial(Value value) const { return axes.contains(value); }
+  int64_t getNumPieces(Value value) const {
+    return splits.lookup(value).pieces;
+  }
+  bool isPartial(Value value) const { return splits.contains(value); }
   /// Whether a value is zero: a summand without meaning.
   bool isZero(Value value) const { return zeros.contains(value); }
-  /// Whether a use of a partial value takes its partial sums as they are.
+  /// Whether a use of a partial value takes its partial sums as they are; else
+  /// it needs the sum.
   bool takesPartial(OpOperand &use) const;
-  /// Whether a use of a partial value needs the sum.
-  bool needsSum(OpOperand &use) const { return !takesPartial(use); }
 
   /// A reduction that stays where it is, since `reader` reads the sum.
   struct Refusal {
@@ -75,11 +76,15 @@ private:
   void visit(Operation *op);
   void mark(Value value, Value like);
   void start(Value value, const SplitDimension &dim);
-  void stackZeros(func::FuncOp func);
+  void stackZeros(FragmentOp fragment);
   void dropUnprofitable(func::FuncOp func);
 
-  DenseMap<Value, sdy::DimensionShardingAttr> axes;
-  DenseMap<Value, int64_t> pieces;
+  /// Of a partial value: the axes that hold its parts, and how many there are.
+  struct Split {
+    sdy::DimensionShardingAttr axes;
+    int64_t pieces = 0;
+  };
+  DenseMap<Value, Split> splits;
   DenseSet<Value> zeros;
   SmallVector<Refusal> refusals;
   /// Values that are unreduced together or not at all.
