@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Simulator/ItemRoles.h"
+#include "meshwright/Fragments/OriginNames.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <map>
@@ -75,7 +76,11 @@ void RoleFinder::addForward(uint32_t index) {
   StageKey key = getStage(item);
   role.stage = stages.try_emplace(key, static_cast<int32_t>(stages.size()))
                    .first->second;
-  role.microbatch = findMicrobatch(item, [](uint32_t) { return true; });
+  // A stage may hand things on to its next microbatch: the rows of the batch,
+  // which the first one splits, or a state.
+  role.microbatch = findMicrobatch(item, [&](uint32_t producer) {
+    return roles[producer].stage != role.stage;
+  });
   if (role.microbatch < 0)
     role.microbatch = numTaken[key]++;
 }
@@ -100,6 +105,9 @@ void RoleFinder::addBackward(uint32_t index) {
 
 void RoleFinder::addCall(uint32_t index) {
   const ExportedProgram::Item &item = program.items[index];
+  // Of all microbatches, and of no stage.
+  if (llvm::is_contained(item.originNames, mlir::mpmd::kHoistedOrigin))
+    return;
   if (item.transposeCount > 0)
     addBackward(index);
   else if (isBehindBackward[index] && !item.isRemat)

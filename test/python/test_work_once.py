@@ -114,3 +114,16 @@ def test_nothing_is_kept_beyond_the_bound(topology):
     assert _bytes(topology, *size, HOIST | {"mpmd_hoist_bytes": 8}) == _bytes(
         topology, *size, {}
     )
+
+
+@pytest.mark.parametrize("options", [{}, HOIST], ids=["plain", "hoisted"])
+def test_a_simulation_knows_the_microbatches(topology, options):
+    step = _jit(topology, 4, "1F1B", P("data"), options)
+    items = step.lower(_params(), _batch(4)).simulate("cpu").items
+    hoisted = [item for item in items if "hoisted" in item.origins]
+    assert len(hoisted) == (2 if options else 0)
+    assert all(item.kind == "other" and item.stage is None for item in hoisted)
+    for kind in ("forward", "backward"):
+        for stage in (0, 1):
+            found = [x.microbatch for x in items if (x.kind, x.stage) == (kind, stage)]
+            assert found == [0, 1, 2, 3]
