@@ -176,8 +176,9 @@ static void printList(const HexBooleans &booleans, ArrayRef<int64_t> shape,
   os << "]";
 }
 
-void meshwright::printWithBooleanLists(StringRef text, raw_ostream &os) {
-  HexBooleansFinder finder(text, "\"");
+void meshwright::printWithBooleanLists(StringRef text, raw_ostream &os,
+                                       StringRef quote) {
+  HexBooleansFinder finder(text, quote);
   const char *printed = text.begin();
   while (std::optional<HexBooleans> found = finder.next()) {
     if (!found->isBitEach())

@@ -24,8 +24,10 @@
 
 namespace meshwright {
 
-/// Whether `text` has booleans of a byte each. `quote` is what stands for a
-/// quotation mark where the text is itself quoted, as in JSON.
+/// In all of these, `quote` is what stands for a quotation mark where the text is
+/// itself quoted, as in JSON.
+
+/// Whether `text` has booleans of a byte each.
 bool hasByteBooleans(llvm::StringRef text, llvm::StringRef quote = "\"");
 
 /// Rewrites booleans of a byte each to a bit each. The text keeps its length,
@@ -34,7 +36,8 @@ void packByteBooleans(llvm::MutableArrayRef<char> text,
                       llvm::StringRef quote = "\"");
 
 /// Prints a text of this MLIR with booleans as lists.
-void printWithBooleanLists(llvm::StringRef text, llvm::raw_ostream &os);
+void printWithBooleanLists(llvm::StringRef text, llvm::raw_ostream &os,
+                           llvm::StringRef quote = "\"");
 
 } // namespace meshwright
 

@@ -1,9 +1,11 @@
 """The language server knows the dialects: it accepts and rejects like mpmd-opt."""
 
+import base64
 import json
 import subprocess
 
 import pytest
+from jax_parser import JaxParser, constants, module_of
 
 
 class Server:
@@ -57,6 +59,11 @@ def server(tools):
     server.process.communicate(timeout=30)
 
 
+@pytest.fixture(scope="module")
+def jax_parser():
+    return JaxParser()
+
+
 PROGRAM = """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = mpmd.named_computation<"enc"> (%x) (%a: tensor<4xf32>) {
     %1 = stablehlo.OP %a : tensor<4xf32>
@@ -86,3 +93,58 @@ def test_booleans_as_jax_prints_them_are_read(server):
     assert server.diagnostics("file:///c.mlir", program) == []
     (message,) = server.diagnostics("file:///d.mlir", program.replace(mask, mask[2:]))
     assert "hex data size is invalid" in message
+
+
+def request(server, method: str, **params) -> dict:
+    server.send(method, params, id=method)
+    while (message := server.receive()).get("id") != method:
+        pass
+    return message
+
+
+def test_bytecode_of_jax_becomes_text_that_jax_reads(server, jax_parser, tmp_path):
+    program = jax_parser.parse(module_of(constants()))
+    file = tmp_path / "größe 1.mlirbc"
+    file.write_bytes(jax_parser.encode(str(program)))
+    message = request(server, "mlir/convertFromBytecode", uri=file.as_uri())
+    text = message["result"]["output"]
+    assert jax_parser.values(text) == jax_parser.values(str(program))
+    # As what the editor then has: a document.
+    assert server.diagnostics(file.with_suffix(".mlir").as_uri(), text) == []
+
+
+def test_text_becomes_bytecode_that_jax_reads(server, jax_parser):
+    text = str(jax_parser.parse(module_of(constants())))
+    assert server.diagnostics("file:///e.mlir", text) == []
+    message = request(server, "mlir/convertToBytecode", uri="file:///e.mlir")
+    code = base64.b64decode(message["result"]["output"])
+    assert code.startswith(b"ML\xefR")
+    assert jax_parser.values(code) == jax_parser.values(text)
+
+
+def test_what_is_no_bytecode_is_refused(server, jax_parser, tmp_path):
+    code = jax_parser.encode(module_of(["dense<1.0> : tensor<2xf8E5M2>"]))
+    file = tmp_path / "a.mlirbc"
+    for contents in (b"func.func @f()", code[: len(code) // 2]):
+        file.write_bytes(contents)
+        message = request(server, "mlir/convertFromBytecode", uri=file.as_uri())
+        assert "bytecode" in message["error"]["message"]
+    missing = (tmp_path / "b.mlirbc").as_uri()
+    message = request(server, "mlir/convertFromBytecode", uri=missing)
+    assert "b.mlirbc" in message["error"]["message"]
+    wrong = PROGRAM.replace("OP", "tahn")
+    server.diagnostics("file:///f.mlir", wrong)
+    message = request(server, "mlir/convertToBytecode", uri="file:///f.mlir")
+    assert message["error"]["message"]
+
+
+@pytest.mark.parametrize("length", ["x", "-1", "99999999999999999"])
+def test_a_length_that_is_none_does_not_end_the_server(server, length):
+    server.process.stdin.write(f"Content-Length: {length}\r\n\r\n".encode())
+    assert server.diagnostics("file:///g.mlir", PROGRAM.replace("OP", "tanh")) == []
+
+
+def test_help_is_printed_whole(tools):
+    done = tools.run("mpmd-lsp-server", "--help")
+    assert done.returncode == 0
+    assert b"LSP" in done.stdout

@@ -2,51 +2,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "Messages.h"
 #include "Support/Tool.h"
-#include "meshwright/Files/BooleanText.h"
 #include "meshwright/InitAll.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
-#include <cstdio>
 #include <thread>
 #include <unistd.h>
-#include <vector>
 
-/// An editor's messages, in JSON: a header with the length, an empty line, the
-/// body.
-static void forwardMessages(FILE *from, FILE *to) {
-  auto forward = [&](std::vector<char> &text) {
-    meshwright::packByteBooleans(text, /*quote=*/"\\\"");
-    return fwrite(text.data(), 1, text.size(), to) == text.size();
-  };
-  std::vector<char> body;
-  size_t length = 0;
-  char *line = nullptr;
-  size_t capacity = 0;
-  for (ssize_t size; (size = getline(&line, &capacity, from)) >= 0;) {
-    std::vector<char> header(line, line + size);
-    llvm::StringRef text = llvm::StringRef(line, size).rtrim();
-    bool isEnd = text.empty();
-    if (text.consume_front("Content-Length: "))
-      text.getAsInteger(10, length);
-    if (!forward(header))
-      break;
-    if (isEnd && length) {
-      body.resize(length);
-      body.resize(fread(body.data(), 1, length, from));
-      length = 0;
-      if (!forward(body))
-        break;
-    }
-    fflush(to);
-  }
-  free(line);
-  fclose(to);
-}
+using namespace meshwright;
 
-/// Puts a thread between the editor and the server, which reads standard input
-/// itself: boolean constants as JAX prints them become those of this MLIR, at
-/// the same place and of the same length.
-static bool interceptInput() {
+namespace {
+/// Puts a thread between the server, which reads and writes standard input and
+/// output itself, and the editor.
+class Interception {
+public:
+  /// Changes what is read from now on.
+  bool startInput(MessageChange change);
+  /// Changes what is written until finishOutput.
+  bool startOutput(MessageChange change);
+  /// Waits until everything is written, and puts the output back.
+  void finishOutput();
+
+private:
+  int output = -1; ///< The editor's.
+  std::thread writer;
+};
+} // namespace
+
+bool Interception::startInput(MessageChange change) {
   int ends[2];
   int input = dup(STDIN_FILENO);
   if (input < 0 || pipe(ends) != 0 || dup2(ends[0], STDIN_FILENO) < 0)
@@ -55,16 +38,49 @@ static bool interceptInput() {
   FILE *from = fdopen(input, "r"), *to = fdopen(ends[1], "w");
   if (!from || !to)
     return false;
-  std::thread(forwardMessages, from, to).detach();
+  // It may wait for an editor that says nothing more, so nobody waits for it.
+  std::thread(forwardMessages, from, to, std::move(change)).detach();
   return true;
 }
 
+bool Interception::startOutput(MessageChange change) {
+  int ends[2];
+  output = dup(STDOUT_FILENO);
+  int target = dup(STDOUT_FILENO);
+  if (output < 0 || target < 0 || pipe(ends) != 0 ||
+      dup2(ends[1], STDOUT_FILENO) < 0)
+    return false;
+  close(ends[1]);
+  FILE *from = fdopen(ends[0], "r"), *to = fdopen(target, "w");
+  if (!from || !to)
+    return false;
+  writer = std::thread(forwardMessages, from, to, std::move(change));
+  return true;
+}
+
+void Interception::finishOutput() {
+  if (!writer.joinable())
+    return;
+  llvm::outs().flush();
+  // The last writing end of the pipe, so the thread comes to its end.
+  dup2(output, STDOUT_FILENO);
+  writer.join();
+}
+
 int main(int argc, char **argv) {
-  meshwright::prepareTool();
-  mlir::DialectRegistry registry;
-  meshwright::registerAllDialects(registry);
-  if (!interceptInput()) {
-    perror("standard input cannot be read");
+  prepareTool();
+  // Not on the stack: threads use them until the process is gone, and the command
+  // line may end it, with an answer to --help.
+  static mlir::DialectRegistry registry;
+  static Interception interception;
+  static EditorMessages messages(registry);
+  registerAllDialects(registry);
+  llvm::outs(); // Goes after what is registered next.
+  atexit([] { interception.finishOutput(); });
+  if (!interception.startInput(
+          [](std::string &message) { messages.change(message); }) ||
+      !interception.startOutput(changeAnswer)) {
+    perror("standard input and output cannot be read");
     return 1;
   }
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
