@@ -11,7 +11,9 @@
 //
 // Memory of the program's arguments is the caller's: they are only overwritten
 // if the caller says so, and preferably by the result that the caller names. A
-// value that is sent away may still be on its way, so it stays.
+// value that is sent away may still be on its way, so it stays. So does what is
+// computed once for all microbatches: to overwrite it would take a program of its
+// own for the last one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +24,7 @@
 #include "meshwright/Export/EntryAttrs.h"
 #include "meshwright/Export/Passes.h"
 #include "meshwright/Fragments/LastUses.h"
+#include "meshwright/Fragments/OriginNames.h"
 #include "llvm/ADT/STLExtras.h"
 #include <optional>
 
@@ -111,7 +114,9 @@ static std::optional<Reuse> planReuse(OpOperand &operand, func::FuncOp func,
                                       FreeResults &results) {
   auto fragment = cast<FragmentOp>(operand.getOwner());
   unsigned index = operand.getOperandNumber();
-  if (isOnHost(getArgAttrs(fragment, index)) ||
+  auto producer = operand.get().getDefiningOp<FragmentOp>();
+  if ((producer && isHoisted(producer.getOriginAttr())) ||
+      isOnHost(getArgAttrs(fragment, index)) ||
       llvm::any_of(operand.get().getUsers(), llvm::IsaPred<TransferOp>))
     return std::nullopt;
   auto arg = dyn_cast<BlockArgument>(operand.get());

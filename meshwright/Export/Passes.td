@@ -167,7 +167,8 @@ def MarkAliasingAndDonationPass
 
     Acts on MPMD functions; requires memory kinds and layouts in `arg_attrs` and
     `res_attrs`. Leaves alone: values that any transfer reads, values in host
-    memory, fragments in loops, `res_attrs`. Fails on an operand that is marked
+    memory, results of fragments of origin `hoisted`, fragments in loops,
+    `res_attrs`. Fails on an operand that is marked
     already. Cost: linear.
   }];
   let statistics = [

@@ -85,13 +85,6 @@ static std::string describe(FragmentCallOp call) {
   return text;
 }
 
-static bool isHoisted(FragmentCallOp call) {
-  return llvm::any_of(
-      call.getOrigin().getAsRange<UserOriginAttr>(), [](UserOriginAttr origin) {
-        return origin.getUserName().getValue() == kHoistedOrigin;
-      });
-}
-
 namespace {
 struct ValidateNoReshardsPass
     : mpmd::impl::ValidateNoReshardsPassBase<ValidateNoReshardsPass> {
@@ -114,7 +107,7 @@ private:
           (ignorePassThrough && isPassThrough(call, callee)))
         continue;
       // Gathering is what it is for.
-      if (isHoisted(call))
+      if (isHoisted(call.getOrigin()))
         continue;
       if (failed(report(call)))
         signalPassFailure();

@@ -143,3 +143,20 @@ func.func @leaves_returned_values_and_unmarked_fragments_alone(%a: !m, %b: !m {j
   } : (!m) -> !m
   return %0, %1, %b : !m, !m, !m
 }
+
+// What is computed once for all microbatches is not for the last to overwrite.
+// CHECK-LABEL: func @hoisted
+func.func @hoisted(%x: !m) -> !m
+    attributes {topology = #topology} {
+  // CHECK: mpmd.fragment<mesh="m", origin=["hoisted"]>
+  %0 = mpmd.fragment<mesh="m", origin=["hoisted"]> (%x) (%a: tensor<4xf32>) {
+    mpmd.return %a : tensor<4xf32>
+  } : (!m) -> !m
+  // CHECK: mpmd.fragment<mesh="m", origin=["f"]> (%0)
+  // CHECK-NOT: arg_attrs
+  // CHECK: mpmd.return
+  %1 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%a: tensor<4xf32>) {
+    mpmd.return %a : tensor<4xf32>
+  } : (!m) -> !m
+  return %1 : !m
+}
