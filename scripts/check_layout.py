@@ -14,10 +14,13 @@
 - Ops are matched by their type, not by their name as a string.
 - Each COMPAT(name) and DEPARTURE(name) in the sources has a row in
   docs/developing/compatibility.md, and each row a place in the sources.
+- The page of `meshwright draw` is what its sources were bundled into: the hashes in
+  tools/page/bundle.sha256 are those of the files.
 
 Prints one line per finding; exit code 1 if there is any.
 """
 
+import hashlib
 import pathlib
 import re
 import sys
@@ -146,6 +149,24 @@ def check_includes() -> list[str]:
     return found
 
 
+def check_page() -> list[str]:
+    """Whether somebody changed the page or its sources and did not bundle them."""
+    listed = "tools/page/bundle.sha256"
+    hashes = dict(
+        line.split("  ")[::-1] for line in (ROOT / listed).read_text().splitlines()
+    )
+    sources = {
+        str(path.relative_to(ROOT)) for path in (ROOT / "tools/page/src").iterdir()
+    }
+    found = []
+    for name in sorted(sources | set(hashes)):
+        path = ROOT / name
+        content = path.read_bytes() if path.exists() else b""
+        if hashes.get(name) != hashlib.sha256(content).hexdigest():
+            found.append(f"{name}: is not what {listed} says; run make page")
+    return found
+
+
 def check_compatibility() -> list[str]:
     page = "docs/developing/compatibility.md"
     places: dict[tuple[str, str], pathlib.Path] = {}
@@ -181,6 +202,7 @@ def main() -> int:
         + check_folders()
         + check_includes()
         + check_compatibility()
+        + check_page()
     )
     print("\n".join(found) if found else "layout: nothing found")
     return 1 if found else 0

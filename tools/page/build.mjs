@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bundles the page into one file, meshwright/Draw/Page.html, and the licences of
-// what it is made with into licences.txt.
+// what it is made with into licences.txt. Of what they were made from, and of what
+// was made, bundle.sha256 keeps the hashes, in the form of sha256sum: there they can
+// be compared where there is no Node (scripts/check_layout.py).
 //
 //   node build.mjs           writes them
 //   node build.mjs --check   fails if they are not what would be written
 
-import { readFile, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { readFile, readdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 
@@ -72,13 +75,30 @@ let page = await readFile(`${here}src/page.html`, "utf8");
 for (const [place, text] of Object.entries(parts))
   page = page.replace(place, () => text);
 
-for (const [path, text] of [
-  [`${here}../../meshwright/Draw/Page.html`, page],
-  [`${here}licences.txt`, texts],
-]) {
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const made = new Map([
+  ["meshwright/Draw/Page.html", page],
+  ["tools/page/licences.txt", texts],
+]);
+
+/** What goes into the bundle, and what came out. */
+async function hashes() {
+  const sources = (await readdir(`${here}src`)).map((name) => `tools/page/src/${name}`);
+  for (const name of ["build.mjs", "package.json", "package-lock.json", "tsconfig.json"])
+    sources.push(`tools/page/${name}`);
+  const lines = [];
+  for (const path of [...sources, ...made.keys()].sort()) {
+    const text = made.get(path) ?? (await readFile(root + path));
+    lines.push(`${createHash("sha256").update(text).digest("hex")}  ${path}\n`);
+  }
+  return lines.join("");
+}
+
+made.set("tools/page/bundle.sha256", await hashes());
+for (const [path, text] of made) {
   if (!process.argv.includes("--check")) {
-    await writeFile(path, text);
-  } else if ((await readFile(path, "utf8")) !== text) {
+    await writeFile(root + path, text);
+  } else if ((await readFile(root + path, "utf8")) !== text) {
     console.error(`${path} is not what tools/page makes; run make page`);
     process.exitCode = 1;
   }
