@@ -7,11 +7,14 @@
 
 The command behind `--` gets each candidate as its last argument. A candidate is
 interesting if the command fails and prints the text of `--says`, a regular
-expression, or, without it, if the command crashes. docs/developing/reducing.md
-tells more.
+expression, or, without it, if the command crashes. The file behind the command's
+`--config` becomes smaller, too, and is written beside the program.
+docs/developing/reducing.md tells more.
 """
 
 import argparse
+import copy
+import json
 import os
 import pathlib
 import re
@@ -24,14 +27,98 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CRASH = r"this is a mistake in Meshwright|Stack dump|PLEASE submit a bug report"
 
 
-def is_interesting(command: list[str], says: str, path: str, limit: float) -> bool:
-    try:
-        done = subprocess.run(
-            [*command, path], capture_output=True, text=True, timeout=limit
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode != 0 and bool(re.search(says, done.stderr + done.stdout))
+class Question:
+    """Whether a program, with a configuration, fails as it should."""
+
+    def __init__(self, command: list[str], says: str, limit: float):
+        self.command, self.says, self.limit = list(command), says, limit
+        self.config_at = None
+        if "--config" in command[:-1]:
+            self.config_at = command.index("--config") + 1
+
+    def read_config(self) -> dict | None:
+        if self.config_at is None:
+            return None
+        return json.loads(pathlib.Path(self.command[self.config_at]).read_text())
+
+    def ask(self, program: str, config: dict | None) -> bool:
+        command = list(self.command)
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            if config is not None:
+                json.dump(follow(config, pathlib.Path(program).read_text()), file)
+                file.flush()
+                command[self.config_at] = file.name
+            try:
+                done = subprocess.run(
+                    [*command, program],
+                    capture_output=True,
+                    text=True,
+                    errors="replace",
+                    timeout=self.limit,
+                )
+            except subprocess.TimeoutExpired:
+                return False
+        text = done.stderr + done.stdout
+        return done.returncode != 0 and bool(re.search(self.says, text))
+
+
+def follow(config: dict, program: str) -> dict:
+    """The configuration without names that the program no longer has."""
+    assigned = config.get("assignment")
+    if not isinstance(assigned, dict):
+        return config
+    kept = {name: mesh for name, mesh in assigned.items() if f'"{name}"' in program}
+    return {**config, "assignment": kept}
+
+
+def paths_of(value, depth: int, path=()):
+    """Where something can be left out, outer things first."""
+    keys = value if isinstance(value, dict) else range(len(value))
+    for key in reversed(list(keys)):
+        yield (*path, key)
+    if depth > 1:
+        for key in keys:
+            if isinstance(value[key], dict | list):
+                yield from paths_of(value[key], depth - 1, (*path, key))
+
+
+def without(config: dict, path: tuple) -> dict:
+    smaller = copy.deepcopy(config)
+    holder = smaller
+    for key in path[:-1]:
+        holder = holder[key]
+    del holder[path[-1]]
+    return smaller
+
+
+def reduce_config(question: Question, program: str, config: dict, depth: int) -> dict:
+    config = follow(config, pathlib.Path(program).read_text())
+    while True:
+        for path in list(paths_of(config, depth)):
+            smaller = without(config, path)
+            if question.ask(program, smaller):
+                config = smaller
+                break
+        else:
+            return config
+
+
+def reduce_program(args, question: Question, program: str, config: str | None) -> bool:
+    command = list(question.command)
+    if config:
+        command[question.config_at] = config
+    with tempfile.TemporaryDirectory() as folder:
+        script = pathlib.Path(folder) / "ask.sh"
+        ask = [sys.executable, "-S", __file__, '"$1"', "--ask", "--says", args.says]
+        ask += ["--limit", str(args.limit), "--", *command]
+        quoted = [part if part == '"$1"' else shlex.quote(str(part)) for part in ask]
+        script.write_text(f"#!/bin/sh\nexec {' '.join(quoted)}\n")
+        script.chmod(0o755)
+        given = pathlib.Path(folder) / "given.mlir"  # The output may be the input.
+        given.write_bytes(pathlib.Path(program).read_bytes())
+        tool = [args.bin / "mpmd-reduce", given, "-o", args.output]
+        options = f"--mpmd-reduce-program=test={script}"
+        return subprocess.run([*map(os.fspath, tool), options]).returncode == 0
 
 
 def main() -> int:
@@ -54,31 +141,36 @@ def main() -> int:
     args = parser.parse_args(arguments)
     if not command:
         parser.error("no command: give the one that fails behind --")
+    question = Question(command, args.says, args.limit)
+    config = question.read_config()
     if args.ask:  # A reducer's question: exit code 1 means yes.
-        return is_interesting(command, args.says, args.program, args.limit)
-    if not is_interesting(command, args.says, args.program, args.limit):
+        return question.ask(args.program, config)
+    if not question.ask(args.program, config):
         print(
             f"{shlex.join([*command, args.program])} does not fail with a text that "
             f"matches {args.says!r}; there is nothing to reduce",
             file=sys.stderr,
         )
         return 1
-    with tempfile.TemporaryDirectory() as folder:
-        script = pathlib.Path(folder) / "ask.sh"
-        ask = [sys.executable, "-S", __file__, '"$1"', "--ask", "--says", args.says]
-        ask += ["--limit", str(args.limit), "--", *command]
-        quoted = [part if part == '"$1"' else shlex.quote(str(part)) for part in ask]
-        script.write_text(f"#!/bin/sh\nexec {' '.join(quoted)}\n")
-        script.chmod(0o755)
-        options = f"test={script}"
-        tool = [args.bin / "mpmd-reduce", args.program, "-o", args.output]
-        done = subprocess.run(
-            [*map(os.fspath, tool), f"--mpmd-reduce-program={options}"]
-        )
-    if done.returncode == 0:
-        lines = pathlib.Path(args.output).read_text().count("\n")
-        print(f"written: {args.output}, {lines} lines")
-    return done.returncode
+    if config is None:
+        if not reduce_program(args, question, args.program, None):
+            return 1
+    else:
+        output = pathlib.Path(args.output).with_suffix(".json")
+        # What is about single arguments and results would keep them all.
+        config = reduce_config(question, args.program, config, depth=1)
+        program, before = args.program, None
+        while before != (program, config):
+            output.write_text(json.dumps(config, indent=2) + "\n")
+            before = (args.output, config)
+            if not reduce_program(args, question, program, os.fspath(output)):
+                return 1
+            program = args.output
+            config = reduce_config(question, program, config, depth=9)
+        print(f"written: {output}")
+    lines = pathlib.Path(args.output).read_text().count("\n")
+    print(f"written: {args.output}, {lines} lines")
+    return 0
 
 
 if __name__ == "__main__":

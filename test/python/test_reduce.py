@@ -1,5 +1,6 @@
 """scripts/reduce.py finds the few lines that a failure needs."""
 
+import json
 import subprocess
 import sys
 
@@ -83,3 +84,114 @@ def test_a_call_gives_way_to_its_body(tools, tmp_path):
     found = small.read_text()
     assert "stablehlo.sine" in found
     assert "call" not in found and found.count("func.func") == 1
+
+
+def test_the_configuration_becomes_smaller_with_the_program(tools, tmp_path):
+    """Five stages on three meshes, a callee, a branch, and a sine in the fourth."""
+    stage = (
+        '  %{i} = mpmd.named_computation<"stage{i}"> (%{p}, %w) '
+        "(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) {{\n"
+        "    %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] "
+        ": (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>\n"
+        "    %d = stablehlo.reshape %c : (tensor<4x4xf32>) -> tensor<16xf32>\n"
+        "    %e = stablehlo.{op} %d : tensor<16xf32>\n"
+        "    %f = stablehlo.reshape %e : (tensor<16xf32>) -> tensor<4x4xf32>\n"
+        "    mpmd.return %f : tensor<4x4xf32>\n"
+        "  }} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>\n"
+    )
+    ops = ["tanh", "exponential", "logistic", "sine", "cosine"]
+    program = tmp_path / "program.mlir"
+    program.write_text(
+        "func.func @main(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %k: tensor<i32>)"
+        " -> (tensor<4x4xf32>, tensor<4x4xf32>) {\n"
+        "  %0 = call @prepare(%x, %w) : (tensor<4x4xf32>, tensor<4x4xf32>)"
+        " -> tensor<4x4xf32>\n"
+        + "".join(
+            stage.format(i=i, p=i - 1, op=op) for i, op in enumerate(ops, start=1)
+        )
+        + "  return %5, %2 : tensor<4x4xf32>, tensor<4x4xf32>\n}\n"
+        "func.func private @prepare(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>)"
+        " -> tensor<4x4xf32> {\n"
+        "  %0 = stablehlo.abs %x : tensor<4x4xf32>\n"
+        "  return %0 : tensor<4x4xf32>\n}\n"
+    )
+    config = tmp_path / "config.json"
+    config.write_text(
+        json.dumps(
+            {
+                "topology": {f"m{i}": {"x": 2} for i in range(3)},
+                "assignment": {f"stage{i}": [f"m{i // 2}", i - 1] for i in range(1, 6)},
+                "input_meshes": ["m0", "m0", "m0"],
+                "options": {"mpmd_infer_transfers": True},
+            }
+        )
+    )
+    check = tmp_path / "check.sh"
+    check.write_text(
+        f"#!/bin/sh\n{tools.folder / 'meshwright'} partition $1 $2 -o - $3 "
+        f">{tmp_path}/out || exit 0\n"
+        f"sed '/func.func @main/,/^  }}/d' {tmp_path}/out | grep -q stablehlo.sine || exit 0\n"
+        "echo a program of m1 has a sine >&2; exit 1\n"
+    )
+    check.chmod(0o755)
+    output = tmp_path / "small.mlir"
+    says = "has a sine"
+    done = reduce(tools, program, output, says, check, "--config", config)
+    assert done.returncode == 0, done.stderr
+    small = output.read_text()
+    assert "stablehlo.sine" in small
+    assert small.count("\n") <= 6, small
+    assert json.loads((tmp_path / "small.json").read_text()) == {"topology": {"m0": {}}}
+    again = subprocess.run(
+        [check, "--config", tmp_path / "small.json", output], stderr=subprocess.PIPE
+    )
+    assert again.returncode == 1
+
+
+def test_each_kind_of_thing_goes(tools, tmp_path):
+    """A loop, a branch, fragments, transfers and what they take and return."""
+    program = tmp_path / "program.mlir"
+    program.write_text(
+        '!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>\n'
+        '!m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>\n'
+        "func.func @main(%x: !m1, %y: !m1, %z: !m2) -> (!m2, !m1) attributes "
+        '{topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>} {\n'
+        '  %0:2 = mpmd.fragment<mesh="m1", origin=["f"]> (%x, %y) '
+        "(%a: tensor<4xf32>, %b: tensor<4xf32>) {\n"
+        "    %c = stablehlo.constant dense<1.0> : tensor<4xf32>\n"
+        "    %s = stablehlo.add %a, %c : tensor<4xf32>\n"
+        "    mpmd.return %s, %b : tensor<4xf32>, tensor<4xf32>\n"
+        "  } : (!m1, !m1) -> (!m1, !m1)\n"
+        "  %1 = mpmd.transfer %0#0 : (!m1) -> !m2\n"
+        '  %2 = mpmd.fragment<mesh="m2", origin=["g"], '
+        'in_shardings=[<@mesh, [{}]>, <@mesh, [{"x"}]>]> (%1, %z) '
+        "(%a: tensor<4xf32>, %b: tensor<4xf32>) {\n"
+        "    %i = stablehlo.constant dense<1> : tensor<i32>\n"
+        '    %r = "stablehlo.case"(%i) ({\n'
+        "      %s = stablehlo.sine %b : tensor<4xf32>\n"
+        "      stablehlo.return %s : tensor<4xf32>\n"
+        "    }, {\n"
+        "      stablehlo.return %a : tensor<4xf32>\n"
+        "    }) : (tensor<i32>) -> tensor<4xf32>\n"
+        "    mpmd.return %r : tensor<4xf32>\n"
+        "  } : (!m2, !m2) -> !m2\n"
+        "  return %2, %0#1 : !m2, !m1\n}\n"
+        'sdy.mesh @mesh = <["x"=2]>\n'
+    )
+    check = tmp_path / "check.sh"
+    check.write_text("#!/bin/sh\ngrep -q stablehlo.sine $1 && exit 1\nexit 0\n")
+    check.chmod(0o755)
+    small = tmp_path / "small.mlir"
+    subprocess.run(
+        [
+            *(tools.folder / "mpmd-reduce", program, "-o", small),
+            f"-mpmd-reduce-program=test={check}",
+        ],
+        check=True,
+    )
+    lines = small.read_text().splitlines()
+    # What computes on tensors stands in a fragment; all around it has gone.
+    assert len(lines) <= 9, small.read_text()
+    assert sum("fragment" in line for line in lines) == 1
+    assert not any("transfer" in line or "case" in line for line in lines)
+    assert not any("sdy.mesh" in line for line in lines)
