@@ -18,6 +18,7 @@ from . import _jax_compat as compat
 from . import _shardings
 from ._argument_errors import check_arguments
 from ._arguments import describe
+from ._joint_shardings import piece_sharding
 from ._signature import IOSpecs, ProgramSignature
 from .distributed.values import place_value
 from .runtime.errors import FragmentError
@@ -259,6 +260,8 @@ class Executable:
         found, wanted = leaf.sharding, self._specs.input_shardings[index]
         if self._is_elsewhere(leaf, wanted):
             found = _shardings.on_mesh(found, wanted.mesh)
+            if piece_sharding(found, self._specs.topology) is not None:
+                return True
         return found == wanted or found.is_equivalent_to(wanted, leaf.ndim)
 
     def _is_elsewhere(self, leaf: jax.Array, wanted: NamedSharding) -> bool:
@@ -266,11 +269,13 @@ class Executable:
 
         A result often is: the next call reads it where the first one did.
         """
-        return (
-            leaf.sharding.device_set != wanted.device_set
-            and frozenset(leaf.sharding.device_set) in self._device_sets
-            and wanted.is_fully_addressable
+        if leaf.sharding.device_set == wanted.device_set:
+            return False
+        is_known = (
+            frozenset(leaf.sharding.device_set) in self._device_sets
+            or piece_sharding(leaf.sharding, self._specs.topology) is not None
         )
+        return is_known and wanted.is_fully_addressable
 
     def _is_in_place(self, leaf: Any, index: int) -> bool:
         """Whether an input stays where it is: committed, or to be refused."""

@@ -109,6 +109,17 @@ _TRANSFORMING = _FOUND["JVPTrace"], _FOUND["LinearizeTrace"], _FOUND["BatchTrace
 _FOUND["register_exclusion"](os.path.dirname(os.path.abspath(__file__)))
 
 
+_ELEMENTWISE = _FOUND["broadcast_batcher"], _FOUND["vectorized_batcher"]
+
+
+def is_elementwise(primitive: Any) -> bool:
+    """Whether a primitive treats all elements alike, whatever axes there are."""
+    for batchers in (fancy_primitive_batchers, primitive_batchers):
+        if primitive in batchers:
+            return getattr(batchers[primitive], "func", None) in _ELEMENTWISE
+    return False
+
+
 def transfer_guard(direction: str) -> str:
     """What `jax.transfer_guard` says about implicit transfers.
 

@@ -67,8 +67,8 @@ _NAMES = (
     (_PE, "make_jaxpr_effects partial_eval_jaxpr_nounits prune_closed_jaxpr_outputs"),
     (_PE, "trace_to_jaxpr_dynamic"),
     # Batching.
-    (_BATCHING, "batch_jaxpr2 defvectorized fancy_primitive_batchers"),
-    (_BATCHING, "primitive_batchers"),
+    (_BATCHING, "batch_jaxpr2 broadcast_batcher defvectorized"),
+    (_BATCHING, "fancy_primitive_batchers primitive_batchers vectorized_batcher"),
     # Lowering.
     (_LOWERING, "LoweringParameters TokenSet _ir_constant aval_to_ir_type"),
     (_LOWERING, "core_call_lowering jaxpr_subcomp lower_fun lower_jaxpr_to_fun"),

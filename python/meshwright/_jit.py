@@ -13,14 +13,13 @@ import jax
 from jax.experimental.layout import Format
 
 from . import _jax_compat as compat
-from . import _shardings
+from . import _layers_lower, _shardings
 from . import _static_leaves as static_leaves
 from ._arguments import Statics, describe, names, positions
 from ._jit_options import refuse_options, with_config
 from ._nnx_state import returning_changes
 from ._partitioning import (
     Wishes,
-    lower_traced,
     refuse_ordered_effects,
     refuse_references,
 )
@@ -49,18 +48,21 @@ class _Last:
 class MpmdTraced(jax.stages.Traced):
     """A traced function, ready to be lowered for its topology."""
 
-    __slots__ = ["_foreign", "_wrapped"]
+    __slots__ = ["_foreign", "_types", "_wrapped"]
 
     def __init__(
         self,
         traced: jax.stages.Traced,
         wrapped: MpmdWrapped,
         foreign: Mapping[int, Any],
+        types: Any,
     ):
         compat.become_traced(self, traced)
         self._wrapped = wrapped
         # Shardings that JAX does not know, by flat input.
         self._foreign = foreign
+        # Arguments that are not static, as JAX was told them.
+        self._types = types
 
     @at_users_line
     def lower(self, **options: Any) -> Lowered:
@@ -87,7 +89,7 @@ class MpmdTraced(jax.stages.Traced):
                 "in which annotations are transparent"
             )
         refuse_ordered_effects(self._wrapped.name, self.jaxpr.jaxpr)
-        return self._wrapped._lower(self, self._foreign)
+        return self._wrapped._lower(self, self._types, self._foreign)
 
 
 class MpmdWrapped:
@@ -178,6 +180,8 @@ class MpmdWrapped:
         named.__name__ = named.__qualname__ = self.name
         functools.update_wrapper(self, named)
         self._jitted = jax.jit(named, **options)
+        plain = ("keep_unused", "in_shardings", "out_shardings")
+        self._plain_options = {key: options[key] for key in plain if key in options}
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A decorated method is bound to its object, which is its first argument."""
@@ -232,7 +236,8 @@ class MpmdWrapped:
                     raise TypeError(self._inside_transformation())
                 raise jax.errors.UnexpectedTracerError(const)
         refuse_references(self.name, traced)
-        return MpmdTraced(traced, self, known)
+        types = self._statics.split(known_args, known_kwargs)[1:]
+        return MpmdTraced(traced, self, known, types)
 
     def _types_of(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], foreign: list[Any]
@@ -307,9 +312,18 @@ class MpmdWrapped:
         """Traces, lowers and partitions; see `trace` and `MpmdTraced.lower`."""
         return self.trace(*args, **kwargs).lower()
 
-    def _lower(self, traced: MpmdTraced, foreign: Mapping[int, Any]) -> Lowered:
-        return lower_traced(
-            traced, self.name, self.mpmd_config, self._wishes, foreign, self._said
+    def _lower(
+        self, traced: MpmdTraced, types: Any, foreign: Mapping[int, Any]
+    ) -> Lowered:
+        return _layers_lower.lower(
+            traced,
+            types,
+            self._plain_options,
+            self.name,
+            self.mpmd_config,
+            self._wishes,
+            foreign,
+            self._said,
         )
 
     @at_users_line

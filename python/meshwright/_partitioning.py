@@ -265,6 +265,22 @@ def _by_path(
     )
 
 
+def assigned_meshes(
+    wishes: Wishes, call_tree: Any, output_tree: Any, placement: ByPath | None
+) -> tuple[tuple[str | None, ...], tuple[str | None, ...]]:
+    """Meshes of flat inputs and outputs, as far as the user assigned them."""
+    args_tree, kwargs_tree = call_tree.children()
+    meshes = _input_meshes(wishes.input_meshes, call_tree)
+    return (
+        *_by_path(meshes[: args_tree.num_leaves], args_tree, placement),
+        *_by_path(meshes[args_tree.num_leaves :], kwargs_tree, placement),
+    ), _by_path(
+        _flat_meshes("output_mesh_assignment", wishes.output_meshes, output_tree),
+        output_tree,
+        placement,
+    )
+
+
 def _signature(
     lowered: jax.stages.Lowered, name: str, wishes: Wishes, placement: ByPath | None
 ) -> ProgramSignature:
@@ -275,9 +291,9 @@ def _signature(
         for what, tree in (("args", args_info), ("kwargs", kwargs_info))
         for path, _ in jax.tree.leaves_with_path(tree)
     ]
-    inputs, outputs = wishes.input_meshes, wishes.output_meshes
-    args_tree, kwargs_tree = call_tree.children()
-    meshes = _input_meshes(inputs, call_tree)
+    input_meshes, output_meshes = assigned_meshes(
+        wishes, call_tree, lowered.out_tree, placement
+    )
     return ProgramSignature(
         name=name,
         call_tree=call_tree,
@@ -288,15 +304,8 @@ def _signature(
         kept=tuple(compat.kept_arguments(lowered)),
         donated=frozenset(i for i, info in enumerate(infos) if info.donated),
         const_args=tuple(compat.constant_arguments(lowered)),
-        input_meshes=(
-            *_by_path(meshes[: args_tree.num_leaves], args_tree, placement),
-            *_by_path(meshes[args_tree.num_leaves :], kwargs_tree, placement),
-        ),
-        output_meshes=_by_path(
-            _flat_meshes("output_mesh_assignment", outputs, lowered.out_tree),
-            lowered.out_tree,
-            placement,
-        ),
+        input_meshes=input_meshes,
+        output_meshes=output_meshes,
     )
 
 

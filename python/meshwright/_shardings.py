@@ -11,6 +11,7 @@ import numpy as np
 from jax.experimental.layout import Format
 from jax.sharding import AbstractMesh, Mesh, NamedSharding
 
+from ._joint_shardings import joint_meshes, piece_sharding
 from .types import PyTree, Topology
 from .utils import named_sharding
 
@@ -44,6 +45,9 @@ def move(sharding: Any, topology: Topology, what: str) -> tuple[Any, Any]:
         topology.
     """
     named = sharding.sharding if isinstance(sharding, Format) else sharding
+    piece = piece_sharding(named, topology)
+    if piece is not None:  # Of layers that are on several meshes.
+        sharding = named = piece
     first = next(iter(topology.values()))
     if not isinstance(named, NamedSharding) or named.mesh == first:
         return sharding, None
@@ -162,6 +166,9 @@ def describe(sharding: Any, topology: Topology) -> str:
     kind = f", memory kind {sharding.memory_kind}" if sharding.memory_kind else ""
     if names:
         return f"{sharding.spec} on mesh {names[0]!r}{kind}"
+    if piece_sharding(sharding, topology) is not None:
+        joint = joint_meshes(sharding, topology)
+        return f"{sharding.spec} on meshes {' and '.join(map(repr, joint))}{kind}"
     ids = [device.id for device in sharding.mesh.devices.flat]
     return (
         f"{sharding.spec} on a mesh that is not in the topology (axes "

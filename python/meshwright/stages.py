@@ -20,7 +20,8 @@ from ._compiled import Compiled
 from ._diagnostics import Remark, explained_messages, remarks_of
 from ._executable import Executable
 from ._report import report_text
-from ._signature import ProgramSignature, io_specs
+from ._signature import IOSpecs, ProgramSignature, io_specs
+from ._stacked import StackedExecutable, Stacking
 from ._tracebacks import at_users_line
 from .types import (
     Config,
@@ -115,6 +116,8 @@ class Lowered(jax.stages.Lowered):
       function_mesh_assignment: mesh names of inputs and outputs, as trees.
       partitioning_result: what the partitioner made of the module.
       host_callbacks: Python callbacks that the program refers to.
+      program_signature: inputs and outputs of the program that was partitioned, in
+        which arrays of stacked layers may be in pieces.
     """
 
     def __init__(
@@ -129,7 +132,8 @@ class Lowered(jax.stages.Lowered):
             lowered._lowering, lowered.args_info, lowered.out_tree, no_kwargs=True
         )
         self._stablehlo = lowered
-        self._signature = signature
+        self.program_signature = self._signature = signature
+        self._stacking: Stacking | None = None
         self._io = json.loads(result.io)
         self._specs = specs = io_specs(self._io, signature, config.topology)
         self._config = config
@@ -139,20 +143,11 @@ class Lowered(jax.stages.Lowered):
         self.name = signature.name
         self.const_args = list(signature.const_args)
         self.const_shardings = list(specs.const_shardings)
-        self.kept_inputs_indices = set(signature.kept)
-        self.input_tree = signature.input_tree
-        self.output_tree = signature.output_tree
-        self.global_flat_input_abstract_values = list(signature.input_avals)
-        self.global_flat_output_abstract_values = list(signature.output_avals)
         self.host_callbacks = compat.host_callbacks(lowered)
-        unflatten = jax.tree.unflatten
-        self.function_named_shardings = FunctionNamedShardings(
-            unflatten(self.input_tree, specs.input_shardings),
-            unflatten(self.output_tree, specs.output_shardings),
-        )
+        self._show(signature, specs)
         self.function_mesh_assignment = FunctionIOMeshAssignment(
-            unflatten(self.input_tree, specs.input_meshes),
-            unflatten(self.output_tree, specs.output_meshes),
+            jax.tree.unflatten(self.input_tree, specs.input_meshes),
+            jax.tree.unflatten(self.output_tree, specs.output_meshes),
         )
         self.partitioning_result = PartitioningResult(
             module_text=result.module,
@@ -164,6 +159,42 @@ class Lowered(jax.stages.Lowered):
                 *([_spec(entry) for entry in self._io[side]] for side in _SIDES)
             ),
         )
+
+    def _show(self, signature: ProgramSignature, specs: IOSpecs) -> None:
+        """Takes up what the caller of the program is to see."""
+        self._shown, self._shown_specs = signature, specs
+        self.kept_inputs_indices = set(signature.kept)
+        self.input_tree = signature.input_tree
+        self.output_tree = signature.output_tree
+        self.global_flat_input_abstract_values = list(signature.input_avals)
+        self.global_flat_output_abstract_values = list(signature.output_avals)
+        self.function_named_shardings = FunctionNamedShardings(
+            jax.tree.unflatten(self.input_tree, specs.input_shardings),
+            jax.tree.unflatten(self.output_tree, specs.output_shardings),
+        )
+
+    def show_stacked(self, stacking: Stacking, traced: jax.stages.Traced) -> bool:
+        """Lets the caller give and get arrays in the place of their pieces.
+
+        Args:
+          stacking: which inputs and outputs are pieces of what.
+          traced: the function before its layers were taken apart.
+
+        Returns:
+          Whether there are shardings for these arrays.
+        """
+        specs = stacking.specs(self._specs)
+        if specs is None:
+            return False
+        self._stacking = stacking
+        self.args_info, self.out_tree = traced.args_info, traced.out_tree
+        self._show(stacking.signature, specs)
+        return True
+
+    @property
+    def flat_meshes(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Meshes of the inputs and of the outputs of the program."""
+        return self._specs.input_meshes, self._specs.output_meshes
 
     @property
     def sharding_info(self) -> MpmdJitShardingInfo:
@@ -198,7 +229,7 @@ class Lowered(jax.stages.Lowered):
     def in_avals(self) -> PyTree:
         """Types of the arguments: a pair of positional and keyword arguments."""
         return jax.tree.unflatten(
-            self._signature.call_tree, self.global_flat_input_abstract_values
+            self._shown.call_tree, self.global_flat_input_abstract_values
         )
 
     @property
@@ -209,8 +240,8 @@ class Lowered(jax.stages.Lowered):
             [
                 jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding)
                 for aval, sharding in zip(
-                    self._signature.output_avals,
-                    self._specs.output_shardings,
+                    self._shown.output_avals,
+                    self._shown_specs.output_shardings,
                     strict=True,
                 )
             ],
@@ -376,6 +407,10 @@ class Lowered(jax.stages.Lowered):
         executable = Executable(
             program, self._signature, specs, self.partitioning_result.module_text
         )
+        if self._stacking is not None:
+            executable = StackedExecutable(
+                executable, self._stacking, self._stacking.specs(specs)
+            )
         return Compiled(executable, self.args_info, self.out_tree)
 
 

@@ -21,6 +21,7 @@ from .. import _jax_compat as compat
 from .. import _primitives as primitives
 from .. import _static_leaves as static_leaves
 from .. import _trace_cache
+from .._layers_plan import layers_of_stages
 from .._nnx_state import is_stateful
 from ..ops import broadcast
 from ..utils import function_name
@@ -361,7 +362,9 @@ def _takes_one(function: Callable[..., Any]) -> bool:
 
 
 def _joined(pieces: Sequence[Any]) -> Any:
-    return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
+    """A sum of gradients, of those of the stages of stacked layers."""
+    with layers_of_stages():
+        return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
 
 
 def _mean(kind: Any, total: Any, count: int) -> Any:

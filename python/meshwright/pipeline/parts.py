@@ -13,6 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._layers_plan import layers_of_stages
+
 
 def _both_ways(operation: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
     """Methods for an operator with `Parts` on its left and on its right."""
@@ -178,9 +180,10 @@ def check_stages(what: str, num_stages: Any, layers: int) -> int:
 def parts(stacked_params: Any, num_stages: int) -> Any:
     """Takes stacked parameters apart, so that each stage keeps its own.
 
-    An array is on one mesh as a whole, and a stage that reads some of its layers is
-    sent them in each step. Parts are where `pipeline.scan` reads them, and so is what
-    is made of them: gradients, and the state of an optimizer.
+    Arrays span the meshes of their stages by themselves where these have as many
+    layers each, side by side. Others are on one mesh as a whole, and a stage that reads
+    some layers is sent them in each step. Parts are where `pipeline.scan` reads them
+    in any case, and so is what is made of them: gradients, and an optimizer's state.
 
     Args:
       stacked_params: a pytree of arrays [L, ...].
@@ -233,7 +236,8 @@ def pieces_of(what: str, stacked: Any, limits: Sequence[tuple[int, int]]) -> lis
 
     def pieces(leaf: Any) -> list[Any]:
         if not is_parts(leaf):
-            return [jax.lax.slice_in_dim(leaf, *limit) for limit in limits]
+            with layers_of_stages():
+                return [jax.lax.slice_in_dim(leaf, *limit) for limit in limits]
         found = [piece.shape[0] for piece in leaf.pieces]
         wanted = [stop - start for start, stop in limits]
         if found != wanted:

@@ -46,8 +46,9 @@ def scan(
         for a loop, or to a pair of the next x and an output, as `jax.lax.scan` wants
         it.
       x: what goes from layer to layer, a pytree of arrays.
-      stacked_params: a pytree of arrays [L, ...], for L layers, or of `Parts`, in
-        which each stage keeps its own layers.
+      stacked_params: a pytree of arrays [L, ...], for L layers, or of `Parts`. Under
+        `meshwright.jit` each stage keeps its own layers of an array, if these are
+        as many in each and meshes have their stages side by side; of `Parts` always.
       num_stages: into how many stages the layers are divided. If L is no multiple,
         the first stages have one layer more. Not needed for parts.
       unroll: as for `jax.lax.scan`.

@@ -1,0 +1,217 @@
+"""Plain arrays [L, ...] under `pipeline.scan`, over the meshes of their stages."""
+
+import logging
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import meshwright as mw
+
+pytestmark = pytest.mark.usefixtures("quick_compiles")
+
+DEVICES = jax.devices()
+TWO = {f"m{i}": Mesh(DEVICES[i : i + 1], "x") for i in range(2)}
+WIDE = {"a": Mesh(DEVICES[:2], "x"), "b": Mesh(DEVICES[2:4], "x")}
+STAGES = "mpmd_stages"
+
+
+def block(x, layer):
+    return x + jnp.tanh(x @ layer["w"] + layer["b"])
+
+
+def run_scan(x, layers, stages):
+    if stages:
+        return mw.pipeline.scan(block, x, layers, num_stages=stages)
+    return jax.lax.scan(lambda x, layer: (block(x, layer), None), x, layers)[0]
+
+
+def make_loss(stages):
+    def loss(params, x):
+        x = run_scan(x @ params["embed"], params["layers"], stages)
+        return ((x @ params["embed"].T) ** 2).mean()
+
+    return loss
+
+
+def make_step(tx, stages):
+    def step(state, xs):
+        params, opt = state
+        gradient = jax.value_and_grad(make_loss(stages))
+        value, grads = mw.pipeline.accumulate(gradient, 2)(params, xs)
+        updates, opt = tx.update(grads, opt, params)
+        return (optax.apply_updates(params, updates), opt), value
+
+    return step
+
+
+def parameters(layers=4):
+    keys = jax.random.split(jax.random.key(0), 3)
+    return {
+        "embed": 0.5 * jax.random.normal(keys[0], (3, 4)),
+        "layers": {
+            "w": 0.5 * jax.random.normal(keys[1], (layers, 4, 4)),
+            "b": jnp.zeros((layers, 4)),
+        },
+    }, jax.random.normal(keys[2], (4, 3))
+
+
+def close(found, wanted):
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def train(tx, meshes, steps=2, **options):
+    """Trains with stages and without; returns both states, and the compiled step."""
+    params, xs = parameters()
+    theirs = params, tx.init(params)
+    ours = jax.tree.map(jnp.array, theirs)
+    config = mw.make_config(meshes, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
+    step = mw.jit(make_step(tx, 2), config, **options)
+    plain = jax.jit(make_step(tx, None))
+    for _ in range(steps):
+        ours, value = step(ours, xs)
+        theirs, wanted = plain(theirs, xs)
+        np.testing.assert_allclose(value, wanted, rtol=1e-5)
+    close(ours, theirs)
+    assert len(list(step._programs.values())[0]) == 1
+    return ours, step.lower(ours, xs)
+
+
+def test_state_lives_with_the_stages():
+    tx = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(0.01))
+    (params, opt), lowered = train(tx, TWO, donate_argnums=0)
+    for found in (params["layers"], opt[1][0].mu["layers"], opt[1][0].nu["layers"]):
+        for leaf in jax.tree.leaves(found):
+            assert leaf.sharding.spec == P(STAGES)
+            homes = [shard.data.device for shard in leaf.addressable_shards]
+            assert homes == DEVICES[:2]
+    meshes = lowered.function_mesh_assignment.input_meshes[0][0]["layers"]["w"]
+    assert meshes.pieces == ("m0", "m1")
+    # No layer, gradient or moment travels.
+    program = lowered.partitioning_result.program
+    moved = {
+        tuple(program["values"][item["operand"]]["shape"])
+        for item in program["items"]
+        if item["kind"] == "transfer"
+    }
+    assert not moved & {(2, 4, 4), (4, 4, 4), (4, 4)}
+
+
+@pytest.mark.parametrize(
+    "tx",
+    [
+        optax.MultiSteps(optax.adam(0.01), 2),  # With a branch.
+        optax.chain(optax.ema(0.9), optax.adaptive_grad_clip(0.1), optax.lamb(0.1)),
+    ],
+)
+def test_optimizers(tx):
+    (params, _), _ = train(tx, TWO)
+    assert params["layers"]["w"].sharding.spec == P(STAGES)
+
+
+def test_split_inside_of_a_stage():
+    params, _ = parameters()
+    where = jax.tree.map(lambda leaf: P("x") if leaf.ndim == 3 else P(), params)
+    tx = optax.sgd(0.1)
+    (params, _), _ = train(tx, WIDE, in_shardings=((where, None), None), tie_state=True)
+    assert params["layers"]["w"].sharding.spec == P((STAGES, "x"))
+
+
+def test_arrays_from_anywhere():
+    params, xs = parameters()
+    config = mw.make_config(TWO)
+    gradient = mw.jit(jax.value_and_grad(make_loss(2)), config)
+    wanted = jax.value_and_grad(make_loss(None))(params, xs)
+    found = gradient(params, xs)
+    close(found, wanted)
+    assert found[1]["layers"]["w"].sharding.spec == P(STAGES)
+    close(gradient(jax.tree.map(np.asarray, params), xs), wanted)
+    compiled = gradient.lower(params, xs).compile()
+    placed = compiled.place(params)
+    assert placed["layers"]["w"].sharding == NamedSharding(
+        Mesh(np.array(DEVICES[:2]).reshape(2, 1), (STAGES, "x")), P(STAGES)
+    )
+    # As a checkpoint is read.
+    args = jax.device_put((params, xs), compiled.input_shardings[0])
+    close(compiled(*args), wanted)
+    close(mw.jit(jax.value_and_grad(make_loss(2)), config)(*args), wanted)
+    # It is an array, for NumPy and jax.jit, and for other programs on the meshes.
+    w, given = args[0]["layers"]["w"], params["layers"]["w"]
+    close((w[1:3], w**2, jnp.sum(w)), (given[1:3], given**2, jnp.sum(given)))
+    total = mw.jit(
+        mw.named_computation(jnp.sum, name="sum"), mw.make_config(TWO, {"sum": "m1"})
+    )
+    close(total(w), given.sum())
+    with pytest.raises(ValueError, match="expected P.*on meshes 'm0' and 'm1'"):
+        compiled(params, args[1])
+    shapes = [leaf.shape for leaf in jax.tree.leaves(compiled.in_avals)]
+    assert shapes == [leaf.shape for leaf in jax.tree.leaves(args)]
+
+
+def test_donated_arrays_are_gone():
+    params, xs = parameters()
+    step = mw.jit(make_step(optax.sgd(0.1), 2), mw.make_config(TWO), donate_argnums=0)
+    given = params, optax.sgd(0.1).init(params)
+    first, _ = step(given, xs)
+    second, _ = step(first, xs)
+    for state in (given, first):
+        assert all(leaf.is_deleted() for leaf in jax.tree.leaves(state))
+    assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(second))
+    with pytest.raises(RuntimeError, match=r"args\[0\]\[0\]\['.*has been deleted"):
+        step(first, xs)
+
+
+@pytest.mark.parametrize(
+    ("layers", "meshes", "is_joint"),
+    [
+        (4, ["m0", "m0", "m1", "m1"], True),  # Two stages make one piece.
+        (4, ["m0", "m1", "m0", "m1"], False),
+        (6, ["m0", "m0", "m1", "m1"], False),  # Four layers and two.
+    ],
+)
+def test_where_one_array_can_be(layers, meshes, is_joint, caplog):
+    params, xs = parameters(layers)
+    config = mw.make_config(TWO, stage_to_mesh=meshes)
+    with caplog.at_level(logging.INFO, "meshwright"):
+        found = mw.jit(jax.value_and_grad(make_loss(4)), config)(params, xs)
+    close(found, jax.value_and_grad(make_loss(None))(params, xs))
+    sharding = found[1]["layers"]["w"].sharding
+    assert (STAGES in sharding.mesh.axis_names) == is_joint
+    assert ("arrays of stacked layers are on one mesh" in caplog.text) != is_joint
+
+
+def test_an_assigned_array_stays_whole():
+    params, xs = parameters()
+    config = mw.make_config(
+        TWO, input_mesh_assignment=("m1", None), output_mesh_assignment=(None, "m1")
+    )
+    found = mw.jit(jax.value_and_grad(make_loss(2)), config)(params, xs)
+    close(found, jax.value_and_grad(make_loss(None))(params, xs))
+    assert found[1]["layers"]["w"].sharding.mesh == TWO["m1"]
+
+
+def test_what_is_done_across_layers():
+    """Whatever a step does with stacked arrays, its results are those of one array."""
+    params, xs = parameters()
+
+    def step(params, x, stages):
+        value, grads = jax.value_and_grad(make_loss(stages))(params, x)
+        g, w = grads["layers"]["w"], params["layers"]["w"]
+        return (
+            value,
+            w - 0.1 * g / jnp.maximum(1, jnp.max(jnp.abs(g))),
+            jnp.roll(g, 1, axis=0) + jnp.cumsum(w, axis=0),
+            (g.reshape(4, 16) @ jnp.ones((16, 2)), g.transpose(0, 2, 1), g.sum((1, 2))),
+            jnp.where(jnp.arange(4)[:, None, None] > 1, g, 0.0),
+            jax.lax.cond(value > 0, lambda a, b: (a, b), lambda a, b: (b, a), g, w),
+            jax.checkpoint(jax.nn.relu)(g) + jnp.einsum("lij,lkj->lik", g, w),
+            (g[1:3], g[::2], jnp.linalg.norm(g), jnp.argmax(g, axis=0)),
+        )
+
+    found = mw.jit(lambda p, x: step(p, x, 2), mw.make_config(TWO))(params, xs)
+    close(found, jax.jit(lambda p, x: step(p, x, None))(params, xs))
