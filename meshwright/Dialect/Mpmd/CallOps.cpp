@@ -5,6 +5,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Mpmd/RegionSyntax.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -17,6 +18,8 @@ LogicalResult CallOp::verify() {
                        << "` must be of type uint32, written `ui32`, but is of "
                           "type "
                        << counter.getType();
+  if (failed(verifyLists(*this))) // (C6)
+    return failure();
   Operation *parent = (*this)->getParentOp();
   if (!isa_and_present<func::FuncOp, ForOp>(parent)) // (C2)
     return emitError() << "call of " << getCalleeAttr()

@@ -158,6 +158,7 @@ void FragmentOp::print(OpAsmPrinter &printer) {
 /// COMPAT(fragment-shardings): `in_shardings` and `out_shardings` are not
 /// looked at, and a fragment without values may be on a mesh that is not there.
 /// COMPAT(counter-kind): A counter that is no integer counts as none.
+/// COMPAT(negative-stage): A stage may be negative.
 LogicalResult FragmentOp::verify() {
   auto counter = (*this)->getAttrOfType<IntegerAttr>(kCallCounterAttr);
   if (counter && !counter.getType().isUnsignedInteger(32)) // (C7)
@@ -165,6 +166,8 @@ LogicalResult FragmentOp::verify() {
                        << counter.getType()
                        << ", but a call counter must be a ui32; write it as in "
                           "`call_counter = 0 : ui32`";
+  if (failed(verifyLists(*this))) // (C8)
+    return failure();
   if (failed(Boundary{*this, getMeshName(), "body arguments", "operands",
                       "operand"}
                  .verify(getRegion().getArgumentTypes(), getOperandTypes())))
@@ -256,6 +259,8 @@ void FragmentCallOp::print(OpAsmPrinter &printer) {
 
 LogicalResult
 FragmentCallOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
+  if (failed(verifyLists(*this))) // (C5)
+    return failure();
   auto callee = symbolTables.lookupNearestSymbolFrom<func::FuncOp>(
       *this, getCalleeAttr());
   if (!callee) // (C1)

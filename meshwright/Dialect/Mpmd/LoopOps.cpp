@@ -184,7 +184,7 @@ LogicalResult ForOp::verify() {
     if (*factor == 0 || iterations % *factor != 0)
       return emitError() << "number of iterations " << iterations
                          << " isn't divisible by unroll factor " << *factor;
-  return success();
+  return verifyLists(*this); // (C7)
 }
 
 SmallVector<Region *> ForOp::getLoopRegions() { return {&getRegion()}; }

@@ -10,6 +10,7 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
+/// COMPAT(negative-count): A negative one is read, and printed as none.
 static void printTransposeCount(AsmPrinter &printer, int64_t count) {
   if (count > 0)
     printer << '(' << count << ')';

@@ -152,7 +152,8 @@ def Mpmd_FragmentOp
     * (C5) Its sharding fits the mesh and its global type.
     * (C6) The type inside is the global type.
 
-    (C7) An integer called `call_counter` is a `ui32`.
+    (C7) An integer called `call_counter` is a `ui32`. (C8) `arg_attrs` and
+    `res_attrs` are lists of dictionaries, `mpmd.inferred_by` is one of strings.
 
     Effects are those of the body. Canonicalization forwards an operand that the
     body returns unchanged.
@@ -231,6 +232,7 @@ def Mpmd_ForOp
     * (C4) The body returns values of the result types.
     * (C5) All operands are of one kind: tensors, or mesh tensors.
     * (C6) `iterations` is positive, `unroll_factor` divides it.
+    * (C7) `arg_attrs` and `res_attrs` are lists of dictionaries.
 
     Effects are those of the body.
   }];
@@ -284,6 +286,7 @@ def Mpmd_FragmentCallOp
       fragment fit its body.
     * (C3) The callee has a `mesh_shape`,
     * (C4) which is the mesh of the call.
+    * (C5) `arg_attrs` and `res_attrs` are lists of dictionaries.
 
     Never removed, merged or inlined.
   }];
@@ -310,6 +313,7 @@ def Mpmd_CallOp
     * (C3) An MPMD function that calls is public.
     * (C4) Operands and results have the callee's types.
     * (C5) A callee with a topology is private.
+    * (C6) `arg_attrs` and `res_attrs` are lists of dictionaries.
 
     Never removed or merged; inlined by mpmd-call-inline only.
   }];

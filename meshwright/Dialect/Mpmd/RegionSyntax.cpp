@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/RegionSyntax.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -54,4 +55,28 @@ ParseResult mpmd::parseFunctionalTypes(OpAsmParser &parser,
     return failure();
   result.addTypes(types.getResults());
   return success();
+}
+
+template <typename EntryT>
+static LogicalResult verifyList(Operation *op, StringRef name, StringRef what,
+                                StringRef example) {
+  Attribute attribute = op->getAttr(name);
+  auto list = dyn_cast_or_null<ArrayAttr>(attribute);
+  if (!attribute || (list && llvm::all_of(list, llvm::IsaPred<EntryT>)))
+    return success();
+  return emitError(op->getLoc())
+         << "`" << name << "` must be a list of " << what << ", as in `" << name
+         << " = " << example << "`, but is " << attribute;
+}
+
+/// COMPAT(entry-lists): The lists may be longer or shorter than those of
+/// operands and results.
+LogicalResult mpmd::verifyLists(Operation *op) {
+  return success(
+      succeeded(verifyList<DictionaryAttr>(op, kArgAttrsAttr, "dictionaries",
+                                           "[{}]")) &&
+      succeeded(verifyList<DictionaryAttr>(op, kResAttrsAttr, "dictionaries",
+                                           "[{}]")) &&
+      succeeded(verifyList<StringAttr>(op, kInferredByAttr, "names of passes",
+                                       "[\"uniquify\"]")));
 }

@@ -24,6 +24,10 @@ ParseResult parseFunctionalTypes(OpAsmParser &parser, OperationState &result,
                                  const UnresolvedOperands &operands,
                                  SMLoc operandsLoc);
 
+/// Reports `arg_attrs`, `res_attrs` and `mpmd.inferred_by` in the dictionary of
+/// attributes that are not lists of what they should be.
+LogicalResult verifyLists(Operation *op);
+
 } // namespace mlir::mpmd
 
 #endif

@@ -108,3 +108,14 @@ func.func @reports_counter_before_types(%x: tensor<4xf32>) {
 func.func private @callee(%x: tensor<2xf32>) {
   return
 }
+
+// -----
+
+func.func @c6_arg_attrs_has_text() {
+  // expected-error@+1 {{`arg_attrs` must be a list of dictionaries, as in `arg_attrs = [{}]`, but is ["a"]}}
+  mpmd.call @callee() {arg_attrs = ["a"]} : () -> ()
+  return
+}
+func.func private @callee() {
+  return
+}

@@ -141,3 +141,11 @@ func.func @ends_in_mpmd_return(%x: tensor<4xf32>) {
   %0 = mpmd.for (%x) {iterations = 6 : ui32} (%a: tensor<4xf32>, %i: tensor<ui32>) { stablehlo.return %a : tensor<4xf32> } : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @c7_arg_attrs_is_a_number(%x: tensor<4xf32>) {
+  // expected-error@+1 {{`arg_attrs` must be a list of dictionaries, as in `arg_attrs = [{}]`, but is 1 : i64}}
+  %0 = mpmd.for (%x) {arg_attrs = 1, iterations = 6 : ui32} (%a: tensor<4xf32>, %i: tensor<ui32>) { mpmd.return %a : tensor<4xf32> } : tensor<4xf32>
+  return
+}

@@ -84,3 +84,12 @@ func.func @c4_callee_is_for_another_mesh() attributes {topology = #mpmd.topology
   return
 }
 func.func private @callee() attributes {mesh_shape = #sdy.mesh<["x"=2], device_ids=[1, 0]>}
+
+// -----
+
+func.func @c5_res_attrs_has_a_unit() attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  // expected-error@+1 {{`res_attrs` must be a list of dictionaries, as in `res_attrs = [{}]`, but is [unit]}}
+  mpmd.fragment_call<mesh="m1", origin=[]> @callee() {res_attrs = [unit]} : () -> ()
+  return
+}
+func.func private @callee() attributes {mesh_shape = #sdy.mesh<["x"=2]>}

@@ -242,3 +242,39 @@ func.func @call_counter_is_ui32() attributes {topology = #topology} {
   } : () -> ()
   return
 }
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+func.func @c8_arg_attrs_is_no_list() attributes {topology = #topology} {
+  // expected-error@+1 {{`arg_attrs` must be a list of dictionaries, as in `arg_attrs = [{}]`, but is {a}}}
+  mpmd.fragment<mesh="m1", origin=["f"]> () {arg_attrs = {a}} () {
+    mpmd.return
+  } : () -> ()
+  return
+}
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+func.func @c8_res_attrs_has_numbers() attributes {topology = #topology} {
+  // expected-error@+1 {{`res_attrs` must be a list of dictionaries, as in `res_attrs = [{}]`, but is [{}, 1]}}
+  mpmd.fragment<mesh="m1", origin=["f"]> () {res_attrs = [{}, 1]} () {
+    mpmd.return
+  } : () -> ()
+  return
+}
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+func.func @c8_inferred_by_is_text() attributes {topology = #topology} {
+  // expected-error@+1 {{`mpmd.inferred_by` must be a list of names of passes, as in `mpmd.inferred_by = ["uniquify"]`, but is "uniquify"}}
+  mpmd.fragment<mesh="m1", origin=[]> () {mpmd.inferred_by = "uniquify"} () {
+    mpmd.return
+  } : () -> ()
+  return
+}
