@@ -5,6 +5,7 @@
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Files/BooleanText.h"
 #include "meshwright/Files/JaxBytecode.h"
+#include "meshwright/Files/TextLimits.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -16,6 +17,8 @@ using namespace meshwright;
 OwningOpRef<ModuleOp> meshwright::parseProgram(StringRef program,
                                                MLIRContext *context,
                                                StringRef name) {
+  if (failed(verifyTextLimits(program, name, context)))
+    return {};
   std::string own;
   bool isText = !isBytecode(llvm::MemoryBufferRef(program, name));
   if (isText && hasByteBooleans(program)) {

@@ -8,7 +8,6 @@
 #include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/InitAll.h"
 #include "meshwright/Partitioner/CrashGuard.h"
-#include "meshwright/Partitioner/NestingDepth.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Text/SourcePlace.h"
 #include "meshwright/Text/Utf8.h"
@@ -78,8 +77,6 @@ public:
   std::vector<TextRemark> takeRemarks() { return std::move(remarks); }
 
   OwningOpRef<ModuleOp> parse(std::string_view program) {
-    if (failed(verifyNestingDepth(program, "program", &context)))
-      return {};
     return parseProgram(StringRef(program), &context, "program");
   }
 

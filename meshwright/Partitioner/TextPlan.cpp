@@ -6,7 +6,6 @@
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/InitAll.h"
 #include "meshwright/Partitioner/CrashGuard.h"
-#include "meshwright/Partitioner/NestingDepth.h"
 #include "meshwright/Planning/PlanRequest.h"
 
 using namespace mlir;
@@ -23,8 +22,6 @@ static FailureOr<Layers> readProgram(StringRef text, const CustomCosts &customs,
       error = diagnostic.str();
     return success();
   });
-  if (failed(verifyNestingDepth(text, "program", &context)))
-    return failure();
   OwningOpRef<ModuleOp> module = parseProgram(text, &context, "program");
   if (!module)
     return failure();

@@ -229,6 +229,24 @@ def test_brackets_without_end(partition, opening):
     expect_error(done, partition.out, "config.json:1:", "nested too deeply")
 
 
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("func.func @f() attributes {a = " + "[" * 300000, "more than 10000 deep"),
+        ('"f"() ({' * 300000, "more than 10000 deep"),
+        ("%1 = stablehlo.abs %0#2147483647 : tensor<f32>", "result number 2147483647"),
+    ],
+)
+@pytest.mark.parametrize("command", [["mpmd-opt"], ["meshwright", "check"]])
+def test_text_that_no_parser_can_take(tools, tmp_path, command, program, message):
+    source = tmp_path / "program.mlir"
+    source.write_text(program)
+    done = tools.run(*command, source)
+    assert done.returncode == 1
+    assert "program.mlir:1:" in done.stderr
+    assert message in done.stderr
+
+
 def test_writing_to_a_device_leaves_it_a_device(tools, tmp_path):
     source, pipe = tmp_path / "program.mlir", tmp_path / "pipe"
     source.write_text("func.func @main() { return }")

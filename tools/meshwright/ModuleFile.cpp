@@ -8,7 +8,6 @@
 #include "meshwright/Files/WholeFile.h"
 #include "meshwright/InitAll.h"
 #include "meshwright/Partitioner/CrashGuard.h"
-#include "meshwright/Partitioner/NestingDepth.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -52,8 +51,6 @@ OwningOpRef<ModuleOp> Session::readModule(StringRef path) {
     return {};
   StringRef name = path == "-" ? "<stdin>" : path;
   Progress progress(("reading " + name).str());
-  if (failed(verifyNestingDepth(*text, name, &context)))
-    return {};
   OwningOpRef<ModuleOp> module = parseProgram(*text, &context, name);
   if (!module)
     return {};

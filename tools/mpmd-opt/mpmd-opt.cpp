@@ -6,6 +6,7 @@
 #include "Support/Tool.h"
 #include "meshwright/Files/BooleanText.h"
 #include "meshwright/Files/JaxBytecode.h"
+#include "meshwright/Files/TextLimits.h"
 #include "meshwright/Files/WholeFile.h"
 #include "meshwright/InitAll.h"
 #include "meshwright/Partitioner/DeepStack.h"
@@ -19,6 +20,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -52,6 +54,18 @@ readProgram(StringRef path, const DialectRegistry &registry,
   return own;
 }
 
+/// Reports what MLIR's parser would not survive.
+static LogicalResult verifyLimits(const llvm::MemoryBuffer &program) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  llvm::SourceMgr sourceMgr;
+  sourceMgr.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(
+                                   program, /*RequiresNullTerminator=*/false),
+                               llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sourceMgr, &context);
+  return verifyTextLimits(program.getBuffer(), program.getBufferIdentifier(),
+                          &context);
+}
+
 /// MLIR's own passes for the dialects that a program can have here. Those for
 /// others would make the tool four times as large.
 static void registerPassesOfMLIR() {
@@ -83,6 +97,8 @@ static int run(int argc, char **argv) {
       readProgram(input, registry, message);
   if (!program)
     return reportError(message);
+  if (failed(verifyLimits(*program)))
+    return 1;
   std::string result;
   llvm::raw_string_ostream resultStream(result);
   if (failed(MlirOptMain(resultStream, std::move(program), registry, config))) {

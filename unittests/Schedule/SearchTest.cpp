@@ -250,6 +250,15 @@ TEST(SearchTest, SaysWhatHasNoRoom) {
             "least 1 live microbatches, got 0");
 }
 
+TEST(SearchTest, SaysWhatIsTooLarge) {
+  llvm::Expected<MadePlan> made = makeToMeasure(makeProblem(16384, 4, 16384));
+  ASSERT_FALSE(static_cast<bool>(made));
+  EXPECT_EQ(llvm::toString(made.takeError()),
+            "a schedule made to measure for 16384 stages and 4 microbatches "
+            "would take too long to find; take fewer, or a schedule by its "
+            "name");
+}
+
 TEST(SearchTest, ReadsTimes) {
   StageTimes times = llvm::cantFail(parseStageTimes(
       R"({"transfer": 2, "stages": [{"forward": 3, "input": 2, "weight": 4},

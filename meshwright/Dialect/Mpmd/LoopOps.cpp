@@ -109,8 +109,14 @@ ParseResult ForOp::parse(OpAsmParser &parser, OperationState &result) {
   UnresolvedOperands operands;
   SmallVector<Type> types;
   SMLoc operandsLoc = parser.getCurrentLocation();
-  if (parseOperandsAndBody(parser, result, operands) ||
-      parser.parseColonTypeList(types) ||
+  if (parseOperandsAndBody(parser, result, operands))
+    return failure();
+  // As it is printed: a loop without operands has no types behind it.
+  ParseResult hasTypes =
+      operands.empty() ? parser.parseOptionalColon() : parser.parseColon();
+  if (failed(hasTypes) && !operands.empty())
+    return failure();
+  if ((succeeded(hasTypes) && parser.parseTypeList(types)) ||
       parser.resolveOperands(operands, types, operandsLoc, result.operands))
     return failure();
   result.addTypes(types);
@@ -119,6 +125,8 @@ ParseResult ForOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void ForOp::print(OpAsmPrinter &printer) {
   printOperandsAndBody(printer, *this, (*this)->getAttrs(), {});
+  if (getNumResults() == 0)
+    return;
   printer << " : ";
   llvm::interleaveComma(getResultTypes(), printer);
 }

@@ -20,6 +20,9 @@ using namespace meshwright;
 static constexpr int64_t kWidest = 256;
 /// Steps of all orders together, each about a tenth of a microsecond per stage.
 static constexpr int64_t kMostWork = int64_t(1) << 28;
+/// Actions times stages: what one order alone costs. At this many it takes some
+/// seconds, and the builtin schedules that are tried first as much.
+static constexpr int64_t kLargestSearch = int64_t(1) << 29;
 /// Stages whose backward is tried both ways, in all combinations.
 static constexpr int64_t kMostFreeSplits = 3;
 
@@ -230,6 +233,13 @@ static llvm::Error checkProblem(const PipelineProblem &problem) {
                         problem.getNumStages(), problem.microbatches,
                         kMostActions)
               .str());
+  if (count > kLargestSearch / problem.getNumStages())
+    return llvm::createStringError(
+        llvm::formatv("a schedule made to measure for {0} stages and {1} "
+                      "microbatches would take too long to find; take fewer, "
+                      "or a schedule by its name",
+                      problem.getNumStages(), problem.microbatches)
+            .str());
   return llvm::Error::success();
 }
 

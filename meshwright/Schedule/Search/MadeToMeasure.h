@@ -40,7 +40,7 @@ inline int64_t getUsualRoom(const PlanShape &shape) {
 /// schedule that fits. `problem.splits` says whether the backward of a stage
 /// may be split; a stage is split where that helps. Fails if a mesh has room
 /// for less than one microbatch in each of its stages, or there are more
-/// actions than a plan may have.
+/// actions than a plan may have, or than can be searched in some seconds.
 llvm::Expected<MadePlan> makeToMeasure(const PipelineProblem &problem);
 
 /// The same for `shape.chunks` stages on each mesh, the best placement: looped,

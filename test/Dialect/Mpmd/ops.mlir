@@ -166,6 +166,18 @@ func.func @for_prints_counts_sorted_and_result_types(%x: tensor<4xf32>, %y: tens
   return %0#0 : tensor<4xf32>
 }
 
+// CHECK-LABEL: func @for_without_operands_has_no_types_behind_it
+func.func @for_without_operands_has_no_types_behind_it() {
+  // CHECK-NEXT: mpmd.for () {iterations = 2 : ui32} (%index: tensor<ui32>) {
+  // CHECK-NEXT:   mpmd.return
+  // CHECK-NEXT: }{{ *$}}
+  // CHECK-NEXT: return
+  mpmd.for () {iterations = 2 : ui32} (%i: tensor<ui32>) {
+    mpmd.return
+  }
+  return
+}
+
 // CHECK-LABEL: func @for_holds_fragments_and_calls_and_reads_outer_values
 func.func @for_holds_fragments_and_calls_and_reads_outer_values(%x: !m1_4, %y: !m1_4) -> !m1_4 attributes {topology = #topology} {
   %0 = mpmd.for (%x) {iterations = 2 : ui32} (%a: !m1_4, %i: tensor<ui32>) {

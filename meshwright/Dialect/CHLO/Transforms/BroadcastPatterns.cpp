@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/CHLO/Transforms/LegalizePatterns.h"
+#include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -35,6 +37,34 @@ static bool areStatic(Operation *op) {
          llvm::all_of(op->getResultTypes(), isStatic);
 }
 
+/// The ops that broadcast are defined for all elements, what they become is not.
+template <typename TargetOp> static bool takesElement(Type element) {
+  if constexpr (llvm::is_one_of<TargetOp, NextAfterOp, PolygammaOp,
+                                ZetaOp>::value)
+    return isa<FloatType>(element);
+  else if constexpr (std::is_same_v<TargetOp, stablehlo::AddOp>)
+    return true;
+  else if (isa<quant::UniformQuantizedPerAxisType>(element))
+    return false;
+  else if constexpr (llvm::is_one_of<TargetOp, stablehlo::ShiftLeftOp,
+                                     stablehlo::ShiftRightArithmeticOp,
+                                     stablehlo::ShiftRightLogicalOp>::value)
+    return isa<IntegerType>(element) && !element.isInteger(1);
+  else if constexpr (llvm::is_one_of<TargetOp, stablehlo::AndOp,
+                                     stablehlo::OrOp, stablehlo::XorOp>::value)
+    return isa<IntegerType>(element);
+  else if constexpr (std::is_same_v<TargetOp, stablehlo::Atan2Op>)
+    return !isa<IntegerType>(element);
+  else if constexpr (std::is_same_v<TargetOp, stablehlo::ComplexOp>)
+    return element.isF32() || element.isF64();
+  else if constexpr (llvm::is_one_of<TargetOp, stablehlo::DivideOp,
+                                     stablehlo::PowerOp, stablehlo::RemainderOp,
+                                     stablehlo::SubtractOp>::value)
+    return !element.isInteger(1);
+  else
+    return true;
+}
+
 namespace {
 /// Broadcasts both operands and builds `TargetOp` on them.
 template <typename BroadcastOp, typename TargetOp>
@@ -45,6 +75,8 @@ struct LegalizeBinary : OpRewritePattern<BroadcastOp> {
                                 PatternRewriter &rewriter) const override {
     if (!areStatic(op))
       return rewriter.notifyMatchFailure(op, "dynamic shapes");
+    if (!takesElement<TargetOp>(getElementTypeOrSelf(op.getLhs())))
+      return rewriter.notifyMatchFailure(op, "not defined for such elements");
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
     Value lhs = broadcastTo(op.getLhs(), type.getShape(),

@@ -58,3 +58,17 @@ func.func @leaves_complex_bessel_functions_alone(%x: tensor<4xcomplex<f32>>) -> 
   %0 = chlo.bessel_i1e %x : tensor<4xcomplex<f32>> -> tensor<4xcomplex<f32>>
   return %0 : tensor<4xcomplex<f32>>
 }
+
+// The ops that broadcast take any elements, those of StableHLO do not.
+// CHECK-LABEL: func @leaves_what_has_no_counterpart_alone
+func.func @leaves_what_has_no_counterpart_alone(%b: tensor<4xi1>, %f: tensor<4xf32>) -> (tensor<4xi1>, tensor<4xi1>, tensor<4xf32>, tensor<4xi1>) {
+  // CHECK-NEXT: chlo.broadcast_divide
+  // CHECK-NEXT: chlo.broadcast_subtract
+  // CHECK-NEXT: chlo.broadcast_shift_left
+  // CHECK-NEXT: chlo.broadcast_polygamma
+  %0 = chlo.broadcast_divide %b, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  %1 = chlo.broadcast_subtract %b, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  %2 = chlo.broadcast_shift_left %f, %f : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = chlo.broadcast_polygamma %b, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return %0, %1, %2, %3 : tensor<4xi1>, tensor<4xi1>, tensor<4xf32>, tensor<4xi1>
+}

@@ -1,8 +1,8 @@
-//===- NestingDepthTest.cpp -----------------------------------------------===//
+//===- TextLimitsTest.cpp -------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Partitioner/NestingDepth.h"
+#include "meshwright/Files/TextLimits.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 #include "gtest/gtest.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace meshwright;
 
 namespace {
-class NestingDepthTest : public ::testing::Test {
+class TextLimitsTest : public ::testing::Test {
 protected:
   /// Where the error is, or an empty text.
   std::string findError(const std::string &text) {
@@ -21,7 +21,7 @@ protected:
       place =
           std::to_string(loc.getLine()) + ":" + std::to_string(loc.getColumn());
     });
-    LogicalResult result = verifyNestingDepth(text, "file", &context);
+    LogicalResult result = verifyTextLimits(text, "file", &context);
     EXPECT_EQ(succeeded(result), place.empty());
     return place;
   }
@@ -37,20 +37,28 @@ protected:
 };
 } // namespace
 
-TEST_F(NestingDepthTest, CountsWhatIsOpen) {
+TEST_F(TextLimitsTest, CountsWhatIsOpen) {
   EXPECT_EQ(findError(repeat(10000, "{") + repeat(10000, "}")), "");
   EXPECT_EQ(findError("\n\n" + repeat(10001, "(")), "3:10001");
   EXPECT_EQ(findError(repeat(20000, "[]")), "");
   EXPECT_EQ(findError(repeat(2501, "({[<")), "1:10001");
 }
 
-TEST_F(NestingDepthTest, SkipsWhatIsNoBracket) {
+TEST_F(TextLimitsTest, SkipsWhatIsNoBracket) {
   EXPECT_EQ(findError("\"" + repeat(20000, "{\\\"") + "\""), "");
   EXPECT_EQ(findError("// " + repeat(20000, "{")), "");
   EXPECT_EQ(findError("// {\n" + repeat(20000, "<=")), "");
   EXPECT_EQ(findError("\"never closed" + repeat(20000, "{")), "");
 }
 
-TEST_F(NestingDepthTest, ArrowsCloseNothing) {
+TEST_F(TextLimitsTest, ArrowsCloseNothing) {
   EXPECT_EQ(findError(repeat(10001, "<->")), "1:30001");
+}
+
+TEST_F(TextLimitsTest, ResultsAreNoMoreThanCharacters) {
+  EXPECT_EQ(findError("\n  %0#2147483647"), "2:3");
+  EXPECT_EQ(findError("%a_$.-1#99999999999999999999"), "1:1");
+  EXPECT_EQ(findError("%0#5, %x#2"), "");
+  EXPECT_EQ(findError("\"%0#2147483647\" // %0#2147483647"), "");
+  EXPECT_EQ(findError("%0:2147483647 = #7 %"), "");
 }

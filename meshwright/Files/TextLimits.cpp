@@ -1,10 +1,11 @@
-//===- NestingDepth.cpp - Programs that are nested too deep ---------------===//
+//===- TextLimits.cpp - Texts that no parser can take ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Partitioner/NestingDepth.h"
+#include "meshwright/Files/TextLimits.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBufferRef.h"
 
 using namespace mlir;
@@ -25,8 +26,29 @@ static size_t skipString(StringRef text, size_t begin) {
   return text.size();
 }
 
-/// Where the bracket is that opens one level too many, if there is one.
-static std::optional<size_t> findTooDeep(StringRef text) {
+/// The digits of a reference to one of several results that begins at `begin`;
+/// none of other values.
+static StringRef getResultNumber(StringRef text, size_t begin) {
+  auto isNamePart = [](char c) {
+    return llvm::isAlnum(c) || StringRef("$._-").contains(c);
+  };
+  StringRef rest = text.drop_front(begin + 1).drop_while(isNamePart);
+  return rest.consume_front("#") ? rest.take_while(llvm::isDigit) : StringRef();
+}
+
+static bool exceeds(StringRef number, size_t limit) {
+  uint64_t value;
+  return !number.empty() && (number.getAsInteger(10, value) || value > limit);
+}
+
+namespace {
+struct Excess {
+  size_t place;
+  std::string message;
+};
+} // namespace
+
+static std::optional<Excess> findExcess(StringRef text) {
   unsigned depth = 0;
   for (size_t i = 0; i < text.size();) {
     char next = i + 1 < text.size() ? text[i + 1] : '\0';
@@ -37,6 +59,13 @@ static std::optional<size_t> findTooDeep(StringRef text) {
     case '/':
       if (next == '/')
         i = std::min(text.find('\n', i), text.size() - 1);
+      break;
+    case '%':
+      if (StringRef number = getResultNumber(text, i);
+          exceeds(number, text.size()))
+        return Excess{i, ("result number " + number +
+                          " is more than a program of this length can have")
+                             .str()};
       break;
     case '-': // An arrow closes nothing.
       i += next == '>';
@@ -54,7 +83,9 @@ static std::optional<size_t> findTooDeep(StringRef text) {
     case '}':
       if (StringRef("<([{").contains(text[i])) {
         if (++depth > kMaxDepth)
-          return i;
+          return Excess{i, "brackets are nested more than " +
+                               std::to_string(kMaxDepth) +
+                               " deep here; the program cannot be read"};
       } else if (depth > 0) {
         --depth;
       }
@@ -67,17 +98,16 @@ static std::optional<size_t> findTooDeep(StringRef text) {
   return std::nullopt;
 }
 
-LogicalResult meshwright::verifyNestingDepth(StringRef text, StringRef fileName,
-                                             MLIRContext *context) {
+LogicalResult meshwright::verifyTextLimits(StringRef text, StringRef fileName,
+                                           MLIRContext *context) {
   if (isBytecode(llvm::MemoryBufferRef(text, fileName)))
     return success();
-  std::optional<size_t> place = findTooDeep(text);
-  if (!place)
+  std::optional<Excess> excess = findExcess(text);
+  if (!excess)
     return success();
-  StringRef before = text.take_front(*place);
+  StringRef before = text.take_front(excess->place);
   unsigned line = before.count('\n') + 1;
-  unsigned column = *place - (before.rfind('\n') + 1) + 1;
+  unsigned column = excess->place - (before.rfind('\n') + 1) + 1;
   return emitError(FileLineColLoc::get(context, fileName, line, column))
-         << "brackets are nested more than " << kMaxDepth
-         << " deep here; the program cannot be read";
+         << excess->message;
 }

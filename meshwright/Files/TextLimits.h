@@ -1,0 +1,27 @@
+//===- TextLimits.h - Texts that no parser can take -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_FILES_TEXTLIMITS_H
+#define MESHWRIGHT_FILES_TEXTLIMITS_H
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/LLVM.h"
+
+namespace meshwright {
+
+/// Reports, at its place, what would end MLIR's parser instead of being
+/// reported by it; bytecode has none of it:
+///
+/// - Brackets of any kind that are open one in the other more than 10000 times.
+///   The parser opens a function of its own for each, and its stack ends
+///   somewhere.
+/// - A result, as in `%0#2147483647`, of a higher number than the text has
+///   characters. The parser makes room for all of them.
+mlir::LogicalResult verifyTextLimits(llvm::StringRef text,
+                                     llvm::StringRef fileName,
+                                     mlir::MLIRContext *context);
+
+} // namespace meshwright
+
+#endif
