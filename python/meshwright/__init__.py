@@ -9,6 +9,9 @@ makes one program of it: fragments per mesh, transfers, an order (docs/python.md
 
 from typing import Any as _Any
 
+from . import _python as _python
+
+# isort: split
 from . import _checkify as _checkify
 from . import distributed as distributed
 from ._jit import MpmdWrapped as MpmdWrapped

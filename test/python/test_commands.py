@@ -6,12 +6,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import xml.etree.ElementTree
 
 import pytest
 from conftest import ROOT
 
-from meshwright import __version__, doctor
+from meshwright import __version__, _python, doctor
 
 COMMANDS = ("meshwright", "mpmd-opt", "mpmd-lsp-server")
 
@@ -193,6 +194,23 @@ def test_doctor_refuses_old_pythons_and_other_c_libraries(monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert "meshwright needs Python 99.0 or newer" in printed
     assert "not glibc (musl?)" in printed and "\x1b[31merror" in printed
+
+
+def test_an_old_python_is_refused_before_anything_else():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["requires-python"] == ">={}.{}".format(*_python.OLDEST)
+    assert doctor.MINIMUM_PYTHON == _python.OLDEST
+    code = "import sys; sys.version_info = (3, 10, 13); import meshwright"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        env=environment(PYTHONPATH=str(ROOT / "python")),
+        capture_output=True,
+        text=True,
+    )
+    message = done.stderr.strip().splitlines()[-1]
+    assert message.startswith(
+        "ImportError: meshwright needs Python 3.11 or newer, found 3.10.13"
+    )
 
 
 def test_doctor_tries_the_caches(monkeypatch, capsys, tmp_path):
