@@ -25,6 +25,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
@@ -231,7 +232,7 @@ static bool mentionsSpreadMesh(Attribute attr, const SymbolTable &symbols) {
 static bool isPlacement(NamedAttribute attr, const SymbolTable &symbols) {
   static constexpr StringLiteral kNames[] = {
       kTopologyAttr,      kMeshShapeAttr,  kCallCounterAttr,
-      kUnrollCounterAttr, kMemoryKindAttr, "reserved_hbm_bytes"};
+      kUnrollCounterAttr, kMemoryKindAttr, kReservedHbmBytesAttr};
   StringRef name = attr.getName();
   return name.starts_with("mpmd.") || llvm::is_contained(kNames, name) ||
          mentionsSpreadMesh(attr.getValue(), symbols);

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Fragments/FragmentModule.h"
+#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
@@ -132,7 +133,7 @@ meshwright::makeFragmentModule(func::FuncOp function, SymbolTable &symbols) {
       adaptMesh(cast<sdy::MeshOp>(builder.clone(*symbol)), shape);
   auto main = cast<func::FuncOp>(builder.clone(*function));
   main->removeAttr(kMeshShapeAttr);
-  main->removeAttr("reserved_hbm_bytes");
+  main->removeAttr(kReservedHbmBytesAttr);
   main.setPublic();
   for (Operation *symbol : used)
     if (!isa<sdy::MeshOp>(symbol))

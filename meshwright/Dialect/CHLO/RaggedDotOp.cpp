@@ -3,46 +3,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/CHLO/ChloDialect.h"
-#include "llvm/ADT/SmallBitVector.h"
+#include "meshwright/Dialect/StableHLO/Contraction/DotDimensions.h"
 
 using namespace mlir;
 using namespace mlir::chlo;
 using mlir::stablehlo::areDimsCompatible;
 using mlir::stablehlo::areShapesCompatible;
-
-/// Checks that dimensions of one operand are in range and occur once, and marks
-/// them.
-static LogicalResult markDims(RaggedDotOp op, StringRef side,
-                              RankedTensorType type,
-                              ArrayRef<ArrayRef<int64_t>> lists,
-                              llvm::SmallBitVector &used) {
-  used.resize(type.getRank());
-  for (ArrayRef<int64_t> dims : lists)
-    for (int64_t dim : dims) {
-      if (dim < 0 || dim >= type.getRank())
-        return op.emitOpError()
-               << side << " dimension " << dim
-               << " is out of range, expected to be in range [0, "
-               << type.getRank() << ")";
-      if (used.test(dim))
-        return op.emitOpError() << "has duplicated dimension " << dim
-                                << " among the dimension numbers of " << side;
-      used.set(dim);
-    }
-  return success();
-}
-
-static LogicalResult verifyPairs(RaggedDotOp op, StringRef kind,
-                                 RankedTensorType lhs, RankedTensorType rhs,
-                                 ArrayRef<int64_t> lhsDims,
-                                 ArrayRef<int64_t> rhsDims) {
-  for (auto [lhsDim, rhsDim] : llvm::zip_equal(lhsDims, rhsDims))
-    if (!areDimsCompatible(lhs.getDimSize(lhsDim), rhs.getDimSize(rhsDim)))
-      return op.emitOpError()
-             << kind << " dimension sizes must match for lhs/rhs, but got "
-             << lhs.getDimSize(lhsDim) << " and " << rhs.getDimSize(rhsDim);
-  return success();
-}
+using stablehlo::appendFreeSizes;
+using stablehlo::markDims;
+using stablehlo::verifyPairedDims;
 
 /// Checks (C3): sizes per group, or for every index of the dimensions of `lhs`
 /// that come before the ragged one, `prefix`.
@@ -64,14 +33,6 @@ static LogicalResult verifyGroupSizes(RaggedDotOp op, RankedTensorType lhs,
                           << sizes;
 }
 
-static void appendFreeSizes(RankedTensorType type,
-                            const llvm::SmallBitVector &used,
-                            SmallVectorImpl<int64_t> &shape) {
-  for (int64_t dim = 0, rank = type.getRank(); dim < rank; ++dim)
-    if (!used.test(dim))
-      shape.push_back(type.getDimSize(dim));
-}
-
 LogicalResult RaggedDotOp::verify() {
   auto lhs = dyn_cast<RankedTensorType>(getLhs().getType());
   auto rhs = dyn_cast<RankedTensorType>(getRhs().getType());
@@ -87,15 +48,17 @@ LogicalResult RaggedDotOp::verify() {
                             "batching and of contracting dimensions, but got "
                          << dims;
   llvm::SmallBitVector lhsUsed, rhsUsed;
-  if (failed(markDims(*this, "lhs", lhs, {batching, contracting}, lhsUsed)) ||
+  StringRef among = "the dimension numbers";
+  if (failed(markDims(*this, "lhs", lhs, {batching, contracting}, among,
+                      lhsUsed)) ||
       failed(markDims(*this, "rhs", rhs,
                       {dims.getRhsBatchingDimensions(),
                        dims.getRhsContractingDimensions(), groups},
-                      rhsUsed)) ||
-      failed(verifyPairs(*this, "batching", lhs, rhs, batching,
-                         dims.getRhsBatchingDimensions())) ||
-      failed(verifyPairs(*this, "contracting", lhs, rhs, contracting,
-                         dims.getRhsContractingDimensions())))
+                      among, rhsUsed)) ||
+      failed(verifyPairedDims(*this, "batching", lhs, rhs, batching,
+                              dims.getRhsBatchingDimensions())) ||
+      failed(verifyPairedDims(*this, "contracting", lhs, rhs, contracting,
+                              dims.getRhsContractingDimensions())))
     return failure();
 
   if (dims.getLhsRaggedDimensions().size() != 1) // (C2)

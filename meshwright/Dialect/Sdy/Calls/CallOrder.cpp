@@ -3,17 +3,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
+#include "meshwright/Calls/InlinedSize.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
 using namespace meshwright;
 
-FailureOr<CallOrder>
-mlir::sdy::getCallOrderWithoutRecursion(ModuleOp module,
-                                        const SymbolTable &symbols) {
+FailureOr<CallOrder> mlir::sdy::getOrderOfInlining(ModuleOp module,
+                                                   const SymbolTable &symbols,
+                                                   int64_t maxInlinedOps) {
   CallOrder order = getCallOrder(module, symbols, isFuncCall);
-  if (order.recursiveCalls.empty())
+  if (order.recursiveCalls.empty()) {
+    if (failed(verifyInlinedSize(order, symbols, isFuncCall, maxInlinedOps)))
+      return failure();
     return order;
+  }
   CallOpInterface call = order.recursiveCalls.front();
   func::FuncOp callee = getCallee(call, symbols);
   InFlightDiagnostic diag =

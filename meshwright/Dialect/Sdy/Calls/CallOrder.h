@@ -17,10 +17,12 @@ inline constexpr llvm::StringLiteral kOriginalFuncNameAttr =
 
 inline bool isFuncCall(Operation *op) { return isa<func::CallOp>(op); }
 
-/// The order of the calls of dialect func; reports an error on the first
-/// recursive call if there is one.
-FailureOr<meshwright::CallOrder>
-getCallOrderWithoutRecursion(ModuleOp module, const SymbolTable &symbols);
+/// The order of the calls of dialect func, all of which will be inlined. Reports
+/// the first recursive call, and programs that would have more operations than
+/// `maxInlinedOps`.
+FailureOr<meshwright::CallOrder> getOrderOfInlining(ModuleOp module,
+                                                    const SymbolTable &symbols,
+                                                    int64_t maxInlinedOps);
 
 } // namespace mlir::sdy
 

@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Calls/InlinedSize.h"
 #include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
 #include "meshwright/Dialect/Sdy/Calls/Passes.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
@@ -76,9 +75,8 @@ struct FlattenCallGraphPass
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     FailureOr<meshwright::CallOrder> order =
-        getCallOrderWithoutRecursion(getOperation(), symbols);
-    if (failed(order) || failed(meshwright::verifyInlinedSize(
-                             *order, symbols, isFuncCall, maxInlinedOps)))
+        getOrderOfInlining(getOperation(), symbols, maxInlinedOps);
+    if (failed(order))
       return signalPassFailure();
     std::reverse(order->calleesFirst.begin(), order->calleesFirst.end());
     numClones += Flattener(symbols).run(order->calleesFirst);

@@ -12,7 +12,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Calls/InlinedSize.h"
 #include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
 #include "meshwright/Dialect/Sdy/Calls/Passes.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
@@ -98,9 +97,8 @@ struct ImportFuncCallsPass
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     FailureOr<meshwright::CallOrder> order =
-        getCallOrderWithoutRecursion(getOperation(), symbols);
-    if (failed(order) || failed(meshwright::verifyInlinedSize(
-                             *order, symbols, isFuncCall, maxInlinedOps)))
+        getOrderOfInlining(getOperation(), symbols, maxInlinedOps);
+    if (failed(order))
       return signalPassFailure();
     DenseSet<Operation *> dead = findDead(symbols);
     for (func::FuncOp func : order->calleesFirst)

@@ -5,9 +5,9 @@
 #include "meshwright/Dialect/StableHLO/Assembly.h"
 #include "meshwright/Dialect/StableHLO/Contraction/ContractionAssembly.h"
 #include "meshwright/Dialect/StableHLO/Contraction/ConvDimensionNumbers.h"
+#include "meshwright/Dialect/StableHLO/Contraction/DotDimensions.h"
 #include "meshwright/Dialect/StableHLO/Contraction/QuantizedContraction.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace mlir::stablehlo;
@@ -64,48 +64,42 @@ LogicalResult DotOp::verify() {
 // DotGeneralOp
 //===----------------------------------------------------------------------===//
 
-/// Checks that dimensions of one operand are in range and occur once, and marks
-/// them.
-static LogicalResult markDims(DotGeneralOp op, StringRef side,
-                              RankedTensorType type, ArrayRef<int64_t> batching,
-                              ArrayRef<int64_t> contracting,
-                              llvm::SmallBitVector &used) {
+LogicalResult stablehlo::markDims(Operation *op, StringRef side,
+                                  RankedTensorType type,
+                                  ArrayRef<ArrayRef<int64_t>> lists,
+                                  StringRef among, llvm::SmallBitVector &used) {
   used.resize(type.getRank());
-  for (ArrayRef<int64_t> dims : {batching, contracting})
+  for (ArrayRef<int64_t> dims : lists)
     for (int64_t dim : dims) {
       if (dim < 0 || dim >= type.getRank())
-        return op.emitOpError()
+        return op->emitOpError()
                << side << " dimension " << dim
                << " is out of range, expected to be in range [0, "
                << type.getRank() << ")";
       if (used.test(dim))
-        return op.emitOpError()
-               << "has duplicated dimension " << dim
-               << " among batching and contracting dimensions of " << side;
+        return op->emitOpError() << "has duplicated dimension " << dim
+                                 << " among " << among << " of " << side;
       used.set(dim);
     }
   return success();
 }
 
-/// Checks that lists of dimensions pair up and paired sizes agree.
-static LogicalResult verifyPairedDims(DotGeneralOp op, StringRef kind,
-                                      ArrayRef<int64_t> lhsDims,
-                                      ArrayRef<int64_t> rhsDims) {
-  for (auto [lhsDim, rhsDim] : llvm::zip_equal(lhsDims, rhsDims)) {
-    int64_t lhs = op.getLhs().getType().getDimSize(lhsDim);
-    int64_t rhs = op.getRhs().getType().getDimSize(rhsDim);
-    if (!areDimsCompatible(lhs, rhs))
-      return op.emitOpError()
+LogicalResult stablehlo::verifyPairedDims(Operation *op, StringRef kind,
+                                          RankedTensorType lhs,
+                                          RankedTensorType rhs,
+                                          ArrayRef<int64_t> lhsDims,
+                                          ArrayRef<int64_t> rhsDims) {
+  for (auto [lhsDim, rhsDim] : llvm::zip_equal(lhsDims, rhsDims))
+    if (!areDimsCompatible(lhs.getDimSize(lhsDim), rhs.getDimSize(rhsDim)))
+      return op->emitOpError()
              << kind << " dimension sizes must match for lhs/rhs, but got "
-             << lhs << " and " << rhs;
-  }
+             << lhs.getDimSize(lhsDim) << " and " << rhs.getDimSize(rhsDim);
   return success();
 }
 
-/// Sizes of the dimensions that are not marked.
-static void appendFreeSizes(RankedTensorType type,
-                            const llvm::SmallBitVector &used,
-                            SmallVectorImpl<int64_t> &shape) {
+void stablehlo::appendFreeSizes(RankedTensorType type,
+                                const llvm::SmallBitVector &used,
+                                SmallVectorImpl<int64_t> &shape) {
   for (int64_t dim = 0, rank = type.getRank(); dim < rank; ++dim)
     if (!used.test(dim))
       shape.push_back(type.getDimSize(dim));
@@ -128,13 +122,14 @@ LogicalResult DotGeneralOp::verify() {
                          << lhsContracting.size() << " and "
                          << rhsContracting.size();
   llvm::SmallBitVector lhsUsed, rhsUsed;
-  if (failed(
-          markDims(*this, "lhs", lhs, lhsBatching, lhsContracting, lhsUsed)) ||
-      failed(
-          markDims(*this, "rhs", rhs, rhsBatching, rhsContracting, rhsUsed)) ||
-      failed(verifyPairedDims(*this, "batching", lhsBatching, // (C2)
-                              rhsBatching)) ||
-      failed(verifyPairedDims(*this, "contracting", lhsContracting,
+  StringRef among = "batching and contracting dimensions";
+  if (failed(markDims(*this, "lhs", lhs, {lhsBatching, lhsContracting}, among,
+                      lhsUsed)) ||
+      failed(markDims(*this, "rhs", rhs, {rhsBatching, rhsContracting}, among,
+                      rhsUsed)) ||
+      failed(verifyPairedDims(*this, "batching", lhs, rhs, // (C2)
+                              lhsBatching, rhsBatching)) ||
+      failed(verifyPairedDims(*this, "contracting", lhs, rhs, lhsContracting,
                               rhsContracting)))
     return failure();
   auto isDefault = [](Attribute precision) {
