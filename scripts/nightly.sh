@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What CI has no time for: everything under each sanitizer, extension included,
-# everything without assertions, clang-tidy, and the page of tools/page (needs npm).
+# everything without assertions, clang-tidy, headers by themselves, and the page of tools/page (needs npm).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 make lint
@@ -11,6 +11,7 @@ else
   exit 1
 fi
 make test PRESET=release # Nothing hangs on assertions or precompiled headers.
+git ls-files '*.h' | xargs scripts/check_includes.py --build build-release
 runtime=$(clang-22 -print-file-name=libclang_rt.asan-x86_64.so)
 for preset in asan ubsan; do
   make build PRESET="$preset"
