@@ -51,12 +51,10 @@ _HIT_EVENT = "/jax/compilation_cache/cache_hits"
 
 @dataclass(frozen=True)
 class Signature:
-    """What @main of a fragment's module says about itself."""
+    """Types of @main of a fragment's module."""
 
     arguments: tuple[str, ...]
     results: tuple[str, ...]
-    aliases: tuple[int | None, ...]
-    donors: tuple[bool, ...]
 
 
 class Loaded:
@@ -227,28 +225,7 @@ def _signature(name: str, module: Any) -> Signature:
     else:
         raise ProgramError(f'fragment "{name}" has no function @main')
     kind = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
-    marks = [{}] * len(kind.inputs)
-    if "arg_attrs" in attributes:
-        marks = [
-            {a.name: a.attr for a in ir.DictAttr(entry)}
-            for entry in ir.ArrayAttr(attributes["arg_attrs"])
-        ]
-    aliases = [
-        ir.IntegerAttr(mark["tf.aliasing_output"]).value
-        if "tf.aliasing_output" in mark
-        else None
-        for mark in marks
-    ]
-    donors = [
-        "jax.buffer_donor" in mark and ir.BoolAttr(mark["jax.buffer_donor"]).value
-        for mark in marks
-    ]
-    return Signature(
-        tuple(map(str, kind.inputs)),
-        tuple(map(str, kind.results)),
-        tuple(aliases),
-        tuple(donors),
-    )
+    return Signature(tuple(map(str, kind.inputs)), tuple(map(str, kind.results)))
 
 
 def compile_all(

@@ -192,7 +192,7 @@ class Planner:
             self._argument(index, what, number, argument, value)
             for argument, value in enumerate(item["operands"])
         ]
-        reads = self._protect(index, what, item, reads, source.signature)
+        reads = self._protect(index, what, item, reads)
         places = self._result_places(number, item["results"])
         slots = self._new_slots(places)
         self.slot_of |= zip(item["results"], slots, strict=True)
@@ -255,25 +255,19 @@ class Planner:
         self.temporaries.add(moved)
         return moved
 
-    def _protect(self, index, what, item, reads, signature: Signature) -> list[int]:
+    def _protect(self, index, what, item, reads) -> list[int]:
         """Copies donated operands that are still needed, here or by the caller."""
         reads, times = list(reads), collections.Counter(reads)
+        arguments = self.program["fragments"][item["fragment"]]["arguments"]
         for position, slot in enumerate(reads):
-            if signature.aliases[position] is None and not signature.donors[position]:
-                continue
-            if slot in self.temporaries:
+            if not arguments[position]["donated"]:
                 continue
             shared = times[slot] > 1
-            if shared or not self._dies(item["operands"][position], index, slot):
+            dies = self._dies(item["operands"][position], index, slot)
+            if slot not in self.temporaries and (shared or not dies):
                 place = self.plan.slots[slot]
                 reads[position] = self._identity(index, what, slot, place)
-        self.plan.consumed |= {
-            slot
-            for slot, alias, donor in zip(
-                reads, signature.aliases, signature.donors, strict=True
-            )
-            if donor or alias is not None
-        }
+            self.plan.consumed.add(reads[position])
         return reads
 
     def _dies(self, value: int, index: int, slot: int) -> bool:
