@@ -12,7 +12,7 @@ DEMO_TARGETS := meshwright _meshwright
 
 .DEFAULT_GOAL := help
 .PHONY: demo test deps configure build lit unit py format style lint docs cpp-docs page page-check \
-        bench wheel wheel-test test-jax release sanitize nightly clean help
+        bench difftest wheel wheel-test test-jax release sanitize nightly clean help
 
 demo: configure  ## install, build, partition a GPT step, train another on CPU devices
 	@cmake --build $(BUILD) --target $(DEMO_TARGETS)
@@ -81,6 +81,9 @@ bench: build  ## speed: phases against jaxlib, growth, schedules, runtime, page
 	@$(PYTHON) bench/call_cost.py
 	@$(PYTHON) bench/page.py --bin $(BUILD)/bin
 	@$(PYTHON) bench/schedules.py --bin $(BUILD)/bin --peer
+
+difftest: build  ## random programs against jaxlib (make difftest N=5000)
+	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --bin $(BUILD)/bin
 
 wheel: deps  ## a wheel with LLVM linked in, for any Python and Linux, into dist/
 	@scripts/deps.sh wheel

@@ -36,6 +36,7 @@
 #include "meshwright/Partitioner/Passes.h"
 #include "meshwright/Sharding/Passes.h"
 #include "meshwright/Sharding/Pipeline.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Func/Extensions/AllExtensions.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"
@@ -44,10 +45,12 @@
 namespace meshwright {
 
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mlir::chlo::ChloDialect, mlir::func::FuncDialect,
-                  mlir::mpmd::MpmdDialect, mlir::quant::QuantDialect,
-                  mlir::sdy::SdyDialect, mlir::stablehlo::StablehloDialect,
-                  mlir::tensor::TensorDialect>();
+  // Values of complex numbers are attributes of the complex dialect.
+  registry
+      .insert<mlir::chlo::ChloDialect, mlir::complex::ComplexDialect,
+              mlir::func::FuncDialect, mlir::mpmd::MpmdDialect,
+              mlir::quant::QuantDialect, mlir::sdy::SdyDialect,
+              mlir::stablehlo::StablehloDialect, mlir::tensor::TensorDialect>();
   mlir::func::registerAllExtensions(registry);
 }
 

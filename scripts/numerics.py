@@ -91,16 +91,24 @@ def random_arguments(text: str, seed: int = 0) -> list[np.ndarray]:
         return arguments
 
 
-def run(text: str, arguments: list[np.ndarray]) -> list[np.ndarray]:
+def run(text: str, arguments: list[np.ndarray], fold: bool = True) -> list[np.ndarray]:
     """Compiles @main of a plain StableHLO module for one CPU device, runs it.
 
-    Raises what XLA raises if the module does not compile.
+    Without `fold` XLA computes constants when the program runs, as it would compute
+    arguments, and optimizes little. Raises what XLA raises if the module does not
+    compile.
     """
     device = jax.devices("cpu")[0]
     options = jax.extend.backend.get_compile_options(
         num_replicas=1,
         num_partitions=1,
         device_assignment=np.array([[0]]),
+        env_options_overrides=None
+        if fold
+        else {
+            "xla_disable_hlo_passes": "constant_folding",
+            "xla_backend_optimization_level": "0",
+        },
     )
     executable = device.client.compile_and_load(text, [device], options)
     buffers = [jax.device_put(value, device) for value in arguments]

@@ -157,11 +157,14 @@ class Tools:
     def __init__(self, folder: pathlib.Path):
         self.folder = folder
 
-    def run(self, tool: str, *args: object, stdin: str = "") -> str:
+    def run(self, tool: str, *args: object, stdin: str | bytes = "") -> str:
+        return self.output(tool, *args, stdin=stdin).decode()
+
+    def output(self, tool: str, *args: object, stdin: str | bytes = "") -> bytes:
         try:
             done = subprocess.run(
                 [str(self.folder / tool), *map(str, args)],
-                input=stdin.encode(),
+                input=stdin.encode() if isinstance(stdin, str) else stdin,
                 capture_output=True,
                 timeout=TIMEOUT,
             )
@@ -174,7 +177,12 @@ class Tools:
                 f"{tool} exits with {done.returncode}: "
                 + (told or errors or ["nothing said"])[0][:300]
             )
-        return done.stdout.decode()
+        return done.stdout
+
+    def round_trip(self, text: str) -> str:
+        """What is printed after the program was bytecode."""
+        data = self.output("mpmd-opt", "-", "--emit-bytecode", stdin=text)
+        return self.run("mpmd-opt", "-", stdin=data)
 
     def partition(self, text: str, config: dict) -> str:
         with tempfile.TemporaryDirectory() as folder:

@@ -23,4 +23,10 @@ class Broadcasting : public OpTrait::TraitBase<ConcreteType, Broadcasting> {};
 #define GET_OP_CLASSES
 #include "meshwright/Dialect/CHLO/ChloOps.h.inc"
 
+namespace mlir::chlo {
+/// A constant of one value, which may be complex; null for a value of a kind that
+/// no element has.
+DenseElementsAttr getSplat(RankedTensorType type, TypedAttr value);
+} // namespace mlir::chlo
+
 #endif

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/CHLO/ChloDialect.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -321,14 +322,22 @@ LogicalResult ConstantLikeOp::inferReturnTypes(
   return success();
 }
 
+DenseElementsAttr mlir::chlo::getSplat(RankedTensorType type, TypedAttr value) {
+  if (type.getElementType() != value.getType())
+    return {};
+  if (auto number = dyn_cast<complex::NumberAttr>(value))
+    return DenseElementsAttr::get(type, number.getValue());
+  return isa<IntegerAttr, FloatAttr>(value)
+             ? DenseElementsAttr::get(type, Attribute(value))
+             : DenseElementsAttr();
+}
+
 OpFoldResult ConstantLikeOp::fold(FoldAdaptor) {
   auto operand = dyn_cast<RankedTensorType>(getOperand().getType());
   auto type = dyn_cast<RankedTensorType>(getType());
-  if (!operand || !operand.hasStaticShape() || !type ||
-      !type.hasStaticShape() || !isa<IntegerAttr, FloatAttr>(getValue()) ||
-      type.getElementType() != getValue().getType())
+  if (!operand || !operand.hasStaticShape() || !type || !type.hasStaticShape())
     return {};
-  return DenseElementsAttr::get(type, Attribute(getValue()));
+  return getSplat(type, getValue());
 }
 
 //===----------------------------------------------------------------------===//

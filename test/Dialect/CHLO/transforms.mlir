@@ -9,6 +9,14 @@ func.func @folds_constant_like_of_static_shape(%x: tensor<3xf32>) -> tensor<3xf3
   return %0 : tensor<3xf32>
 }
 
+// CHECK-LABEL: func @folds_constant_like_of_complex_numbers
+func.func @folds_constant_like_of_complex_numbers(%x: tensor<3xf32>) -> tensor<3xcomplex<f64>> {
+  // CHECK-NEXT: chlo.constant dense<(1.000000e+00,-2.000000e+00)> : tensor<3xcomplex<f64>>
+  // CHECK-NEXT: return
+  %0 = "chlo.constant_like"(%x) <{value = #complex.number<:f64 1.0, -2.0> : complex<f64>}> : (tensor<3xf32>) -> tensor<3xcomplex<f64>>
+  return %0 : tensor<3xcomplex<f64>>
+}
+
 // CHECK-LABEL: func @keeps_constant_like_of_dynamic_shape
 func.func @keeps_constant_like_of_dynamic_shape(%x: tensor<?xf32>) -> tensor<?xf32> {
   // CHECK: chlo.constant_like

@@ -33,8 +33,10 @@ struct LegalizeConstantLike : OpRewritePattern<ConstantLikeOp> {
     RankedTensorType type = getStaticType(op.getResult());
     if (!type)
       return rewriter.notifyMatchFailure(op, "dynamic shape");
-    rewriter.replaceOpWithNewOp<stablehlo::ConstantOp>(
-        op, DenseElementsAttr::get(type, Attribute(op.getValue())));
+    DenseElementsAttr splat = getSplat(type, op.getValue());
+    if (!splat)
+      return rewriter.notifyMatchFailure(op, "value of another kind");
+    rewriter.replaceOpWithNewOp<stablehlo::ConstantOp>(op, splat);
     return success();
   }
 };

@@ -43,7 +43,8 @@ struct MakeEmptyConstants : RewritePattern {
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
     if (!isa_and_nonnull<StablehloDialect>(op->getDialect()) ||
-        isa<ConstantOp>(op) || !isMemoryEffectFree(op))
+        isa<ConstantOp>(op) || isStartedAsynchronously(op) ||
+        !isMemoryEffectFree(op))
       return failure();
     bool changed = false;
     for (OpOperand &operand : op->getOpOperands()) {
@@ -105,7 +106,7 @@ static LogicalResult broadcastInitialValues(ReduceOp op,
 // Pattern: dynamic_update_slice(x, empty) -> x
 static LogicalResult dropEmptyUpdate(DynamicUpdateSliceOp op,
                                      PatternRewriter &rewriter) {
-  if (!isEmpty(op.getUpdate().getType()) ||
+  if (isStartedAsynchronously(op) || !isEmpty(op.getUpdate().getType()) ||
       op.getOperand().getType() != op->getResult(0).getType())
     return failure();
   replaceKeepingAttrs(rewriter, op, op.getOperand());

@@ -60,6 +60,10 @@ mlir::stablehlo::getConstantIntegers(Value value) {
   return numbers;
 }
 
+bool mlir::stablehlo::isStartedAsynchronously(Operation *op) {
+  return isa_and_nonnull<AsyncStartOp>(op->getParentOp());
+}
+
 static Attribute mergeAttr(StringAttr name, Attribute winner, Attribute other) {
   auto winnerEntries = dyn_cast<DictionaryAttr>(winner);
   auto otherEntries = dyn_cast_or_null<DictionaryAttr>(other);

@@ -77,6 +77,10 @@ bool isConstantAllOnes(Value value);
 /// `value` is no constant of integers.
 std::optional<SmallVector<int64_t>> getConstantIntegers(Value value);
 
+/// Whether `op` is what an `async_start` starts, the one operation of its body:
+/// it must stay, even if it does nothing.
+bool isStartedAsynchronously(Operation *op);
+
 /// Replaces `op` and merges its discardable attributes into those of the op
 /// that makes `replacement`, where that makes nothing else. Those of `op` win;
 /// `mhlo.frontend_attributes` is merged entry by entry.

@@ -13,10 +13,10 @@ static RankedTensorType getType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Whether operand and result have one static type.
+/// Whether operand and result have one static type, and may be one value.
 static bool keepsStaticType(Operation *op) {
   Type type = op->getResult(0).getType();
-  return op->getOperand(0).getType() == type &&
+  return !isStartedAsynchronously(op) && op->getOperand(0).getType() == type &&
          cast<RankedTensorType>(type).hasStaticShape();
 }
 

@@ -221,3 +221,24 @@ func.func @knows_bits(%i: tensor<4xi32>, %p: tensor<4xi1>) -> (tensor<4xi32>, te
   %4 = stablehlo.compare NE, %p, %false, UNSIGNED : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
   return %0, %1, %2, %3, %4 : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi1>, tensor<4xi1>
 }
+
+// CHECK-LABEL: func @keeps_what_is_started_asynchronously
+func.func @keeps_what_is_started_asynchronously(%x: tensor<2xf32>, %y: tensor<0xf32>) -> (tensor<2xf32>, tensor<0xf32>) {
+  // CHECK: ^bb0(%[[X:.*]]: tensor<2xf32>):
+  // CHECK-NEXT: stablehlo.slice %[[X]] [0:2]
+  %0 = "stablehlo.async_start"(%x) ({
+  ^bb0(%a: tensor<2xf32>):
+    %4 = stablehlo.slice %a [0:2] : (tensor<2xf32>) -> tensor<2xf32>
+    stablehlo.return %4 : tensor<2xf32>
+  }) : (tensor<2xf32>) -> !stablehlo.future<tensor<2xf32>>
+  // CHECK: ^bb0(%[[Y:.*]]: tensor<0xf32>):
+  // CHECK-NEXT: stablehlo.slice %[[Y]] [0:0]
+  %1 = "stablehlo.async_start"(%y) ({
+  ^bb0(%a: tensor<0xf32>):
+    %4 = stablehlo.slice %a [0:0] : (tensor<0xf32>) -> tensor<0xf32>
+    stablehlo.return %4 : tensor<0xf32>
+  }) : (tensor<0xf32>) -> !stablehlo.future<tensor<0xf32>>
+  %2 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<2xf32>>) -> tensor<2xf32>
+  %3 = "stablehlo.async_done"(%1) : (!stablehlo.future<tensor<0xf32>>) -> tensor<0xf32>
+  return %2, %3 : tensor<2xf32>, tensor<0xf32>
+}

@@ -1,0 +1,69 @@
+"""Where our tools and jaxlib differ on single operations, and should.
+
+Each entry has a paragraph in docs/developing/differences.md.
+"""
+
+import dataclasses
+import re
+from collections.abc import Callable
+
+import numpy as np
+from random_ops import Program
+
+
+@dataclasses.dataclass(frozen=True)
+class Numbers:
+    """Elements that may differ: `where` tells which, from their values and ours."""
+
+    op: str
+    elements: str
+    where: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """What we refuse on purpose on a route, and how we say it."""
+
+    route: str
+    message: str
+
+
+def _everywhere(theirs: np.ndarray, ours: np.ndarray) -> np.ndarray:
+    return np.ones(theirs.shape, bool)
+
+
+def _nan_for_infinity(theirs: np.ndarray, ours: np.ndarray) -> np.ndarray:
+    return np.isnan(theirs) & np.isinf(ours)
+
+
+NUMBERS = (
+    # A type without infinities.
+    Numbers(r"chlo\.is_(neg_|pos_)?inf", r"f4E2M1FN", _everywhere),
+    Numbers(r"chlo\.mulhi", r"u?i[24]", _everywhere),
+    Numbers(r"chlo\.(broadcast_)?(zeta|polygamma)", r"b?f\d+", _nan_for_infinity),
+)
+REFUSALS = (
+    Refusal("partition", "only supports ranked tensors with a static shape"),
+    Refusal("partition", "is not known; its shape must be static"),
+    Refusal("partition", "after mesh inference; expected a MeshTensorType"),
+)
+
+
+def without_meant(
+    program: Program, theirs: np.ndarray, ours: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both without the elements that may differ; as they are if shapes differ."""
+    if theirs.shape != ours.shape or theirs.dtype != ours.dtype:
+        return theirs, ours
+    for entry in NUMBERS:
+        elements = (getattr(a, "element", "") for a in program.arguments)
+        if re.fullmatch(entry.op, program.op) and all(
+            re.fullmatch(entry.elements, element) for element in elements
+        ):
+            kept = ~entry.where(theirs, ours)
+            theirs, ours = theirs[kept], ours[kept]
+    return theirs, ours
+
+
+def is_meant(program: Program, route: str, what: str) -> bool:
+    return any(r.route == route and r.message in what for r in REFUSALS)

@@ -1,0 +1,69 @@
+"""A part of what `make difftest` runs: single operations against jaxlib."""
+
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+import random_ops
+from conftest import ROOT
+
+sys.path[:0] = [str(ROOT / "scripts")]
+
+import difftest_ops  # noqa: E402
+import op_corpus  # noqa: E402
+
+
+@pytest.fixture
+def comparison(tools):
+    found = difftest_ops.OpComparison(op_corpus.Tools(pathlib.Path(tools.folder)))
+    yield found
+    found.close()
+
+
+def test_every_operation_agrees_with_jaxlib(comparison):
+    programs = [random_ops.generate(n) for n in range(len(random_ops.OPS))]
+    assert {p.op for p in programs} == set(random_ops.OPS)
+    for at in range(0, len(programs), 60):
+        comparison.check(programs[at : at + 60])
+    assert not comparison.findings, "\n".join(map(str, comparison.findings))
+    # Most of them are run, not only read.
+    assert comparison.numbered > 0.7 * len(programs)
+    for route in ("print", "bytecode", "fold", "decompose"):
+        assert comparison.passed[route] == len(programs)
+
+
+def test_a_number_says_the_program():
+    for number in (3, 77, 4017):
+        first, second = random_ops.generate(number), random_ops.generate(number)
+        assert first.text == second.text
+        for left, right in zip(first.arrays, second.arrays, strict=True):
+            assert left is right is None or left.tobytes() == right.tobytes()
+
+
+def test_every_operation_of_the_dialects_is_drawn():
+    """What is left out is drawn under another name."""
+    from test_differential import TOO_NEW, defined_operations
+
+    text = "".join(random_ops.generate(n).text for n in range(20 * len(random_ops.OPS)))
+    missing = {
+        op
+        for op in defined_operations() - TOO_NEW
+        if op.startswith(("stablehlo.", "chlo.")) and f'"{op}"' not in text
+    }
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "apart"),
+    [
+        (np.complex64(1 + 1e-9j), np.complex64(1), 0),
+        (np.complex64(complex(np.nan, 1)), np.complex64(complex(1, np.nan)), 0),
+        (np.float32(1), np.float32(1 + 2**-16), 2),
+        (np.int8(1), np.int8(2), np.inf),
+        (np.float32(np.nan), np.float32(1), np.inf),
+    ],
+)
+def test_distance(left, right, apart):
+    found = difftest_ops.distance(np.array([left]), np.array([right]))
+    assert round(found) == apart if np.isfinite(apart) else found == apart
