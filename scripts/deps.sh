@@ -2,7 +2,7 @@
 # Installs what packages.txt lists and makes the Python environment .venv.
 # Does nothing when everything is there.
 #
-#   scripts/deps.sh [GROUP...]   also the packages of these groups of pyproject.toml
+#   scripts/deps.sh [GROUP...]   also what requirements/GROUP.txt pins
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,16 +45,14 @@ else
   fi
 fi
 
-# The environment is remade only when its requirements change.
-stamp=.venv/requirements
-requirements=$(sed -n '/^\[dependency-groups\]/,/^$/p' pyproject.toml)
+# The environment is remade only when its requirements change. What is installed is what
+# the hashes say, whatever the index holds by now.
 for group in test "$@"; do
-  [[ $group == test ]] || stamp=.venv/requirements-$group
-  if [[ ! -f $stamp || $(cat "$stamp") != "$requirements" ]]; then
+  list=requirements/$group.txt stamp=.venv/requirements-$group.txt
+  if ! cmp -s "$list" "$stamp"; then
     echo "installing the Python environment .venv ($group)"
     python3 -m venv .venv
-    .venv/bin/pip install -q --disable-pip-version-check 'pip>=25.1'
-    .venv/bin/pip install -q --group "$group"
-    printf '%s' "$requirements" >"$stamp"
+    .venv/bin/pip install -q --disable-pip-version-check --require-hashes -r "$list"
+    cp "$list" "$stamp"
   fi
 done

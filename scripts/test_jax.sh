@@ -42,7 +42,7 @@ inside "command -v cmake >/dev/null && command -v git >/dev/null || {
     apt-get update -q
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
       cmake git; }"
-inside "python3 -m venv .venv; pip install -q 'pip>=25.1'; pip install -q --group test"
+inside "python3 -m venv .venv; pip install -q --require-hashes -r requirements/test.txt"
 [[ -z ${JAX:-} ]] || inside "pip install -q jax==$JAX jaxlib==$JAX"
 inside "pip install -q --no-deps --force-reinstall build/*.whl"
 # Where tests look for the tools of a build.
