@@ -11,7 +11,7 @@ PCH ?= $(if $(filter dev sanitize,$(PRESET)),ON,OFF)
 DEMO_TARGETS := meshwright _meshwright
 
 .DEFAULT_GOAL := help
-.PHONY: demo test deps configure build lit unit py format style lint docs cpp-docs page page-check \
+.PHONY: demo test deps lock configure build lit unit py format style lint docs cpp-docs page page-check \
         bench difftest wheel wheel-test test-jax release sanitize nightly clean help
 
 demo: configure  ## install, build, partition a GPT step, train another on CPU devices
@@ -23,6 +23,11 @@ test: build  ## everything CI runs; ctest has the last line
 
 deps:  ## Debian packages from packages.txt, Python environment .venv
 	@scripts/deps.sh
+
+lock:  ## requirements/*.txt anew from pyproject.toml (needs uv)
+	@for group in bench test wheel; do uv pip compile -q --upgrade --universal \
+	  --python-version 3.11 --group $$group --generate-hashes --no-header \
+	  -o requirements/$$group.txt || exit; done
 
 configure: deps
 	@cmake --preset $(PRESET) -DMESHWRIGHT_PCH=$(PCH) >$(BUILD).log 2>&1 || \
@@ -73,14 +78,9 @@ cpp-docs:  ## the C++ interfaces by doxygen, into build/cpp-docs/html
 	@command -v doxygen >/dev/null || { echo "install doxygen first" >&2; exit 1; }
 	@mkdir -p build && doxygen docs/Doxyfile
 
-bench: build  ## speed: phases against jaxlib, growth, schedules, runtime, page
-	@$(PYTHON) bench/run.py --bin $(BUILD)/bin
-	@$(PYTHON) bench/curve.py --bin $(BUILD)/bin
-	@$(PYTHON) bench/runtime_overhead.py
-	@$(PYTHON) bench/distributed.py
-	@$(PYTHON) bench/call_cost.py
-	@$(PYTHON) bench/page.py --bin $(BUILD)/bin
-	@$(PYTHON) bench/schedules.py --bin $(BUILD)/bin --peer
+bench: build  ## speed: all of bench/benches.py, as one report in build/bench (ONLY=call,page)
+	@scripts/deps.sh bench
+	@$(PYTHON) bench/report.py --bin $(BUILD)/bin --only "$(ONLY)"
 
 difftest: build  ## random programs against jaxlib (make difftest N=5000)
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --bin $(BUILD)/bin

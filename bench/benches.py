@@ -1,0 +1,55 @@
+"""All benches of `make bench`, in the order in which they run.
+
+A new one is a line here. What it prints may be lines of JSON, or rows of text: ratios
+are found in both (`bench/report.py` says how).
+"""
+
+import dataclasses
+import re
+
+
+@dataclasses.dataclass(frozen=True)
+class Bench:
+    """A script of this folder and its options; `{bin}` is the folder of the tools.
+
+    `better` says which way its ratios are good: "higher" where they are how many times
+    quicker we are than something else, "lower" where they are what we take, or how
+    much longer a larger program takes, "one" where we predict. Ratios whose names
+    match `peer` compare with something else in any bench.
+    """
+
+    name: str
+    command: str
+    better: str
+    about: str
+    peer: str = "(?!)"
+
+    def badness(self, name: str, ratio: float) -> float:
+        """The ratio turned such that less is better."""
+        if self.better == "one":
+            return max(ratio, 1 / ratio)
+        is_higher = self.better == "higher" or re.search(self.peer, name)
+        return 1 / ratio if is_higher else ratio
+
+
+BENCHES = (
+    Bench("phases", "run.py --bin {bin}", "higher", "phases and memory, by jaxlib's"),
+    Bench("curve", "curve.py --bin {bin}", "higher", "microbatches, by jaxlib's time"),
+    Bench("overhead", "runtime_overhead.py", "lower", "host time, by a loop's"),
+    Bench("distributed", "distributed.py", "lower", "several processes, by one's"),
+    Bench("call", "call_cost.py", "lower", "CPU of a call, by jax.jit's"),
+    Bench("page", "page.py --bin {bin}", "lower", "the page of a large plan"),
+    Bench(
+        "schedules",
+        "schedules.py --bin {bin} --peer",
+        "lower",
+        "four times the units",
+        peer="jaxlib",
+    ),
+    Bench(
+        "passes", "common_passes.py --bin {bin}", "lower", "four times the fragments"
+    ),
+    Bench("export", "export.py --bin {bin}", "lower", "four times the fragments"),
+    Bench("load", "plan_growth.py", "lower", "loading a share of a large program"),
+    Bench("simulated", "simulated_step.py", "one", "simulated by measured step"),
+)

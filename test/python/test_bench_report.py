@@ -1,0 +1,92 @@
+"""The report of benches: which ratios it finds, and what it marks."""
+
+import json
+import math
+import re
+import sys
+
+import pytest
+from conftest import ROOT
+
+sys.path[:0] = [str(ROOT / "bench")]
+
+import benches  # noqa: E402
+import report  # noqa: E402
+
+TEXT = """
+               program            ours     jaxlib   ratio
+import         gpt_4_4_4       0.0123 s    0.0456 s   3.71x
+         8     0.100     0.020     0.200     1.5x        56        12
+GPipe, kept     4x64      512    0.0100    4.1x
+mpmd-fragment-dce                 0.0010    0.0041   growth 4.1 3.9
+optimize phase, gpt: 0.1000 s, jaxlib 0.3000 s, 3.0x
+page: 2.10 MB
+{"model": "gpt", "donated": {"ratio": 1.25, "jax_ms": 2.0}, "step_to_loop": 0.5}
+{"broken
+"""
+
+
+def test_ratios_are_found_in_rows_and_json():
+    assert dict(report.find_ratios(TEXT)) == {
+        "import gpt_4_4_4": 3.71,
+        "8": 1.5,
+        "GPipe, kept 4x64 512": 4.1,
+        "mpmd-fragment-dce [0]": 4.1,
+        "mpmd-fragment-dce [1]": 3.9,
+        "optimize phase, gpt": 3.0,
+        "gpt donated ratio": 1.25,
+        "gpt step_to_loop": 0.5,
+    }
+
+
+def changes(better: str, now: float, before: float) -> list[report.Change]:
+    bench = benches.Bench("b", "b.py", better, "")
+    run = report.Run(bench, 1.0, 0, f"a 0.1 s {now}x", "", 0.0)
+    return report.compare(run, {"a": before})
+
+
+@pytest.mark.parametrize(
+    ("better", "now", "before", "is_flagged"),
+    [
+        ("lower", 1.04, 1.0, False),
+        ("lower", 1.06, 1.0, True),
+        ("lower", 0.5, 1.0, False),
+        ("higher", 0.94, 1.0, True),
+        ("higher", 0.96, 1.0, False),
+        ("higher", 3.0, 1.0, False),
+        ("one", 0.9, 1.0, True),
+        ("one", 1.0, 1.2, False),
+    ],
+)
+def test_more_than_five_percent_worse_is_marked(better, now, before, is_flagged):
+    (change,) = changes(better, now, before)
+    assert change.is_flagged == is_flagged
+    assert ("**" in report.percent(change)) == is_flagged
+
+
+def test_what_is_gone_is_marked_and_what_is_new_is_not():
+    bench = benches.Bench("b", "b.py", "lower", "")
+    run = report.Run(bench, 1.0, 0, "a 0.1 s 2.0x", "", 0.0)
+    new, gone = report.compare(run, {"c": 1.0})
+    assert (new.name, new.before, new.is_flagged) == ("a", None, False)
+    assert (gone.name, gone.worse, gone.is_flagged) == ("c", math.inf, True)
+    text = report.as_markdown([run], {"b": [new, gone]}, {"commit": "abc"})
+    assert "worse than the baseline: 1." in text
+    assert "| c | nan | 1.00 | **gone** |" in text
+
+
+def test_every_bench_is_a_script_that_takes_its_options(capsys):
+    names = [bench.name for bench in benches.BENCHES]
+    assert len(set(names)) == len(names)
+    for bench in benches.BENCHES:
+        script, *options = bench.command.split()
+        text = (ROOT / "bench" / script).read_text()
+        for option in re.findall(r"--\w+", " ".join(options)):
+            assert f'"{option}"' in text, bench.name
+
+
+def test_baseline_is_of_benches_that_there_are():
+    known = {bench.name for bench in benches.BENCHES}
+    for name, entry in json.loads(report.BASELINE.read_text()).items():
+        assert name in known
+        assert entry["ratios"] and "commit" in entry["measured"]
