@@ -57,12 +57,14 @@ class Exporter:
         options = options if "-o" in options else (*options, "-o", self.out)
         return ["partition", source, "--config", settings, *options]
 
-    def start(self, parts: int, *options, prefix=()) -> subprocess.Popen:
+    def start(
+        self, parts: int, *options, prefix=(), stdout=subprocess.DEVNULL
+    ) -> subprocess.Popen:
         command = [*prefix, self.tools.folder / "meshwright"]
         command += self.arguments(parts, *options)
         return subprocess.Popen(
             [os.fspath(part) for part in command],
-            stdout=subprocess.DEVNULL,
+            stdout=stdout,
             stderr=subprocess.PIPE,
         )
 
@@ -232,6 +234,42 @@ def test_file_that_cannot_be_written_leaves_the_old_folder(export):
     process.communicate(timeout=60)
     assert process.returncode == 1
     assert not export.out.exists() and not export.leftovers()
+
+
+# Runs a command where the folder $1 is a file system of $2.
+MOUNTED = ["unshare", "--map-root-user", "--mount", "bash", "-c"]
+MOUNTED += ['mount -t tmpfs -o "$2" none "$1" && shift 2 && exec "$@"', "bash"]
+
+
+@pytest.fixture
+def mounted(tmp_path):
+    """Whether this process may mount at all; containers often forbid it."""
+    (tmp_path / "mount").mkdir()
+    try:
+        subprocess.run([*MOUNTED, tmp_path / "mount", "size=4k", "true"], check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("mounting is not allowed here")
+    return lambda folder, options: [*MOUNTED, folder, options]
+
+
+def test_full_disk_is_an_error_without_half_a_folder(export, mounted):
+    export.out.parent.mkdir()
+    # A folder and its files are listed when the command has ended.
+    listed = ["bash", "-c", '"$@"; echo "code $?"; find . -type f; ls -A', "bash"]
+    command = mounted(export.out.parent, "size=32k")
+    command += ["env", "-C", export.out.parent, *listed]
+    process = export.start(40, prefix=command, stdout=subprocess.PIPE)
+    listing, error = (text.decode() for text in process.communicate(timeout=60))
+    assert "cannot be written: No space left on device" in error
+    assert listing == "code 1\n"
+
+
+def test_folder_that_is_only_read_is_an_error(export, mounted):
+    export.out.parent.mkdir()
+    process = export.start(2, prefix=mounted(export.out.parent, "ro"))
+    error = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 1
+    assert error.count("error:") == 1 and "Read-only file system" in error
 
 
 def test_killed_at_any_moment_old_or_new_is_whole(export):

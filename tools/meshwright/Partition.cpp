@@ -84,6 +84,21 @@ static LogicalResult applySettings(PartitionConfig &config,
   return success();
 }
 
+/// A configuration may come from somebody else, who must not choose where files
+/// are written; the command line is the user's own.
+static LogicalResult refusePlaces(const PartitionConfig &config) {
+  const InspectionOptions &inspection = config.options.inspection;
+  for (auto [key, place] :
+       {std::make_pair("mpmd_dump", StringRef(inspection.dumpFolder)),
+        std::make_pair("mpmd_reproducer", StringRef(inspection.reproducer))})
+    if (!place.empty())
+      return reportError(configFile + ": options." + key +
+                         " says where to write, which a file must not; use "
+                         "--set " +
+                         key + "=" + place);
+  return success();
+}
+
 static FailureOr<Phase> findPhase(StringRef option, StringRef name,
                                   Phase byDefault) {
   SmallVector<StringRef> names;
@@ -173,7 +188,7 @@ static LogicalResult run() {
     return failure();
   FailureOr<PartitionConfig> config =
       parsePartitionConfig(*text, configFile, session.getContext());
-  if (failed(config))
+  if (failed(config) || failed(refusePlaces(*config)))
     return failure();
   if (failed(applySettings(*config, session.getContext())))
     return failure();
