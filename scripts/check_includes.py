@@ -8,7 +8,8 @@ A build precompiles the headers that most sources need, so that it does not noti
 where one is missing; a header is compiled only where others have included theirs
 before it. This compiles each file by itself, without code and without precompiled
 headers: the files named, all, or those changed since REV (HEAD~1), uncommitted
-changes among them. It needs a configured build, whose TableGen has run, in build/.
+changes among them; all, too, in a clone that does not go back as far as REV. It
+needs a configured build, whose TableGen has run, in build/.
 Prints what compilers say and exits with 1 if any file needs more than it includes.
 """
 
@@ -25,11 +26,19 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("meshwright", "tools", "unittests")
 
 
-def changed_since(revision: str) -> list[str]:
-    git = ["git", "-C", ROOT, "diff", "--name-only", "--diff-filter=d", revision]
+def git(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        git, check=True, capture_output=True, text=True
-    ).stdout.split()
+        ["git", "-C", ROOT, *arguments], check=check, capture_output=True, text=True
+    )
+
+
+def is_known(revision: str) -> bool:
+    found = git("rev-parse", "-q", "--verify", revision + "^{commit}", check=False)
+    return found.returncode == 0
+
+
+def changed_since(revision: str) -> list[str]:
+    return git("diff", "--name-only", "--diff-filter=d", revision).stdout.split()
 
 
 def compile_flags(build: pathlib.Path) -> dict[str, list[str]]:
@@ -84,7 +93,7 @@ def main() -> int:
     args = parser.parse_args()
     flags = compile_flags(args.build)
     files = args.files
-    if args.all:
+    if args.all or not (files or is_known(args.since)):
         files = [
             os.path.relpath(path, ROOT)
             for folder in FOLDERS

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What CI has no time for: everything under each sanitizer, extension included,
-# everything without assertions, clang-tidy, headers by themselves, and the page of tools/page (needs npm).
+# everything without assertions, clang-tidy, headers by themselves, and the page of
+# tools/page (needs npm).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 make lint
