@@ -70,10 +70,11 @@ def check_arguments(
             misplaced.append((position, index))
     if misplaced:
         raise ValueError(_misplaced(args, misplaced, signature, specs))
-    _check_donations(args, signature)
+    check_donations(args, signature)
 
 
-def _check_donations(args: Sequence[Any], signature: ProgramSignature) -> None:
+def check_donations(args: Sequence[Any], signature: ProgramSignature) -> None:
+    """Raises ValueError if one array is two arguments, one of them donated."""
     owners: dict[int, int] = {}
     for index in signature.kept:
         other = owners.setdefault(id(args[index]), index)

@@ -182,15 +182,31 @@ def _nested(match: re.Match[str], config: Config) -> str:
     )
 
 
+_USER_ORIGIN = re.compile(r'user_origin<"(.*?)"(?:\((\d+)\))?>')
+
+
 def _origins(text: str) -> str:
-    names = re.findall(r'user_origin<"(.*?)"(?:\((\d+)\))?>', text)
+    names = _USER_ORIGIN.findall(text)
     return " and ".join(
         f"the transpose of {name!r}" if count else repr(name) for name, count in names
     )
 
 
 def _not_unique(match: re.Match[str], config: Config) -> str:
-    if int(match["counter"]) >= 0:
+    own = dict(_USER_ORIGIN.findall(match["origins"]))
+    others = [
+        repr(name)
+        for name, stage in config.name_to_stage_assignment.items()
+        if stage == int(match["stage"]) and name not in own
+    ]
+    if others:
+        remedy = (
+            f"it reads what other stages make of {' or '.join(others)} of the same "
+            "stage, and a stage cannot read what a later one makes: give it a stage "
+            "of its own behind these, in name_to_stage_assignment; or are there two "
+            "calls without, or with the same, call_counter?"
+        )
+    elif int(match["counter"]) >= 0:
         remedy = (
             f"two calls have the call_counter {match['counter']}: count them, "
             "mw.call(f, call_counter=i)(...) with i = 0, 1, ..."

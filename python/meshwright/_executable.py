@@ -16,7 +16,7 @@ from jax.sharding import NamedSharding
 
 from . import _jax_compat as compat
 from . import _shardings
-from ._argument_errors import check_arguments
+from ._argument_errors import check_arguments, check_donations
 from ._arguments import describe
 from ._joint_shardings import piece_sharding
 from ._signature import IOSpecs, ProgramSignature
@@ -171,6 +171,7 @@ class Executable:
             # The program's own checks know positions and buffers; the user knows
             # arguments. What is not about the arguments is raised as it is.
             self._check(args)
+            check_donations(ready.given, self.signature)
             raise
         if ready.given is not args:
             self._release(ready)

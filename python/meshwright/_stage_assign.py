@@ -115,6 +115,12 @@ def number_tokens(flat: Flat, known: Mapping[object, int]) -> dict[object, int]:
 
 
 def _boundary(item: Item, tokens: Mapping[object, int]) -> int:
+    if not item.eqn.params["linked"]:
+        raise ValueError(
+            f"{source(item.eqn)}: stage_boundary in the backward rule of the "
+            "jax.custom_vjp that is applied here; a derivative follows the marks of "
+            "the function, so take it out of this rule, and mark the forward rule"
+        )
     found = tokens.get(item.eqn.invars[0])
     if found is None:
         raise ValueError(

@@ -191,7 +191,10 @@ class Config:
 
     def assignment_of(self, names: Collection[str]) -> dict[str, Any]:
         """Mesh, or mesh and stage, of those names that have one."""
-        found = {} if self.placement is None else self.placement.assignment(names)
+        found: dict[str, Any] = {}
+        if self.placement is not None:
+            scheduled = self.schedule != "None" or self.pipeline_schedule is not None
+            found = self.placement.assignment(names, scheduled)
         given = self.mesh_and_stage_assignment.items()
         return {**found, **{name: where for name, where in given if name in names}}
 

@@ -254,3 +254,23 @@ def test_what_is_refused(case):
     run, kind, message = REFUSED[case]
     with pytest.raises(kind, match=message):
         run()
+
+
+def test_without_a_schedule_names_may_occur_often():
+    """Two networks that train each other, each used twice in a step."""
+    made = mw.named_computation(lambda w, z: jnp.tanh(z @ w), name="gen")
+    judged = mw.named_computation(lambda w, x: (x @ w).mean(), name="disc")
+
+    def step(params, x, z):
+        def of_disc(w):
+            return judged(w, x) - judged(w, made(params["gen"], z)) ** 2
+
+        of_gen = jax.grad(lambda w: judged(params["disc"], made(w, z)))
+        return {"gen": of_gen(params["gen"]), "disc": jax.grad(of_disc)(params["disc"])}
+
+    params = {"gen": jnp.ones((3, 4)) / 3, "disc": jnp.ones((4, 1))}
+    x, z = jnp.ones((2, 4)), jnp.ones((2, 3)) / 2
+    config = mw.make_config(make_meshes(), by_path({"gen": "m0", "disc": "m1"}))
+    found = mw.jit(step, config)(params, x, z)
+    for name, wanted in step(params, x, z).items():
+        np.testing.assert_allclose(found[name], wanted, rtol=1e-5)

@@ -502,6 +502,9 @@ def test_one_array_in_two_places_cannot_be_donated():
     x = jax.device_put(np.asarray(X), compiled.input_shardings[0][0])
     with pytest.raises(ValueError, match="donated"):
         compiled(x, x)
+    anywhere = jnp.array(X)
+    with pytest.raises(ValueError, match="are the same array, and it is donated"):
+        mw.jit(f, pair_config(), donate_argnums=0)(anywhere, anywhere)
 
 
 def test_equivalent_shardings_are_accepted():

@@ -136,6 +136,22 @@ def test_repeated_stages_ask_for_a_call_counter():
     assert "fragments with a stage" not in error
 
 
+def test_a_stage_that_reads_a_later_one():
+    def program(x):
+        back = mw.named_computation(lambda x: 2 * x, name="back")
+        return mw.call(lambda x: back(g(f(x))), call_counter=0)(x)
+
+    late = config(
+        {"f": "a", "g": "b", "back": "a"},
+        name_to_stage_assignment={"f": 0, "g": 1, "back": 0},
+        pipeline_schedule=mw.get_pipeline_schedule("ONE_FWD_ONE_BWD"),
+    )
+    error = error_of(program, late, X)
+    assert re.match(rf"{HERE}:\d+:\d+: stage 0 occurs more than once", error)
+    assert "as 'back' and before; it reads what other stages make of 'f'" in error
+    assert "cannot read what a later one makes" in error
+
+
 def test_errors_keep_their_parts_for_programs():
     with pytest.raises(RuntimeError) as caught:
         lower(both, config({"f": "a"}), X)

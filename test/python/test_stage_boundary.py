@@ -294,6 +294,24 @@ def test_marks_where_nothing_can_be_cut():
     assert "inside of a jax.lax loop" in refusal(in_loop)
 
 
+def test_a_mark_in_a_backward_rule():
+    @jax.custom_vjp
+    def wave(x):
+        return jnp.sin(x)
+
+    wave.defvjp(
+        lambda x: (mw.stage_boundary(jnp.sin(x)), x),
+        lambda x, ct: (mw.stage_boundary(ct * jnp.cos(x)),),
+    )
+
+    def value(ws, x, y):
+        return layer(ws[1], wave(layer(ws[0], x))).sum()
+
+    text = refusal(jax.grad(value))
+    assert "test_stage_boundary.py:" in text
+    assert "in the backward rule of the jax.custom_vjp" in text
+
+
 def test_stages_without_an_operation():
     def twice(ws, x, y):
         return layer(ws[1], mw.stage_boundary(mw.stage_boundary(layer(ws[0], x))))

@@ -36,6 +36,7 @@ class _Place:
     pattern: re.Pattern[str]
     mesh: str
     stage: int
+    is_given: bool  # The stage, rather than counted.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,11 +81,24 @@ class ByPath:
         """All meshes, in the order of the patterns, each once."""
         return list(dict.fromkeys(place.mesh for place in self.places))
 
-    def assignment(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
-        """Mesh and stage of the names that match, of computations and tensors."""
+    def assignment(
+        self, names: Iterable[str], scheduled: bool
+    ) -> dict[str, str | tuple[str, int]]:
+        """Places of the names that match, of computations and tensors.
+
+        Args:
+          names: what is looked for.
+          scheduled: whether a schedule needs stages; without one a name may occur
+            often, so it has a stage only if that was given.
+
+        Returns:
+          Name to mesh, or to mesh and stage.
+        """
         found = {name: self._find(name) for name in names}
         return {
             name: (place.mesh, place.stage)
+            if scheduled or place.is_given
+            else place.mesh
             for name, place in found.items()
             if place is not None
         }
@@ -103,8 +117,8 @@ def by_path(places: Mapping[str, str | tuple[str, int]]) -> ByPath:
         the mesh, in the order of the pipeline. It has to match a path, the end of
         one from a slash on, or what a path begins with up to a slash: `layers/0`
         stands for all that is in it, also in `opt_state/mu/layers/0/kernel`. The
-        first one that matches counts. Patterns in a row with one mesh are one
-        stage; a pair of mesh and stage says otherwise.
+        first one that matches counts. For a schedule, patterns in a row
+        with one mesh are one stage; a pair of mesh and stage says otherwise.
 
     Returns:
       What goes into `make_config`.
@@ -149,7 +163,7 @@ def by_path(places: Mapping[str, str | tuple[str, int]]) -> ByPath:
             raise ValueError(
                 f"by_path: {pattern!r} is no regular expression: {error}"
             ) from None
-        found.append(_Place(compiled, mesh, stage))
+        found.append(_Place(compiled, mesh, stage, not isinstance(place, str)))
     return ByPath(tuple(found))
 
 
