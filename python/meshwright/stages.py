@@ -63,7 +63,8 @@ def _spec(entry: Mapping[str, Any]) -> NamedSpmdShardingSpec:
 
 
 def _check_dialect(dialect: str | None) -> str:
-    dialect = "mpmd" if dialect is None else dialect
+    # Programs that asked for IFRT wanted what is executed, and that is this here.
+    dialect = "mpmd" if dialect in (None, "ifrt") else dialect
     if dialect not in DIALECTS:
         raise ValueError(
             f"unknown dialect {dialect!r}, known are {', '.join(map(repr, DIALECTS))}"
@@ -251,8 +252,9 @@ class Lowered(jax.stages.Lowered):
         """The program as text.
 
         Args:
-          dialect: `mpmd` (the default), the partitioned program, or `stablehlo`,
-            what the partitioner was given.
+          dialect: `mpmd` (the default), the partitioned program, which is what the
+            runtime executes, also by the name `ifrt`; or `stablehlo`, what the
+            partitioner was given.
           debug_info: print locations.
 
         Returns:

@@ -602,6 +602,8 @@ def test_shardings_and_meshes_of_inputs_and_outputs():
 def test_texts_and_modules():
     found = lowered()
     assert "mpmd.fragment_call" in found.as_text("mpmd")
+    assert found.as_text("ifrt") == found.as_text() == found.as_text("mpmd")
+    assert found.compiler_ir("ifrt") is found.compiler_ir()
     assert "mpmd.named_computation" in found.as_text(dialect="stablehlo")
     assert "loc(" in found.as_text("stablehlo", debug_info=True)
     assert "jit_parity" in str(found.compiler_ir("stablehlo"))

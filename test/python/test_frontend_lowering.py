@@ -66,7 +66,7 @@ def test_stablehlo_text_is_what_the_partitioner_was_given():
     assert 'mpmd.named_computation<"enc">' in str(lowered.compiler_ir("stablehlo"))
 
 
-@pytest.mark.parametrize("dialect", ["ifrt", "hlo", ""])
+@pytest.mark.parametrize("dialect", ["hlo", ""])
 def test_other_dialects_are_a_value_error(dialect):
     lowered = mw.jit(encode_decode, config()).lower(struct(4))
     for method in (lowered.as_text, lowered.compiler_ir):
