@@ -17,11 +17,13 @@ from typing import Any
 import jax
 
 from . import _jax_compat as compat
+from . import _stage_cut
 from ._layers_plan import Plan, has_marks, plan_layers
 from ._layers_split import split_layers
 from ._partitioning import Wishes, assigned_meshes, lower_traced
 from ._signature import ProgramSignature
 from ._stacked import Stacking
+from ._stage_emit import stage_name
 from .pipeline.parts import Parts
 from .stages import Lowered
 from .types import Config
@@ -74,7 +76,7 @@ def lower(
         return lower_traced(traced, *rest, foreign, said)
     plan = plan_layers(traced.jaxpr.jaxpr)
     cut = [i for i, v in enumerate(traced.jaxpr.jaxpr.invars) if plan.cuts(v)]
-    again = True
+    again = not _in_turns(traced, config)
     while again:
         sides = _sides(traced, plan, config, wishes, foreign)
         if not sides:
@@ -100,6 +102,17 @@ def _are_apart(config: Config) -> bool:
         return False
     devices = [device for mesh in meshes for device in mesh.devices.flat]
     return len(set(devices)) == len(devices)
+
+
+def _in_turns(traced: Any, config: Config) -> bool:
+    """Whether a mesh has stages again after another one had some."""
+    _, config = _stage_cut.cut(traced.jaxpr, config)
+    places = [config.name_to_mesh_assignment.get(stage_name(0))]
+    while places[-1] is not None:
+        name = stage_name(len(places))
+        places.append(config.name_to_mesh_assignment.get(name))
+    runs = [mesh for mesh, _ in itertools.groupby(places)]
+    return len(set(runs)) != len(runs)
 
 
 def _sides(

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from flax import nnx
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from launching import launch, reports
@@ -216,6 +217,47 @@ def test_what_is_done_across_layers():
 
     found = mw.jit(lambda p, x: step(p, x, 2), mw.make_config(TWO))(params, xs)
     close(found, jax.jit(lambda p, x: step(p, x, None))(params, xs))
+
+
+def test_layers_of_nnx_modules():
+    """Variables of modules that `nnx.vmap` stacked hold what spans the meshes."""
+
+    @nnx.split_rngs(splits=4)
+    @nnx.vmap
+    def make_layers(rngs):
+        return nnx.Linear(3, 3, rngs=rngs)
+
+    def make(stages):
+        layers = make_layers(nnx.Rngs(0))
+        return layers, nnx.Optimizer(layers, optax.adam(0.1), wrt=nnx.Param), stages
+
+    def train_step(layers, optimizer, x, stages):
+        def loss(layers, x):
+            graph, params = nnx.split(layers)
+
+            def apply(h, part):
+                return jnp.tanh(nnx.merge(graph, part)(h))
+
+            if stages:
+                h = mw.pipeline.scan(jax.checkpoint(apply), x, params, num_stages=2)
+            else:
+                h = jax.lax.scan(lambda h, p: (apply(h, p), None), x, params)[0]
+            return (h**2).mean()
+
+        value, grads = nnx.value_and_grad(loss)(layers, x)
+        optimizer.update(layers, grads)
+        return value
+
+    x = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+    jitted = mw.nnx.jit(train_step, mw.make_config(TWO), static_argnums=3)
+    ours, theirs = make(2), make(0)
+    for _ in range(2):
+        found = jitted(*ours[:2], x, 2)
+        wanted = nnx.jit(train_step, static_argnums=3)(*theirs[:2], x, 0)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    kernel = ours[0].kernel[...]
+    assert kernel.sharding.spec == P(STAGES)
+    close(kernel, theirs[0].kernel[...])
 
 
 def test_stages_in_processes_of_their_own():
