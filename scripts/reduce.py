@@ -142,7 +142,10 @@ def main() -> int:
     if not command:
         parser.error("no command: give the one that fails behind --")
     question = Question(command, args.says, args.limit)
-    config = question.read_config()
+    try:
+        config = question.read_config()
+    except (OSError, ValueError) as error:
+        parser.error(f"{question.command[question.config_at]}: {error}")
     if args.ask:  # A reducer's question: exit code 1 means yes.
         return question.ask(args.program, config)
     if not question.ask(args.program, config):

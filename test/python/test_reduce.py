@@ -60,6 +60,16 @@ def test_a_program_that_does_not_fail_is_refused(tools, tmp_path):
     assert "there is nothing to reduce" in done.stderr
 
 
+def test_a_configuration_that_is_none_is_refused(tools, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text("{")
+    command = (tools.folder / "meshwright", "partition", "--config", config)
+    program = ROOT / "docs" / "first.mlir"
+    done = reduce(tools, program, tmp_path / "small.mlir", "error", *command)
+    assert done.returncode == 2
+    assert f"{config}: Expecting" in done.stderr
+
+
 def test_a_call_gives_way_to_its_body(tools, tmp_path):
     program = tmp_path / "program.mlir"
     program.write_text(
@@ -130,7 +140,8 @@ def test_the_configuration_becomes_smaller_with_the_program(tools, tmp_path):
     check.write_text(
         f"#!/bin/sh\n{tools.folder / 'meshwright'} partition $1 $2 -o - $3 "
         f">{tmp_path}/out || exit 0\n"
-        f"sed '/func.func @main/,/^  }}/d' {tmp_path}/out | grep -q stablehlo.sine || exit 0\n"
+        f"sed '/func.func @main/,/^  }}/d' {tmp_path}/out >{tmp_path}/rest\n"
+        f"grep -q stablehlo.sine {tmp_path}/rest || exit 0\n"
         "echo a program of m1 has a sine >&2; exit 1\n"
     )
     check.chmod(0o755)
