@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every schedule and example trains the same with work done once: a small
-language model whose weights are split over the devices that split the batch, and used in bfloat16."""
+"""Every schedule and example trains the same with work done once.
+
+The model is a small language model whose weights are split over the devices that
+split the batch, and used in bfloat16; the first and the last stage share one.
+"""
 
 import functools
 import json
