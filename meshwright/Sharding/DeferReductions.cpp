@@ -24,6 +24,7 @@
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Sharding/PartialSums.h"
 #include "meshwright/Sharding/Passes.h"
+#include "meshwright/Sharding/SplitContraction.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -37,7 +38,6 @@ namespace mlir::mpmd {
 using namespace mlir;
 using namespace mlir::mpmd;
 
-using sdy::AxisRefAttr;
 using sdy::DimensionShardingAttr;
 using sdy::TensorShardingAttr;
 
@@ -52,18 +52,6 @@ static SmallVector<int64_t> shiftBehindFirst(ArrayRef<int64_t> dims) {
   for (int64_t dim : dims)
     shifted.push_back(dim + 1);
   return shifted;
-}
-
-/// A dimension without what the axes of `taken` already split.
-static DimensionShardingAttr without(DimensionShardingAttr dim,
-                                     DimensionShardingAttr taken) {
-  SmallVector<AxisRefAttr> kept;
-  for (AxisRefAttr axis : dim.getAxes())
-    if (llvm::none_of(taken.getAxes(), [&](AxisRefAttr other) {
-          return other.getName() == axis.getName();
-        }))
-      kept.push_back(axis);
-  return DimensionShardingAttr::get(dim.getContext(), kept, /*isClosed=*/true);
 }
 
 /// Makes each element of `value` an element of a tensor of type `type`; all of
@@ -85,50 +73,6 @@ static Value createZero(Location loc, RankedTensorType type,
       builder, loc, cast<ElementsAttr>(builder.getZeroAttr(type)));
 }
 
-/// Makes two dimensions of dimension `dim`, of which the axes split the outer
-/// one, of size `pieces`.
-static Value splitDimension(Value value, int64_t dim, int64_t pieces,
-                            DimensionShardingAttr axes, Attribute mesh,
-                            OpBuilder &builder) {
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dim] /= pieces;
-  shape.insert(shape.begin() + dim, pieces);
-  auto inner = DimensionShardingAttr::get(type.getContext(), {}, true);
-  SmallVector<DimensionShardingAttr> dims(type.getRank(), inner);
-  if (TensorShardingAttr whole = sdy::getSharding(value))
-    for (auto [to, from] : llvm::zip(dims, whole.getDimShardings()))
-      to = without(from, axes);
-  dims.insert(dims.begin() + dim, axes);
-  auto split = stablehlo::ReshapeOp::create(builder, value.getLoc(),
-                                            type.clone(shape), value);
-  sdy::setSharding(split.getResult(),
-                   TensorShardingAttr::get(type.getContext(), mesh, dims, {},
-                                           {}, sdy::ReductionKind::Sum));
-  return split;
-}
-
-/// Moves dimension `dim` to the front, with its sharding.
-static Value moveToFront(Value value, int64_t dim, OpBuilder &builder) {
-  if (dim == 0)
-    return value;
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> order = {dim};
-  for (int64_t other = 0; other < type.getRank(); ++other)
-    if (other != dim)
-      order.push_back(other);
-  auto permute = [&](auto list) {
-    return llvm::map_to_vector(order, [&](int64_t from) { return list[from]; });
-  };
-  auto moved = stablehlo::TransposeOp::create(
-      builder, value.getLoc(), type.clone(permute(type.getShape())), value,
-      builder.getDenseI64ArrayAttr(order));
-  TensorShardingAttr sharding = sdy::getSharding(value);
-  sdy::setSharding(moved.getResult(), sharding.replaceDimShardings(
-                                          permute(sharding.getDimShardings())));
-  return moved;
-}
-
 namespace {
 /// Keeps partial sums where the analysis allows it. Types and attributes change
 /// in place, so that the analysis stays valid.
@@ -146,7 +90,6 @@ public:
 private:
   void rewrite(FragmentOp fragment);
   void rewrite(Operation *op);
-  void split(Operation *op, const SplitDimension &dim, OpBuilder &builder);
   /// Adds the partial sums of a value for all that reads the sum.
   void reduceForOthers(Value value, TensorShardingAttr whole,
                        OpBuilder &builder);
@@ -176,7 +119,7 @@ Deferral::getStackedSharding(Value value, TensorShardingAttr whole) const {
   if (whole)
     for (auto [to, from] :
          llvm::zip(llvm::drop_begin(dims), whole.getDimShardings()))
-      to = without(from, axes);
+      to = withoutAxes(from, axes);
   dims.front() = axes;
   return TensorShardingAttr::get(value.getContext(),
                                  whole ? whole.getMeshOrRef() : mesh, dims, {},
@@ -217,44 +160,6 @@ void Deferral::reduceForOthers(Value value, TensorShardingAttr whole,
     use->set(sum->getResult(0));
 }
 
-/// Lets a dot product or a sum leave its partial sums as they are.
-void Deferral::split(Operation *op, const SplitDimension &dim,
-                     OpBuilder &builder) {
-  ++numDeferred;
-  DimensionShardingAttr axes = sums.getAxes(op->getResult(0));
-  auto splitOperand = [&](unsigned index, int64_t at) {
-    return splitDimension(op->getOperand(index), at, dim.pieces, axes, mesh,
-                          builder);
-  };
-  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
-    op->setOperand(0,
-                   moveToFront(splitOperand(0, dim.input), dim.input, builder));
-    // All dimensions are one further behind now.
-    SmallVector<int64_t> dims = llvm::map_to_vector(
-        reduce.getDimensions(), [](int64_t from) { return from + 1; });
-    reduce.setDimensions(dims);
-    return;
-  }
-  auto dot = cast<stablehlo::DotGeneralOp>(op);
-  op->setOperand(0, splitOperand(0, dim.input));
-  op->setOperand(1, splitOperand(1, dim.other));
-  auto move = [](ArrayRef<int64_t> dims, int64_t at) {
-    return llvm::map_to_vector(
-        dims, [at](int64_t from) { return from >= at ? from + 1 : from; });
-  };
-  auto batch = [&](ArrayRef<int64_t> dims, int64_t at) {
-    SmallVector<int64_t> all = {at};
-    llvm::append_range(all, move(dims, at));
-    return all;
-  };
-  auto numbers = dot.getDotDimensionNumbers();
-  dot.setDotDimensionNumbersAttr(stablehlo::DotDimensionNumbersAttr::get(
-      op->getContext(), batch(numbers.getLhsBatchingDimensions(), dim.input),
-      batch(numbers.getRhsBatchingDimensions(), dim.other),
-      move(numbers.getLhsContractingDimensions(), dim.input),
-      move(numbers.getRhsContractingDimensions(), dim.other)));
-}
-
 void Deferral::rewrite(Operation *op) {
   if (op->getNumResults() != 1 || !sums.isPartial(op->getResult(0)))
     return;
@@ -265,7 +170,15 @@ void Deferral::rewrite(Operation *op) {
   OpBuilder builder(op);
   if (llvm::none_of(op->getOperands(),
                     [&](Value value) { return sums.isPartial(value); })) {
-    split(op, *findSplitContraction(op), builder);
+    ++numDeferred;
+    splitContraction(
+        op, *sums.findContraction(op), sums.getAxes(result), mesh,
+        [&] {
+          Value zero = createZero(op->getLoc(), type, builder);
+          sdy::setSharding(zero, stacked);
+          return zero;
+        },
+        builder);
   } else if (isa<stablehlo::AddOp>(op)) {
     for (OpOperand &operand : op->getOpOperands())
       if (!sums.isPartial(operand.get()))
@@ -332,6 +245,38 @@ void Deferral::rewrite(FragmentOp fragment) {
   }
 }
 
+/// Why the result of a fragment is not handed on in parts.
+static std::string explainReturn(OpResult result) {
+  for (Operation *user : result.getUsers()) {
+    if (auto transfer = dyn_cast<TransferOp>(user))
+      return llvm::formatv("it is sent to mesh \"{0}\"",
+                           transfer.getType().getMeshName());
+    if (isa<func::ReturnOp>(user))
+      return "the program returns it";
+    if (!isa<FragmentOp>(user))
+      return llvm::formatv("{0} reads it", user->getName());
+  }
+  return "another memory holds it, or a fragment in a loop reads it";
+}
+
+/// Why what reads a value needs the sum.
+static std::string explain(OpOperand &read) {
+  Operation *reader = read.getOwner();
+  if (isa<ReturnOp>(reader))
+    return explainReturn(
+        reader->getParentOp()->getResult(read.getOperandNumber()));
+  if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(reader))
+    return "a sharding constraint asks for the sum";
+  if (isa<stablehlo::ConvertOp>(reader))
+    return llvm::formatv("{0} to {1} would round each of them",
+                         reader->getName(),
+                         getElementTypeOrSelf(reader->getResult(0).getType()));
+  if (isa<stablehlo::AddOp>(reader))
+    return llvm::formatv("{0} adds what these devices do not sum up, too",
+                         reader->getName());
+  return llvm::formatv("{0} is not linear in the sum", reader->getName());
+}
+
 static void remarkOn(const Deferral &deferral, func::FuncOp func) {
   if (!func.getContext()->getRemarkEngine())
     return;
@@ -344,10 +289,10 @@ static void remarkOn(const Deferral &deferral, func::FuncOp func) {
     remark::missed(
         refusal.reduction->getLoc(),
         remark::RemarkOpts::name("not deferred").category(DEBUG_TYPE))
-        << llvm::formatv("the partial sums of {0} are reduced at once: {1} "
-                         "reads the sum, and waiting would save nothing",
-                         refusal.reduction->getName(),
-                         refusal.reader->getName())
+        << llvm::formatv(
+               "the partial sums of {0} are reduced at once: {1}, and "
+               "waiting would save nothing",
+               refusal.reduction->getName(), explain(*refusal.read))
                .str();
 }
 

@@ -6,35 +6,14 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
 
-using sdy::AxisRefAttr;
 using sdy::DimensionShardingAttr;
-using sdy::TensorShardingAttr;
 
 static RankedTensorType getTensorType(Value value) {
   return dyn_cast<RankedTensorType>(getGlobalType(value.getType()));
-}
-
-Attribute mpmd::getSplatNumber(Value value) {
-  // Propagation keeps constants in an op that nothing folds.
-  auto constant = value.getDefiningOp<sdy::ConstantOp>();
-  if (!constant)
-    return stablehlo::getSplat(value);
-  auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
-  return elements && elements.isSplat() ? elements.getSplatValue<Attribute>()
-                                        : nullptr;
-}
-
-static bool isConstantZero(Value value) {
-  Attribute number = getSplatNumber(value);
-  if (auto real = dyn_cast_or_null<FloatAttr>(number))
-    return real.getValue().isZero();
-  auto integer = dyn_cast_or_null<IntegerAttr>(number);
-  return integer && integer.getValue().isZero();
 }
 
 /// Whether all elements of a value are one number.
@@ -46,85 +25,6 @@ static bool isUniform(Value value) {
     return true;
   auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>();
   return broadcast && isUniform(broadcast.getOperand());
-}
-
-static bool isSum(stablehlo::ReduceOp op) {
-  if (op.getInputs().size() != 1 || !isConstantZero(op.getInitValues()[0]))
-    return false;
-  Block &body = op.getBody().front();
-  auto add = dyn_cast<stablehlo::AddOp>(body.front());
-  auto args = body.getArguments();
-  return add && add->getNextNode() == body.getTerminator() &&
-         body.getTerminator()->getOperand(0) == add->getResult(0) &&
-         ((add->getOperand(0) == args[0] && add->getOperand(1) == args[1]) ||
-          (add->getOperand(0) == args[1] && add->getOperand(1) == args[0]));
-}
-
-/// The axes that split a dimension; nothing if they do not split it evenly, or
-/// not by whole axes, or if the value is unreduced already.
-static std::optional<ArrayRef<AxisRefAttr>> getAxesOf(Value value,
-                                                      int64_t dim) {
-  TensorShardingAttr sharding = sdy::getSharding(value);
-  if (!sharding || dim >= sharding.getRank())
-    return ArrayRef<AxisRefAttr>();
-  ArrayRef<AxisRefAttr> axes = sharding.getDimShardings()[dim].getAxes();
-  if (!sharding.getUnreducedAxes().empty() ||
-      !llvm::all_of(axes, [](AxisRefAttr axis) { return axis.isFullAxis(); }))
-    return std::nullopt;
-  return axes;
-}
-
-static int64_t countPieces(ArrayRef<AxisRefAttr> axes, Value value) {
-  sdy::MeshAttr mesh =
-      sdy::getSharding(value).getMesh(value.getParentRegion()->getParentOp());
-  if (!mesh)
-    return 0;
-  int64_t pieces = 1;
-  for (AxisRefAttr axis : axes)
-    pieces *= mesh.findAxisSize(axis.getName()).value_or(0);
-  return pieces;
-}
-
-/// Describes a dimension of `input`, and of `other` if that is not null, if its
-/// axes split it.
-static std::optional<SplitDimension>
-describeSplit(Value input, int64_t dim, Value other, int64_t otherDim) {
-  auto axes = getAxesOf(input, dim);
-  auto otherAxes = other ? getAxesOf(other, otherDim) : axes;
-  if (!axes || !otherAxes)
-    return std::nullopt;
-  // What only one side is split by, the other is sliced by without sending.
-  Value split = axes->empty() ? other : input;
-  if (axes->empty())
-    axes = otherAxes;
-  if (axes->empty() || (!otherAxes->empty() && *otherAxes != *axes))
-    return std::nullopt;
-  int64_t pieces = countPieces(*axes, split);
-  int64_t size = getTensorType(input).getDimSize(dim);
-  if (pieces < 2 || ShapedType::isDynamic(size) || size % pieces != 0)
-    return std::nullopt;
-  return SplitDimension{dim, other ? otherDim : -1, *axes, pieces};
-}
-
-std::optional<SplitDimension> mpmd::findSplitContraction(Operation *op) {
-  if (op->getNumResults() != 1 || !getTensorType(op->getResult(0)) ||
-      !getTensorType(op->getResult(0)).hasStaticShape())
-    return std::nullopt;
-  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
-    auto numbers = dot.getDotDimensionNumbers();
-    for (auto [lhs, rhs] : llvm::zip(numbers.getLhsContractingDimensions(),
-                                     numbers.getRhsContractingDimensions()))
-      if (auto split = describeSplit(dot.getLhs(), lhs, dot.getRhs(), rhs))
-        return split;
-    return std::nullopt;
-  }
-  auto reduce = dyn_cast<stablehlo::ReduceOp>(op);
-  if (!reduce || !isSum(reduce))
-    return std::nullopt;
-  for (int64_t dim : reduce.getDimensions())
-    if (auto split = describeSplit(reduce.getInputs()[0], dim, Value(), -1))
-      return split;
-  return std::nullopt;
 }
 
 bool mpmd::isLinearIn(Operation *op, unsigned index) {
@@ -141,8 +41,8 @@ bool mpmd::isLinearIn(Operation *op, unsigned index) {
            llvm::APFloat::isRepresentableBy(from.getFloatSemantics(),
                                             to.getFloatSemantics());
   }
-  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
-    return index == 0 && isSum(reduce);
+  if (isSum(op))
+    return index == 0;
   if (isa<stablehlo::MultiplyOp>(op))
     return isUniform(op->getOperand(1 - index));
   return isa<stablehlo::DivideOp>(op) && index == 0 &&
@@ -207,7 +107,10 @@ void PartialSums::visit(Operation *op) {
   if (op->getNumResults() != 1)
     return;
   Value result = op->getResult(0);
-  if (isConstantZero(result)) {
+  bool isZeroAlike = isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp,
+                         stablehlo::TransposeOp, stablehlo::ConvertOp>(op) &&
+                     isZero(op->getOperand(0));
+  if (isZeroAlike || isConstantZero(result)) {
     zeros.insert(result);
     return;
   }
@@ -227,7 +130,7 @@ void PartialSums::visit(Operation *op) {
   unsigned numPartial = llvm::count_if(
       op->getOperands(), [&](Value value) { return isPartial(value); });
   if (numPartial == 0) {
-    if (auto split = findSplitContraction(op))
+    if (auto split = findContraction(op))
       start(result, *split);
     return;
   }
@@ -280,7 +183,7 @@ bool PartialSums::takesPartial(OpOperand &use) const {
 void PartialSums::dropUnprofitable(func::FuncOp func) {
   struct Group {
     int64_t savedBytes = 0;
-    Operation *reader = nullptr;
+    OpOperand *read = nullptr;
   };
   DenseMap<void *, Group> groups;
   SmallVector<std::pair<Operation *, void *>> reductions;
@@ -305,8 +208,8 @@ void PartialSums::dropUnprofitable(func::FuncOp func) {
       if (takesPartial(use))
         continue;
       group.savedBytes -= bytes;
-      if (!group.reader)
-        group.reader = use.getOwner();
+      if (!group.read)
+        group.read = &use;
       break;
     }
   };
@@ -318,7 +221,7 @@ void PartialSums::dropUnprofitable(func::FuncOp func) {
   // By program order, which a map of pointers does not have.
   for (auto &[reduction, group] : reductions)
     if (groups[group].savedBytes <= 0)
-      refusals.push_back({reduction, groups[group].reader});
+      refusals.push_back({reduction, groups[group].read});
   SmallVector<Value> dropped;
   for (auto &[value, unused] : splits)
     if (getGroup(value).savedBytes <= 0)

@@ -18,27 +18,12 @@
 #define MESHWRIGHT_SHARDING_PARTIALSUMS_H
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Sharding/SplitContraction.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
 namespace mlir::mpmd {
-
-/// The dimension that a dot product or a sum contracts over several devices.
-struct SplitDimension {
-  int64_t input; ///< Of the first operand.
-  int64_t other; ///< Of the second operand of a dot product, else -1.
-  ArrayRef<sdy::AxisRefAttr> axes;
-  int64_t pieces;
-};
-
-/// Returns the dimension over which `op` leaves partial sums; none if it is no
-/// such op, or contracts no dimension that whole axes split evenly.
-std::optional<SplitDimension> findSplitContraction(Operation *op);
-
-/// The one number of a constant whose elements are all equal, or null.
-Attribute getSplatNumber(Value value);
 
 /// Whether `op` is linear in its operand `index`, and would give the same if
 /// applied to each of several summands.
@@ -60,14 +45,18 @@ public:
   bool isPartial(Value value) const { return splits.contains(value); }
   /// Whether a value is zero: a summand without meaning.
   bool isZero(Value value) const { return zeros.contains(value); }
+  /// The dimension over which an op leaves partial sums, if there is one.
+  std::optional<SplitDimension> findContraction(Operation *op) const {
+    return findSplitContraction(op, [this](Value v) { return isZero(v); });
+  }
   /// Whether a use of a partial value takes its partial sums as they are; else
   /// it needs the sum.
   bool takesPartial(OpOperand &use) const;
 
-  /// A reduction that stays where it is, since `reader` reads the sum.
+  /// A reduction that stays where it is, since something reads the sum.
   struct Refusal {
     Operation *reduction;
-    Operation *reader;
+    OpOperand *read;
   };
   ArrayRef<Refusal> getRefusals() const { return refusals; }
 

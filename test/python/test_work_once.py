@@ -2,14 +2,24 @@
 """What no microbatch changes is computed once, and sums over devices wait for the sum
 over microbatches: fewer collectives, the same numbers."""
 
+import re
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from conftest import ROOT
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import meshwright as mw
+
+sys.path[:0] = [str(ROOT / "scripts")]
+
+import numerics  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("x32")
 
 ROWS, WIDTH = 4, 8
 WEIGHTS = 2 * 4 * WIDTH * WIDTH  # Bytes of both stages.
@@ -127,3 +137,51 @@ def test_a_simulation_knows_the_microbatches(topology, options):
         for stage in (0, 1):
             found = [x.microbatch for x in items if (x.kind, x.stage) == (kind, stage)]
             assert found == [0, 1, 2, 3]
+
+
+def _programs(name):
+    return (ROOT / "test" / "Sharding" / name).read_text().split("// -----")
+
+
+@pytest.mark.parametrize(
+    "text",
+    _programs("defer-reductions.mlir") + _programs("defer-reductions-kinds.mlir"),
+)
+def test_partial_sums_add_up_to_the_sum(tools, text):
+    """Dot products, sums, scatters and convolutions, on one device."""
+    name = re.search(r"func.func @(\w+)", text)[1]
+    before = text.replace(f"@{name}(", "@main(")
+    after = tools.opt(before, "-mpmd-defer-reductions")
+    assert "tensor<2x" in after or "tensor<3x3x" in after
+    plain = [
+        tools.check("meshwright", "erase", "-", stdin=tools.opt(part))
+        for part in (before, after)
+    ]
+    arguments = numerics.random_arguments(plain[0])
+    found = [numerics.run(part, arguments) for part in plain]
+    rounding = 1e-2 if "bf16" in text else 1e-5
+    assert numerics.largest_difference(*found) <= rounding
+
+
+def test_gradients_of_a_shared_weight_cross_once(topology):
+    def bytes_sent(microbatches):
+        def loss(w, x):
+            h = mw.stage_boundary(jnp.tanh(x @ w))
+            return (jnp.tanh(h @ w.T) ** 2).mean()
+
+        step = mw.pipeline.accumulate(jax.grad(loss), microbatches)
+        config = mw.make_config(
+            topology, pipeline_schedule=mw.get_pipeline_schedule("1F1B")
+        )
+        args = jnp.ones((WIDTH, 2 * WIDTH)), jnp.ones((microbatches, WIDTH))
+        program = mw.jit(step, config).lower(*args).partitioning_result.program
+        return sum(
+            item["bytes"]
+            for item in program["items"]
+            if item["kind"] == "transfer" and item["to"] == "m0"
+        )
+
+    # And the derivative by the activation, of each microbatch.
+    weight, row = 4 * WIDTH * 2 * WIDTH, 4 * 2 * WIDTH
+    assert bytes_sent(4) == weight + 4 * row
+    assert bytes_sent(8) == weight + 8 * row

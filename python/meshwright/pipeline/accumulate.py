@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,6 +25,7 @@ from .. import _trace_cache
 from .._layers_plan import layers_of_stages
 from .._nnx_state import is_stateful
 from ..ops import broadcast
+from ..ops import reduce as reduced
 from ..utils import function_name
 from .microbatches import positions, split
 from .order import backward_order
@@ -178,10 +180,10 @@ class _Calls:
         self._fn, self._reduce, self._has_aux = fn, reduce, has_aux
         self._name = primitives.CALLEE_PREFIX + function_name(fn)
         self._order = backward_order(count)
-        # By leaf of the result: those of all microbatches, or their sum so far, in
-        # one piece or one for each stage.
+        # By leaf of the result: those of all microbatches, or their sums so far, as
+        # `with_sums` has them.
         self._columns: list[list[Any]] = []
-        self._sums: dict[int, list[Any]] = {}
+        self._sums: dict[int, list[list[Any]]] = {}
         self._kinds: list[Any] = []
         self._tree: Any = None
 
@@ -194,7 +196,7 @@ class _Calls:
                 jaxpr, summed = self._prepare(traced)
             self._call(number, traced, jaxpr, summed)
         leaves = [
-            _joined([_mean(kind, piece, len(every)) for piece in self._sums[leaf]])
+            self._total(leaf, kind)
             if leaf in self._sums
             else _reduced(kind, column, self._order)
             for leaf, (kind, column) in enumerate(
@@ -205,7 +207,7 @@ class _Calls:
 
     def _prepare(
         self, traced: _trace_cache.Traced
-    ) -> tuple[Any, list[tuple[int, list[int]]]]:
+    ) -> tuple[Any, list[tuple[int, list[list[int]]]]]:
         """What the calls compute, and which leaves of the result they add to.
 
         Returns:
@@ -239,13 +241,15 @@ class _Calls:
         number: int,
         traced: _trace_cache.Traced,
         jaxpr: Any,
-        summed: Sequence[tuple[int, Sequence[int]]],
+        summed: Sequence[tuple[int, Sequence[Sequence[int]]]],
     ) -> None:
         sums = []
         for leaf, places in summed:
-            avals = [jaxpr.out_avals[place] for place in places]
-            zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in avals]
-            sums += self._sums.get(leaf, zeros)
+            if leaf in self._sums:
+                sums += itertools.chain.from_iterable(self._sums[leaf])
+                continue
+            avals = [jaxpr.out_avals[place] for row in places for place in row]
+            sums += [jnp.zeros(aval.shape, aval.dtype) for aval in avals]
         outs = primitives.call_p.bind(
             *traced.operands, *sums, jaxpr=jaxpr, name=self._name, call_counter=number
         )
@@ -257,7 +261,17 @@ class _Calls:
         for column, leaf in zip(self._columns, leaves, strict=True):
             column.append(leaf)
         for leaf, places in summed:
-            self._sums[leaf] = [outs[place] for place in places]
+            self._sums[leaf] = [[outs[place] for place in row] for row in places]
+
+    def _total(self, leaf: int, kind: Any) -> Any:
+        rows = []
+        for row in self._sums[leaf]:
+            total = row[0]
+            if len(row) > 1:  # May be of several meshes.
+                total = reduced(functools.reduce(operator.add, row))
+            rows.append(_mean(kind, total, len(self._order)))
+        with layers_of_stages():
+            return rows[0] if len(rows) == 1 else jnp.concatenate(rows)
 
 
 def _is_kind(kind: Any) -> bool:
@@ -359,12 +373,6 @@ def _takes_one(function: Callable[..., Any]) -> bool:
         if parameter.kind in by_position and parameter.default is parameter.empty
     ]
     return len(needed) == 1
-
-
-def _joined(pieces: Sequence[Any]) -> Any:
-    """A sum of gradients, of those of the stages of stacked layers."""
-    with layers_of_stages():
-        return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
 
 
 def _mean(kind: Any, total: Any, count: int) -> Any:

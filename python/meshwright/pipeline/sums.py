@@ -18,14 +18,14 @@ from typing import Any
 import jax
 
 from .. import _jax_compat as compat
-from .._primitives import named_computation_p
+from .._primitives import broadcast_p, named_computation_p, reduce_p
 
 __all__ = ["with_sums"]
 
 
 def with_sums(
     closed: Any, wanted: Sequence[int]
-) -> tuple[Any, list[tuple[int, list[int]]]]:
+) -> tuple[Any, list[tuple[int, list[list[int]]]]]:
     """Adds what further operands bring to results that are gradients.
 
     Args:
@@ -35,9 +35,12 @@ def with_sums(
     Returns:
       The closed jaxpr with operands behind the others for what it adds to, and
       for each result that it adds to, those that come out of a transposed operation,
-      its position and the positions of the sums. There are several if the result is
-      put together of what the stages of stacked layers give: each has a sum of its
-      own then, where it is, and the result itself is of no more use.
+      its position and the positions of the sums, in rows: of one another's sums, and
+      rows one after the other along the leading axis. There are several if the result
+      is put together of what the stages of stacked layers give, or added up of what
+      those give that share a weight: each has a sum of its own then, where it is, so
+      that nothing is sent before the last microbatch, and the result itself is of no
+      more use.
     """
     jaxpr = closed.jaxpr
     producer = {var: at for at, eqn in enumerate(jaxpr.eqns) for var in eqn.outvars}
@@ -65,14 +68,21 @@ def with_sums(
 
     for index in wanted:
         pieces = _pieces(outvars[index], producer, jaxpr.eqns)
-        if pieces is not None:
-            totals = list(map(add_to, pieces))
-            done.append((index, [len(outvars) + n for n in range(len(totals))]))
-            outvars[index] = totals[0]  # Nobody reads it.
-            outvars += totals
+        rows = [
+            _summands(piece, producer, jaxpr.eqns)
+            for piece in pieces or [outvars[index]]
+        ]
+        if pieces is not None or len(rows[0]) > 1:
+            places = []
+            for row in rows:
+                first = len(outvars)
+                outvars += map(add_to, row)
+                places.append(list(range(first, len(outvars))))
+            done.append((index, places))
+            outvars[index] = outvars[places[0][0]]  # Nobody reads it.
         elif (total := add_to(outvars[index])) is not None:
             outvars[index] = total
-            done.append((index, [index]))
+            done.append((index, [[index]]))
     new = jaxpr.replace(
         invars=[*jaxpr.invars, *sums],
         eqns=[*eqns, *behind],
@@ -119,6 +129,31 @@ def _pieces(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[Any] | Non
     if len(starts) < 2 or [0, *ends] != [*starts, var.aval.shape[0]]:
         return None
     return [found[start] for start in starts]
+
+
+def _summands(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[Any]:
+    """What a gradient is added up of, if all of it is gradients; else it alone."""
+    found: list[Any] = []
+    left = [var]
+    while left:
+        value = left.pop()
+        at = producer.get(value) if isinstance(value, compat.Var) else None
+        eqn = None if at is None else eqns[at]
+        if eqn is None or not _is_transposed(eqn):
+            return [var]
+        if eqn.primitive.name == "add_any" or eqn.primitive in (broadcast_p, reduce_p):
+            left += reversed(eqn.invars)
+        elif value in found:
+            return [var]
+        else:
+            found.append(value)
+    return found
+
+
+def _is_transposed(eqn: Any) -> bool:
+    if eqn.primitive is named_computation_p:
+        return eqn.params["transpose_count"] > 0
+    return bool(compat.transpose_count(eqn.source_info.name_stack))
 
 
 def _addition(eqn: Any, var: Any, before: Any) -> tuple[Any, Any]:

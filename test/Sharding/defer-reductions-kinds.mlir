@@ -1,0 +1,158 @@
+// RUN: mpmd-opt %s -split-input-file -mpmd-defer-reductions | FileCheck %s
+
+// Each op that sums over devices, twice, so that one reduction is left.
+
+!w = !mpmd.mesh_tensor<"m", tensor<7x4xf32>>
+!i = !mpmd.mesh_tensor<"m", tensor<8x3x1xi32>>
+!u = !mpmd.mesh_tensor<"m", tensor<8x3x4xf32>>
+
+sdy.mesh @g = <["d"=2, "t"=2]>
+
+// The gradient of an embedding: rows of the batch are added where tokens say.
+// CHECK-LABEL: func @scatter
+func.func @scatter(%i: !i, %u: !u) -> !w attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2, "t"=2]>>>} {
+  // CHECK: mpmd.fragment<mesh="m", origin=["f"], {{.*}}out_shardings=[<@g, [{"d"}, {}, {"t"}]>]>
+  // CHECK: %[[I:.*]] = stablehlo.reshape %{{.*}}<@g, [{"d"}, {}, {}, {}]>{{.*}} -> tensor<2x4x3x1xi32>
+  // CHECK: %[[U:.*]] = stablehlo.reshape %{{.*}}<@g, [{"d"}, {}, {}, {"t"}]>{{.*}} -> tensor<2x4x3x4xf32>
+  // CHECK: %[[ZERO:.*]] = stablehlo.constant {{.*}}dense<0.000000e+00> : tensor<2x7x4xf32>
+  // CHECK: "stablehlo.scatter"(%[[ZERO]], %[[I]], %[[U]])
+  // CHECK-SAME: update_window_dims = [3], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 3>
+  // CHECK: mpmd.return %{{.*}} : tensor<2x7x4xf32>
+  %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}, {}]>, <@g, [{"d"}, {}, {"t"}]>], out_shardings=[<@g, [{}, {"t"}]>]>
+      (%i, %u) (%a: tensor<8x3x1xi32>, %b: tensor<8x3x4xf32>) {
+    %zero = sdy.constant dense<0.0> : tensor<f32>
+    %z = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<7x4xf32>
+    %s = "stablehlo.scatter"(%z, %a, %b) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %t = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %t : tensor<f32>
+    }) {sdy.sharding = #sdy.sharding_per_value<[<@g, [{}, {"t"}]>]>} : (tensor<7x4xf32>, tensor<8x3x1xi32>, tensor<8x3x4xf32>) -> tensor<7x4xf32>
+    mpmd.return %s : tensor<7x4xf32>
+  } : (!i, !u) -> !w
+  // CHECK: %[[S:.*]] = "stablehlo.scatter"
+  // CHECK: %[[SUM:.*]] = stablehlo.add %{{.*}}, %[[S]] {{.*}} : tensor<2x7x4xf32>
+  // CHECK: stablehlo.reduce(%[[SUM]] init: %{{.*}}) applies stablehlo.add across dimensions = [0]
+  %1 = mpmd.fragment<mesh="m", origin=["g"], in_shardings=[<@g, [{"d"}, {}, {}]>, <@g, [{"d"}, {}, {"t"}]>, <@g, [{}, {"t"}]>], out_shardings=[<@g, [{}, {"t"}]>]>
+      (%i, %u, %0) (%a: tensor<8x3x1xi32>, %b: tensor<8x3x4xf32>, %c: tensor<7x4xf32>) {
+    %z = sdy.constant dense<0.0> : tensor<7x4xf32>
+    %s = "stablehlo.scatter"(%z, %a, %b) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %t = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %t : tensor<f32>
+    }) {sdy.sharding = #sdy.sharding_per_value<[<@g, [{}, {"t"}]>]>} : (tensor<7x4xf32>, tensor<8x3x1xi32>, tensor<8x3x4xf32>) -> tensor<7x4xf32>
+    %n = stablehlo.add %c, %s : tensor<7x4xf32>
+    mpmd.return %n : tensor<7x4xf32>
+  } : (!i, !u, !w) -> !w
+  return %1 : !w
+}
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<3x3x2x5xf32>>
+!x = !mpmd.mesh_tensor<"m", tensor<9x6x6x2xf32>>
+!y = !mpmd.mesh_tensor<"m", tensor<9x4x4x5xf32>>
+
+sdy.mesh @g = <["d"=3]>
+
+// The gradient of a kernel contracts the rows of the batch.
+// CHECK-LABEL: func @convolution
+func.func @convolution(%x: !x, %y: !y) -> !w attributes {
+    topology = #mpmd.topology<<"m" : <["d"=3]>>>} {
+  // CHECK: %[[X:.*]] = stablehlo.reshape %{{.*}}<@g, [{"d"}, {}, {}, {}, {}]>{{.*}} -> tensor<3x3x6x6x2xf32>
+  // CHECK: %[[Y:.*]] = stablehlo.reshape %{{.*}}<@g, [{"d"}, {}, {}, {}, {}]>{{.*}} -> tensor<3x3x4x4x5xf32>
+  // CHECK: stablehlo.convolution(%[[X]], %[[Y]]) dim_numbers = [0, f, 1, 2, b]x[0, i, 1, 2, o]->[0, 1, 2, b, f], window = {stride = [2, 1, 1], pad = {{\[}}[0, 0], [1, -1], [1, -1]], lhs_dilate = [3, 1, 1], rhs_dilate = [1, 1, 1], reverse = [false, false, false]}
+  // CHECK-SAME: -> tensor<3x3x3x2x5xf32>
+  %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}, {}, {}]>, <@g, [{"d"}, {}, {}, {}]>]>
+      (%x, %y) (%a: tensor<9x6x6x2xf32>, %b: tensor<9x4x4x5xf32>) {
+    %d = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {stride = [1, 1], pad = [[1, -1], [1, -1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [false, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<9x6x6x2xf32>, tensor<9x4x4x5xf32>) -> tensor<3x3x2x5xf32>
+    mpmd.return %d : tensor<3x3x2x5xf32>
+  } : (!x, !y) -> !w
+  // CHECK: stablehlo.convolution{{.*}}window = {stride = [2, 1, 1], lhs_dilate = [3, 1, 1]}
+  // CHECK: stablehlo.reduce
+  %1 = mpmd.fragment<mesh="m", origin=["g"], in_shardings=[<@g, [{"d"}, {}, {}, {}]>, <@g, [{"d"}, {}, {}, {}]>, <@g, [{}, {}, {}, {}]>]>
+      (%x, %y, %0) (%a: tensor<9x6x6x2xf32>, %b: tensor<9x4x4x5xf32>, %c: tensor<3x3x2x5xf32>) {
+    %d = stablehlo.convolution(%a, %b) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<9x6x6x2xf32>, tensor<9x4x4x5xf32>) -> tensor<3x3x2x5xf32>
+    %n = stablehlo.add %c, %d : tensor<3x3x2x5xf32>
+    mpmd.return %n : tensor<3x3x2x5xf32>
+  } : (!x, !y, !w) -> !w
+  return %1 : !w
+}
+
+// -----
+
+!b = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+!x = !mpmd.mesh_tensor<"m", tensor<6x8x4xf32>>
+
+sdy.mesh @g = <["d"=2]>
+
+// The gradient of a bias is a sum over places and rows.
+// CHECK-LABEL: func @bias
+func.func @bias(%x: !x) -> !b attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  // CHECK: stablehlo.reshape {{.*}} -> tensor<6x2x4x4xf32>
+  // CHECK-NEXT: %[[FRONT:.*]] = stablehlo.transpose %{{.*}}, dims = [1, 0, 2, 3] {{.*}} -> tensor<2x6x4x4xf32>
+  // CHECK: stablehlo.reduce(%[[FRONT]] init: %{{.*}}) applies stablehlo.add across dimensions = [1, 2]
+  %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{}, {"d"}, {}]>]> (%x) (%a: tensor<6x8x4xf32>) {
+    %z = sdy.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x8x4xf32>, tensor<f32>) -> tensor<4xf32>
+    mpmd.return %r : tensor<4xf32>
+  } : (!x) -> !b
+  // CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [1, 2]
+  // CHECK: stablehlo.add {{.*}} : tensor<2x4xf32>
+  // CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [0]
+  %1 = mpmd.fragment<mesh="m", origin=["g"], in_shardings=[<@g, [{}, {"d"}, {}]>, <@g, [{}]>]> (%x, %0) (%a: tensor<6x8x4xf32>, %c: tensor<4xf32>) {
+    %z = sdy.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x8x4xf32>, tensor<f32>) -> tensor<4xf32>
+    %n = stablehlo.add %c, %r : tensor<4xf32>
+    mpmd.return %n : tensor<4xf32>
+  } : (!x, !b) -> !b
+  return %1 : !b
+}
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<4x4xf32>>
+!v = !mpmd.mesh_tensor<"n", tensor<4x4xf32>>
+!x = !mpmd.mesh_tensor<"m", tensor<8x4xf32>>
+!y = !mpmd.mesh_tensor<"n", tensor<8x4xf32>>
+
+sdy.mesh @g = <["d"=2]>
+
+// A weight that two meshes read: each adds up its own parts, and what crosses is
+// the sum of all microbatches.
+// CHECK-LABEL: func @two_meshes
+func.func @two_meshes(%x: !x, %y: !y) -> !w attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>, <"n" : <["d"=2]>>>} {
+  // CHECK: mpmd.return %{{.*}} : tensor<2x4x4xf32>
+  %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>]> (%x) (%a: tensor<8x4xf32>) {
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    mpmd.return %d : tensor<4x4xf32>
+  } : (!x) -> !w
+  // CHECK: mpmd.return %{{.*}} : tensor<2x4x4xf32>
+  %1 = mpmd.fragment<mesh="n", origin=["g"], in_shardings=[<@g, [{"d"}, {}]>]> (%y) (%a: tensor<8x4xf32>) {
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    mpmd.return %d : tensor<4x4xf32>
+  } : (!y) -> !v
+  // CHECK: mpmd.fragment<mesh="n", origin=["g"]
+  // CHECK: stablehlo.add {{.*}} : tensor<2x4x4xf32>
+  // CHECK: %[[SUM:.*]] = stablehlo.reduce
+  // CHECK-NEXT: mpmd.return %[[SUM]] : tensor<4x4xf32>
+  %2 = mpmd.fragment<mesh="n", origin=["g"], in_shardings=[<@g, [{"d"}, {}]>, <@g, [{}, {}]>]> (%y, %1) (%a: tensor<8x4xf32>, %c: tensor<4x4xf32>) {
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    %s = stablehlo.add %c, %d : tensor<4x4xf32>
+    mpmd.return %s : tensor<4x4xf32>
+  } : (!y, !v) -> !v
+  %3 = mpmd.transfer %2 : (!v) -> !w
+  // CHECK: mpmd.fragment<mesh="m", origin=["f"]
+  // CHECK: stablehlo.add {{.*}} : tensor<2x4x4xf32>
+  // CHECK: %[[OWN:.*]] = stablehlo.reduce
+  // CHECK: stablehlo.add %[[OWN]], %{{.*}} : tensor<4x4xf32>
+  %4 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>, <@g, [{}, {}]>, <@g, [{}, {}]>]> (%x, %0, %3) (%a: tensor<8x4xf32>, %c: tensor<4x4xf32>, %o: tensor<4x4xf32>) {
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    %s = stablehlo.add %c, %d : tensor<4x4xf32>
+    %t = stablehlo.add %s, %o : tensor<4x4xf32>
+    mpmd.return %t : tensor<4x4xf32>
+  } : (!x, !w, !w) -> !w
+  return %4 : !w
+}
