@@ -67,16 +67,19 @@ static bool hasAxis(ArrayRef<DimensionShardingAttr> dims, AxisRefAttr axis) {
   });
 }
 
-/// The sharding in which a dot product needs an operand: without the axes that
-/// split its result, or the other operand, in another dimension. XLA gathers
-/// along them.
-static TensorShardingAttr getShardingForDot(OpOperand &use) {
+/// The sharding in which an op needs an operand: without the axes that split its
+/// result in another dimension, as rows of the batch are. XLA gathers along
+/// them.
+static TensorShardingAttr getNeededSharding(OpOperand &use) {
   TensorShardingAttr own = sdy::getSharding(use.get());
-  auto dot = dyn_cast<stablehlo::DotGeneralOp>(use.getOwner());
-  if (!dot || !own)
+  Operation *op = use.getOwner();
+  if (!own || op->getNumResults() != 1)
     return own;
-  TensorShardingAttr result = sdy::getSharding(dot.getResult());
-  sdy::OpShardingRuleAttr rule = sdy::getShardingRule(dot);
+  TensorShardingAttr result = sdy::getSharding(op->getResult(0));
+  sdy::OpShardingRuleAttr rule =
+      result ? sdy::getShardingRule(op) : sdy::OpShardingRuleAttr();
+  if (!rule)
+    return own;
   ArrayRef<sdy::DimMappingAttr> factorsOfResult =
       rule.getResultMappings()[0].getDimMappings();
   ArrayRef<sdy::DimMappingAttr> factors =
@@ -87,7 +90,7 @@ static TensorShardingAttr getShardingForDot(OpOperand &use) {
     SmallVector<AxisRefAttr> kept;
     for (AxisRefAttr axis : sharding.getAxes()) {
       bool isElsewhere =
-          result && hasAxis(result.getDimShardings(), axis) &&
+          hasAxis(result.getDimShardings(), axis) &&
           (same == factorsOfResult.end() ||
            !hasAxis(result.getDimShardings()[same - factorsOfResult.begin()],
                     axis));
@@ -155,11 +158,11 @@ bool Hoister::findInputs(Value value, SetVector<Value> &inputs) const {
     Value next = pending.pop_back_val();
     if (!seen.insert(next).second)
       continue;
-    Operation *op = next.getDefiningOp();
-    if (!op) {
+    if (InvariantNumbers::isInput(next)) {
       inputs.insert(next);
       continue;
     }
+    Operation *op = next.getDefiningOp();
     computes |= !isCheap(op);
     for (Value operand : op->getOperands())
       pending.push_back(numbers.getFirst(operand));
@@ -187,20 +190,23 @@ void Hoister::collect(FragmentOp fragment, Value value) {
   if (!number)
     return;
   for (OpOperand &use : value.getUses()) {
-    // A value moves with its reader if that is computed several times as well;
-    // what is returned is read by other fragments, which know its number. What
-    // one microbatch's rows of the inputs give is computed once.
+    // A value moves with its reader if that is computed several times as well,
+    // and does not just make many copies of it; what is returned is read by
+    // other fragments, which know its number. What one microbatch's rows of the
+    // inputs give is computed once.
     Operation *owner = use.getOwner();
     bool moves = owner->getNumResults() == 1 &&
+                 !isa<stablehlo::BroadcastInDimOp>(owner) &&
                  numbers.getNumber(owner->getResult(0)) &&
                  numbers.countFragments(owner->getResult(0)) > 1;
     if (isa<ReturnOp>(owner) || moves || owner->getParentOp() != fragment)
       continue;
     TensorShardingAttr own = sdy::getSharding(value);
-    TensorShardingAttr needed = getShardingForDot(use);
+    TensorShardingAttr needed = getNeededSharding(use);
     bool isGathered = own && own != needed && !own.isEquivalent(needed);
     Value first = numbers.getFirst(value);
-    if (first.getDefiningOp() ? numbers.countFragments(value) < 2 : !isGathered)
+    if (InvariantNumbers::isInput(first) ? !isGathered
+                                         : numbers.countFragments(value) < 2)
       continue;
     int64_t stage = fragment.getStageId().value_or(-1);
     Candidate &candidate =
@@ -331,6 +337,10 @@ void Hoister::hoist(ArrayRef<Candidate *> chosen) {
     types.push_back(MeshTensorType::get(func.getContext(), first.getMeshName(),
                                         candidate->type));
   }
+  for (Value input : inputs)
+    if (Operation *transfer = input.getDefiningOp())
+      if (first->isBeforeInBlock(transfer))
+        transfer->moveBefore(first);
   OpBuilder builder(first);
   Attribute origin = UserOriginAttr::get(
       func.getContext(), builder.getStringAttr(kHoistedOrigin), /*count=*/0);

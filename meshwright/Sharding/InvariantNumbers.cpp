@@ -20,13 +20,34 @@ InvariantNumbers::InvariantNumbers(func::FuncOp func) {
         numbers[target] = number;
       }
   };
-  for (FragmentOp fragment : func.getOps<FragmentOp>()) {
+  for (Operation &op : func.getOps()) {
+    if (auto transfer = dyn_cast<TransferOp>(op))
+      visit(transfer);
+    auto fragment = dyn_cast<FragmentOp>(op);
+    if (!fragment)
+      continue;
     Block *body = fragment.getBody();
     forward(fragment.getInputs(), body->getArguments());
     for (Operation &op : body->without_terminator())
       visit(&op);
     forward(body->getTerminator()->getOperands(), fragment.getResults());
   }
+}
+
+/// A weight that another mesh has is an input here as well; several transfers of
+/// it bring the same.
+void InvariantNumbers::visit(TransferOp transfer) {
+  auto it = numbers.find(transfer.getTensor());
+  if (!isa<BlockArgument>(transfer.getTensor()) || it == numbers.end() ||
+      transfer.getType().getMemoryKind())
+    return;
+  auto [same, isNew] = known.try_emplace(
+      {{it->second}, nullptr, nullptr, transfer.getType().getAsOpaquePointer()},
+      first.size());
+  if (isNew)
+    add(transfer, /*comesFromInputs=*/true);
+  else
+    numbers[transfer] = same->second;
 }
 
 void InvariantNumbers::visit(Operation *op) {

@@ -30,11 +30,17 @@ public:
   unsigned countFragments(Value value) const {
     return numFragments.lookup(numbers.lookup(value));
   }
-  /// The first value with the number of `value`: an argument of the function or
-  /// the result of an op.
+  /// The first value with the number of `value`: an input, or what an op of a
+  /// fragment computes.
   Value getFirst(Value value) const { return first[numbers.lookup(value)]; }
+  /// Whether a first value is an argument of the function, or the transfer of
+  /// one.
+  static bool isInput(Value first) {
+    return isa<BlockArgument>(first) || isa<TransferOp>(first.getDefiningOp());
+  }
 
 private:
+  void visit(TransferOp transfer);
   void visit(Operation *op);
   void add(Value value, bool comesFromInputs) {
     numbers[value] = first.size();
@@ -42,7 +48,7 @@ private:
     isFromInputs.push_back(comesFromInputs);
   }
 
-  /// By operands, name, attributes and type of an op.
+  /// By operands, name, attributes and type of an op; a transfer has no name.
   std::map<std::tuple<SmallVector<unsigned>, const void *, const void *,
                       const void *>,
            unsigned>

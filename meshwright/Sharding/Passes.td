@@ -58,8 +58,8 @@ def DeferReductionsPass
     : Pass<"mpmd-defer-reductions", "::mlir::func::FuncOp"> {
   let summary = "Adds partial sums up once, not once per microbatch";
   let description = [{
-    A dot product or sum over a dimension that is split over devices needs a
-    reduction over them. Where its result only meets additions, scalings and
+    A dot product, sum, convolution or scatter over a dimension that is split
+    over devices needs a reduction over them. Where its result only meets additions, scalings and
     changes of shape, in its fragment or in later ones of its mesh, until
     something else reads the outcome, only that is reduced. Until then, partial
     sums are in a leading dimension that these devices split.
@@ -78,9 +78,9 @@ def DeferReductionsPass
     Acts on MPMD functions, between propagation and
     `mpmd-convert-sdy-shardings-to-mpmd-types`. Sums in another order than
     before: results are equal to rounding. Values that are unreduced together
-    are left alone where that would reduce no fewer bytes. Leaves alone: values
-    that are transferred or returned, convolutions, scatters, sub-axes. Cost:
-    linear in ops and uses.
+    are left alone where that would reduce no fewer bytes, with a remark that
+    says which use needs the sum. Leaves alone: values that are transferred or
+    returned, sub-axes. Cost: linear in ops and uses.
   }];
   let statistics = [
     Statistic<"reductionsDeferred", "reductions-deferred",
@@ -155,8 +155,9 @@ def HoistInvariantComputationsPass
   let summary = "Computes once what no microbatch changes";
   let description = [{
     What several fragments of a stage compute from the program's inputs alone
-    moves into a fragment before them; so does the gathering of an operand of a
-    dot product whose axes split the result in another dimension.
+    moves into a fragment before them; so does the gathering of an operand whose
+    axes split the result in another dimension. What another mesh sends of the
+    inputs counts as an input.
 
     ```mlir
     %0 = fragment (%w, %x) ... %c = convert %w // to bf16; %w is [{"d"}, {} ]

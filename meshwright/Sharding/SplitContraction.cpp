@@ -102,6 +102,18 @@ static int64_t countPieces(ArrayRef<AxisRefAttr> axes, Value value) {
   return pieces;
 }
 
+/// Whether one of the axes splits a dimension of a value.
+static bool isSplitByAny(Value value, ArrayRef<AxisRefAttr> axes) {
+  TensorShardingAttr sharding = sdy::getSharding(value);
+  return sharding && llvm::any_of(sharding.getDimShardings(), [&](auto dim) {
+           return llvm::any_of(dim.getAxes(), [&](AxisRefAttr own) {
+             return llvm::any_of(axes, [&](AxisRefAttr axis) {
+               return own.getName() == axis.getName();
+             });
+           });
+         });
+}
+
 /// Describes a dimension of `input`, and of `other` if that has one, if its axes
 /// split it.
 static std::optional<SplitDimension> describeSplit(Operation *op, Place input,
@@ -112,11 +124,21 @@ static std::optional<SplitDimension> describeSplit(Operation *op, Place input,
   auto otherAxes = other.dim >= 0 ? getAxesOf(otherValue, other.dim) : axes;
   if (!axes || !otherAxes)
     return std::nullopt;
-  // What only one side is split by, the other is sliced by without sending.
-  Value split = axes->empty() ? otherValue : inputValue;
+  Value split = inputValue;
+  if (*axes != *otherAxes) {
+    if (!axes->empty() && !otherAxes->empty())
+      return std::nullopt;
+    // What only one side is split by, the other is sliced by without sending,
+    // if the same axes do not split it elsewhere: then the one is gathered.
+    Value whole = otherValue;
+    if (axes->empty()) {
+      std::swap(split, whole);
+      axes = otherAxes;
+    }
+    if (isSplitByAny(whole, *axes))
+      return std::nullopt;
+  }
   if (axes->empty())
-    axes = otherAxes;
-  if (axes->empty() || (!otherAxes->empty() && *otherAxes != *axes))
     return std::nullopt;
   int64_t pieces = countPieces(*axes, split);
   int64_t size =

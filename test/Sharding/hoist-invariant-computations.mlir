@@ -1,6 +1,6 @@
 // RUN: mpmd-opt %s -split-input-file -mpmd-hoist-invariant-computations | FileCheck %s
 // RUN: mpmd-opt %s -split-input-file -mpmd-hoist-invariant-computations=limit=63 -remarks-filter=.* -remark-policy=all -remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=WHY
-// RUN: mpmd-opt %s -split-input-file -mpmd-hoist-invariant-computations=limit=31 | FileCheck %s --check-prefix=BOUND --implicit-check-not=hoisted
+// RUN: mpmd-opt %s -split-input-file -mpmd-hoist-invariant-computations=limit=15 | FileCheck %s --check-prefix=BOUND --implicit-check-not=hoisted
 
 !w = !mpmd.mesh_tensor<"m", tensor<4x8xf32>>
 !x = !mpmd.mesh_tensor<"m", tensor<6x4xbf16>>
@@ -111,4 +111,44 @@ func.func @computed_once(%w: !w) -> !w attributes {
     mpmd.return %s : tensor<8xf32>
   } : (!w) -> !w
   return %1 : !w
+}
+
+// -----
+
+!e = !mpmd.mesh_tensor<"m", tensor<6x4xf32>>
+!n = !mpmd.mesh_tensor<"n", tensor<6x4xf32>>
+!i = !mpmd.mesh_tensor<"n", tensor<8x1xi32>>
+!b = !mpmd.mesh_tensor<"n", tensor<4xf32>>
+!y = !mpmd.mesh_tensor<"n", tensor<8x4xf32>>
+
+sdy.mesh @g = <["d"=2]>
+
+// An embedding that tokens choose from, a bias that is added to all rows, and a
+// weight of another mesh: it is there before the first reader.
+// CHECK-LABEL: func @embedding_and_bias
+func.func @embedding_and_bias(%e: !e {sdy.sharding = #sdy.sharding<@g, [{"d"}, {}]>}, %b: !b {sdy.sharding = #sdy.sharding<@g, [{"d"}]>}, %i: !i, %j: !i) -> (!y, !y) attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>, <"n" : <["d"=2]>>>} {
+  // CHECK: %[[E:.*]] = mpmd.transfer {{.*}} %arg0
+  // CHECK: %[[H:.*]]:2 = mpmd.fragment<mesh="n", origin=["hoisted"], {{.*}}out_shardings=[<@g, [{}, {}]>, <@g, [{}]>]> (%[[E]], %arg1)
+  // CHECK: mpmd.fragment<mesh="n", origin=["f"], {{.*}} (%[[E]], %arg1, %arg2, %[[H]]#0, %[[H]]#1)
+  // CHECK-SAME: %[[WHOLE:arg[0-9]+]]: tensor<6x4xf32>, %[[BIAS:arg[0-9]+]]: tensor<4xf32>)
+  // CHECK: "stablehlo.gather"(%[[WHOLE]],
+  // CHECK: stablehlo.broadcast_in_dim %[[BIAS]],
+  %0 = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>} %e : (!e) -> !n
+  %1 = mpmd.fragment<mesh="n", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>, <@g, [{"d"}]>, <@g, [{"d"}, {}]>]> (%0, %b, %i)
+      (%t: tensor<6x4xf32>, %c: tensor<4xf32>, %k: tensor<8x1xi32>) {
+    %r = "stablehlo.gather"(%t, %k) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>} : (tensor<6x4xf32>, tensor<8x1xi32>) -> tensor<8x4xf32>
+    %w = stablehlo.broadcast_in_dim %c, dims = [1] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>} : (tensor<4xf32>) -> tensor<8x4xf32>
+    %s = stablehlo.add %r, %w {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>} : tensor<8x4xf32>
+    mpmd.return %s : tensor<8x4xf32>
+  } : (!n, !b, !i) -> !y
+  %2 = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>} %e : (!e) -> !n
+  %3 = mpmd.fragment<mesh="n", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>, <@g, [{"d"}]>, <@g, [{"d"}, {}]>]> (%2, %b, %j)
+      (%t: tensor<6x4xf32>, %c: tensor<4xf32>, %k: tensor<8x1xi32>) {
+    %r = "stablehlo.gather"(%t, %k) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>} : (tensor<6x4xf32>, tensor<8x1xi32>) -> tensor<8x4xf32>
+    %w = stablehlo.broadcast_in_dim %c, dims = [1] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>} : (tensor<4xf32>) -> tensor<8x4xf32>
+    %s = stablehlo.add %r, %w {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>} : tensor<8x4xf32>
+    mpmd.return %s : tensor<8x4xf32>
+  } : (!n, !b, !i) -> !y
+  return %1, %3 : !y, !y
 }
