@@ -52,11 +52,31 @@ bool mpmd::isLinearIn(Operation *op, unsigned index) {
 }
 
 PartialSums::PartialSums(func::FuncOp func) {
+  do
+    visit(func);
+  while (addNeededSums());
+  dropUnprofitable(func);
+}
+
+void PartialSums::visit(func::FuncOp func) {
+  splits.clear();
+  zeros.clear();
+  together = {};
   for (FragmentOp fragment : func.getOps<FragmentOp>())
     visit(fragment);
   for (FragmentOp fragment : func.getOps<FragmentOp>())
     stackZeros(fragment);
-  dropUnprofitable(func);
+}
+
+/// Finds partial values whose sums are needed anyway; whether there are new
+/// ones.
+bool PartialSums::addNeededSums() {
+  bool isNew = false;
+  for (auto &[value, unused] : splits)
+    if (llvm::any_of(value.getUses(),
+                     [&](OpOperand &use) { return !takesPartial(use); }))
+      isNew |= neededSums.insert(value).second;
+  return isNew;
 }
 
 void PartialSums::mark(Value value, Value like) {
@@ -137,7 +157,8 @@ void PartialSums::visit(Operation *op) {
   if (numPartial != 1)
     return;
   for (OpOperand &operand : op->getOpOperands())
-    if (isPartial(operand.get()) && isLinearIn(op, operand.getOperandNumber()))
+    if (isPartial(operand.get()) && !neededSums.contains(operand.get()) &&
+        isLinearIn(op, operand.getOperandNumber()))
       mark(result, operand.get());
 }
 

@@ -61,8 +61,10 @@ public:
   ArrayRef<Refusal> getRefusals() const { return refusals; }
 
 private:
+  void visit(func::FuncOp func);
   void visit(FragmentOp fragment);
   void visit(Operation *op);
+  bool addNeededSums();
   void mark(Value value, Value like);
   void start(Value value, const SplitDimension &dim);
   void stackZeros(FragmentOp fragment);
@@ -75,6 +77,9 @@ private:
   };
   DenseMap<Value, Split> splits;
   DenseSet<Value> zeros;
+  /// Values of which something needs the sum: other ops read that, too, where
+  /// they would not add parts to parts.
+  DenseSet<Value> neededSums;
   SmallVector<Refusal> refusals;
   /// Values that are unreduced together or not at all.
   llvm::EquivalenceClasses<void *> together;

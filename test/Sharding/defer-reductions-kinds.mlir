@@ -156,3 +156,36 @@ func.func @two_meshes(%x: !x, %y: !y) -> !w attributes {
   } : (!x, !w, !w) -> !w
   return %4 : !w
 }
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<4x4xf32>>
+!x = !mpmd.mesh_tensor<"m", tensor<8x4xf32>>
+
+sdy.mesh @g = <["d"=2]>
+
+// An optimizer with moments: the square needs the sum, so the average reads it.
+// CHECK-LABEL: func @moments
+func.func @moments(%x: !x, %m: !w) -> (!w, !w) attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  // CHECK: mpmd.return %{{.*}} : tensor<2x4x4xf32>
+  %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>]> (%x) (%a: tensor<8x4xf32>) {
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    mpmd.return %d : tensor<4x4xf32>
+  } : (!x) -> !w
+  // CHECK: stablehlo.add {{.*}} : tensor<2x4x4xf32>
+  // CHECK: %[[SUM:.*]] = stablehlo.reduce
+  // CHECK-NOT: stablehlo.reduce
+  // CHECK: stablehlo.multiply %[[SUM]], %{{.*}} : tensor<4x4xf32>
+  // CHECK: stablehlo.multiply %[[SUM]], %[[SUM]] : tensor<4x4xf32>
+  %1:2 = mpmd.fragment<mesh="m", origin=["g"], in_shardings=[<@g, [{"d"}, {}]>, <@g, [{}, {}]>, <@g, [{}, {}]>]> (%x, %0, %m) (%a: tensor<8x4xf32>, %c: tensor<4x4xf32>, %o: tensor<4x4xf32>) {
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    %s = stablehlo.add %c, %d : tensor<4x4xf32>
+    %tenth = sdy.constant dense<0.1> : tensor<4x4xf32>
+    %t = stablehlo.multiply %s, %tenth : tensor<4x4xf32>
+    %u = stablehlo.add %o, %t : tensor<4x4xf32>
+    %v = stablehlo.multiply %s, %s : tensor<4x4xf32>
+    mpmd.return %u, %v : tensor<4x4xf32>, tensor<4x4xf32>
+  } : (!x, !w, !w) -> (!w, !w)
+  return %1#0, %1#1 : !w, !w
+}
