@@ -131,7 +131,8 @@ def _sides(
 
     def cuts_of(atom: Any, mesh: str | None) -> Any:
         cuts = plan.cuts(atom)
-        if cuts is None or mesh is not None:
+        is_key = jax.numpy.issubdtype(atom.aval.dtype, jax.dtypes.extended)
+        if cuts is None or mesh is not None or is_key:
             return None
         sizes = {b - a for a, b in itertools.pairwise(cuts)}
         return tuple(cuts) if len(sizes) == 1 else None

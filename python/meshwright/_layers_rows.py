@@ -25,9 +25,18 @@ def rows_of(aval: Any) -> int | None:
 
 def _elementwise(eqn: Any) -> list[int] | None:
     shape = eqn.outvars[0].aval.shape
-    if any(atom.aval.shape not in ((), shape) for atom in eqn.invars):
-        return None
-    return [at for at, atom in enumerate(eqn.invars) if atom.aval.shape == shape]
+    along = []
+    for at, atom in enumerate(eqn.invars):
+        found = atom.aval.shape
+        if found and (
+            len(found) != len(shape)
+            or any(a not in (1, b) for a, b in zip(found, shape, strict=True))
+        ):
+            return None
+        if found[:1] == shape[:1]:
+            along.append(at)
+    # Of scalars alone it makes an array of a size that its parameters say.
+    return along or None
 
 
 def _broadcast(eqn: Any) -> list[int]:

@@ -219,6 +219,59 @@ def test_what_is_done_across_layers():
     close(found, jax.jit(lambda p, x: step(p, x, None))(params, xs))
 
 
+@pytest.mark.parametrize("where", ["outside", "inside"])
+def test_a_key_for_each_layer(where):
+    """Keys are stacked, too: given as an array, or split in the step."""
+    params, xs = parameters()
+
+    def noisy(x, layer):
+        part, key = layer
+        return block(x, part) * jax.random.bernoulli(key, 0.9, x.shape)
+
+    def loss(params, key, x, stages):
+        keys = jax.random.split(key, 4) if where == "inside" else key
+        layers, x = (params["layers"], keys), x @ params["embed"]
+        if stages:
+            x = mw.pipeline.scan(noisy, x, layers, num_stages=stages)
+        else:
+            x, _ = jax.lax.scan(lambda x, layer: (noisy(x, layer), None), x, layers)
+        return (x**2).mean()
+
+    key = jax.random.key(0)
+    key = jax.random.split(key, 4) if where == "outside" else key
+    found = mw.jit(
+        lambda *args: jax.value_and_grad(loss)(*args, 2), mw.make_config(TWO)
+    )(params, key, xs)
+    close(found, jax.value_and_grad(loss)(params, key, xs, None))
+    assert found[1]["layers"]["w"].sharding.spec == P(STAGES)
+
+
+def test_arguments_by_keyword_and_static_ones():
+    params, xs = parameters()
+
+    def step(scale, *, params, x, squared):
+        value, grads = jax.value_and_grad(make_loss(2))(params, x)
+        return (value**2 if squared else value) * scale, grads
+
+    options = {"static_argnames": "squared", "static_argnums": 0}
+    jitted = mw.jit(step, mw.make_config(TWO), donate_argnames="params", **options)
+    given = jax.tree.map(jnp.array, params)
+    value, grads = jitted(3, params=given, x=xs, squared=True)
+    wanted, slopes = jax.value_and_grad(make_loss(None))(params, xs)
+    close((value, grads), (3 * wanted**2, slopes))
+    assert given["layers"]["w"].is_deleted()
+    # What one program gives is what another may be told to take.
+    where = jitted.lower(3, params=params, x=xs, squared=True).compile()
+    where = where.output_shardings[1]
+    plain = mw.jit(
+        jax.value_and_grad(make_loss(2)),
+        mw.make_config(TWO),
+        in_shardings=(where, None),
+        out_shardings=(None, where),
+    )
+    close(plain(params, xs), (wanted, slopes))
+
+
 def test_layers_of_nnx_modules():
     """Variables of modules that `nnx.vmap` stacked hold what spans the meshes."""
 
