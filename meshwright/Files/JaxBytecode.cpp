@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Files/JaxBytecode.h"
+#include "meshwright/Files/JaxAttributes.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -43,7 +44,7 @@ static Type getFloatType(uint64_t code, MLIRContext *context) {
   }
 }
 
-void meshwright::attachTypesOfJax(ParserConfig &config) {
+void meshwright::attachKindsOfJax(ParserConfig &config) {
   config.getBytecodeReaderConfig().attachTypeCallback(
       [](DialectBytecodeReader &reader, StringRef dialect, Type &type) {
         uint64_t code;
@@ -52,20 +53,26 @@ void meshwright::attachTypesOfJax(ParserConfig &config) {
           if (failed(reader.readVarInt(code)))
             return failure();
           type = getFloatType(code, reader.getContext());
+          return success();
         }
-        return success();
+        return readTypeOfJax(reader, dialect, type);
       });
+  config.getBytecodeReaderConfig().attachAttributeCallback(readAttributeOfJax);
 }
 
 std::unique_ptr<llvm::MemoryBuffer>
 meshwright::convertBytecodeOfJax(llvm::MemoryBufferRef program,
-                                 const DialectRegistry &registry) {
+                                 const DialectRegistry &registry,
+                                 std::string &error) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.allowUnregisteredDialects();
-  ScopedDiagnosticHandler ignore(&context, [](Diagnostic &) {});
+  ScopedDiagnosticHandler keepFirst(&context, [&](Diagnostic &diagnostic) {
+    if (error.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      error = diagnostic.str();
+  });
   FallbackAsmResourceMap resources;
   ParserConfig config(&context, /*verifyAfterParse=*/false, &resources);
-  attachTypesOfJax(config);
+  attachKindsOfJax(config);
   Block block;
   if (failed(readBytecodeFile(program, &block, config)) ||
       !llvm::hasSingleElement(block))

@@ -27,7 +27,7 @@ OwningOpRef<ModuleOp> meshwright::parseProgram(StringRef program,
     program = own;
   }
   ParserConfig config(context);
-  attachTypesOfJax(config);
+  attachKindsOfJax(config);
   return parseSourceString<ModuleOp>(program, config, name);
 }
 

@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+from conftest import PROGRAMS
 from jax_parser import JaxParser, constants, hex_constant, module_of
+from jaxlib_releases import IS_LATER
 
 import meshwright as mw
 
@@ -238,3 +240,99 @@ def test_attributes_of_arguments_cross_the_border(tools, jax_parser, tmp_path):
     module = jax_parser.parse(result.module)
     assert 'jax.result_info = "w[\\22a\\22]"' in str(module)
     assert "ui32" in str(module)
+
+
+# One of each kind that JAX's bytecode has a number for.
+ATTRIBUTES = [
+    "#stablehlo.channel_handle<handle = 5, type = 1>",
+    "#stablehlo<comparison_direction LT>",
+    "#stablehlo<comparison_type TOTALORDER>",
+    "#stablehlo.conv<[b, 1, 0, f]x[0, i, 1, o]->[f, 0, b, 1]>",
+    "#stablehlo.dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [1], "
+    "lhs_contracting_dimensions = [2, 7], rhs_contracting_dimensions = [3, 9]>",
+    "#stablehlo<fft_type RFFT>",
+    "#stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [3], "
+    "operand_batching_dims = [4], start_indices_batching_dims = [5], "
+    "start_index_map = [6], index_vector_dim = 7>",
+    "#stablehlo<precision HIGHEST>",
+    "#stablehlo<rng_algorithm PHILOX>",
+    "#stablehlo<rng_distribution NORMAL>",
+    "#stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [3], "
+    "input_batching_dims = [4], scatter_indices_batching_dims = [5], "
+    "scatter_dims_to_operand_dims = [6], index_vector_dim = 7>",
+    "#stablehlo<transpose ADJOINT>",
+    "#stablehlo.bounds<3, ?>",
+    "#stablehlo.output_operand_alias<output_tuple_indices = [2], operand_index = 3, "
+    "operand_tuple_indices = [4]>",
+    "#stablehlo.dot_algorithm<lhs_precision_type = bf16, rhs_precision_type = bf16, "
+    "accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, "
+    "num_primitive_operations = 3, allow_imprecise_accumulation = false>",
+    "#stablehlo.dot_algorithm<lhs_precision_type = f8E5M2, "
+    "rhs_precision_type = f8E5M2, accumulation_type = f32, lhs_component_count = 1, "
+    "rhs_component_count = 1, num_primitive_operations = 1, "
+    "allow_imprecise_accumulation = true>",
+    "#stablehlo.result_accuracy<atol = 1.000000e-05, rtol = 2.000000e+00, ulps = 3, "
+    "mode = #stablehlo.result_accuracy_mode<TOLERANCE>>",
+    "#stablehlo.replica_group_mesh_axes<mesh = @m, axes = [#stablehlo.axis_ref<"
+    'name = "x">, #stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>]>',
+    '#stablehlo.mesh<axes=[<name = "x", size = 2>]>',
+    '#stablehlo.mesh<axes=[<name = "x", size = 2>], '
+    "device_ids=dense<[1, 0]> : tensor<2xi64>>",
+    "#chlo<comparison_direction GE>",
+    "#chlo<comparison_type SIGNED>",
+    "#chlo<precision HIGH>",
+    '#sdy<manual_axes{"x", "y"}>',
+    '#sdy.mesh<["x"=2, "y"=4]>',
+    '#sdy.mesh<["x"=2], device_ids=[1, 0]>',
+    '#sdy.sharding<@m, [{"x"}, {"x", ?}, {"x"}p1, {"x":(1)2, ?}p2, {?}, {?}p0]>',
+    '#sdy.sharding<mesh<["x"=2]>, [{}], replicated={"x"}>',
+    '#sdy.sharding<@m, [{"x"}], replicated={"z"}, unreduced={"y"}>',
+    "#sdy.sharding_per_value<[<@m, [{}]>, <@m, [{?}]>]>",
+    "#sdy.op_sharding_rule<([i, jk])->([i, j]) {i=12, j=4, k=8} reduction={k} "
+    "need_replication={i} permutation={j} blocked_propagation={i}>",
+    "#sdy.op_sharding_rule<([i])->([i]) {i=12}, custom>",
+    '#sdy<axis_ref_list{"x", "y":(1)2}>',
+    '#sdy<list_of_axis_ref_lists[{"x"}, {}]>',
+    '#sdy<all_to_all_param_list[{"x"}: 0->1]>',
+]
+LATER_ATTRIBUTES = [
+    '#sdy.sharding<@m, [{"x"}], unreduced=max{"y"}>',
+    '#sdy.sharding<@m, [{"x"}], unreduced=min{"y"}>',
+]
+
+
+def test_attributes_of_all_kinds_reach_this_mlir_in_bytecode(tools, jax_parser):
+    known = ATTRIBUTES + (LATER_ATTRIBUTES if IS_LATER else [])
+    listed = ", ".join(f"x.a{i:02} = {text}" for i, text in enumerate(known))
+    program = f"""sdy.mesh @m = <["x"=2, "y"=4, "z"=2]>
+    func.func private @f(!stablehlo.token, !stablehlo.future<tensor<4xf32>>)
+        attributes {{{listed}}}"""
+    assert tools.opt(jax_parser.encode(program)) == tools.opt(program)
+
+
+# Before, bytecode of chlo.top_k has no is_stable, and cannot be read.
+PROGRAMS_WITH_TOP_K = ["kv_cache_decode_step", "moe_forward"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["resnet_train_step", "shard_map_collectives", "sharded_transformer_step"]
+    + (PROGRAMS_WITH_TOP_K if IS_LATER else []),
+)
+def test_programs_reach_this_mlir_in_bytecode(tools, jax_parser, name):
+    program = tools.opt((PROGRAMS / f"{name}.mlir").read_text())
+    assert tools.opt(jax_parser.encode(program)) == program
+
+
+def test_a_kind_of_attribute_that_is_unknown_has_a_remedy(tools, jax_parser):
+    code = jax_parser.encode(
+        "func.func private @f() attributes "
+        "{x.a = #stablehlo.channel_handle<handle = 5, type = 1>}"
+    )
+    assert code.count(b"\x03\x15\x05") == 1
+    done = tools.run(
+        "mpmd-opt", "-", stdin=code.replace(b"\x03\x15\x05", b"\x79\x15\x05")
+    )
+    assert done.returncode == 1
+    assert "attribute 60 of the dialect 'stablehlo'" in done.stderr
+    assert "pass the program as text" in done.stderr

@@ -89,7 +89,9 @@ void EditorMessages::copyBytecode(std::string &message) {
   auto file = MemoryBuffer::getFile(uri->file());
   if (!file || !mlir::isBytecode(**file))
     return;
-  std::unique_ptr<MemoryBuffer> own = convertBytecodeOfJax(**file, registry);
+  std::string error; // The server finds it again.
+  std::unique_ptr<MemoryBuffer> own =
+      convertBytecodeOfJax(**file, registry, error);
   SmallString<128> path;
   int descriptor;
   if (!own ||

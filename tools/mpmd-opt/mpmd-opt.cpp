@@ -41,8 +41,12 @@ readProgram(StringRef path, const DialectRegistry &registry,
                     "interrupt)\n";
   std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &message);
   if (buffer && isBytecode(*buffer)) {
-    auto own = convertBytecodeOfJax(*buffer, registry);
-    return own ? std::move(own) : std::move(buffer);
+    std::string error;
+    auto own = convertBytecodeOfJax(*buffer, registry, error);
+    if (own || error.empty())
+      return own ? std::move(own) : std::move(buffer);
+    message = (buffer->getBufferIdentifier() + ": " + error).str();
+    return nullptr;
   }
   if (!buffer || !hasByteBooleans(buffer->getBuffer()))
     return buffer;
