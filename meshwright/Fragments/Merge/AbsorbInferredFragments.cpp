@@ -302,7 +302,7 @@ struct AbsorbInferredFragmentsPass
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (!isMpmdFunction(func))
+    if (!isMpmdFunction(func) || func.isExternal())
       return markAllAnalysesPreserved();
     if (isEntryPointFunction(func) && !absorbOnEntryPointFunction) {
       remarkLeftOver(func, "the entry function's are absorbed only with "

@@ -94,7 +94,8 @@ static Readers findReaders(Value input, const SymbolTable &symbols) {
         stack.push_back(transfer.getResult());
       else if (auto call = dyn_cast<CallOp>(user))
         if (auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
-            callee && use.getOperandNumber() < callee.getNumArguments())
+            callee && !callee.isExternal() &&
+            use.getOperandNumber() < callee.getNumArguments())
           stack.push_back(callee.getArgument(use.getOperandNumber()));
     }
   }

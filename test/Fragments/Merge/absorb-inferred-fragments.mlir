@@ -503,3 +503,6 @@ func.func private @leaves_function_with_one_mesh_alone() attributes {mesh_shape 
   } : () -> ()
   return
 }
+
+// CHECK-LABEL: func private @leaves_declarations_alone
+func.func private @leaves_declarations_alone(!m1) -> !m1 attributes {topology = #topology}

@@ -94,3 +94,15 @@ func.func @is_silent_about_ordinary_programs(%w0: !a, %tokens: !ai, %small: !as)
   } : (!b) -> !b
   return %g : !b
 }
+
+// -----
+
+!a = !mpmd.mesh_tensor<"a", tensor<512x512xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// Nothing is known of what a declaration reads.
+func.func private @declared(!a) -> !a attributes {topology = #topology}
+func.func @takes_calls_of_declarations(%w: !a) -> !a attributes {topology = #topology} {
+  %0 = mpmd.call @declared(%w) : (!a) -> !a
+  return %0 : !a
+}
