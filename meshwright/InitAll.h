@@ -55,11 +55,11 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 inline void registerAllPasses() {
-  mlir::sdy::registerSdyPasses();
+  mlir::sdy::registerSdyTransformsPasses();
   mlir::sdy::registerSdyCallsPasses();
   mlir::sdy::registerSdyPropagationPasses();
   mlir::sdy::registerSdyPipelines();
-  mlir::stablehlo::registerStablehloPasses();
+  mlir::stablehlo::registerStableHLOTransformsPasses();
   mlir::mpmd::registerFragmentsMergePasses();
   mlir::mpmd::registerFragmentsSimplifyPasses();
   mlir::mpmd::registerFragmentsSplitPasses();

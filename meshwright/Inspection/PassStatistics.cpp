@@ -46,7 +46,7 @@ static size_t countOps(Operation *root) {
 }
 
 namespace {
-/// What a pass that has no counters found.
+/// What a pass found.
 struct Before {
   OperationFingerPrint print;
   size_t numOps;
@@ -57,17 +57,16 @@ struct Watcher : PassInstrumentation {
       : statistics(std::move(statistics)), phase(phase) {}
 
   void runBeforePass(Pass *pass, Operation *op) override {
-    if (hasCounters(*pass))
-      return statistics->reset(*pass);
     if (isAdaptor(*pass))
       return;
+    if (isOurs(*pass))
+      for (llvm::Statistic *counter : pass->getStatistics())
+        *counter = 0;
     Before found = {OperationFingerPrint(op), countOps(op)};
     std::lock_guard<std::mutex> lock(mutex);
     before.try_emplace(pass, std::move(found));
   }
   void runAfterPass(Pass *pass, Operation *op) override {
-    if (hasCounters(*pass))
-      return statistics->add(phase, *pass);
     if (isAdaptor(*pass))
       return;
     std::unique_lock<std::mutex> lock(mutex);
@@ -75,7 +74,9 @@ struct Watcher : PassInstrumentation {
     Before found = it->second;
     before.erase(it);
     lock.unlock();
-    if (OperationFingerPrint(op) != found.print)
+    if (hasCounted(*pass))
+      statistics->add(phase, *pass);
+    else if (OperationFingerPrint(op) != found.print)
       statistics->addChange(phase, *pass, found.numOps, countOps(op));
   }
   void runAfterPassFailed(Pass *pass, Operation *op) override {
@@ -85,8 +86,11 @@ struct Watcher : PassInstrumentation {
 private:
   /// Runs other passes.
   static bool isAdaptor(const Pass &pass) { return pass.getArgument().empty(); }
-  static bool hasCounters(const Pass &pass) {
-    return isOurs(pass) && !pass.getStatistics().empty();
+  static bool hasCounted(Pass &pass) {
+    return isOurs(pass) &&
+           llvm::any_of(pass.getStatistics(), [](llvm::Statistic *counter) {
+             return counter->getValue() != 0;
+           });
   }
 
   std::shared_ptr<PassStatistics> statistics;
@@ -103,46 +107,39 @@ void PassStatistics::watch(std::shared_ptr<PassStatistics> statistics,
       std::make_unique<Watcher>(std::move(statistics), phase));
 }
 
-void PassStatistics::reset(Pass &pass) {
-  for (llvm::Statistic *counter : pass.getStatistics())
-    *counter = 0;
-}
-
 void PassStatistics::add(StringRef phase, Pass &pass) {
-  std::lock_guard<std::mutex> lock(mutex);
-  std::vector<Counter> &sums =
-      counters[(phase + ": " + pass.getArgument()).str()];
-  if (sums.empty())
-    for (const CounterName &entry : findNames(pass.getArgument()))
-      sums.push_back({entry.name.str(), entry.description.str()});
-  for (auto [sum, counter] : llvm::zip(sums, pass.getStatistics()))
-    sum.value += counter->getValue();
+  SmallVector<CounterName> names = findNames(pass.getArgument());
+  for (auto [entry, counter] : llvm::zip(names, pass.getStatistics()))
+    increase(phase, pass, entry.name, entry.description, counter->getValue());
 }
 
 void PassStatistics::addChange(StringRef phase, const Pass &pass,
                                size_t numOpsBefore, size_t numOpsAfter) {
+  increase(phase, pass, "num-changed",
+           "Functions or modules that are not as before", 1);
+  increase(phase, pass, "num-more", "Operations more than before",
+           numOpsAfter > numOpsBefore ? numOpsAfter - numOpsBefore : 0);
+  increase(phase, pass, "num-fewer", "Operations fewer than before",
+           numOpsAfter < numOpsBefore ? numOpsBefore - numOpsAfter : 0);
+}
+
+void PassStatistics::increase(StringRef phase, const Pass &pass, StringRef name,
+                              StringRef description, uint64_t value) {
   std::lock_guard<std::mutex> lock(mutex);
   std::vector<Counter> &sums =
       counters[(phase + ": " + pass.getArgument()).str()];
-  if (sums.empty())
-    sums = {{"num-changed", "Functions or modules that are not as before"},
-            {"num-more", "Operations more than before"},
-            {"num-fewer", "Operations fewer than before"}};
-  sums[0].value += 1;
-  if (numOpsAfter > numOpsBefore)
-    sums[1].value += numOpsAfter - numOpsBefore;
-  else
-    sums[2].value += numOpsBefore - numOpsAfter;
+  auto it =
+      llvm::find_if(sums, [&](const Counter &sum) { return sum.name == name; });
+  if (it == sums.end())
+    it = sums.insert(it, {name.str(), description.str()});
+  it->value += value;
 }
 
 void PassStatistics::print(llvm::raw_ostream &os) const {
 #if !LLVM_ENABLE_STATS
-  os << "in builds without assertions only passes without counters of their "
-        "own are counted\n";
+  os << "in builds without assertions passes count only what they changed\n";
 #endif
   for (const auto &[pass, sums] : counters) {
-    if (llvm::all_of(sums, [](const Counter &sum) { return sum.value == 0; }))
-      continue;
     os << pass << "\n";
     for (const Counter &sum : sums)
       os << llvm::formatv("{0,10} {1,-20} {2}\n", sum.value, sum.name,

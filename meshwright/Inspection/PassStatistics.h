@@ -16,8 +16,8 @@
 
 namespace meshwright {
 
-/// Sums up the counters of Meshwright's passes, and what those without counters
-/// have changed. MLIR's own report is empty where the packaged MLIR is built
+/// Sums up the counters of Meshwright's passes, and what a pass has changed that
+/// has counted nothing. MLIR's own report is empty where the packaged MLIR is built
 /// without statistics, whatever passes count.
 class PassStatistics {
 public:
@@ -25,11 +25,9 @@ public:
   static void watch(std::shared_ptr<PassStatistics> statistics,
                     mlir::PassManager &passes, llvm::StringRef phase);
 
-  /// Sets the counters of a pass to zero, before it runs on an operation.
-  void reset(mlir::Pass &pass);
   /// Adds what a pass has counted.
   void add(llvm::StringRef phase, mlir::Pass &pass);
-  /// Adds what a pass without counters has changed.
+  /// Adds what a pass that has counted nothing has changed.
   void addChange(llvm::StringRef phase, const mlir::Pass &pass,
                  size_t numOpsBefore, size_t numOpsAfter);
 
@@ -41,6 +39,10 @@ private:
     std::string name, description;
     uint64_t value = 0;
   };
+  void increase(llvm::StringRef phase, const mlir::Pass &pass,
+                llvm::StringRef name, llvm::StringRef description,
+                uint64_t value);
+
   /// Functions are worked on by several threads.
   std::mutex mutex;
   llvm::MapVector<std::string, std::vector<Counter>, llvm::StringMap<unsigned>>
