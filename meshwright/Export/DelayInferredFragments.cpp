@@ -50,7 +50,9 @@ struct DelayInferredFragmentsPass
           Operation *next =
               effects.contains(fragment) ? effects.getNext(fragment) : nullptr;
           bool waitsForUser = !next || order.isBefore(user, next);
-          rewriter.moveOpBefore(fragment, waitsForUser ? user : next);
+          Operation *place = waitsForUser ? user : next;
+          numMoved += fragment->getNextNode() != place;
+          rewriter.moveOpBefore(fragment, place);
         }
   }
 };

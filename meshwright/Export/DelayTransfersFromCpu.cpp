@@ -44,8 +44,10 @@ struct DelayTransfersFromCpuPass
     for (TransferOp transfer :
          llvm::to_vector(func.front().getOps<TransferOp>()))
       if (comesFromHost(transfer))
-        if (Operation *user = order.getFirstUser(transfer))
+        if (Operation *user = order.getFirstUser(transfer)) {
+          numMoved += transfer->getNextNode() != user;
           rewriter.moveOpBefore(transfer, user);
+        }
   }
 };
 } // namespace

@@ -222,9 +222,11 @@ struct MarkFragmentReservedMemoryPass
     if (failed(memory.addArguments()))
       return signalPassFailure();
     // All ops, so that one run shows all that cannot be there.
-    for (Operation &op : func.front().without_terminator())
+    for (Operation &op : func.front().without_terminator()) {
       if (failed(memory.visit(op)))
         signalPassFailure();
+      numFragments += op.hasAttr(kReservedHbmBytesAttr);
+    }
   }
 };
 } // namespace

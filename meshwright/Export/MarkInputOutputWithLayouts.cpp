@@ -118,7 +118,8 @@ class LayoutMarker {
 public:
   explicit LayoutMarker(func::FuncOp func) : func(func) {}
 
-  LogicalResult run();
+  /// Returns how many results of fragments got a layout.
+  FailureOr<unsigned> run();
 
 private:
   LogicalResult markArgument(BlockArgument arg);
@@ -131,6 +132,7 @@ private:
   void setResultLayout(unsigned index, Layout layout);
 
   func::FuncOp func;
+  unsigned numLayouts = 0;
   /// Changes to `arg_attrs`, written at the end.
   llvm::MapVector<Operation *, EntryAttrs> operands;
 };
@@ -244,13 +246,14 @@ LogicalResult LayoutMarker::markFragment(FragmentOp fragment) {
     if (failed(layout))
       return failure();
     set(entries, result.getResultNumber(), *layout);
+    numLayouts += !layout->isDefault();
     spread(result, *layout);
   }
   entries.write(fragment, kResAttrsAttr);
   return success();
 }
 
-LogicalResult LayoutMarker::run() {
+FailureOr<unsigned> LayoutMarker::run() {
   for (BlockArgument arg : func.getArguments())
     if (!arg.use_empty() && failed(markArgument(arg)))
       return failure();
@@ -259,7 +262,7 @@ LogicalResult LayoutMarker::run() {
       return failure();
   for (const auto &[fragment, entries] : operands)
     entries.write(fragment, kArgAttrsAttr);
-  return success();
+  return numLayouts;
 }
 
 namespace {
@@ -272,8 +275,10 @@ struct MarkInputOutputWithLayoutsPass
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !isEntryPointFunction(func))
       return markAllAnalysesPreserved();
-    if (failed(LayoutMarker(func).run()))
-      signalPassFailure();
+    FailureOr<unsigned> count = LayoutMarker(func).run();
+    if (failed(count))
+      return signalPassFailure();
+    numLayouts += *count;
   }
 };
 } // namespace

@@ -65,6 +65,9 @@ def DelayInferredFragmentsPass
     places. Leaves alone: user fragments, and fragments that nobody reads. Cost:
     linear.
   }];
+  let statistics = [
+    Statistic<"numMoved", "num-moved", "Fragments moved behind others">,
+  ];
 }
 
 def DelayTransfersFromCpuPass
@@ -89,6 +92,9 @@ def DelayTransfersFromCpuPass
     to the last: two that move before one op keep their order. Leaves alone
     transfers that nobody reads. Cost: linear.
   }];
+  let statistics = [
+    Statistic<"numMoved", "num-moved", "Transfers moved behind others">,
+  ];
 }
 
 def LowerToFragmentCallsPass
@@ -202,6 +208,9 @@ def MarkFragmentReservedMemoryPass
     Acts on MPMD functions; fails on ops other than fragments and transfers.
     Cost: linear in the number of operands and results.
   }];
+  let statistics = [
+    Statistic<"numFragments", "num-fragments", "Fragments marked">,
+  ];
 }
 
 def MarkInputOutputWithLayoutsPass
@@ -228,6 +237,9 @@ def MarkInputOutputWithLayoutsPass
     fragments get `res_attrs`, and `arg_attrs` if an operand was reached. Cost:
     linear in the uses of arguments and results, and of transfers of them.
   }];
+  let statistics = [
+    Statistic<"numLayouts", "num-layouts", "Layouts of fragments marked">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
@@ -322,6 +334,9 @@ def SinkCreateTokenIntoFragmentsPass
     entries. Fails if anything but a fragment reads a token of a fragment. Leaves
     alone: tokens that the function creates, its signature. Cost: linear.
   }];
+  let statistics = [
+    Statistic<"numFragments", "num-fragments", "Fragments without tokens now">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::stablehlo::StablehloDialect"];
 }

@@ -80,11 +80,11 @@ dropShardings(sdy::TensorShardingPerValueAttr shardings,
       withoutDropped<sdy::TensorShardingAttr>(shardings, dropped));
 }
 
-/// Makes the fragment create the tokens that it was given.
-static void createTokensInside(FragmentOp fragment) {
+/// Makes the fragment create the tokens that it was given, if any.
+static bool createTokensInside(FragmentOp fragment) {
   llvm::BitVector tokens = findTokens(fragment->getOperandTypes());
   if (tokens.none())
-    return;
+    return false;
   Block &body = fragment.getRegion().front();
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
   for (unsigned index : tokens.set_bits())
@@ -95,6 +95,7 @@ static void createTokensInside(FragmentOp fragment) {
   fragment.setInShardingsAttr(
       dropShardings(fragment.getInShardingsAttr(), tokens));
   dropEntries(fragment, kArgAttrsAttr, tokens);
+  return true;
 }
 
 /// Rebuilds a fragment that returns tokens without them.
@@ -131,7 +132,7 @@ struct SinkCreateTokenIntoFragmentsPass
       if (failed(checkTokens(fragment)))
         return signalPassFailure();
     for (FragmentOp fragment : fragments)
-      createTokensInside(fragment);
+      numFragments += createTokensInside(fragment);
     IRRewriter rewriter(&getContext());
     for (FragmentOp fragment : fragments)
       dropReturnedTokens(fragment, rewriter);

@@ -40,8 +40,11 @@ struct MergeForwardWithBackwardPass
     func::FuncOp func = getOperation();
     if (!isDistributedFunction(func))
       return markAllAnalysesPreserved();
-    if (failed(mergeFragmentsIn(func, MergePartner::ClosestConsumer, mayMerge)))
-      signalPassFailure();
+    FailureOr<unsigned> count =
+        mergeFragmentsIn(func, MergePartner::ClosestConsumer, mayMerge);
+    if (failed(count))
+      return signalPassFailure();
+    numMerged += *count;
   }
 };
 } // namespace

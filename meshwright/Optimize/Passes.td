@@ -38,6 +38,9 @@ def MergeForwardWithBackwardPass
     discardable attributes only a `call_counter` on which both agree. Fragments
     that are pure and unused are erased.
   }];
+  let statistics = [
+    Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 

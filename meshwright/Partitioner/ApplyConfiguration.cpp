@@ -67,6 +67,7 @@ struct ApplyConfigurationPass
     if (failed(verifyDonation(func, *donate)))
       return signalPassFailure();
     setTopology(func, attribute);
+    ++numFunctions;
     for (int64_t index : donate)
       if (!isDonatedByProgram(func, index)) {
         func.setArgAttr(index, kBufferDonorAttr,

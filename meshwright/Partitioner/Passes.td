@@ -38,6 +38,7 @@ def ApplyConfigurationPass
                "Indices of arguments whose buffers may be reused.">,
   ];
   let statistics = [
+    Statistic<"numFunctions", "num-functions", "Functions configured">,
     Statistic<"numDonated", "num-donated", "Arguments marked">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];

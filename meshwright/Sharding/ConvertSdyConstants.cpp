@@ -35,6 +35,11 @@ struct ConvertSdyConstantsPass
     : mpmd::impl::ConvertSdyConstantsPassBase<ConvertSdyConstantsPass> {
   using Base::Base;
 
-  void runOnOperation() override { getOperation().walk(convert); }
+  void runOnOperation() override {
+    getOperation().walk([&](sdy::ConstantOp op) {
+      convert(op);
+      ++numConstants;
+    });
+  }
 };
 } // namespace

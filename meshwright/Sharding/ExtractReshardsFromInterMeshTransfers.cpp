@@ -107,10 +107,12 @@ public:
     }
   }
 
-  void run() {
+  /// Returns how many transfers reshard no longer.
+  unsigned run() {
     // Not a range-based loop: a replaced transfer leaves the list.
     for (TransferOp &op : transfers)
       extract(op);
+    return numReshards;
   }
 
 private:
@@ -126,6 +128,7 @@ private:
   /// That of the first mesh, whose axes are those of all others.
   sdy::MeshAttr mesh;
   SmallVector<TransferOp> transfers;
+  unsigned numReshards = 0;
   /// Where a transfer stands among all.
   DenseMap<Operation *, size_t> positions;
 };
@@ -166,6 +169,7 @@ void Extractor::extract(TransferOp &op) {
         << "resharding transfer: the operand and the result are sharded "
            "differently, which costs performance; shard both alike to avoid "
            "it. Reported once";
+  ++numReshards;
   if (isAtProducer(op, from, to))
     reshardAtProducer(op, from, to);
   else
@@ -257,7 +261,7 @@ struct ExtractReshardsFromInterMeshTransfersPass
       return signalPassFailure();
     }
     if (isHomogeneous(getTopology(func)))
-      Extractor(func).run();
+      numReshards += Extractor(func).run();
   }
 };
 } // namespace

@@ -60,8 +60,10 @@ struct OptimizeDistinctBodiesPass
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (hasOtherWork(func)) {
-      if (failed(stablehlo::optimizeRegion(func.getBody(), patterns)))
+      bool changed = false;
+      if (failed(stablehlo::optimizeRegion(func.getBody(), patterns, &changed)))
         signalPassFailure();
+      numBodies += changed;
       return;
     }
     EqualityClasses<FragmentOp> classes;
@@ -78,6 +80,7 @@ struct OptimizeDistinctBodiesPass
       if (failed(
               stablehlo::optimizeRegion(first.getRegion(), patterns, &changed)))
         return signalPassFailure();
+      numBodies += changed;
       if (changed)
         for (FragmentOp other : equal.drop_front())
           replaceBody(other, first);

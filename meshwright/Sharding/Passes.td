@@ -24,6 +24,9 @@ def ConvertSdyConstantsPass
     Acts on every function, at any depth. Constants keep value, type, location
     and all attributes. Cost: linear.
   }];
+  let statistics = [
+    Statistic<"numConstants", "num-constants", "Constants converted">,
+  ];
   let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
 }
 
@@ -147,6 +150,9 @@ def ExtractReshardsFromInterMeshTransfersPass
     reshards. A transfer that is replaced loses its other attributes. Cost:
     linear in transfers and the uses of what they read and make.
   }];
+  let statistics = [
+    Statistic<"numReshards", "num-reshards", "Reshards taken out">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
@@ -209,6 +215,9 @@ def OptimizeDistinctBodiesPass
     Copies have the locations of the first of their kind. A function that has
     other things to optimize than the bodies of fragments is optimized whole.
   }];
+  let statistics = [
+    Statistic<"numBodies", "num-bodies", "Distinct bodies changed">,
+  ];
   let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
 }
 
@@ -234,6 +243,9 @@ def PopulateUnreducedOutShardingPass
     values are summed. Leaves alone: fragments in which nothing changes.
     Cost: linear in results.
   }];
+  let statistics = [
+    Statistic<"numFragments", "num-fragments", "Fragments returning partials">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 

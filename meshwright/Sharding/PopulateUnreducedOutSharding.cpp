@@ -47,12 +47,13 @@ static SmallVector<sdy::TensorShardingAttr> getOutShardings(FragmentOp fragment,
   });
 }
 
-static void populateOutShardings(FragmentOp fragment) {
+/// Returns whether any became unreduced.
+static bool populateOutShardings(FragmentOp fragment) {
   auto returned = fragment.getBody()->getTerminator()->getOperands();
   auto constraints = llvm::map_to_vector(returned, getUnreducedConstraint);
   auto first = llvm::find_if(constraints, [](auto op) { return !!op; });
   if (first == constraints.end())
-    return;
+    return false;
 
   auto shardings =
       getOutShardings(fragment, (*first).getSharding().getMeshOrRef());
@@ -68,7 +69,7 @@ static void populateOutShardings(FragmentOp fragment) {
     sharding = sharding.replaceUnreducedAxes(unreduced);
   }
   if (!mesh)
-    return;
+    return false;
   // All shardings of a fragment are on one mesh; partial values are summed.
   for (sdy::TensorShardingAttr &sharding : shardings)
     if (sharding)
@@ -77,6 +78,7 @@ static void populateOutShardings(FragmentOp fragment) {
           sharding.getReplicatedAxes(), sharding.getUnreducedAxes(),
           sdy::ReductionKind::Sum);
   fragment.setOpResultEdgeOwnerShardings(shardings);
+  return true;
 }
 
 namespace {
@@ -88,8 +90,8 @@ struct PopulateUnreducedOutShardingPass
   void runOnOperation() override {
     if (!isDistributedFunction(getOperation()))
       return markAllAnalysesPreserved();
-    getOperation().walk<WalkOrder::PreOrder>([](FragmentOp fragment) {
-      populateOutShardings(fragment);
+    getOperation().walk<WalkOrder::PreOrder>([&](FragmentOp fragment) {
+      numFragments += populateOutShardings(fragment);
       return WalkResult::skip(); // No fragment is inside another.
     });
   }

@@ -120,6 +120,7 @@ public:
     /// until something changes. Thousands of fragments may ask for the same.
     DenseMap<Operation *, Operation *> firstUsers;
     bool hasError = false;
+    unsigned numAbsorbed = 0;
 
     /// Those that the driver has put on its list again. Membership only.
     DenseSet<Operation *> changed;
@@ -193,6 +194,7 @@ void AbsorbPattern::build(FragmentGroup &group, FragmentOp root,
                           PatternRewriter &rewriter) const {
   for (FragmentOp fragment : absorbed)
     remarkMerged("absorb", fragment, root);
+  state.numAbsorbed += absorbed.size();
   SmallVector<FragmentOp> members = group.getMembers();
   auto ops = llvm::to_vector_of<Operation *>(members);
   FragmentOp merged = state.merger.build(
@@ -322,6 +324,7 @@ struct AbsorbInferredFragmentsPass
     config.setListener(&state);
     LogicalResult result =
         applyPatternsGreedily(func, std::move(patterns), config);
+    numAbsorbed += state.numAbsorbed;
     if (failed(result) || state.hasError)
       return signalPassFailure();
     state.merger.setLocations(func);

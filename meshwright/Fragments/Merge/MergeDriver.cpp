@@ -60,7 +60,7 @@ public:
   MergeDriver(func::FuncOp func, MergePartner partner,
               function_ref<bool(FragmentOp, FragmentOp)> mayMerge);
 
-  LogicalResult run();
+  FailureOr<unsigned> run();
 
 private:
   Node *findNode(Operation *op);
@@ -296,7 +296,7 @@ void MergeDriver::build() {
   merger.setLocations(func);
 }
 
-LogicalResult MergeDriver::run() {
+FailureOr<unsigned> MergeDriver::run() {
   LogicalResult result = success();
   for (Node &node : llvm::reverse(nodes)) {
     if (node.fragment->use_empty() && isPure(node.fragment)) {
@@ -312,13 +312,15 @@ LogicalResult MergeDriver::run() {
       nextOnMesh[node.fragment.getMeshNameAttr()].push_back(&node);
   }
   build();
-  return result;
+  if (failed(result))
+    return failure();
+  return numMerges;
 }
 
-LogicalResult
+FailureOr<unsigned>
 mpmd::mergeFragmentsIn(func::FuncOp func, MergePartner partner,
                        function_ref<bool(FragmentOp, FragmentOp)> mayMerge) {
   if (func.isDeclaration())
-    return success();
+    return 0;
   return MergeDriver(func, partner, mayMerge).run();
 }

@@ -32,8 +32,9 @@ enum class MergePartner {
 ///
 /// The merged fragment has MergedAttributes::ofBoth.
 ///
-/// Fails, with an error, where fragments of two stages would be merged.
-LogicalResult
+/// Returns how many pairs were merged. Fails, with an error, where fragments of
+/// two stages would be.
+FailureOr<unsigned>
 mergeFragmentsIn(func::FuncOp func, MergePartner partner,
                  function_ref<bool(FragmentOp, FragmentOp)> mayMerge);
 

@@ -103,8 +103,10 @@ struct MergeInferredFragmentsPass
     MergePartner partner = mergeSideways      ? MergePartner::NextOnMesh
                            : mergeAnyConsumer ? MergePartner::AnyConsumer
                                               : MergePartner::ClosestConsumer;
-    if (failed(mergeFragmentsIn(func, partner, mayMerge)))
-      signalPassFailure();
+    FailureOr<unsigned> count = mergeFragmentsIn(func, partner, mayMerge);
+    if (failed(count))
+      return signalPassFailure();
+    numMerged += *count;
   }
 };
 } // namespace

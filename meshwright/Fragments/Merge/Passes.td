@@ -48,6 +48,9 @@ def AbsorbInferredFragmentsPass
            "bool", /*default=*/"false",
            "Act on entry points too, not only on callees.">,
   ];
+  let statistics = [
+    Statistic<"numAbsorbed", "num-absorbed", "Fragments absorbed">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
@@ -97,6 +100,9 @@ def MergeInferredFragmentsPass
     Option<"mergeSideways", "merge-sideways", "bool", /*default=*/"false",
            "Merge with the next fragment of the mesh, even if it is no "
            "consumer. Excludes merge-any-consumer.">,
+  ];
+  let statistics = [
+    Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }

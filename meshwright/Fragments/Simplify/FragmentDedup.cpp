@@ -37,27 +37,36 @@ namespace mlir::mpmd {
 using namespace mlir;
 using namespace mlir::mpmd;
 
-static void dedupOperands(FragmentOp fragment) {
+/// Returns how many are no longer read.
+static unsigned dedupOperands(FragmentOp fragment) {
+  unsigned count = 0;
   DenseMap<Value, BlockArgument> first;
   Block &body = fragment.getRegion().front();
   // Control operands have no argument, hence the shorter of the two lists.
   for (auto [argument, operand] :
        llvm::zip_first(body.getArguments(), fragment->getOperands())) {
     auto [it, isNew] = first.try_emplace(operand, argument);
-    if (!isNew)
-      argument.replaceAllUsesWith(it->second);
+    if (isNew || argument.use_empty())
+      continue;
+    argument.replaceAllUsesWith(it->second);
+    ++count;
   }
+  return count;
 }
 
-static void dedupResults(FragmentOp fragment) {
+static unsigned dedupResults(FragmentOp fragment) {
+  unsigned count = 0;
   DenseMap<std::pair<Value, Type>, Value> first;
   Operation *terminator = fragment.getRegion().front().getTerminator();
   for (auto [returned, result] :
        llvm::zip_equal(terminator->getOperands(), fragment->getResults())) {
     auto [it, isNew] = first.try_emplace({returned, result.getType()}, result);
-    if (!isNew)
-      result.replaceAllUsesWith(it->second);
+    if (isNew || result.use_empty())
+      continue;
+    result.replaceAllUsesWith(it->second);
+    ++count;
   }
+  return count;
 }
 
 namespace {
@@ -69,9 +78,9 @@ struct FragmentDedupPass
     func::FuncOp func = getOperation();
     if (!isDistributedFunction(func))
       return markAllAnalysesPreserved();
-    walkOutsideFragments<FragmentOp>(func, [](FragmentOp fragment) {
-      dedupOperands(fragment);
-      dedupResults(fragment);
+    walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
+      numValues += dedupOperands(fragment);
+      numValues += dedupResults(fragment);
     });
   }
 };

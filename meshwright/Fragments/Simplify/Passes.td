@@ -66,6 +66,9 @@ def FragmentDedupPass : Pass<"mpmd-fragment-dedup", "::mlir::func::FuncOp"> {
     results and attributes stay, so `mpmd-fragment-dce` should follow. Cost:
     linear in operands and results.
   }];
+  let statistics = [
+    Statistic<"numValues", "num-values", "Operands and results no longer read">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 

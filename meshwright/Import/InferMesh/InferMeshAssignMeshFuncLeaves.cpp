@@ -57,6 +57,7 @@ public:
         firstMesh(getFirstMesh(getTopology(func))) {}
 
   LogicalResult run();
+  unsigned getNumAssigned() const { return numAssigned; }
 
 private:
   // Leaves of entry points.
@@ -76,6 +77,7 @@ private:
   void fail(Operation *op, StringRef what, StringRef remedy);
   AssignOp createAssign(Location loc, Value value, StringRef mesh,
                         StringRef origin) {
+    ++numAssigned;
     return AssignOp::create(rewriter, loc, value, mesh,
                             rewriter.getStringAttr(origin));
   }
@@ -89,6 +91,7 @@ private:
   IRRewriter rewriter;
   StringRef firstMesh;
   bool hasFailed = false;
+  unsigned numAssigned = 0;
 };
 } // namespace
 
@@ -346,6 +349,7 @@ struct InferMeshAssignMeshFuncLeavesPass
                                 errors);
       if (failed(assignment.run()))
         signalPassFailure();
+      numAssigned += assignment.getNumAssigned();
     }
   }
 };

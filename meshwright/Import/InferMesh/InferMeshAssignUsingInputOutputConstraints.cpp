@@ -131,6 +131,7 @@ struct InferMeshAssignUsingInputOutputConstraintsPass
       assignOutput(func, output, *mesh);
     if (!isOnMesh(input))
       assignInput(input, *mesh);
+    ++numConstraints;
   }
 };
 } // namespace

@@ -80,6 +80,7 @@ public:
       : rewriter(context), convertAll(convertAll) {}
 
   void visitRegions(Operation *op);
+  unsigned getNumReduces() const { return numReduces; }
 
 private:
   bool isConvertible(Operation *op) const;
@@ -92,6 +93,7 @@ private:
 
   IRRewriter rewriter;
   bool convertAll;
+  unsigned numReduces = 0;
   /// Ops that become part of the reduce of their only user; dead by then.
   DenseSet<Operation *> deferred;
   SmallVector<Operation *> toErase;
@@ -160,6 +162,7 @@ SmallVector<Value> Conversion::collectLeaves(Operation *root,
 
 ReduceOp Conversion::createReduce(Operation *op, ReductionType kind,
                                   ArrayRef<Value> values) {
+  ++numReduces;
   auto reduce = ReduceOp::create(rewriter, op->getLoc(),
                                  op->getResult(0).getType(), values, kind);
   setMeshSet(reduce, kSrcSetAttr, getMeshSet(op, kSrcSetAttr));
@@ -219,7 +222,9 @@ struct InferMeshConvertReduceOpsPass
       if (reduce.getReduction() == ReductionType::None)
         allowReductionBehind(reduce, visited);
     });
-    Conversion(&getContext(), inferCrossMeshReductions).visitRegions(func);
+    Conversion conversion(&getContext(), inferCrossMeshReductions);
+    conversion.visitRegions(func);
+    numReduces += conversion.getNumReduces();
     func.walk([](Operation *op) { op->removeAttr(kCanConvertAttr); });
   }
 };

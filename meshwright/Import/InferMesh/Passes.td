@@ -42,6 +42,9 @@ def InferMeshAssignMeshFuncLeavesPass
     Option<"errorLimit", "error-limit", "int", /*default=*/"5",
            "Number of values without mesh at which to fail; -1 for no limit.">,
   ];
+  let statistics = [
+    Statistic<"numAssigned", "num-assigned", "Values assigned to a mesh">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::stablehlo::StablehloDialect"];
 }
@@ -81,6 +84,9 @@ def InferMeshAssignUsingInputOutputConstraintsPass
     Option<"verboseLogging", "verbose-logging", "bool", /*default=*/"false",
            "Log the choice for each constraint.">,
   ];
+  let statistics = [
+    Statistic<"numConstraints", "num-constraints", "Constraints followed">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
@@ -108,6 +114,9 @@ def InferMeshConvertReduceOpsPass
   let options = [
     Option<"inferCrossMeshReductions", "infer-cross-mesh-reductions", "bool",
            /*default=*/"false", "Convert every op that is marked.">,
+  ];
+  let statistics = [
+    Statistic<"numReduces", "num-reduces", "Reductions over meshes made">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::stablehlo::StablehloDialect"];

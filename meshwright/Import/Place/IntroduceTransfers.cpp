@@ -126,8 +126,10 @@ public:
   void notifyOperationErased(Operation *op) override {
     BlockOrder::notifyOperationErased(op);
     knownSums.erase(op);
+    numAssigns += isa<AssignOp>(op);
   }
 
+  unsigned numAssigns = 0;
   /// Sums that isMeshlessSum has accepted: a part of one is one.
   DenseSet<Operation *> knownSums;
 };
@@ -241,6 +243,7 @@ struct IntroduceTransfersPass
     config.setListener(&order);
     if (failed(applyPatternsGreedily(module, std::move(patterns), config)))
       signalPassFailure();
+    numAssigns += order.numAssigns;
   }
 };
 } // namespace

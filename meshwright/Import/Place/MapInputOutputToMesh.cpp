@@ -126,6 +126,8 @@ struct MapInputOutputToMeshPass
         return signalPassFailure();
       assignInputs(func, inputAssignment);
       assignOutputs(func, outputAssignment);
+      numAssigned += inputAssignment.getValue().entries.size() +
+                     outputAssignment.getValue().entries.size();
       updateFunctionType(func);
       dropMemoryKinds(func);
     }

@@ -138,6 +138,9 @@ def IntroduceTransfersPass
     that would need a transfer. Transfers have the location of the assign.
     Dead code disappears. Cost: linear for a bounded number of meshes.
   }];
+  let statistics = [
+    Statistic<"numAssigns", "num-assigns", "Assigns resolved">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
@@ -174,6 +177,9 @@ def MapInputOutputToMeshPass
     Option<"outputAssignment", "output-assignment", "IndexAssignment",
            /*default=*/"", "Meshes of results: index@mesh, with commas between "
            "them.">,
+  ];
+  let statistics = [
+    Statistic<"numAssigned", "num-assigned", "Inputs and outputs assigned">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }

@@ -225,6 +225,9 @@ struct GenerateSdyMeshesFromTopologyPass
       (isEmptyOrMaximal(mesh.getMesh()) ? kept : replaced).push_back(mesh);
 
     applyPlan(module, *plan);
+    numShardings += llvm::count_if(plan->shardings, [](const auto &entry) {
+      return entry.first != entry.second;
+    });
     if (failed(insertMeshes(module, getTopology(*main), kept)))
       return signalPassFailure();
     if (plan->usesEmptyMesh && !module.lookupSymbol(kEmptyMesh))

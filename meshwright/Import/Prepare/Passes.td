@@ -81,6 +81,9 @@ def GenerateSdyMeshesFromTopologyPass
     that are taken. Leaves alone: empty and maximal meshes and the shardings
     without axes on them; types. Cost: linear, each distinct sharding once.
   }];
+  let statistics = [
+    Statistic<"numShardings", "num-shardings", "Shardings of another mesh">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::sdy::SdyDialect"];
 }

@@ -65,10 +65,11 @@ struct MergeUserFragmentsIntoSchedulingUnitsPass
              haveSameCallCounter(fragment, consumer) &&
              hasConsistentStages(fragment, consumer);
     };
-    if (failed(
-            mergeFragmentsIn(func, MergePartner::ClosestConsumer, mayMerge)) ||
-        !reported.empty())
-      signalPassFailure();
+    FailureOr<unsigned> count =
+        mergeFragmentsIn(func, MergePartner::ClosestConsumer, mayMerge);
+    if (failed(count) || !reported.empty())
+      return signalPassFailure();
+    numMerged += *count;
   }
 };
 } // namespace

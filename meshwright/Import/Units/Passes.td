@@ -33,6 +33,9 @@ def MergeUserFragmentsIntoSchedulingUnitsPass
     counter survives; locations are fused. Unused fragments without effects are
     erased. Cost: linear in fragments, their operands and uses.
   }];
+  let statistics = [
+    Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 

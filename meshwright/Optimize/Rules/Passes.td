@@ -55,6 +55,9 @@ def RuleBasedMergePass
            /*default=*/"true",
            "Remove the control dependencies that scheduling has added.">,
   ];
+  let statistics = [
+    Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 

@@ -80,6 +80,8 @@ public:
     match.isStuck = false;
   }
 
+  unsigned numMerged = 0;
+
   /// The match that `fragment` is part of, or null.
   Match *lookup(FragmentOp fragment) {
     auto it = matchOf.find(fragment);
@@ -210,6 +212,7 @@ void MergeMatch::merge(ArrayRef<Operation *> members,
   rewriter.modifyOpInPlace(merged, [&] { setFragmentInfo(merged, target); });
   rewriter.moveOpBefore(merged, place);
   index.add(merged);
+  index.numMerged += members.size() - 1;
 }
 
 namespace {
@@ -250,6 +253,7 @@ struct RuleBasedMergePass
         hasError)
       return signalPassFailure();
     merger.setLocations(func);
+    numMerged += index.numMerged;
 
     if (!sort(func.front(), effects)) {
       func.emitError()

@@ -149,6 +149,9 @@ def PreOrderFuncsPass : Pass<"sdy-pre-order-funcs", "::mlir::ModuleOp"> {
     Leaves the module alone if it is ordered already; otherwise functions move
     behind all other ops.
   }];
+  let statistics = [
+    Statistic<"numFunctions", "num-functions", "Functions reordered">,
+  ];
 }
 
 def PropagateShardingFromFuncToCallPass

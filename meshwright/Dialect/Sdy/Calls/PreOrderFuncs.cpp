@@ -34,6 +34,7 @@ struct PreOrderFuncsPass : sdy::impl::PreOrderFuncsPassBase<PreOrderFuncsPass> {
       return;
     for (func::FuncOp func : callersFirst)
       func->moveBefore(module.getBody(), module.getBody()->end());
+    numFunctions += order.calleesFirst.size();
   }
 };
 } // namespace

@@ -17,6 +17,9 @@ def RemoveShardingGroupsPass
     // becomes nothing
     ```
   }];
+  let statistics = [
+    Statistic<"numGroups", "num-groups", "Members of groups removed">,
+  ];
 }
 
 def RemoveUnusedSymbolsPass
@@ -31,6 +34,9 @@ def RemoveUnusedSymbolsPass
     Does what symbol-dce does, but does not look for uses, which takes long in
     large functions, if there is no private symbol.
   }];
+  let statistics = [
+    Statistic<"numSymbols", "num-symbols", "Symbols removed">,
+  ];
 }
 
 def ShardingConstraintToReshardPass
@@ -45,6 +51,9 @@ def ShardingConstraintToReshardPass
 
     Keeps discardable attributes.
   }];
+  let statistics = [
+    Statistic<"numReshards", "num-reshards", "Constraints replaced">,
+  ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
@@ -90,6 +99,9 @@ def UserPriorityPropagatePass
                    ::mlir::sdy::PropagationStrategy::BasicThenAggressive,
                    "basic-then-aggressive",
                    "Everything that all agree on first."))}]>,
+  ];
+  let statistics = [
+    Statistic<"numShardings", "num-shardings", "Shardings new or changed">,
   ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }

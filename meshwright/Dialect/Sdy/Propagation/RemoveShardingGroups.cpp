@@ -26,7 +26,10 @@ struct RemoveShardingGroupsPass
   using Base::Base;
 
   void runOnOperation() override {
-    getOperation().walk([](ShardingGroupOp op) { op.erase(); });
+    getOperation().walk([&](ShardingGroupOp op) {
+      op.erase();
+      ++numGroups;
+    });
   }
 };
 } // namespace

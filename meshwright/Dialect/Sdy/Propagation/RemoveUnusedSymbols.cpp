@@ -33,10 +33,13 @@ struct RemoveUnusedSymbolsPass
   void runOnOperation() override {
     if (llvm::none_of(*getOperation().getBody(), mayBeUnused))
       return markAllAnalysesPreserved();
+    Block::OpListType &symbols = getOperation().getBody()->getOperations();
+    size_t before = symbols.size();
     OpPassManager passes(ModuleOp::getOperationName());
     passes.addPass(createSymbolDCEPass());
     if (failed(runPipeline(passes, getOperation())))
-      signalPassFailure();
+      return signalPassFailure();
+    numSymbols += before - symbols.size();
   }
 };
 } // namespace

@@ -28,13 +28,14 @@ struct ShardingConstraintToReshardPass
   using Base::Base;
 
   void runOnOperation() override {
-    getOperation().walk([](ShardingConstraintOp op) {
+    getOperation().walk([&](ShardingConstraintOp op) {
       OpBuilder builder(op);
       auto reshard = ReshardOp::create(builder, op.getLoc(), op.getInput(),
                                        op.getShardingAttr());
       reshard->setDiscardableAttrs(op->getDiscardableAttrDictionary());
       op.replaceAllUsesWith(reshard.getResult());
       op.erase();
+      ++numReshards;
     });
   }
 };

@@ -236,16 +236,20 @@ void ShardingTable::storeOp(Operation *op, unsigned index) {
       setSharding(getValue(slot), shardings[slot]);
 }
 
-void ShardingTable::store() {
+unsigned ShardingTable::store() {
+  unsigned numChanged = 0;
   for (auto [index, op] : llvm::enumerate(ops)) {
     auto slots = llvm::seq(firstSlots[index], firstSlots[index + 1]);
-    if (!op ||
-        llvm::none_of(slots, [&](unsigned slot) { return isChanged(slot); }))
+    unsigned count =
+        llvm::count_if(slots, [&](unsigned slot) { return isChanged(slot); });
+    if (!op || count == 0)
       continue;
+    numChanged += count;
     if (kinds[index] == OpKind::Function)
       storeSignature(cast<func::FuncOp>(op), firstSlots[index]);
     else
       storeOp(op, index);
   }
   stored = shardings;
+  return numChanged;
 }

@@ -65,8 +65,8 @@ public:
   /// no sharding.
   void set(unsigned slot, TensorShardingAttr sharding);
 
-  /// Writes what has changed into the IR.
-  void store();
+  /// Writes what has changed into the IR. Returns how many shardings that are.
+  unsigned store();
 
 private:
   void number(Operation *op);

@@ -126,7 +126,7 @@ struct UserPriorityPropagatePass
                          [&](unsigned slot) { propagation.noteChange(slot); });
       propagation.run(strategies);
     }
-    table.store();
+    numShardings += table.store();
     if (keepShardingRules)
       storeRules(module);
     else if (findings->hasRules)

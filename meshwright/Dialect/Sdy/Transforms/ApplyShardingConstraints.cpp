@@ -102,20 +102,22 @@ static void constrainAtSource(OpOperand &use, TensorShardingAttr demand) {
                                         demand.getReductionKind()));
 }
 
-static void applyDemand(OpOperand &use) {
+/// Returns whether the value got a sharding.
+static bool applyDemand(OpOperand &use) {
   TensorShardingAttr demand = getDemand(use);
   Value value = use.get();
   if (!demand || !demand.isFullyClosed() || !canHaveSharding(value) ||
       getSharding(value))
-    return;
+    return false;
   for (OpOperand &other : value.getUses())
     if (TensorShardingAttr otherDemand = getDemand(other);
         otherDemand && otherDemand != demand)
-      return;
+      return false;
   if (isOnEdge(value))
     constrainAtSource(use, demand);
   else
     setSharding(value, demand);
+  return true;
 }
 
 namespace {
@@ -134,7 +136,7 @@ struct ApplyShardingConstraintsPass
       if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
         redirectToChain(constraint);
       for (OpOperand &operand : op->getOpOperands())
-        applyDemand(operand);
+        numApplied += applyDemand(operand);
     }
   }
 };

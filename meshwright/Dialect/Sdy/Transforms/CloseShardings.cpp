@@ -37,7 +37,11 @@ struct CloseShardingsPass
   using Base::Base;
 
   void runOnOperation() override {
-    transformShardings(getOperation(), closeSharding);
+    transformShardings(getOperation(), [&](TensorShardingAttr sharding) {
+      TensorShardingAttr closed = closeSharding(sharding);
+      numClosed += closed != sharding;
+      return closed;
+    });
   }
 };
 } // namespace

@@ -59,7 +59,8 @@ class Splitter {
 public:
   explicit Splitter(func::FuncOp func) : func(func) {}
 
-  void run() {
+  /// Returns how many operations were copied.
+  unsigned run() {
     func.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isConstantExpression(op)) {
         constantExpressions.insert(op);
@@ -75,6 +76,7 @@ public:
       for (OpOperand &operand : op->getOpOperands())
         splitOperand(operand);
     eraseUnusedOriginals();
+    return numCopies;
   }
 
 private:
@@ -125,7 +127,8 @@ private:
     return copies.lookup(value);
   }
 
-  static void copyOp(Operation *op, IRMapping &copies) {
+  void copyOp(Operation *op, IRMapping &copies) {
+    ++numCopies;
     OpBuilder builder(op);
     Operation *clone = builder.clone(*op, copies);
     builder.setInsertionPointAfter(clone);
@@ -150,6 +153,7 @@ private:
   }
 
   func::FuncOp func;
+  unsigned numCopies = 0;
   llvm::DenseSet<Operation *> constantExpressions; // Membership only.
   llvm::DenseSet<Operation *> scalarExpansions;    // Membership only.
   SmallVector<Operation *> originals, consumers;
@@ -163,7 +167,7 @@ struct ConstantOrScalarSplitterPass
   void runOnOperation() override {
     replaceStablehloConstants(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
-      Splitter(func).run();
+      numCopies += Splitter(func).run();
   }
 };
 

@@ -24,10 +24,12 @@ struct DropShardingRulesPass
   using Base::Base;
 
   void runOnOperation() override {
-    getOperation().walk([](Operation *op) {
+    getOperation().walk([&](Operation *op) {
       auto rule = op->getAttrOfType<OpShardingRuleAttr>(kShardingRuleAttr);
-      if (rule && !rule.isCustom())
-        op->removeAttr(kShardingRuleAttr);
+      if (!rule || rule.isCustom())
+        return;
+      op->removeAttr(kShardingRuleAttr);
+      ++numRules;
     });
   }
 };

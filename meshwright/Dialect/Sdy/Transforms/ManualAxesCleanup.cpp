@@ -97,8 +97,11 @@ struct ManualAxesCleanupPass
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     WalkResult result = getOperation().walk([&](ManualComputationOp op) {
-      return failed(cleanUp(op, symbols)) ? WalkResult::interrupt()
-                                          : WalkResult::advance();
+      DictionaryAttr before = op->getAttrDictionary();
+      if (failed(cleanUp(op, symbols)))
+        return WalkResult::interrupt();
+      numChanged += op->getAttrDictionary() != before;
+      return WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();

@@ -56,6 +56,9 @@ def ApplyShardingConstraintsPass
     value without sharding only meets a chain of constraints, its uses behind
     the chain read the end of the chain; `func.return` does not.
   }];
+  let statistics = [
+    Statistic<"numApplied", "num-applied", "Shardings taken from constraints">,
+  ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
@@ -73,6 +76,9 @@ def CloseShardingsPass : Pass<"sdy-close-shardings", "::mlir::ModuleOp"> {
 
     Keeps axes, unreduced axes, and the priorities of dimensions with axes.
   }];
+  let statistics = [
+    Statistic<"numClosed", "num-closed", "Shardings closed">,
+  ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
@@ -119,6 +125,9 @@ def ConstantOrScalarSplitterPass
     Copies stand before what they copy and join its sharding groups; originals
     that nothing else uses are erased.
   }];
+  let statistics = [
+    Statistic<"numCopies", "num-copies", "Operations copied for a reader">,
+  ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
@@ -134,6 +143,9 @@ def DropShardingRulesPass
 
     Keeps rules marked as custom.
   }];
+  let statistics = [
+    Statistic<"numRules", "num-rules", "Rules removed">,
+  ];
 }
 
 def LiftInlinedMeshesPass : Pass<"sdy-lift-inlined-meshes", "::mlir::ModuleOp"> {
@@ -174,6 +186,9 @@ def ManualAxesCleanupPass
     Fails on manual axes without any operand or result but with a body: nothing
     then says which mesh they belong to.
   }];
+  let statistics = [
+    Statistic<"numChanged", "num-changed", "Manual computations changed">,
+  ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
@@ -212,6 +227,9 @@ def PropagateToFuncResultsPass
     Leaves alone the main function (the only one, or the one called `main`), and
     results of which the returned value has no sharding.
   }];
+  let statistics = [
+    Statistic<"numResults", "num-results", "Results that got a sharding">,
+  ];
 }
 
 def RemoveSizeOneAxesPass
@@ -230,6 +248,9 @@ def RemoveSizeOneAxesPass
     A closed dimension without axes left loses its priority. Meshes and manual
     axes stay.
   }];
+  let statistics = [
+    Statistic<"numChanged", "num-changed", "Shardings with fewer axes">,
+  ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
@@ -250,6 +271,9 @@ def RemoveSubAxesInInputOutputShardingsPass
 
     Leaves closed dimensions alone: the user wrote those.
   }];
+  let statistics = [
+    Statistic<"numCut", "num-cut", "Shardings cut short">,
+  ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
@@ -272,6 +296,9 @@ def ShardingGroupImportPass
     Fails if members of a group have different shapes or are in different manual
     computations.
   }];
+  let statistics = [
+    Statistic<"numErased", "num-erased", "Groups of a value that are one">,
+  ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
@@ -329,6 +356,9 @@ def UpdateNonDivisibleInputOutputShardingsPass
     ops that ask for even shardings, such as fragments and transfers. A dimension
     that changes loses its priority. Leaves other values alone.
   }];
+  let statistics = [
+    Statistic<"numChanged", "num-changed", "Shardings made to divide">,
+  ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 

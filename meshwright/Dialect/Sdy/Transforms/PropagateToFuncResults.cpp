@@ -37,8 +37,11 @@ struct PropagateToFuncResultsPass
         continue;
       Operation *terminator = func.getBody().front().getTerminator();
       for (auto [index, value] : llvm::enumerate(terminator->getOperands()))
-        if (TensorShardingAttr sharding = getSharding(value))
+        if (TensorShardingAttr sharding = getSharding(value);
+            sharding && sharding != getResultSharding(func, index)) {
           setResultSharding(func, index, sharding);
+          ++numResults;
+        }
     }
   }
 };

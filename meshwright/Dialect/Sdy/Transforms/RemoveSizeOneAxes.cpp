@@ -58,8 +58,11 @@ struct RemoveSizeOneAxesPass
     SymbolTable symbols(module);
     transformShardings(module, [&](TensorShardingAttr sharding) {
       MeshAttr mesh = sharding.getMesh(symbols);
-      return mesh && hasSizeOneAxis(mesh) ? dropSizeOneAxes(sharding, mesh)
-                                          : sharding;
+      if (!mesh || !hasSizeOneAxis(mesh))
+        return sharding;
+      TensorShardingAttr dropped = dropSizeOneAxes(sharding, mesh);
+      numChanged += dropped != sharding;
+      return dropped;
     });
   }
 };

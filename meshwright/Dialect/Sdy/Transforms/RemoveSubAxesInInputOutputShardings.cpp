@@ -41,7 +41,11 @@ struct RemoveSubAxesInInputOutputShardingsPass
     FailureOr<func::FuncOp> main = getMainFunction(getOperation());
     if (failed(main))
       return signalPassFailure();
-    transformSignature(*main, cutBeforeSubAxes);
+    transformSignature(*main, [&](TensorShardingAttr sharding) {
+      TensorShardingAttr cut = cutBeforeSubAxes(sharding);
+      numCut += cut != sharding;
+      return cut;
+    });
   }
 };
 } // namespace

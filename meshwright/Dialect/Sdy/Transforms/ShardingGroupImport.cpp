@@ -55,7 +55,9 @@ public:
   }
 
   /// Erases all but the first op of each value, which are in one group by now.
-  void eraseDuplicates() {
+  /// Returns how many.
+  unsigned eraseDuplicates() {
+    size_t before = ops.size();
     llvm::DenseSet<Value> seen; // Membership only: its order never shows.
     llvm::erase_if(ops, [&](ShardingGroupOp op) {
       if (seen.insert(op.getInput()).second)
@@ -63,6 +65,7 @@ public:
       op.erase();
       return true;
     });
+    return before - ops.size();
   }
 
   LogicalResult verify() {
@@ -104,7 +107,7 @@ struct ShardingGroupImportPass
   void runOnOperation() override {
     Groups groups(getOperation());
     groups.unite();
-    groups.eraseDuplicates();
+    numErased += groups.eraseDuplicates();
     if (failed(groups.verify()))
       signalPassFailure();
   }

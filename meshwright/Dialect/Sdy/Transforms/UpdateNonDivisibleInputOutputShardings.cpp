@@ -52,6 +52,8 @@ class DivisibleShardings {
 public:
   explicit DivisibleShardings(ModuleOp module) : symbols(module) {}
 
+  unsigned getNumChanged() const { return numChanged; }
+
   void update(func::FuncOp func) {
     for (auto [index, type] : llvm::enumerate(func.getArgumentTypes()))
       if (TensorShardingAttr sharding = getArgSharding(func, index))
@@ -92,7 +94,9 @@ private:
     for (auto [size, dim] :
          llvm::zip(shaped.getShape(), sharding.getDimShardings()))
       dims.push_back(::makeDivisible(size, dim, mesh));
-    return sharding.replaceDimShardings(dims);
+    TensorShardingAttr divisible = sharding.replaceDimShardings(dims);
+    numChanged += divisible != sharding;
+    return divisible;
   }
 
   SmallVector<TensorShardingAttr>
@@ -105,6 +109,7 @@ private:
   }
 
   SymbolTable symbols;
+  unsigned numChanged = 0;
 };
 
 struct UpdateNonDivisibleInputOutputShardingsPass
@@ -127,6 +132,7 @@ struct UpdateNonDivisibleInputOutputShardingsPass
           (rule && rule.shouldKeepOutputShardingsDivisible()))
         shardings.updateResults(op);
     });
+    numChanged += shardings.getNumChanged();
   }
 };
 

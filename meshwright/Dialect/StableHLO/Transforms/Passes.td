@@ -46,6 +46,9 @@ def TargetIndependentOptimizationPass
     Option<"optimizeFloat", "optimize-float", "bool", /*default=*/"true",
            "Also simplify and evaluate floating-point arithmetic.">,
   ];
+  let statistics = [
+    Statistic<"numFunctions", "num-functions", "Functions changed">,
+  ];
   let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
 }
 

@@ -78,8 +78,10 @@ struct TargetIndependentOptimizationPass
   }
 
   void runOnOperation() override {
-    if (failed(optimizeRegion(getOperation().getBody(), patterns)))
+    bool changed = false;
+    if (failed(optimizeRegion(getOperation().getBody(), patterns, &changed)))
       signalPassFailure();
+    numFunctions += changed;
   }
 
 private:
