@@ -23,6 +23,18 @@ size_t Plan::countActions() const {
   return count;
 }
 
+bool Plan::isTraining(int64_t stages, int64_t microbatches) const {
+  int64_t forwards = 0, backwards = 0;
+  for (const ActionList &list : meshes)
+    for (const Action &action : list) {
+      forwards += action.kind == ActionKind::Forward;
+      backwards += action.kind == ActionKind::Backward ||
+                   action.kind == ActionKind::Input;
+    }
+  return forwards == stages * microbatches &&
+         backwards == stages * microbatches;
+}
+
 llvm::raw_ostream &meshwright::operator<<(llvm::raw_ostream &os,
                                           const Action &action) {
   return os << action.stage << getLetter(action.kind) << action.microbatch;

@@ -46,6 +46,10 @@ struct Plan {
   std::vector<ActionList> meshes;
 
   size_t countActions() const;
+  /// Whether each microbatch goes forward and back through each of the stages.
+  /// What is for inference has no way back, and DualPipe takes half of the
+  /// microbatches through a copy of the model.
+  bool isTraining(int64_t stages, int64_t microbatches) const;
 };
 
 /// Prints `0F3`: stage, letter, microbatch.

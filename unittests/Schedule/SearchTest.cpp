@@ -216,6 +216,26 @@ TEST(SearchTest, IsNeverLongerThanABuiltinWithItsMemory) {
       }
 }
 
+TEST(SearchTest, TakesNoScheduleThatDoesHalfOfTheWork) {
+  // DualPipe places its two copies as a folded pipeline places its stages.
+  for (int64_t meshes : {2, 4}) {
+    PlanShape shape{meshes, 8, 2};
+    MadePlan made = llvm::cantFail(
+        makeToMeasure(shape, {}, std::vector<bool>(2 * meshes, true),
+                      std::vector<int64_t>(meshes, 2 * meshes)));
+    EXPECT_TRUE(made.plan.isTraining(2 * meshes, 8));
+    EXPECT_GE(made.timeline.makespan, made.lowerBound);
+  }
+  auto isTraining = [](llvm::StringRef name, PlanShape shape) {
+    Plan plan = llvm::cantFail(findSchedule(name)->makePlan(shape));
+    return plan.isTraining(shape.meshes * shape.chunks, shape.microbatches);
+  };
+  EXPECT_TRUE(isTraining("DualPipeV", {2, 4, 2}));
+  EXPECT_TRUE(isTraining("ZeroBubbleH1", {2, 4, 1}));
+  EXPECT_FALSE(isTraining("DualPipe", {2, 4, 2}));
+  EXPECT_FALSE(isTraining("ParallelPipelinesWithWrapAround", {4, 4, 1}));
+}
+
 TEST(SearchTest, OrdersStagesThatShareAMesh) {
   // The first and the last stage on one mesh, as a tied embedding wants it.
   PipelineProblem problem = makeProblem(3, 6);

@@ -129,11 +129,8 @@ void Search::tryBuiltin(const Schedule &schedule) {
     llvm::consumeError(plan.takeError());
     return;
   }
-  // Some only run forwards, some want a second copy of each stage.
-  bool trains = llvm::any_of(plan->meshes.front(), [](const Action &action) {
-    return action.kind != ActionKind::Forward;
-  });
-  if (!trains || !hasPlacement(*plan, problem.placement))
+  if (!plan->isTraining(problem.getNumStages(), problem.microbatches) ||
+      !hasPlacement(*plan, problem.placement))
     return;
   joinHalves(*plan, problem.splits);
   if (fitsMemory(problem, *plan))
