@@ -146,8 +146,19 @@ whether the search has proven that there is none shorter. It always has for up t
 meshes and four microbatches; with unequal stages on eight meshes the order is rarely
 more than a few per cent above the bound.
 
-`mpmd_pipeline_schedule=auto` takes the times from the floating point work of the
-fragments. For other times, write a CSV file as above and give that.
+In a program, `mpmd_pipeline_schedule=auto` looks at the stages that the program has, in
+the memory of 1F1B. Times are floating point work of the fragments and transfers take
+none, unless options say otherwise:
+
+- `mpmd_schedule_device=h100`: seconds of the [cost model](cost-model.md) on that
+  device, with what collectives inside of fragments take, and the longest transfer;
+- `mpmd_schedule_profile=run.json`: what [`mw.profile`](runtime.md#recordings) recorded
+  of this program, or of one with another number of microbatches. Fragments that it
+  misses are listed, and estimated for the device; without a device they are an error;
+- `mpmd_custom_costs='flash_attention=flops:4*b*h*t*t*d'`: what custom calls do. Those
+  that nobody told are listed.
+
+For other times still, write a CSV file as above and give that.
 
 ## A schedule of your own
 

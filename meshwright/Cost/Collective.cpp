@@ -12,6 +12,7 @@
 #include "meshwright/Cost/Collective.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace meshwright;
 
@@ -29,6 +30,14 @@ llvm::StringRef meshwright::getName(CollectiveKind kind) {
     return "collective_permute";
   }
   llvm_unreachable("not a kind of collective");
+}
+
+Route meshwright::getRoute(DeviceRange from, DeviceRange to,
+                           const Device &device) {
+  auto domain = std::max<int64_t>(1, std::llround(device.domain));
+  int64_t first = std::min(from.first, to.first);
+  int64_t end = std::max(from.first + from.count, to.first + to.count);
+  return first / domain == (end - 1) / domain ? Route::Domain : Route::Network;
 }
 
 double meshwright::getSpeed(Route route, const Device &device) {

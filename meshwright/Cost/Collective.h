@@ -45,6 +45,15 @@ enum class Route {
   Host,        ///< From device memory to that of the host, or back.
 };
 
+/// Devices of a mesh: all of a program lie in a row, mesh by mesh.
+struct DeviceRange {
+  int64_t first = 0;
+  int64_t count = 1;
+};
+
+/// What connects two meshes of such devices.
+Route getRoute(DeviceRange from, DeviceRange to, const Device &device);
+
 /// Bytes per second in one direction that a device has on the way.
 double getSpeed(Route route, const Device &device);
 

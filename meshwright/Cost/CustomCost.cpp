@@ -219,3 +219,13 @@ meshwright::parseCustomCosts(llvm::ArrayRef<std::string> texts) {
       return error;
   return costs;
 }
+
+llvm::Expected<CustomCosts> meshwright::parseCostList(StringRef list) {
+  llvm::SmallVector<StringRef> texts;
+  list.split(texts, ';', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  CustomCosts costs;
+  for (StringRef text : texts)
+    if (llvm::Error error = addCustomCost(text.trim(), costs))
+      return error;
+  return costs;
+}

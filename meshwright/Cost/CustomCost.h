@@ -60,6 +60,9 @@ using CustomCosts = std::map<std::string, CustomCost, std::less<>>;
 /// Reads what stands behind `--cost`, and adds it.
 llvm::Error addCustomCost(llvm::StringRef text, CustomCosts &costs);
 
+/// The same for several in one text, separated by semicolons.
+llvm::Expected<CustomCosts> parseCostList(llvm::StringRef list);
+
 /// The same for several.
 llvm::Expected<CustomCosts> parseCustomCosts(llvm::ArrayRef<std::string> texts);
 

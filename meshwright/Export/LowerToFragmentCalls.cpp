@@ -26,6 +26,7 @@
 #include "meshwright/Export/FragmentGroups.h"
 #include "meshwright/Export/FragmentNames.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Fragments/FragmentModule.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -146,23 +147,6 @@ static void printPlan(ArrayRef<FragmentOp> fragments,
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-/// The entries of `arg_attrs` or `res_attrs`, each with the sharding that the
-/// type of its value has.
-static SmallVector<DictionaryAttr>
-getSignatureAttrs(FragmentOp fragment, StringRef list, TypeRange types) {
-  auto entries = fragment->getAttrOfType<ArrayAttr>(list);
-  SmallVector<DictionaryAttr> attrs;
-  for (auto [index, type] : llvm::enumerate(types)) {
-    NamedAttrList entry;
-    if (entries && index < entries.size())
-      entry = NamedAttrList(dyn_cast<DictionaryAttr>(entries[index]));
-    if (auto sharding = cast<MeshTensorType>(type).getSharding())
-      entry.set(sdy::kShardingAttr, sharding);
-    attrs.push_back(entry.getDictionary(fragment.getContext()));
-  }
-  return attrs;
-}
-
 /// The most that a member wants; null if none wants any.
 static IntegerAttr getReservedBytes(const Program &program) {
   IntegerAttr most;
@@ -176,26 +160,10 @@ static IntegerAttr getReservedBytes(const Program &program) {
 }
 
 static func::FuncOp createFunction(const Program &program) {
-  FragmentOp fragment = program.members.front();
-  Operation *terminator = fragment.getBody()->getTerminator();
-  Builder attrs(fragment.getContext());
-  auto func = func::FuncOp::create(
-      fragment.getLoc(), program.name,
-      attrs.getFunctionType(fragment.getRegion().getArgumentTypes(),
-                            terminator->getOperandTypes()));
-  func->setAttr(kMeshShapeAttr, program.mesh);
+  func::FuncOp func = meshwright::makeFragmentFunction(
+      program.members.front(), program.name, program.mesh);
   if (IntegerAttr bytes = getReservedBytes(program))
     func->setAttr(kReservedHbmBytesAttr, bytes);
-  func.setAllArgAttrs(
-      getSignatureAttrs(fragment, kArgAttrsAttr, fragment->getOperandTypes()));
-  func.setAllResultAttrs(
-      getSignatureAttrs(fragment, kResAttrsAttr, fragment->getResultTypes()));
-
-  func.getBody().takeBody(fragment.getRegion());
-  OpBuilder builder(terminator);
-  func::ReturnOp::create(builder, terminator->getLoc(),
-                         terminator->getOperands());
-  terminator->erase();
   return func;
 }
 

@@ -4,22 +4,60 @@
 
 #include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Text/Utf8.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
 using namespace meshwright;
 
-/// Everything a function refers to, and what that refers to, in the order in
-/// which it is met.
-static llvm::SetVector<Operation *> collectSymbols(func::FuncOp function,
-                                                   SymbolTable &symbols) {
+/// The entries of `arg_attrs` or `res_attrs`, each with the sharding that the
+/// type of its value has.
+static SmallVector<DictionaryAttr>
+getSignatureAttrs(FragmentOp fragment, StringRef list, TypeRange types) {
+  auto entries = fragment->getAttrOfType<ArrayAttr>(list);
+  SmallVector<DictionaryAttr> attrs;
+  for (auto [index, type] : llvm::enumerate(types)) {
+    NamedAttrList entry;
+    if (entries && index < entries.size())
+      entry = NamedAttrList(dyn_cast<DictionaryAttr>(entries[index]));
+    // Tokens have no sharding.
+    if (auto tensor = dyn_cast<MeshTensorType>(type))
+      if (auto sharding = tensor.getSharding())
+        entry.set(sdy::kShardingAttr, sharding);
+    attrs.push_back(entry.getDictionary(fragment.getContext()));
+  }
+  return attrs;
+}
+
+func::FuncOp meshwright::makeFragmentFunction(FragmentOp fragment,
+                                              StringRef name,
+                                              sdy::MeshAttr mesh) {
+  Operation *terminator = fragment.getBody()->getTerminator();
+  Builder attrs(fragment.getContext());
+  auto func = func::FuncOp::create(
+      fragment.getLoc(), name,
+      attrs.getFunctionType(fragment.getRegion().getArgumentTypes(),
+                            terminator->getOperandTypes()));
+  func->setAttr(kMeshShapeAttr, mesh);
+  func.setAllArgAttrs(
+      getSignatureAttrs(fragment, kArgAttrsAttr, fragment->getOperandTypes()));
+  func.setAllResultAttrs(
+      getSignatureAttrs(fragment, kResAttrsAttr, fragment->getResultTypes()));
+  func.getBody().takeBody(fragment.getRegion());
+  OpBuilder builder(terminator);
+  func::ReturnOp::create(builder, terminator->getLoc(),
+                         terminator->getOperands());
+  terminator->erase();
+  return func;
+}
+
+llvm::SetVector<Operation *> meshwright::collectSymbols(func::FuncOp function,
+                                                        SymbolTable &symbols) {
   llvm::SetVector<Operation *> result;
   SmallVector<Operation *> worklist = {function};
   while (!worklist.empty()) {

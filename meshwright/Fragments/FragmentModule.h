@@ -5,12 +5,26 @@
 #ifndef MESHWRIGHT_FRAGMENTS_FRAGMENTMODULE_H
 #define MESHWRIGHT_FRAGMENTS_FRAGMENTMODULE_H
 
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SetVector.h"
 #include <string>
 
 namespace meshwright {
+
+/// The function of a fragment, whose body it takes: with the mesh it runs on,
+/// and the shardings that the types of its operands and results have. It is in
+/// no module yet.
+mlir::func::FuncOp makeFragmentFunction(mlir::mpmd::FragmentOp fragment,
+                                        llvm::StringRef name,
+                                        mlir::sdy::MeshAttr mesh);
+
+/// Everything a function refers to, and what that refers to, in the order in
+/// which it is met.
+llvm::SetVector<mlir::Operation *> collectSymbols(mlir::func::FuncOp function,
+                                                  mlir::SymbolTable &symbols);
 
 /// A copy of the function of a fragment as `@main` of a module that any
 /// compiler of StableHLO with sdy shardings takes:

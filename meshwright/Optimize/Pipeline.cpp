@@ -32,6 +32,9 @@ static void addScheduling(OpPassManager &passes,
   } else {
     PipelineSchedulerPassOptions schedule;
     schedule.mustHappenBefore = options.schedule;
+    schedule.device = options.scheduleDevice;
+    schedule.profile = options.scheduleProfile;
+    schedule.customCosts = options.customCosts;
     schedule.completeByPlan = options.completeByPlan;
     schedule.reportMisfits = options.reportMisfits;
     schedule.removeDependencies = isLastToNeedOrder;

@@ -52,9 +52,9 @@ static std::string findName(Location location) {
 namespace {
 class Describer {
 public:
-  explicit Describer(func::FuncOp function)
+  Describer(func::FuncOp function, CustomCosts customs)
       : function(function), module(function->getParentOfType<ModuleOp>()),
-        symbols(module), estimator(module) {}
+        symbols(module), estimator(module, std::move(customs)) {}
 
   FailureOr<ExportedProgram> describe();
 
@@ -219,6 +219,7 @@ FailureOr<ExportedProgram> Describer::describe() {
   return std::move(program);
 }
 
-FailureOr<ExportedProgram> meshwright::describeProgram(func::FuncOp function) {
-  return Describer(function).describe();
+FailureOr<ExportedProgram> meshwright::describeProgram(func::FuncOp function,
+                                                       CustomCosts customs) {
+  return Describer(function, std::move(customs)).describe();
 }

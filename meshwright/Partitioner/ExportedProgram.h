@@ -11,6 +11,7 @@
 #ifndef MESHWRIGHT_PARTITIONER_EXPORTEDPROGRAM_H
 #define MESHWRIGHT_PARTITIONER_EXPORTEDPROGRAM_H
 
+#include "meshwright/Cost/CustomCost.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <optional>
@@ -86,8 +87,9 @@ struct ExportedProgram {
 
 /// Describes an exported MPMD function. Emits an error if it holds anything
 /// but fragment calls and transfers, or values that are not on a mesh. Linear
-/// in its size.
-mlir::FailureOr<ExportedProgram> describeProgram(mlir::func::FuncOp function);
+/// in its size. `customs` is what is known of custom calls, for the FLOPs.
+mlir::FailureOr<ExportedProgram> describeProgram(mlir::func::FuncOp function,
+                                                 CustomCosts customs = {});
 
 /// Writes a program as JSON, version 1; on one line unless indented.
 void writeJson(const ExportedProgram &program, llvm::raw_ostream &os,

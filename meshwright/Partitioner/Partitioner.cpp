@@ -216,6 +216,7 @@ struct CompilePlan {
   TopologyAttr topology;
   ArrayRef<int64_t> donated;
   ConfigOptions options;
+  CustomCosts customs;
 };
 } // namespace
 
@@ -234,7 +235,14 @@ makePlan(ModuleOp module, const PartitionConfig &config, PhaseSet phases) {
   ArrayRef<int64_t> donated;
   if (imports)
     donated = config.donate;
-  return CompilePlan{*func, topology, donated, config.resolveOptions()};
+  ConfigOptions options = config.resolveOptions();
+  llvm::Expected<CustomCosts> customs =
+      parseCostList(options.optimizing.customCosts);
+  if (!customs)
+    return func->emitError() << "options.mpmd_custom_costs: "
+                             << llvm::toString(customs.takeError());
+  return CompilePlan{*func, topology, donated, std::move(options),
+                     std::move(*customs)};
 }
 
 static std::string printPipeline(CompilePlan &plan, PhaseSet phases) {
@@ -295,9 +303,9 @@ FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
   func::FuncOp func = plan->function;
   if (failed(verify(module)) || failed(verifyArguments(func)))
     return failure();
-  PartitionResult result{func, std::nullopt};
+  PartitionResult result{func, std::nullopt, std::move(plan->customs)};
   if (phases.contains(Phase::Export)) {
-    FailureOr<ExportedProgram> program = describeProgram(func);
+    FailureOr<ExportedProgram> program = describeProgram(func, result.customs);
     if (failed(program))
       return failure();
     result.program = std::move(*program);

@@ -62,6 +62,8 @@ struct PartitionResult {
   mlir::func::FuncOp function;
   /// What a runtime has to do; only behind the export phase.
   std::optional<ExportedProgram> program;
+  /// What the configuration says of custom calls.
+  CustomCosts customs;
 };
 
 /// Called after each phase with the seconds it took.

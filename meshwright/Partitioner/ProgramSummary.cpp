@@ -42,7 +42,8 @@ namespace {
 /// Keeps the first fragment of each program and what it costs.
 class Programs {
 public:
-  explicit Programs(Operation *module) : symbols(module), estimator(module) {}
+  Programs(Operation *module, CustomCosts customs)
+      : symbols(module), estimator(module, std::move(customs)) {}
 
   /// The work of the fragment; `isNew` if no equal one was seen before.
   Work add(FragmentOp fragment, bool &isNew) {
@@ -100,7 +101,7 @@ private:
 };
 } // namespace
 
-ProgramSummary meshwright::summarize(func::FuncOp func) {
+ProgramSummary meshwright::summarize(func::FuncOp func, CustomCosts customs) {
   ProgramSummary summary;
   llvm::StringMap<unsigned> indices;
   if (TopologyAttr topology = getTopology(func))
@@ -118,7 +119,7 @@ ProgramSummary meshwright::summarize(func::FuncOp func) {
     if (MeshSummary *mesh = meshOf(type))
       mesh->parameterBytes += countGlobalBytes(type);
 
-  Programs programs(func->getParentOp());
+  Programs programs(func->getParentOp(), std::move(customs));
   LiveBytes live(func.front());
   auto addProgram = [&](StringRef meshName, auto op) {
     auto found = indices.find(meshName);

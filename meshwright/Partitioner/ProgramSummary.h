@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_PARTITIONER_PROGRAMSUMMARY_H
 #define MESHWRIGHT_PARTITIONER_PROGRAMSUMMARY_H
 
+#include "meshwright/Cost/CustomCost.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Support/LLVM.h"
 #include <set>
@@ -39,8 +40,9 @@ struct ProgramSummary {
 
 /// Summarizes an MPMD function whose computations are all in fragments, or in
 /// the functions that fragments have become.
-/// Linear in the size of the function.
-ProgramSummary summarize(mlir::func::FuncOp func);
+/// Linear in the size of the function. `customs` is what is known of custom
+/// calls.
+ProgramSummary summarize(mlir::func::FuncOp func, CustomCosts customs = {});
 
 /// A table with a row per mesh and a row of totals.
 void printTable(const ProgramSummary &summary, llvm::raw_ostream &os);

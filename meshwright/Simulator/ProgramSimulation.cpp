@@ -35,7 +35,7 @@ llvm::Expected<Workload> ProgramSimulator::makeWorkload(ModuleOp module,
     return llvm::createStringError(
         "has no function over meshes; expected a program that meshwright "
         "partition wrote");
-  FailureOr<ExportedProgram> program = describeProgram(function);
+  FailureOr<ExportedProgram> program = describeProgram(function, customs);
   if (failed(program))
     return llvm::createStringError("cannot be simulated");
   if (processes < 1 || processes > program->meshes.size())

@@ -174,15 +174,10 @@ Route WorkloadMaker::findRoute(const Item &item) const {
     return Route::Host;
   if (item.fromMesh == item.toMesh)
     return from.sharding == to.sharding ? Route::SameDevices : Route::Domain;
-  auto domain = std::max<int64_t>(1, std::llround(getDevice().domain));
-  auto isWithin = [&](int64_t first, int64_t last) {
-    return first / domain == last / domain;
+  auto getRange = [&](unsigned mesh) {
+    return DeviceRange{firstDevice[mesh], result.workload.meshes[mesh].devices};
   };
-  int64_t a = firstDevice[item.fromMesh], b = firstDevice[item.toMesh];
-  int64_t lastA = a + result.workload.meshes[item.fromMesh].devices - 1;
-  int64_t lastB = b + result.workload.meshes[item.toMesh].devices - 1;
-  return isWithin(std::min(a, b), std::max(lastA, lastB)) ? Route::Domain
-                                                          : Route::Network;
+  return getRoute(getRange(item.fromMesh), getRange(item.toMesh), getDevice());
 }
 
 void WorkloadMaker::dateTransfer(const Item &item,

@@ -9,10 +9,12 @@
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Text/NearestName.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -59,6 +61,11 @@ static cl::opt<bool>
                       "terminal"));
 
 static cl::list<std::string>
+    costs("cost", cl::sub(subCommand), cl::value_desc("name=flops:expression"),
+          cl::desc("What a custom call does, such as "
+                   "'flash_attention=flops:4*b*h*t*t*d', for the FLOPs of "
+                   "schedule.json and of the table; may be repeated"));
+static cl::list<std::string>
     settings("set", cl::value_desc("option=value"),
              cl::desc("Any option of the configuration file, instead of what "
                       "that says; may be repeated (docs/config.md)"),
@@ -73,6 +80,9 @@ static LogicalResult applySettings(PartitionConfig &config,
   if (!schedule.empty() &&
       failed(setOption(config.options, "mpmd_pipeline_schedule", schedule,
                        context)))
+    return failure();
+  if (!costs.empty() && failed(setOption(config.options, "mpmd_custom_costs",
+                                         llvm::join(costs, ";"), context)))
     return failure();
   for (StringRef setting : settings) {
     auto [key, value] = setting.split('=');
@@ -150,11 +160,23 @@ static LogicalResult addExport(ModuleOp module, const ExportedProgram &program,
   return success();
 }
 
+/// The table, and what is not in it.
+static void printSummary(const PartitionResult &result, llvm::raw_ostream &os) {
+  ProgramSummary summary = summarize(result.function, result.customs);
+  printTable(summary, os);
+  if (!summary.uncounted.empty())
+    llvm::WithColor::note(llvm::errs())
+        << "nothing is known of the work of custom calls "
+        << llvm::join(summary.uncounted, ", ")
+        << ", which counts as 0 in schedule.json and the table; say it with "
+           "--cost 'NAME=flops:EXPRESSION'\n";
+}
+
 /// Everything is made before anything is written.
 static LogicalResult writeResult(ModuleOp module,
                                  const PartitionResult &result) {
   if (output == "-") {
-    printTable(summarize(result.function), llvm::errs());
+    printSummary(result, llvm::errs());
     return writeModule(module, output, emitBytecode);
   }
   std::string name = emitBytecode ? "partitioned.mlirbc" : "partitioned.mlir";
@@ -167,7 +189,7 @@ static LogicalResult writeResult(ModuleOp module,
     return failure();
   if (llvm::Error error = writeFolder(output, files, {"fragments"}))
     return reportError(llvm::toString(std::move(error)));
-  printTable(summarize(result.function), llvm::outs());
+  printSummary(result, llvm::outs());
   SmallString<128> path(output);
   llvm::sys::path::append(path, name);
   llvm::outs() << "written: " << path;

@@ -24,21 +24,37 @@ namespace {
 struct StageWork {
   std::optional<int64_t> mesh;
   FragmentOp fragment;
-  double forward = 0, backward = 0, weight = 0;
+  std::optional<double> forward, backward, weight;
   bool isSplit = false;
 };
 } // namespace
 
-static double estimate(meshwright::WorkEstimator &estimator,
-                       FragmentOp fragment) {
-  meshwright::Work work = estimator.estimate(fragment.getRegion());
-  return work.flops + meshwright::kPerTranscendental * work.transcendentals;
-}
+using Estimate = function_ref<FailureOr<double>(FragmentOp)>;
 
 /// Microbatches are alike, so the first one seen of a kind stands for all.
-static LogicalResult collectWork(ArrayRef<MeshUnits> meshes,
-                                 meshwright::WorkEstimator &estimator,
+static LogicalResult collectWork(ArrayRef<MeshUnits> meshes, Estimate estimate,
                                  SmallVectorImpl<StageWork> &stages) {
+  for (const MeshUnits &mesh : meshes)
+    for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items)) {
+      StageWork &stage = stages[item.stage.value_or(mesh.mesh.index)];
+      stage.isSplit |= item.kind == WorkKind::Weight;
+      std::optional<double> &work =
+          item.kind == WorkKind::Forward    ? stage.forward
+          : item.kind == WorkKind::Backward ? stage.backward
+                                            : stage.weight;
+      if (work)
+        continue;
+      FailureOr<double> found = estimate(fragment);
+      if (failed(found))
+        return failure();
+      work = *found;
+    }
+  return success();
+}
+
+/// Finds the mesh of each stage.
+static LogicalResult collectPlaces(ArrayRef<MeshUnits> meshes,
+                                   SmallVectorImpl<StageWork> &stages) {
   for (const MeshUnits &mesh : meshes)
     for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items)) {
       StageWork &stage = stages[*item.stage];
@@ -54,24 +70,24 @@ static LogicalResult collectWork(ArrayRef<MeshUnits> meshes,
       }
       stage.mesh = mesh.mesh.index;
       stage.fragment = fragment;
-      stage.isSplit |= item.kind == WorkKind::Weight;
-      double &work = item.kind == WorkKind::Forward    ? stage.forward
-                     : item.kind == WorkKind::Backward ? stage.backward
-                                                       : stage.weight;
-      if (work == 0)
-        work = estimate(estimator, fragment);
     }
   return success();
 }
 
-static PipelineProblem makeProblem(ArrayRef<StageWork> stages) {
-  double most = 1;
+static PipelineProblem makeProblem(ArrayRef<StageWork> stages,
+                                   double transfer) {
+  double most = 0;
   for (const StageWork &stage : stages)
-    most = std::max({most, stage.forward, stage.backward, stage.weight});
-  auto toTime = [&](double work) {
-    return std::max<int64_t>(1, std::llround(work / most * kLongestAction));
+    for (auto &work : {stage.forward, stage.backward, stage.weight})
+      most = std::max(most, work.value_or(0));
+  auto scale = [&](double work) {
+    return most == 0 ? 0 : std::llround(work / most * kLongestAction);
+  };
+  auto toTime = [&](std::optional<double> work) {
+    return std::max<int64_t>(1, scale(work.value_or(0)));
   };
   PipelineProblem problem;
+  problem.costs.transfer = scale(transfer);
   for (const StageWork &stage : stages) {
     ActionCosts costs;
     costs.forward = toTime(stage.forward);
@@ -85,9 +101,49 @@ static PipelineProblem makeProblem(ArrayRef<StageWork> stages) {
   return problem;
 }
 
+/// Fills in what stages take, by floating point work.
+static LogicalResult countWork(func::FuncOp func, ArrayRef<MeshUnits> meshes,
+                               const TimeSource &source,
+                               SmallVectorImpl<StageWork> &stages) {
+  llvm::Expected<meshwright::CustomCosts> customs =
+      meshwright::parseCostList(source.customCosts);
+  if (!customs)
+    return func.emitError()
+           << "mpmd_custom_costs: " << llvm::toString(customs.takeError());
+  meshwright::WorkEstimator works(func->getParentOp(), std::move(*customs));
+  LogicalResult result = collectWork(
+      meshes,
+      [&](FragmentOp fragment) -> FailureOr<double> {
+        meshwright::Work work = works.estimate(fragment.getRegion());
+        return work.flops +
+               meshwright::kPerTranscendental * work.transcendentals;
+      },
+      stages);
+  warnOfUncounted(func, works.getUncounted());
+  return result;
+}
+
+/// The same by seconds; also what the longest transfer takes.
+static LogicalResult measureWork(func::FuncOp func, const TimeSource &source,
+                                 SmallVectorImpl<StageWork> &stages,
+                                 double &transfer) {
+  FailureOr<std::unique_ptr<TimedProgram>> program =
+      TimedProgram::make(func, source);
+  if (failed(program))
+    return failure();
+  if (failed(collectWork(
+          (*program)->getUnits(),
+          [&](FragmentOp fragment) { return (*program)->measure(fragment); },
+          stages)))
+    return failure();
+  transfer = (*program)->findLongestTransfer();
+  return (*program)->reportUnknown();
+}
+
 FailureOr<meshwright::Plan>
 mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
-                             const meshwright::PlanShape &shape) {
+                             const meshwright::PlanShape &shape,
+                             const TimeSource &source) {
   int64_t numStages = 0;
   for (const MeshUnits &mesh : meshes)
     for (const WorkItem &item : mesh.items)
@@ -99,8 +155,7 @@ mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
   SmallVector<StageWork> stages;
   if (numStages <= static_cast<int64_t>(numUnits)) {
     stages.resize(numStages);
-    meshwright::WorkEstimator estimator(func->getParentOp());
-    if (failed(collectWork(meshes, estimator, stages)))
+    if (failed(collectPlaces(meshes, stages)))
       return failure();
   }
   auto missing =
@@ -110,7 +165,11 @@ mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
            << "has units of stages up to " << numStages - 1 << ", but none of "
            << "stage " << (missing - stages.begin())
            << "; schedule auto needs stages 0, 1, 2, ...";
-  PipelineProblem problem = makeProblem(stages);
+  double transfer = 0;
+  if (failed(source.isInSeconds() ? measureWork(func, source, stages, transfer)
+                                  : countWork(func, meshes, source, stages)))
+    return failure();
+  PipelineProblem problem = makeProblem(stages, transfer);
   problem.microbatches = shape.microbatches;
   problem.mostLive.assign(shape.meshes,
                           std::max(getUsualRoom(shape), numStages));

@@ -5,19 +5,20 @@
 #ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_MEASUREDPLAN_H
 #define MESHWRIGHT_OPTIMIZE_SCHEDULER_MEASUREDPLAN_H
 
-#include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
+#include "meshwright/Optimize/Scheduler/TimedProgram.h"
 #include "meshwright/Schedule/Plan.h"
 
 namespace mlir::mpmd {
 
 /// The shortest plan found for the stages as they are: on the meshes of their
-/// units, with backwards in halves where the program has halves, each action as
-/// long as its fragment has floating point work, in the room of 1F1B. All units
-/// have a stage. Fails, with an error, where stages are missing or on several
-/// meshes.
-FailureOr<meshwright::Plan>
-makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
-                 const meshwright::PlanShape &shape);
+/// units, with backwards in halves where the program has halves, in the room of
+/// 1F1B. Each action is as long as its fragment has floating point work, and
+/// transfers take no time, unless the source tells seconds. All units have a
+/// stage. Fails, with an error, where stages are missing or on several meshes.
+FailureOr<meshwright::Plan> makeMeasuredPlan(func::FuncOp func,
+                                             ArrayRef<MeshUnits> meshes,
+                                             const meshwright::PlanShape &shape,
+                                             const TimeSource &source);
 
 } // namespace mlir::mpmd
 

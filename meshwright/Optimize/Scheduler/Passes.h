@@ -6,6 +6,7 @@
 #define MESHWRIGHT_OPTIMIZE_SCHEDULER_PASSES_H
 
 #include "meshwright/Optimize/Scheduler/ScheduleOption.h"
+#include "meshwright/Text/QuotedText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -35,6 +35,10 @@ def PipelineSchedulerPass
     The zero-bubble relations leave weight gradients without a neighbour where
     the program has them; with the option, they too go where the plan has them, if
     the program is the pipeline that the plan is of.
+
+    Schedule `auto` makes its plan for the work of the fragments: floating point
+    operations, or, with a device or a profile, seconds. For these a copy of the
+    function is sharded, as the shard phase will do it.
     Cost: linear in the ops but for one sort; where something contradicts, or if
     control dependencies are kept, for each unit linear in the ops.
   }];
@@ -44,6 +48,15 @@ def PipelineSchedulerPass
            /*default=*/"::mlir::mpmd::getDefaultSchedule()",
            "The schedule: its name, with or without `builtin:` before it, or "
            "`file:` and the path of a CSV file.">,
+    Option<"device", "device", "::meshwright::TextOption", /*default=*/"",
+           "For schedule auto: its times are seconds on this device, the name "
+           "of one or a file, instead of floating point work.">,
+    Option<"profile", "profile", "::meshwright::TextOption", /*default=*/"",
+           "For schedule auto: a file of recorded times, which go before those "
+           "of the device.">,
+    Option<"customCosts", "custom-costs", "::meshwright::TextOption",
+           /*default=*/"",
+           "For schedule auto: what custom calls do, separated by semicolons.">,
     Option<"removeDependencies", "remove-control-dependencies", "bool",
            /*default=*/"true",
            "Remove the control dependencies that express the schedule.">,

@@ -94,7 +94,8 @@ static OrderedMeshes join(MutableArrayRef<MeshUnits> meshes,
 
 static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
                                                  const BlockGraph &graph,
-                                                 const ScheduleOption &option) {
+                                                 const ScheduleOption &option,
+                                                 const TimeSource &times) {
   SmallVector<MeshUnits> meshes = collectUnits(func, graph);
   if (getNeed(option) != PipelineNeed::Nothing &&
       failed(verifySomeMeshTakesPart(option, meshes)))
@@ -106,7 +107,7 @@ static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
     demands = getRelation(*schedule, meshes);
   } else {
     FailureOr<SmallVector<Demands>> ofPlan =
-        getPlanDemands(func, option, meshes);
+        getPlanDemands(func, option, times, meshes);
     if (failed(ofPlan))
       return failure();
     demands = std::move(*ofPlan);
@@ -136,6 +137,16 @@ static bool hasProblem(const ScheduleOption &option,
   return false;
 }
 
+/// Other schedules are the same whatever stages take.
+static void warnOfUnusedTimes(func::FuncOp func, const ScheduleOption &option,
+                              const TimeSource &times) {
+  bool isUsed = option.schedule && option.schedule->isMadeToMeasure;
+  if (!isUsed && times.isInSeconds())
+    func.emitWarning() << "schedule " << option.getName()
+                       << " does not depend on times; mpmd_schedule_device and "
+                          "mpmd_schedule_profile are for schedule auto";
+}
+
 namespace {
 struct PipelineSchedulerPass
     : mpmd::impl::PipelineSchedulerPassBase<PipelineSchedulerPass> {
@@ -150,11 +161,16 @@ struct PipelineSchedulerPass
     BlockGraph graph(func.front());
     if (onlyRestore)
       return restoreOrder(func, graph);
-    FailureOr<OrderedMeshes> meshes = getOrderedMeshes(func, graph, option);
+    TimeSource times{device.getValue().text, profile.getValue().text,
+                     customCosts.getValue().text};
+    FailureOr<OrderedMeshes> meshes =
+        getOrderedMeshes(func, graph, option, times);
     if (failed(meshes))
       return signalPassFailure();
-    if (reportMisfits)
+    if (reportMisfits) {
       warnOfMissingSplit(func, option, *meshes);
+      warnOfUnusedTimes(func, option, times);
+    }
     if (!orderByPlan(graph, *meshes) && failed(order(graph, *meshes)))
       signalPassFailure();
   }

@@ -274,6 +274,7 @@ static Demands makeDemands(std::shared_ptr<PlanIndex> index, int64_t position) {
 
 FailureOr<SmallVector<Demands>>
 mlir::mpmd::getPlanDemands(func::FuncOp func, const ScheduleOption &option,
+                           const TimeSource &times,
                            MutableArrayRef<MeshUnits> meshes) {
   std::string name = option.getName();
   if (failed(completeStages(name, meshes)))
@@ -289,7 +290,7 @@ mlir::mpmd::getPlanDemands(func::FuncOp func, const ScheduleOption &option,
   } else if (failed(checkCounters(*option.schedule, shape, meshes))) {
     return failure();
   } else if (option.schedule->isMadeToMeasure) {
-    FailureOr<Plan> made = makeMeasuredPlan(func, meshes, shape);
+    FailureOr<Plan> made = makeMeasuredPlan(func, meshes, shape, times);
     if (failed(made))
       return failure();
     plan = std::move(*made);
@@ -313,6 +314,8 @@ mlir::mpmd::getPlanDemands(func::FuncOp func, const ScheduleOption &option,
 std::optional<SmallVector<Demands>>
 mlir::mpmd::findPlanDemands(const ScheduleOption &option,
                             ArrayRef<MeshUnits> meshes) {
+  if (option.schedule && option.schedule->isMadeToMeasure)
+    return std::nullopt;
   SmallVector<MeshUnits> completed(meshes);
   FragmentOp with, without;
   if (!completeStages(completed, with, without))

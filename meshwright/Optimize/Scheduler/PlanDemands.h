@@ -6,12 +6,13 @@
 #define MESHWRIGHT_OPTIMIZE_SCHEDULER_PLANDEMANDS_H
 
 #include "meshwright/Optimize/Scheduler/ScheduleOption.h"
-#include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
+#include "meshwright/Optimize/Scheduler/TimedProgram.h"
 
 namespace mlir::mpmd {
 
 /// What a schedule that is a plan demands on each mesh of the program. The plan
-/// is made for the meshes, stages and microbatches that the units have.
+/// is made for the meshes, stages and microbatches that the units have, and if
+/// it is made to measure, for the times that they take.
 ///
 /// Reports an error if there is no such plan, if a stage is on another mesh
 /// than in the plan, or if bubbles cannot be filled because no backward work is
@@ -19,10 +20,10 @@ namespace mlir::mpmd {
 /// not split takes the place of the gradient of its input.
 FailureOr<SmallVector<meshwright::Demands>>
 getPlanDemands(func::FuncOp func, const ScheduleOption &option,
-               MutableArrayRef<MeshUnits> meshes);
+               const TimeSource &times, MutableArrayRef<MeshUnits> meshes);
 
 /// The same without a word: none if the program is not the pipeline that the
-/// plan is of. The plan of a relation keeps the relation.
+/// plan is of, or if the plan is made to measure. The plan of a relation keeps the relation.
 std::optional<SmallVector<meshwright::Demands>>
 findPlanDemands(const ScheduleOption &option, ArrayRef<MeshUnits> meshes);
 

@@ -1,0 +1,138 @@
+// Schedule auto by recorded times, by those of a device, and by floating point
+// work. Where the forward of the first stage is long, the second waits for it,
+// and fills that time with the gradient of its weights.
+
+// RUN: split-file %s %t
+// RUN: mpmd-opt %t/program.mlir -mpmd-pipeline-scheduler=must-happen-before=auto \
+// RUN:   | FileCheck %s --check-prefix=ALIKE
+// RUN: mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto profile={\"%t/slow.json\"}" \
+// RUN:   | FileCheck %s --check-prefix=SLOW
+// RUN: mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-optimize-pipeline=pipeline-schedule=builtin:auto schedule-profile={\"%t/slow.json\"}" \
+// RUN:   | FileCheck %s --check-prefix=SLOW
+
+// What the first stage calls is long if somebody says so.
+// RUN: mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto custom-costs={\"load=flops:900*n\"}" \
+// RUN:   | FileCheck %s --check-prefix=SLOW
+// RUN: mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto device=cpu custom-costs={\"load=flops:1e9*n\"}" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=SLOW --implicit-check-not=warning
+
+// On a device, each of these fragments takes a launch.
+// RUN: mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto device=cpu" 2>%t/said \
+// RUN:   | FileCheck %s --check-prefix=ALIKE
+// RUN: FileCheck %s --check-prefix=UNKNOWN --input-file %t/said
+// UNKNOWN: program.mlir:5:{{.*}} warning: nothing is known of the work of custom calls load; say it with mpmd_custom_costs, as NAME=flops:EXPRESSION
+
+// RUN: mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto device=cpu profile={\"%t/part.json\"}" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=PART
+// PART: program.mlir:5:{{.*}} warning: mpmd_schedule_profile has no time of g on mesh m1; g(1) on mesh m1; what they take is estimated for cpu
+
+// RUN: not mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto profile={\"%t/part.json\"}" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=MISSING
+// MISSING: program.mlir:5:{{.*}} error: mpmd_schedule_profile has no time of g on mesh m1; g(1) on mesh m1; record a run that has these fragments, or say with mpmd_schedule_device what they run on
+
+// RUN: not mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto device=cpus" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=DEVICE
+// DEVICE: error: mpmd_schedule_device: unknown device "cpus", known are h100, {{.*}}did you mean "cpu"?
+
+// RUN: not mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto profile={\"%t/none.json\"}" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NOFILE
+// NOFILE: error: mpmd_schedule_profile: {{.*}}none.json
+
+// RUN: not mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto profile={\"%t/newer.json\"}" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NEWER
+// NEWER: error: mpmd_schedule_profile: {{.*}}newer.json: {{.*}}another release wrote this
+
+// RUN: not mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto custom-costs={\"load=flops:2*\"}" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=COST
+// COST: error: mpmd_custom_costs: --cost 'load=flops:2*': flops: expected a number, the name of a dimension
+
+// RUN: mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=1F1B device=cpu report-misfits=true" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=UNUSED
+// UNUSED: warning: schedule 1F1B does not depend on times; mpmd_schedule_device and mpmd_schedule_profile are for schedule auto
+
+// ALIKE:      mesh="m1", {{.*}}["g"]{{.*}}call_counter = 0
+// ALIKE:      mesh="m1", {{.*}}["g"(1)]{{.*}}call_counter = 0 {{.*}}split_keep
+// ALIKE:      mesh="m1", {{.*}}["g"]{{.*}}call_counter = 1
+// ALIKE:      mesh="m1", {{.*}}["g"(1)]{{.*}}call_counter = 1 {{.*}}split_keep
+// ALIKE:      mesh="m1", {{.*}}["g"(1)]{{.*}}call_counter = 0 {{.*}}split_drop
+// ALIKE:      mesh="m1", {{.*}}["g"(1)]{{.*}}call_counter = 1 {{.*}}split_drop
+
+// SLOW:      mesh="m1", {{.*}}["g"]{{.*}}call_counter = 0
+// SLOW:      mesh="m1", {{.*}}["g"(1)]{{.*}}call_counter = 0 {{.*}}split_keep
+// SLOW:      mesh="m1", {{.*}}["g"(1)]{{.*}}call_counter = 0 {{.*}}split_drop
+// SLOW:      mesh="m1", {{.*}}["g"]{{.*}}call_counter = 1
+// SLOW:      mesh="m1", {{.*}}["g"(1)]{{.*}}call_counter = 1 {{.*}}split_keep
+// SLOW:      mesh="m1", {{.*}}["g"(1)]{{.*}}call_counter = 1 {{.*}}split_drop
+
+//--- program.mlir
+!l = tensor<4xf32>
+!m0 = !mpmd.mesh_tensor<"m0", tensor<4xf32>>
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m0": <["x"=2]>>, <"m1": <["x"=2]>>>
+func.func @main(%x: !m0, %y: !m1) -> (!m0, !m0, !m0, !m0, !m1, !m1, !m1, !m1, !m1, !m1) attributes {topology = #topology} {
+  %f0 = mpmd.fragment<mesh="m0", origin=["f"], stage=0> (%x) {call_counter = 0 : ui32} (%a: !l) {
+    %0 = stablehlo.custom_call @load(%a) : (!l) -> !l
+    mpmd.return %0 : !l
+  } : (!m0) -> !m0
+  %f1 = mpmd.fragment<mesh="m0", origin=["f"], stage=0> (%x) {call_counter = 1 : ui32} (%a: !l) {
+    %0 = stablehlo.custom_call @load(%a) : (!l) -> !l
+    mpmd.return %0 : !l
+  } : (!m0) -> !m0
+  %b0 = mpmd.fragment<mesh="m0", origin=["f"(1)], stage=0> (%x) {call_counter = 0 : ui32} (%a: !l) {
+    %0 = stablehlo.add %a, %a : !l
+    mpmd.return %0 : !l
+  } : (!m0) -> !m0
+  %b1 = mpmd.fragment<mesh="m0", origin=["f"(1)], stage=0> (%x) {call_counter = 1 : ui32} (%a: !l) {
+    %0 = stablehlo.add %a, %a : !l
+    mpmd.return %0 : !l
+  } : (!m0) -> !m0
+  %g0 = mpmd.fragment<mesh="m1", origin=["g"], stage=1> (%y) {call_counter = 0 : ui32} (%a: !l) {
+    %0 = stablehlo.add %a, %a : !l
+    mpmd.return %0 : !l
+  } : (!m1) -> !m1
+  %i0 = mpmd.fragment<mesh="m1", origin=["g"(1)], stage=1> (%y) {call_counter = 0 : ui32, split_keep_transferred} (%a: !l) {
+    %0 = stablehlo.add %a, %a : !l
+    mpmd.return %0 : !l
+  } : (!m1) -> !m1
+  %w0 = mpmd.fragment<mesh="m1", origin=["g"(1)], stage=1> (%y) {call_counter = 0 : ui32, split_drop_transferred} (%a: !l) {
+    %0 = stablehlo.add %a, %a : !l
+    mpmd.return %0 : !l
+  } : (!m1) -> !m1
+  %g1 = mpmd.fragment<mesh="m1", origin=["g"], stage=1> (%y) {call_counter = 1 : ui32} (%a: !l) {
+    %0 = stablehlo.add %a, %a : !l
+    mpmd.return %0 : !l
+  } : (!m1) -> !m1
+  %i1 = mpmd.fragment<mesh="m1", origin=["g"(1)], stage=1> (%y) {call_counter = 1 : ui32, split_keep_transferred} (%a: !l) {
+    %0 = stablehlo.add %a, %a : !l
+    mpmd.return %0 : !l
+  } : (!m1) -> !m1
+  %w1 = mpmd.fragment<mesh="m1", origin=["g"(1)], stage=1> (%y) {call_counter = 1 : ui32, split_drop_transferred} (%a: !l) {
+    %0 = stablehlo.add %a, %a : !l
+    mpmd.return %0 : !l
+  } : (!m1) -> !m1
+  return %f0, %f1, %b0, %b1, %g0, %i0, %w0, %g1, %i1, %w1 : !m0, !m0, !m0, !m0, !m1, !m1, !m1, !m1, !m1, !m1
+}
+//--- slow.json
+{"format": "meshwright-profile", "version": 1, "transfers": [], "fragments": [
+  {"name": "p0", "mesh": "m0", "origins": ["f"], "flops": 4, "calls": 2, "seconds": 0.009},
+  {"name": "p1", "mesh": "m0", "origins": ["f(1)"], "flops": 4, "calls": 2, "seconds": 0.001},
+  {"name": "p2", "mesh": "m1", "origins": ["g"], "flops": 4, "calls": 2, "seconds": 0.001},
+  {"name": "p3", "mesh": "m1", "origins": ["g(1)"], "flops": 4, "calls": 2, "seconds": 0.001}]}
+//--- part.json
+{"format": "meshwright-profile", "version": 1, "transfers": [], "fragments": [
+  {"name": "p0", "mesh": "m0", "origins": ["f"], "flops": 4, "calls": 2, "seconds": 0.009},
+  {"name": "p1", "mesh": "m0", "origins": ["f(1)"], "flops": 4, "calls": 2, "seconds": 0.001}]}
+//--- newer.json
+{"format": "meshwright-profile", "version": 2, "transfers": [], "fragments": []}
