@@ -4,8 +4,8 @@
 A page has blocks of the language `console`: lines that start with `$ ` are run, one
 after the other and all in one folder of the page, and what they print, errors
 included, stands behind them. `gpt.mlir` and `gpt.json` of that folder are
-test/programs/mpmd/gpt_8_4_8. With --check nothing is written, and it is an error if
-a page would change.
+test/programs/mpmd/gpt_8_4_8, and `gpt32` is gpt_32_8_32 there. With --check nothing is
+written, and it is an error if a page would change.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ("docs/simulate.md",)
+PROGRAMS = {"gpt": "gpt_8_4_8", "gpt32": "gpt_32_8_32"}
 BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.M | re.S)
 
 
@@ -59,9 +60,10 @@ def main() -> int:
         text = file.read_text()
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            for suffix in ("mlir", "json"):
-                program = ROOT / f"test/programs/mpmd/gpt_8_4_8.{suffix}"
-                shutil.copy(program, folder / f"gpt.{suffix}")
+            for stem, source in PROGRAMS.items():
+                for suffix in ("mlir", "json"):
+                    program = ROOT / f"test/programs/mpmd/{source}.{suffix}"
+                    shutil.copy(program, folder / f"{stem}.{suffix}")
             made = remake(text, folder, path)
         if made != text:
             stale.append(page)

@@ -4,46 +4,38 @@
 
 #include "meshwright/Simulator/Comparison.h"
 #include "meshwright/Schedule/Schedule.h"
+#include "meshwright/Schedule/Search/MadeToMeasure.h"
 #include "meshwright/Simulator/Simulation.h"
 #include "meshwright/Simulator/Times.h"
 #include "meshwright/Text/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include <numeric>
 
 using namespace meshwright;
 
-/// The plan of a schedule for such a pipeline.
-static llvm::Expected<Plan> makePlan(const Schedule &schedule,
-                                     const ComparisonRequest &request,
-                                     int64_t microbatches) {
+static llvm::Expected<PlanShape> getShape(const ComparisonRequest &request,
+                                          int64_t microbatches) {
   int64_t chunks = request.stages / request.meshes;
   if (chunks * request.meshes != request.stages)
     return llvm::createStringError(
         llvm::formatv("{0} stages cannot be spread evenly over {1} meshes",
                       request.stages, request.meshes)
             .str());
-  if (schedule.isMadeToMeasure)
-    return llvm::createStringError(
-        "is made to measure: meshwright schedule auto --times finds it");
-  return schedule.makePlan({request.meshes, microbatches, chunks});
+  return PlanShape{request.meshes, microbatches, chunks};
 }
 
-static llvm::Error simulateInto(Combination &found, const Schedule &schedule,
+static llvm::Error simulateInto(Combination &found, const Plan &plan,
                                 const PipelineModel &model,
                                 const ComparisonRequest &request) {
-  llvm::Expected<Plan> plan = makePlan(schedule, request, found.microbatches);
-  if (!plan) {
-    found.problem = llvm::toString(plan.takeError());
-    found.fits = false;
-    return llvm::Error::success();
-  }
-  Workload workload = makeWorkload(*plan, model);
+  Workload workload = makeWorkload(plan, model);
   llvm::Expected<Simulation> simulation = simulate(workload);
   if (!simulation)
     return simulation.takeError();
   found.makespan = simulation->makespan;
   found.bubble = simulation->getBubble();
+  found.peakBytes = 0;
   for (auto [mesh, figures] : llvm::zip(workload.meshes, simulation->meshes))
     if (figures.peakBytes >= found.peakBytes) {
       found.peakBytes = figures.peakBytes;
@@ -51,6 +43,58 @@ static llvm::Error simulateInto(Combination &found, const Schedule &schedule,
     }
   found.fits = request.memory == 0 || found.peakBytes <= request.memory;
   return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Made to measure
+//===----------------------------------------------------------------------===//
+
+/// What each mesh has room for, in stages of a microbatch: what memory says, or
+/// as much as 1F1B keeps.
+static std::vector<int64_t>
+findRoom(const PlanShape &shape, const PipelineModel &model, int64_t memory) {
+  if (memory == 0)
+    return std::vector<int64_t>(shape.meshes, getUsualRoom(shape));
+  std::vector<int64_t> room;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
+    int64_t fixed = 0, each = 1;
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+      const StageModel &stage = model.get(chunk * shape.meshes + mesh);
+      fixed += stage.parameterBytes + stage.gradientBytes;
+      each = std::max(each, stage.bytesUntilInput + stage.bytesUntilWeight);
+    }
+    room.push_back(std::clamp((memory - fixed) / each, shape.chunks,
+                              shape.microbatches * shape.chunks));
+  }
+  return room;
+}
+
+/// The times of a search: transfers all take as long as the longest.
+static PipelineCosts makeCosts(const PipelineModel &model, int64_t numStages) {
+  // Fine enough for any difference that matters.
+  constexpr Ticks kMostUnits = 1 << 20;
+  PipelineCosts costs;
+  Ticks longest = 0, unit = 0, transfer = 0;
+  for (int64_t index = 0; index < numStages; ++index) {
+    const StageModel &stage = model.get(index);
+    costs.stages.push_back(stage.times);
+    for (Ticks time : {stage.times.forward, stage.times.input,
+                       stage.times.weight, stage.times.backward}) {
+      longest = std::max(longest, time);
+      unit = std::gcd(unit, time);
+    }
+    for (const StageTransfer &way : {stage.toNext, stage.toPrevious})
+      transfer = std::max(transfer, way.duration + way.latency);
+  }
+  unit = std::max({unit, longest / kMostUnits, Ticks(1)});
+  for (ActionCosts &stage : costs.stages) {
+    for (Ticks *time :
+         {&stage.forward, &stage.input, &stage.weight, &stage.backward})
+      *time = std::max<Ticks>(1, (*time + unit / 2) / unit);
+    stage.overlapped.reset();
+  }
+  costs.transfer = (transfer + unit / 2) / unit;
+  return costs;
 }
 
 /// Smaller is better.
@@ -63,23 +107,93 @@ static auto getRank(const Combination &found) {
                          found.microbatches, llvm::StringRef(found.schedule));
 }
 
+/// The order that is found for these stages, or one of those that were compared
+/// before, if that is shorter: the search takes links as free and memory by
+/// microbatches, which the simulation does not.
+static llvm::Error measureInto(Combination &found, const PlanShape &shape,
+                               const PipelineModel &model,
+                               const ComparisonRequest &request,
+                               llvm::ArrayRef<Combination> others) {
+  std::vector<int64_t> room = findRoom(shape, model, request.memory);
+  PipelineCosts costs = makeCosts(model, request.stages);
+  std::vector<bool> splits(request.stages, true);
+  while (true) {
+    llvm::Expected<MadePlan> made = makeToMeasure(shape, costs, splits, room);
+    if (!made) {
+      found.problem = llvm::toString(made.takeError());
+      found.fits = false;
+      return llvm::Error::success();
+    }
+    if (llvm::Error error = simulateInto(found, made->plan, model, request))
+      return error;
+    bool isLeast =
+        llvm::all_of(room, [&](int64_t most) { return most == shape.chunks; });
+    if (found.fits || isLeast)
+      break;
+    // Temporaries, or values on their way, need some of the room.
+    for (int64_t &most : room)
+      most = std::max(shape.chunks, most - std::max<int64_t>(1, most / 8));
+  }
+  for (const Combination &other : others) {
+    if (other.microbatches != found.microbatches ||
+        getRank(other) >= getRank(found))
+      continue;
+    std::string name = std::move(found.schedule);
+    found = other;
+    found.schedule = std::move(name);
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error compareInto(Combination &found, const Schedule &schedule,
+                               const PipelineModel &model,
+                               const ComparisonRequest &request,
+                               llvm::ArrayRef<Combination> others) {
+  auto refuse = [&](llvm::Error error) {
+    found.problem = llvm::toString(std::move(error));
+    found.fits = false;
+    return llvm::Error::success();
+  };
+  llvm::Expected<PlanShape> shape = getShape(request, found.microbatches);
+  if (!shape)
+    return refuse(shape.takeError());
+  if (schedule.isMadeToMeasure)
+    return measureInto(found, *shape, model, request, others);
+  llvm::Expected<Plan> plan = schedule.makePlan(*shape);
+  if (!plan)
+    return refuse(plan.takeError());
+  if (!plan->isTraining(request.stages, found.microbatches))
+    return refuse(llvm::createStringError(
+        "does not take each microbatch forward and back through all stages"));
+  return simulateInto(found, *plan, model, request);
+}
+
 llvm::Expected<std::vector<Combination>>
 meshwright::compare(const PipelineModel &model,
                     const ComparisonRequest &request) {
-  std::vector<Combination> combinations;
+  std::vector<const Schedule *> schedules;
   for (const std::string &name : request.schedules) {
     const Schedule *schedule = findSchedule(name);
     if (!schedule)
       return llvm::createStringError("unknown pipeline schedule '" + name +
                                      "', " + listSchedules(name));
+    schedules.push_back(schedule);
+  }
+  // What is made to measure looks at the others.
+  llvm::stable_sort(schedules, [](const Schedule *a, const Schedule *b) {
+    return a->isMadeToMeasure < b->isMadeToMeasure;
+  });
+  std::vector<Combination> combinations;
+  for (const Schedule *schedule : schedules)
     for (int64_t microbatches : request.microbatches) {
-      Combination &found = combinations.emplace_back();
+      Combination found;
       found.schedule = schedule->name.str();
       found.microbatches = microbatches;
-      if (llvm::Error error = simulateInto(found, *schedule, model, request))
+      if (llvm::Error error =
+              compareInto(found, *schedule, model, request, combinations))
         return error;
+      combinations.push_back(std::move(found));
     }
-  }
   llvm::sort(combinations, [](const Combination &a, const Combination &b) {
     return getRank(a) < getRank(b);
   });

@@ -46,7 +46,8 @@ struct ComparisonRequest {
   int64_t memory = 0; ///< Bytes on each device; 0 for any.
 };
 
-/// Simulates each combination. First those that fit, the least time for a
+/// Simulates each combination; of schedule auto, the order that is found for
+/// these stages and this memory. It is never longer than one of the others. First those that fit, the least time for a
 /// microbatch first; then those that need too much memory, the least first;
 /// then those that do not exist.
 llvm::Expected<std::vector<Combination>>

@@ -37,10 +37,7 @@ private:
   static Key getKey(int64_t stage, int64_t microbatch, ActionKind kind) {
     return {{stage, microbatch}, static_cast<int>(kind)};
   }
-  const StageModel &getStage(int64_t stage) const {
-    size_t last = model.stages.size() - 1;
-    return model.stages[std::min<size_t>(stage, last)];
-  }
+  const StageModel &getStage(int64_t stage) const { return model.get(stage); }
   void addMeshes();
   void addSteps();
   void addOptimizers();

@@ -51,6 +51,10 @@ struct PipelineModel {
   double peakFlops = 0;
   bool linksContend = true;
 
+  const StageModel &get(int64_t stage) const {
+    return stages[std::min<size_t>(stage, stages.size() - 1)];
+  }
+
   /// Stages as a plan's timeline has them: a live microbatch is a byte, and
   /// links never contend.
   static PipelineModel make(const PipelineCosts &costs);
