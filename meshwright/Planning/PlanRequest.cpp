@@ -14,6 +14,7 @@ meshwright::makeQuestion(const PlanRequest &request) {
   if (!device)
     return device.takeError();
   question.device = std::move(*device);
+  question.deviceText = request.device;
   question.devices = request.devices;
   question.memory = question.device.memory;
   if (!request.memory.empty()) {
@@ -28,11 +29,6 @@ meshwright::makeQuestion(const PlanRequest &request) {
     if (!schedule)
       return llvm::createStringError("unknown pipeline schedule '" + name +
                                      "', " + listSchedules(name));
-    if (schedule->isMadeToMeasure)
-      return llvm::createStringError(
-          "plan compares schedules that are the same for all stages; take the "
-          "stages it finds to meshwright schedule " +
-          schedule->name);
     question.schedules.push_back(schedule);
   }
   for (int64_t count : request.microbatches)

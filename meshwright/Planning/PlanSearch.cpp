@@ -3,13 +3,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Layouts are tried in the order of a lower bound, the work of an even share,
-// until that is above the second best step found.
+// until that is above the best few steps found, on a timeline where transfers
+// do not disturb each other. These few are then simulated as programs are.
 //
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Planning/PlanSearch.h"
 #include "meshwright/Planning/CutSearch.h"
-#include "meshwright/Schedule/Timeline.h"
+#include "meshwright/Planning/StepSimulation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -19,11 +20,23 @@
 
 using namespace meshwright;
 
-/// Units of time of the costliest stage, for the simulation.
-static constexpr double kResolution = 1 << 20;
+/// Layouts that are simulated in the end.
+static constexpr size_t kMostFinalists = 8;
+/// Of these, how many get an order that is made to measure, if that is asked
+/// for: a search takes seconds.
+static constexpr size_t kMostMeasured = 4;
 static constexpr int64_t kMostDevices = 1 << 20;
 /// Microbatches for each stage; the bubble is nothing beyond.
 static constexpr int64_t kMostPerStage = 32;
+
+static std::vector<const Schedule *> getUsualSchedules() {
+  std::vector<const Schedule *> schedules;
+  for (llvm::StringRef name :
+       {"1F1B", "GPipe", "ZeroBubbleH1", "ZeroBubbleV", "Interleaved1F1B"})
+    if (const Schedule *schedule = findSchedule(name))
+      schedules.push_back(schedule);
+  return schedules;
+}
 
 namespace {
 /// A layout without cuts, and the least that it takes.
@@ -39,7 +52,16 @@ public:
       : question(question),
         trains(llvm::any_of(question.layers.layers, [](const Layer &layer) {
           return layer.backwardFlops > 0;
-        })) {}
+        })) {
+    llvm::copy_if(
+        question.schedules, std::back_inserter(schedules),
+        [](const Schedule *schedule) { return !schedule->isMadeToMeasure; });
+    isAutoWanted = schedules.size() < question.schedules.size();
+    isOnlyAuto = isAutoWanted && schedules.empty();
+    // What is made to measure needs stages, which others cut.
+    if (schedules.empty())
+      schedules = getUsualSchedules();
+  }
 
   llvm::Expected<PlanAnswer> run();
 
@@ -52,8 +74,14 @@ private:
   bool cut(Layout &layout);
   /// Cuts for a short step, or for little memory whatever the step.
   bool cut(Layout &layout, bool forMemory);
-  void measureMemory(Layout &layout);
-  bool simulate(Layout &layout);
+  /// Dates a layout by the timeline of its schedule.
+  bool date(Layout &layout);
+  void addFinalist(const Layout &layout);
+  /// Replaces the finalists by those with an order made to measure, or adds
+  /// these.
+  void measureFinalists();
+  /// Ranks the finalists by the simulated step.
+  void simulateFinalists();
   bool crossesDomains() const {
     return double(question.devices) > question.device.domain;
   }
@@ -61,7 +89,10 @@ private:
 
   const PlanQuestion &question;
   bool trains; ///< Whether there is a backward pass.
+  std::vector<const Schedule *> schedules;
+  bool isAutoWanted = false, isOnlyAuto = false;
   std::vector<Candidate> candidates;
+  std::vector<Layout> finalists; ///< The shortest step first.
   using CostsKey = std::tuple<int64_t, int64_t, int64_t, bool>;
   std::map<CostsKey, std::unique_ptr<StageCosts>> costs;
   /// The plan of the last shape, which the next candidate may share.
@@ -71,15 +102,6 @@ private:
   std::vector<LiveCounts> live;
 };
 } // namespace
-
-static std::vector<const Schedule *> getUsualSchedules() {
-  std::vector<const Schedule *> schedules;
-  for (llvm::StringRef name :
-       {"1F1B", "GPipe", "ZeroBubbleH1", "ZeroBubbleV", "Interleaved1F1B"})
-    if (const Schedule *schedule = findSchedule(name))
-      schedules.push_back(schedule);
-  return schedules;
-}
 
 const StageCosts &Search::getCosts(const Layout &layout) {
   CostsKey key{layout.split.data, layout.split.tensor, layout.microbatches,
@@ -107,6 +129,10 @@ const Plan *Search::getPlan(const Layout &layout) {
     llvm::consumeError(made.takeError());
     return nullptr;
   }
+  // With less than all of the work, it would seem the best.
+  if (trains &&
+      !made->isTraining(shape.meshes * shape.chunks, shape.microbatches))
+    return nullptr;
   plan = std::move(*made);
   if (!trains)
     for (ActionList &list : plan->meshes)
@@ -121,8 +147,6 @@ const Plan *Search::getPlan(const Layout &layout) {
 
 void Search::addCandidates(int64_t meshes, MeshSplit split,
                            int64_t microbatches) {
-  auto schedules =
-      question.schedules.empty() ? getUsualSchedules() : question.schedules;
   for (const Schedule *schedule : schedules) {
     // On one mesh, and without a backward pass, there is nothing to order.
     if ((meshes == 1 || !trains) && schedule != schedules.front())
@@ -214,89 +238,74 @@ bool Search::cut(Layout &layout, bool forMemory) {
       [&](size_t end) { return stages.getTransfer(end, crossesDomains()); });
   if (layout.ends.empty())
     return false;
-  measureMemory(layout);
+  measureMemory(stages, *plan, layout);
   return layout.peakBytes <= most;
 }
 
-/// What the fullest device has, by the actions of its mesh in order.
-void Search::measureMemory(Layout &layout) {
+bool Search::date(Layout &layout) {
   const StageCosts &costs = getCosts(layout);
-  std::vector<StageCost> stages;
-  for (size_t stage = 0, begin = 0; stage < layout.ends.size(); ++stage) {
-    stages.push_back(costs.get(begin, layout.ends[stage]));
-    begin = layout.ends[stage];
-  }
-  layout.peakBytes = 0;
-  for (auto [mesh, list] : llvm::enumerate(plan->meshes)) {
-    double bytes = 0;
-    for (auto [stage, place] : llvm::enumerate(layout.placement))
-      if (place == static_cast<int64_t>(mesh))
-        bytes += stages[stage].fixedBytes;
-    double peak = bytes;
-    for (const Action &action : list) {
-      const StageCost &stage = stages[action.stage];
-      if (action.kind == ActionKind::Forward)
-        bytes += stage.keptBytes;
-      peak = std::max(peak, bytes + stage.residualBytes);
-      if (action.kind == ActionKind::Backward ||
-          action.kind == ActionKind::Weight)
-        bytes -= stage.keptBytes;
-    }
-    if (peak > layout.peakBytes) {
-      layout.peakBytes = peak;
-      layout.fullestMesh = static_cast<int64_t>(mesh);
-    }
-  }
-}
-
-bool Search::simulate(Layout &layout) {
-  const StageCosts &costs = getCosts(layout);
-  PipelineCosts times;
-  std::vector<StageCost> stages;
-  double longest = 0, transfer = 0;
-  for (size_t stage = 0, begin = 0; stage < layout.ends.size(); ++stage) {
-    size_t end = layout.ends[stage];
-    stages.push_back(costs.get(begin, end));
-    longest = std::max(longest, stages.back().getTime());
-    if (end < costs.getCount())
-      transfer = std::max(transfer, costs.getTransfer(end, crossesDomains()));
-    begin = end;
-  }
-  double unit = std::max(longest, 1e-12) / kResolution;
-  auto toUnits = [&](double seconds) {
-    return std::max<int64_t>(1, std::llround(seconds / unit));
-  };
-  for (const StageCost &stage : stages) {
-    ActionCosts &action = times.stages.emplace_back();
-    action.forward = toUnits(stage.forward);
-    action.input = toUnits(stage.input);
-    action.weight = toUnits(stage.weight);
-    action.backward = action.input + action.weight;
-  }
-  times.transfer = std::llround(std::min(transfer / unit, 1e15));
-  llvm::Expected<Timeline> timeline = simulatePlan(*plan, times);
+  UnitTimes times = makeUnitTimes(costs, layout, crossesDomains());
+  llvm::Expected<Timeline> timeline = simulatePlan(*plan, times.costs);
   if (!timeline) {
     llvm::consumeError(timeline.takeError());
     return false;
   }
-  double count = double(layout.microbatches);
-  std::vector<StageCost> meshes(layout.meshes);
-  for (auto [stage, mesh] : llvm::zip(stages, layout.placement)) {
-    meshes[mesh].forward += stage.getTime() * count;
-    meshes[mesh].reduces += stage.reduces * count;
-    meshes[mesh].stepEnd += stage.stepEnd;
-  }
-  auto busiest = llvm::max_element(meshes, [](const auto &a, const auto &b) {
-    return a.forward < b.forward;
-  });
-  double makespan = double(timeline->makespan) * unit;
-  layout.reduces = busiest->reduces;
-  layout.compute = busiest->forward - busiest->reduces;
-  layout.idle = std::max(0.0, makespan - busiest->forward);
-  for (const StageCost &mesh : meshes)
-    layout.stepEnd = std::max(layout.stepEnd, mesh.stepEnd);
-  layout.seconds = makespan + layout.stepEnd;
+  for (const StageCost &stage : getStages(costs, layout))
+    layout.stepEnd = std::max(layout.stepEnd, stage.stepEnd);
+  layout.seconds = double(timeline->makespan) * times.unit + layout.stepEnd;
   return true;
+}
+
+void Search::addFinalist(const Layout &layout) {
+  auto place = llvm::upper_bound(
+      finalists, layout,
+      [](const Layout &a, const Layout &b) { return a.seconds < b.seconds; });
+  finalists.insert(place, layout);
+  if (finalists.size() > kMostFinalists)
+    finalists.pop_back();
+}
+
+/// Whether two layouts have the same stages on the same meshes.
+static bool haveSameStages(const Layout &a, const Layout &b) {
+  return a.ends == b.ends && a.placement == b.placement &&
+         a.microbatches == b.microbatches && a.split.data == b.split.data &&
+         a.split.tensor == b.split.tensor && a.recomputes == b.recomputes;
+}
+
+void Search::measureFinalists() {
+  std::vector<Layout> measured;
+  for (const Layout &layout : finalists) {
+    if (measured.size() == kMostMeasured)
+      break;
+    if (llvm::any_of(measured, [&](const Layout &other) {
+          return haveSameStages(layout, other);
+        }))
+      continue;
+    Layout made = layout;
+    made.schedule = findSchedule("auto");
+    const StageCosts &costs = getCosts(made);
+    UnitTimes times = makeUnitTimes(costs, made, crossesDomains());
+    std::optional<Plan> found =
+        makeMeasuredPlan(question, costs, made, times.costs);
+    if (!found)
+      continue;
+    made.measured = std::make_shared<const Plan>(std::move(*found));
+    measured.push_back(std::move(made));
+  }
+  if (isOnlyAuto)
+    finalists.clear();
+  llvm::append_range(finalists, measured);
+}
+
+void Search::simulateFinalists() {
+  llvm::erase_if(finalists, [&](Layout &layout) {
+    const Plan *order =
+        layout.measured ? layout.measured.get() : getPlan(layout);
+    return !simulateStep(question, getCosts(layout), *order, layout);
+  });
+  llvm::stable_sort(finalists, [](const Layout &a, const Layout &b) {
+    return a.seconds < b.seconds;
+  });
 }
 
 /// The layout that needs least, if none fits.
@@ -327,6 +336,10 @@ llvm::Expected<PlanAnswer> Search::run() {
     return llvm::createStringError(
         "a plan is for 1 to " + llvm::Twine(kMostDevices) + " devices, not " +
         llvm::Twine(question.devices));
+  if (isAutoWanted && !trains)
+    return llvm::createStringError(
+        "schedule auto orders forward and backward work, but these layers have "
+        "no backward pass; take another schedule");
   listCandidates();
   if (candidates.empty())
     return llvm::createStringError(llvm::formatv(
@@ -335,27 +348,30 @@ llvm::Expected<PlanAnswer> Search::run() {
         "microbatches and devices; change the number of devices or the batch",
         question.layers.layers.size(), question.devices,
         question.layers.batch));
-  std::optional<Layout> best, second;
   PlanAnswer answer;
+  answer.tried = candidates.size();
   for (Candidate &candidate : candidates) {
-    if (second && candidate.bound >= second->seconds)
+    if (finalists.size() == kMostFinalists &&
+        candidate.bound >= finalists.back().seconds)
       break;
     Layout &layout = candidate.layout;
-    if (!getPlan(layout) || !cut(layout) || !simulate(layout))
+    if (!getPlan(layout) || !cut(layout) || !date(layout))
       continue;
     ++answer.fitting;
-    if (!best || layout.seconds < best->seconds) {
-      second = std::move(best);
-      best = layout;
-    } else if (!second || layout.seconds < second->seconds) {
-      second = layout;
-    }
+    addFinalist(layout);
   }
-  answer.tried = candidates.size();
-  if (!best)
+  if (finalists.empty())
     return explainMisfit();
-  answer.best = std::move(*best);
-  answer.runnerUp = std::move(second);
+  if (isAutoWanted)
+    measureFinalists();
+  simulateFinalists();
+  if (finalists.empty())
+    return llvm::createStringError(
+        "there is no order made to measure for so many stages and "
+        "microbatches; take fewer, or another schedule");
+  answer.best = std::move(finalists[0]);
+  if (finalists.size() > 1)
+    answer.runnerUp = std::move(finalists[1]);
   return answer;
 }
 

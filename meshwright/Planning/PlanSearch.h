@@ -4,8 +4,8 @@
 //
 // Tries all ways to lay a model out on devices: meshes in a row, each of
 // data x tensor devices, microbatches, schedules, with recomputation and
-// without; cuts the layers for each by dynamic programming; simulates the
-// schedule with the times of its stages.
+// without; cuts the layers for each by dynamic programming; draws the schedule
+// with the times of its stages, and simulates the best few as programs are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 
 #include "meshwright/Planning/Stages.h"
 #include "meshwright/Schedule/Schedule.h"
+#include <memory>
 
 namespace meshwright {
 
@@ -21,6 +22,7 @@ struct PlanQuestion {
   Layers layers;
   CustomCosts customs; ///< For layers that are read from a program.
   Device device;
+  std::string deviceText; ///< Its name or file, as the user has it.
   int64_t devices = 1;
   double memory = 0; ///< Of a device, in bytes.
   /// Those to try; the usual ones if empty.
@@ -45,13 +47,15 @@ struct Layout {
   double reduces = 0, compute = 0, idle = 0, stepEnd = 0;
   double peakBytes = 0; ///< Of the fullest device.
   int64_t fullestMesh = 0;
+  /// The order, if it is made to measure.
+  std::shared_ptr<const Plan> measured;
 };
 
 struct PlanAnswer {
   Layout best;
   std::optional<Layout> runnerUp;
-  size_t tried = 0; ///< Simulated layouts.
-  size_t fitting = 0;
+  size_t tried = 0;
+  size_t fitting = 0; ///< Of those that were dated.
 };
 
 /// The layout with the shortest step that fits. Fails if none fits, with the

@@ -152,6 +152,8 @@ static void writeConfig(OStream &json, const PlanQuestion &question,
     });
     json.attributeObject("options", [&] {
       json.attribute("mpmd_pipeline_schedule", layout.schedule->name);
+      if (layout.measured)
+        json.attribute("mpmd_schedule_device", question.deviceText);
       json.attribute("mpmd_complete_schedule", true);
       if (layout.recomputes) {
         json.attribute("mpmd_fragment_remat", true);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_PARTITIONER_TEXTPLAN_H
-#define MESHWRIGHT_PARTITIONER_TEXTPLAN_H
+#ifndef MESHWRIGHT_PLANNING_TEXTPLAN_H
+#define MESHWRIGHT_PLANNING_TEXTPLAN_H
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Partitioner/TextPlan.h"
+#include "meshwright/Planning/TextPlan.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/InitAll.h"
 #include "meshwright/Partitioner/CrashGuard.h"

@@ -1,0 +1,189 @@
+//===- StepSimulation.cpp - What a layout takes, simulated ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Planning/StepSimulation.h"
+#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "meshwright/Simulator/PlanWorkload.h"
+#include "meshwright/Simulator/Simulation.h"
+#include "meshwright/Simulator/Times.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+using namespace meshwright;
+
+/// Units of time of the costliest stage.
+static constexpr double kResolution = 1 << 20;
+
+std::vector<StageCost> meshwright::getStages(const StageCosts &costs,
+                                             const Layout &layout) {
+  std::vector<StageCost> stages;
+  for (size_t stage = 0, begin = 0; stage < layout.ends.size(); ++stage) {
+    stages.push_back(costs.get(begin, layout.ends[stage]));
+    begin = layout.ends[stage];
+  }
+  return stages;
+}
+
+UnitTimes meshwright::makeUnitTimes(const StageCosts &costs,
+                                    const Layout &layout, bool crossesDomains) {
+  UnitTimes times;
+  std::vector<StageCost> stages = getStages(costs, layout);
+  double longest = 0, transfer = 0;
+  for (const StageCost &stage : stages)
+    longest = std::max(longest, stage.getTime());
+  for (size_t end : layout.ends)
+    if (end < costs.getCount())
+      transfer = std::max(transfer, costs.getTransfer(end, crossesDomains));
+  times.unit = std::max(longest, 1e-12) / kResolution;
+  auto toUnits = [&](double seconds) {
+    return std::max<int64_t>(1, std::llround(seconds / times.unit));
+  };
+  for (const StageCost &stage : stages) {
+    ActionCosts &action = times.costs.stages.emplace_back();
+    action.forward = toUnits(stage.forward);
+    action.input = toUnits(stage.input);
+    action.weight = toUnits(stage.weight);
+    action.backward = action.input + action.weight;
+  }
+  times.costs.transfer = std::llround(std::min(transfer / times.unit, 1e15));
+  return times;
+}
+
+void meshwright::measureMemory(const StageCosts &costs, const Plan &plan,
+                               Layout &layout) {
+  std::vector<StageCost> stages = getStages(costs, layout);
+  layout.peakBytes = 0;
+  for (auto [mesh, list] : llvm::enumerate(plan.meshes)) {
+    double bytes = 0;
+    for (auto [stage, place] : llvm::enumerate(layout.placement))
+      if (place == static_cast<int64_t>(mesh))
+        bytes += stages[stage].fixedBytes;
+    double peak = bytes;
+    for (const Action &action : list) {
+      const StageCost &stage = stages[action.stage];
+      if (action.kind == ActionKind::Forward)
+        bytes += stage.keptBytes;
+      peak = std::max(peak, bytes + stage.residualBytes);
+      if (action.kind == ActionKind::Backward ||
+          action.kind == ActionKind::Weight)
+        bytes -= stage.keptBytes;
+    }
+    if (peak > layout.peakBytes) {
+      layout.peakBytes = peak;
+      layout.fullestMesh = static_cast<int64_t>(mesh);
+    }
+  }
+}
+
+/// Stages of a microbatch that each mesh has room for.
+static std::vector<int64_t> findRoom(const PlanQuestion &question,
+                                     llvm::ArrayRef<StageCost> stages,
+                                     const Layout &layout) {
+  std::vector<int64_t> room;
+  double all = double(layout.microbatches * layout.chunks);
+  for (int64_t mesh = 0; mesh < layout.meshes; ++mesh) {
+    double left = question.memory, kept = 0, residual = 0;
+    for (auto [stage, place] : llvm::zip(stages, layout.placement)) {
+      if (place != mesh)
+        continue;
+      left -= stage.fixedBytes;
+      kept = std::max(kept, stage.keptBytes);
+      residual = std::max(residual, stage.residualBytes);
+    }
+    double most = kept > 0 ? (left - residual) / kept : all;
+    room.push_back(static_cast<int64_t>(
+        std::clamp(std::floor(most), double(layout.chunks), all)));
+  }
+  return room;
+}
+
+std::optional<Plan> meshwright::makeMeasuredPlan(const PlanQuestion &question,
+                                                 const StageCosts &costs,
+                                                 Layout &layout,
+                                                 const PipelineCosts &times) {
+  PipelineProblem problem;
+  problem.microbatches = layout.microbatches;
+  problem.costs = times;
+  problem.placement = layout.placement;
+  problem.splits.assign(layout.placement.size(), true);
+  problem.mostLive = findRoom(question, getStages(costs, layout), layout);
+  llvm::Expected<MadePlan> made = makeToMeasure(problem);
+  if (!made) {
+    llvm::consumeError(made.takeError());
+    return std::nullopt;
+  }
+  measureMemory(costs, made->plan, layout);
+  if (layout.peakBytes > question.memory)
+    return std::nullopt;
+  return std::move(made->plan);
+}
+
+/// The model of the simulator, stage by stage.
+static PipelineModel makeModel(const PlanQuestion &question,
+                               const StageCosts &costs, const Layout &layout) {
+  PipelineModel model;
+  int64_t each = layout.split.count();
+  for (int64_t mesh = 0; mesh < layout.meshes; ++mesh)
+    model.meshes.push_back({"mesh" + std::to_string(mesh), 0, each});
+  auto getRange = [&](size_t stage) {
+    return DeviceRange{layout.placement[stage] * each, each};
+  };
+  // Between a stage and the next one, either way.
+  auto getTransfer = [&](size_t stage) {
+    Route route =
+        getRoute(getRange(stage), getRange(stage + 1), question.device);
+    double seconds =
+        costs.getTransfer(layout.ends[stage], route == Route::Network);
+    StageTransfer transfer;
+    transfer.latency = toTicks(question.device.latency);
+    transfer.duration = toTicks(seconds - question.device.latency);
+    return transfer;
+  };
+  size_t begin = 0;
+  for (auto [index, end] : llvm::enumerate(layout.ends)) {
+    StageCost cost = costs.get(begin, end);
+    StageModel &stage = model.stages.emplace_back();
+    stage.times.forward = toTicks(cost.forward);
+    stage.times.input = toTicks(cost.input);
+    stage.times.weight = toTicks(cost.weight);
+    stage.times.backward = stage.times.input + stage.times.weight;
+    stage.optimizer = toTicks(cost.stepEnd);
+    if (index + 1 < layout.ends.size())
+      stage.toNext = getTransfer(index);
+    if (index > 0)
+      stage.toPrevious = getTransfer(index - 1);
+    begin = end;
+  }
+  return model;
+}
+
+bool meshwright::simulateStep(const PlanQuestion &question,
+                              const StageCosts &costs, const Plan &plan,
+                              Layout &layout) {
+  llvm::Expected<Simulation> simulation =
+      simulate(makeWorkload(plan, makeModel(question, costs, layout)));
+  if (!simulation) {
+    llvm::consumeError(simulation.takeError());
+    return false;
+  }
+  layout.seconds = static_cast<double>(simulation->makespan) / kTicksPerSecond;
+  std::vector<StageCost> meshes(layout.meshes);
+  double count = double(layout.microbatches);
+  for (auto [stage, mesh] :
+       llvm::zip(getStages(costs, layout), layout.placement)) {
+    meshes[mesh].forward += stage.getTime() * count;
+    meshes[mesh].reduces += stage.reduces * count;
+    meshes[mesh].stepEnd += stage.stepEnd;
+  }
+  auto busiest =
+      llvm::max_element(meshes, [](const StageCost &a, const StageCost &b) {
+        return a.forward + a.stepEnd < b.forward + b.stepEnd;
+      });
+  layout.reduces = busiest->reduces;
+  layout.compute = busiest->forward - busiest->reduces;
+  layout.stepEnd = busiest->stepEnd;
+  layout.idle =
+      std::max(0.0, layout.seconds - busiest->forward - busiest->stepEnd);
+  return true;
+}

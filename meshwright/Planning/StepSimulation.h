@@ -1,0 +1,43 @@
+//===- StepSimulation.h - What a layout takes, simulated --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_PLANNING_STEPSIMULATION_H
+#define MESHWRIGHT_PLANNING_STEPSIMULATION_H
+
+#include "meshwright/Planning/PlanSearch.h"
+#include "meshwright/Schedule/Timeline.h"
+
+namespace meshwright {
+
+/// The stages of a layout as its cuts have them.
+std::vector<StageCost> getStages(const StageCosts &costs, const Layout &layout);
+
+/// Times of stages in whole units, each so many seconds. All transfers take as
+/// long as the longest.
+struct UnitTimes {
+  PipelineCosts costs;
+  double unit = 0;
+};
+UnitTimes makeUnitTimes(const StageCosts &costs, const Layout &layout,
+                        bool crossesDomains);
+
+/// What the fullest device has, by the actions of its mesh in order.
+void measureMemory(const StageCosts &costs, const Plan &plan, Layout &layout);
+
+/// The order made for the stages of a layout, in the memory there is; none if
+/// the search finds none that fits.
+std::optional<Plan> makeMeasuredPlan(const PlanQuestion &question,
+                                     const StageCosts &costs, Layout &layout,
+                                     const PipelineCosts &times);
+
+/// Seconds of the step as the simulator of programs has it: transfers between
+/// each two meshes take what their bytes and links take, and wait for each
+/// other; each mesh runs its optimizer when it is done. False if meshes wait
+/// for each other for ever.
+bool simulateStep(const PlanQuestion &question, const StageCosts &costs,
+                  const Plan &plan, Layout &layout);
+
+} // namespace meshwright
+
+#endif
