@@ -7,9 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Draw/TextDrawing.h"
 #include "meshwright/Partitioner/TextOptions.h"
 #include "meshwright/Partitioner/TextPartitioner.h"
-#include "meshwright/Partitioner/TextPlan.h"
+#include "meshwright/Planning/TextPlan.h"
 #include "meshwright/Partitioner/TextSchedule.h"
 #include "meshwright/Simulator/TextSimulator.h"
 #include <nanobind/nanobind.h>
@@ -180,6 +181,26 @@ static nb::tuple simulate(nb::handle module, const std::string &device,
                         result.notes);
 }
 
+/// The contents of a file.
+static nb::bytes draw(nb::handle input, const std::string &format,
+                      const std::string &path, const std::string &title,
+                      nb::handle recording) {
+  TextDrawingRequest request;
+  request.input = viewText(input);
+  request.format = format;
+  request.path = path;
+  request.title = title;
+  request.recording = viewText(recording);
+  std::string error;
+  std::optional<std::string> answer;
+  {
+    nb::gil_scoped_release released;
+    answer = drawText(request, error);
+  }
+  std::string drawn = takeAnswer(std::move(answer), error);
+  return nb::bytes(drawn.data(), drawn.size());
+}
+
 static nb::tuple plan(nb::handle input, bool isProgram,
                       const std::string &device, int64_t devices,
                       const std::string &memory,
@@ -278,6 +299,11 @@ NB_MODULE(_meshwright, m) {
       nb::arg("profile"), nb::arg("costs"), nb::arg("processes"),
       "Simulates a partitioned module; `profile` is JSON or empty. A tuple of "
       "JSON, a table for people, and notes. Raises ValueError.");
+  m.def("draw", &draw, nb::arg("input"), nb::arg("format"), nb::arg("path"),
+        nb::arg("title"), nb::arg("recording"),
+        "Draws a simulation or a program, both JSON, as the format or the "
+        "ending of the path says; `recording` is JSON or empty. The contents "
+        "of the file. Raises ValueError.");
   m.def("options", &makeOptionList,
         "The options of a configuration: tuples of phase, key, type, default "
         "as JSON, name in the phase's textual pipeline, help.");

@@ -195,6 +195,11 @@ static llvm::Error checkOrder(const Plan &plan, const Timeline &timeline) {
 llvm::Expected<Drawing> meshwright::readPlanJson(const json::Value &value) {
   json::Path::Root root("plan");
   json::Path path(root);
+  if (value.getAsObject()->getInteger("version") != 1) {
+    path.field("version").report(
+        "expected 1; the file is of another Meshwright");
+    return root.getError();
+  }
   const json::Array *meshes = value.getAsObject()->getArray("meshes");
   Plan plan;
   Timeline timeline;

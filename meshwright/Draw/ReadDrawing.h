@@ -12,9 +12,8 @@
 
 namespace meshwright {
 
-/// What a file is, by the keys that it has.
-enum class DrawingSource { Simulation, Plan, Program, Unknown };
-DrawingSource findSource(const llvm::json::Value &value);
+/// Any of the below, from its JSON.
+llvm::Expected<Drawing> readDrawing(llvm::StringRef text);
 
 /// What `meshwright simulate --json --items` prints. Errors say where in it
 /// something is missing or wrong.

@@ -337,19 +337,6 @@ bool SimulationReader::read(json::Path path) {
   return true;
 }
 
-DrawingSource meshwright::findSource(const json::Value &value) {
-  const json::Object *object = value.getAsObject();
-  if (!object)
-    return DrawingSource::Unknown;
-  if (object->get("makespan_s"))
-    return DrawingSource::Simulation;
-  if (object->get("makespan"))
-    return DrawingSource::Plan;
-  if (object->get("fragments") && object->get("items"))
-    return DrawingSource::Program;
-  return DrawingSource::Unknown;
-}
-
 llvm::Expected<Drawing> meshwright::readSimulation(const json::Value &value) {
   Drawing drawing;
   json::Path::Root root("simulation");

@@ -178,3 +178,22 @@ def simulate(
         that cannot be simulated.
     """
     return _extension().simulate(module, device, profile, list(costs), processes)
+
+
+def draw(text: str, path: str, format: str | None, title: str, recording: str) -> bytes:
+    """Draws a simulation or a program.
+
+    Args:
+      text: JSON of either.
+      path: of the file that it will be; its ending may say the format.
+      format: its name, or None.
+      title: what stands above.
+      recording: JSON of a run to be drawn beside, or nothing.
+
+    Returns:
+      The contents of the file.
+
+    Raises:
+      ValueError: an unknown format, or a recording that cannot be read.
+    """
+    return _extension().draw(text, format or "", path, title, recording)

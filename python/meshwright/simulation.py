@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ._native import draw as draw_text
 from ._native import simulate as simulate_text
+from .runtime.files import whole_file
 from .runtime.profile import Recording
 
 __all__ = [
@@ -172,6 +174,10 @@ class Simulation:
         """The same as `meshwright simulate --json --items` prints."""
         return json.loads(self._text)
 
+    def as_text(self) -> str:
+        """`to_json` as a text, to be written into a file."""
+        return self._text
+
     def __str__(self) -> str:
         return self._table
 
@@ -225,3 +231,23 @@ def simulate(
         _text=text,
         _table=table,
     )
+
+
+def draw(
+    text: str,
+    path: str | os.PathLike,
+    format: str | None,
+    title: str | None,
+    recorded: str | os.PathLike | Recording | None,
+) -> None:
+    """Draws what a simulation or a program says as JSON; see `Lowered.draw`."""
+    path = os.fspath(path)
+    recording = ""
+    if isinstance(recorded, Recording):
+        recording = json.dumps(recorded.to_json())
+    elif recorded is not None:
+        with open(recorded, encoding="utf-8") as file:
+            recording = file.read()
+    contents = draw_text(text, path, format, title or os.path.basename(path), recording)
+    with whole_file(path, "wb") as file:
+        file.write(contents)

@@ -343,6 +343,51 @@ class Lowered(jax.stages.Lowered):
         text = self.partitioning_result.module_text
         return simulate(text, device, profile, costs, processes)
 
+    @at_users_line
+    def draw(
+        self,
+        path: str | os.PathLike,
+        device: str | os.PathLike | None = None,
+        *,
+        format: str | None = None,
+        profile: str | os.PathLike | Recording | None = None,
+        costs: Sequence[str] = (),
+        processes: int | None = None,
+        recorded: str | os.PathLike | Recording | None = None,
+        title: str | None = None,
+    ) -> None:
+        """Draws when what would run where, as `meshwright draw` does (docs/draw.md).
+
+        Args:
+          path: the file to write; what was there stays until it is whole.
+          device: what the meshes are made of, as for `simulate`. None: each fragment
+            takes a unit of time and transfers none, which shows the order.
+          format: `html` (a page to look into), `svg`, `pdf`, `perfetto`, `dot` or
+            `text`. None: what the ending of `path` says.
+          profile, costs, processes: as for `simulate`; they need a device.
+          recorded: a run that `mw.profile` recorded, to be drawn beside: a file, or
+            the recording.
+          title: what stands above, by default the name of the file.
+
+        Raises:
+          ValueError: an unknown format, device, profile, cost or recording.
+          OSError: a file cannot be opened or written.
+        """
+        from .simulation import draw
+
+        if device is not None:
+            found = self.simulate(
+                device, profile=profile, costs=costs, processes=processes
+            )
+            text = found.as_text()
+        elif profile is not None or costs or processes is not None:
+            raise ValueError(
+                "profile, costs and processes change what a device takes; give `device`"
+            )
+        else:
+            text = json.dumps(self.partitioning_result.program)
+        draw(text, path, format, title, recorded)
+
     def report(self, file: TextIO | None = None) -> None:
         """Prints a page on what became of the function.
 

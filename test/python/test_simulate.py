@@ -15,8 +15,7 @@ import meshwright as mw
 MICROBATCHES = 4
 
 
-@pytest.fixture(scope="module")
-def program():
+def make_program(**options):
     """Two stages on a device each, with gradients and an update of the weights."""
     first, second = jax.devices()[:2]
     meshes = {
@@ -40,11 +39,16 @@ def program():
         meshes,
         {"enc": "m1", "dec": "m2"},
         name_to_stage_assignment={"enc": 0, "dec": 1},
-        pipeline_schedule=mw.get_pipeline_schedule("ONE_FWD_ONE_BWD"),
+        **options,
     )
     params = [jnp.ones((64, 64)), jnp.ones((64, 64))]
     xs = [jnp.ones((32, 64))] * MICROBATCHES
     return mw.jit(step, config, donate_argnums=(0,)), params, xs
+
+
+@pytest.fixture(scope="module")
+def program():
+    return make_program(pipeline_schedule=mw.get_pipeline_schedule("ONE_FWD_ONE_BWD"))
 
 
 @pytest.fixture(scope="module")
@@ -183,3 +187,112 @@ def test_the_command_says_the_same(lowered, tools, tmp_path):
         "meshwright", "simulate", path, "--device=h100", "--json", "--items"
     )
     assert json.loads(text) == lowered.simulate("h100").to_json()
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "beginning"),
+    [
+        ("a.html", None, "<!doctype html>"),
+        ("a.svg", None, "<svg"),
+        ("a.json", None, "{"),
+        ("a.dot", None, "digraph"),
+        ("a.txt", None, "a.txt: makespan"),
+        ("a.out", "svg", "<svg"),
+    ],
+)
+def test_a_step_is_drawn_as_the_ending_or_the_format_says(
+    lowered, tmp_path, name, format, beginning
+):
+    lowered.draw(tmp_path / name, "h100", format=format)
+    assert (tmp_path / name).read_text().lower().startswith(beginning)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_drawing_is_that_of_the_command(lowered, tools, tmp_path):
+    (tmp_path / "a.json").write_text(lowered.simulate("cpu").as_text())
+    lowered.draw(tmp_path / "a.txt", "cpu", title="step")
+    drawn = tools.check(
+        *("meshwright", "draw", tmp_path / "a.json", "--title", "step"),
+        *("--format", "text", "--columns", "100"),
+    )
+    assert (tmp_path / "a.txt").read_text() == drawn
+
+
+def test_without_a_device_the_order_is_drawn(lowered, tmp_path):
+    lowered.draw(tmp_path / "a.txt")
+    # The first stage starts the microbatches, the second follows a unit later.
+    assert "makespan 1" in (tmp_path / "a.txt").read_text()
+
+
+def test_a_recorded_run_is_drawn_beside(program, lowered, tmp_path):
+    step, _, xs = program
+    params = [jnp.ones((64, 64)), jnp.ones((64, 64))]  # Those are given up.
+    with mw.profile() as recording:
+        step(params, xs)
+    recording.save(tmp_path / "run.json")
+    for recorded in (recording, tmp_path / "run.json"):
+        lowered.draw(tmp_path / "a.txt", "cpu", recorded=recorded)
+        assert "recorded" in (tmp_path / "a.txt").read_text().splitlines()[0]
+
+
+def test_what_cannot_be_drawn_is_said(lowered, tmp_path):
+    with pytest.raises(ValueError, match='unknown format "png", known are html, svg'):
+        lowered.draw(tmp_path / "a.png", "h100", format="png")
+    with pytest.raises(ValueError, match="is not said by its name; end it in .html"):
+        lowered.draw(tmp_path / "a.png", "h100")
+    with pytest.raises(ValueError, match="give `device`"):
+        lowered.draw(tmp_path / "a.svg", costs=["f=flops:1"])
+    with pytest.raises(ValueError, match='did you mean "h100"'):
+        lowered.draw(tmp_path / "a.svg", "h10")
+    with pytest.raises(FileNotFoundError):
+        lowered.draw(tmp_path / "none" / "a.svg", "h100")
+    assert not list(tmp_path.iterdir())
+
+
+def lower_with(**options):
+    step, params, xs = make_program(partitioning_options=options)
+    return step.lower(params, xs)
+
+
+def test_auto_is_made_for_the_times_of_a_profile(tmp_path):
+    """Under the times that it was made for, no other order is shorter."""
+    auto = lower_with(mpmd_pipeline_schedule="auto")
+    program = auto.partitioning_result.program
+    fragments = {}
+    for item in program["items"]:
+        if item["kind"] == "call":
+            fragment = program["fragments"][item["fragment"]]
+            # The forward of the first stage takes long; the second waits for it.
+            seconds = 0.009 if item["origins"] == ["enc"] else 0.002
+            fragments[fragment["name"]] = {
+                "name": fragment["name"],
+                "mesh": item["mesh"],
+                "origins": item["origins"],
+                "flops": fragment["flops"],
+                "calls": fragment["calls"],
+                "seconds": seconds,
+            }
+    head = {"format": "meshwright-profile", "version": 1}
+    profile = tmp_path / "profile.json"
+    profile.write_text(
+        json.dumps(head | {"fragments": [*fragments.values()], "transfers": []})
+    )
+    made = lower_with(
+        mpmd_pipeline_schedule="auto",
+        mpmd_schedule_profile=str(profile),
+        mpmd_schedule_device="cpu",
+    )
+    step = made.simulate("cpu", profile=profile).makespan_s
+    assert step < auto.simulate("cpu", profile=profile).makespan_s
+    for name in ("GPipe", "1F1B", "ZeroBubbleH1"):
+        other = lower_with(mpmd_pipeline_schedule=name)
+        assert step <= other.simulate("cpu", profile=profile).makespan_s
+
+
+def test_auto_says_which_option_is_wrong(tmp_path):
+    with pytest.raises(
+        RuntimeError, match='mpmd_schedule_device: unknown device "h10"'
+    ):
+        lower_with(mpmd_pipeline_schedule="auto", mpmd_schedule_device="h10")
+    with pytest.raises(RuntimeError, match="mpmd_custom_costs: .*expected NAME=flops"):
+        lower_with(mpmd_pipeline_schedule="auto", mpmd_custom_costs="flash")

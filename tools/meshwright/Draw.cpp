@@ -5,8 +5,8 @@
 #include "Commands.h"
 #include "ModuleFile.h"
 #include "SimulateProgram.h"
+#include "meshwright/Draw/DrawingFormat.h"
 #include "meshwright/Draw/ReadDrawing.h"
-#include "meshwright/Draw/WriteDrawing.h"
 #include "meshwright/Schedule/PlanFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -19,10 +19,6 @@ using namespace meshwright;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
-namespace {
-enum class Format { Html, Svg, Pdf, Perfetto, Dot, Text };
-} // namespace
-
 static cl::SubCommand
     subCommand("draw", "Draw when what runs where, as a page or an image");
 static cl::opt<std::string>
@@ -33,19 +29,21 @@ static cl::opt<std::string>
 static cl::opt<std::string> output("o", cl::desc("Output file, - for stdout"),
                                    cl::value_desc("file"), cl::init("-"),
                                    cl::sub(subCommand));
-static cl::opt<Format> format(
-    "format", cl::sub(subCommand),
-    cl::desc("What to write (by the ending of -o, else text)"),
-    cl::values(clEnumValN(Format::Html, "html",
-                          "a page to look into, that needs nothing else"),
-               clEnumValN(Format::Svg, "svg", "an image"),
-               clEnumValN(Format::Pdf, "pdf", "the same, by rsvg-convert"),
-               clEnumValN(Format::Perfetto, "perfetto",
-                          "a trace for Perfetto and chrome://tracing"),
-               clEnumValN(Format::Dot, "dot",
-                          "the graph of the fragments, for Graphviz"),
-               clEnumValN(Format::Text, "text",
-                          "a line for each mesh, and tables")));
+namespace {
+/// The values of --format.
+struct FormatValues {
+  template <typename Option> void apply(Option &option) const {
+    for (const DrawingFormatInfo &info : getDrawingFormats())
+      option.getParser().addLiteralOption(info.name, info.format,
+                                          info.description);
+  }
+};
+} // namespace
+
+static cl::opt<DrawingFormat>
+    format("format", cl::sub(subCommand),
+           cl::desc("What to write (by the ending of -o, else text)"),
+           FormatValues());
 static cl::opt<std::string>
     recorded("recorded", cl::sub(subCommand), cl::value_desc("trace.json"),
              cl::desc("What meshwright.profile recorded of a run, to be drawn "
@@ -95,28 +93,6 @@ static llvm::Expected<Drawing> readCsv(llvm::StringRef text) {
   return makeDrawing(*plan, *timeline);
 }
 
-static llvm::Expected<Drawing> readDrawing(llvm::StringRef path,
-                                           llvm::StringRef text) {
-  if (path.ends_with(".csv"))
-    return readCsv(text);
-  llvm::Expected<json::Value> value = json::parse(text);
-  if (!value)
-    return value.takeError();
-  switch (findSource(*value)) {
-  case DrawingSource::Simulation:
-    return readSimulation(*value);
-  case DrawingSource::Plan:
-    return readPlanJson(*value);
-  case DrawingSource::Program:
-    return readProgram(*value);
-  case DrawingSource::Unknown:
-    break;
-  }
-  return llvm::createStringError(
-      "neither a simulation (`meshwright simulate --json --items`), nor a plan "
-      "(`meshwright schedule NAME --json`), nor a schedule.json");
-}
-
 /// A folder of `meshwright partition` has its program in a file.
 static std::string findFile() {
   SmallString<128> path(input);
@@ -159,9 +135,7 @@ static FailureOr<Drawing> simulateProgram() {
   std::string text;
   llvm::raw_string_ostream os(text);
   writeJson(*workload, *simulation, os, /*withItems=*/true);
-  llvm::Expected<json::Value> value = json::parse(text);
-  llvm::Expected<Drawing> drawing =
-      value ? readSimulation(*value) : value.takeError();
+  llvm::Expected<Drawing> drawing = readDrawing(text);
   if (!drawing)
     return reportError(llvm::toString(drawing.takeError()));
   return std::move(*drawing);
@@ -177,7 +151,9 @@ static FailureOr<Drawing> readInput() {
   auto buffer = readText(path);
   if (!buffer)
     return reportError(llvm::toString(buffer.takeError()));
-  llvm::Expected<Drawing> drawing = readDrawing(path, (*buffer)->getBuffer());
+  StringRef text = (*buffer)->getBuffer();
+  llvm::Expected<Drawing> drawing =
+      StringRef(path).ends_with(".csv") ? readCsv(text) : readDrawing(text);
   if (!drawing)
     return reportError(path + ": " + llvm::toString(drawing.takeError()));
   return std::move(*drawing);
@@ -191,35 +167,19 @@ static FailureOr<Drawing> makeDrawing() {
   drawing->title = name == "-" ? "stdin" : name.rtrim('/').str();
   if (title.empty())
     drawing->title = llvm::sys::path::filename(drawing->title).str();
-  constexpr size_t kMostBars = 1 << 22;
-  if (drawing->bars.size() > kMostBars)
-    return reportError(input + " has " + Twine(drawing->bars.size()) +
-                       " items, too many to be drawn; at most " +
-                       Twine(kMostBars) +
-                       " are: take fewer microbatches or meshes");
+  if (llvm::Error error = checkSize(*drawing, input))
+    return reportError(llvm::toString(std::move(error)));
   if (llvm::Error error = addRecording(*drawing))
     return reportError(llvm::toString(std::move(error)));
   return drawing;
 }
 
-static llvm::Expected<Format> findFormat() {
+static llvm::Expected<DrawingFormat> findFormat() {
   if (format.getNumOccurrences() > 0)
     return format;
   if (output == "-")
-    return Format::Text;
-  std::string name = llvm::sys::path::filename(output).lower();
-  std::pair<StringRef, Format> endings[] = {
-      {".html", Format::Html},     {".htm", Format::Html},
-      {".svg", Format::Svg},       {".pdf", Format::Pdf},
-      {".json", Format::Perfetto}, {".dot", Format::Dot},
-      {".gv", Format::Dot},        {".txt", Format::Text}};
-  for (auto [ending, format] : endings)
-    if (StringRef(name).ends_with(ending))
-      return format;
-  return llvm::createStringError(
-      "what " + output +
-      " should be is not said by its name; end it in .html, .svg, .pdf, .json "
-      "(Perfetto), .dot or .txt, or give --format");
+    return DrawingFormat::Text;
+  return findDrawingFormat(output);
 }
 
 /// Next to the names and figures of each line.
@@ -228,37 +188,12 @@ static unsigned findColumns() {
     return columns;
   unsigned all = output == "-" ? llvm::sys::Process::StandardOutColumns() : 0;
   constexpr unsigned kBeside = 45, kLeast = 40;
-  return all == 0 ? 100 : std::max(kLeast, all - std::min(all, kBeside));
-}
-
-static llvm::Error write(const Drawing &drawing, Format format,
-                         raw_ostream &os) {
-  switch (format) {
-  case Format::Html:
-    return printPage(drawing, os);
-  case Format::Pdf:
-    return printPdf(drawing, os);
-  case Format::Svg:
-    printSvg(drawing, os);
-    break;
-  case Format::Perfetto:
-    printTrace(drawing, os);
-    break;
-  case Format::Dot:
-    printDot(drawing, os);
-    break;
-  case Format::Text: {
-    bool withColours =
-        output == "-" && llvm::WithColor(llvm::outs()).colorsEnabled();
-    printText(drawing, findColumns(), withColours, os);
-    break;
-  }
-  }
-  return llvm::Error::success();
+  return all == 0 ? kUsualColumns
+                  : std::max(kLeast, all - std::min(all, kBeside));
 }
 
 static LogicalResult runDraw() {
-  llvm::Expected<Format> chosen = findFormat();
+  llvm::Expected<DrawingFormat> chosen = findFormat();
   if (!chosen)
     return reportError(llvm::toString(chosen.takeError()));
   if (columns > 10000)
@@ -266,8 +201,11 @@ static LogicalResult runDraw() {
   FailureOr<Drawing> drawing = makeDrawing();
   if (failed(drawing))
     return failure();
-  return writeFile(
-      output, [&](raw_ostream &os) { return write(*drawing, *chosen, os); });
+  bool withColours =
+      output == "-" && llvm::WithColor(llvm::outs()).colorsEnabled();
+  return writeFile(output, [&](raw_ostream &os) {
+    return writeDrawing(*drawing, *chosen, findColumns(), withColours, os);
+  });
 }
 
 const Command meshwright::drawCommand = {subCommand, runDraw};

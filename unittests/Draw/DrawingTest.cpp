@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Draw/DrawingFormat.h"
 #include "meshwright/Draw/FragmentGraph.h"
 #include "meshwright/Draw/Lanes.h"
 #include "meshwright/Draw/ReadDrawing.h"
@@ -117,4 +118,23 @@ TEST(FragmentGraphTest, PipelineIsALineThereAndBack) {
     else
       EXPECT_EQ(to.mesh + 1, from.mesh);
   }
+}
+
+TEST(DrawingFormatTest, RefusesWhatHasTooManyBars) {
+  Drawing drawing;
+  drawing.bars.resize(7);
+  EXPECT_FALSE(bool(checkSize(drawing, "out", 7)));
+  EXPECT_EQ(llvm::toString(checkSize(drawing, "out", 6)),
+            "out has 7 items, too many to be drawn; at most 6 are: take fewer "
+            "microbatches or meshes");
+  EXPECT_EQ(kMostBars, 4194304u);
+}
+
+TEST(DrawingFormatTest, NamesAndEndingsSayTheFormat) {
+  for (const DrawingFormatInfo &info : getDrawingFormats())
+    EXPECT_EQ(llvm::cantFail(parseDrawingFormat(info.name)), info.format);
+  EXPECT_EQ(llvm::cantFail(findDrawingFormat("a/b.SVG")), DrawingFormat::Svg);
+  EXPECT_EQ(llvm::toString(parseDrawingFormat("pgf").takeError()),
+            "unknown format \"pgf\", known are html, svg, pdf, perfetto, dot, "
+            "text; did you mean \"pdf\"?");
 }

@@ -30,6 +30,7 @@ static void printMesh(const ActionList &list, llvm::ArrayRef<Interval> times,
 void meshwright::printJson(const MadePlan &made, llvm::raw_ostream &os) {
   llvm::json::OStream json(os, /*IndentSize=*/1);
   json.object([&] {
+    json.attribute("version", 1);
     json.attribute("makespan", made.timeline.makespan);
     json.attribute("bubble", made.timeline.getBubble());
     if (made.lowerBound > 0) {

@@ -1,0 +1,26 @@
+//===- DrawingSource.cpp - Drawings of whatever a file has ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Draw/ReadDrawing.h"
+
+using namespace meshwright;
+namespace json = llvm::json;
+
+/// Told by the keys that it has.
+llvm::Expected<Drawing> meshwright::readDrawing(llvm::StringRef text) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return value.takeError();
+  if (const json::Object *object = value->getAsObject()) {
+    if (object->get("makespan_s"))
+      return readSimulation(*value);
+    if (object->get("makespan"))
+      return readPlanJson(*value);
+    if (object->get("fragments") && object->get("items"))
+      return readProgram(*value);
+  }
+  return llvm::createStringError(
+      "neither a simulation (`meshwright simulate --json --items`), nor a plan "
+      "(`meshwright schedule NAME --json`), nor a schedule.json");
+}
