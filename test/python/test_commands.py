@@ -82,6 +82,27 @@ def test_colours_are_for_terminals_that_want_them(tools, tmp_path, command):
     assert "\x1b[" in read_terminal(*command, NO_COLOR="")
 
 
+@pytest.mark.parametrize(
+    "command", [("meshwright", "check"), ("mpmd-opt",)], ids=lambda c: c[0]
+)
+def test_color_decides_against_terminal_and_environment(tools, tmp_path, command):
+    bad = tmp_path / "bad.mlir"
+    bad.write_text("func.func @f() { oops }")
+    always = tools.run(*command, "--color=always", bad)
+    assert always.returncode == 1 and "\x1b[" in always.stderr
+    command = (tools.folder / command[0], *command[1:], bad)
+    assert "\x1b[" in read_terminal(*command, "--color=always", NO_COLOR="1")
+    assert "\x1b[" not in read_terminal(*command, "--color=never")
+    assert "\x1b[" in read_terminal(*command, "--color=auto")
+
+
+def test_drawings_have_colours_in_a_pipe_if_asked(tools, tmp_path):
+    plan = tmp_path / "plan.csv"
+    plan.write_text("0F0,0B0\n1F0,1B0\n")
+    assert "\x1b[" not in tools.check("meshwright", "draw", plan)
+    assert "\x1b[" in tools.check("meshwright", "draw", plan, "--color=always")
+
+
 def complete(tools, *words: str) -> list[str]:
     """What bash offers for the last word."""
     script = f"""
@@ -111,6 +132,9 @@ def complete(tools, *words: str) -> list[str]:
         (("meshwright", "partition", "--schedule", "Zero"), {"ZeroBubbleV"}),
         (("meshwright", "schedule", "1F"), {"1F1B"}),
         (("meshwright", "schedule", "--mes"), {"--meshes"}),
+        (("meshwright", "draw", "--format", ""), {"html", "perfetto", "text"}),
+        (("meshwright", "draw", "--format", "=", "pe"), {"perfetto"}),
+        (("meshwright", "check", "--color", ""), {"auto", "always", "never"}),
         (("meshwright", "check", "first.m"), {"first.mlir"}),
         (("meshwright", "completion", ""), {"bash", "zsh", "fish"}),
         (("mpmd-opt", "--mpmd-erase"), {"--mpmd-erase-partitioning"}),

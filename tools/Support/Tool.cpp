@@ -18,7 +18,31 @@
 using namespace llvm;
 using namespace meshwright;
 
+namespace {
+enum class Colours { Auto, Always, Never };
+} // namespace
+
+/// LLVM's own `--color` is no option of subcommands, and yields to the terminal.
+static cl::opt<Colours> &getColours() {
+  static const bool isReplaced = [] {
+    if (cl::Option *other = cl::getRegisteredOptions().lookup("color"))
+      other->removeArgument();
+    return true;
+  }();
+  (void)isReplaced;
+  static cl::opt<Colours> option(
+      "color", cl::sub(cl::SubCommand::getAll()), cl::init(Colours::Auto),
+      cl::desc("Colours: auto for terminals that want them, always or never"),
+      cl::values(clEnumValN(Colours::Auto, "auto",
+                            "on terminals, unless NO_COLOR is set"),
+                 clEnumValN(Colours::Always, "always", "also into files"),
+                 clEnumValN(Colours::Never, "never", "none")));
+  return option;
+}
+
 static bool isColourWanted(const raw_ostream &os) {
+  if (getColours() != Colours::Auto)
+    return getColours() == Colours::Always;
   std::optional<std::string> refusal = sys::Process::GetEnv("NO_COLOR");
   return (!refusal || refusal->empty()) && os.has_colors();
 }
@@ -95,6 +119,7 @@ static void printVersion(raw_ostream &os) {
 }
 
 void meshwright::prepareTool() {
+  (void)getColours();
   WithColor::setAutoDetectFunction(isColourWanted);
   cl::SetVersionPrinter(printVersion);
 }

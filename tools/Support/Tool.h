@@ -13,7 +13,7 @@ namespace meshwright {
 
 /// To be called before the command line is parsed: `--version` tells what the
 /// tool is made of and which JAX it sees, and a terminal gets no colours where
-/// NO_COLOR is set, unless --color asks for them.
+/// NO_COLOR is set; --color=always or never decides against both.
 void prepareTool();
 
 /// The Python beside which the commands are installed.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The scripts ask the commands themselves for verbs, options and schedules when
+// The scripts ask the commands themselves for verbs, options, their values and schedules when
 // a word is completed, so they do not go stale.
 //
 //===----------------------------------------------------------------------===//
@@ -32,6 +32,11 @@ _meshwright_verbs() {
 _meshwright_schedules() {
   meshwright schedule 2>/dev/null | cut -d' ' -f1
 }
+# What the help lists below an option: "    =html  - a page".
+_meshwright_values() {
+  meshwright "$1" --help 2>/dev/null |
+    sed -n "/^ *$2=/,/^ *--/p" | grep -oE '^ +=[a-z]+' | tr -d ' ='
+}
 _meshwright() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
   local verb=${COMP_WORDS[1]} words=
@@ -42,6 +47,8 @@ _meshwright() {
     words='bash zsh fish'
   elif [[ $word == -* ]]; then
     words=$(_meshwright_options meshwright "$verb")
+  elif [[ $before == --format || $before == --color ]]; then
+    words=$(_meshwright_values "$verb" "$before")
   elif [[ $before == --schedule || $before == --compare || $verb == schedule ]]; then
     words=$(_meshwright_schedules)
   fi
@@ -83,12 +90,21 @@ end
 function __meshwright_schedules
   meshwright schedule 2>/dev/null | string replace -r ' .*' ''
 end
+function __meshwright_values
+  set -l tokens (commandline -opc)
+  $tokens[1..2] --help 2>/dev/null | sed -n "/^ *--$argv[1]=/,/^ *--/p" |
+    string match -rg '^ +=([a-z]+)'
+end
 complete -c meshwright -n __fish_use_subcommand -f -a '(__meshwright_verbs)'
 complete -c meshwright -n 'not __fish_use_subcommand' -a '(__meshwright_options)'
 complete -c meshwright -n '__fish_seen_subcommand_from schedule' -f \
   -a '(__meshwright_schedules)'
 complete -c meshwright -n '__fish_seen_subcommand_from completion' -f \
   -a 'bash zsh fish'
+complete -c meshwright -n 'not __fish_use_subcommand' -l color -x \
+  -a '(__meshwright_values color)'
+complete -c meshwright -n '__fish_seen_subcommand_from draw' -l format -x \
+  -a '(__meshwright_values format)'
 complete -c mpmd-opt -a "(mpmd-opt --help 2>/dev/null |
   string match -rg '^ +(--?[a-z][a-z0-9-]*)')"
 )SH";
