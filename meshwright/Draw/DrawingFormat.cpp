@@ -7,6 +7,8 @@
 #include "meshwright/Text/NearestName.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/Path.h"
+#include <string>
+#include <utility>
 
 using namespace meshwright;
 using llvm::StringRef;

@@ -6,6 +6,8 @@
 #include "meshwright/Draw/DrawingFormat.h"
 #include "meshwright/Draw/ReadDrawing.h"
 #include "meshwright/Partitioner/CrashGuard.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace meshwright;
 

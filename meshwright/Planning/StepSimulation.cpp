@@ -8,7 +8,9 @@
 #include "meshwright/Simulator/Simulation.h"
 #include "meshwright/Simulator/Times.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 #include <cmath>
+#include <string>
 
 using namespace meshwright;
 

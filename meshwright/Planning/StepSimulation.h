@@ -7,6 +7,8 @@
 
 #include "meshwright/Planning/PlanSearch.h"
 #include "meshwright/Schedule/Timeline.h"
+#include <optional>
+#include <vector>
 
 namespace meshwright {
 

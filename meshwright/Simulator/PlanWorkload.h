@@ -15,6 +15,7 @@
 
 #include "meshwright/Schedule/Timeline.h"
 #include "meshwright/Simulator/Workload.h"
+#include <algorithm>
 
 namespace meshwright {
 

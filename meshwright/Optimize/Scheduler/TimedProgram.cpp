@@ -8,6 +8,7 @@
 #include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/Sharding/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -14,7 +14,13 @@
 #include "meshwright/Cost/FragmentCost.h"
 #include "meshwright/Cost/Profile.h"
 #include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
 
 namespace mlir::mpmd {
 
