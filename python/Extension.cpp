@@ -10,8 +10,8 @@
 #include "meshwright/Draw/TextDrawing.h"
 #include "meshwright/Partitioner/TextOptions.h"
 #include "meshwright/Partitioner/TextPartitioner.h"
-#include "meshwright/Planning/TextPlan.h"
 #include "meshwright/Partitioner/TextSchedule.h"
+#include "meshwright/Planning/TextPlan.h"
 #include "meshwright/Simulator/TextSimulator.h"
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
