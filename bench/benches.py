@@ -47,6 +47,9 @@ BENCHES = (
         peer="jaxlib",
     ),
     Bench(
+        "auto", "auto_schedules.py --bin {bin}", "lower", "auto, by the best builtin"
+    ),
+    Bench(
         "passes", "common_passes.py --bin {bin}", "lower", "four times the fragments"
     ),
     Bench("export", "export.py --bin {bin}", "lower", "four times the fragments"),
