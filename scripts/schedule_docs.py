@@ -144,7 +144,11 @@ stages. `--json` prints all times.
 The last lines say how good the order is: a lower bound that no order can beat, and
 whether the search has proven that there is none shorter. It always has for up to three
 meshes and four microbatches; with unequal stages on eight meshes the order is rarely
-more than a few per cent above the bound.
+more than a few per cent above the bound. For stages that are alike,
+`bench/auto_schedules.py` gives it what each builtin schedule keeps on 2, 4 and 8 meshes
+with 4 to 32 microbatches: of 177 such pipelines its order is shorter than the best
+builtin one that fits in 48, by up to 29.5 %, as long in 129, and longer in none. DualPipe
+is not among them: it has two copies of the model.
 
 In a program, `mpmd_pipeline_schedule=auto` looks at the stages that the program has, in
 the memory of 1F1B. Times are floating point work of the fragments and transfers take
