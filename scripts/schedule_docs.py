@@ -147,8 +147,8 @@ meshes and four microbatches; with unequal stages on eight meshes the order is r
 more than a few per cent above the bound. For stages that are alike,
 `bench/auto_schedules.py` gives it what each builtin schedule keeps on 2, 4 and 8 meshes
 with 4 to 32 microbatches: of 177 such pipelines its order is shorter than the best
-builtin one that fits in 48, by up to 29.5 %, as long in 129, and longer in none. DualPipe
-is not among them: it has two copies of the model.
+builtin one that fits in 48, by up to 29.5 %, as long in 129, and longer in none.
+DualPipe is not among them: it has two copies of the model.
 
 In a program, `mpmd_pipeline_schedule=auto` looks at the stages that the program has, in
 the memory of 1F1B. Times are floating point work of the fragments and transfers take
