@@ -181,6 +181,19 @@ def test_doctor_runs_a_program(tools):
     assert done.stdout.endswith("all is well\n")
 
 
+def test_doctor_ends_quietly_when_its_reader_has_gone(tools):
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [tools.folder / "meshwright", "doctor"],
+        env=environment(PYTHONPATH=os.pathsep.join(sys.path)),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 def test_doctor_without_the_package_says_what_to_install(tools, tmp_path):
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
