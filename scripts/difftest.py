@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Random programs through our tools and through jaxlib; reports what differs.
 
-    .venv/bin/python scripts/difftest.py 1000                 # as many of each kind
+    .venv/bin/python scripts/difftest.py 1000                 # single operations
+    .venv/bin/python scripts/difftest.py 200 --programs       # annotated programs
     .venv/bin/python scripts/difftest.py 500 --ops gather,scatter --first 4000
     .venv/bin/python scripts/difftest.py --show 4017          # the program of a number
 
@@ -11,18 +12,22 @@ differences that are meant.
 """
 
 import argparse
+import json
 import pathlib
 import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [
-    str(ROOT / path) for path in ("scripts", "python", "build/python", "test/python")
+    str(ROOT / path)
+    for path in ("scripts", "python", "build/python", "test/python", "bench")
 ]
 
 import difftest_ops  # noqa: E402
+import difftest_programs  # noqa: E402
 import op_corpus  # noqa: E402
 import random_ops  # noqa: E402
+import random_programs  # noqa: E402
 from random_ops.program import module  # noqa: E402
 
 
@@ -50,6 +55,22 @@ def check_ops(tools, first: int, count: int, words, routes, batch: int) -> int:
     return len(comparison.findings)
 
 
+def check_programs(tools, first: int, count: int) -> int:
+    """Runs that many annotated programs; returns the number of findings."""
+    comparison = difftest_programs.ProgramComparison(tools)
+    try:
+        for number in range(first, first + count):
+            known = len(comparison.findings)
+            comparison.check(number)
+            for finding in comparison.findings[known:]:
+                print(finding, flush=True)
+    finally:
+        comparison.close()
+    for outcome, times in comparison.outcomes.most_common():
+        print(f"{outcome}: {times} of {count}")
+    return len(comparison.findings)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("count", type=int, nargs="?", default=1000)
@@ -58,13 +79,20 @@ def main() -> int:
     parser.add_argument("--ops", default="", help="parts of names, with commas")
     parser.add_argument("--batch", type=int, default=40, help="programs per module")
     parser.add_argument("--routes", default=",".join(difftest_ops.ROUTES))
+    parser.add_argument("--programs", action="store_true", help="annotated programs")
     parser.add_argument("--show", type=int, help="print the program of a number")
     options = parser.parse_args()
     words = tuple(word for word in options.ops.split(",") if word)
+    if options.show is not None and options.programs:
+        program = random_programs.generate_whole(options.show)
+        print(f"// {json.dumps(program.config)}\n{program.text}")
+        return 0
     if options.show is not None:
         print(module([random_ops.generate(options.show, words)], constants=True))
         return 0
     tools = op_corpus.Tools(options.bin.resolve())
+    if options.programs:
+        return 1 if check_programs(tools, options.first, options.count) else 0
     routes = options.routes.split(",")
     found = check_ops(tools, options.first, options.count, words, routes, options.batch)
     return 1 if found else 0

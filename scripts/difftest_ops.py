@@ -29,7 +29,7 @@ from random_ops.program import module
 
 ROUTES = ("print", "bytecode", "fold", "decompose", "partition")
 # Units of the last place by which functions may be off that have formulas of their
-# own on both sides, by bytes of a number. All else is equal.
+# own on both sides, and complex numbers, by bytes of a number. All else is equal.
 ULPS = {1: 1, 2: 2, 4: 64, 8: 512}
 FUNCTIONS = r"chlo\.(?!constant|broadcast_(add|and|or|xor|m|sub|div|sel|shift|rem))|"
 FUNCTIONS += r"stablehlo\.(power|abs|logistic|log|exp|sin|cos|tan|[rs]*qrt|cbrt|atan)"
@@ -197,7 +197,7 @@ class OpComparison:
         text = module([e.program for e in group], constants=True)
         folded = self.tools.run("mpmd-opt", "-", *FOLD, stdin=text)
         try:
-            self._compare(group, folded, True)
+            self._compare(group, "fold", folded)
         except (Aborted, RuntimeError, Differs):
             # XLA folds, too, where it cannot be told not to, and does so otherwise
             # than it computes; what we did not touch is not ours.
@@ -207,12 +207,13 @@ class OpComparison:
 
     def _decompose(self, group: list[Expected]) -> None:
         text = module([e.program for e in group])
-        self._compare(group, self.tools.run("mpmd-opt", "-", *FOLD, stdin=text))
+        folded = self.tools.run("mpmd-opt", "-", *FOLD, stdin=text)
+        self._compare(group, "decompose", folded)
 
     def _partition(self, group: list[Expected]) -> None:
         text = module([e.program for e in group])
         erased = self.tools.partition(text, op_corpus.INFERRED)
-        self._compare(group, erased)
+        self._compare(group, "partition", erased)
         if group[0].numbers is None:
             before, after = (
                 operations(self.tools.run("mpmd-opt", "-", *FOLD, stdin=t))
@@ -222,23 +223,23 @@ class OpComparison:
                 lost, new = before - after, after - before
                 raise Differs(f"has lost {list(lost)[:2]}, gained {list(new)[:2]}")
 
-    def _compare(self, group, text: str, constants: bool = False) -> None:
+    def _compare(self, group: list[Expected], route: str, text: str) -> None:
         if group[0].numbers is None:
             self.jaxlib.call(print_both, text)
             return
         programs = [e.program for e in group]
-        if constants:  # The arrays are in the text.
+        if route == "fold":  # The arrays are in the text.
             programs = [dataclasses.replace(p, arrays=[]) for p in programs]
         results = self._run(text, programs)
         for expected, part in zip(group, results, strict=True):
             for i, (left, right) in enumerate(zip(expected.numbers, part, strict=True)):
-                self._compare_numbers(expected.program, i, left, right)
+                self._compare_numbers(expected.program, route, i, left, right)
 
-    def _compare_numbers(self, program: Program, i: int, left, right) -> None:
+    def _compare_numbers(self, program, route: str, i: int, left, right) -> None:
         if is_equal(left, right):
             return
-        left, right = difftest_meant.without_meant(program, left, right)
-        is_function = re.match(FUNCTIONS, program.op)
+        left, right = difftest_meant.without_meant(program, route, left, right)
+        is_function = re.match(FUNCTIONS, program.op) or np.iscomplexobj(left)
         off = distance(left, right) if is_function else np.inf
         if off > 1 and not is_equal(left, right):
             told = f"result {i}: {describe(left, right)}"

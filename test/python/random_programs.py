@@ -6,6 +6,7 @@ stay small: each operation is bounded or averages its operands.
 
 import dataclasses
 import random
+import re
 
 T = "tensor<4xf32>"
 
@@ -54,6 +55,8 @@ class _Body:
         rng = self.writer.rng
         if self.writer.with_effects and rng.random() < 0.3:
             return self.effect()
+        if self.writer.with_layers and rng.random() < 0.4:
+            return rng.choice([self.dense, self.attention, self.filter, self.experts])()
         kind = rng.randrange(7)
         if kind == 0:
             self.define(f"stablehlo.tanh {self.pick()} : {T}")
@@ -68,6 +71,75 @@ class _Body:
             op = rng.choice(["maximum", "minimum", "add", "subtract"])
             (total,) = self.define(f"stablehlo.{op} {self.pick()}, {self.pick()} : {T}")
             self.define(f"stablehlo.tanh {total} : {T}")
+
+    def emit_as(self, type_: str, rest: str) -> str:
+        """One operation whose result is no value of the program."""
+        name = self.writer.fresh()
+        self.emit(f"{name} = {rest} -> {type_}")
+        return name
+
+    def matrix(self, value: str, type_: str = "tensor<2x2xf32>") -> str:
+        return self.emit_as(type_, f"stablehlo.reshape {value} : ({T})")
+
+    def product(self, left: str, right: str, dims: str) -> str:
+        square = "tensor<2x2xf32>"
+        return self.emit_as(
+            square,
+            f"stablehlo.dot_general {left}, {right}, contracting_dims = {dims} : "
+            f"({square}, {square})",
+        )
+
+    def flatten(self, value: str, type_: str = "tensor<2x2xf32>") -> None:
+        flat = self.emit_as(T, f"stablehlo.reshape {value} : ({type_})")
+        self.define(f"stablehlo.tanh {flat} : {T}")
+
+    def dense(self) -> None:
+        """A layer of weights that may be an input, and be shared."""
+        x, w = self.matrix(self.pick()), self.matrix(self.pick())
+        self.flatten(self.product(x, w, "[1] x [0]"))
+
+    def attention(self) -> None:
+        q, k, v = (self.matrix(self.pick()) for _ in range(3))
+        scores = self.product(q, k, "[1] x [1]")
+        square, row = "tensor<2x2xf32>", "tensor<2xf32>"
+        bounded, grown = self.writer.fresh(), self.writer.fresh()
+        self.emit(f"{bounded} = stablehlo.tanh {scores} : {square}")
+        self.emit(f"{grown} = stablehlo.exponential {bounded} : {square}")
+        zero, weights = self.writer.fresh(), self.writer.fresh()
+        self.emit(f"{zero} = stablehlo.constant dense<0.0> : tensor<f32>")
+        total = self.emit_as(
+            row,
+            f"stablehlo.reduce({grown} init: {zero}) applies stablehlo.add across "
+            f"dimensions = [1] : ({square}, tensor<f32>)",
+        )
+        wide = self.emit_as(
+            square, f"stablehlo.broadcast_in_dim {total}, dims = [0] : ({row})"
+        )
+        self.emit(f"{weights} = stablehlo.divide {grown}, {wide} : {square}")
+        self.flatten(self.product(weights, v, "[1] x [0]"))
+
+    def filter(self) -> None:
+        """A convolution along the four elements."""
+        image, taps = "tensor<1x4x1xf32>", "tensor<4x1x1xf32>"
+        x, k = self.matrix(self.pick(), image), self.matrix(self.pick(), taps)
+        found = self.emit_as(
+            image,
+            f"stablehlo.convolution({x}, {k}) dim_numbers = [b, 0, f]x[0, i, o]->"
+            "[b, 0, f], window = {pad = [[1, 2]]} {batch_group_count = 1 : i64, "
+            f"feature_group_count = 1 : i64}} : ({image}, {taps})",
+        )
+        self.flatten(found, image)
+
+    def experts(self) -> None:
+        """Each element goes to one of two, as a third value says."""
+        bits, gate, other = "tensor<4xi1>", self.pick(), self.pick()
+        choice = self.emit_as(
+            bits, f"stablehlo.compare GT, {gate}, {other} : ({T}, {T})"
+        )
+        first, second = self.writer.fresh(), self.writer.fresh()
+        self.emit(f"{first} = stablehlo.tanh {self.pick()} : {T}")
+        self.emit(f"{second} = stablehlo.logistic {self.pick()} : {T}")
+        self.define(f"stablehlo.select {choice}, {first}, {second} : {bits}, {T}")
 
     def effect(self) -> None:
         """A draw, or a call with side effects: read, unread or without results."""
@@ -292,9 +364,15 @@ class _Callee:
 
 class _Writer:
     def __init__(
-        self, seed: int, with_mpmd_ops: bool, with_regions: bool, with_effects: bool
+        self,
+        seed: int,
+        with_mpmd_ops: bool,
+        with_regions: bool,
+        with_effects: bool,
+        with_layers: bool,
     ):
         self.rng = random.Random(seed)
+        self.with_layers = with_layers
         self.with_mpmd_ops, self.with_regions = with_mpmd_ops, with_regions
         self.with_effects = with_effects
         self.counter = self.calls = self.effects = 0
@@ -348,11 +426,12 @@ def generate(
     with_mpmd_ops: bool = False,
     with_regions: bool = False,
     with_effects: bool = False,
+    with_layers: bool = False,
 ) -> Program:
     """A program; on demand with loops, broadcasts and reductions of mpmd, with
-    nested computations, choices and reductions of stacks, and with draws and calls
-    that have side effects."""
-    writer = _Writer(seed, with_mpmd_ops, with_regions, with_effects)
+    nested computations, choices and reductions of stacks, with draws and calls
+    that have side effects, and with layers of models."""
+    writer = _Writer(seed, with_mpmd_ops, with_regions, with_effects, with_layers)
     functions = []
     for index in range(writer.rng.randint(0, 2)):
         name = f"f{index}"
@@ -386,3 +465,47 @@ def generate(
             rng.choice([None, *writer.meshes]) for _ in range(outputs)
         ]
     return Program(text, config)
+
+
+SCHEDULES = ["1F1B", "GPipe", "Circular", "CircularWithReversedBackward", "none"]
+
+
+def generate_whole(seed: int) -> Program:
+    """A program for all phases: of layers and some of the rest, with shardings of
+    inputs, donated inputs, a schedule, and options."""
+    rng = random.Random(f"whole {seed}")
+    program = generate(
+        seed,
+        with_layers=True,
+        with_mpmd_ops=rng.random() < 0.4,
+        with_regions=rng.random() < 0.4,
+    )
+    config, head = program.config, program.text.partition(") -> (")[0]
+    inputs = head.count(": tensor<4xf32>")
+    options = config["options"]
+    # What the peer takes and ignores would make other programs.
+    del options["mpmd_split_bwd_fragments"]
+    del options["mpmd_absorb_inferred_fragments_on_entry_point_function"]
+    options["mpmd_pipeline_schedule"] = rng.choice(SCHEDULES)
+    options["mpmd_fragment_remat"] = rng.random() < 0.3
+    if rng.random() < 0.5:
+        config["donate"] = [i for i in range(inputs) if rng.random() < 0.5]
+    if rng.random() < 0.5:
+        arguments = [
+            argument + (SHARDED if rng.random() < 0.5 else "")
+            for argument in head.split(", ")
+        ]
+        text = program.text.replace(head, ", ".join(arguments), 1)
+        program = Program(MESH + text, config)
+    return program
+
+
+MESH = 'sdy.mesh @mesh = <["x"=2]>\n'
+SHARDED = ' {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}'
+
+
+def without_shardings(text: str) -> str:
+    """A program for one device."""
+    text = re.sub(r" *sdy\.mesh @.*\n", "", text)
+    text = re.sub(r",? ?sdy\.sharding = #sdy\.sharding<[^>]*>", "", text)
+    return text

@@ -112,6 +112,17 @@ def test_complex_function(tools, op):
     np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=2e-5)
 
 
+def test_arc_cosine_close_to_the_branch_point(tools):
+    """The smallest imaginary part still counts, by its root."""
+    for real, whole in ((np.float32, np.complex64), (np.float64, np.complex128)):
+        tiny = np.finfo(real).tiny
+        points = np.array([complex(1, tiny), complex(1, -tiny)], whole)
+        shape = f"2xcomplex<{NAMES[real]}>"
+        theirs, ours = run_both(tools, unary("acos", shape, shape), [points])
+        np.testing.assert_allclose(ours.real, np.sqrt(tiny), rtol=1e-6, atol=0)
+        np.testing.assert_allclose(ours.real, theirs.real, rtol=1e-6, atol=0)
+
+
 BINARY = {
     "polygamma": (np.repeat([0.0, 1.0, 2.0, 3.0], 40), np.tile(POSITIVE[40:80], 4)),
     "zeta": (np.repeat([1.5, 2.0, 3.0, 6.0], 40), np.tile(POSITIVE[60:100], 4)),

@@ -1,4 +1,4 @@
-"""A part of what `make difftest` runs: single operations against jaxlib."""
+"""A part of what `make difftest` runs: operations and programs against jaxlib."""
 
 import pathlib
 import sys
@@ -8,9 +8,10 @@ import pytest
 import random_ops
 from conftest import ROOT
 
-sys.path[:0] = [str(ROOT / "scripts")]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
 
 import difftest_ops  # noqa: E402
+import difftest_programs  # noqa: E402
 import op_corpus  # noqa: E402
 
 
@@ -31,6 +32,17 @@ def test_every_operation_agrees_with_jaxlib(comparison):
     assert comparison.numbered > 0.7 * len(programs)
     for route in ("print", "bytecode", "fold", "decompose"):
         assert comparison.passed[route] == len(programs)
+
+
+def test_programs_are_no_larger_than_those_of_the_peer(tools):
+    comparison = difftest_programs.ProgramComparison(
+        op_corpus.Tools(pathlib.Path(tools.folder))
+    )
+    for seed in range(12):
+        comparison.check(seed)
+    comparison.close()
+    assert not comparison.findings, "\n".join(map(str, comparison.findings))
+    assert comparison.outcomes["same text"] >= 6, comparison.outcomes
 
 
 def test_a_number_says_the_program():

@@ -3,8 +3,8 @@
 A collective on one device is run; those of several devices are compared as text.
 """
 
-from .program import Builder, Tensor, i64s, pairs
-from .regions import REDUCERS, class_of, scalar
+from .program import Builder, Tensor, class_of, i64s, pairs
+from .regions import REDUCERS, scalar
 
 TOKEN = "!stablehlo.token"
 

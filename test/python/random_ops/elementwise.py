@@ -1,5 +1,7 @@
 """Operations that work element by element, and those of CHLO that broadcast."""
 
+import numpy as np
+
 from .program import (
     COMPLEX,
     DTYPES,
@@ -10,6 +12,7 @@ from .program import (
     Skip,
     Tensor,
     Value,
+    class_of,
     i64s,
     real_of,
     width,
@@ -105,14 +108,20 @@ def unary(name: str, classes: str, dialect: str):
 
 
 def second(b: Builder, name: str, x: Value, shape=None) -> Value:
-    """What may stand on the right: shifts by what fits and by more."""
-    return b.argument(x.type.shape if shape is None else shape, x.type.element)
+    """What stands on the right: seldom what ends the process of XLA where it divides
+    constants, by zero, or the lowest number by -1."""
+    element = x.type.element
+    type_ = Tensor(x.type.shape if shape is None else shape, element)
+    array = b.array(type_)
+    if name in ("divide", "remainder") and class_of(element) == "I" and b.flag(0.95):
+        array = np.where((array == 0) | (array == -1), 1, array)
+    return b.argument(type_.shape, element, array)
 
 
 def binary(name: str, classes: str, dialect: str):
     def draw(b: Builder) -> None:
         x = b.argument(b.shape(), b.element(classes))
-        y = x if b.flag(0.1) else second(b, name, x)
+        y = x if b.flag(0.1) and name != "divide" else second(b, name, x)
         b.give(*b.op(f"{dialect}.{name}", [x, y], [x.type]))
 
     return draw
@@ -143,7 +152,7 @@ def broadcast(name: str, classes: str):
     def draw(b: Builder) -> None:
         left, right, result, attributes = broadcast_shapes(b)
         x = b.argument(left, b.element(classes))
-        y = b.argument(right, x.type.element)
+        y = second(b, name, x, right)
         types = [Tensor(result, x.type.element)]
         b.give(*b.op(f"chlo.broadcast_{name}", [x, y], types, attributes))
 

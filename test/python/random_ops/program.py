@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import math
 import random
+import re
 from collections.abc import Callable, Sequence
 
 import ml_dtypes
@@ -150,6 +151,13 @@ def literal(array: np.ndarray, element: str) -> str:
         data = np.ascontiguousarray(array).tobytes()[::-1]
         return f"0x{data.hex().upper()}"
     return str(int(array))
+
+
+def class_of(element: str) -> str:
+    """Its letter in `CLASSES`."""
+    if element == "i1":
+        return "P"
+    return {"c": "C", "i": "I", "u": "I"}.get(element[0], "F")
 
 
 def real_of(element: str) -> str:
@@ -308,6 +316,20 @@ class Builder:
     def give(self, *values: Value) -> None:
         self.results += values
 
+    def _is_refused(self, op: str) -> bool:
+        """What XLA does not compile for CPUs, as far as it is known: trying takes
+        seconds, since many programs are compiled as one."""
+        text = "".join(self.lines)
+        if "f6E" in text:  # No array of JAX holds numbers of six bits.
+            return True
+        if re.fullmatch(r"chlo\.(ragged_dot|bessel_i1e|erfc?|lgamma|digamma)", op):
+            return "ragged" in op or "f8E" in text or "f4E" in text
+        if op == "stablehlo.cbrt":
+            return "complex" in text
+        if "all_reduce" in op or "replica-sum" in op or "reduce_scatter" in op:
+            return re.search(r"i[24]>", text) is not None
+        return op in ("stablehlo.collective_broadcast", "stablehlo.unary_einsum")
+
     def program(self, op: str) -> Program:
         return Program(
             op,
@@ -318,8 +340,7 @@ class Builder:
             self.lines,
             self.helpers,
             self.arrays,
-            # No array of JAX holds numbers of six bits.
-            self.runs and not any("f6E" in line for line in self.lines),
+            self.runs and not self._is_refused(op),
         )
 
 

@@ -1,7 +1,7 @@
 """Operations with regions, gathers and scatters."""
 
 from .contractions import mixed
-from .program import Builder, Skip, Tensor, Value, i64s, pairs
+from .program import Builder, Skip, Tensor, Value, class_of, i64s, pairs
 
 # Two of an element into one: what reductions are made of.
 REDUCERS = {
@@ -11,12 +11,6 @@ REDUCERS = {
     "C": ["add", "multiply"],
 }
 NEUTRAL = {"add": 0, "multiply": 1, "or": 0, "xor": 0}
-
-
-def class_of(element: str) -> str:
-    if element == "i1":
-        return "P"
-    return {"c": "C", "i": "I", "u": "I"}.get(element[0], "F")
 
 
 def scalar(element: str) -> Tensor:

@@ -55,7 +55,8 @@ Expr mlir::chlo::buildAsinAcosKernel(Expr z) {
   Expr im = log1p(aMinusOne + root);
   Expr re =
       select(outside, rootOfY * sqrt((a + x) * (0.5 * (left + y / beyond))),
-             sqrt((a + x) * (0.5 * (y * left + before))));
+             // Halved before, the smallest y would be lost.
+             sqrt((0.5 * (a + x)) * (y * left + before)));
 
   // Squares overflow far from the origin, where the functions are simple.
   Expr limit = sqrt(x.splatLargest()) / 8.0;
