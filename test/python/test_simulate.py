@@ -1,5 +1,6 @@
 """Simulated steps: `Lowered.simulate` and what the command says of the same."""
 
+import contextlib
 import json
 import re
 
@@ -296,3 +297,16 @@ def test_auto_says_which_option_is_wrong(tmp_path):
         lower_with(mpmd_pipeline_schedule="auto", mpmd_schedule_device="h10")
     with pytest.raises(RuntimeError, match="mpmd_custom_costs: .*expected NAME=flops"):
         lower_with(mpmd_pipeline_schedule="auto", mpmd_custom_costs="flash")
+
+
+def test_the_code_of_the_page_on_drawings_draws(program, lowered, tmp_path):
+    text = (ROOT / "docs" / "draw.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    step, _, xs = program
+    with mw.profile() as recording:
+        step([jnp.ones((64, 64)), jnp.ones((64, 64))], xs)
+    with contextlib.chdir(tmp_path):
+        names = {"lowered": lowered, "recording": recording}
+        exec(compile(code, "docs/draw.md", "exec"), names)
+    drawn = {"page.html", "order.svg", "run.html"}
+    assert {path.name for path in tmp_path.iterdir()} == drawn
