@@ -37,6 +37,9 @@ BENCHES = (
     Bench("curve", "curve.py --bin {bin}", "higher", "microbatches, by jaxlib's time"),
     Bench("overhead", "runtime_overhead.py", "lower", "host time, by a loop's"),
     Bench("distributed", "distributed.py", "lower", "several processes, by one's"),
+    Bench(
+        "traffic", "traffic.py", "lower", "bytes of a step, by those without options"
+    ),
     Bench("call", "call_cost.py", "lower", "CPU of a call, by jax.jit's"),
     Bench("page", "page.py --bin {bin}", "lower", "the page of a large plan"),
     Bench(

@@ -1,5 +1,7 @@
 """Where `accumulate` adds gradients up, and how it fits schedules and shardings."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -140,3 +142,53 @@ def test_microbatches_are_split_over_devices_as_the_batch_is():
     assert rows
     assert all(value["sharding"]["dims"][0] == ["x"] for value in rows)
     close(step(*args), jax.value_and_grad(marked)(*args))
+
+
+def test_sums_have_the_type_that_is_asked_for():
+    """Of 64 equal gradients in bfloat16, those behind the first 9 bits are lost."""
+
+    def loss(w, x):
+        return (layer(w[1], mw.stage_boundary(layer(w[0], x))) * x).sum()
+
+    count = 64
+    weights = [jnp.full((WIDTH, WIDTH), 0.25, jnp.bfloat16)] * 2
+    x = jnp.tile(jnp.linspace(0, 1, WIDTH, dtype=jnp.bfloat16), (count, 1))
+    one = jax.grad(loss)(weights, x[:1])
+    expected = jax.tree.map(lambda g: g.astype(jnp.float32) * count, one)
+    step = accumulate(jax.grad(loss), count, reduce="sum", accumulate_dtype="float32")
+    config = marked_config("1F1B")
+    for found in (step(weights, x), mw.jit(step, config)(weights, x)):
+        for ours, theirs in zip(found, expected, strict=True):
+            assert ours.dtype == jnp.float32
+            np.testing.assert_allclose(ours, theirs, rtol=1e-2)
+    with pytest.raises(TypeError, match="must be a floating-point type, such as"):
+        accumulate(jax.grad(loss), count, accumulate_dtype="int32")
+
+
+def test_a_sum_stays_in_one_buffer():
+    """XLA writes the new sum over the old one, in every microbatch but the first."""
+    step = mw.jit(
+        accumulate(jax.grad(marked), MICROBATCHES, accumulate_dtype="float32"),
+        marked_config("1F1B"),
+    )
+    lowered = step.lower(make_weights(2), make_batch())
+    code = lowered.compile().as_text(dialect="hlo").split('// fragment "')[1:]
+    texts = {text[: text.index('"')]: text for text in code}
+    later = [
+        (texts[fragment["name"]], fragment["arguments"])
+        for fragment in lowered.partitioning_result.program["fragments"]
+        if "_bwd_call" in fragment["name"] and "call0" not in fragment["name"]
+    ]
+    assert later
+    for text, arguments in later:
+        aliases = text.splitlines()[1]
+        sums = [
+            (entry["alias"], number)
+            for number, entry in enumerate(arguments)
+            if entry["alias"] is not None
+        ]
+        assert sums
+        for result, number in sums:
+            # {result}: (parameter, {}, may-alias); one result is {} alone.
+            where = rf"\{{({result})?\}}: \({number}, \{{\}}, (may|must)-alias\)"
+            assert re.search(where, aliases), (where, aliases)

@@ -49,6 +49,7 @@ def accumulate(
     *,
     has_aux: bool | None = None,
     rng_argnums: int | Sequence[int] = (),
+    accumulate_dtype: Any = None,
 ) -> Callable[..., Any]:
     """Runs a function once per microbatch, as one `call` each, and sums up.
 
@@ -74,6 +75,8 @@ def accumulate(
         `(result, aux)`. By default it does if it returns the former.
       rng_argnums: positions of arguments that are random keys. Microbatch i gets
         `jax.random.split(key, microbatches)[i]`.
+      accumulate_dtype: the type of sums and means of real floating-point results,
+        such as `"float32"` for gradients in bfloat16; by default that of the result.
 
     Returns:
       A callable with the signature of `fn`. Keyword arguments go to every
@@ -105,6 +108,7 @@ def accumulate(
     if count < 1:
         raise ValueError(f"{_WHAT}: microbatches must be 1 or more, got {count}")
     _check_reduce(reduce)
+    dtype = _sum_dtype(accumulate_dtype)
 
     @functools.wraps(fn)
     def accumulated(*args, **kwargs):
@@ -124,7 +128,7 @@ def accumulate(
             for part in parts
         ]
         if compat.is_staged():
-            return guarded(_Calls(fn, reduce, has_aux, count).run(every, kwargs))
+            return guarded(_Calls(fn, reduce, has_aux, count, dtype).run(every, kwargs))
         # Copies: NNX variables in a result are the same objects every time.
         results = [
             jax.tree.map(lambda leaf: leaf, fn(*args, **kwargs)) for args in every
@@ -135,13 +139,29 @@ def accumulate(
             jax.tree.unflatten(
                 jax.tree.structure(results[0]),
                 [
-                    _reduced(kind, column, range(count))
+                    _reduced(kind, column, range(count), dtype)
                     for kind, column in zip(kinds, columns, strict=True)
                 ],
             )
         )
 
     return accumulated
+
+
+def _sum_dtype(dtype: Any) -> Any:
+    """The type that a user wants sums in, if any."""
+    if dtype is None:
+        return None
+    try:
+        found = jnp.dtype(dtype)
+    except TypeError:
+        found = None
+    if found is None or not jnp.issubdtype(found, jnp.floating):
+        raise TypeError(
+            f"{_WHAT}: accumulate_dtype must be a floating-point type, such as "
+            f'"float32", got {dtype!r}'
+        )
+    return jax.dtypes.canonicalize_dtype(found)
 
 
 def _check_reduce(reduce: Any) -> None:
@@ -175,8 +195,14 @@ class _Calls:
     """The calls of one program, and what they have in common."""
 
     def __init__(
-        self, fn: Callable[..., Any], reduce: Any, has_aux: bool | None, count: int
+        self,
+        fn: Callable[..., Any],
+        reduce: Any,
+        has_aux: bool | None,
+        count: int,
+        dtype: Any,
     ):
+        self._dtype = dtype
         self._fn, self._reduce, self._has_aux = fn, reduce, has_aux
         self._name = primitives.CALLEE_PREFIX + function_name(fn)
         self._order = backward_order(count)
@@ -198,7 +224,7 @@ class _Calls:
         leaves = [
             self._total(leaf, kind)
             if leaf in self._sums
-            else _reduced(kind, column, self._order)
+            else _reduced(kind, column, self._order, self._dtype)
             for leaf, (kind, column) in enumerate(
                 zip(self._kinds, self._columns, strict=True)
             )
@@ -229,11 +255,11 @@ class _Calls:
             )
             if kind in (_MEAN, _SUM)
             and id(leaf) in position
-            and jnp.issubdtype(leaf.dtype, jnp.inexact)
+            and jnp.issubdtype(leaf.dtype, jnp.floating if self._dtype else jnp.inexact)
         }
         if self._order != sorted(self._order):
             return traced.jaxpr, []  # The sum of a later call is not there yet.
-        jaxpr, added = with_sums(traced.jaxpr, list(leaf_of))
+        jaxpr, added = with_sums(traced.jaxpr, list(leaf_of), self._dtype)
         return jaxpr, [(leaf_of[index], places) for index, places in added]
 
     def _call(
@@ -334,7 +360,9 @@ def _kinds(
     return kinds
 
 
-def _reduced(kind: Any, column: Sequence[Any], order: Sequence[int]) -> Any:
+def _reduced(
+    kind: Any, column: Sequence[Any], order: Sequence[int], sum_dtype: Any
+) -> Any:
     """One leaf of the result, from those of all microbatches."""
     if kind == _STACK:
         return jnp.stack(column)
@@ -352,6 +380,8 @@ def _reduced(kind: Any, column: Sequence[Any], order: Sequence[int]) -> Any:
         dtype = jnp.result_type(float)  # As for jnp.mean.
     elif kind == _SUM and jnp.issubdtype(dtype, jnp.bool_):
         dtype = jnp.result_type(int)
+    if sum_dtype and jnp.issubdtype(dtype, jnp.floating):
+        dtype = sum_dtype
     column = [jnp.asarray(leaf, dtype) for leaf in column]
     total = functools.reduce(operator.add, [column[number] for number in order])
     return _mean(kind, total, len(column))

@@ -24,13 +24,14 @@ __all__ = ["with_sums"]
 
 
 def with_sums(
-    closed: Any, wanted: Sequence[int]
+    closed: Any, wanted: Sequence[int], dtype: Any = None
 ) -> tuple[Any, list[tuple[int, list[list[int]]]]]:
     """Adds what further operands bring to results that are gradients.
 
     Args:
       closed: what a call computes, a closed jaxpr.
       wanted: positions of the results to add to.
+      dtype: of the sums; by default that of the results.
 
     Returns:
       The closed jaxpr with operands behind the others for what it adds to, and
@@ -52,7 +53,9 @@ def with_sums(
         if at is None:
             return None
         eqn = eqns[at]
-        before = compat.Var(var.aval.update(weak_type=False))
+        before = compat.Var(
+            var.aval.update(weak_type=False, dtype=dtype or var.aval.dtype)
+        )
         if eqn.primitive is named_computation_p:
             if not eqn.params["transpose_count"]:
                 return None
@@ -60,7 +63,7 @@ def with_sums(
         elif compat.transpose_count(eqn.source_info.name_stack):
             # A part of the stage of what it adds to: it counts as transposed, too.
             added, total = _addition(eqn, var, before)
-            behind.append(added)
+            behind.extend(added)
         else:
             return None
         sums.append(before)
@@ -156,13 +159,24 @@ def _is_transposed(eqn: Any) -> bool:
     return bool(compat.transpose_count(eqn.source_info.name_stack))
 
 
-def _addition(eqn: Any, var: Any, before: Any) -> tuple[Any, Any]:
-    """An operation at the place of another one, and its result."""
-    total = compat.Var(before.aval)
-    added = compat.new_jaxpr_eqn(
-        [before, var], [total], jax.lax.add_p, {}, set(), eqn.source_info, eqn.ctx
-    )
-    return added, total
+def _addition(eqn: Any, var: Any, before: Any) -> tuple[list[Any], Any]:
+    """Operations at the place of another one that add to its result, and the sum."""
+    made = []
+
+    def make(primitive: Any, operands: list[Any], **params: Any) -> Any:
+        result = compat.Var(before.aval)
+        made.append(
+            compat.new_jaxpr_eqn(
+                operands, [result], primitive, params, set(), eqn.source_info, eqn.ctx
+            )
+        )
+        return result
+
+    if var.aval.dtype != before.aval.dtype:
+        params = {"new_dtype": before.aval.dtype, "weak_type": False, "sharding": None}
+        var = make(jax.lax.convert_element_type_p, [var], **params)
+    total = make(jax.lax.add_p, [before, var])
+    return made, total
 
 
 def _added_inside(eqn: Any, var: Any, before: Any) -> tuple[Any, Any]:
@@ -174,7 +188,7 @@ def _added_inside(eqn: Any, var: Any, before: Any) -> tuple[Any, Any]:
     added, sum_inside = _addition(eqn, inner, operand)
     new = jaxpr.replace(
         invars=[*jaxpr.invars, operand],
-        eqns=[*jaxpr.eqns, added],
+        eqns=[*jaxpr.eqns, *added],
         outvars=[*jaxpr.outvars, sum_inside],
         debug_info=jaxpr.debug_info.with_unknown_names(),
     )
