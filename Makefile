@@ -6,13 +6,13 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 # With precompiled headers, a compiler cache works under these conditions only.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
-PCH ?= $(if $(filter dev sanitize,$(PRESET)),ON,OFF)
+PCH ?= $(if $(filter dev sanitize fuzz,$(PRESET)),ON,OFF)
 # What a user needs to partition and run programs; tests need the rest.
 DEMO_TARGETS := meshwright _meshwright
 
 .DEFAULT_GOAL := help
 .PHONY: demo test deps lock configure build lit unit py format style lint docs cpp-docs page page-check \
-        bench difftest wheel wheel-test test-jax release sanitize nightly clean help
+        bench difftest wheel wheel-test test-jax release sanitize fuzz nightly clean help
 
 demo: configure  ## install, build, partition a GPT step, train another on CPU devices
 	@cmake --build $(BUILD) --target $(DEMO_TARGETS)
@@ -56,6 +56,9 @@ style: deps  ## what is quick of lint: formatting, ruff, layout
 
 sanitize:  ## lit tests of PARTS under address and undefined behaviour sanitizers
 	@scripts/sanitize.sh $(PARTS)
+
+fuzz:  ## mutated programs and files for SECONDS a target (TARGETS="passes partition")
+	@fuzz/run.sh
 
 nightly:  ## all tests under sanitizers and without assertions, clang-tidy
 	@scripts/nightly.sh

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Makes the seeds of the fuzzing targets, from the tests and from the op tables.
+
+    fuzz/seeds.py --bin build/bin --out build/seeds
+
+One folder per target. Nothing of it is stored in the tree: the tests change, and
+so do their seeds.
+"""
+
+import argparse
+import hashlib
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+
+import op_seeds
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# What every program can be taken through, whatever its test is about.
+COMMON_PIPELINES = [
+    "canonicalize,cse",
+    "inline,symbol-dce",
+    "stablehlo-target-independent-optimization",
+    "func.func(chlo-legalize-to-stablehlo),canonicalize",
+    "mpmd-import-pipeline",
+    "mpmd-import-pipeline{infer-transfers=true}",
+    "mpmd-import-pipeline{infer-transfers=true},mpmd-optimize-pipeline,"
+    "mpmd-sharding-propagation-pipeline,mpmd-export-pipeline",
+    "mpmd-optimize-pipeline{pipeline-schedule=1F1B}",
+    "mpmd-sharding-propagation-pipeline",
+    "mpmd-export-pipeline",
+    "mpmd-sharding-propagation-pipeline,mpmd-export-pipeline",
+    "mpmd-infer-mesh-pipeline{infer-transfers=true}",
+    "sdy-propagation-pipeline",
+    "sdy-populate-op-sharding-rules",
+    "mpmd-erase-partitioning",
+    "mpmd-split-bwd-fragments,canonicalize",
+    "mpmd-remat-fragment",
+    "mpmd-defer-reductions",
+    "mpmd-hoist-invariant-computations",
+]
+DIALECTS = ("chlo", "mpmd", "sdy", "stablehlo")
+NO_PASSES = re.compile(
+    r"-{1,2}(split-input-file|verify-diagnostics|verify-roundtrip|mlir-.*|o|"
+    r"allow-unregistered-dialect|emit-bytecode.*|debug.*|show-dialects|list-passes)$"
+)
+
+
+def single_passes(binaries: pathlib.Path) -> list[str]:
+    """The passes of this project, without options."""
+    listed = subprocess.run(
+        [binaries / "mpmd-opt", "--list-passes"], capture_output=True, text=True
+    ).stdout
+    names = re.findall(r"^ *--([a-z0-9]+(?:-[a-z0-9]+)*)", listed, re.MULTILINE)
+    return [name for name in names if name.startswith(DIALECTS)]
+
+
+def pipelines_of(text: str, folder: pathlib.Path, binaries: pathlib.Path) -> list[str]:
+    """What the RUN lines of a test do, as textual pipelines."""
+    found = []
+    text = re.sub(r"\\\n\s*// RUN:", "", text)
+    for line in re.findall(r"RUN:.*?mpmd-opt\s+([^|\n]*)", text):
+        line = re.split(r"\s(?:2?>|<)", line)[0].replace("%S", str(folder))
+        try:
+            words = shlex.split(line)
+        except ValueError:
+            continue
+        flags = [
+            word
+            for word in words
+            if word.startswith("-")
+            and word != "-"
+            and "%" not in word
+            and not NO_PASSES.match(word.split("=")[0])
+        ]
+        if not flags:
+            continue
+        done = subprocess.run(
+            [binaries / "mpmd-opt", "-", *flags, "--dump-pass-pipeline"],
+            input="module {}",
+            capture_output=True,
+            text=True,
+        )
+        # One that is long stands on several lines.
+        dumped = re.search(r"^builtin\.module\((.*)\)$", done.stderr, re.M | re.S)
+        if dumped:
+            found.append(re.sub(r"\n\s*", "", dumped[1]))
+    return list(dict.fromkeys(found))
+
+
+def chunks_of(text: str) -> list[str]:
+    """The programs of a test, without comments."""
+    found = []
+    for chunk in re.split(r"^// -----.*$|^//--- .*$", text, flags=re.MULTILINE):
+        lines = [line.split(" // ")[0] for line in chunk.splitlines()]
+        lines = [line for line in lines if not line.lstrip().startswith("//")]
+        chunk = "\n".join(line for line in lines if line.strip())
+        if chunk:
+            found.append(chunk + "\n")
+    return found
+
+
+class Seeds:
+    def __init__(self, out: pathlib.Path):
+        self.out = out
+
+    def add(self, target: str, text: str | bytes) -> None:
+        data = text if isinstance(text, bytes) else text.encode()
+        folder = self.out / target
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
+
+    def add_program(self, program: str, pipelines: list[str]) -> None:
+        self.add("text", program)
+        for pipeline in pipelines:
+            self.add("passes", f"// PIPELINE: {pipeline}\n{program}")
+
+
+def pick(choices: list[str], text: str, count: int) -> list[str]:
+    """Some choices, the same ones for the same text."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return [choices[digest[i] * 256 % 65521 % len(choices)] for i in range(count)]
+
+
+def add_tests(seeds: Seeds, binaries: pathlib.Path) -> None:
+    singles = single_passes(binaries)
+    for path in sorted((ROOT / "test").rglob("*.mlir")):
+        text = path.read_text(errors="replace")
+        own = pipelines_of(text, path.parent, binaries)
+        for chunk in chunks_of(text):
+            if len(chunk) > 60000:
+                continue
+            others = pick(COMMON_PIPELINES, chunk, 2) + pick(singles, chunk + "1", 1)
+            seeds.add_program(chunk, own + others)
+
+
+def add_edges(seeds: Seeds, binaries: pathlib.Path) -> None:
+    """Each odd program with each pass."""
+    singles = single_passes(binaries)
+    for program in chunks_of((ROOT / "fuzz/edges.mlir").read_text()):
+        seeds.add_program(program, singles + COMMON_PIPELINES)
+
+
+def configured_programs() -> list[tuple[pathlib.Path, pathlib.Path]]:
+    folders = [ROOT / "docs", ROOT / "test/programs/mpmd"]
+    return [
+        (path, path.with_suffix(".json"))
+        for folder in folders
+        for path in sorted(folder.rglob("*.mlir"))
+        if path.with_suffix(".json").exists()
+    ]
+
+
+def configuration_of(program: str) -> str | None:
+    """Two meshes, with the names of a program on both by turns."""
+    names = sorted(set(re.findall(r'mpmd.named_computation<"(\w+)"', program)))
+    if "@main" not in program and not names:
+        return None
+    function = re.search(r"func.func (?:public )?@(\w+)", program)
+    axes = sorted(set(re.findall(r'"(\w+)"=2', program)))[:3] or ["x"]
+    mesh = {axis: 2 for axis in axes}
+    return json.dumps(
+        {
+            "function": function[1] if function else "main",
+            "topology": {"m1": mesh, "m2": mesh},
+            "assignment": {name: [f"m{i % 2 + 1}", i] for i, name in enumerate(names)},
+            "options": {"mpmd_infer_transfers": True},
+        }
+    )
+
+
+def add_configured(seeds: Seeds) -> None:
+    for program, config in configured_programs():
+        text = config.read_text()
+        seeds.add("config", text)
+        if program.stat().st_size < 80000:
+            line = json.dumps(json.loads(text))
+            seeds.add("partition", f"// CONFIG: {line}\n{program.read_text()}")
+    for path in sorted((ROOT / "test").rglob("*.mlir")):
+        if path.stat().st_size > 80000:
+            continue
+        for chunk in chunks_of(path.read_text(errors="replace")):
+            if config := configuration_of(chunk):
+                seeds.add("config", config)
+                seeds.add("partition", f"// CONFIG: {config}\n{chunk}")
+
+
+def add_texts(seeds: Seeds) -> None:
+    """What other files there are, and what stands in programs and options."""
+    for path in sorted((ROOT / "test").rglob("*.json")):
+        seeds.add("json-files", path.read_text())
+    for path in sorted((ROOT / "test").rglob("*.csv")):
+        seeds.add("plan-csv", path.read_text())
+    for path in sorted((ROOT / "unittests/Schedule/tables").rglob("*.csv")):
+        seeds.add("plan-csv", path.read_text())
+    for path in sorted((ROOT / "meshwright/Cost").glob("*.json")):
+        seeds.add("json-files", path.read_text())
+    for path in sorted((ROOT / "test").rglob("*.mlir")):
+        text = path.read_text(errors="replace")
+        for value in re.findall(r"[#!](?:mpmd|sdy|stablehlo|chlo)[.<][^\n]*>", text):
+            seeds.add("attributes", value.split(" = ")[0])
+        for rule in re.findall(r"Fragment(?:Merge|Schedule)Rule\([^\n']*\)", text):
+            seeds.add("rules", rule)
+        for option in re.findall(r"-(mpmd-[\w-]+)='?([\w-]+=[^\n'|]*)", text):
+            seeds.add("options", f"{option[0]}{{{option[1].strip()}}}")
+    for key in re.findall(r'"(mpmd_\w+)"', (ROOT / "docs/config.md").read_text()):
+        seeds.add("options", f"{key}=1")
+
+
+def add_bytecode(seeds: Seeds, binaries: pathlib.Path) -> None:
+    for path in sorted((ROOT / "test/Dialect").rglob("*.mlir")):
+        for chunk in chunks_of(path.read_text(errors="replace"))[:1]:
+            done = subprocess.run(
+                [binaries / "mpmd-opt", "-", "--emit-bytecode"],
+                input=chunk.encode(),
+                capture_output=True,
+            )
+            if done.returncode == 0:
+                seeds.add("bytecode", done.stdout)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/seeds")
+    args = parser.parse_args()
+    seeds = Seeds(args.out)
+    add_tests(seeds, args.bin)
+    add_edges(seeds, args.bin)
+    add_configured(seeds)
+    add_texts(seeds)
+    add_bytecode(seeds, args.bin)
+    for program in op_seeds.programs(ROOT):
+        seeds.add_program(program, pick(COMMON_PIPELINES, program, 1))
+    for folder in sorted(args.out.iterdir()):
+        print(f"{folder.name}: {len(list(folder.iterdir()))} seeds")
+
+
+if __name__ == "__main__":
+    main()

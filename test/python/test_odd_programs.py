@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nobody writes, and mutations of tests make: every pass says what is wrong
+with it, or does its work; the seeds of fuzzing are made."""
+
+import pathlib
+import re
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "fuzz"))
+
+import op_seeds  # noqa: E402
+import seeds as fuzz_seeds  # noqa: E402
+
+EDGES = ROOT / "fuzz/edges.mlir"
+
+
+def test_every_pass_takes_odd_programs(tools):
+    passes = fuzz_seeds.single_passes(tools.folder)
+    assert len(passes) > 80
+    for name in passes:
+        done = tools.run("mpmd-opt", EDGES, "--split-input-file", f"--{name}")
+        assert done.returncode in (0, 1), f"{name}: {done.stderr[-2000:]}"
+        assert done.returncode == 0 or "error: " in done.stderr, name
+
+
+@pytest.fixture(scope="module")
+def op_programs():
+    return list(op_seeds.programs(ROOT))
+
+
+def test_there_is_a_module_for_every_op_and_element_type(op_programs):
+    ops = {
+        re.search(r'"((?:stablehlo|chlo)\.[\w-]+)"', text)[1] for text in op_programs
+    }
+    assert {"stablehlo.add", "stablehlo.convolution", "chlo.erf", "chlo.scan"} <= ops
+    assert len(ops) > 150
+    assert len(op_programs) >= 2 * len(ops) * len(op_seeds.ELEMENTS) * 0.9
+
+
+def test_modules_of_ops_are_read_or_rejected(tools, op_programs, tmp_path):
+    source = tmp_path / "ops.mlir"
+    source.write_text("// -----\n".join(op_programs[::7]))
+    done = tools.run("mpmd-opt", source, "--split-input-file", "-o", "/dev/null")
+    assert done.returncode == 1  # Shapes do not fit, by turns.
+    assert "error: " in done.stderr
+
+
+def test_pipelines_of_tests_become_seeds(tools, tmp_path):
+    text = "// RUN: mpmd-opt %s -mpmd-split-bwd-fragments -cse | FileCheck %s\n"
+    pipelines = fuzz_seeds.pipelines_of(text, tmp_path, tools.folder)
+    assert pipelines == ["func.func(mpmd-split-bwd-fragments),cse"]
