@@ -15,15 +15,11 @@ static constexpr unsigned kMaxDepth = 10000;
 
 /// The position behind the string that begins at `begin`.
 static size_t skipString(StringRef text, size_t begin) {
-  for (size_t i = begin + 1; i < text.size(); ++i) {
-    i = text.find_first_of("\"\\", i);
-    if (i == StringRef::npos)
-      return text.size();
-    if (text[i] == '"')
-      return i + 1;
-    ++i; // What a backslash stands before is part of the string.
-  }
-  return text.size();
+  size_t i = text.find_first_of("\"\\", begin + 1);
+  // What a backslash stands before is part of the string.
+  while (i != StringRef::npos && text[i] == '\\')
+    i = text.find_first_of("\"\\", i + 2);
+  return i == StringRef::npos ? text.size() : i + 1;
 }
 
 /// The digits of a reference to one of several results that begins at `begin`;

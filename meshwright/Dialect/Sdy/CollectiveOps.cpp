@@ -424,7 +424,7 @@ static LogicalResult fuseReduceScatter(AllSliceOp op,
     return failure();
   rewriter.replaceOpWithNewOp<ReduceScatterOp>(
       op, op.getType(), allReduce.getTensor(), op.getSlicingAxes(),
-      op.getOutSharding(), allReduce.getReductionKindAttr());
+      op.getOutSharding(), allReduce.getReductionOpAttr());
   rewriter.eraseOp(allReduce);
   return success();
 }

@@ -96,9 +96,9 @@ def Sdy_AllReduceOp : Sdy_CollectiveOp<"all_reduce"> {
   let arguments = (ins Sdy_ShapedType:$tensor,
                        Sdy_AxisRefList:$reduction_axes,
                        Sdy_TensorSharding:$out_sharding,
-                       OptionalAttr<Sdy_ReductionKind>:$reduction_kind);
+                       DefaultValuedOptionalAttr<Sdy_ReductionKind, "ReductionKind::Sum">:$reduction_op);
   let assemblyFormat = [{
-    (custom<OptionalReductionKind>($reduction_kind)^)? $reduction_axes $tensor
+    (custom<OptionalReductionKind>($reduction_op)^)? $reduction_axes $tensor
     `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)
   }];
 }
@@ -115,9 +115,9 @@ def Sdy_ReduceScatterOp : Sdy_CollectiveOp<"reduce_scatter"> {
   let arguments = (ins Sdy_ShapedType:$tensor,
                        Sdy_ListOfAxisRefLists:$reduce_scatter_axes,
                        Sdy_TensorSharding:$out_sharding,
-                       OptionalAttr<Sdy_ReductionKind>:$reduction_kind);
+                       DefaultValuedOptionalAttr<Sdy_ReductionKind, "ReductionKind::Sum">:$reduction_op);
   let assemblyFormat = [{
-    (custom<OptionalReductionKind>($reduction_kind)^)? $reduce_scatter_axes $tensor
+    (custom<OptionalReductionKind>($reduction_op)^)? $reduce_scatter_axes $tensor
     `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)
   }];
 }

@@ -127,6 +127,7 @@ func.func @collectives(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid,
   // GENERIC: "sdy.all_reduce"(%{{.*}}) <{out_sharding = #sdy.sharding<@grid, [{"c"}, {}]>, reduction_axes = #sdy<axis_ref_list{"r"}>}> :
   %4 = sdy.all_reduce sum {"r"} %3 out_sharding=<@grid, [{"c"}, {}]> : tensor<12x8xf32>
   // CHECK-NEXT: sdy.all_reduce max {"r"} %{{.*}}
+  // GENERIC: "sdy.all_reduce"(%{{.*}}) <{{{.*}}reduction_op = 1 : i32}>
   %5 = sdy.all_reduce max {"r"} %3 out_sharding=<@grid, [{"c"}, {}]> : tensor<12x8xf32>
   // CHECK-NEXT: sdy.reduce_scatter min [{}, {"r"}] %{{.*}} out_sharding=<@grid, [{"c"}, {"r"}]> : tensor<12x8xf32>
   %6 = sdy.reduce_scatter min [{}, {"r"}] %3 out_sharding=<@grid, [{"c"}, {"r"}]> : tensor<12x8xf32>
