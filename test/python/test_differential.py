@@ -34,6 +34,8 @@ UNKNOWN_TO_JAXLIB = (
     "collective_reduce",
     "has_dynamic_root",
     "is_stable = false",
+    "mpmd.for ()",
+    "reduction_op = ",
     "sdy.all_reduce max",
     "sdy.all_reduce min",
     "sdy.reduce_scatter max",
