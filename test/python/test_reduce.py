@@ -18,6 +18,24 @@ def reduce(tools, program, output, says, *command):
     )
 
 
+def reduce_around_sines(tools, tmp_path, text):
+    """What mpmd-reduce leaves of a program if its sines are what matters."""
+    program = tmp_path / "program.mlir"
+    program.write_text(text)
+    check = tmp_path / "check.sh"
+    check.write_text("#!/bin/sh\ngrep -q stablehlo.sine $1 && exit 1\nexit 0\n")
+    check.chmod(0o755)
+    small = tmp_path / "small.mlir"
+    subprocess.run(
+        [
+            *(tools.folder / "mpmd-reduce", program, "-o", small),
+            f"-mpmd-reduce-program=test={check}",
+        ],
+        check=True,
+    )
+    return small.read_text()
+
+
 def test_an_injected_mistake_is_reduced_to_ten_lines(tools, tmp_path):
     """A sine in a program without any, and a check that refuses sines."""
     text = (PROGRAMS / "mlp_train_step.mlir").read_text()
@@ -71,29 +89,18 @@ def test_a_configuration_that_is_none_is_refused(tools, tmp_path):
 
 
 def test_a_call_gives_way_to_its_body(tools, tmp_path):
-    program = tmp_path / "program.mlir"
-    program.write_text(
+    small = reduce_around_sines(
+        tools,
+        tmp_path,
         "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
         "  %0 = call @inner(%a) : (tensor<4xf32>) -> tensor<4xf32>\n"
         "  return %0 : tensor<4xf32>\n}\n"
         "func.func private @inner(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
         "  %0 = stablehlo.sine %a : tensor<4xf32>\n"
-        "  return %0 : tensor<4xf32>\n}\n"
+        "  return %0 : tensor<4xf32>\n}\n",
     )
-    check = tmp_path / "check.sh"
-    check.write_text("#!/bin/sh\ngrep -q stablehlo.sine $1 && exit 1\nexit 0\n")
-    check.chmod(0o755)
-    small = tmp_path / "small.mlir"
-    subprocess.run(
-        [
-            *(tools.folder / "mpmd-reduce", program, "-o", small),
-            f"-mpmd-reduce-program=test={check}",
-        ],
-        check=True,
-    )
-    found = small.read_text()
-    assert "stablehlo.sine" in found
-    assert "call" not in found and found.count("func.func") == 1
+    assert "stablehlo.sine" in small
+    assert "call" not in small and small.count("func.func") == 1
 
 
 def test_the_configuration_becomes_smaller_with_the_program(tools, tmp_path):
@@ -161,8 +168,9 @@ def test_the_configuration_becomes_smaller_with_the_program(tools, tmp_path):
 
 def test_each_kind_of_thing_goes(tools, tmp_path):
     """A loop, a branch, fragments, transfers and what they take and return."""
-    program = tmp_path / "program.mlir"
-    program.write_text(
+    small = reduce_around_sines(
+        tools,
+        tmp_path,
         '!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>\n'
         '!m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>\n'
         "func.func @main(%x: !m1, %y: !m1, %z: !m2) -> (!m2, !m1) attributes "
@@ -187,22 +195,11 @@ def test_each_kind_of_thing_goes(tools, tmp_path):
         "    mpmd.return %r : tensor<4xf32>\n"
         "  } : (!m2, !m2) -> !m2\n"
         "  return %2, %0#1 : !m2, !m1\n}\n"
-        'sdy.mesh @mesh = <["x"=2]>\n'
+        'sdy.mesh @mesh = <["x"=2]>\n',
     )
-    check = tmp_path / "check.sh"
-    check.write_text("#!/bin/sh\ngrep -q stablehlo.sine $1 && exit 1\nexit 0\n")
-    check.chmod(0o755)
-    small = tmp_path / "small.mlir"
-    subprocess.run(
-        [
-            *(tools.folder / "mpmd-reduce", program, "-o", small),
-            f"-mpmd-reduce-program=test={check}",
-        ],
-        check=True,
-    )
-    lines = small.read_text().splitlines()
+    lines = small.splitlines()
     # What computes on tensors stands in a fragment; all around it has gone.
-    assert len(lines) <= 9, small.read_text()
+    assert len(lines) <= 9, small
     assert sum("fragment" in line for line in lines) == 1
     assert not any("transfer" in line or "case" in line for line in lines)
     assert not any("sdy.mesh" in line for line in lines)
