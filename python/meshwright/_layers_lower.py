@@ -83,7 +83,8 @@ def lower(
             break
         apart = _retraced(traced, types, options, name, plan, sides)
         inputs, outputs = sides.counts()
-        moved = {sum(inputs[:index]): sharding for index, sharding in foreign.items()}
+        first = list(itertools.accumulate(inputs, initial=0))
+        moved = {first[index]: sharding for index, sharding in foreign.items()}
         lowered = lower_traced(apart, *rest, moved, said)
         signature = _shown(traced, lowered, inputs, name)
         stacking = Stacking(signature, inputs, outputs)
@@ -216,7 +217,7 @@ def _shown(
     owner = [index for index, count in enumerate(inputs) for _ in range(count)]
     kept = sorted({owner[index] for index in lowered.kept_inputs_indices})
     program = lowered.program_signature
-    first = [sum(inputs[:index]) for index in range(len(inputs))]
+    first = list(itertools.accumulate(inputs, initial=0))[:-1]
     return ProgramSignature(
         name=name,
         call_tree=call_tree,

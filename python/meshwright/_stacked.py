@@ -163,8 +163,7 @@ class StackedExecutable(Executable):
         self._joint_outputs = joints(
             outputs, self.out_avals, specs.output_shardings, inner.output_shardings()
         )
-        starts = np.cumsum([0, *inputs]).tolist()
-        self._start = starts
+        self._start = np.cumsum([0, *inputs]).tolist()
         # The pieces of arrays that are still there, by the identity of the array.
         self._known: dict[int, tuple[weakref.ref, list[Any]]] = {}
 
