@@ -161,7 +161,7 @@ REQUIRED = mw.PipelineSchedule(
 
 
 def test_required_options_are_added_and_named(topology, caplog):
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, "meshwright"):
         config = mw.make_config(
             topology,
             {},
