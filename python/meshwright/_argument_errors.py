@@ -10,6 +10,7 @@ import jax
 
 from . import _shardings
 from ._signature import IOSpecs, ProgramSignature
+from .runtime.argument_errors import ArgumentErrors
 
 
 def tree_error(signature: ProgramSignature, tree: Any) -> str:
@@ -35,74 +36,85 @@ def _names(kwargs: Any) -> str:
     return ", ".join(kwargs.node_data()[1]) or "none"
 
 
-def check_arguments(
-    args: Sequence[Any], signature: ProgramSignature, specs: IOSpecs
-) -> None:
-    """Raises an error that names the first unfit arguments, if there are any."""
-    avals = signature.input_avals
-    if len(args) != len(avals):
-        raise TypeError(
-            f"{signature.name} takes {len(avals)} flat inputs, got {len(args)}"
+class InputErrors(ArgumentErrors):
+    """Speaks of flat inputs, by their paths, where a program has positions."""
+
+    def __init__(self, signature: ProgramSignature, specs: IOSpecs):
+        self._signature, self._specs = signature, specs
+        self._first = len(signature.const_args)
+
+    def _index(self, position: int) -> int:
+        return self._signature.kept[position - self._first]
+
+    def name(self, position: int) -> str:
+        return self._signature.where(self._index(position))
+
+    def count(self, found: int) -> Exception:
+        signature = self._signature
+        return TypeError(
+            f"{signature.name} takes {len(signature.input_avals)} flat inputs, got "
+            f"{found}"
         )
-    for index, arg in enumerate(args):
-        if not isinstance(arg, jax.Array) or isinstance(arg, jax.core.Tracer):
-            raise ValueError(
-                f"{signature.where(index)} must be a jax.Array, got "
-                f"{type(arg).__name__}; place it with jax.device_put(x, sharding), "
-                "the sharding is in input_shardings"
-            )
-    misplaced = []
-    for position, index in enumerate(signature.kept):
-        arg, aval = args[index], avals[index]
-        if arg.shape != aval.shape or arg.dtype != aval.dtype:
-            raise TypeError(
-                f"{signature.where(index)} must be {aval.str_short()}, got "
-                f"{jax.typeof(arg).str_short()}; lower the function again for "
-                "other types"
-            )
-        if arg.is_deleted():
-            raise RuntimeError(
-                f"{signature.where(index)} has been deleted: it was donated to an "
-                "earlier call or deleted by hand; use that call's result instead"
-            )
-        wanted = specs.input_shardings[index]
-        if not arg.sharding.is_equivalent_to(wanted, arg.ndim):
-            misplaced.append((position, index))
-    if misplaced:
-        raise ValueError(_misplaced(args, misplaced, signature, specs))
-    check_donations(args, signature)
 
+    def kind(self, position: int, array: Any) -> Exception:
+        if _is_array(array):  # Of keys.
+            return self.type(position, array)
+        return self.no_array(self._index(position), array)
 
-def check_donations(args: Sequence[Any], signature: ProgramSignature) -> None:
-    """Raises ValueError if one array is two arguments, one of them donated."""
-    owners: dict[int, int] = {}
-    for index in signature.kept:
-        other = owners.setdefault(id(args[index]), index)
-        if other != index and not signature.donated.isdisjoint((other, index)):
-            raise ValueError(
-                f"{signature.where(other)} and {signature.where(index)} are the same "
-                "array, and it is donated; pass a copy for one of them"
-            )
-
-
-def _misplaced(
-    args: Sequence[Any],
-    indices: Sequence[tuple[int, int]],
-    signature: ProgramSignature,
-    specs: IOSpecs,
-) -> str:
-    topology = specs.topology
-    lines = [
-        f"{signature.name}: {len(indices)} inputs do not have the sharding "
-        "that the program expects; place them with jax.device_put(x, sharding), "
-        "or lower the function for them"
-    ]
-    for position, index in indices:
-        received = _shardings.describe(args[index].sharding, topology)
-        wanted = _shardings.describe(specs.input_shardings[index], topology)
-        lines.append(
-            f"  input {position} (originally {index}, "
-            f"{signature.input_paths[index]}): received {received}, "
-            f"expected {wanted}"
+    def no_array(self, index: int, value: Any) -> Exception:
+        """What is not a `jax.Array` as a flat input, used or not."""
+        return ValueError(
+            f"{self._signature.where(index)} must be a jax.Array, got "
+            f"{type(value).__name__}; place it with jax.device_put(x, sharding), "
+            "the sharding is in input_shardings"
         )
-    return "\n".join(lines)
+
+    def type(self, position: int, array: Any) -> Exception:
+        aval = self._signature.input_avals[self._index(position)]
+        return TypeError(
+            f"{self.name(position)} must be {aval.str_short()}, got "
+            f"{jax.typeof(array).str_short()}; lower the function again for "
+            "other types"
+        )
+
+    def deleted(self, position: int) -> Exception:
+        return RuntimeError(
+            f"{self.name(position)} has been deleted: it was donated to an "
+            "earlier call or deleted by hand; use that call's result instead"
+        )
+
+    def misplaced(self, arrays: Any, positions: Sequence[int]) -> Exception:
+        signature, topology = self._signature, self._specs.topology
+        lines = [
+            f"{signature.name}: {len(positions)} inputs do not have the sharding "
+            "that the program expects; place them with jax.device_put(x, sharding), "
+            "or lower the function for them"
+        ]
+        for position in positions:
+            index = self._index(position)
+            received = _shardings.describe(arrays[position].sharding, topology)
+            wanted = _shardings.describe(self._specs.input_shardings[index], topology)
+            lines.append(
+                f"  input {position - self._first} (originally {index}, "
+                f"{signature.input_paths[index]}): received {received}, "
+                f"expected {wanted}"
+            )
+        return ValueError("\n".join(lines))
+
+    def check(self, index: int, array: Any) -> None:
+        """Raises what is wrong with a flat input of which a program sees pieces."""
+        position = self._first + self._signature.kept.index(index)
+        aval = self._signature.input_avals[index]
+        if not _is_array(array):
+            raise self.kind(position, array)
+        if array.shape != aval.shape or array.dtype != aval.dtype:
+            raise self.type(position, array)
+        if array.is_deleted():
+            raise self.deleted(position)
+        wanted = self._specs.input_shardings[index]
+        if not array.sharding.is_equivalent_to(wanted, array.ndim):
+            raise self.misplaced({position: array}, [position])
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)

@@ -16,12 +16,11 @@ from jax.sharding import NamedSharding
 
 from . import _jax_compat as compat
 from . import _shardings
-from ._argument_errors import check_arguments, check_donations
+from ._argument_errors import InputErrors
 from ._arguments import describe
 from ._joint_shardings import piece_sharding
 from ._signature import IOSpecs, ProgramSignature
 from .distributed.values import place_value
-from .runtime.errors import FragmentError
 from .types import PyTree
 
 _logger = logging.getLogger(__name__)
@@ -71,6 +70,8 @@ class Executable:
         self.out_avals = list(signature.output_avals)
         self._program = program
         self._specs = specs
+        self._errors = InputErrors(signature, specs)
+        program.speak(self._errors)
         self._module_text = module_text
         self._consts = [
             place_value(value, sharding)
@@ -146,33 +147,19 @@ class Executable:
         """
         if not self._direct:
             if len(args) != len(self.signature.input_avals):
-                self._check(args)
+                raise self._errors.count(len(args))
             keys = (self.signature.kept[p - len(self._consts)] for p in self._keys)
             for index in (*self._unused, *keys):
                 if not isinstance(args[index], jax.Array):
-                    self._check(args)
+                    raise self._errors.no_array(index, args[index])
         values = self._values(args)
         self._take_keys(args, values)
-        try:
-            unknown = self._program.unknown(values)
-        except TypeError:
-            self._check(args)
-            raise
-        return self.run(Ready(args, args, values, unknown))
+        return self.run(Ready(args, args, values, self._program.unknown(values)))
 
     def run(self, ready: Ready) -> list[jax.Array]:
         """Runs the program with what `prepare` made of its inputs."""
         args = ready.placed
-        try:
-            outs = self._program.run(ready.values, ready.unknown)
-        except FragmentError:
-            raise  # Something ran, so arguments may be gone by now.
-        except (TypeError, ValueError, RuntimeError):
-            # The program's own checks know positions and buffers; the user knows
-            # arguments. What is not about the arguments is raised as it is.
-            self._check(args)
-            check_donations(ready.given, self.signature)
-            raise
+        outs = self._program.run(ready.values, ready.unknown)
         if ready.given is not args:
             self._release(ready)
         for index in self.signature.donated.intersection(self._unused):
@@ -194,8 +181,9 @@ class Executable:
         """Puts the data of typed keys among the values."""
         for position in self._keys:
             index = self.signature.kept[position - len(self._consts)]
-            if args[index].dtype != self.signature.input_avals[index].dtype:
-                self._check(args)
+            aval = self.signature.input_avals[index]
+            if args[index].dtype != aval.dtype or args[index].shape != aval.shape:
+                raise self._errors.type(position, args[index])
             values[position] = jax.random.key_data(args[index])
 
     def prepare(
@@ -247,9 +235,6 @@ class Executable:
         if self._keys:
             self._take_keys(placed, values)
         return Ready(leaves, placed, values, unknown)
-
-    def _check(self, args: Sequence[Any]) -> None:
-        check_arguments(args, self.signature, self._specs)
 
     def _where(self, index: int) -> str:
         return self.signature.where(index)

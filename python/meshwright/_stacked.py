@@ -20,6 +20,7 @@ import numpy as np
 from jax.experimental.layout import Format
 from jax.sharding import NamedSharding
 
+from ._argument_errors import InputErrors
 from ._executable import Executable, Ready
 from ._joint_shardings import join_shardings
 from ._signature import IOSpecs, ProgramSignature
@@ -133,6 +134,7 @@ class StackedExecutable(Executable):
         self._inner, self._stacking, self._specs = inner, stacking, specs
         self.signature = signature = stacking.signature
         self.out_avals = list(signature.output_avals)
+        self._errors = InputErrors(signature, specs)
         self._program = inner.runtime_executable()
         self._module_text = inner.as_text()
 
@@ -203,7 +205,7 @@ class StackedExecutable(Executable):
                 return None
             leaf = leaves[index]
             if isinstance(leaf, jax.Array) and leaf.is_deleted():
-                self._check(leaves)
+                self._errors.check(index, leaf)
         ready = self._inner.prepare(
             self._apart(leaves), typed=typed, new=new, alone=alone
         )
@@ -211,14 +213,10 @@ class StackedExecutable(Executable):
 
     def call(self, *args: Any) -> list[jax.Array]:
         """As for every executable, with stacked arrays where they are expected."""
-        if len(args) != len(self.signature.input_avals) or not all(
-            isinstance(args[index], jax.Array)
-            and not args[index].is_deleted()
-            and args[index].shape == joint.shape
-            and joint.is_joint(args[index])
-            for index, joint in self._joint_inputs.items()
-        ):
-            self._check(args)
+        if len(args) != len(self.signature.input_avals):
+            raise self._errors.count(len(args))
+        for index in self._joint_inputs:
+            self._errors.check(index, args[index])
         inner = self._inner.call(*self._apart(args))
         return self._result(args, inner)
 

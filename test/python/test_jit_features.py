@@ -339,7 +339,7 @@ def test_own_results_are_recognised_without_a_look_at_their_buffers(monkeypatch)
     parts = [shard.data for shard in w.addressable_shards]
     alias = jax.make_array_from_single_device_arrays(w.shape, w.sharding, parts)
     for same in (state["w"], alias):
-        with pytest.raises(ValueError, match="share a buffer|same array"):
+        with pytest.raises(ValueError, match="share a buffer"):
             step({"w": state["w"], "u": same, "v": state["v"]}, np.float32(2.0))
     with pytest.raises(ValueError, match="share a buffer"):  # Asked once more.
         step({"w": state["w"], "u": alias, "v": state["v"]}, np.float32(2.0))

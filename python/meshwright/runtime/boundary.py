@@ -16,11 +16,16 @@ from typing import Any
 import jax
 
 from . import _jax_runtime
+from .argument_errors import ArgumentErrors
 from .placement import Place
 
 
 class Boundary:
-    """Checks the arguments of a program."""
+    """Checks the arguments of a program.
+
+    Attributes:
+      errors: what it raises; who calls the program may put other words here.
+    """
 
     def __init__(
         self,
@@ -40,7 +45,7 @@ class Boundary:
         self.orders = list(orders)
         # Layouts seen before, as jaxlib has them, which compare faster than orders.
         self.layouts: list[Any] = [None] * len(self.orders)
-        self.names = list(names)
+        self.errors = ArgumentErrors(places, names)
         self.donated = frozenset(donated)
         self.groups = self._groups_that_could_share()
         self.made: dict[int, weakref.ref] = {}
@@ -67,9 +72,7 @@ class Boundary:
     def unknown(self, arrays: Sequence[Any]) -> list[int]:
         """Positions of what does not look like an argument of an earlier run."""
         if len(arrays) != len(self.rows):
-            raise TypeError(
-                f"the program takes {len(self.rows)} arrays, got {len(arrays)}"
-            )
+            raise self.errors.count(len(arrays))
         kind = _jax_runtime.ArrayImpl
         return [
             position
@@ -90,22 +93,21 @@ class Boundary:
         """
         kind, layout_of = _jax_runtime.ArrayImpl, _jax_runtime.array_layout
         for position in unknown:
-            array, (sharding, shape, dtype) = arrays[position], self.rows[position]
+            array, (_, shape, dtype) = arrays[position], self.rows[position]
             if type(array) is not kind:
-                self._fail_kind(position, array)
+                raise self.errors.kind(position, array)
             if array.shape != shape or array.dtype != dtype:
-                self._fail_type(position, array)
+                raise self.errors.type(position, array)
         if any(map(kind.is_deleted, arrays)):
             deleted = next(i for i, array in enumerate(arrays) if array.is_deleted())
-            raise RuntimeError(
-                f"{self._name(deleted)} was deleted or donated to an earlier "
-                "call; pass the array that call returned"
-            )
-        for position in unknown:
-            array, (sharding, _, _) = arrays[position], self.rows[position]
-            found = array.sharding
-            if found is not sharding and found != sharding:
-                self._check_sharding(position, found)
+            raise self.errors.deleted(deleted)
+        misplaced = [
+            position
+            for position in unknown
+            if not self._is_in_place(position, arrays[position].sharding)
+        ]
+        if misplaced:
+            raise self.errors.misplaced(arrays, misplaced)
         layouts = self.layouts
         for position in self.ordered:
             known = layouts[position]
@@ -117,15 +119,11 @@ class Boundary:
         for group in self.groups:
             self._check_shared(arrays, group)
 
-    def _check_sharding(self, position: int, found) -> None:
-        place = self.places[position]
-        if not found.is_equivalent_to(place.sharding, len(place.shape)):
-            raise ValueError(
-                f"{self._name(position)} has sharding {found} on devices "
-                f"{_devices(found)}; expected {place.sharding} on mesh "
-                f"{place.mesh.name!r}, devices {_devices(place.sharding)}; move it "
-                "with jax.device_put"
-            )
+    def _is_in_place(self, position: int, found: Any) -> bool:
+        wanted, shape, _ = self.rows[position]
+        if found is wanted or found == wanted:
+            return True
+        return found.is_equivalent_to(wanted, len(shape))
 
     def _check_layout(self, position: int, array: jax.Array) -> None:
         if not self.local[position]:
@@ -135,11 +133,7 @@ class Boundary:
             return
         order = _jax_runtime.element_order(found, array.ndim)
         if order != expected:
-            raise ValueError(
-                f"{self._name(position)} has its dimensions in memory in the order "
-                f"{order}, major to minor; expected {expected}; move it with "
-                "jax.device_put and a jax.experimental.layout.Format"
-            )
+            raise self.errors.order(position, order, expected)
         self.layouts[position] = found
 
     def expect(self, results: Sequence[Any]) -> None:
@@ -183,11 +177,7 @@ class Boundary:
             for key in keys:
                 other = first.setdefault(key, position)
                 if other != position and self._gives_away(other, position):
-                    low, high = sorted((other, position))
-                    raise ValueError(
-                        f"{self._name(low)} and {self._name(high)} share a "
-                        "buffer, and one of them is donated; pass a copy instead"
-                    )
+                    raise self.errors.shared(other, position)
 
     def _is_new(self, array: jax.Array) -> bool:
         """Whether another array may have come into being after the last run."""
@@ -206,25 +196,3 @@ class Boundary:
 
     def _gives_away(self, *positions: int) -> bool:
         return not self.donated.isdisjoint(positions)
-
-    def _fail_kind(self, position: int, array) -> None:
-        raise TypeError(
-            f"{self._name(position)} is a {type(array).__module__}."
-            f"{type(array).__qualname__}; expected a jax.Array (put NumPy arrays on "
-            "their mesh with jax.device_put, take jax.random.key_data of keys)"
-        )
-
-    def _fail_type(self, position: int, array) -> None:
-        place = self.places[position]
-        raise TypeError(
-            f"{self._name(position)} is {array.dtype}{list(array.shape)}; expected "
-            f"{place.dtype}{list(place.shape)}"
-        )
-
-    def _name(self, position: int) -> str:
-        name = self.names[position]
-        return f"argument {position}" + (f" ({name})" if name else "")
-
-
-def _devices(sharding) -> str:
-    return str(sorted(device.id for device in sharding.device_set))

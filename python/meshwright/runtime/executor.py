@@ -19,6 +19,7 @@ from jax.sharding import Mesh, NamedSharding
 
 from .._progress import waiting
 from . import _jax_runtime
+from .argument_errors import ArgumentErrors
 from .boundary import Boundary
 from .cache import open_cache
 from .compilation import Loaded, compile_all, resolve_options
@@ -150,6 +151,10 @@ class ProgramExecutor:
             that this is an error; names the fragment that made it so.
         """
         return self.run(arrays, self.unknown(arrays))
+
+    def speak(self, errors: ArgumentErrors) -> None:
+        """Says with other words from now on what is wrong with arguments."""
+        self._boundary.errors = errors
 
     def unknown(self, arrays: Sequence[Any]) -> list[int]:
         """Positions of what does not look like an argument of an earlier run.
