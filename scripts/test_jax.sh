@@ -8,34 +8,12 @@
 # for pytest. There is no LLVM in that system, and no compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-root=$(realpath -m "${1:-build-wheel/debian13}")
+HOME_INSIDE=opt/tests VENV=.venv
+source scripts/debian13.sh "$@"
 
-fail() {
-  echo "error: $*" >&2
-  exit 1
-}
-
-[[ $(id -u) == 0 ]] || fail "chroot needs root; run make test-jax as root"
-wheels=(dist/meshwright-*.whl)
-[[ ${#wheels[@]} == 1 && -f ${wheels[0]} ]] ||
-  fail "dist/ has no wheel, or several; run make wheel"
-scripts/debian13.sh "$root"
-
-work=$root/opt/tests
 mkdir -p "$work/build"
 git archive HEAD | tar x --recursive-unlink -C "$work"
 cp "${wheels[0]}" "$work/build"
-for folder in proc dev dev/pts dev/shm; do
-  mountpoint -q "$root/$folder" || mount --bind "/$folder" "$root/$folder"
-done
-trap 'umount "$root"/{proc,dev/pts,dev/shm,dev}' EXIT
-
-inside() {
-  chroot "$root" env -i HOME=/root PATH=/opt/tests/.venv/bin:/usr/bin:/bin \
-    ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} \
-    ${HTTPS_PROXY:+HTTPS_PROXY="$HTTPS_PROXY"} \
-    bash -euc "cd /opt/tests; $1"
-}
 
 # What tests call besides: the checks of a build's requirements are CMake scripts.
 inside "command -v cmake >/dev/null && command -v git >/dev/null || {

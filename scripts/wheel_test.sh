@@ -8,38 +8,16 @@
 # doctor has the last word, with a home that cannot be written.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-root=$(realpath -m "${1:-build-wheel/debian13}")
-
-fail() {
-  echo "error: $*" >&2
-  exit 1
-}
-
-[[ $(id -u) == 0 ]] || fail "chroot needs root; run make wheel-test as root"
-wheels=(dist/meshwright-*.whl)
-[[ ${#wheels[@]} == 1 && -f ${wheels[0]} ]] ||
-  fail "dist/ has no wheel, or several; run make wheel"
-scripts/debian13.sh "$root"
+HOME_INSIDE=opt/meshwright VENV=venv
+source scripts/debian13.sh "$@"
 for tool in cc gcc clang c++ ld; do
   [[ ! -x $root/usr/bin/$tool ]] || fail "$root is not bare: it has $tool"
 done
 [[ ! -d $root/usr/lib/llvm-22 ]] || fail "$root is not bare: it has LLVM"
 
-work=$root/opt/meshwright
 rm -rf "$work"
 mkdir -p "$work"
 cp -r "${wheels[0]}" examples docs/first.mlir docs/first.json "$work"
-for folder in proc dev dev/pts dev/shm; do
-  mountpoint -q "$root/$folder" || mount --bind "/$folder" "$root/$folder"
-done
-trap 'umount "$root"/{proc,dev/pts,dev/shm,dev}' EXIT
-
-inside() {
-  chroot "$root" env -i HOME=/root PATH=/opt/meshwright/venv/bin:/usr/bin:/bin \
-    ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} \
-    ${HTTPS_PROXY:+HTTPS_PROXY="$HTTPS_PROXY"} \
-    bash -euc "cd /opt/meshwright; $1"
-}
 
 inside "python3 -m venv venv"
 # What is downloaded comes first, so that the clock below does not see it.
