@@ -22,7 +22,6 @@ import numpy as np
 
 from . import _jax_compat as compat
 from . import _static_leaves as static_leaves
-from ._nnx_state import is_stateful
 
 T = TypeVar("T")
 
@@ -167,13 +166,9 @@ def stage_boundary(x: T) -> T:
     """
     if not compat.is_staged():
         return x
-    leaves, tree = jax.tree.flatten(x, is_leaf=is_stateful)
-    for leaf in filter(is_stateful, leaves):
-        raise TypeError(
-            f"stage_boundary: {type(leaf).__name__} is an NNX object, which has a "
-            "state of its own; give the arrays that go on to the next stage"
-        )
-    wrapped = static_leaves.wrap_leaves(leaves, tree)
+    wrapped, tree = static_leaves.flatten(
+        x, "stage_boundary", "give the arrays that go on to the next stage"
+    )
     arrays = [leaf for leaf in wrapped if not static_leaves.is_static(leaf)]
     if not arrays:
         raise ValueError(

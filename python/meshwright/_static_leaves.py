@@ -122,6 +122,21 @@ def is_plainly_array(leaf: Any) -> bool:
     return isinstance(leaf, (jax.Array, np.number, np.bool_))
 
 
+def flatten(x: Any, what: str, advice: str) -> tuple[list[Any], Any]:
+    """The leaves of what `what` was given, no arrays wrapped, and their tree.
+
+    Raises:
+      TypeError: an NNX object is among them.
+    """
+    leaves, tree = jax.tree.flatten(x, is_leaf=is_stateful)
+    for leaf in filter(is_stateful, leaves):
+        raise TypeError(
+            f"{what}: {type(leaf).__name__} is an NNX object, which has a state of "
+            f"its own; {advice}"
+        )
+    return wrap_leaves(leaves, tree), tree
+
+
 def wrap_leaves(
     leaves: Sequence[Any], tree: Any, keeps_numbers: Callable[[type], bool] = is_module
 ) -> list[Any]:

@@ -22,7 +22,6 @@ from . import _jax_compat as compat
 from . import _primitives as primitives
 from . import _static_leaves as static_leaves
 from . import _trace_cache
-from ._nnx_state import is_stateful
 from .utils import function_name
 
 __all__ = [
@@ -160,13 +159,9 @@ def _to_arrays(what: str, primitive: Any, x: T, **params: Any) -> T:
     """Applies a primitive to all arrays of a tree; other leaves stay as they are."""
     if not compat.is_staged():
         return x
-    leaves, tree = jax.tree.flatten(x, is_leaf=is_stateful)
-    for leaf in filter(is_stateful, leaves):
-        raise TypeError(
-            f"{what}: {type(leaf).__name__} is an NNX object, which has a state of "
-            "its own; give the arrays in it, such as layer.kernel[...]"
-        )
-    wrapped = static_leaves.wrap_leaves(leaves, tree)
+    wrapped, tree = static_leaves.flatten(
+        x, what, "give the arrays in it, such as layer.kernel[...]"
+    )
     outs = [
         leaf.value if static_leaves.is_static(leaf) else primitive.bind(leaf, **params)
         for leaf in wrapped

@@ -130,18 +130,18 @@ class Copy(Step):
         return issue
 
 
-@dataclass
-class Put(Step):
-    """Splits an array of one device over a mesh, or crosses between backends."""
+class Change(Step):
+    """Makes one array of another."""
+
+    def change(self) -> Callable[[jax.Array], jax.Array]:
+        raise NotImplementedError
 
     def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
-        (read,), write = self.reads, self.writes.start
-        sharding, finish = self.places[0].sharding, self.finish()
-        alias = False if self.places[0].mesh.sharing else None
-        put = functools.partial(jax.device_put, may_alias=alias)
+        (read,), write, finish = self.reads, self.writes.start, self.finish()
+        change = self.change()
 
         def issue(slots):
-            slots[write] = put(slots[read], sharding)
+            slots[write] = change(slots[read])
             if finish:
                 finish(slots)
 
@@ -149,37 +149,32 @@ class Put(Step):
 
 
 @dataclass
-class Relayout(Step):
+class Put(Change):
+    """Splits an array of one device over a mesh, or crosses between backends."""
+
+    def change(self) -> Callable[[jax.Array], jax.Array]:
+        place = self.places[0]
+        alias = False if place.mesh.sharing else None
+        return functools.partial(jax.device_put, device=place.sharding, may_alias=alias)
+
+
+@dataclass
+class Relayout(Change):
     """Reorders the elements of each shard: dimensions from major to minor."""
 
     order: tuple[int, ...] = ()
 
-    def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
-        (read,), write, finish = self.reads, self.writes.start, self.finish()
-        put = jax.device_put
+    def change(self) -> Callable[[jax.Array], jax.Array]:
         target = Format(Layout(self.order), self.places[0].sharding)
-
-        def issue(slots):
-            slots[write] = put(slots[read], target)
-            if finish:
-                finish(slots)
-
-        return issue
+        return functools.partial(jax.device_put, device=target)
 
 
 @dataclass
-class FirstShard(Step):
+class FirstShard(Change):
     """The first device's part of a replicated array, without a copy."""
 
-    def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
-        (read,), write, finish = self.reads, self.writes.start, self.finish()
-
-        def issue(slots):
-            slots[write] = slots[read].addressable_data(0)
-            if finish:
-                finish(slots)
-
-        return issue
+    def change(self) -> Callable[[jax.Array], jax.Array]:
+        return operator.methodcaller("addressable_data", 0)
 
 
 def _gather(reads: tuple[int, ...]) -> Callable[[list], Any]:
