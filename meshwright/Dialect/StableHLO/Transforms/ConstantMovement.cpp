@@ -128,97 +128,61 @@ static LogicalResult foldIota(IotaOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+static DenseElementsAttr move(ReshapeOp, DenseElementsAttr operand,
+                              RankedTensorType type) {
+  return operand.reshape(type);
+}
+
+static DenseElementsAttr move(TransposeOp op, DenseElementsAttr operand,
+                              RankedTensorType type) {
+  SmallVector<int64_t> strides = computeStrides(operand.getType().getShape());
+  return moveElements(type, operand, 0,
+                      applyPermutation(strides, op.getPermutation()));
+}
+
+static DenseElementsAttr move(SliceOp op, DenseElementsAttr operand,
+                              RankedTensorType type) {
+  SmallVector<int64_t> strides = computeStrides(operand.getType().getShape());
+  int64_t begin = 0;
+  for (auto [stride, start, step] :
+       llvm::zip_equal(strides, op.getStartIndices(), op.getStrides())) {
+    begin += start * stride;
+    stride *= step;
+  }
+  return moveElements(type, operand, begin, strides);
+}
+
+static DenseElementsAttr move(ReverseOp op, DenseElementsAttr operand,
+                              RankedTensorType type) {
+  SmallVector<int64_t> strides = computeStrides(type.getShape());
+  int64_t begin = 0;
+  for (int64_t dim : op.getDimensions()) {
+    begin += (type.getDimSize(dim) - 1) * strides[dim];
+    strides[dim] = -strides[dim];
+  }
+  return moveElements(type, operand, begin, strides);
+}
+
 namespace {
-template <typename OpT> struct MovementFold : OpRewritePattern<OpT> {
-  MovementFold(MLIRContext *context, int64_t limit)
+// Pattern: op(constant that is no splat) -> constant
+template <typename OpT> struct FoldMovement : OpRewritePattern<OpT> {
+  FoldMovement(MLIRContext *context, int64_t limit)
       : OpRewritePattern<OpT>(context), limit(limit) {}
 
-protected:
-  /// The constant that `op` moves, if that is no splat and may be folded.
-  DenseElementsAttr getOperand(OpT op) const {
+  LogicalResult matchAndRewrite(OpT op,
+                                PatternRewriter &rewriter) const override {
     SmallVector<DenseElementsAttr> operands = getConstantOperands(op);
     RankedTensorType type = getResultType(op);
     if (operands.empty() || operands[0].isSplat() ||
         operands[0].getElementType() != type.getElementType() ||
         !isWithinLimit(type, operands, limit))
-      return {};
-    return operands[0];
+      return failure();
+    replaceByConstant(rewriter, op, move(op, operands[0], type));
+    return success();
   }
 
 private:
   int64_t limit;
-};
-
-// Pattern: reshape(constant) -> constant
-struct FoldReshape : MovementFold<ReshapeOp> {
-  using MovementFold::MovementFold;
-  LogicalResult matchAndRewrite(ReshapeOp op,
-                                PatternRewriter &rewriter) const override {
-    DenseElementsAttr operand = getOperand(op);
-    if (!operand)
-      return failure();
-    replaceByConstant(rewriter, op, operand.reshape(getResultType(op)));
-    return success();
-  }
-};
-
-// Pattern: transpose(constant) -> constant
-struct FoldTranspose : MovementFold<TransposeOp> {
-  using MovementFold::MovementFold;
-  LogicalResult matchAndRewrite(TransposeOp op,
-                                PatternRewriter &rewriter) const override {
-    DenseElementsAttr operand = getOperand(op);
-    if (!operand)
-      return failure();
-    SmallVector<int64_t> strides = computeStrides(operand.getType().getShape());
-    replaceByConstant(
-        rewriter, op,
-        moveElements(getResultType(op), operand, 0,
-                     applyPermutation(strides, op.getPermutation())));
-    return success();
-  }
-};
-
-// Pattern: slice(constant) -> constant
-struct FoldSlice : MovementFold<SliceOp> {
-  using MovementFold::MovementFold;
-  LogicalResult matchAndRewrite(SliceOp op,
-                                PatternRewriter &rewriter) const override {
-    DenseElementsAttr operand = getOperand(op);
-    if (!operand)
-      return failure();
-    SmallVector<int64_t> strides = computeStrides(operand.getType().getShape());
-    int64_t begin = 0;
-    for (auto [stride, start, step] :
-         llvm::zip_equal(strides, op.getStartIndices(), op.getStrides())) {
-      begin += start * stride;
-      stride *= step;
-    }
-    replaceByConstant(rewriter, op,
-                      moveElements(getResultType(op), operand, begin, strides));
-    return success();
-  }
-};
-
-// Pattern: reverse(constant) -> constant
-struct FoldReverse : MovementFold<ReverseOp> {
-  using MovementFold::MovementFold;
-  LogicalResult matchAndRewrite(ReverseOp op,
-                                PatternRewriter &rewriter) const override {
-    DenseElementsAttr operand = getOperand(op);
-    if (!operand)
-      return failure();
-    RankedTensorType type = getResultType(op);
-    SmallVector<int64_t> strides = computeStrides(type.getShape());
-    int64_t begin = 0;
-    for (int64_t dim : op.getDimensions()) {
-      begin += (type.getDimSize(dim) - 1) * strides[dim];
-      strides[dim] = -strides[dim];
-    }
-    replaceByConstant(rewriter, op,
-                      moveElements(type, operand, begin, strides));
-    return success();
-  }
 };
 
 //===----------------------------------------------------------------------===//
@@ -270,10 +234,10 @@ private:
 void mlir::stablehlo::populateConstantMovement(
     RewritePatternSet &patterns, const OptimizationOptions &options) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<FoldReshape, FoldSlice, FoldTranspose>(context,
-                                                      getEagerLimit(options));
-  patterns.add<FoldConcatenate, FoldReverse>(context,
-                                             options.foldOpElementLimit);
+  patterns.add<FoldMovement<ReshapeOp>, FoldMovement<SliceOp>,
+               FoldMovement<TransposeOp>>(context, getEagerLimit(options));
+  patterns.add<FoldConcatenate, FoldMovement<ReverseOp>>(
+      context, options.foldOpElementLimit);
   patterns.add(foldDimensionSize);
   patterns.add(foldIota);
   patterns.add(foldSplat<BroadcastInDimOp>);
