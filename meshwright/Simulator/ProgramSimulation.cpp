@@ -59,3 +59,23 @@ llvm::Expected<Workload> ProgramSimulator::makeWorkload(ModuleOp module,
   addNotes(*made);
   return std::move(made->workload);
 }
+
+llvm::Expected<ProgramSimulator>
+meshwright::makeSimulator(const SimulationRequest &request,
+                          llvm::Expected<Profile> (*read)(StringRef)) {
+  llvm::Expected<Device> device = findDevice(request.device);
+  if (!device)
+    return device.takeError();
+  std::optional<Profile> profile;
+  if (!request.profile.empty()) {
+    llvm::Expected<Profile> given = read(request.profile);
+    if (!given)
+      return given.takeError();
+    profile = std::move(*given);
+  }
+  llvm::Expected<CustomCosts> customs = parseCustomCosts(request.costs);
+  if (!customs)
+    return customs.takeError();
+  return ProgramSimulator(std::move(*device), std::move(profile),
+                          std::move(*customs), request.processes);
+}

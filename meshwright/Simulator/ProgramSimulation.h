@@ -11,6 +11,7 @@
 
 #include "meshwright/Simulator/ProgramWorkload.h"
 #include "meshwright/Simulator/Simulation.h"
+#include "meshwright/Simulator/TextSimulator.h"
 
 namespace meshwright {
 
@@ -39,6 +40,12 @@ private:
   unsigned processes;
   std::vector<std::string> notes;
 };
+
+/// As the request says, but for the program; `read` makes a profile of what it
+/// says of that.
+llvm::Expected<ProgramSimulator>
+makeSimulator(const SimulationRequest &request,
+              llvm::Expected<Profile> (*read)(llvm::StringRef));
 
 } // namespace meshwright
 

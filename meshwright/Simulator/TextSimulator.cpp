@@ -12,28 +12,10 @@
 using namespace mlir;
 using namespace meshwright;
 
-static llvm::Expected<ProgramSimulator>
-makeSimulator(const SimulationRequest &request) {
-  llvm::Expected<Device> device = findDevice(request.device);
-  if (!device)
-    return device.takeError();
-  std::optional<Profile> profile;
-  if (!request.profile.empty()) {
-    llvm::Expected<Profile> read = parseProfile(request.profile);
-    if (!read)
-      return read.takeError();
-    profile = std::move(*read);
-  }
-  llvm::Expected<CustomCosts> customs = parseCustomCosts(request.costs);
-  if (!customs)
-    return customs.takeError();
-  return ProgramSimulator(std::move(*device), std::move(profile),
-                          std::move(*customs), request.processes);
-}
-
 static llvm::Error run(const SimulationRequest &request,
                        SimulationResult &result) {
-  llvm::Expected<ProgramSimulator> simulator = makeSimulator(request);
+  llvm::Expected<ProgramSimulator> simulator =
+      makeSimulator(request, parseProfile);
   if (!simulator)
     return simulator.takeError();
   DialectRegistry registry;

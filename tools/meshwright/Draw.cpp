@@ -125,7 +125,7 @@ static llvm::Error addRecording(Drawing &drawing) {
 /// program has been printed then.
 static FailureOr<Drawing> simulateProgram() {
   FailureOr<Workload> workload =
-      readWorkload({input, device, profile, costs, /*processes=*/1});
+      readWorkload(input, {{}, device, profile, costs, /*processes=*/1});
   if (failed(workload))
     return failure();
   llvm::Expected<Simulation> simulation =

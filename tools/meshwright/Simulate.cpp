@@ -144,7 +144,7 @@ static LogicalResult runProgram(int64_t limit) {
     return reportError("--microbatches is for --compare; the program has the "
                        "number that it has");
   FailureOr<Workload> workload =
-      readWorkload({path, device, profile, costs, processes});
+      readWorkload(path, {{}, device, profile, costs, processes});
   if (failed(workload))
     return failure();
   if (schedules.empty())

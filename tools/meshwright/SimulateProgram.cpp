@@ -26,28 +26,9 @@ static FailureOr<std::string> findModule(StringRef folder) {
                      "with partitioned.mlir and schedule.json in it");
 }
 
-static llvm::Expected<ProgramSimulator>
-makeSimulator(const SimulateOptions &options) {
-  llvm::Expected<Device> device = findDevice(options.device);
-  if (!device)
-    return device.takeError();
-  std::optional<Profile> profile;
-  if (!options.profile.empty()) {
-    llvm::Expected<Profile> read = readProfile(options.profile);
-    if (!read)
-      return read.takeError();
-    profile = std::move(*read);
-  }
-  llvm::Expected<CustomCosts> customs = parseCustomCosts(options.costs);
-  if (!customs)
-    return customs.takeError();
-  return ProgramSimulator(std::move(*device), std::move(profile),
-                          std::move(*customs), options.processes);
-}
-
-FailureOr<Workload> meshwright::readWorkload(const SimulateOptions &options) {
-  StringRef path = options.path;
-  std::string module = options.path, schedule;
+FailureOr<Workload> meshwright::readWorkload(StringRef path,
+                                             const SimulationRequest &request) {
+  std::string module = path.str(), schedule;
   if (llvm::sys::fs::is_directory(path) || path.ends_with(".json")) {
     StringRef folder =
         path.ends_with(".json") ? llvm::sys::path::parent_path(path) : path;
@@ -61,7 +42,8 @@ FailureOr<Workload> meshwright::readWorkload(const SimulateOptions &options) {
     schedule = file.str();
   }
   Session session;
-  llvm::Expected<ProgramSimulator> simulator = makeSimulator(options);
+  llvm::Expected<ProgramSimulator> simulator =
+      makeSimulator(request, readProfile);
   if (!simulator)
     return reportError(llvm::toString(simulator.takeError()));
   OwningOpRef<ModuleOp> read = session.readModule(module);
