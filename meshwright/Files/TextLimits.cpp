@@ -6,7 +6,6 @@
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBufferRef.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -37,14 +36,11 @@ static bool exceeds(StringRef number, size_t limit) {
   return !number.empty() && (number.getAsInteger(10, value) || value > limit);
 }
 
-namespace {
-struct Excess {
-  size_t place;
-  std::string message;
-};
-} // namespace
-
-static std::optional<Excess> findExcess(StringRef text) {
+std::optional<TextExcess>
+meshwright::findTextExcess(llvm::MemoryBufferRef program) {
+  if (isBytecode(program))
+    return std::nullopt;
+  StringRef text = program.getBuffer();
   unsigned depth = 0;
   for (size_t i = 0; i < text.size();) {
     char next = i + 1 < text.size() ? text[i + 1] : '\0';
@@ -59,9 +55,9 @@ static std::optional<Excess> findExcess(StringRef text) {
     case '%':
       if (StringRef number = getResultNumber(text, i);
           exceeds(number, text.size()))
-        return Excess{i, ("result number " + number +
-                          " is more than a program of this length can have")
-                             .str()};
+        return TextExcess{i, ("result number " + number +
+                              " is more than a program of this length can have")
+                                 .str()};
       break;
     case '-': // An arrow closes nothing.
       i += next == '>';
@@ -79,9 +75,9 @@ static std::optional<Excess> findExcess(StringRef text) {
     case '}':
       if (StringRef("<([{").contains(text[i])) {
         if (++depth > kMaxDepth)
-          return Excess{i, "brackets are nested more than " +
-                               std::to_string(kMaxDepth) +
-                               " deep here; the program cannot be read"};
+          return TextExcess{i, "brackets are nested more than " +
+                                   std::to_string(kMaxDepth) +
+                                   " deep here; the program cannot be read"};
       } else if (depth > 0) {
         --depth;
       }
@@ -96,9 +92,7 @@ static std::optional<Excess> findExcess(StringRef text) {
 
 LogicalResult meshwright::verifyTextLimits(StringRef text, StringRef fileName,
                                            MLIRContext *context) {
-  if (isBytecode(llvm::MemoryBufferRef(text, fileName)))
-    return success();
-  std::optional<Excess> excess = findExcess(text);
+  std::optional<TextExcess> excess = findTextExcess({text, fileName});
   if (!excess)
     return success();
   StringRef before = text.take_front(excess->place);

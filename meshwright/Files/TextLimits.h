@@ -7,17 +7,28 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/LLVM.h"
+#include "llvm/Support/MemoryBufferRef.h"
+#include <optional>
+#include <string>
 
 namespace meshwright {
 
-/// Reports, at its place, what would end MLIR's parser instead of being
-/// reported by it; bytecode has none of it:
+struct TextExcess {
+  size_t place; ///< In the text.
+  std::string message;
+};
+
+/// Finds what would end MLIR's parser instead of being reported by it; bytecode
+/// has none of it:
 ///
 /// - Brackets of any kind that are open one in the other more than 10000 times.
 ///   The parser opens a function of its own for each, and its stack ends
 ///   somewhere.
 /// - A result, as in `%0#2147483647`, of a higher number than the text has
 ///   characters. The parser makes room for all of them.
+std::optional<TextExcess> findTextExcess(llvm::MemoryBufferRef program);
+
+/// Reports such at its place.
 mlir::LogicalResult verifyTextLimits(llvm::StringRef text,
                                      llvm::StringRef fileName,
                                      mlir::MLIRContext *context);

@@ -60,14 +60,17 @@ readProgram(StringRef path, const DialectRegistry &registry,
 
 /// Reports what MLIR's parser would not survive.
 static LogicalResult verifyLimits(const llvm::MemoryBuffer &program) {
-  MLIRContext context(MLIRContext::Threading::DISABLED);
+  std::optional<TextExcess> excess = findTextExcess(program);
+  if (!excess)
+    return success();
   llvm::SourceMgr sourceMgr;
   sourceMgr.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(
                                    program, /*RequiresNullTerminator=*/false),
                                llvm::SMLoc());
-  SourceMgrDiagnosticHandler handler(sourceMgr, &context);
-  return verifyTextLimits(program.getBuffer(), program.getBufferIdentifier(),
-                          &context);
+  sourceMgr.PrintMessage(
+      llvm::SMLoc::getFromPointer(program.getBufferStart() + excess->place),
+      llvm::SourceMgr::DK_Error, excess->message);
+  return failure();
 }
 
 /// MLIR's own passes for the dialects that a program can have here. Those for
