@@ -80,15 +80,9 @@ static void inlineIntoParent(NamedComputationOp nested,
                              RewriterBase &rewriter) {
   Block &body = nested.getRegion().front();
   Operation *terminator = body.getTerminator();
-  SmallVector<Value> returned = llvm::to_vector(terminator->getOperands());
-  // The terminator may return arguments, which inlining replaces.
-  for (Value &value : returned)
-    if (auto arg = dyn_cast<BlockArgument>(value);
-        arg && arg.getOwner() == &body)
-      value = nested.getTensors()[arg.getArgNumber()];
-  rewriter.eraseOp(terminator);
   rewriter.inlineBlockBefore(&body, nested, nested.getTensors());
-  rewriter.replaceOp(nested, returned);
+  rewriter.replaceOp(nested, terminator->getOperands());
+  rewriter.eraseOp(terminator);
 }
 
 namespace {
