@@ -4,7 +4,8 @@
 - No hand-written source above 900 lines, no pass file above 400.
 - Stems: the pass `mpmd-copy-constants` is `def CopyConstantsPass` in a
   Passes.td, `CopyConstants.cpp` beside it and `copy-constants*.mlir` in the
-  test folder that mirrors it.
+  test folder that mirrors it. The entry declares a counter, unless the name says
+  that the pass verifies, validates or reports, and so changes nothing.
 - Every source and TableGen file starts with its header and licence line.
 - No folder with more than 30 sources: headers, TableGen and .def files count as
   much as .cpp and .py, since each is a file that a reader of the folder meets.
@@ -33,6 +34,7 @@ MATCH_BY_NAME = re.compile(
     r"RewritePattern\(\"|getName\(\)\s*\.(?:getStringRef|stripDialect|getDialectNamespace)"
     r"\(\)\s*(?:[=!]=|\.starts_with|\.ends_with)"
 )
+CHANGES_NOTHING = re.compile(r"\b(?:verify|verifier|validate|report)\b")
 DIALECT_PREFIXES = ("mpmd-", "sdy-", "stablehlo-", "chlo-")
 
 
@@ -75,8 +77,12 @@ def check_stems() -> list[str]:
     for table in sorted((ROOT / "meshwright").rglob("Passes.td")):
         folder = table.parent
         tests = ROOT / "test" / folder.relative_to(ROOT / "meshwright")
-        entries = re.findall(r"def (\w+)\s*:\s*Pass<\s*\"([\w-]+)\"", table.read_text())
-        for name, flag in entries:
+        entries = re.findall(
+            r"^def (\w+)\s*:\s*Pass<\s*\"([\w-]+)\"(.*?)^}",
+            table.read_text(),
+            re.MULTILINE | re.DOTALL,
+        )
+        for name, flag, body in entries:
             stem = stem_of(flag)
             where = f"{table.relative_to(ROOT)}: {flag}"
             if name.lower() != camel(stem).lower() + "pass":
@@ -85,6 +91,8 @@ def check_stems() -> list[str]:
                 found.append(f"{where}: no {name.removesuffix('Pass')}.cpp beside it")
             if not list(tests.glob(f"{stem}.mlir")):
                 found.append(f"{where}: no {tests.relative_to(ROOT)}/{stem}.mlir")
+            if "Statistic<" not in body and not CHANGES_NOTHING.search(stem):
+                found.append(f"{where}: counts nothing of what it changes")
     return found
 
 

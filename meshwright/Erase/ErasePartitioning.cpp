@@ -65,15 +65,9 @@ static void eraseMeshTensors(ModuleOp module) {
 static void inlineBody(Operation *op, IRRewriter &rewriter) {
   Block &body = op->getRegion(0).front();
   Operation *terminator = body.getTerminator();
-  SmallVector<Value> returned(terminator->getOperands());
-  rewriter.eraseOp(terminator);
-  // Returned arguments stand for operands.
-  for (Value &value : returned)
-    if (auto arg = dyn_cast<BlockArgument>(value);
-        arg && arg.getOwner() == &body)
-      value = op->getOperand(arg.getArgNumber());
   rewriter.inlineBlockBefore(&body, op, op->getOperands());
-  rewriter.replaceOp(op, returned);
+  rewriter.replaceOp(op, terminator->getOperands());
+  rewriter.eraseOp(terminator);
 }
 
 /// reduce<K> x, y, z  becomes  K(K(x, y), z).
@@ -184,6 +178,13 @@ static bool isShardingAnnotation(Operation *op) {
          });
 }
 
+namespace {
+struct ReplacedOps : RewriterBase::Listener {
+  void notifyOperationReplaced(Operation *, ValueRange) override { ++count; }
+  unsigned count = 0;
+};
+} // namespace
+
 static LogicalResult eraseOp(Operation *op, IRRewriter &rewriter) {
   rewriter.setInsertionPoint(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -249,13 +250,15 @@ static DictionaryAttr dropPlacement(DictionaryAttr attrs,
              : DictionaryAttr::get(attrs.getContext(), kept);
 }
 
-static void erasePlacementAttrs(Operation *op, const SymbolTable &symbols) {
+/// Returns whether there were any, in the dictionary of the op itself.
+static bool erasePlacementAttrs(Operation *op, const SymbolTable &symbols) {
   DictionaryAttr attrs = op->getDiscardableAttrDictionary();
-  if (DictionaryAttr kept = dropPlacement(attrs, symbols); kept != attrs)
-    op->setDiscardableAttrs(kept);
+  DictionaryAttr left = dropPlacement(attrs, symbols);
+  if (left != attrs)
+    op->setDiscardableAttrs(left);
   auto func = dyn_cast<FunctionOpInterface>(op);
   if (!func)
-    return;
+    return left != attrs;
   SmallVector<DictionaryAttr> args, results;
   func.getAllArgAttrs(args);
   func.getAllResultAttrs(results);
@@ -264,6 +267,7 @@ static void erasePlacementAttrs(Operation *op, const SymbolTable &symbols) {
   };
   func.setAllArgAttrs(llvm::map_to_vector(args, drop));
   func.setAllResultAttrs(llvm::map_to_vector(results, drop));
+  return left != attrs;
 }
 
 /// Erases the meshes that nothing names any more. Ops of unknown dialects may
@@ -292,15 +296,19 @@ struct ErasePartitioningPass
       return markAllAnalysesPreserved();
 
     eraseMeshTensors(module);
-    IRRewriter rewriter(&getContext());
+    ReplacedOps replaced;
+    IRRewriter rewriter(&getContext(), &replaced);
     WalkResult result = module.walk([&](Operation *op) {
       return failed(eraseOp(op, rewriter)) ? WalkResult::interrupt()
                                            : WalkResult::advance();
     });
+    numReplaced += replaced.count;
     if (result.wasInterrupted())
       return signalPassFailure();
     SymbolTable symbols(module);
-    module.walk([&](Operation *op) { erasePlacementAttrs(op, symbols); });
+    module.walk([&](Operation *op) {
+      numStripped += erasePlacementAttrs(op, symbols);
+    });
     eraseUnusedMeshes(module);
   }
 

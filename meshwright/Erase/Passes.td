@@ -40,6 +40,10 @@ def ErasePartitioningPass
     Reports reductions and loop indices of types that StableHLO cannot compute
     with. Cost: linear.
   }];
+  let statistics = [
+    Statistic<"numReplaced", "num-replaced", "Operations replaced">,
+    Statistic<"numStripped", "num-stripped", "Operations without placement now">,
+  ];
   let dependentDialects = ["::mlir::func::FuncDialect",
                            "::mlir::stablehlo::StablehloDialect"];
 }

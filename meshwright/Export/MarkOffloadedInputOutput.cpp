@@ -159,12 +159,16 @@ static LogicalResult mark(FragmentOp fragment, EntryAttrs &entries,
   return success();
 }
 
-static LogicalResult markFragment(FragmentOp fragment, Placement &placement) {
+static LogicalResult markFragment(FragmentOp fragment, Placement &placement,
+                                  Pass::Statistic &numMarked) {
   EntryAttrs args(fragment, kArgAttrsAttr, fragment->getNumOperands());
-  for (auto [index, operand] : llvm::enumerate(fragment->getOperands()))
-    if (isPinnedHost(getKindOfProducer(operand)) &&
-        failed(mark(fragment, args, "operand", index)))
+  for (auto [index, operand] : llvm::enumerate(fragment->getOperands())) {
+    if (!isPinnedHost(getKindOfProducer(operand)))
+      continue;
+    if (failed(mark(fragment, args, "operand", index)))
       return failure();
+    ++numMarked;
+  }
   args.write(fragment, kArgAttrsAttr);
 
   EntryAttrs results(fragment, kResAttrsAttr, fragment->getNumResults());
@@ -174,6 +178,7 @@ static LogicalResult markFragment(FragmentOp fragment, Placement &placement) {
     if (failed(onHost) ||
         (*onHost && failed(mark(fragment, results, "result", index))))
       return failure();
+    numMarked += *onHost;
   }
   results.write(fragment, kResAttrsAttr);
   return success();
@@ -269,10 +274,12 @@ struct MarkOffloadedInputOutputPass
   }
 
 private:
-  static LogicalResult markFunction(func::FuncOp func, Placement &placement) {
-    for (FragmentOp fragment : func.front().getOps<FragmentOp>())
-      if (failed(markFragment(fragment, placement)))
+  LogicalResult markFunction(func::FuncOp func, Placement &placement) {
+    for (FragmentOp fragment : func.front().getOps<FragmentOp>()) {
+      if (failed(markFragment(fragment, placement, numMarked)))
         return failure();
+      ++numFragments;
+    }
     return checkSignature(func);
   }
 };

@@ -270,6 +270,10 @@ def MarkOffloadedInputOutputPass
     must not change meanwhile. Cost: linear in the operands, and in what is
     looked through for each result.
   }];
+  let statistics = [
+    Statistic<"numFragments", "num-fragments", "Fragments that list memories">,
+    Statistic<"numMarked", "num-marked", "Operands and results in host memory">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 

@@ -31,17 +31,38 @@ using namespace mlir::mpmd;
 
 using sdy::TensorShardingAttr;
 
-/// Gives the type of a value a sharding. Null, and a value that is not on a
-/// mesh, change nothing.
-static void moveIntoType(Value value, TensorShardingAttr sharding) {
-  if (auto type = dyn_cast<MeshTensorType>(value.getType()); type && sharding)
-    value.setType(type.replaceSharding(sharding));
-}
+namespace {
+class Converter {
+public:
+  explicit Converter(MLIRContext *context)
+      : shardingName(StringAttr::get(context, sdy::kShardingAttr)) {}
 
-static void moveIntoTypes(ValueRange values,
-                          sdy::TensorShardingPerValueAttr shardings) {
-  for (auto [value, sharding] : llvm::zip(values, shardings))
-    moveIntoType(value, sharding);
+  void convert(Operation *op);
+  void convertSignature(func::FuncOp func);
+
+  unsigned getNumTypes() const { return numTypes; }
+  unsigned getNumAttributes() const { return numAttributes; }
+
+private:
+  /// Gives the type of a value a sharding. Null, and a value that is not on a
+  /// mesh, change nothing.
+  void moveIntoType(Value value, TensorShardingAttr sharding);
+  /// Does so if the value has no sharding yet.
+  void moveIntoTypeIfNone(Value value, TensorShardingAttr sharding);
+  void convertFragment(FragmentOp op);
+  void convertFor(ForOp op);
+
+  StringAttr shardingName;
+  unsigned numTypes = 0, numAttributes = 0;
+};
+} // namespace
+
+void Converter::moveIntoType(Value value, TensorShardingAttr sharding) {
+  auto type = dyn_cast<MeshTensorType>(value.getType());
+  if (!type || !sharding || type.getSharding() == sharding)
+    return;
+  value.setType(type.replaceSharding(sharding));
+  ++numTypes;
 }
 
 /// The sharding of a value, whether or not it is in the type already.
@@ -52,7 +73,7 @@ static TensorShardingAttr getSharding(Value value) {
   return type ? type.getSharding() : TensorShardingAttr();
 }
 
-static void convertFragment(FragmentOp op) {
+void Converter::convertFragment(FragmentOp op) {
   if (sdy::TensorShardingPerValueAttr shardings = op.getInShardingsAttr()) {
     auto unknown =
         op->getAttrOfType<DenseI64ArrayAttr>(kOperandsWithoutShardingAttr);
@@ -62,22 +83,24 @@ static void convertFragment(FragmentOp op) {
         moveIntoType(value, sharding);
     op.removeInShardingsAttr();
     op->removeAttr(kOperandsWithoutShardingAttr);
+    ++numAttributes;
   }
   if (sdy::TensorShardingPerValueAttr shardings = op.getOutShardingsAttr()) {
-    moveIntoTypes(op->getResults(), shardings);
+    for (auto [value, sharding] : llvm::zip(op->getResults(), shardings))
+      moveIntoType(value, sharding);
     op.removeOutShardingsAttr();
+    ++numAttributes;
   }
 }
 
-/// Gives a value that has no sharding yet one.
-static void moveIntoTypeIfNone(Value value, TensorShardingAttr sharding) {
+void Converter::moveIntoTypeIfNone(Value value, TensorShardingAttr sharding) {
   TensorShardingAttr own = getSharding(value);
   moveIntoType(value, own ? own : sharding);
 }
 
 /// All values of one position have one type. Propagation gives them one
 /// sharding, too, unless it is one without axes, which it does not spread.
-static void convertFor(ForOp op) {
+void Converter::convertFor(ForOp op) {
   auto yielded = op.getBody()->getTerminator()->getOperands();
   for (auto [operand, argument, next, result] :
        llvm::zip(op->getOperands(), op.getRegion().getArguments(), yielded,
@@ -92,7 +115,7 @@ static void convertFor(ForOp op) {
   }
 }
 
-static void convert(Operation *op, StringAttr shardingName) {
+void Converter::convert(Operation *op) {
   if (auto fragment = dyn_cast<FragmentOp>(op)) {
     convertFragment(fragment);
   } else if (auto transfer = dyn_cast<TransferOp>(op)) {
@@ -103,18 +126,21 @@ static void convert(Operation *op, StringAttr shardingName) {
   }
   // The devices that these send to and receive from remain on them.
   if (op->getDiscardableAttr(shardingName) &&
-      !isa<stablehlo::SendOp, stablehlo::RecvOp>(op))
+      !isa<stablehlo::SendOp, stablehlo::RecvOp>(op)) {
     op->removeDiscardableAttr(shardingName);
+    ++numAttributes;
+  }
 }
 
-static void convertSignature(func::FuncOp func) {
+void Converter::convertSignature(func::FuncOp func) {
   for (BlockArgument arg : func.getArguments()) {
     moveIntoType(arg, sdy::getArgSharding(func, arg.getArgNumber()));
-    func.removeArgAttr(arg.getArgNumber(), sdy::kShardingAttr);
+    if (func.removeArgAttr(arg.getArgNumber(), shardingName))
+      ++numAttributes;
   }
   for (unsigned index = 0; index < func.getNumResults(); ++index)
-    func.removeResultAttr(
-        index, StringAttr::get(func.getContext(), sdy::kShardingAttr));
+    if (func.removeResultAttr(index, shardingName))
+      ++numAttributes;
   updateFunctionType(func);
 }
 
@@ -146,9 +172,11 @@ struct ConvertSdyShardingsToMpmdTypesPass
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !isDistributedFunction(func))
       return markAllAnalysesPreserved();
-    auto shardingName = StringAttr::get(&getContext(), sdy::kShardingAttr);
-    func.walk([&](Operation *op) { convert(op, shardingName); });
-    convertSignature(func);
+    Converter converter(&getContext());
+    func.walk([&](Operation *op) { converter.convert(op); });
+    converter.convertSignature(func);
+    numTypes += converter.getNumTypes();
+    numAttributes += converter.getNumAttributes();
     // Where meshes differ nobody extracts reshards, and transfers do them.
     TopologyAttr topology = getTopology(func);
     if (!topology || isHomogeneous(topology))

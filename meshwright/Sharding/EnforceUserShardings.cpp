@@ -62,12 +62,19 @@ static void warnOnce(std::atomic<bool> &hasWarned, Location loc, StringRef kind,
                         "reshard";
 }
 
-/// Lets every fragment read a value with the given sharding.
-static void setShardingOfReaders(Value value, TensorShardingAttr sharding) {
-  for (OpOperand &use : value.getUses())
-    if (auto fragment = dyn_cast<FragmentOp>(use.getOwner()))
-      if (fragment.getInputSharding(use.getOperandNumber()) != sharding)
-        fragment.setInputSharding(use.getOperandNumber(), sharding);
+/// Lets every fragment read a value with the given sharding. Returns how many
+/// did not.
+static unsigned setShardingOfReaders(Value value, TensorShardingAttr sharding) {
+  unsigned numSet = 0;
+  for (OpOperand &use : value.getUses()) {
+    auto fragment = dyn_cast<FragmentOp>(use.getOwner());
+    if (!fragment ||
+        fragment.getInputSharding(use.getOperandNumber()) == sharding)
+      continue;
+    fragment.setInputSharding(use.getOperandNumber(), sharding);
+    ++numSet;
+  }
+  return numSet;
 }
 
 /// Makes the shardings of operands that arguments do not give count as unknown:
@@ -96,43 +103,6 @@ static void openUnknownShardings(FragmentOp fragment) {
   fragment.setBlockArgumentEdgeOwnerShardings(shardings);
 }
 
-// COMPAT(warn-once): Once per process for arguments, and once for results.
-static void enforceArguments(func::FuncOp func) {
-  static std::atomic<bool> hasWarned = false;
-  for (BlockArgument arg : func.getArguments()) {
-    unsigned index = arg.getArgNumber();
-    TensorShardingAttr sharding = sdy::getArgSharding(func, index);
-    if (!sharding)
-      continue;
-    TensorShardingAttr truncated = truncateSubAxes(sharding);
-    if (truncated != sharding) {
-      sdy::setArgSharding(func, index, truncated);
-      warnOnce(hasWarned, arg.getLoc(), "arg", index, sharding, truncated);
-    }
-    addUnknownShardings(arg);
-    setShardingOfReaders(arg, truncated);
-  }
-}
-
-static void enforceResults(func::FuncOp func, func::ReturnOp returnOp) {
-  static std::atomic<bool> hasWarned = false;
-  for (auto [index, value] : llvm::enumerate(returnOp.getOperands())) {
-    TensorShardingAttr sharding = sdy::getResultSharding(func, index);
-    if (!sharding)
-      continue;
-    TensorShardingAttr truncated = truncateSubAxes(sharding);
-    if (truncated != sharding) {
-      sdy::setSharding(value, truncated);
-      warnOnce(hasWarned, returnOp.getLoc(), "result", index, sharding,
-               truncated);
-    }
-    if (!isa_and_present<FragmentOp, TransferOp>(value.getDefiningOp()))
-      continue;
-    sdy::setSharding(value, truncated);
-    setShardingOfReaders(value, truncated);
-  }
-}
-
 namespace {
 struct EnforceUserShardingsPass
     : mpmd::impl::EnforceUserShardingsPassBase<EnforceUserShardingsPass> {
@@ -149,5 +119,50 @@ struct EnforceUserShardingsPass
     for (auto fragment : func.getOps<FragmentOp>())
       openUnknownShardings(fragment);
   }
+
+private:
+  void enforceArguments(func::FuncOp func);
+  void enforceResults(func::FuncOp func, func::ReturnOp returnOp);
 };
 } // namespace
+
+// COMPAT(warn-once): Once per process for arguments, and once for results.
+void EnforceUserShardingsPass::enforceArguments(func::FuncOp func) {
+  static std::atomic<bool> hasWarned = false;
+  for (BlockArgument arg : func.getArguments()) {
+    unsigned index = arg.getArgNumber();
+    TensorShardingAttr sharding = sdy::getArgSharding(func, index);
+    if (!sharding)
+      continue;
+    TensorShardingAttr truncated = truncateSubAxes(sharding);
+    if (truncated != sharding) {
+      sdy::setArgSharding(func, index, truncated);
+      warnOnce(hasWarned, arg.getLoc(), "arg", index, sharding, truncated);
+      ++numTruncated;
+    }
+    addUnknownShardings(arg);
+    numEnforced += setShardingOfReaders(arg, truncated);
+  }
+}
+
+void EnforceUserShardingsPass::enforceResults(func::FuncOp func,
+                                              func::ReturnOp returnOp) {
+  static std::atomic<bool> hasWarned = false;
+  for (auto [index, value] : llvm::enumerate(returnOp.getOperands())) {
+    TensorShardingAttr sharding = sdy::getResultSharding(func, index);
+    if (!sharding)
+      continue;
+    TensorShardingAttr truncated = truncateSubAxes(sharding);
+    if (truncated != sharding) {
+      sdy::setSharding(value, truncated);
+      warnOnce(hasWarned, returnOp.getLoc(), "result", index, sharding,
+               truncated);
+      ++numTruncated;
+    }
+    if (!isa_and_present<FragmentOp, TransferOp>(value.getDefiningOp()))
+      continue;
+    numEnforced += sdy::getSharding(value) != truncated;
+    sdy::setSharding(value, truncated);
+    numEnforced += setShardingOfReaders(value, truncated);
+  }
+}

@@ -54,6 +54,10 @@ def ConvertSdyShardingsToMpmdTypesPass
     and `stablehlo.recv`. Reports the first transfer that would have to reshard,
     without failing. Cost: linear in operands and results.
   }];
+  let statistics = [
+    Statistic<"numTypes", "num-types", "Types that got a sharding">,
+    Statistic<"numAttributes", "num-attributes", "Sharding attributes removed">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
@@ -118,6 +122,10 @@ def EnforceUserShardingsPass
     that read an argument or a result, and other ops at either end. Cost: linear
     in the uses of arguments and results.
   }];
+  let statistics = [
+    Statistic<"numTruncated", "num-truncated", "Arguments and results cut short">,
+    Statistic<"numEnforced", "num-enforced", "Values and reads that follow them">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
@@ -277,6 +285,9 @@ def RetargetShardingsPass
     Option<"warn", "warn", "bool", /*default=*/"true",
            "Warn where an axis gets lost.">,
   ];
+  let statistics = [
+    Statistic<"numMoved", "num-moved", "Shardings moved to another mesh">,
+  ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
@@ -305,6 +316,10 @@ def SimplifyProgramPass
   let options = [
     Option<"skipBodies", "skip-bodies", "bool", /*default=*/"false",
            "Do not fold or erase ops in bodies that stay as they are.">,
+  ];
+  let statistics = [
+    Statistic<"numFragments", "num-fragments", "Simplified or erased">,
+    Statistic<"numErased", "num-erased", "Other operations folded or erased">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }

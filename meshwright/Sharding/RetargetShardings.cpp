@@ -105,6 +105,7 @@ public:
         hasOneMesh(areAlike(topology)), warn(warn) {}
 
   LogicalResult run();
+  unsigned getNumMoved() const { return numMoved; }
 
 private:
   bool canSkip();
@@ -132,6 +133,7 @@ private:
   /// What became of a sharding on a mesh: outside of bodies, and in them.
   DenseMap<std::pair<TensorShardingAttr, NamedMeshAttr>, TensorShardingAttr>
       moved[2];
+  unsigned numMoved = 0;
 };
 } // namespace
 
@@ -262,6 +264,7 @@ TensorShardingAttr Retargeter::move(TensorShardingAttr sharding, Place place,
     result = own.equalsIgnoringDeviceOrder(place.mesh.getMesh())
                  ? sharding.replaceMesh(getSymbol(place.mesh))
                  : translate(sharding, own, place, op);
+  numMoved += result != sharding;
   return result;
 }
 
@@ -312,10 +315,10 @@ LogicalResult Retargeter::moveManual(sdy::ManualComputationOp op, MeshAttr own,
   FlatSymbolRefAttr symbol = getSymbol(mesh);
   op->walk([&](Operation *nested) {
     sdy::transformShardingsOf(nested, [&](TensorShardingAttr sharding) {
-      return sharding && sharding.getMesh(symbols) == own
-                 ? translateSharding(sharding, own, target, symbol, *names)
-                       .sharding
-                 : sharding;
+      if (!sharding || sharding.getMesh(symbols) != own)
+        return sharding;
+      ++numMoved;
+      return translateSharding(sharding, own, target, symbol, *names).sharding;
     });
     if (auto manual = dyn_cast<sdy::ManualComputationOp>(nested)) {
       SmallVector<StringAttr> axes;
@@ -379,9 +382,12 @@ struct RetargetShardingsPass
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isDeclaration() && isMpmdFunction(func))
-        if (failed(Retargeter(func, symbols, warn).run()))
+      if (!func.isDeclaration() && isMpmdFunction(func)) {
+        Retargeter retargeter(func, symbols, warn);
+        if (failed(retargeter.run()))
           return signalPassFailure();
+        numMoved += retargeter.getNumMoved();
+      }
   }
 };
 } // namespace

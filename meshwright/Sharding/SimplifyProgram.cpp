@@ -39,6 +39,17 @@ struct SimplifyFragment : OpRewritePattern<FragmentOp> {
   }
 };
 
+/// Counts what the driver erases: what it simplifies it builds anew.
+struct ErasedOps : RewriterBase::Listener {
+  void notifyOperationErased(Operation *op) override {
+    if (isa<FragmentOp>(op))
+      ++numFragments;
+    else
+      numOthers += !op->hasTrait<OpTrait::IsTerminator>();
+  }
+  unsigned numFragments = 0, numOthers = 0;
+};
+
 struct SimplifyProgramPass
     : mpmd::impl::SimplifyProgramPassBase<SimplifyProgramPass> {
   using Base::Base;
@@ -51,11 +62,19 @@ struct SimplifyProgramPass
   }
 
   void runOnOperation() override {
-    if (!skipBodies) {
-      if (failed(applyPatternsGreedily(getOperation(), patterns)))
-        signalPassFailure();
-      return;
-    }
+    ErasedOps erased;
+    GreedyRewriteConfig config;
+    config.setListener(&erased);
+    if (failed(simplify(config)))
+      signalPassFailure();
+    numFragments += erased.numFragments;
+    numErased += erased.numOthers;
+  }
+
+private:
+  LogicalResult simplify(GreedyRewriteConfig &config) {
+    if (!skipBodies)
+      return applyPatternsGreedily(getOperation(), patterns, config);
     SmallVector<Operation *> ops;
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<func::FuncOp>(op))
@@ -63,13 +82,10 @@ struct SimplifyProgramPass
       ops.push_back(op);
       return isa<FragmentOp>(op) ? WalkResult::skip() : WalkResult::advance();
     });
-    GreedyRewriteConfig config;
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
-    if (failed(applyOpPatternsGreedily(ops, patterns, config)))
-      signalPassFailure();
+    return applyOpPatternsGreedily(ops, patterns, config);
   }
 
-private:
   FrozenRewritePatternSet patterns;
 };
 } // namespace

@@ -120,7 +120,7 @@ public:
     /// until something changes. Thousands of fragments may ask for the same.
     DenseMap<Operation *, Operation *> firstUsers;
     bool hasError = false;
-    unsigned numAbsorbed = 0;
+    unsigned numAbsorbed = 0, numMoved = 0;
 
     /// Those that the driver has put on its list again. Membership only.
     DenseSet<Operation *> changed;
@@ -132,6 +132,7 @@ public:
     void notifyOperationInserted(Operation *op,
                                  OpBuilder::InsertPoint previous) override {
       BlockOrder::notifyOperationInserted(op, previous);
+      numMoved += previous.isSet() && isa<TransferOp>(op);
       firstUsers.clear();
       changed.insert(op);
     }
@@ -325,6 +326,7 @@ struct AbsorbInferredFragmentsPass
     LogicalResult result =
         applyPatternsGreedily(func, std::move(patterns), config);
     numAbsorbed += state.numAbsorbed;
+    numMoved += state.numMoved;
     if (failed(result) || state.hasError)
       return signalPassFailure();
     state.merger.setLocations(func);

@@ -50,6 +50,7 @@ def AbsorbInferredFragmentsPass
   ];
   let statistics = [
     Statistic<"numAbsorbed", "num-absorbed", "Fragments absorbed">,
+    Statistic<"numMoved", "num-moved", "Transfers moved out of the way">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }

@@ -104,6 +104,9 @@ def UniquifyFunctionInputsOutputsPass
            "bool", /*default=*/"false",
            "Copy by transfers, one per returned position, not by fragments.">,
   ];
+  let statistics = [
+    Statistic<"numCopies", "num-copies", "Results that are copies now">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 

@@ -45,9 +45,9 @@ static LogicalResult verifyMeshTensor(func::ReturnOp returnOp, unsigned i) {
 }
 
 /// Creates a fragment before `returnOp` that copies each value of one mesh once
-/// per position, and returns the copies.
-static void copyWithFragment(func::ReturnOp returnOp, StringRef meshName,
-                             const Positions &positions) {
+/// per position, and returns the copies. Returns how many there are.
+static unsigned copyWithFragment(func::ReturnOp returnOp, StringRef meshName,
+                                 const Positions &positions) {
   OpBuilder builder(returnOp);
   SmallVector<Value> inputs;
   SmallVector<Type> types;
@@ -70,9 +70,11 @@ static void copyWithFragment(func::ReturnOp returnOp, StringRef meshName,
   for (const auto &entry : positions)
     for (unsigned position : entry.second)
       returnOp->setOperand(position, fragment->getResult(next++));
+  return next;
 }
 
-static LogicalResult uniquifyWithFragments(func::ReturnOp returnOp) {
+static LogicalResult uniquifyWithFragments(func::ReturnOp returnOp,
+                                           Pass::Statistic &numCopies) {
   llvm::MapVector<StringRef, Positions> byMesh;
   for (auto [i, value] : llvm::enumerate(returnOp->getOperands())) {
     if (failed(verifyMeshTensor(returnOp, i)))
@@ -85,12 +87,13 @@ static LogicalResult uniquifyWithFragments(func::ReturnOp returnOp) {
       return entry.second.size() == 1 && !isa<BlockArgument>(entry.first);
     });
     if (!positions.empty())
-      copyWithFragment(returnOp, mesh, positions);
+      numCopies += copyWithFragment(returnOp, mesh, positions);
   }
   return success();
 }
 
-static LogicalResult uniquifyWithTransfers(func::ReturnOp returnOp) {
+static LogicalResult uniquifyWithTransfers(func::ReturnOp returnOp,
+                                           Pass::Statistic &numCopies) {
   OpBuilder builder(returnOp);
   DenseSet<Value> returned;
   for (OpOperand &operand : returnOp->getOpOperands()) {
@@ -101,6 +104,7 @@ static LogicalResult uniquifyWithTransfers(func::ReturnOp returnOp) {
       return failure();
     operand.set(
         TransferOp::create(builder, returnOp.getLoc(), value.getType(), value));
+    ++numCopies;
   }
   return success();
 }
@@ -118,8 +122,9 @@ struct UniquifyFunctionInputsOutputsPass
     auto returnOp = dyn_cast<func::ReturnOp>(func.front().getTerminator());
     if (!returnOp)
       return;
-    if (failed(useTransferInsteadOfFragment ? uniquifyWithTransfers(returnOp)
-                                            : uniquifyWithFragments(returnOp)))
+    if (failed(useTransferInsteadOfFragment
+                   ? uniquifyWithTransfers(returnOp, numCopies)
+                   : uniquifyWithFragments(returnOp, numCopies)))
       signalPassFailure();
   }
 };

@@ -70,7 +70,9 @@ static FailureOr<StringAttr> getMemoryKind(func::FuncOp func, BlockArgument arg,
 }
 
 /// Puts the arguments that are read by assigns on the smallest of their meshes.
-static LogicalResult placeArguments(func::FuncOp func, bool mayCopy) {
+/// Returns how many those are.
+static FailureOr<unsigned> placeArguments(func::FuncOp func, bool mayCopy) {
+  unsigned numPlaced = 0;
   auto builder = OpBuilder::atBlockBegin(&func.front());
   for (BlockArgument arg : func.getArguments()) {
     auto tensorType = dyn_cast<RankedTensorType>(arg.getType());
@@ -94,8 +96,9 @@ static LogicalResult placeArguments(func::FuncOp func, bool mayCopy) {
     auto unassign = UnassignOp::create(builder, arg.getLoc(), arg,
                                        /*origin=*/StringAttr());
     arg.replaceAllUsesExcept(unassign.getResult(), unassign);
+    ++numPlaced;
   }
-  return success();
+  return numPlaced;
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,6 +219,21 @@ private:
   BlockOrder &order;
 };
 
+/// Also counts what happens in a block.
+struct CountingOrder : BlockOrder {
+  void notifyOperationInserted(Operation *op,
+                               OpBuilder::InsertPoint previous) override {
+    BlockOrder::notifyOperationInserted(op, previous);
+    numTransfers += !previous.isSet() && isa<TransferOp>(op);
+  }
+  void notifyOperationErased(Operation *op) override {
+    BlockOrder::notifyOperationErased(op);
+    numAssigns += isa<AssignOp>(op);
+  }
+
+  unsigned numTransfers = 0, numAssigns = 0;
+};
+
 struct LowerReduce : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -270,20 +288,21 @@ static LogicalResult verifyBody(func::FuncOp func) {
   return failure(hasFailed);
 }
 
-/// Fragments keep a set that someone put on them.
-static void removeSets(func::FuncOp func) {
-  func->walk([](Operation *op) {
+/// Fragments keep a set that someone put on them. Returns how many others had.
+static unsigned removeSets(func::FuncOp func) {
+  unsigned numSets =
+      setResultUseSets(func, SmallVector<MeshSet>(func.getNumResults()));
+  func->walk([&](Operation *op) {
     if (isa<FragmentOp>(op) || op->getRawDictionaryAttrs().empty())
       return;
-    setMeshSet(op, kUseSetAttr, {});
-    setMeshSet(op, kSrcSetAttr, {});
-    if (!isa<func::FuncOp, ForOp>(op))
-      return;
-    SmallVector<MeshSet> none(op->getRegion(0).getNumArguments());
-    setArgMeshSets(op, kUseSetAttr, none);
-    setArgMeshSets(op, kSrcSetAttr, none);
+    for (StringRef name : {kUseSetAttr, kSrcSetAttr}) {
+      numSets += setMeshSet(op, name, {});
+      if (isa<func::FuncOp, ForOp>(op))
+        numSets += setArgMeshSets(
+            op, name, SmallVector<MeshSet>(op->getRegion(0).getNumArguments()));
+    }
   });
-  setResultUseSets(func, SmallVector<MeshSet>(func.getNumResults()));
+  return numSets;
 }
 
 namespace {
@@ -293,9 +312,12 @@ struct InferMeshFinalizePass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    for (func::FuncOp func : getEntryPoints(module))
-      if (failed(placeArguments(func, copyBetweenMemories)))
+    for (func::FuncOp func : getEntryPoints(module)) {
+      FailureOr<unsigned> numPlaced = placeArguments(func, copyBetweenMemories);
+      if (failed(numPlaced))
         return signalPassFailure();
+      numArguments += *numPlaced;
+    }
     if (failed(rewrite(module)))
       return signalPassFailure();
     for (auto func : module.getOps<func::FuncOp>()) {
@@ -306,13 +328,13 @@ struct InferMeshFinalizePass
       LogicalResult signature = verifySignature(func);
       if (failed(verifyBody(func)) || failed(signature))
         signalPassFailure();
-      removeSets(func);
+      numSets += removeSets(func);
     }
   }
 
   /// From the last op to the first, which decides what transfers are reused.
   LogicalResult rewrite(ModuleOp module) {
-    BlockOrder order;
+    CountingOrder order;
     RewritePatternSet patterns(&getContext());
     patterns.add<ResolveAssignOfUnassign>(&getContext(), order, inferTransfers);
     patterns.add<LowerBroadcast>(&getContext(), order);
@@ -323,7 +345,11 @@ struct InferMeshFinalizePass
                       .enableFolding(false)
                       .enableConstantCSE(false)
                       .setListener(&order);
-    return applyPatternsGreedily(module, std::move(patterns), config);
+    LogicalResult result =
+        applyPatternsGreedily(module, std::move(patterns), config);
+    numTransfers += order.numTransfers;
+    numAssigns += order.numAssigns;
+    return result;
   }
 };
 } // namespace

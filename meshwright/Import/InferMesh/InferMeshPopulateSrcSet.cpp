@@ -38,6 +38,7 @@ public:
   explicit SrcSetPropagation(ModuleOp module) : flow(module) {}
 
   void visitEntryPoint(func::FuncOp func);
+  unsigned getNumChanges() const { return numChanges; }
 
 private:
   /// Whether ops in regions of meshless ops are visited, before these ops.
@@ -53,6 +54,7 @@ private:
 
   MeshDataFlow flow;
   DenseSet<Operation *> walkedCallees; // Membership only.
+  unsigned numChanges = 0;
 };
 } // namespace
 
@@ -63,7 +65,7 @@ void SrcSetPropagation::visitEntryPoint(func::FuncOp func) {
     return uses.isSpecifiedAndNotEmpty() ? relabel(uses, "inferred_in")
                                          : getArgMeshSet(arg, kSrcSetAttr);
   });
-  setArgMeshSets(func, kSrcSetAttr, sets);
+  numChanges += setArgMeshSets(func, kSrcSetAttr, sets);
   visitRegions(func, Nested::Skip);
 }
 
@@ -104,7 +106,7 @@ void SrcSetPropagation::visitUnassign(UnassignOp unassign) {
   if (isa<BlockArgument>(source) && func && isEntryPointFunction(func))
     set =
         unite(set, relabel(flow.getUses(unassign.getResult()), "inferred_in"));
-  setMeshSet(unassign, kSrcSetAttr, set);
+  numChanges += setMeshSet(unassign, kSrcSetAttr, set);
 }
 
 void SrcSetPropagation::visitComputation(Operation *op) {
@@ -113,7 +115,7 @@ void SrcSetPropagation::visitComputation(Operation *op) {
     sources = intersect(sources, flow.getSources(operand));
   if (!sources.isSpecified())
     return;
-  setMeshSet(op, kSrcSetAttr, sources);
+  numChanges += setMeshSet(op, kSrcSetAttr, sources);
   inferReduction(op, sources);
 }
 
@@ -149,14 +151,13 @@ void SrcSetPropagation::inferReduction(Operation *op, MeshSet sources) {
   op->setDiscardableAttr(kReduceAttr, mark);
   if (auto concat = dyn_cast<stablehlo::ConcatenateOp>(op))
     getReduceOfPieces(concat)->setDiscardableAttr(kReduceAttr, mark);
-  setMeshSet(op, kSrcSetAttr, all);
+  numChanges += setMeshSet(op, kSrcSetAttr, all);
 }
 
 void SrcSetPropagation::visitCall(CallOp call) {
   func::FuncOp callee = flow.getCallee(call);
   if (!callee)
     return;
-  bool isChanged = false;
   SmallVector<MeshSet> sets;
   for (BlockArgument arg : callee.getArguments()) {
     MeshSet known = getArgMeshSet(arg, kSrcSetAttr);
@@ -165,12 +166,11 @@ void SrcSetPropagation::visitCall(CallOp call) {
       continue;
     Value operand = call->getOperand(arg.getArgNumber());
     sets.back() = intersect(flow.getSources(operand), known);
-    isChanged |= sets.back() != known;
   }
   // A walk that starts from the same arguments finds nothing new.
-  if (isChanged)
-    setArgMeshSets(callee, kSrcSetAttr, sets);
-  if (walkedCallees.insert(callee).second || isChanged)
+  unsigned numChanged = setArgMeshSets(callee, kSrcSetAttr, sets);
+  numChanges += numChanged;
+  if (walkedCallees.insert(callee).second || numChanged)
     visitRegions(callee, Nested::Visit);
 }
 
@@ -182,14 +182,15 @@ void SrcSetPropagation::visitLoop(ForOp loop, Nested nested) {
           given = flow.getSources(loop->getOperand(arg.getArgNumber()));
         return given.isSpecified() ? given : getArgMeshSet(arg, kSrcSetAttr);
       });
-  setArgMeshSets(loop, kSrcSetAttr, sets);
+  numChanges += setArgMeshSets(loop, kSrcSetAttr, sets);
   visitRegions(loop, nested);
 }
 
-void mpmd::populateSrcSets(ModuleOp module) {
+unsigned mpmd::populateSrcSets(ModuleOp module) {
   SrcSetPropagation propagation(module);
   for (func::FuncOp entryPoint : getEntryPoints(module))
     propagation.visitEntryPoint(entryPoint);
+  return propagation.getNumChanges();
 }
 
 namespace {
@@ -197,6 +198,6 @@ struct InferMeshPopulateSrcSetPass
     : mpmd::impl::InferMeshPopulateSrcSetPassBase<InferMeshPopulateSrcSetPass> {
   using Base::Base;
 
-  void runOnOperation() override { populateSrcSets(getOperation()); }
+  void runOnOperation() override { numSets += populateSrcSets(getOperation()); }
 };
 } // namespace

@@ -39,6 +39,7 @@ public:
   explicit UseSetPropagation(ModuleOp module) : flow(module) {}
 
   void visitFunction(func::FuncOp func);
+  unsigned getNumChanges() const { return numChanges; }
 
 private:
   void visitRegions(Operation *op);
@@ -51,14 +52,14 @@ private:
 
   MeshDataFlow flow;
   DenseSet<Operation *> walkedCallees; // Membership only.
+  unsigned numChanges = 0;
 };
 } // namespace
 
 /// Adds to the set of `op`; an empty set is never written.
 void UseSetPropagation::extend(Operation *op, MeshSet uses) {
-  MeshSet known = getMeshSet(op, kUseSetAttr), all = unite(known, uses);
-  if (all != known)
-    setMeshSet(op, kUseSetAttr, all);
+  MeshSet all = unite(getMeshSet(op, kUseSetAttr), uses);
+  numChanges += setMeshSet(op, kUseSetAttr, all);
 }
 
 void UseSetPropagation::extendArgs(Operation *funcOrLoop,
@@ -66,7 +67,7 @@ void UseSetPropagation::extendArgs(Operation *funcOrLoop,
   auto sets = llvm::map_to_vector(args, [&](BlockArgument arg) {
     return unite(getArgMeshSet(arg, kUseSetAttr), flow.getUses(arg));
   });
-  setArgMeshSets(funcOrLoop, kUseSetAttr, sets);
+  numChanges += setArgMeshSets(funcOrLoop, kUseSetAttr, sets);
 }
 
 void UseSetPropagation::visitFunction(func::FuncOp func) {
@@ -86,11 +87,13 @@ void UseSetPropagation::visitRegions(Operation *op) {
 }
 
 void UseSetPropagation::visitOp(Operation *op) {
-  if (auto assign = dyn_cast<AssignOp>(op))
-    return setMeshSet(assign, kUseSetAttr,
-                      MeshSet::get(assign.getContext(),
-                                   assign.getType().getMeshName(),
-                                   assign.getOrigin().value_or("")));
+  if (auto assign = dyn_cast<AssignOp>(op)) {
+    MeshSet set =
+        MeshSet::get(assign.getContext(), assign.getType().getMeshName(),
+                     assign.getOrigin().value_or(""));
+    numChanges += setMeshSet(assign, kUseSetAttr, set);
+    return;
+  }
   if (isMeshlessOp(op) || isBarrierOp(op) || isa<UnassignOp>(op))
     return extend(op, flow.getUses(op));
   if (auto call = dyn_cast<CallOp>(op))
@@ -117,7 +120,7 @@ bool UseSetPropagation::growResults(CallOp call, func::FuncOp callee) {
     hasGrown |= grows;
   }
   if (hasGrown)
-    setResultUseSets(callee, sets);
+    numChanges += setResultUseSets(callee, sets);
   return hasGrown;
 }
 
@@ -166,14 +169,15 @@ void UseSetPropagation::visitLoopReturn(ForOp loop, ReturnOp terminator) {
       if (i == cast<OpResult>(yielded).getResultNumber())
         sets.back() = unite(sets.back(), uses);
     }
-    setResultUseSets(callee, sets);
+    numChanges += setResultUseSets(callee, sets);
   }
 }
 
-void mpmd::populateUseSets(ModuleOp module) {
+unsigned mpmd::populateUseSets(ModuleOp module) {
   UseSetPropagation propagation(module);
   for (func::FuncOp entryPoint : getEntryPoints(module))
     propagation.visitFunction(entryPoint);
+  return propagation.getNumChanges();
 }
 
 namespace {
@@ -181,6 +185,6 @@ struct InferMeshPopulateUseSetPass
     : mpmd::impl::InferMeshPopulateUseSetPassBase<InferMeshPopulateUseSetPass> {
   using Base::Base;
 
-  void runOnOperation() override { populateUseSets(getOperation()); }
+  void runOnOperation() override { numSets += populateUseSets(getOperation()); }
 };
 } // namespace

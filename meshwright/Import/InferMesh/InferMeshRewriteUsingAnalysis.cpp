@@ -112,6 +112,7 @@ void MeshRewriting::rewriteResults(func::FuncOp func) {
         continue;
       }
       copies[index].push_back(returned.size());
+      ++counts.copies;
       returned.push_back(assigned);
     }
   }
@@ -162,6 +163,7 @@ LogicalResult MeshRewriting::rewriteArguments(func::FuncOp func) {
       } else {
         onMesh = block.addArgument(type, arg.getLoc());
         copies[index].push_back(onMesh.getArgNumber());
+        ++counts.copies;
       }
       if (groups->empty())
         continue;
@@ -187,12 +189,16 @@ LogicalResult MeshRewriting::rewriteBlock(Block &block, StringRef firstMesh) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     LogicalResult result = success();
     placed.visit(&op);
-    if (auto call = dyn_cast<CallOp>(op))
+    if (auto call = dyn_cast<CallOp>(op)) {
+      ++counts.calls;
       result = rewriteCall(call);
-    else if (auto loop = dyn_cast<ForOp>(op))
+    } else if (auto loop = dyn_cast<ForOp>(op)) {
+      ++counts.calls;
       result = rewriteLoop(loop, firstMesh);
-    else if (isMeshlessOp(&op))
+    } else if (isMeshlessOp(&op)) {
+      ++counts.ops;
       result = placeMeshlessOp(&op, maxClones, placed, rewriter);
+    }
     if (failed(result))
       return failure();
   }
@@ -299,6 +305,9 @@ struct InferMeshRewriteUsingAnalysisPass
         return signalPassFailure();
     for (func::FuncOp func : getMpmdFunctions(module))
       updateFunctionType(func);
+    numOps += rewriting.getCounts().ops;
+    numCalls += rewriting.getCounts().calls;
+    numCopies += rewriting.getCounts().copies;
   }
 };
 } // namespace

@@ -30,6 +30,12 @@ public:
   LogicalResult rewriteCallee(func::FuncOp func);
   LogicalResult rewriteBlock(Block &block, StringRef firstMesh);
 
+  struct Counts {
+    /// Put into fragments; calls and loops; arguments and results added.
+    unsigned ops = 0, calls = 0, copies = 0;
+  };
+  const Counts &getCounts() const { return counts; }
+
 private:
   void rewriteResults(func::FuncOp func);
   LogicalResult rewriteArguments(func::FuncOp func);
@@ -54,6 +60,7 @@ private:
   CalleeEffects effects;
   int maxClones;
   IRRewriter rewriter;
+  Counts counts;
 };
 
 } // namespace mlir::mpmd

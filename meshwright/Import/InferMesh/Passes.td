@@ -154,6 +154,12 @@ def InferMeshFinalizePass
            /*default=*/"false",
            "Copy an argument that is needed in several memories.">,
   ];
+  let statistics = [
+    Statistic<"numArguments", "num-arguments", "Arguments put on a mesh">,
+    Statistic<"numAssigns", "num-assigns", "Assigns that are gone">,
+    Statistic<"numTransfers", "num-transfers", "Transfers made for them">,
+    Statistic<"numSets", "num-sets", "Mesh sets removed">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::stablehlo::StablehloDialect"];
 }
@@ -181,6 +187,9 @@ def InferMeshPopulateSrcSetPass
     Cost: linear in the size of the program; a callee is walked again if a call
     changes the sets of its arguments.
   }];
+  let statistics = [
+    Statistic<"numSets", "num-sets", "Changes of sets">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
@@ -205,6 +214,9 @@ def InferMeshPopulateUseSetPass
     otherwise. Cost: linear in the size of the program; a callee is walked again
     if a call needs its results on more meshes.
   }];
+  let statistics = [
+    Statistic<"numSets", "num-sets", "Changes of sets">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
@@ -237,6 +249,11 @@ def InferMeshRewriteUsingAnalysisPass
   let options = [
     Option<"maxClones", "max-clones", "int", /*default=*/"1",
            "Number of fragments into which an op is cloned that is not cheap.">,
+  ];
+  let statistics = [
+    Statistic<"numOps", "num-ops", "Operations put into fragments">,
+    Statistic<"numCalls", "num-calls", "Calls and loops rewritten">,
+    Statistic<"numCopies", "num-copies", "Arguments and results added">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }

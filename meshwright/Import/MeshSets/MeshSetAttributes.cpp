@@ -58,11 +58,13 @@ MeshSet mpmd::getMeshSet(Operation *op, StringRef name) {
       dyn_cast_or_null<MeshesWithOriginsAttr>(op->getDiscardableAttr(name)));
 }
 
-void mpmd::setMeshSet(Operation *op, StringRef name, MeshSet set) {
-  if (set.isSpecified())
-    op->setDiscardableAttr(name, set.getAttr());
-  else
-    op->removeDiscardableAttr(name);
+bool mpmd::setMeshSet(Operation *op, StringRef name, MeshSet set) {
+  if (!set.isSpecified())
+    return static_cast<bool>(op->removeDiscardableAttr(name));
+  if (op->getDiscardableAttr(name) == set.getAttr())
+    return false;
+  op->setDiscardableAttr(name, set.getAttr());
+  return true;
 }
 
 /// The set in a dictionary, which may be null.
@@ -72,16 +74,22 @@ static MeshSet getSetIn(DictionaryAttr dictionary, StringRef name) {
   return MeshSet(dictionary.getAs<MeshesWithOriginsAttr>(name));
 }
 
-static DictionaryAttr withSet(DictionaryAttr dictionary, StringRef name,
-                              MeshSet set) {
-  if (getSetIn(dictionary, name) == set)
-    return dictionary;
-  NamedAttrList attributes(dictionary);
-  if (set.isSpecified())
-    attributes.set(name, set.getAttr());
-  else
-    attributes.erase(name);
-  return attributes.getDictionary(dictionary.getContext());
+/// Puts sets into dictionaries. Returns how many change.
+static unsigned setSetsIn(MutableArrayRef<DictionaryAttr> dictionaries,
+                          StringRef name, ArrayRef<MeshSet> sets) {
+  unsigned numChanged = 0;
+  for (auto [dictionary, set] : llvm::zip(dictionaries, sets)) {
+    if (getSetIn(dictionary, name) == set)
+      continue;
+    NamedAttrList attributes(dictionary);
+    if (set.isSpecified())
+      attributes.set(name, set.getAttr());
+    else
+      attributes.erase(name);
+    dictionary = attributes.getDictionary(dictionary.getContext());
+    ++numChanged;
+  }
+  return numChanged;
 }
 
 /// The dictionaries of a loop's arguments; empty ones where the loop has none.
@@ -114,30 +122,32 @@ MeshSet mpmd::getArgMeshSet(BlockArgument arg, StringRef name) {
   return {};
 }
 
-static void setLoopArgMeshSets(ForOp loop, StringRef name,
-                               ArrayRef<MeshSet> sets) {
-  SmallVector<Attribute> attrs;
-  for (auto [dictionary, set] : llvm::zip_equal(getArgDictionaries(loop), sets))
-    attrs.push_back(withSet(dictionary, name, set));
-  if (llvm::all_of(attrs, [](Attribute attr) {
-        return cast<DictionaryAttr>(attr).empty();
-      }))
+static unsigned setLoopArgMeshSets(ForOp loop, StringRef name,
+                                   ArrayRef<MeshSet> sets) {
+  SmallVector<DictionaryAttr> dictionaries = getArgDictionaries(loop);
+  unsigned numChanged = setSetsIn(dictionaries, name, sets);
+  if (llvm::all_of(dictionaries, std::mem_fn(&DictionaryAttr::empty)))
     loop->removeDiscardableAttr(kArgAttrsAttr);
   else
-    loop->setDiscardableAttr(kArgAttrsAttr,
-                             ArrayAttr::get(loop.getContext(), attrs));
+    loop->setDiscardableAttr(
+        kArgAttrsAttr,
+        ArrayAttr::get(
+            loop.getContext(),
+            SmallVector<Attribute>(dictionaries.begin(), dictionaries.end())));
+  return numChanged;
 }
 
-void mpmd::setArgMeshSets(Operation *funcOrLoop, StringRef name,
-                          ArrayRef<MeshSet> sets) {
+unsigned mpmd::setArgMeshSets(Operation *funcOrLoop, StringRef name,
+                              ArrayRef<MeshSet> sets) {
   if (auto loop = dyn_cast<ForOp>(funcOrLoop))
     return setLoopArgMeshSets(loop, name, sets);
   auto func = cast<func::FuncOp>(funcOrLoop);
   SmallVector<DictionaryAttr> dictionaries;
   func.getAllArgAttrs(dictionaries);
-  for (auto [dictionary, set] : llvm::zip(dictionaries, sets))
-    dictionary = withSet(dictionary, name, set);
-  func.setAllArgAttrs(dictionaries);
+  unsigned numChanged = setSetsIn(dictionaries, name, sets);
+  if (numChanged)
+    func.setAllArgAttrs(dictionaries);
+  return numChanged;
 }
 
 MeshSet mpmd::getResultUseSet(func::FuncOp func, unsigned result) {
@@ -146,10 +156,11 @@ MeshSet mpmd::getResultUseSet(func::FuncOp func, unsigned result) {
   return getSetIn(func.getResultAttrDict(result), kUseSetAttr);
 }
 
-void mpmd::setResultUseSets(func::FuncOp func, ArrayRef<MeshSet> sets) {
+unsigned mpmd::setResultUseSets(func::FuncOp func, ArrayRef<MeshSet> sets) {
   SmallVector<DictionaryAttr> dictionaries;
   func.getAllResultAttrs(dictionaries);
-  for (auto [dictionary, set] : llvm::zip(dictionaries, sets))
-    dictionary = withSet(dictionary, kUseSetAttr, set);
-  func.setAllResultAttrs(dictionaries);
+  unsigned numChanged = setSetsIn(dictionaries, kUseSetAttr, sets);
+  if (numChanged)
+    func.setAllResultAttrs(dictionaries);
+  return numChanged;
 }

@@ -48,19 +48,21 @@ SmallVector<func::FuncOp> getCallees(ModuleOp module);
 SmallVector<func::FuncOp> getMpmdFunctions(ModuleOp module);
 
 MeshSet getMeshSet(Operation *op, StringRef name);
-/// Removes the attribute if the set is unspecified.
-void setMeshSet(Operation *op, StringRef name, MeshSet set);
+/// Removes the attribute if the set is unspecified. Returns whether that changes
+/// anything.
+bool setMeshSet(Operation *op, StringRef name, MeshSet set);
 
 /// The set of an argument of a function or of a loop, unspecified for any other
 /// block argument.
 MeshSet getArgMeshSet(BlockArgument arg, StringRef name);
 /// Replaces the sets of all arguments of a function or of a loop at once.
-/// Dictionaries that say something else keep it.
-void setArgMeshSets(Operation *funcOrLoop, StringRef name,
-                    ArrayRef<MeshSet> sets);
+/// Dictionaries that say something else keep it. Returns how many change.
+unsigned setArgMeshSets(Operation *funcOrLoop, StringRef name,
+                        ArrayRef<MeshSet> sets);
 
 MeshSet getResultUseSet(func::FuncOp func, unsigned result);
-void setResultUseSets(func::FuncOp func, ArrayRef<MeshSet> sets);
+/// Returns how many change.
+unsigned setResultUseSets(func::FuncOp func, ArrayRef<MeshSet> sets);
 
 } // namespace mlir::mpmd
 

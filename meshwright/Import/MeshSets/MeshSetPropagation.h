@@ -14,11 +14,12 @@
 
 namespace mlir::mpmd {
 
-/// What `mpmd-infer-mesh-populate-use-set` does.
-void populateUseSets(ModuleOp module);
+/// What `mpmd-infer-mesh-populate-use-set` does. Returns how often a set was
+/// changed.
+unsigned populateUseSets(ModuleOp module);
 
 /// What `mpmd-infer-mesh-populate-src-set` does; needs the use sets.
-void populateSrcSets(ModuleOp module);
+unsigned populateSrcSets(ModuleOp module);
 
 } // namespace mlir::mpmd
 

@@ -141,6 +141,10 @@ def SimplifyNamedComputationsPass
     not merge equal ops. A computation that changes keeps its origin and loses
     its other attributes. Cost: linear in the size of what changes.
   }];
+  let statistics = [
+    Statistic<"numComputations", "num-computations", "Simplified or erased">,
+    Statistic<"numBarriers", "num-barriers", "Barriers with fewer values">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::stablehlo::StablehloDialect"];
 }

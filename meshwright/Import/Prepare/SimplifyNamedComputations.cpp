@@ -80,6 +80,15 @@ struct SimplifyComputation : OpRewritePattern<NamedComputationOp> {
   }
 };
 
+/// Counts what patterns erase, and mostly build anew.
+struct ErasedOps : RewriterBase::Listener {
+  void notifyOperationErased(Operation *op) override {
+    numComputations += isa<NamedComputationOp>(op);
+    numBarriers += isa<stablehlo::OptimizationBarrierOp>(op);
+  }
+  unsigned numComputations = 0, numBarriers = 0;
+};
+
 struct SimplifyNamedComputationsPass
     : mpmd::impl::SimplifyNamedComputationsPassBase<
           SimplifyNamedComputationsPass> {
@@ -99,14 +108,17 @@ struct SimplifyNamedComputationsPass
     if (!isDistributedFunction(func))
       return markAllAnalysesPreserved();
 
+    ErasedOps erased;
     GreedyRewriteConfig config;
-    config.enableFolding(false).enableConstantCSE(false);
+    config.enableFolding(false).enableConstantCSE(false).setListener(&erased);
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     if (failed(applyPatternsGreedily(func, bypassPatterns, config)))
       return signalPassFailure();
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
     if (failed(applyPatternsGreedily(func, simplifyPatterns, config)))
       return signalPassFailure();
+    numComputations += erased.numComputations;
+    numBarriers += erased.numBarriers;
   }
 
 private:

@@ -98,6 +98,10 @@ def RuleBasedSchedulePass
            "Warn about descriptions that no fragment fits, and about rules "
            "that data flow or earlier rules contradict.">,
   ];
+  let statistics = [
+    Statistic<"numOrdered", "num-ordered", "Pairs of fragments put in order">,
+    Statistic<"numConflicts", "num-conflicts", "Pairs that data flow orders otherwise">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 

@@ -20,8 +20,9 @@
 #include "meshwright/Optimize/Rules/Passes.h"
 #include "meshwright/Order/BlockSort.h"
 #include "meshwright/Text/LocationText.h"
+#include "meshwright/Text/NearestName.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DebugLog.h"
-#include <limits>
 #include <map>
 #include <set>
 
@@ -75,6 +76,8 @@ public:
         reportMisfits(reportMisfits) {}
 
   LogicalResult apply(const FragmentScheduleRule &rule);
+  unsigned getNumOrdered() const { return numOrdered; }
+  unsigned getNumConflicts() const { return numConflicts; }
 
 private:
   FragmentOp find(const FragmentInfo &info);
@@ -86,26 +89,9 @@ private:
   const FragmentsByInfo &fragments;
   bool reportMisfits;
   std::set<FragmentInfo> reported; ///< Each description once.
+  unsigned numOrdered = 0, numConflicts = 0;
 };
 } // namespace
-
-/// The description whose text differs least; null if there is none at all.
-static const FragmentInfo *findNearest(const FragmentInfo &info,
-                                       const FragmentsByInfo &fragments) {
-  std::string text = toString(info);
-  const FragmentInfo *nearest = nullptr;
-  unsigned best = std::numeric_limits<unsigned>::max();
-  for (auto &[known, fragment] : fragments) {
-    std::string knownText = toString(known);
-    unsigned distance = StringRef(text).edit_distance(
-        knownText, /*AllowReplacements=*/true, /*MaxEditDistance=*/best);
-    if (distance < best) {
-      best = distance;
-      nearest = &known;
-    }
-  }
-  return nearest;
-}
 
 FragmentOp RuleApplier::find(const FragmentInfo &info) {
   auto known = fragments.find(info);
@@ -117,9 +103,16 @@ FragmentOp RuleApplier::find(const FragmentInfo &info) {
   InFlightDiagnostic diag = func.emitWarning()
                             << "no fragment fits the description "
                             << toString(info) << " of a schedule rule";
-  if (const FragmentInfo *nearest = findNearest(info, fragments))
-    diag.attachNote(FragmentOp(fragments.at(*nearest)).getLoc())
-        << "the nearest is " << toString(*nearest);
+  std::map<std::string, Location> byText;
+  for (auto [other, fragment] : fragments)
+    byText.emplace(toString(other), fragment.getLoc());
+  std::string nearest =
+      meshwright::findNearest(
+          toString(info),
+          llvm::to_vector_of<StringRef>(llvm::make_first_range(byText)))
+          .str();
+  if (!nearest.empty())
+    diag.attachNote(byText.at(nearest)) << "the nearest is " << nearest;
   return {};
 }
 
@@ -151,6 +144,7 @@ LogicalResult RuleApplier::order(FragmentOp first, FragmentOp second) {
   if (graph.hasPath(from, to))
     return success();
   if (graph.hasPath(to, from)) {
+    ++numConflicts;
     reportConflict(first, second);
     return success();
   }
@@ -159,6 +153,7 @@ LogicalResult RuleApplier::order(FragmentOp first, FragmentOp second) {
                                 "which another fragment could wait for it";
   graph.addEdge(from, to);
   addControlDependency(first, second);
+  ++numOrdered;
   return success();
 }
 
@@ -197,6 +192,8 @@ struct RuleBasedSchedulePass
         removeControlDependencies(func);
         return signalPassFailure();
       }
+    numOrdered += applier.getNumOrdered();
+    numConflicts += applier.getNumConflicts();
     sortBlockTopologically(func.front());
     if (removeDependencies)
       removeControlDependencies(func);

@@ -70,6 +70,11 @@ def PipelineSchedulerPass
            "Warn if data flow contradicts the schedule, or if nothing is split "
            "that it could fill bubbles with. For plans this is always on.">,
   ];
+  let statistics = [
+    Statistic<"numUnits", "num-units", "Fragments that the schedule orders">,
+    Statistic<"numMoved", "num-moved", "Operations that later ones go before">,
+    Statistic<"numConflicts", "num-conflicts", "Demands that data flow contradicts">,
+  ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 

@@ -147,6 +147,17 @@ static void warnOfUnusedTimes(func::FuncOp func, const ScheduleOption &option,
                           "mpmd_schedule_profile are for schedule auto";
 }
 
+/// How many ops stand behind one that they stood before.
+static unsigned countMoved(const BlockGraph &graph) {
+  unsigned numMoved = 0, last = 0;
+  for (Operation &op : graph.getBlock().without_terminator()) {
+    unsigned position = graph.getPosition(&op);
+    numMoved += position < last;
+    last = std::max(last, position);
+  }
+  return numMoved;
+}
+
 namespace {
 struct PipelineSchedulerPass
     : mpmd::impl::PipelineSchedulerPassBase<PipelineSchedulerPass> {
@@ -159,8 +170,11 @@ struct PipelineSchedulerPass
 
     const ScheduleOption &option = mustHappenBefore.getValue();
     BlockGraph graph(func.front());
-    if (onlyRestore)
-      return restoreOrder(func, graph);
+    if (onlyRestore) {
+      restoreOrder(func, graph);
+      numMoved += countMoved(graph);
+      return;
+    }
     TimeSource times{device.getValue().text, profile.getValue().text,
                      customCosts.getValue().text};
     FailureOr<OrderedMeshes> meshes =
@@ -171,8 +185,11 @@ struct PipelineSchedulerPass
       warnOfMissingSplit(func, option, *meshes);
       warnOfUnusedTimes(func, option, times);
     }
+    for (const OrderedMesh &mesh : *meshes)
+      numUnits += mesh.units.fragments.size();
     if (!orderByPlan(graph, *meshes) && failed(order(graph, *meshes)))
       signalPassFailure();
+    numMoved += countMoved(graph);
   }
 
 private:
@@ -226,6 +243,8 @@ void PipelineSchedulerPass::restoreOrder(func::FuncOp func,
   const ScheduleOption &option = mustHappenBefore.getValue();
   SmallVector<MeshUnits> meshes = collectUnits(func, graph);
   dropOthers(meshes, option);
+  for (const MeshUnits &mesh : meshes)
+    numUnits += mesh.fragments.size();
   findSecondHalves(meshes);
   bool isRelation = option.schedule && option.schedule->getDemands;
   std::optional<SmallVector<Demands>> demands;
@@ -331,6 +350,7 @@ LogicalResult PipelineSchedulerPass::order(const BlockGraph &graph,
   // Relations leave room for data flow; a plan leaves none, so its user should
   // know.
   bool isRelation = option.schedule && option.schedule->getDemands;
+  numConflicts += order.conflicts.count;
   if (order.conflicts.count > 0 && (!isRelation || reportMisfits))
     warnOfConflicts(order.conflicts, units, option);
   OrderDemands met(graph);

@@ -25,6 +25,13 @@ namespace mlir::chlo {
 using namespace mlir;
 
 namespace {
+struct ReplacedOps : RewriterBase::Listener {
+  void notifyOperationReplaced(Operation *op, ValueRange) override {
+    count += isa_and_present<chlo::ChloDialect>(op->getDialect());
+  }
+  unsigned count = 0;
+};
+
 struct LegalizeToStablehloPass
     : chlo::impl::LegalizeToStablehloPassBase<LegalizeToStablehloPass> {
   using Base::Base;
@@ -41,8 +48,10 @@ struct LegalizeToStablehloPass
   }
 
   void runOnOperation() override {
+    ReplacedOps replaced;
     for (const FrozenRewritePatternSet &patterns : phases)
-      walkAndApplyPatterns(getOperation(), patterns);
+      walkAndApplyPatterns(getOperation(), patterns, &replaced);
+    numReplaced += replaced.count;
   }
 
 private:

@@ -29,6 +29,9 @@ def LegalizeToStablehloPass
     `next_after` of floats narrower than 16 bits. Discardable attributes are
     dropped. Cost: linear.
   }];
+  let statistics = [
+    Statistic<"numReplaced", "num-replaced", "CHLO operations replaced">,
+  ];
   let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
 }
 
