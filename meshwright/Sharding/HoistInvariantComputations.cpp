@@ -17,18 +17,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Fragments/OriginNames.h"
-#include "meshwright/Sharding/InvariantNumbers.h"
+#include "meshwright/Sharding/HeldBytes.h"
+#include "meshwright/Sharding/HoistCandidates.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/MapVector.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #define DEBUG_TYPE "hoist-invariants"
@@ -41,257 +40,141 @@ namespace mlir::mpmd {
 using namespace mlir;
 using namespace mlir::mpmd;
 
-using sdy::AxisRefAttr;
-using sdy::DimensionShardingAttr;
 using sdy::TensorShardingAttr;
-
-namespace {
-/// A value that several fragments compute, in the sharding they need it in.
-struct Candidate {
-  Value value; ///< The first of its number.
-  RankedTensorType type;
-  TensorShardingAttr sharding;
-  bool isGathered;
-  SmallVector<OpOperand *> uses;
-  SmallVector<FragmentOp> readers; ///< Distinct ones, in program order.
-  int64_t keptBytes = 0;           ///< On each device.
-  int64_t savedBytes = 0;          ///< Sent or read again otherwise.
-};
-} // namespace
-
-static bool hasAxis(ArrayRef<DimensionShardingAttr> dims, AxisRefAttr axis) {
-  return llvm::any_of(dims, [&](DimensionShardingAttr dim) {
-    return llvm::any_of(dim.getAxes(), [&](AxisRefAttr other) {
-      return other.getName() == axis.getName();
-    });
-  });
-}
-
-/// The sharding in which an op needs an operand: without the axes that split its
-/// result in another dimension, as rows of the batch are. XLA gathers along
-/// them.
-static TensorShardingAttr getNeededSharding(OpOperand &use) {
-  TensorShardingAttr own = sdy::getSharding(use.get());
-  Operation *op = use.getOwner();
-  if (!own || op->getNumResults() != 1)
-    return own;
-  TensorShardingAttr result = sdy::getSharding(op->getResult(0));
-  sdy::OpShardingRuleAttr rule =
-      result ? sdy::getShardingRule(op) : sdy::OpShardingRuleAttr();
-  if (!rule)
-    return own;
-  ArrayRef<sdy::DimMappingAttr> factorsOfResult =
-      rule.getResultMappings()[0].getDimMappings();
-  ArrayRef<sdy::DimMappingAttr> factors =
-      rule.getOperandMappings()[use.getOperandNumber()].getDimMappings();
-  SmallVector<DimensionShardingAttr> dims;
-  for (auto [sharding, factor] : llvm::zip(own.getDimShardings(), factors)) {
-    const auto *same = llvm::find(factorsOfResult, factor);
-    SmallVector<AxisRefAttr> kept;
-    for (AxisRefAttr axis : sharding.getAxes()) {
-      bool isElsewhere =
-          hasAxis(result.getDimShardings(), axis) &&
-          (same == factorsOfResult.end() ||
-           !hasAxis(result.getDimShardings()[same - factorsOfResult.begin()],
-                    axis));
-      if (!isElsewhere)
-        kept.push_back(axis);
-    }
-    dims.push_back(DimensionShardingAttr::get(own.getContext(), kept,
-                                              /*isClosed=*/true));
-  }
-  return own.replaceDimShardings(dims);
-}
-
-static bool isCheap(Operation *op) {
-  if (auto convert = dyn_cast<stablehlo::ConvertOp>(op))
-    return cast<RankedTensorType>(convert->getOperand(0).getType())
-               .getElementTypeBitWidth() <=
-           cast<RankedTensorType>(convert->getResult(0).getType())
-               .getElementTypeBitWidth();
-  return isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp,
-             stablehlo::TransposeOp, stablehlo::SliceOp>(op) ||
-         op->getNumOperands() == 0;
-}
-
-static RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(getGlobalType(value.getType()));
-}
 
 namespace {
 /// Moves what is worth it out of the fragments of one function.
 class Hoister {
 public:
-  Hoister(func::FuncOp func, int64_t limit)
-      : func(func), limit(limit), numbers(func) {}
+  explicit Hoister(func::FuncOp func) : func(func), candidates(func) {}
 
-  void run();
+  /// Keeps no more than `limit` bytes on each device of a mesh; without, no
+  /// more than leaves `memory` bytes for all that is held. Negative limits and
+  /// no memory bound nothing.
+  void run(int64_t limit, int64_t memory);
   int64_t getNumHoisted() const { return numHoisted; }
   int64_t getKeptBytes() const { return keptBytes; }
 
 private:
-  using Key = std::tuple<StringRef, int64_t, unsigned, Attribute>;
-
-  void collect(FragmentOp fragment);
-  void collect(FragmentOp fragment, Value value);
-  bool isWorthIt(Candidate &candidate);
-  void hoist(ArrayRef<Candidate *> chosen);
-  /// The inputs of the program that a value comes from, and whether any op on
-  /// the way does more than copy.
-  bool findInputs(Value value, SetVector<Value> &inputs) const;
+  void hoist(ArrayRef<HoistCandidate *> chosen);
   Value clone(Value value, IRMapping &mapping, OpBuilder &builder) const;
+  void eraseUnread();
 
   func::FuncOp func;
-  int64_t limit;
-  InvariantNumbers numbers;
-  llvm::MapVector<Key, Candidate> candidates;
+  HoistCandidates candidates;
+  SetVector<Operation *> unread; ///< What read values that are hoisted now.
   int64_t numHoisted = 0;
   int64_t keptBytes = 0;
 };
 } // namespace
 
-bool Hoister::findInputs(Value value, SetVector<Value> &inputs) const {
-  SmallVector<Value> pending = {numbers.getFirst(value)};
-  DenseSet<Value> seen;
-  bool computes = false;
-  while (!pending.empty()) {
-    Value next = pending.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    if (InvariantNumbers::isInput(next)) {
-      inputs.insert(next);
-      continue;
-    }
-    Operation *op = next.getDefiningOp();
-    computes |= !isCheap(op);
-    for (Value operand : op->getOperands())
-      pending.push_back(numbers.getFirst(operand));
-  }
-  return computes;
+static bool isConstraint(Operation *op) {
+  return isa_and_nonnull<sdy::ShardingConstraintOp, sdy::ReshardOp>(op);
 }
 
+static bool isNarrowing(Operation *op) {
+  return isa<stablehlo::ConvertOp>(op) &&
+         getTensorType(op->getOperand(0)).getElementTypeBitWidth() >
+             getTensorType(op->getResult(0)).getElementTypeBitWidth();
+}
+
+/// What only the constrained value is read for in a narrower type is sent in
+/// that type: `convert(constraint(%w))` becomes `constraint(convert(%w))`.
 Value Hoister::clone(Value value, IRMapping &mapping,
                      OpBuilder &builder) const {
+  const InvariantNumbers &numbers = candidates.getNumbers();
   Value first = numbers.getFirst(value);
   if (Value there = mapping.lookupOrNull(first))
     return there;
   Operation *op = first.getDefiningOp();
+  Operation *constraint =
+      isNarrowing(op) ? numbers.getFirst(op->getOperand(0)).getDefiningOp()
+                      : nullptr;
+  bool swaps =
+      isConstraint(constraint) && !mapping.contains(constraint->getResult(0));
   SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
+  for (Value operand : swaps ? constraint->getOperands() : op->getOperands())
     operands.push_back(clone(operand, mapping, builder));
   Operation *copy = builder.clone(*op);
   copy->setOperands(operands);
+  if (swaps) {
+    sdy::setSharding(copy->getResult(0),
+                     sdy::getSharding(constraint->getOperand(0)));
+    Operation *around = builder.clone(*constraint);
+    around->setOperands(copy->getResults());
+    around->getResult(0).setType(copy->getResult(0).getType());
+    copy = around;
+  }
   mapping.map(first, copy->getResult(0));
   return copy->getResult(0);
 }
 
-void Hoister::collect(FragmentOp fragment, Value value) {
-  std::optional<unsigned> number = numbers.getNumber(value);
-  if (!number)
-    return;
-  for (OpOperand &use : value.getUses()) {
-    // A value moves with its reader if that is computed several times as well,
-    // and does not just make many copies of it; what is returned is read by
-    // other fragments, which know its number. What one microbatch's rows of the
-    // inputs give is computed once.
-    Operation *owner = use.getOwner();
-    bool moves = owner->getNumResults() == 1 &&
-                 !isa<stablehlo::BroadcastInDimOp>(owner) &&
-                 numbers.getNumber(owner->getResult(0)) &&
-                 numbers.countFragments(owner->getResult(0)) > 1;
-    if (isa<ReturnOp>(owner) || moves || owner->getParentOp() != fragment)
-      continue;
-    TensorShardingAttr own = sdy::getSharding(value);
-    TensorShardingAttr needed = getNeededSharding(use);
-    bool isGathered = own && own != needed && !own.isEquivalent(needed);
-    Value first = numbers.getFirst(value);
-    if (InvariantNumbers::isInput(first) ? !isGathered
-                                         : numbers.countFragments(value) < 2)
-      continue;
-    int64_t stage = fragment.getStageId().value_or(-1);
-    Candidate &candidate =
-        candidates[{fragment.getMeshName(), stage, *number, needed}];
-    candidate.value = first;
-    candidate.type = getTensorType(value);
-    candidate.sharding = needed;
-    candidate.isGathered = isGathered;
-    candidate.uses.push_back(&use);
-    if (candidate.readers.empty() || candidate.readers.back() != fragment)
-      candidate.readers.push_back(fragment);
+/// Says of what there is no place for why, the largest first.
+static void remarkOn(ArrayRef<HoistCandidate *> left, int64_t limit,
+                     int64_t memory, const llvm::StringMap<int64_t> &held,
+                     const llvm::StringMap<int64_t> &kept) {
+  for (HoistCandidate *candidate : left) {
+    StringRef mesh = candidate->readers.front().getMeshName();
+    std::string bound =
+        llvm::formatv("of the {0} that mpmd_hoist_bytes allows", limit);
+    if (limit < 0)
+      bound = llvm::formatv("of the {0} that mpmd_device_memory gives, the "
+                            "program holds {1}, and of the rest",
+                            memory, held.lookup(mesh));
+    remark::missed(candidate->value.getLoc(),
+                   remark::RemarkOpts::name("not hoisted").category(DEBUG_TYPE))
+        << llvm::formatv("on mesh \"{0}\", {1} fragments need {2}, which "
+                         "takes {3} bytes on each device; {4}, {5} are taken",
+                         mesh, candidate->readers.size(), candidate->type,
+                         candidate->keptBytes, bound, kept.lookup(mesh))
+               .str();
   }
 }
 
-void Hoister::collect(FragmentOp fragment) {
-  for (BlockArgument arg : fragment.getBody()->getArguments())
-    collect(fragment, arg);
-  for (Operation &op : fragment.getBody()->without_terminator())
-    if (op.getNumResults() == 1)
-      collect(fragment, op.getResult(0));
-}
-
-bool Hoister::isWorthIt(Candidate &candidate) {
-  if (candidate.readers.size() < 2 || !candidate.type.hasStaticShape())
-    return false;
-  RankedTensorType local = candidate.type;
-  if (candidate.sharding)
-    if (sdy::MeshAttr mesh = candidate.sharding.getMesh(func))
-      local = candidate.sharding.getLocalTensorType(local, mesh);
-  candidate.keptBytes = meshwright::countBytes(local);
-  SetVector<Value> inputs;
-  bool computes = findInputs(candidate.value, inputs);
-  int64_t inputBytes = 0;
-  for (Value input : inputs) {
-    if (!isa<MeshTensorType>(input.getType()) ||
-        cast<MeshTensorType>(input.getType()).getMeshName() !=
-            candidate.readers.front().getMeshName())
-      return false;
-    inputBytes += meshwright::countBytes(getTensorType(input));
-  }
-  int64_t again = candidate.readers.size() - 1;
-  candidate.savedBytes =
-      again * (candidate.isGathered ? candidate.keptBytes : inputBytes);
-  // What only copies is fused into its reader; what is large and cheap, such as
-  // a mask of small inputs, is not worth its place.
-  return candidate.isGathered ||
-         (computes && meshwright::countBytes(candidate.type) <= inputBytes);
-}
-
-void Hoister::run() {
-  for (FragmentOp fragment : func.getOps<FragmentOp>())
-    collect(fragment);
-  SmallVector<Candidate *> worth;
-  for (auto &[key, candidate] : candidates)
-    if (isWorthIt(candidate))
-      worth.push_back(&candidate);
-  llvm::stable_sort(worth, [](Candidate *a, Candidate *b) {
-    return a->savedBytes > b->savedBytes;
-  });
-  llvm::StringMap<int64_t> keptOnMesh;
-  llvm::MapVector<std::pair<StringRef, int64_t>, SmallVector<Candidate *>>
+void Hoister::run(int64_t limit, int64_t memory) {
+  SmallVector<HoistCandidate *> worth = candidates.findWorthwhile();
+  llvm::StringMap<int64_t> held, kept;
+  bool isBounded = limit >= 0 || memory > 0;
+  if (limit < 0 && memory > 0 && !worth.empty())
+    held = findHeldBytes(func);
+  llvm::MapVector<std::pair<StringRef, int64_t>, SmallVector<HoistCandidate *>>
       byStage;
-  for (Candidate *candidate : worth) {
+  SmallVector<HoistCandidate *> left;
+  for (HoistCandidate *candidate : worth) {
     FragmentOp reader = candidate->readers.front();
-    int64_t &kept = keptOnMesh[reader.getMeshName()];
-    if (limit >= 0 && kept + candidate->keptBytes > limit) {
-      if (func.getContext()->getRemarkEngine())
-        remark::missed(
-            candidate->value.getLoc(),
-            remark::RemarkOpts::name("not hoisted").category(DEBUG_TYPE))
-            << llvm::formatv("on mesh \"{0}\", {1} fragments need {2}, which "
-                             "takes {3} bytes on each device; of the {4} that "
-                             "mpmd_hoist_bytes allows, {5} are taken",
-                             reader.getMeshName(), candidate->readers.size(),
-                             candidate->type, candidate->keptBytes, limit, kept)
-                   .str();
+    StringRef mesh = reader.getMeshName();
+    int64_t bound = limit >= 0 ? limit : memory - held.lookup(mesh);
+    if (isBounded && kept[mesh] + candidate->keptBytes > bound) {
+      left.push_back(candidate);
       continue;
     }
-    kept += candidate->keptBytes;
+    kept[mesh] += candidate->keptBytes;
     keptBytes += candidate->keptBytes;
-    byStage[{reader.getMeshName(), reader.getStageId().value_or(-1)}].push_back(
-        candidate);
+    byStage[{mesh, reader.getStageId().value_or(-1)}].push_back(candidate);
+  }
+  if (func.getContext()->getRemarkEngine()) {
+    llvm::stable_sort(left, [](HoistCandidate *a, HoistCandidate *b) {
+      return a->keptBytes > b->keptBytes;
+    });
+    remarkOn(left, limit, memory, held, kept);
   }
   for (auto &[stage, chosen] : byStage)
     hoist(chosen);
+  eraseUnread();
+}
+
+/// Nothing else removes a constraint that nobody reads, and whose operand would
+/// still be passed.
+void Hoister::eraseUnread() {
+  while (!unread.empty()) {
+    Operation *op = unread.pop_back_val();
+    if (!op->use_empty() || !(isConstraint(op) || isPure(op)))
+      continue;
+    for (Value operand : op->getOperands())
+      if (Operation *above = operand.getDefiningOp())
+        unread.insert(above);
+    op->erase();
+  }
 }
 
 /// Lets a fragment take one more value; returns it inside.
@@ -325,15 +208,15 @@ static BlockArgument addInput(FragmentOp fragment, Value value,
 }
 
 /// Computes values in a fragment before the first that reads one of them.
-void Hoister::hoist(ArrayRef<Candidate *> chosen) {
+void Hoister::hoist(ArrayRef<HoistCandidate *> chosen) {
   FragmentOp first = chosen.front()->readers.front();
   SetVector<Value> inputs;
   SmallVector<Type> types;
-  for (Candidate *candidate : chosen) {
+  for (HoistCandidate *candidate : chosen) {
     FragmentOp reader = candidate->readers.front();
     if (reader->isBeforeInBlock(first))
       first = reader;
-    findInputs(candidate->value, inputs);
+    inputs.insert_range(candidates.findOrigin(candidate->value).inputs);
     types.push_back(MeshTensorType::get(func.getContext(), first.getMeshName(),
                                         candidate->type));
   }
@@ -352,7 +235,7 @@ void Hoister::hoist(ArrayRef<Candidate *> chosen) {
         for (auto [input, arg] : llvm::zip(inputs, args))
           mapping.map(input, arg);
         SmallVector<Value> results;
-        for (Candidate *candidate : chosen)
+        for (HoistCandidate *candidate : chosen)
           results.push_back(clone(candidate->value, mapping, inside));
         return results;
       });
@@ -367,6 +250,8 @@ void Hoister::hoist(ArrayRef<Candidate *> chosen) {
       BlockArgument &arg = args[reader];
       if (!arg)
         arg = addInput(reader, fragment->getResult(index), candidate->sharding);
+      if (Operation *op = use->get().getDefiningOp())
+        unread.insert(op);
       use->set(arg);
     }
   }
@@ -382,8 +267,8 @@ struct HoistInvariantComputationsPass
     func::FuncOp func = getOperation();
     if (!isMpmdFunction(func))
       return markAllAnalysesPreserved();
-    Hoister hoister(func, limit);
-    hoister.run();
+    Hoister hoister(func);
+    hoister.run(limit, memory);
     valuesHoisted += hoister.getNumHoisted();
     if (hoister.getNumHoisted() && func.getContext()->getRemarkEngine())
       remark::passed(func.getLoc(),

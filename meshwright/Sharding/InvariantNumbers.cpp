@@ -51,8 +51,10 @@ void InvariantNumbers::visit(TransferOp transfer) {
 }
 
 void InvariantNumbers::visit(Operation *op) {
-  if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isPure(op) ||
-      isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
+  // A constraint computes nothing, but values that it splits in another way are
+  // others: its sharding is among its attributes.
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
+      !(isPure(op) || isa<sdy::ShardingConstraintOp>(op)))
     return;
   SmallVector<unsigned> operands;
   bool comesFromInputs = false;

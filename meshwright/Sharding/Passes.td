@@ -170,8 +170,9 @@ def HoistInvariantComputationsPass
   let description = [{
     What several fragments of a stage compute from the program's inputs alone
     moves into a fragment before them; so does the gathering of an operand whose
-    axes split the result in another dimension. What another mesh sends of the
-    inputs counts as an input.
+    axes split the result in another dimension, or of what a constraint asks
+    for whole: in the narrower type, if it is converted to one. What another
+    mesh sends of the inputs counts as an input.
 
     ```mlir
     %0 = fragment (%w, %x) ... %c = convert %w // to bf16; %w is [{"d"}, {} ]
@@ -185,14 +186,18 @@ def HoistInvariantComputationsPass
 
     Acts on MPMD functions, between propagation and
     `mpmd-convert-sdy-shardings-to-mpmd-types`. What saves most bytes goes first,
-    as long as what is kept fits the limit. Leaves alone: ops with effects or
-    regions, what only copies, what is larger than its inputs, inputs in host
-    memory. Cost: linear in ops and uses.
+    as long as what is kept fits the limit, or what the values of the program and
+    the temporaries of its fragments leave of the memory. Leaves alone: ops with
+    effects or regions, what only copies, what is larger than its inputs, inputs
+    in host memory. Cost: linear in ops and uses.
   }];
   let options = [
     Option<"limit", "limit", "int64_t", /*default=*/"-1",
-           "Bytes to keep on each device of a mesh at most; no limit if "
+           "Bytes to keep on each device of a mesh at most; what is free if "
            "negative.">,
+    Option<"memory", "memory", "int64_t", /*default=*/"0",
+           "Bytes of each device, of which what the program leaves is free; "
+           "everything is if 0.">,
   ];
   let statistics = [
     Statistic<"valuesHoisted", "values-hoisted", "Values computed once">,

@@ -45,8 +45,8 @@ void mpmd::addShardingPropagationPipeline(
   // from the user's shardings, of which nothing more need be said.
   retarget(/*warn=*/false);
   if (options.hoistInvariants)
-    passes.addNestedPass<func::FuncOp>(
-        createHoistInvariantComputationsPass({options.hoistBytes}));
+    passes.addNestedPass<func::FuncOp>(createHoistInvariantComputationsPass(
+        {options.hoistBytes, options.deviceMemory}));
   if (options.deferReductions)
     passes.addNestedPass<func::FuncOp>(createDeferReductionsPass());
   passes.addNestedPass<func::FuncOp>(

@@ -31,6 +31,7 @@ TYPES = {
     "mpmd_retarget_shardings": "bool",
     "mpmd_hoist_invariants": "bool",
     "mpmd_hoist_bytes": "int",
+    "mpmd_device_memory": "int",
     "mpmd_defer_reductions": "bool",
     "mpmd_copy_constant_creation_from_producer_to_consumer": "bool",
     "mpmd_apply_merge_transfers_pass": "bool",

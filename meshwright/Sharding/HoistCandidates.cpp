@@ -1,0 +1,192 @@
+//===- HoistCandidates.cpp - What is worth computing once -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Sharding/HoistCandidates.h"
+#include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+using sdy::AxisRefAttr;
+using sdy::DimensionShardingAttr;
+using sdy::TensorShardingAttr;
+
+int64_t mpmd::countLocalBytes(RankedTensorType type,
+                              TensorShardingAttr sharding, func::FuncOp func) {
+  if (sdy::MeshAttr mesh = sharding ? sharding.getMesh(func) : sdy::MeshAttr())
+    type = sharding.getLocalTensorType(type, mesh);
+  return meshwright::countBytes(type);
+}
+
+static bool hasAxis(ArrayRef<DimensionShardingAttr> dims, AxisRefAttr axis) {
+  return llvm::any_of(dims, [&](DimensionShardingAttr dim) {
+    return llvm::any_of(dim.getAxes(), [&](AxisRefAttr other) {
+      return other.getName() == axis.getName();
+    });
+  });
+}
+
+/// The sharding in which an op needs an operand: without the axes that split its
+/// result in another dimension, as rows of the batch are. XLA gathers along
+/// them.
+static TensorShardingAttr getNeededSharding(OpOperand &use) {
+  TensorShardingAttr own = sdy::getSharding(use.get());
+  Operation *op = use.getOwner();
+  if (!own || op->getNumResults() != 1)
+    return own;
+  TensorShardingAttr result = sdy::getSharding(op->getResult(0));
+  sdy::OpShardingRuleAttr rule =
+      result ? sdy::getShardingRule(op) : sdy::OpShardingRuleAttr();
+  if (!rule)
+    return own;
+  ArrayRef<sdy::DimMappingAttr> factorsOfResult =
+      rule.getResultMappings()[0].getDimMappings();
+  ArrayRef<sdy::DimMappingAttr> factors =
+      rule.getOperandMappings()[use.getOperandNumber()].getDimMappings();
+  SmallVector<DimensionShardingAttr> dims;
+  for (auto [sharding, factor] : llvm::zip(own.getDimShardings(), factors)) {
+    const auto *same = llvm::find(factorsOfResult, factor);
+    SmallVector<AxisRefAttr> kept;
+    for (AxisRefAttr axis : sharding.getAxes()) {
+      bool isElsewhere =
+          hasAxis(result.getDimShardings(), axis) &&
+          (same == factorsOfResult.end() ||
+           !hasAxis(result.getDimShardings()[same - factorsOfResult.begin()],
+                    axis));
+      if (!isElsewhere)
+        kept.push_back(axis);
+    }
+    dims.push_back(DimensionShardingAttr::get(own.getContext(), kept,
+                                              /*isClosed=*/true));
+  }
+  return own.replaceDimShardings(dims);
+}
+
+static bool isCheap(Operation *op) {
+  if (auto convert = dyn_cast<stablehlo::ConvertOp>(op))
+    return cast<RankedTensorType>(convert->getOperand(0).getType())
+               .getElementTypeBitWidth() <=
+           cast<RankedTensorType>(convert->getResult(0).getType())
+               .getElementTypeBitWidth();
+  return isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp,
+             stablehlo::TransposeOp, stablehlo::SliceOp>(op) ||
+         op->getNumOperands() == 0;
+}
+
+/// Whether a constraint leaves more of a value on each device than there is.
+static bool asksForMore(Operation *constraint, func::FuncOp func) {
+  auto count = [&](Value value) {
+    return countLocalBytes(getTensorType(value), sdy::getSharding(value), func);
+  };
+  return count(constraint->getResult(0)) > count(constraint->getOperand(0));
+}
+
+HoistCandidates::HoistCandidates(func::FuncOp func)
+    : func(func), numbers(func) {
+  for (FragmentOp fragment : func.getOps<FragmentOp>()) {
+    for (BlockArgument arg : fragment.getBody()->getArguments())
+      collect(fragment, arg);
+    for (Operation &op : fragment.getBody()->without_terminator())
+      if (op.getNumResults() == 1)
+        collect(fragment, op.getResult(0));
+  }
+}
+
+HoistOrigin HoistCandidates::findOrigin(Value value) const {
+  HoistOrigin origin;
+  SmallVector<Value> pending = {numbers.getFirst(value)};
+  DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (InvariantNumbers::isInput(next)) {
+      origin.inputs.insert(next);
+      continue;
+    }
+    Operation *op = next.getDefiningOp();
+    if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
+      origin.gathers |= asksForMore(op, func);
+    else
+      origin.computes |= !isCheap(op);
+    for (Value operand : op->getOperands())
+      pending.push_back(numbers.getFirst(operand));
+  }
+  return origin;
+}
+
+void HoistCandidates::collect(FragmentOp fragment, Value value) {
+  std::optional<unsigned> number = numbers.getNumber(value);
+  if (!number)
+    return;
+  for (OpOperand &use : value.getUses()) {
+    // A value moves with its reader if that is computed several times as well,
+    // and does not just make many copies of it; what is returned is read by
+    // other fragments, which know its number. What one microbatch's rows of the
+    // inputs give is computed once.
+    Operation *owner = use.getOwner();
+    bool moves = owner->getNumResults() == 1 &&
+                 !isa<stablehlo::BroadcastInDimOp>(owner) &&
+                 numbers.getNumber(owner->getResult(0)) &&
+                 numbers.countFragments(owner->getResult(0)) > 1;
+    if (isa<ReturnOp>(owner) || moves || owner->getParentOp() != fragment)
+      continue;
+    TensorShardingAttr own = sdy::getSharding(value);
+    TensorShardingAttr needed = getNeededSharding(use);
+    bool isGathered = own && own != needed && !own.isEquivalent(needed);
+    Value first = numbers.getFirst(value);
+    if (InvariantNumbers::isInput(first) ? !isGathered
+                                         : numbers.countFragments(value) < 2)
+      continue;
+    int64_t stage = fragment.getStageId().value_or(-1);
+    HoistCandidate &candidate =
+        candidates[{fragment.getMeshName(), stage, *number, needed}];
+    candidate.value = first;
+    candidate.type = getTensorType(value);
+    candidate.sharding = needed;
+    candidate.isGathered = isGathered;
+    candidate.uses.push_back(&use);
+    if (candidate.readers.empty() || candidate.readers.back() != fragment)
+      candidate.readers.push_back(fragment);
+  }
+}
+
+bool HoistCandidates::isWorthIt(HoistCandidate &candidate) const {
+  if (candidate.readers.size() < 2 || !candidate.type.hasStaticShape())
+    return false;
+  candidate.keptBytes =
+      countLocalBytes(candidate.type, candidate.sharding, func);
+  HoistOrigin origin = findOrigin(candidate.value);
+  int64_t inputBytes = 0;
+  for (Value input : origin.inputs) {
+    if (!isa<MeshTensorType>(input.getType()) ||
+        cast<MeshTensorType>(input.getType()).getMeshName() !=
+            candidate.readers.front().getMeshName())
+      return false;
+    inputBytes += meshwright::countBytes(getTensorType(input));
+  }
+  int64_t again = candidate.readers.size() - 1;
+  candidate.savedBytes =
+      again * (candidate.isGathered || origin.gathers ? candidate.keptBytes
+                                                      : inputBytes);
+  // What only copies is fused into its reader; what is large and cheap, such as
+  // a mask of small inputs, is not worth its place.
+  return candidate.isGathered ||
+         ((origin.computes || origin.gathers) &&
+          meshwright::countBytes(candidate.type) <= inputBytes);
+}
+
+SmallVector<HoistCandidate *> HoistCandidates::findWorthwhile() {
+  SmallVector<HoistCandidate *> worth;
+  for (auto &[key, candidate] : candidates)
+    if (isWorthIt(candidate))
+      worth.push_back(&candidate);
+  llvm::stable_sort(worth, [](HoistCandidate *a, HoistCandidate *b) {
+    return a->savedBytes > b->savedBytes;
+  });
+  return worth;
+}

@@ -1,0 +1,66 @@
+//===- HoistCandidates.h - What is worth computing once ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_SHARDING_HOISTCANDIDATES_H
+#define MESHWRIGHT_SHARDING_HOISTCANDIDATES_H
+
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Sharding/InvariantNumbers.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::mpmd {
+
+/// A value that several fragments compute, in the sharding they need it in.
+struct HoistCandidate {
+  Value value; ///< The first of its number.
+  RankedTensorType type;
+  sdy::TensorShardingAttr sharding;
+  bool isGathered; ///< By its readers, out of its own sharding.
+  SmallVector<OpOperand *> uses;
+  SmallVector<FragmentOp> readers; ///< Distinct ones, in program order.
+  int64_t keptBytes = 0;           ///< On each device.
+  int64_t savedBytes = 0;          ///< Sent or read again otherwise.
+};
+
+/// Where a value comes from.
+struct HoistOrigin {
+  llvm::SetVector<Value> inputs; ///< Of the program.
+  bool computes = false;         ///< Some op on the way does more than copy.
+  bool gathers = false; ///< A constraint on the way asks for more of it.
+};
+
+/// The values of a function that are computed, or gathered, several times.
+class HoistCandidates {
+public:
+  explicit HoistCandidates(func::FuncOp func);
+
+  /// Those that are worth a place, what saves most first.
+  SmallVector<HoistCandidate *> findWorthwhile();
+  HoistOrigin findOrigin(Value value) const;
+  const InvariantNumbers &getNumbers() const { return numbers; }
+
+private:
+  using Key = std::tuple<StringRef, int64_t, unsigned, Attribute>;
+
+  void collect(FragmentOp fragment, Value value);
+  bool isWorthIt(HoistCandidate &candidate) const;
+
+  func::FuncOp func;
+  InvariantNumbers numbers;
+  llvm::MapVector<Key, HoistCandidate> candidates;
+};
+
+/// The bytes that one device holds of a tensor.
+int64_t countLocalBytes(RankedTensorType type, sdy::TensorShardingAttr sharding,
+                        func::FuncOp func);
+
+/// The tensor of a value, whether or not it is on a mesh.
+inline RankedTensorType getTensorType(Value value) {
+  return dyn_cast<RankedTensorType>(getGlobalType(value.getType()));
+}
+
+} // namespace mlir::mpmd
+
+#endif
