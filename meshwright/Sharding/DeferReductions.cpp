@@ -41,10 +41,14 @@ using namespace mlir::mpmd;
 using sdy::DimensionShardingAttr;
 using sdy::TensorShardingAttr;
 
+static SmallVector<int64_t> prepend(int64_t first, ArrayRef<int64_t> others) {
+  SmallVector<int64_t> all = {first};
+  llvm::append_range(all, others);
+  return all;
+}
+
 static RankedTensorType prepend(int64_t size, RankedTensorType type) {
-  SmallVector<int64_t> shape = {size};
-  llvm::append_range(shape, type.getShape());
-  return type.clone(shape);
+  return type.clone(prepend(size, type.getShape()));
 }
 
 static SmallVector<int64_t> shiftBehindFirst(ArrayRef<int64_t> dims) {
@@ -179,10 +183,17 @@ void Deferral::rewrite(Operation *op) {
           return zero;
         },
         builder);
-  } else if (isa<stablehlo::AddOp>(op)) {
+  } else if (isa<stablehlo::AddOp, stablehlo::SubtractOp,
+                 stablehlo::ConcatenateOp>(op)) {
     for (OpOperand &operand : op->getOpOperands())
       if (!sums.isPartial(operand.get()))
-        operand.set(createZero(op->getLoc(), type, builder));
+        operand.set(
+            createZero(op->getLoc(),
+                       prepend(type.getDimSize(0),
+                               cast<RankedTensorType>(operand.get().getType())),
+                       builder));
+    if (auto join = dyn_cast<stablehlo::ConcatenateOp>(op))
+      join.setDimension(join.getDimension() + 1);
   } else if (isa<stablehlo::MultiplyOp, stablehlo::DivideOp>(op)) {
     for (OpOperand &operand : op->getOpOperands())
       if (!sums.isPartial(operand.get()))
@@ -195,6 +206,18 @@ void Deferral::rewrite(Operation *op) {
   } else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
     reduce.setDimensions(
         ArrayRef(shiftBehindFirst(reduce.getDimensions())).drop_front());
+  } else if (auto slice = dyn_cast<stablehlo::SliceOp>(op)) {
+    slice.setStartIndices(prepend(0, slice.getStartIndices()));
+    slice.setLimitIndices(prepend(type.getDimSize(0), slice.getLimitIndices()));
+    slice.setStrides(prepend(1, slice.getStrides()));
+  } else if (auto slice = dyn_cast<stablehlo::DynamicSliceOp>(op)) {
+    slice.setSliceSizes(prepend(type.getDimSize(0), slice.getSliceSizes()));
+    auto index = cast<RankedTensorType>(slice.getStartIndices()[0].getType());
+    op->insertOperands(1, createZero(op->getLoc(), index, builder));
+  } else if (auto pad = dyn_cast<stablehlo::PadOp>(op)) {
+    pad.setEdgePaddingLow(prepend(0, pad.getEdgePaddingLow()));
+    pad.setEdgePaddingHigh(prepend(0, pad.getEdgePaddingHigh()));
+    pad.setInteriorPadding(prepend(0, pad.getInteriorPadding()));
   }
   result.setType(type);
   op->removeAttr(sdy::kShardingRuleAttr);
@@ -259,6 +282,15 @@ static std::string explainReturn(OpResult result) {
   return "another memory holds it, or a fragment in a loop reads it";
 }
 
+static std::string explainConstraint(TensorShardingAttr sharding) {
+  for (DimensionShardingAttr dim : sharding.getDimShardings())
+    if (std::optional<int64_t> priority = dim.getPriority())
+      return llvm::formatv("a sharding constraint of priority {0} asks for the "
+                           "sum",
+                           *priority);
+  return "a sharding constraint asks for the sum";
+}
+
 /// Why what reads a value needs the sum.
 static std::string explain(OpOperand &read) {
   Operation *reader = read.getOwner();
@@ -266,13 +298,16 @@ static std::string explain(OpOperand &read) {
     return explainReturn(
         reader->getParentOp()->getResult(read.getOperandNumber()));
   if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(reader))
-    return "a sharding constraint asks for the sum";
+    return explainConstraint(sdy::getSharding(reader->getResult(0)));
   if (isa<stablehlo::ConvertOp>(reader))
     return llvm::formatv("{0} to {1} would round each of them",
                          reader->getName(),
                          getElementTypeOrSelf(reader->getResult(0).getType()));
-  if (isa<stablehlo::AddOp>(reader))
+  if (isa<stablehlo::AddOp, stablehlo::SubtractOp>(reader))
     return llvm::formatv("{0} adds what these devices do not sum up, too",
+                         reader->getName());
+  if (isa<stablehlo::ConcatenateOp>(reader))
+    return llvm::formatv("{0} joins what these devices do not sum up, too",
                          reader->getName());
   return llvm::formatv("{0} is not linear in the sum", reader->getName());
 }
@@ -289,10 +324,11 @@ static void remarkOn(const Deferral &deferral, func::FuncOp func) {
     remark::missed(
         refusal.reduction->getLoc(),
         remark::RemarkOpts::name("not deferred").category(DEBUG_TYPE))
-        << llvm::formatv(
-               "the partial sums of {0} are reduced at once: {1}, and "
-               "waiting would save nothing",
-               refusal.reduction->getName(), explain(*refusal.read))
+        << llvm::formatv("the partial sums of {0} are reduced at once: {1}",
+                         refusal.reduction->getName(),
+                         refusal.read ? explain(*refusal.read) +
+                                            ", and waiting would save nothing"
+                                      : refusal.why)
                .str();
 }
 

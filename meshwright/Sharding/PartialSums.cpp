@@ -29,8 +29,12 @@ static bool isUniform(Value value) {
 
 bool mpmd::isLinearIn(Operation *op, unsigned index) {
   if (isa<stablehlo::TransposeOp, stablehlo::ReshapeOp, stablehlo::NegateOp,
-          stablehlo::BroadcastInDimOp>(op))
+          stablehlo::BroadcastInDimOp, stablehlo::SliceOp>(op))
     return true;
+  if (isa<stablehlo::DynamicSliceOp>(op))
+    return index == 0;
+  if (isa<stablehlo::PadOp>(op))
+    return index == 0 && isConstantZero(op->getOperand(1));
   if (auto convert = dyn_cast<stablehlo::ConvertOp>(op)) {
     // A narrower type would round each partial sum.
     auto from = dyn_cast<FloatType>(
@@ -134,15 +138,9 @@ void PartialSums::visit(Operation *op) {
     zeros.insert(result);
     return;
   }
-  if (isa<stablehlo::AddOp>(op)) {
-    Value a = op->getOperand(0), b = op->getOperand(1);
-    if (isPartial(b) && isZero(a))
-      std::swap(a, b);
-    if (!isPartial(a) || !(isZero(b) || getAxes(a) == getAxes(b)))
-      return;
-    mark(result, a);
-    if (isPartial(b))
-      mark(result, b);
+  if (isa<stablehlo::AddOp, stablehlo::SubtractOp, stablehlo::ConcatenateOp>(
+          op)) {
+    visitSum(op);
     return;
   }
   // A linear op of a partial sum, which may also make partial sums itself: the
@@ -158,8 +156,42 @@ void PartialSums::visit(Operation *op) {
     return;
   for (OpOperand &operand : op->getOpOperands())
     if (isPartial(operand.get()) && !neededSums.contains(operand.get()) &&
-        isLinearIn(op, operand.getOperandNumber()))
+        takesParts(operand))
       mark(result, operand.get());
+}
+
+/// What adds up or joins partial sums of the same axes, and zeros.
+void PartialSums::visitSum(Operation *op) {
+  Value like;
+  for (Value operand : op->getOperands()) {
+    if (isPartial(operand) ? like && getAxes(operand) != getAxes(like)
+                           : !isZero(operand))
+      return;
+    // Joining would not add parts to parts.
+    if (isa<stablehlo::ConcatenateOp>(op) && neededSums.contains(operand))
+      return;
+    if (isPartial(operand))
+      like = operand;
+  }
+  if (like)
+    for (Value operand : op->getOperands())
+      if (isPartial(operand))
+        mark(op->getResult(0), operand);
+}
+
+/// Whether an op may be applied to each part. A constraint says how each device
+/// holds a value, but nothing of axes that it does not name.
+bool PartialSums::takesParts(OpOperand &operand) const {
+  Operation *op = operand.getOwner();
+  if (!isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
+    return isLinearIn(op, operand.getOperandNumber());
+  return !sdy::getSharding(op->getResult(0))
+              .anyOfAxisRef([&](sdy::AxisRefAttr named) {
+                return llvm::any_of(getAxes(operand.get()).getAxes(),
+                                    [&](sdy::AxisRefAttr axis) {
+                                      return axis.getName() == named.getName();
+                                    });
+              });
 }
 
 /// A sum over microbatches starts at zeros, which another fragment may make.
@@ -242,7 +274,14 @@ void PartialSums::dropUnprofitable(func::FuncOp func) {
   // By program order, which a map of pointers does not have.
   for (auto &[reduction, group] : reductions)
     if (groups[group].savedBytes <= 0)
-      refusals.push_back({reduction, groups[group].read});
+      refusals.push_back({reduction, groups[group].read, ""});
+  func.walk([&](Operation *op) {
+    Refusal refusal{op};
+    findSplitContraction(
+        op, [this](Value v) { return isZero(v); }, &refusal.why);
+    if (!refusal.why.empty())
+      refusals.push_back(std::move(refusal));
+  });
   SmallVector<Value> dropped;
   for (auto &[value, unused] : splits)
     if (getGroup(value).savedBytes <= 0)

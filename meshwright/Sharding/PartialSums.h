@@ -53,10 +53,11 @@ public:
   /// it needs the sum.
   bool takesPartial(OpOperand &use) const;
 
-  /// A reduction that stays where it is, since something reads the sum.
+  /// A reduction that stays where it is: something reads the sum, or `why`.
   struct Refusal {
     Operation *reduction;
-    OpOperand *read;
+    OpOperand *read = nullptr;
+    std::string why;
   };
   ArrayRef<Refusal> getRefusals() const { return refusals; }
 
@@ -67,6 +68,8 @@ private:
   bool addNeededSums();
   void mark(Value value, Value like);
   void start(Value value, const SplitDimension &dim);
+  void visitSum(Operation *op);
+  bool takesParts(OpOperand &operand) const;
   void stackZeros(FragmentOp fragment);
   void dropUnprofitable(func::FuncOp func);
 

@@ -20,6 +20,7 @@
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -77,18 +78,12 @@ DimensionShardingAttr mpmd::withoutAxes(DimensionShardingAttr dim,
   return DimensionShardingAttr::get(dim.getContext(), kept, /*isClosed=*/true);
 }
 
-/// The axes that split a dimension; nothing if they do not split it evenly, or
-/// not by whole axes, or if the value is unreduced already.
-static std::optional<ArrayRef<AxisRefAttr>> getAxesOf(Value value,
-                                                      int64_t dim) {
+/// The axes that split a dimension of a value.
+static ArrayRef<AxisRefAttr> getAxesOf(Value value, int64_t dim) {
   TensorShardingAttr sharding = sdy::getSharding(value);
-  if (!sharding || dim >= sharding.getRank())
-    return ArrayRef<AxisRefAttr>();
-  ArrayRef<AxisRefAttr> axes = sharding.getDimShardings()[dim].getAxes();
-  if (!sharding.getUnreducedAxes().empty() ||
-      !llvm::all_of(axes, [](AxisRefAttr axis) { return axis.isFullAxis(); }))
-    return std::nullopt;
-  return axes;
+  if (!sharding || dim < 0 || dim >= sharding.getRank())
+    return {};
+  return sharding.getDimShardings()[dim].getAxes();
 }
 
 static int64_t countPieces(ArrayRef<AxisRefAttr> axes, Value value) {
@@ -115,37 +110,51 @@ static bool isSplitByAny(Value value, ArrayRef<AxisRefAttr> axes) {
 }
 
 /// Describes a dimension of `input`, and of `other` if that has one, if its axes
-/// split it.
-static std::optional<SplitDimension> describeSplit(Operation *op, Place input,
-                                                   Place other) {
-  Value inputValue = op->getOperand(input.operand);
-  Value otherValue = op->getOperand(other.operand);
-  auto axes = getAxesOf(inputValue, input.dim);
-  auto otherAxes = other.dim >= 0 ? getAxesOf(otherValue, other.dim) : axes;
-  if (!axes || !otherAxes)
+/// split it. Devices share the sum if `why` is set.
+static std::optional<SplitDimension>
+describeSplit(Operation *op, Place input, Place other, std::string &why) {
+  Value split = op->getOperand(input.operand);
+  Value whole = op->getOperand(other.operand);
+  ArrayRef<AxisRefAttr> axes = getAxesOf(split, input.dim);
+  ArrayRef<AxisRefAttr> otherAxes =
+      other.dim >= 0 ? getAxesOf(whole, other.dim) : axes;
+  if (axes.empty() && otherAxes.empty())
     return std::nullopt;
-  Value split = inputValue;
-  if (*axes != *otherAxes) {
-    if (!axes->empty() && !otherAxes->empty())
+  if (axes != otherAxes) {
+    if (!axes.empty() && !otherAxes.empty()) {
+      why = "its operands are split by different axes there";
       return std::nullopt;
+    }
     // What only one side is split by, the other is sliced by without sending,
     // if the same axes do not split it elsewhere: then the one is gathered.
-    Value whole = otherValue;
-    if (axes->empty()) {
+    if (axes.empty()) {
       std::swap(split, whole);
       axes = otherAxes;
     }
-    if (isSplitByAny(whole, *axes))
+    if (isSplitByAny(whole, axes))
       return std::nullopt;
   }
-  if (axes->empty())
+  if (!llvm::all_of(axes, [](AxisRefAttr axis) { return axis.isFullAxis(); })) {
+    why = "parts of axes split what it sums over";
     return std::nullopt;
-  int64_t pieces = countPieces(*axes, split);
-  int64_t size =
-      cast<RankedTensorType>(inputValue.getType()).getDimSize(input.dim);
-  if (pieces < 2 || ShapedType::isDynamic(size) || size % pieces != 0)
+  }
+  for (Value value : {split, whole})
+    if (TensorShardingAttr sharding = sdy::getSharding(value);
+        sharding && !sharding.getUnreducedAxes().empty()) {
+      why = "an operand is unreduced already";
+      return std::nullopt;
+    }
+  int64_t pieces = countPieces(axes, split);
+  int64_t size = cast<RankedTensorType>(op->getOperand(input.operand).getType())
+                     .getDimSize(input.dim);
+  if (pieces < 2)
     return std::nullopt;
-  return SplitDimension{input, other, *axes, pieces};
+  if (ShapedType::isDynamic(size) || size % pieces != 0) {
+    why = llvm::formatv("{0} devices share a dimension of {1}, not evenly",
+                        pieces, size);
+    return std::nullopt;
+  }
+  return SplitDimension{input, other, axes, pieces};
 }
 
 /// The dimensions of scatter indices and updates that count its windows: those
@@ -168,37 +177,64 @@ getWindowCounts(stablehlo::ScatterOp scatter) {
   return pairs;
 }
 
+namespace {
+/// The dimensions over which an op sums, and why they have to stay whole, if
+/// they do.
+struct Contraction {
+  SmallVector<std::pair<Place, Place>> places;
+  StringRef why;
+};
+} // namespace
+
+static Contraction findContraction(Operation *op,
+                                   function_ref<bool(Value)> isZero) {
+  Contraction found;
+  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
+    auto numbers = dot.getDotDimensionNumbers();
+    for (auto [lhs, rhs] : llvm::zip(numbers.getLhsContractingDimensions(),
+                                     numbers.getRhsContractingDimensions()))
+      found.places.push_back({{0, lhs}, {1, rhs}});
+  } else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
+    if (isSum(op))
+      for (int64_t dim : reduce.getDimensions())
+        found.places.push_back({{0, dim}, {}});
+  } else if (auto conv = dyn_cast<stablehlo::ConvolutionOp>(op)) {
+    auto numbers = conv.getDimensionNumbers();
+    found.places.push_back({{0, numbers.getInputFeatureDimension()},
+                            {1, numbers.getKernelInputFeatureDimension()}});
+    if (conv.getFeatureGroupCount() != 1 || conv.getBatchGroupCount() != 1)
+      found.why = "it is one of groups";
+  } else if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op)) {
+    if (scatter.getInputs().size() != 1 ||
+        !isAddition(scatter.getUpdateComputation().front()))
+      return found;
+    for (auto [ofIndices, ofUpdates] : getWindowCounts(scatter))
+      found.places.push_back({{1, ofIndices}, {2, ofUpdates}});
+    if (!isZero(scatter.getInputs()[0]))
+      found.why = "it adds to what is not zero";
+  }
+  return found;
+}
+
 std::optional<SplitDimension>
-mpmd::findSplitContraction(Operation *op, function_ref<bool(Value)> isZero) {
+mpmd::findSplitContraction(Operation *op, function_ref<bool(Value)> isZero,
+                           std::string *why) {
   if (op->getNumResults() != 1)
     return std::nullopt;
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type || !type.hasStaticShape())
     return std::nullopt;
-  SmallVector<std::pair<Place, Place>> places;
-  if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
-    auto numbers = dot.getDotDimensionNumbers();
-    for (auto [lhs, rhs] : llvm::zip(numbers.getLhsContractingDimensions(),
-                                     numbers.getRhsContractingDimensions()))
-      places.push_back({{0, lhs}, {1, rhs}});
-  } else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
-    if (isSum(op))
-      for (int64_t dim : reduce.getDimensions())
-        places.push_back({{0, dim}, {}});
-  } else if (auto conv = dyn_cast<stablehlo::ConvolutionOp>(op)) {
-    auto numbers = conv.getDimensionNumbers();
-    if (conv.getFeatureGroupCount() == 1 && conv.getBatchGroupCount() == 1)
-      places.push_back({{0, numbers.getInputFeatureDimension()},
-                        {1, numbers.getKernelInputFeatureDimension()}});
-  } else if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op)) {
-    if (scatter.getInputs().size() == 1 && isZero(scatter.getInputs()[0]) &&
-        isAddition(scatter.getUpdateComputation().front()))
-      for (auto [ofIndices, ofUpdates] : getWindowCounts(scatter))
-        places.push_back({{1, ofIndices}, {2, ofUpdates}});
-  }
-  for (auto [input, other] : places)
-    if (auto split = describeSplit(op, input, other))
+  std::string reason;
+  Contraction contraction = findContraction(op, isZero);
+  for (auto [input, other] : contraction.places) {
+    auto split = describeSplit(op, input, other, reason);
+    if (split && contraction.why.empty())
       return split;
+    if (split)
+      reason = contraction.why;
+  }
+  if (why)
+    *why = reason;
   return std::nullopt;
 }
 

@@ -26,9 +26,11 @@ struct SplitDimension {
 /// Returns the dimension over which `op`, a dot product, a sum, a convolution or
 /// a scatter that adds to nothing, leaves partial sums; none if it is no such
 /// op, or if no whole axes split one of these dimensions evenly. `isZero` says
-/// of a value whether all of its elements are zero.
+/// of a value whether all of its elements are zero. `why` gets the reason where
+/// devices share a sum, and it is not one that can be left in parts.
 std::optional<SplitDimension>
-findSplitContraction(Operation *op, function_ref<bool(Value)> isZero);
+findSplitContraction(Operation *op, function_ref<bool(Value)> isZero,
+                     std::string *why = nullptr);
 
 /// Lets such an op leave its partial sums as they are, in a leading dimension of
 /// its result, whose type and sharding it leaves to the caller. `zero` makes a

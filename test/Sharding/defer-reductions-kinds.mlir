@@ -189,3 +189,47 @@ func.func @moments(%x: !x, %m: !w) -> (!w, !w) attributes {
   } : (!x, !w, !w) -> (!w, !w)
   return %1#0, %1#1 : !w, !w
 }
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<4x4xf32>>
+!x = !mpmd.mesh_tensor<"m", tensor<8x4xf32>>
+!i = !mpmd.mesh_tensor<"m", tensor<i32>>
+
+sdy.mesh @g = <["d"=2, "t"=2]>
+
+// The gradient of one array that holds two weights: parts of it and what is put
+// together of them stay as they are, as do differences, and constraints that say
+// nothing of the axis.
+// CHECK-LABEL: func @parts_of_a_weight
+func.func @parts_of_a_weight(%x: !x, %i: !i) -> !w attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2, "t"=2]>>>} {
+  // CHECK: %[[DOT:.*]] = stablehlo.dot_general {{.*}} -> tensor<2x4x4xf32>
+  // CHECK: %[[TOP:.*]] = stablehlo.slice %[[DOT]] [0:2, 0:2, 0:4]
+  // CHECK: %[[ZERO:.*]] = stablehlo.constant dense<0> : tensor<i32>
+  // CHECK: %[[SOME:.*]] = stablehlo.dynamic_slice %[[DOT]], %[[ZERO]], %{{.*}}, %{{.*}}, sizes = [2, 2, 4]
+  // CHECK: %[[PADDED:.*]] = stablehlo.pad %[[TOP]], %{{.*}}, low = [0, 1, 0], high = [0, 1, 0], interior = [0, 0, 0]
+  // CHECK: %[[JOINED:.*]] = stablehlo.concatenate %[[TOP]], %[[SOME]], dim = 1 {{.*}} -> tensor<2x4x4xf32>
+  // CHECK: %[[LESS:.*]] = stablehlo.subtract %[[JOINED]], %[[PADDED]] {{.*}} : tensor<2x4x4xf32>
+  // CHECK: %[[SAID:.*]] = sdy.sharding_constraint %[[LESS]] <@g, [{"d"}, {}, {"t"}]> : tensor<2x4x4xf32>
+  // CHECK-NEXT: mpmd.return %[[SAID]]
+  %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>, <@g, []>]> (%x, %i) (%a: tensor<8x4xf32>, %n: tensor<i32>) {
+    %zero = sdy.constant dense<0.0> : tensor<f32>
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    %t = stablehlo.slice %d [0:2, 0:4] : (tensor<4x4xf32>) -> tensor<2x4xf32>
+    %s = stablehlo.dynamic_slice %d, %n, %n, sizes = [2, 4] : (tensor<4x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>
+    %p = stablehlo.pad %t, %zero, low = [1, 0], high = [1, 0], interior = [0, 0] : (tensor<2x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+    %j = stablehlo.concatenate %t, %s, dim = 0 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+    %l = stablehlo.subtract %j, %p : tensor<4x4xf32>
+    %c = sdy.sharding_constraint %l <@g, [{}, {"t"}]> : tensor<4x4xf32>
+    mpmd.return %c : tensor<4x4xf32>
+  } : (!x, !i) -> !w
+  // CHECK: stablehlo.add {{.*}} : tensor<2x4x4xf32>
+  // CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [0]
+  %1 = mpmd.fragment<mesh="m", origin=["g"], in_shardings=[<@g, [{"d"}, {}]>, <@g, [{}, {}]>]> (%x, %0) (%a: tensor<8x4xf32>, %c: tensor<4x4xf32>) {
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    %n = stablehlo.add %c, %d : tensor<4x4xf32>
+    mpmd.return %n : tensor<4x4xf32>
+  } : (!x, !w) -> !w
+  return %1 : !w
+}
