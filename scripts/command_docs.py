@@ -3,9 +3,9 @@
 
 A page has blocks of the language `console`: lines that start with `$ ` are run, one
 after the other and all in one folder of the page, and what they print, errors
-included, stands behind them. `gpt.mlir` and `gpt.json` of that folder are
-test/programs/mpmd/gpt_8_4_8, and `gpt32` is gpt_32_8_32 there. With --check nothing is
-written, and it is an error if a page would change.
+included, stands behind them. Of the folder's programs, `gpt.mlir` with `gpt.json` is
+test/programs/mpmd/gpt_8_4_8; PROGRAMS has all of them. With --check nothing is written,
+and it is an error if a page would change.
 """
 
 import argparse
@@ -18,8 +18,12 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ("docs/simulate.md",)
-PROGRAMS = {"gpt": "gpt_8_4_8", "gpt32": "gpt_32_8_32"}
+PAGES = ("docs/simulate.md", "docs/traffic.md")
+PROGRAMS = {
+    "gpt": "test/programs/mpmd/gpt_8_4_8",
+    "gpt32": "test/programs/mpmd/gpt_32_8_32",
+    "traffic": "docs/traffic",
+}
 BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.M | re.S)
 
 
@@ -39,7 +43,7 @@ def run(line: str, folder: pathlib.Path, path: str) -> str:
 def remake(text: str, folder: pathlib.Path, path: str) -> str:
     def remake_block(match: re.Match[str]) -> str:
         lines = []
-        commands = re.findall(r"^\$ (.*(?:\\\n.*)*)", match[0], re.M)
+        commands = re.findall(r"^\$ ((?:.*\\\n)*.*)", match[0], re.M)
         for command in commands:
             printed = run(command, folder, path)
             lines += [f"$ {command}", *map(str.rstrip, printed.splitlines())]
@@ -62,7 +66,7 @@ def main() -> int:
             folder = pathlib.Path(name)
             for stem, source in PROGRAMS.items():
                 for suffix in ("mlir", "json"):
-                    program = ROOT / f"test/programs/mpmd/{source}.{suffix}"
+                    program = ROOT / f"{source}.{suffix}"
                     shutil.copy(program, folder / f"{stem}.{suffix}")
             made = remake(text, folder, path)
         if made != text:

@@ -25,6 +25,7 @@ extern const Command partitionCommand;
 extern const Command planCommand;
 extern const Command scheduleCommand;
 extern const Command simulateCommand;
+extern const Command trafficCommand;
 
 } // namespace meshwright
 

@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "ExportFiles.h"
 #include "ModuleFile.h"
 #include "meshwright/Files/ExportFolder.h"
-#include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Text/NearestName.h"
 #include "llvm/ADT/SmallString.h"
@@ -136,30 +136,6 @@ static FailureOr<PhaseSet> readPhases() {
   return PhaseSet::between(*first, *last);
 }
 
-/// The programs of fragments, and what ties them together.
-static LogicalResult addExport(ModuleOp module, const ExportedProgram &program,
-                               std::vector<FolderFile> &files) {
-  SymbolTable symbols(module);
-  for (const ExportedProgram::Fragment &fragment : program.fragments) {
-    func::FuncOp function = fragment.function;
-    FailureOr<OwningOpRef<ModuleOp>> own =
-        makeFragmentModule(function, symbols);
-    if (failed(own))
-      return failure();
-    FailureOr<std::string> text = printModule(**own, emitBytecode);
-    if (failed(text))
-      return failure();
-    files.push_back({"fragments/" + getFragmentFileStem(function.getSymName()) +
-                         (emitBytecode ? ".mlirbc" : ".mlir"),
-                     std::move(*text)});
-  }
-  std::string schedule;
-  llvm::raw_string_ostream os(schedule);
-  writeJson(program, os, /*indent=*/1);
-  files.push_back({"schedule.json", std::move(schedule)});
-  return success();
-}
-
 /// The table, and what is not in it.
 static void printSummary(const PartitionResult &result, llvm::raw_ostream &os) {
   ProgramSummary summary = summarize(result.function, result.customs);
@@ -185,7 +161,8 @@ static LogicalResult writeResult(ModuleOp module,
     return failure();
   std::vector<FolderFile> files;
   files.push_back({name, std::move(*text)});
-  if (result.program && failed(addExport(module, *result.program, files)))
+  if (result.program &&
+      failed(addExport(module, *result.program, emitBytecode, files)))
     return failure();
   if (llvm::Error error = writeFolder(output, files, {"fragments"}))
     return reportError(llvm::toString(std::move(error)));

@@ -22,6 +22,7 @@ static constexpr llvm::StringLiteral kOverview =
   meshwright erase out/partitioned.mlir -o plain.mlir
   meshwright schedule 1F1B --meshes 4 --microbatches 8
   meshwright simulate out --device h100
+  meshwright traffic out
   meshwright plan layers.json --device h100 --devices 16 -o config.json
   meshwright draw out -o page.html
   meshwright doctor
@@ -61,7 +62,7 @@ int main(int argc, char **argv) {
   for (const Command *command :
        {&checkCommand, &completionCommand, &doctorCommand, &drawCommand,
         &eraseCommand, &partitionCommand, &planCommand, &scheduleCommand,
-        &simulateCommand})
+        &simulateCommand, &trafficCommand})
     if (command->subCommand)
       return runCommand(*command);
   llvm::errs() << kOverview;

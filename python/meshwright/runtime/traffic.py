@@ -60,6 +60,40 @@ class Traffic(NamedTuple):
     collectives: Mapping[str, tuple[Collective, ...]]
     edges: tuple[Edge, ...]
 
+    def as_json(self) -> dict[str, Any]:
+        """The same as dicts and lists."""
+        return {
+            "collectives": {
+                mesh: [found._asdict() for found in all_of_it]
+                for mesh, all_of_it in self.collectives.items()
+            },
+            "edges": [edge._asdict() for edge in self.edges],
+        }
+
+    def __str__(self) -> str:
+        """A table with a row for each, meshes before edges."""
+        rows: list[tuple] = [("where", "what", "axes", "count", "bytes")]
+        for mesh, all_of_it in self.collectives.items():
+            for found in all_of_it:
+                axes = ", ".join(found.axes) or "-"
+                rows.append((mesh, found.kind, axes, found.count, found.bytes))
+        for edge in self.edges:
+            where = f"{edge.source} -> {edge.target}"
+            rows.append((where, "transfer", "-", edge.count, edge.bytes))
+        texts = [
+            [cell if isinstance(cell, str) else f"{cell:,}" for cell in row]
+            for row in rows
+        ]
+        widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+        aligned = (str.ljust, str.ljust, str.ljust, str.rjust, str.rjust)
+        return "\n".join(
+            "  ".join(
+                align(cell, width)
+                for align, cell, width in zip(aligned, row, widths, strict=True)
+            )
+            for row in texts
+        )
+
 
 _KINDS = "all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute"
 _COLLECTIVE = re.compile(rf"= (?P<result>.+?) (?P<kind>{_KINDS})(?:-start)?\(")
