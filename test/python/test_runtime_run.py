@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 from jax.sharding import NamedSharding
-from meshwright.runtime import ProgramError, compilation, read_folder
+from meshwright.runtime import ProgramError, compilation, placement, read_folder
 from meshwright.runtime.order import issue_order
 from meshwright.runtime.steps import Launch
 from runtime_programs import Builder, iota
@@ -334,6 +334,91 @@ def test_order_is_by_time_and_keeps_each_mesh():
         assert mine == sorted(mine)
     meshes = [items[i]["mesh"] for i in order if items[i]["kind"] == "call"]
     assert meshes == ["a", "b"] * 3
+
+
+def stages_of_two_meshes(microbatches):
+    """Forwards of a pipeline: a sends what b takes, and runs ahead."""
+    b = Builder(a={"x": 1}, b={"x": 1})
+    kind = "tensor<4xf32>"
+    body = f"    %r = stablehlo.negate %arg0 : {kind}\n    return %r : {kind}"
+    x, late = b.input("a", [4]), b.input("a", [4])
+    made = b.value("a", [4])
+    first = b.fragment("p_a", "a", body, [x], [made], flops=100)
+    there = b.transfer(late, "b")
+    second = b.fragment("p_b", "b", body, [there], [there], flops=300)
+    for _ in range(microbatches):
+        made = b.value("a", [4])
+        b.call(first, [x], [made])
+        result = b.value("b", [4])
+        b.call(second, [b.transfer(made, "b")], [result])
+        b.output(result)
+    b.output(there)
+    return b
+
+
+def test_transfers_to_gpus_follow_what_they_send(monkeypatch):
+    b = stages_of_two_meshes(4)
+    items = b.program["items"]
+    makers = {
+        items[i]["results"][0]: i for i in range(len(items)) if "results" in items[i]
+    }
+    sends = [i for i, item in enumerate(items) if item.get("operand") in makers]
+
+    def waits(order):
+        """How many items stand between what is sent and its transfer."""
+        place = {index: position for position, index in enumerate(order)}
+        return [place[i] - place[makers[items[i]["operand"]]] - 1 for i in sends]
+
+    usual = issue_order(b.program)
+    assert issue_order(b.program, at_once=["a"]) == usual
+    order = issue_order(b.program, at_once=["b"])
+    assert sorted(order) == list(range(len(items)))
+    assert waits(order) == [0] * 4 and max(waits(usual)) > 0
+    # The transfer of an argument keeps its place.
+    (argument,) = (
+        i for i in range(len(items)) if "operand" in items[i] and i not in sends
+    )
+    assert order.index(argument) == usual.index(argument) == 0
+    calls = [i for i in order if items[i]["kind"] == "call"]
+    for mesh in "ab":
+        mine = [i for i in calls if items[i]["mesh"] == mesh]
+        assert mine == sorted(mine)
+
+    # A planner that is told of GPUs takes that order; its memory account follows.
+    def load(gpus):
+        monkeypatch.setattr(placement, "_GPUS", gpus)
+        return b.load()
+
+    arguments = b.put(iota(4), "a"), b.put(iota(4), "a")
+    ours, theirs = load(("cpu",)), load(("gpu",))
+    assert [step.item for step in ours.steps] == order
+    assert [step.item for step in theirs.steps] == usual
+    for one, other in zip(ours(*arguments), theirs(*arguments), strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+
+
+def test_few_threads_compile_for_a_gpu(monkeypatch):
+    b = Builder(a={"x": 1}, b={"x": 1})
+    for mesh in "ab":
+        x = b.input(mesh, [4])
+        for op in ("add", "multiply", "maximum", "minimum"):
+            x = b.unary(f"p_{mesh}_{op}", f"stablehlo.{op}", x)
+        b.output(x)
+    found = []
+    count = compilation._count_threads
+    monkeypatch.setattr(
+        compilation, "_count_threads", lambda s: found.append(count(s)) or found[-1]
+    )
+    monkeypatch.setattr(compilation.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(compilation, "_loaded", {})
+    b.load()
+    monkeypatch.setattr(compilation, "_loaded", {})
+    monkeypatch.setattr(placement, "_GPUS", ("cpu",))
+    program = b.load()
+    # Of both meshes, which have the same code, the first one's GPUs compile it.
+    assert found == [{"": 4}, {"a": 2}]
+    for result in program(b.put(iota(4), "a"), b.put(iota(4), "b")):
+        np.testing.assert_array_equal(np.asarray(result), (2 * iota(4)) ** 2)
 
 
 def test_more_launches_than_a_device_queues():

@@ -8,6 +8,7 @@ costs milliseconds. What is left is compiled in parallel: XLA releases the GIL.
 
 from __future__ import annotations
 
+import collections
 import concurrent.futures
 import os
 import queue
@@ -133,6 +134,10 @@ def describe_fragment(name: str, origins: Sequence[str], mesh: str) -> str:
     return f'fragment "{name}"{made_from} on mesh "{mesh}"'
 
 
+# On a GPU, compilers time kernels and hold memory; more of them at once on one device
+# disturb each other. On a CPU the number of cores is what bounds them.
+_COMPILES_PER_GPU = 2
+
 # Executables of programs that are still alive, by code and devices.
 _loaded: weakref.WeakValueDictionary[tuple, Loaded] = weakref.WeakValueDictionary()
 
@@ -255,15 +260,18 @@ def compile_all(
 
 
 def _run_jobs(sources, groups: list[list[int]], callbacks, cache, result: dict) -> None:
-    threads = min(len(groups), os.cpu_count() or 1, 32)
-    pool = concurrent.futures.ThreadPoolExecutor(threads, "meshwright-compile")
+    threads = _count_threads([sources[group[0]] for group in groups])
+    pools = {
+        name: concurrent.futures.ThreadPoolExecutor(count, "meshwright-compile")
+        for name, count in threads.items()
+    }
     # A context serves one thread at a time, and outlives the threads.
     contexts: queue.SimpleQueue = queue.SimpleQueue()
-    for _ in range(threads):
+    for _ in range(sum(threads.values())):
         contexts.put(_jax_runtime.make_ir_context())
     try:
         jobs = [
-            pool.submit(
+            pools[_pool_of(sources[group[0]])].submit(
                 _compile_group, [sources[i] for i in group], callbacks, contexts, cache
             )
             for group in groups
@@ -273,7 +281,22 @@ def _run_jobs(sources, groups: list[list[int]], callbacks, cache, result: dict) 
             result |= zip(group, job.result(), strict=True)
     finally:
         # After an error or Ctrl-C nobody waits for what is still compiling.
-        pool.shutdown(wait=False, cancel_futures=True)
+        for pool in pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _pool_of(source: Source) -> str:
+    """Whose threads compile a fragment: those of its GPUs, else all."""
+    return source.mesh.group if source.mesh.is_gpu else ""
+
+
+def _count_threads(sources: Sequence[Source]) -> dict[str, int]:
+    """How many threads each pool gets for these fragments."""
+    most = min(os.cpu_count() or 1, 32)
+    return {
+        name: min(count, _COMPILES_PER_GPU if name else most)
+        for name, count in collections.Counter(map(_pool_of, sources)).items()
+    }
 
 
 def _wait(jobs: list[concurrent.futures.Future]) -> None:

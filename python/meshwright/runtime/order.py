@@ -6,26 +6,63 @@ before the next one waits (32 on CPU). Issuing one mesh's whole queue first woul
 starve the others, so items are issued in the order in which they would start if
 every fragment took as long as its FLOPs say and transfers took no time. Each
 mesh keeps the order of its own items, transfers included, exactly.
+
+Not so transfers to GPUs: what arrives there may be used only behind all that was
+queued on the device before, so a transfer behind a fragment that runs meanwhile would
+wait for it. It is issued at once behind the launch that makes its value.
 """
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Collection, Mapping
 
 
 def issue_order(
-    program: dict, sharing: Mapping[str, Collection[str]] | None = None
+    program: dict,
+    sharing: Mapping[str, Collection[str]] | None = None,
+    at_once: Collection[str] = (),
 ) -> list[int]:
     """Positions of the program's items, in the order to issue them.
 
     A topological order of the data flow in which the items of each mesh keep
-    their relative order. Meshes that share devices, those that `sharing` lists for
-    each, take turns.
+    their relative order, but for transfers to meshes in `at_once`. Meshes that share
+    devices, those that `sharing` lists for each, take turns.
     """
     starts = simulate_starts(program, sharing or {})
     # An item that needs another starts no earlier and stands after it, so equal
     # times are settled by position.
-    return sorted(range(len(starts)), key=lambda index: (starts[index], index))
+    order = sorted(range(len(starts)), key=lambda index: (starts[index], index))
+    return _send_at_once(program, order, at_once) if at_once else order
+
+
+def _send_at_once(
+    program: dict, order: list[int], targets: Collection[str]
+) -> list[int]:
+    """The order with transfers to some meshes directly behind what they send.
+
+    What sends an argument of the program waits for nothing, and keeps its place.
+    """
+    items = program["items"]
+    makers = {}
+    for index, item in enumerate(items):
+        for value in item["results"] if item["kind"] == "call" else [item["result"]]:
+            makers[value] = index
+    behind = collections.defaultdict(list)
+    moved = set()
+    for index in order:
+        item = items[index]
+        sends = item["kind"] == "transfer" and item["to"] in targets
+        if sends and item["operand"] in makers:
+            behind[makers[item["operand"]]].append(index)
+            moved.add(index)
+    result: list[int] = []
+    for index in order:
+        found = [] if index in moved else [index]
+        while found:
+            result.append(found.pop(0))
+            found = behind[result[-1]] + found
+    return result
 
 
 def simulate_starts(

@@ -38,6 +38,7 @@ _DTYPES = {
     **{f"i{n}": getattr(ml_dtypes, f"int{n}") for n in (2, 4)},
     **{f"ui{n}": getattr(ml_dtypes, f"uint{n}") for n in (2, 4)},
 }
+_GPUS = ("gpu", "cuda", "rocm")
 _FLOAT_PREFIXES = {"f4E": "float4_e", "f6E": "float6_e", "f8E": "float8_e"}
 
 
@@ -142,6 +143,7 @@ class ProgramMesh:
         self.processes = {device.process_index for device in self.devices}
         # Whether this process plans for it.
         self.is_here = self.client.process_index() in self.processes
+        self.is_gpu = self.devices[0].platform in _GPUS
         self.default_kind = self.devices[0].default_memory().kind
         self.kinds = {m.kind for m in self.devices[0].addressable_memories()}
         # Meshes that have some of these devices as well, by name; and the first of
