@@ -226,13 +226,23 @@ void Deferral::rewrite(Operation *op) {
   reduceForOthers(result, whole, builder);
 }
 
+/// The mesh that shardings of a fragment name, or those of what it takes and
+/// computes. Null if there are none.
+static Attribute findMesh(FragmentOp fragment) {
+  SmallVector<Value> values(fragment->getOperands());
+  llvm::append_range(values, fragment->getResults());
+  llvm::append_range(values, fragment.getBody()->getArguments());
+  for (Operation &op : fragment.getBody()->without_terminator())
+    llvm::append_range(values, op.getResults());
+  for (Value value : values)
+    if (TensorShardingAttr sharding = sdy::getSharding(value))
+      return sharding.getMeshOrRef();
+  return {};
+}
+
 void Deferral::rewrite(FragmentOp fragment) {
   Block *body = fragment.getBody();
-  mesh = FlatSymbolRefAttr();
-  for (auto list :
-       {fragment.getInShardingsAttr(), fragment.getOutShardingsAttr()})
-    if (list && !list.empty())
-      mesh = list.getShardings().front().getMeshOrRef();
+  mesh = findMesh(fragment);
 
   OpBuilder builder = OpBuilder::atBlockBegin(body);
   SmallVector<Operation *> ops = llvm::map_to_vector(

@@ -233,3 +233,36 @@ func.func @parts_of_a_weight(%x: !x, %i: !i) -> !w attributes {
   } : (!x, !w) -> !w
   return %1 : !w
 }
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<4x4xf32>>
+!x = !mpmd.mesh_tensor<"m", tensor<8x4xf32>>
+
+sdy.mesh @g = <["d"=2]>
+
+// Fragments that say nothing of shardings themselves, as inferred sums of two
+// gradients do.
+// CHECK-LABEL: func @sums_without_shardings
+func.func @sums_without_shardings(%x: !x) -> !w attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  %0:2 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>]> (%x) (%a: tensor<8x4xf32>) {
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    %n = stablehlo.negate %a : tensor<8x4xf32>
+    %e = stablehlo.dot_general %n, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    mpmd.return %d, %e : tensor<4x4xf32>, tensor<4x4xf32>
+  } : (!x) -> (!w, !w)
+  // CHECK: mpmd.fragment<mesh="m", origin=[], in_shardings=[<@g, [{"d"}, {}, {}]>, <@g, [{"d"}, {}, {}]>], out_shardings=[<@g, [{"d"}, {}, {}]>]>
+  // CHECK-NEXT: stablehlo.add {{.*}} : tensor<2x4x4xf32>
+  %1 = mpmd.fragment<mesh="m", origin=[]> (%0#0, %0#1) (%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) {
+    %s = stablehlo.add %a, %b : tensor<4x4xf32>
+    mpmd.return %s : tensor<4x4xf32>
+  } : (!w, !w) -> !w
+  // CHECK: mpmd.fragment<mesh="m", origin=["h"], in_shardings=[<@g, [{"d"}, {}, {}]>]>
+  // CHECK: stablehlo.reduce
+  %2 = mpmd.fragment<mesh="m", origin=["h"]> (%1) (%a: tensor<4x4xf32>) {
+    %t = stablehlo.tanh %a : tensor<4x4xf32>
+    mpmd.return %t : tensor<4x4xf32>
+  } : (!w) -> !w
+  return %2 : !w
+}
