@@ -3,10 +3,10 @@
 
     .venv/bin/python bench/gpu_overlap.py [--microbatches 8] [--repeat 10]
 
-Forwards of a pipeline of two stages, one GPU each: the second takes three times as long
-as the first, so it runs while its next inputs arrive. Each transfer is issued behind the
-launch that makes its value, as the runtime does on GPUs, and when that is done, as it
-does elsewhere. Both programs run in turns.
+Forwards of a pipeline of two stages, one GPU each: the second takes three times as
+long as the first, so it runs while its next inputs arrive. Each transfer is issued
+behind the launch that makes its value, as the runtime does on GPUs, and when that is
+done, as it does elsewhere. Both programs run in turns.
 
 Prints one line of JSON: milliseconds of a step, the best of all repeats, and the ratio.
 Exit code 1 if the order for GPUs takes more than 1.02 of the other's time. Where there
@@ -26,9 +26,9 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 from jax.sharding import Mesh  # noqa: E402
+from meshwright.runtime import placement  # noqa: E402
 
 import meshwright as mw  # noqa: E402
-from meshwright.runtime import placement  # noqa: E402
 
 ROWS, WIDTH, BOUND = 4096, 2048, 1.02
 
