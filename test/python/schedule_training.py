@@ -292,7 +292,7 @@ def make_ring_inputs():
     return weights, xs[:MESHES]
 
 
-def lower_ring(topology: dict[str, Mesh]):
+def lower_ring(topology: dict[str, Mesh], options: dict | None = None):
     """Forwards on a ring, where microbatch m enters at mesh m."""
     name = "ParallelPipelinesWithWrapAround"
     where = mw.pipeline.stage_assignment(name, topology, MESHES)
@@ -300,7 +300,7 @@ def lower_ring(topology: dict[str, Mesh]):
         topology,
         {f"stage{stage}": mesh for stage, mesh in where.items()},
         name_to_stage_assignment={f"stage{stage}": stage for stage in where},
-        partitioning_options={"mpmd_infer_transfers": True},
+        partitioning_options={"mpmd_infer_transfers": True, **(options or {})},
         pipeline_schedule=mw.get_pipeline_schedule(name),
     )
     mesh = next(iter(topology.values()))
@@ -311,14 +311,16 @@ def lower_ring(topology: dict[str, Mesh]):
     return ring.lower(*as_types(make_ring_inputs()))
 
 
-def go_round(topology: dict[str, Mesh]) -> tuple[float, list[list[int]]]:
+def go_round(
+    topology: dict[str, Mesh], options: dict | None = None
+) -> tuple[float, list[list[int]]]:
     """Runs forwards on a ring, where microbatch m enters at mesh m.
 
     Returns:
       The largest difference from `jax.jit`, and the microbatches that each mesh
       took, in the order in which it issued them.
     """
-    lowered, (weights, xs) = lower_ring(topology), make_ring_inputs()
+    lowered, (weights, xs) = lower_ring(topology, options), make_ring_inputs()
     compiled = lowered.compile()
     placed = jax.tree.map(jax.device_put, (weights, xs), compiled.input_shardings[0])
     with mw.profile() as recording:

@@ -14,19 +14,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import ROOT
+import schedule_training as training
+from conftest import PROGRAMS, ROOT
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from meshwright.schedule_names import PIPELINE_SCHEDULE_NAMES
+from once import ONCE, work_done_once
 from schedule_training import count_copies, count_stages, read_plan
 
 import meshwright as mw
 
+sys.path[:0] = [str(ROOT / "scripts")]
+
+import numerics  # noqa: E402
+
 pytestmark = pytest.mark.usefixtures("x32", "quick_compiles")
 
 MESHES, MICROBATCHES, ROWS, LENGTH, WIDTH, SYMBOLS = 2, 4, 2, 3, 4, 6
-ONCE = {"mpmd_defer_reductions": True, "mpmd_hoist_invariants": True}
-# The others order forwards only, or need a model in two copies.
+# The others order forwards only, or train a model in two copies: below.
 TRAINING = [
     name
     for name in PIPELINE_SCHEDULE_NAMES
@@ -140,26 +145,66 @@ def test_every_schedule_trains_the_same(tools, schedule):
     check_equal_to_rounding(found, train_plainly(stages))
 
 
-@pytest.mark.parametrize(
-    "command",
-    [["mlp.py"], ["encoder_decoder.py"], ["actor_learner.py"], ["gpt.py"]],
-    ids=lambda command: command[0],
-)
-def test_every_example_trains_the_same(command, tmp_path, monkeypatch):
-    make_config = mw.make_config
+def make_numbered_meshes():
+    devices = np.array(jax.devices()[: 2 * training.MESHES]).reshape(-1, 2)
+    return {f"m{i}": Mesh(row, "x") for i, row in enumerate(devices)}
 
-    def make_config_with_both(*args, partitioning_options=None, **kwargs):
-        options = {**(partitioning_options or {}), **ONCE}
-        return make_config(*args, partitioning_options=options, **kwargs)
 
-    path, losses = ROOT / "examples" / command[0], tmp_path / "losses.json"
-    monkeypatch.setattr(mw, "make_config", make_config_with_both)
-    monkeypatch.setattr(
-        sys, "argv", [str(path), "--steps=2", f"--json={losses}", *command[1:]]
+def test_two_copies_of_a_model_train_the_same(tools):
+    """DualPipe: the sums of both copies wait on their meshes, then `mw.reduce`."""
+    shape = f"--meshes={training.MESHES}", f"--microbatches={training.MICROBATCHES}"
+    csv = tools.check("meshwright", "schedule", "DualPipe", "--csv", *shape)
+    stages, meshes = count_stages(read_plan(csv)), make_numbered_meshes()
+    compiled = {
+        name: training.lower_training(
+            "DualPipe", stages, meshes, options=options
+        ).compile()
+        for name, options in (("plain", {}), ("once", ONCE))
+    }
+    weights, *batch = training.make_inputs(stages, copies=2)
+    weights, *batch = compiled["once"].place(weights, *batch)
+    for expected in training.train_plainly(stages, 2, 2):
+        loss, weights = compiled["once"](weights, *batch)
+        assert abs(float(loss) - expected) <= 1e-5
+    reduced = {
+        name: sum(
+            found.bytes
+            for mesh in program.traffic().collectives.values()
+            for found in mesh
+            if found.kind == "all-reduce"
+        )
+        for name, program in compiled.items()
+    }
+    # Of four microbatches that go through each copy, one reduction is left.
+    assert 0 < reduced["once"] <= reduced["plain"] / 3
+
+
+def test_a_ring_infers_the_same():
+    difference, _ = training.go_round(make_numbered_meshes(), ONCE)
+    assert difference <= 1e-5
+
+
+def test_a_program_computes_the_same_numbers(tools, tmp_path):
+    source = PROGRAMS / "mpmd" / "gpt_4_4_4.mlir"
+    options = (f"--set={key}=true" for key in ONCE)
+    tools.check(
+        *("meshwright", "partition", source, "--config", source.with_suffix(".json")),
+        *("--until=shard", *options, "-o", tmp_path),
     )
+    erased = tools.check("meshwright", "erase", tmp_path / "partitioned.mlir")
+    original = numerics.strip_names(source.read_text())
+    arguments = numerics.random_arguments(original)
+    found = [numerics.run(text, arguments) for text in (original, erased)]
+    assert numerics.largest_difference(*found) <= 1e-5
+
+
+@pytest.mark.parametrize("name", ["mlp", "encoder_decoder", "actor_learner", "gpt"])
+def test_every_example_trains_the_same(name, tmp_path, monkeypatch):
+    path, losses = ROOT / "examples" / f"{name}.py", tmp_path / "losses.json"
+    monkeypatch.setattr(sys, "argv", [str(path), "--steps=2", f"--json={losses}"])
     monkeypatch.syspath_prepend(str(path.parent))
     # The example compares each loss with that of jax.jit.
-    with pytest.raises(SystemExit) as done:
+    with work_done_once(), pytest.raises(SystemExit) as done:
         runpy.run_path(str(path), run_name="__main__")
     assert done.value.code == 0
     assert len(json.loads(losses.read_text())["meshwright"]) == 2
