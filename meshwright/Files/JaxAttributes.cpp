@@ -268,6 +268,7 @@ static Attribute readSdy(uint64_t kind, Parameters &in) {
   case 6:
     return readSharding(/*hasUnreduced=*/false, /*hasKind=*/false, in);
   case 7:
+  case 16: // Where one has unreduced axes.
     return in.make<TensorShardingPerValueAttr>(
         tuple{in.attrs<TensorShardingAttr>()});
   case 8:

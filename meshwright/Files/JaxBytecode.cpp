@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Files/JaxBytecode.h"
+#include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.h"
 #include "meshwright/Files/JaxAttributes.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -10,13 +11,18 @@
 #include "mlir/IR/Block.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 
 using namespace mlir;
+using namespace meshwright;
 
 /// The float type of a number; null where this MLIR knows the number itself, or
 /// neither does.
 static Type getFloatType(uint64_t code, MLIRContext *context) {
   switch (code) {
+  case 21:
+    return FloatTF32Type::get(context);
   case 22:
     return Float8E5M2Type::get(context);
   case 23:
@@ -44,7 +50,8 @@ static Type getFloatType(uint64_t code, MLIRContext *context) {
   }
 }
 
-void meshwright::attachKindsOfJax(ParserConfig &config) {
+/// Has a parser know the types and attributes that only JAX's MLIR has numbers for.
+static void attachKindsOfJax(ParserConfig &config) {
   config.getBytecodeReaderConfig().attachTypeCallback(
       [](DialectBytecodeReader &reader, StringRef dialect, Type &type) {
         uint64_t code;
@@ -58,6 +65,49 @@ void meshwright::attachKindsOfJax(ParserConfig &config) {
         return readTypeOfJax(reader, dialect, type);
       });
   config.getBytecodeReaderConfig().attachAttributeCallback(readAttributeOfJax);
+}
+
+/// Calls `read` with each form of the ops, the newest first, until one can be read;
+/// each of them ends within the attributes of some op if another one wrote it. Where
+/// none can be read, the errors are those of the newest.
+static LogicalResult readAnyForm(MLIRContext *context,
+                                 llvm::function_ref<LogicalResult()> read) {
+  using stablehlo::BytecodeForm;
+  LogicalResult result = failure();
+  std::vector<Diagnostic> told;
+  for (BytecodeForm form : {BytecodeForm::Jax0_11_2, BytecodeForm::Jax0_11_0,
+                            BytecodeForm::Jax0_10}) {
+    stablehlo::BytecodeFormScope scope(form);
+    std::vector<Diagnostic> said;
+    ScopedDiagnosticHandler keep(context, [&](Diagnostic &diagnostic) {
+      said.push_back(std::move(diagnostic));
+    });
+    result = read();
+    if (succeeded(result) || form == BytecodeForm::Jax0_11_2)
+      told = std::move(said);
+    if (succeeded(result))
+      break;
+  }
+  for (Diagnostic &diagnostic : told)
+    context->getDiagEngine().emit(std::move(diagnostic));
+  return result;
+}
+
+OwningOpRef<ModuleOp> meshwright::parseBytecode(StringRef program,
+                                                MLIRContext *context,
+                                                StringRef name) {
+  ParserConfig config(context, /*verifyAfterParse=*/false);
+  attachKindsOfJax(config);
+  OwningOpRef<ModuleOp> module;
+  if (failed(readAnyForm(context,
+                         [&] {
+                           module = parseSourceString<ModuleOp>(program, config,
+                                                                name);
+                           return success(bool(module));
+                         })) ||
+      failed(verify(*module)))
+    return {};
+  return module;
 }
 
 std::unique_ptr<llvm::MemoryBuffer>
@@ -74,7 +124,9 @@ meshwright::convertBytecodeOfJax(llvm::MemoryBufferRef program,
   ParserConfig config(&context, /*verifyAfterParse=*/false, &resources);
   attachKindsOfJax(config);
   Block block;
-  if (failed(readBytecodeFile(program, &block, config)) ||
+  if (failed(readAnyForm(
+          &context,
+          [&] { return readBytecodeFile(program, &block, config); })) ||
       !llvm::hasSingleElement(block))
     return nullptr;
   std::string result;

@@ -19,16 +19,15 @@ OwningOpRef<ModuleOp> meshwright::parseProgram(StringRef program,
                                                StringRef name) {
   if (failed(verifyTextLimits(program, name, context)))
     return {};
+  if (isBytecode(llvm::MemoryBufferRef(program, name)))
+    return parseBytecode(program, context, name);
   std::string own;
-  bool isText = !isBytecode(llvm::MemoryBufferRef(program, name));
-  if (isText && hasByteBooleans(program)) {
+  if (hasByteBooleans(program)) {
     own = program.str();
     packByteBooleans(llvm::MutableArrayRef(own.data(), own.size()));
     program = own;
   }
-  ParserConfig config(context);
-  attachKindsOfJax(config);
-  return parseSourceString<ModuleOp>(program, config, name);
+  return parseSourceString<ModuleOp>(program, context, name);
 }
 
 void meshwright::printProgram(ModuleOp module, llvm::raw_ostream &os,

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/CHLO/ChloDialect.h"
+#include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -370,4 +371,17 @@ LogicalResult TopKOp::inferReturnTypes(MLIRContext *context,
   inferred.append({RankedTensorType::get(shape, elementType),
                    RankedTensorType::get(shape, indexType)});
   return success();
+}
+
+LogicalResult TopKOp::readProperties(DialectBytecodeReader &reader,
+                                     OperationState &state) {
+  auto &properties = state.getOrAddProperties<Properties>();
+  return stablehlo::AttributeReader(reader)
+      .since(stablehlo::BytecodeForm::Jax0_11_0, properties.is_stable)
+      .required(properties.k);
+}
+
+void TopKOp::writeProperties(DialectBytecodeWriter &writer) {
+  writer.writeOptionalAttribute(getProperties().is_stable);
+  writer.writeAttribute(getProperties().k);
 }

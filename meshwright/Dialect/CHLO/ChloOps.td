@@ -357,6 +357,7 @@ def Chlo_TopKOp : Chlo_Op<"top_k", [Pure, Stablehlo_Inferred]> {
     `(` $operand `,` `k` `=` $k (`,` `is_stable` `=` $is_stable^)? `)` attr-dict
       `:` type($operand) `->` `(` type($values) `,` type($indices) `)`
   }];
+  let useCustomPropertiesEncoding = 1;
 }
 
 def Chlo_ScanOp

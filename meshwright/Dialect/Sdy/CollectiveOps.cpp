@@ -12,6 +12,7 @@
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -498,4 +499,40 @@ void ReplicatedToUnreducedOp::getCanonicalizationPatterns(
     RewritePatternSet &patterns, MLIRContext *) {
   patterns.add(
       eraseNoOp<ReplicatedToUnreducedOp, &ReplicatedToUnreducedOp::getAxes>);
+}
+
+//===----------------------------------------------------------------------===//
+// Bytecode
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllReduceOp::readProperties(DialectBytecodeReader &reader,
+                                          OperationState &state) {
+  auto &properties = state.getOrAddProperties<Properties>();
+  return stablehlo::AttributeReader(reader)
+      .required(properties.out_sharding)
+      .required(properties.reduction_axes)
+      .since(stablehlo::BytecodeForm::Jax0_11_0, properties.reduction_op);
+}
+
+void AllReduceOp::writeProperties(DialectBytecodeWriter &writer) {
+  const Properties &properties = getProperties();
+  writer.writeAttribute(properties.out_sharding);
+  writer.writeAttribute(properties.reduction_axes);
+  writer.writeOptionalAttribute(properties.reduction_op);
+}
+
+LogicalResult ReduceScatterOp::readProperties(DialectBytecodeReader &reader,
+                                              OperationState &state) {
+  auto &properties = state.getOrAddProperties<Properties>();
+  return stablehlo::AttributeReader(reader)
+      .required(properties.out_sharding)
+      .required(properties.reduce_scatter_axes)
+      .since(stablehlo::BytecodeForm::Jax0_11_0, properties.reduction_op);
+}
+
+void ReduceScatterOp::writeProperties(DialectBytecodeWriter &writer) {
+  const Properties &properties = getProperties();
+  writer.writeAttribute(properties.out_sharding);
+  writer.writeAttribute(properties.reduce_scatter_axes);
+  writer.writeOptionalAttribute(properties.reduction_op);
 }

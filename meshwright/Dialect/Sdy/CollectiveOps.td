@@ -101,6 +101,7 @@ def Sdy_AllReduceOp : Sdy_CollectiveOp<"all_reduce"> {
     (custom<OptionalReductionKind>($reduction_op)^)? $reduction_axes $tensor
     `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)
   }];
+  let useCustomPropertiesEncoding = 1;
 }
 
 def Sdy_ReduceScatterOp : Sdy_CollectiveOp<"reduce_scatter"> {
@@ -120,6 +121,7 @@ def Sdy_ReduceScatterOp : Sdy_CollectiveOp<"reduce_scatter"> {
     (custom<OptionalReductionKind>($reduction_op)^)? $reduce_scatter_axes $tensor
     `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)
   }];
+  let useCustomPropertiesEncoding = 1;
 }
 
 def Sdy_ShardedToUnreducedOp : Sdy_CollectiveOp<"sharded_to_unreduced"> {

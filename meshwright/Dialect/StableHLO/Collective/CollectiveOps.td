@@ -155,6 +155,7 @@ def Stablehlo_CollectiveBroadcastOp
                        OptionalAttr<Stablehlo_ChannelHandleAttr>:$channel_handle,
                        UnitAttr:$has_dynamic_root);
   let results = (outs Variadic<Stablehlo_FPICQTensor>);
+  let useCustomPropertiesEncoding = 1;
 }
 
 def Stablehlo_CollectiveReduceOp

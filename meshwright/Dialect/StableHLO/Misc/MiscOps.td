@@ -310,6 +310,7 @@ def Stablehlo_CustomCallOp
     functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let useCustomPropertiesEncoding = 1;
 }
 
 def Stablehlo_CompositeOp
