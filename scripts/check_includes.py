@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that sources and headers include what they use.
+"""Checks that sources and headers include what they use, with or without assertions.
 
     scripts/check_includes.py [--since REV | --all] [FILE...]
 
 A build precompiles the headers that most sources need, so that it does not notice
 where one is missing; a header is compiled only where others have included theirs
 before it. This compiles each file by itself, without code and without precompiled
-headers: the files named, all, or those changed since REV (HEAD~1), uncommitted
+headers, and without assertions, of which the build that tests run on has all; a
+variable or function that only assertions use is an error.
+
+Looks at the files named, all, or those changed since REV (HEAD~1), uncommitted
 changes among them; all, too, in a clone that does not go back as far as REV. It
 needs a configured build, whose TableGen has run, in build/.
 Prints what compilers say and exits with 1 if any file needs more than it includes.
@@ -24,6 +27,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("meshwright", "tools", "unittests")
+USED_BY_ASSERTIONS = ("variable", "but-set-variable", "function", "lambda-capture")
 
 
 def git(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -69,12 +73,14 @@ def find_flags(flags: dict[str, list[str]], path: str) -> list[str] | None:
 
 
 def check(flags: list[str], path: str, build: pathlib.Path) -> str:
-    command = [*flags, "-fsyntax-only"]
+    command = [*flags, "-fsyntax-only", "-DNDEBUG"]
     if path == "meshwright/CAPI/Meshwright.h":
         command = [word for word in command if not word.startswith("-std=")]
         command += ["-x", "c"]
     elif path.endswith(".h"):
         command += ["-x", "c++"]
+    else:
+        command += [f"-Werror=unused-{what}" for what in USED_BY_ASSERTIONS]
     done = subprocess.run(
         [*command, ROOT / path], cwd=build, capture_output=True, text=True
     )
