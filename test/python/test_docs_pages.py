@@ -338,3 +338,26 @@ def test_every_public_name_is_in_the_api():
             assert {name, f"meshwright.{name}"} & shown, (
                 f"docs/api: add `autofunction:: {name}` or `autoclass:: {name}`"
             )
+
+
+def test_what_to_add_where_is_still_there():
+    """Files and names of the lists; what begins with one of these is to be added."""
+    to_add = ("CountWords", "count-words", "numWords", "MyPipe", "mypipe", "<", "PLAN")
+    places = ("meshwright", "python/meshwright", "scripts", "test", "unittests", "docs")
+    files = [path for place in places for path in (ROOT / place).rglob("*")]
+    suffixes = (".cpp", ".h", ".td", ".def", ".py")
+    source = "\n".join(p.read_text() for p in files if p.suffix in suffixes)
+    page = (DOCS / "developing" / "adding.md").read_text()
+    named = [
+        name.split()[0].removesuffix("()")
+        for name in re.findall(
+            r"`([^`\n]+)`", re.sub(r"```.*?```", "", page, flags=re.S)
+        )
+        if not any(word in name for word in to_add)
+    ]
+    assert len(named) > 50
+    for name in named:
+        if "/" in name or re.search(r"\w\.(cpp|h|td|def|py|mlir|md)$", name):
+            assert any(path.match(name) for path in files), name
+        elif name.isidentifier():
+            assert re.search(rf"\b{name}\b", source), name
