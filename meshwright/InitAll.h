@@ -19,6 +19,7 @@
 #include "meshwright/Export/Passes.h"
 #include "meshwright/Export/Pipeline.h"
 #include "meshwright/Fragments/Merge/Passes.h"
+#include "meshwright/Fragments/Share/Passes.h"
 #include "meshwright/Fragments/Simplify/Passes.h"
 #include "meshwright/Fragments/Split/Passes.h"
 #include "meshwright/Import/Conditionals/Passes.h"
@@ -61,6 +62,7 @@ inline void registerAllPasses() {
   mlir::sdy::registerSdyPipelines();
   mlir::stablehlo::registerStableHLOTransformsPasses();
   mlir::mpmd::registerFragmentsMergePasses();
+  mlir::mpmd::registerFragmentsSharePasses();
   mlir::mpmd::registerFragmentsSimplifyPasses();
   mlir::mpmd::registerFragmentsSplitPasses();
   mlir::mpmd::registerImportConditionalsPasses();

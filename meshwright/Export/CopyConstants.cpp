@@ -17,6 +17,7 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Fragments/SharedBodies.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -38,7 +39,7 @@ static Operation *findOpInProducer(Value value) {
     return nullptr;
   unsigned index = cast<OpResult>(value).getResultNumber();
   Operation *terminator = producer.getRegion().front().getTerminator();
-  return terminator->getOperand(index).getDefiningOp();
+  return getDefiningOpInBody(terminator->getOperand(index));
 }
 
 namespace {
@@ -67,6 +68,7 @@ private:
       Operation *op = findOpInProducer(operand);
       if (!op || !op->hasTrait<OpTrait::ConstantLike>())
         continue;
+      inlineSharedBodies(fragment, rewriter);
       rewriter.setInsertionPointToStart(&body);
       rewriter.replaceAllUsesWith(argument, rewriter.clone(*op)->getResult(0));
       ++numConstants;

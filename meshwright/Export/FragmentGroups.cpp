@@ -4,13 +4,15 @@
 //
 // A pipelined program has hundreds of fragments and a handful of programs. Each
 // body is hashed once, over its ops and how they are wired, and compared with
-// the few groups of the same hash.
+// the few groups of the same hash. Where fragments share bodies, they are first
+// put together by what else they have.
 //
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Export/FragmentGroups.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/IR/EqualBodies.h"
 
 using namespace mlir;
@@ -29,17 +31,41 @@ static auto getContext(FragmentOp fragment) {
                          fragment->getAttr(kResAttrsAttr));
 }
 
-SmallVector<SmallVector<FragmentOp>>
-mpmd::groupFragments(ArrayRef<FragmentOp> fragments) {
-  EqualityClasses<FragmentOp> groups;
-  for (FragmentOp fragment : fragments) {
+namespace {
+struct Groups {
+  unsigned add(FragmentOp fragment) {
     auto context = getContext(fragment);
     size_t hash = llvm::hash_combine(llvm::hash_value(context),
                                      hashBody(fragment.getRegion()));
-    groups.add(fragment, hash, [&](FragmentOp first, FragmentOp other) {
+    return classes.add(fragment, hash, [&](FragmentOp first, FragmentOp other) {
       return getContext(first) == context &&
              areEqualBodies(first.getRegion(), other.getRegion());
     });
   }
-  return std::move(groups.get());
+
+  EqualityClasses<FragmentOp> classes;
+};
+} // namespace
+
+SmallVector<SmallVector<FragmentOp>>
+mpmd::groupFragments(ArrayRef<FragmentOp> fragments) {
+  Groups byFrame, byBody;
+  auto frames = llvm::map_to_vector(
+      fragments, [&](FragmentOp fragment) { return byFrame.add(fragment); });
+  SmallVector<SmallVector<FragmentOp>> &firsts = byFrame.classes.get();
+  if (llvm::all_of(firsts, [](ArrayRef<FragmentOp> equal) {
+        return getSharedBodyCalls(equal.front()).empty();
+      }))
+    return std::move(firsts);
+
+  IRRewriter rewriter(firsts.front().front().getContext());
+  auto groupOfFrame =
+      llvm::map_to_vector(firsts, [&](ArrayRef<FragmentOp> equal) {
+        inlineSharedBodies(equal.front(), rewriter);
+        return byBody.add(equal.front());
+      });
+  SmallVector<SmallVector<FragmentOp>> groups(byBody.classes.get().size());
+  for (auto [fragment, frame] : llvm::zip_equal(fragments, frames))
+    groups[groupOfFrame[frame]].push_back(fragment);
+  return groups;
 }

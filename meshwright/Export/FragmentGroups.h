@@ -12,7 +12,8 @@ namespace mlir::mpmd {
 /// Puts fragments together that can share a function: the same mesh,
 /// `arg_attrs` and `res_attrs`, and bodies that differ in nothing but
 /// locations. Groups and their members keep the order of the list. Linear in
-/// the size of the bodies.
+/// the size of the bodies. The first member of a group gets a body of its own
+/// where they share one.
 SmallVector<SmallVector<FragmentOp>>
 groupFragments(ArrayRef<FragmentOp> fragments);
 

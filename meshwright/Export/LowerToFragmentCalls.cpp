@@ -14,7 +14,7 @@
 //
 // First everything that could be wrong is checked, then fragments are grouped
 // and groups named, then each group gives the body of its first member away and
-// its members become calls. No body is copied.
+// its members become calls. No body is copied but one that fragments share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +27,7 @@
 #include "meshwright/Export/FragmentNames.h"
 #include "meshwright/Export/Passes.h"
 #include "meshwright/Fragments/FragmentModule.h"
+#include "meshwright/Fragments/SharedBodies.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -254,6 +255,8 @@ struct LowerToFragmentCallsPass
       return signalPassFailure();
 
     SymbolTable symbols(module);
+    auto sharedBodies =
+        llvm::to_vector(llvm::make_first_range(collectSharedBodies(module)));
     StringRef moduleName = module.getSymName().value_or(kDefaultModuleName);
     SmallVector<Program> programs = planPrograms(fragments, moduleName);
     if (auto main = symbols.lookup<func::FuncOp>("main");
@@ -263,6 +266,8 @@ struct LowerToFragmentCallsPass
     for (const Program &program : programs)
       if (failed(lower(program, symbols)))
         return signalPassFailure();
+    for (func::FuncOp body : sharedBodies)
+      symbols.erase(body);
     numFragments += fragments.size();
     numFunctions += programs.size();
   }

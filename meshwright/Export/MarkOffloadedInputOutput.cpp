@@ -19,6 +19,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
+#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Export/EntryAttrs.h"
 #include "meshwright/Export/Passes.h"
@@ -93,9 +94,12 @@ Value Placement::getSource(OpResult result) {
   if (isCallOf(op,
                {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"}))
     return op->getNumOperands() == 0 ? Value() : op->getOperand(0);
-  if (auto call = dyn_cast<func::CallOp>(op)) {
+  auto call = dyn_cast<func::CallOp>(op);
+  if (call || stablehlo::isSharedBodyCall(op)) {
     auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
-        call, call.getCalleeAttr());
+        op,
+        call ? call.getCalleeAttr()
+             : stablehlo::getSharedBodyName(cast<stablehlo::CustomCallOp>(op)));
     if (callee && !callee.isDeclaration())
       if (auto returnOp =
               dyn_cast<func::ReturnOp>(callee.front().getTerminator()))

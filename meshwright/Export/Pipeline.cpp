@@ -11,6 +11,7 @@
 #include "meshwright/Export/Pipeline.h"
 #include "meshwright/Export/Passes.h"
 #include "meshwright/Fragments/Merge/Passes.h"
+#include "meshwright/Fragments/Share/Passes.h"
 #include "meshwright/Fragments/Simplify/Passes.h"
 #include "meshwright/Text/OptionTable.h"
 #include "mlir/Pass/PassOptions.h"
@@ -21,6 +22,7 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 static void addCleanup(OpPassManager &passes, const ExportOptions &options) {
+  passes.addPass(createShareBodiesPass());
   passes.addNestedPass<func::FuncOp>(createCSEPass());
   if (options.copyConstantsFromProducerToConsumer)
     passes.addNestedPass<func::FuncOp>(createCopyConstantsPass());
@@ -28,6 +30,8 @@ static void addCleanup(OpPassManager &passes, const ExportOptions &options) {
   canonicalization.setRegionSimplificationLevel(
       GreedySimplifyRegionLevel::Disabled);
   passes.addPass(createCanonicalizerPass(canonicalization));
+  // What canonicalization has found out about the results of bodies.
+  passes.addPass(createShareBodiesPass());
   passes.addNestedPass<func::FuncOp>(createFragmentDedupPass());
   if (options.applyMergeTransfers) {
     passes.addNestedPass<func::FuncOp>(createMergeTransfersPass());

@@ -17,6 +17,7 @@
 #include "meshwright/Dialect/CHLO/Transforms/Passes.h"
 #include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
 #include "meshwright/Fragments/Merge/Passes.h"
+#include "meshwright/Fragments/Share/Passes.h"
 #include "meshwright/Fragments/Simplify/Passes.h"
 #include "meshwright/Fragments/Split/Passes.h"
 #include "meshwright/Import/Conditionals/Passes.h"
@@ -110,7 +111,8 @@ static void addMerging(OpPassManager &pm, const ImportOptions &options) {
   addOnFunctions(pm, createMergeInferredFragmentsPass(sideways));
 }
 
-static void addCleanUp(OpPassManager &pm, const ImportOptions &options) {
+static void addCleanUp(OpPassManager &pm, const ImportOptions &options,
+                       bool shares) {
   if (!options.mergeAfterScheduling)
     addMerging(pm, options);
   EnforceInputOutputEquishardingPassOptions equisharding;
@@ -124,6 +126,12 @@ static void addCleanUp(OpPassManager &pm, const ImportOptions &options) {
   // Whether a symbol is used is found out while its users are few. The location
   // of a fragment tells the call, its ops need not repeat it.
   pm.addPass(createSymbolDCEPass());
+  if (shares) {
+    ShareBodiesPassOptions share;
+    share.forPropagation = true;
+    share.inCallees = true;
+    pm.addPass(createShareBodiesPass(share));
+  }
   pm.addPass(
       createCallInlinePass({/*eraseCallees=*/true, /*markNestedLocs=*/false}));
   if (!options.mergeAfterScheduling)
@@ -145,11 +153,12 @@ static void addSchedulingUnits(OpPassManager &pm,
   addOnFunctions(pm, createFragmentDcePass());
 }
 
-void mpmd::addImportPasses(OpPassManager &pm, const ImportOptions &options) {
+void mpmd::addImportPasses(OpPassManager &pm, const ImportOptions &options,
+                           bool shares) {
   addPreparation(pm, options);
   addPlacement(pm, options);
   addInference(pm, options);
-  addCleanUp(pm, options);
+  addCleanUp(pm, options, shares && !options.splitBwdFragments);
   addSchedulingUnits(pm, options);
 }
 

@@ -25,8 +25,10 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
                               const ImportOptions &options);
 
 /// Adds the passes that turn a program of named computations into one of
-/// fragments and transfers.
-void addImportPasses(OpPassManager &pm, const ImportOptions &options);
+/// fragments and transfers. With `shares`, fragments may share bodies at the end,
+/// as the shard phase expects.
+void addImportPasses(OpPassManager &pm, const ImportOptions &options,
+                     bool shares = false);
 
 /// Adds those passes at the beginning of import that may refuse a program
 /// whatever meshes its names are assigned to. Needs a topology, of any meshes.

@@ -124,17 +124,31 @@ static void addPreparation(OpPassManager &passes, func::FuncOp func,
   passes.addPass(createApplyConfigurationPass(std::move(options)));
 }
 
+/// Whether what stands between import and the shard phase goes by the frames of
+/// fragments alone.
+static bool sharesFromImport(const ConfigOptions &options, PhaseSet phases) {
+  const OptimizeOptions &optimizing = options.optimizing;
+  const Schedule *schedule = optimizing.schedule.schedule;
+  return phases.contains(Phase::Shard) && !options.sharding.hoistInvariants &&
+         !options.sharding.deferReductions && optimizing.mergeRules.empty() &&
+         optimizing.scheduleRules.empty() &&
+         !(schedule && schedule->isMadeToMeasure);
+}
+
 static void addPhase(Phase phase, OpPassManager &passes,
-                     const ConfigOptions &options) {
+                     const ConfigOptions &options, PhaseSet phases) {
   switch (phase) {
   case Phase::Import:
-    addImportPasses(passes, options.importing);
+    addImportPasses(passes, options.importing,
+                    sharesFromImport(options, phases));
     passes.addNestedPass<func::FuncOp>(createVerifyPlacementPass());
     return;
   case Phase::Optimize:
     return addOptimizePipeline(passes, options.optimizing);
   case Phase::Shard:
-    return addShardingPropagationPipeline(passes, options.sharding);
+    return addShardingPropagationPipeline(
+        passes, options.sharding,
+        /*keepsShared=*/phases.contains(Phase::Export));
   case Phase::Export:
     return addExportPipeline(passes, options.exporting);
   }
@@ -250,7 +264,7 @@ static std::string printPipeline(CompilePlan &plan, PhaseSet phases) {
   addPreparation(passes, plan.function, plan.topology, plan.donated);
   for (const PhaseInfo &info : kPhases)
     if (phases.contains(info.phase))
-      addPhase(info.phase, passes, plan.options);
+      addPhase(info.phase, passes, plan.options, phases);
   std::string text;
   llvm::raw_string_ostream os(text);
   passes.printAsTextualPipeline(os);
@@ -292,7 +306,7 @@ FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
       continue;
     auto start = std::chrono::steady_clock::now();
     if (failed(run(info.name, [&](OpPassManager &passes) {
-          addPhase(info.phase, passes, plan->options);
+          addPhase(info.phase, passes, plan->options, phases);
         })))
       return failure();
     std::chrono::duration<double> seconds =

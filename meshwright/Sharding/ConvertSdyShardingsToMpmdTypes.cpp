@@ -17,6 +17,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Sharding/OperandMarks.h"
 #include "meshwright/Sharding/Passes.h"
@@ -170,13 +171,17 @@ struct ConvertSdyShardingsToMpmdTypesPass
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isDistributedFunction(func))
+    bool isShared = stablehlo::isSharedBody(func);
+    if (func.isDeclaration() || (!isDistributedFunction(func) && !isShared))
       return markAllAnalysesPreserved();
     Converter converter(&getContext());
     func.walk([&](Operation *op) { converter.convert(op); });
-    converter.convertSignature(func);
+    if (!isShared)
+      converter.convertSignature(func);
     numTypes += converter.getNumTypes();
     numAttributes += converter.getNumAttributes();
+    if (isShared)
+      return;
     // Where meshes differ nobody extracts reshards, and transfers do them.
     TopologyAttr topology = getTopology(func);
     if (!topology || isHomogeneous(topology))

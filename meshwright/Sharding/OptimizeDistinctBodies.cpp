@@ -63,6 +63,7 @@ struct OptimizeDistinctBodiesPass
       bool changed = false;
       if (failed(stablehlo::optimizeRegion(func.getBody(), patterns, &changed)))
         signalPassFailure();
+      ++numDistinct;
       numBodies += changed;
       return;
     }
@@ -74,6 +75,7 @@ struct OptimizeDistinctBodiesPass
                   });
       return WalkResult::skip();
     });
+    numDistinct += classes.get().size();
     for (ArrayRef<FragmentOp> equal : classes.get()) {
       FragmentOp first = equal.front();
       bool changed = false;

@@ -229,6 +229,7 @@ def OptimizeDistinctBodiesPass
     other things to optimize than the bodies of fragments is optimized whole.
   }];
   let statistics = [
+    Statistic<"numDistinct", "num-distinct", "Distinct bodies">,
     Statistic<"numBodies", "num-bodies", "Distinct bodies changed">,
   ];
   let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];

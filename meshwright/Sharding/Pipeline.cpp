@@ -12,6 +12,7 @@
 
 #include "meshwright/Sharding/Pipeline.h"
 #include "meshwright/Dialect/Sdy/Propagation/Pipeline.h"
+#include "meshwright/Fragments/Share/Passes.h"
 #include "meshwright/Fragments/Simplify/Passes.h"
 #include "meshwright/Sharding/Passes.h"
 #include "meshwright/Text/OptionTable.h"
@@ -22,7 +23,8 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 void mpmd::addShardingPropagationPipeline(
-    OpPassManager &passes, const ShardingPropagationOptions &options) {
+    OpPassManager &passes, const ShardingPropagationOptions &options,
+    bool keepsShared) {
   UniquifyFunctionInputsOutputsPassOptions uniquify;
   uniquify.useTransferInsteadOfFragment = true;
   passes.addNestedPass<func::FuncOp>(
@@ -32,6 +34,13 @@ void mpmd::addShardingPropagationPipeline(
       passes.addPass(createRetargetShardingsPass({warn}));
   };
   retarget(/*warn=*/true);
+  // These look into bodies, and change some of them.
+  bool shares = !options.hoistInvariants && !options.deferReductions;
+  if (shares) {
+    ShareBodiesPassOptions share;
+    share.forPropagation = true;
+    passes.addPass(createShareBodiesPass(share));
+  }
 
   sdy::PropagationOptions propagation;
   propagation.avoidExportForPartitioning = true;
@@ -53,10 +62,18 @@ void mpmd::addShardingPropagationPipeline(
       createConvertSdyShardingsToMpmdTypesPass());
   passes.addNestedPass<func::FuncOp>(createConvertSdyConstantsPass());
   passes.addNestedPass<func::FuncOp>(createOptimizeDistinctBodiesPass());
-  // The pass before has left nothing to fold.
+  if (shares) {
+    // What is known of results by now.
+    ShareBodiesPassOptions share;
+    share.forPropagation = true;
+    passes.addPass(createShareBodiesPass(share));
+  }
+  // Optimization has left nothing to fold.
   SimplifyProgramPassOptions simplify;
   simplify.skipBodies = true;
   passes.addNestedPass<func::FuncOp>(createSimplifyProgramPass(simplify));
+  if (shares && !keepsShared)
+    passes.addPass(createUnshareBodiesPass());
 }
 
 #define MESHWRIGHT_OPTIONS ShardingPropagationOptions

@@ -24,8 +24,10 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
 
 /// Spreads the shardings that the user gave over the whole program, inside the
 /// meshes and between them, and moves them into the types of values.
+/// `keepsShared` leaves bodies that fragments share to the export phase.
 void addShardingPropagationPipeline(OpPassManager &passes,
-                                    const ShardingPropagationOptions &options);
+                                    const ShardingPropagationOptions &options,
+                                    bool keepsShared = false);
 
 /// Makes `mpmd-sharding-propagation-pipeline` known to pass pipelines.
 void registerShardingPropagationPipeline();

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/Fragments/Simplify/SimplifyRegionOp.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -35,6 +36,7 @@ struct SimplifyFragment : OpRewritePattern<FragmentOp> {
 
   LogicalResult matchAndRewrite(FragmentOp op,
                                 PatternRewriter &rewriter) const override {
+    inlineSharedBodiesIfUnused(op, rewriter);
     return simplifyRegionOp(op, SimplifiedAttrs::All, rewriter);
   }
 };

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Effects.h"
+#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -16,7 +17,8 @@ static bool isAnnotation(stablehlo::CustomCallOp call) {
   StringRef target = call.getCallTargetName();
   return target == "annotate_device_placement" || target == "Sharding" ||
          target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape" ||
-         target == "LayoutConstraint" || target.starts_with("xla.sdy.");
+         target == "LayoutConstraint" || target == stablehlo::kSharedBody ||
+         target.starts_with("xla.sdy.");
 }
 
 /// Ops that declare nothing, and that upstream must therefore leave alone, but

@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/Fragments/Simplify/Passes.h"
 #include "meshwright/IR/RebuildOp.h"
 #include "mlir/IR/Iterators.h"
@@ -120,6 +121,7 @@ struct FragmentDcePass : mpmd::impl::FragmentDcePassBase<FragmentDcePass> {
 
 private:
   void shrink(FragmentOp fragment, RewriterBase &rewriter) {
+    inlineSharedBodiesIfUnused(fragment, rewriter);
     fragment = dropUnusedResults(fragment, rewriter);
     if (mayBeSimplified(fragment)) // Success only tells whether it was.
       (void)simplifyRegions(rewriter, fragment->getRegions(),

@@ -144,11 +144,15 @@ void Propagation::spreadFunctionResults(SpreadStrategy strategy) {
 //===----------------------------------------------------------------------===//
 
 /// Whether a non-scalar operand has other uses.
-static bool hasSharedOperand(Operation *op) {
-  return llvm::any_of(op->getOperands(), [](Value operand) {
+bool Propagation::hasSharedOperand(Operation *op, unsigned instance) const {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
     auto type = dyn_cast<ShapedType>(operand.getType());
-    return !operand.hasOneUse() &&
-           !(type && type.hasRank() && type.getRank() == 0);
+    if (type && type.hasRank() && type.getRank() == 0)
+      return false;
+    unsigned numUses = 0;
+    table.forEachUse({operand, instance},
+                     [&](OpOperand &, unsigned) { ++numUses; });
+    return numUses != 1;
   });
 }
 
@@ -156,7 +160,8 @@ void Propagation::visit(unsigned index, SpreadStrategy strategy) {
   Operation *op = table.getOp(index);
   if (!op)
     return;
-  if (op->use_empty() && isOpTriviallyDead(op))
+  unsigned instance = table.getInstance(index);
+  if (!instance && op->use_empty() && isOpTriviallyDead(op))
     return eraseDeadOp(index);
   const OpPlan *plan = active.test(index) ? getPlan(index) : nullptr;
   if (!plan)
@@ -169,7 +174,8 @@ void Propagation::visit(unsigned index, SpreadStrategy strategy) {
     transformEdge(index, state.back(), /*toSources=*/true);
   if (llvm::none_of(state, hasAxes))
     return;
-  bool isShared = level == 0 && plan->asksForUses() && hasSharedOperand(op);
+  bool isShared =
+      level == 0 && plan->asksForUses() && hasSharedOperand(op, instance);
   ArrayRef<Change> changes = getChanges(
       *plan, plan->getDirectionsId(level, isShared), strategy, state);
   if (changes.empty())
@@ -213,8 +219,17 @@ void Propagation::eraseDeadOp(unsigned index) {
 
 const OpPlan *Propagation::getPlan(unsigned index) {
   std::optional<const OpPlan *> &plan = planOf[index];
-  if (!plan)
-    plan = table.getOp(index) ? plans.getFor(table.getOp(index)) : nullptr;
+  if (plan)
+    return *plan;
+  Operation *op = table.getOp(index);
+  if (!op || !table.getInstance(index)) {
+    plan = op ? plans.getFor(op) : nullptr;
+    return *plan;
+  }
+  auto [known, isNew] = planInBody.try_emplace(op, nullptr);
+  if (isNew)
+    known->second = plans.getFor(op);
+  plan = known->second;
   return *plan;
 }
 
@@ -224,16 +239,17 @@ ArrayRef<unsigned> Propagation::getSlotsOf(unsigned index) {
   if (begin == end) {
     begin = slotPool.size();
     Operation *op = table.getOp(index);
+    unsigned instance = table.getInstance(index);
     if (table.getKind(index) == OpKind::Edge) {
       Value owner = op->getOperand(0);
       for (OpOperand *source : getDataFlowOp(owner).getEdgeSources(owner))
         slotPool.push_back(table.getSlot(source->get()));
     } else {
       for (Value operand : op->getOperands())
-        slotPool.push_back(table.getSlot(operand));
+        slotPool.push_back(table.getSlot({operand, instance}));
     }
     for (Value result : op->getResults())
-      slotPool.push_back(table.getSlot(result));
+      slotPool.push_back(table.getSlot({result, instance}));
     end = slotPool.size();
   }
   return ArrayRef(slotPool).slice(begin, end - begin);
@@ -343,12 +359,13 @@ void Propagation::noteChange(unsigned slot) { markReaders(slot); }
 
 /// Marks all ops whose rule or edge has the value of a slot.
 void Propagation::markReaders(unsigned slot) {
-  Value value = table.getValue(slot);
+  PlacedValue placed = table.getValue(slot);
+  Value value = placed.value;
   if (!value)
     return;
   unsigned index = table.getOwner(slot);
   mark(index);
-  markUsers(value);
+  markUsers(placed);
   OpKind kind = table.getKind(index);
   if (kind != OpKind::Edge && kind != OpKind::DataFlow)
     return;
@@ -360,10 +377,10 @@ void Propagation::markReaders(unsigned slot) {
 }
 
 /// The users of a value, and the edges that it is a source of.
-void Propagation::markUsers(Value value) {
-  for (OpOperand &use : value.getUses()) {
+void Propagation::markUsers(PlacedValue value) {
+  table.forEachUse(value, [&](OpOperand &use, unsigned instance) {
     Operation *user = use.getOwner();
-    unsigned index = table.getIndex(user);
+    unsigned index = table.getIndex(user, instance);
     mark(index);
     DataFlowOpInterface flow;
     if (table.getKind(index) == OpKind::DataFlow)
@@ -371,12 +388,12 @@ void Propagation::markUsers(Value value) {
     else if (table.getKind(index) == OpKind::Terminator)
       flow = dyn_cast_or_null<DataFlowOpInterface>(user->getParentOp());
     if (!flow)
-      continue;
+      return;
     Value owner = flow.getEdgeOwnerFromSource(use);
     if (DataFlowEdgeOp edge =
             owner ? DataFlowEdgeOp::getFor(owner) : DataFlowEdgeOp())
       mark(table.getIndex(edge));
-  }
+  });
 }
 
 /// An op that waits for its turn keeps it; the one being tried is done with.

@@ -62,7 +62,8 @@ private:
 
   void change(unsigned slot, TensorShardingAttr sharding);
   void markReaders(unsigned slot);
-  void markUsers(Value value);
+  void markUsers(PlacedValue value);
+  bool hasSharedOperand(Operation *op, unsigned instance) const;
   void mark(unsigned index);
 
   func::FuncOp main;
@@ -91,6 +92,7 @@ private:
 
   /// By op, made when needed: plan, and range in slotPool.
   std::vector<std::optional<const OpPlan *>> planOf;
+  llvm::DenseMap<Operation *, const OpPlan *> planInBody;
   std::vector<std::pair<unsigned, unsigned>> slotRange;
   std::vector<unsigned> slotPool;
 

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Propagation/Passes.h"
+#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -21,6 +22,10 @@ namespace mlir::sdy {
 using namespace mlir;
 
 static bool mayBeUnused(Operation &op) {
+  // The passes that make and unmake calls of shared bodies erase them.
+  if (auto func = dyn_cast<func::FuncOp>(op);
+      func && stablehlo::isSharedBody(func))
+    return false;
   auto symbol = dyn_cast<SymbolOpInterface>(op);
   return op.hasTrait<OpTrait::SymbolTable>() || (symbol && !symbol.isPublic());
 }

@@ -7,14 +7,21 @@
 // of its own has a slot; all targets of a data-flow edge share the slot of the
 // edge op. Function results have slots too.
 //
+// A call of a shared body (StableHLO/SharedBodyCall.h) is an instance of it: the
+// ops of the body have numbers and slots of their own for each, as if they stood
+// in its place. Bodies get copies where instances end with other shardings.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_SHARDINGTABLE_H
 #define MESHWRIGHT_DIALECT_SDY_PROPAGATION_SHARDINGTABLE_H
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::sdy {
 
@@ -33,16 +40,32 @@ enum class OpKind : uint8_t {
   Other,
 };
 
+/// A value, and the instance of a shared body in which it is meant; 0 outside of
+/// shared bodies.
+struct PlacedValue {
+  PlacedValue(Value value, unsigned instance = 0)
+      : value(value), instance(instance) {}
+
+  Value value;
+  unsigned instance;
+};
+
 class ShardingTable {
 public:
   static constexpr unsigned kNoSlot = ~0u;
 
+  /// Shared bodies have no data-flow ops, no edges, no calls, and nothing that is
+  /// not used.
   explicit ShardingTable(ModuleOp module);
 
   unsigned getNumOps() const { return ops.size(); }
   /// Null for ops that were erased.
   Operation *getOp(unsigned index) const { return ops[index]; }
-  unsigned getIndex(Operation *op) const { return indices.lookup(op); }
+  /// The instance that an op is in.
+  unsigned getInstance(unsigned index) const { return instanceOf[index]; }
+  unsigned getIndex(Operation *op, unsigned instance = 0) const {
+    return instances[instance].firstIndex + indices.lookup(op);
+  }
   OpKind getKind(unsigned index) const { return kinds[index]; }
   /// The ops that nothing needed when the table was made.
   ArrayRef<unsigned> getUnused() const { return unused; }
@@ -51,13 +74,17 @@ public:
 
   unsigned getNumSlots() const { return shardings.size(); }
   /// kNoSlot if the value cannot have a sharding.
-  unsigned getSlot(Value value) const;
+  unsigned getSlot(PlacedValue placed) const;
   unsigned getResultSlot(func::FuncOp func, unsigned result) const;
   /// The op that a slot belongs to: what defines the value, or the function or
   /// data-flow op that it is an argument or function result of.
   unsigned getOwner(unsigned slot) const { return owners[slot]; }
   /// The value that a slot was made for; null for function results.
-  Value getValue(unsigned slot) const;
+  PlacedValue getValue(unsigned slot) const;
+  /// The uses of a value as they were if the ops of shared bodies stood in place
+  /// of their calls, each with the instance that it is in.
+  void forEachUse(PlacedValue placed,
+                  llvm::function_ref<void(OpOperand &, unsigned)> visit) const;
 
   /// Null if there is none.
   TensorShardingAttr get(unsigned slot) const { return shardings[slot]; }
@@ -69,23 +96,49 @@ public:
   unsigned store();
 
 private:
+  /// A shared body.
+  struct Body {
+    std::vector<Operation *> ops;
+    std::vector<OpKind> kinds;
+    std::vector<unsigned> instances;
+  };
+  struct Instance {
+    stablehlo::CustomCallOp call;
+    func::FuncOp body;
+    unsigned firstIndex = 0;
+  };
+
   void number(Operation *op);
+  void numberInstance(stablehlo::CustomCallOp call);
+  Body makeBody(func::FuncOp func);
+  /// The value that an argument or result of a shared body stands for.
+  PlacedValue resolve(PlacedValue placed) const;
+  ArrayRef<TensorShardingAttr> getShardings(unsigned instance) const;
+  unsigned storeBody(func::FuncOp func, const Body &body);
   OpKind classify(Operation *op);
   void read(Operation *op, unsigned index, StringAttr attrName);
   void readOwners(ValueRange owners, ArrayRef<TensorShardingAttr> list);
   unsigned getOwnSlot(Value value) const;
   unsigned getEdgeSlot(DataFlowOpInterface flow, Value target) const;
   void storeSignature(func::FuncOp func, unsigned firstSlot);
-  void storeOp(Operation *op, unsigned index);
+  unsigned storeOp(Operation *op, unsigned index);
   bool isChanged(unsigned slot) const {
     return shardings[slot] != stored[slot];
   }
 
+  SymbolTable symbols;
   std::vector<Operation *> ops;
   std::vector<OpKind> kinds;
   std::vector<unsigned> unused;
   llvm::DenseMap<OperationName, OpKind> kindOfName;
+  /// Ops of shared bodies have their place in the body.
   llvm::DenseMap<Operation *, unsigned> indices;
+  /// By op.
+  std::vector<unsigned> instanceOf;
+  /// The first one is no instance.
+  std::vector<Instance> instances;
+  llvm::DenseMap<Operation *, unsigned> instanceOfCall;
+  llvm::MapVector<func::FuncOp, Body> bodies;
   /// By op: the slots of its results, then of its arguments, then, for
   /// functions, of its function results.
   std::vector<unsigned> firstSlots;

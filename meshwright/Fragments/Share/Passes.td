@@ -1,0 +1,82 @@
+//===- Passes.td ----------------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+// Entries in alphabetical order of the flag.
+
+#ifndef MESHWRIGHT_FRAGMENTS_SHARE_PASSES_TD
+#define MESHWRIGHT_FRAGMENTS_SHARE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ShareBodiesPass : Pass<"mpmd-share-bodies", "::mlir::ModuleOp"> {
+  let summary = "Keeps equal bodies of fragments once";
+  let description = [{
+    Fragments with equal bodies, such as those of a stage for all microbatches,
+    refer to one private function, so that the passes behind this one go through
+    their ops once.
+
+    ```mlir
+    %1 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%x: tensor<4xf32>) {
+      %2 = stablehlo.sine %x : tensor<4xf32>
+      mpmd.return %2 : tensor<4xf32>
+    } : (!m) -> !m
+    // becomes, if other fragments have this body,
+    %1 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%x: tensor<4xf32>) {
+      %2 = stablehlo.custom_call @mpmd.shared_body(%x) {called_computations = [@shared_body]} : (tensor<4xf32>) -> tensor<4xf32>
+      mpmd.return %2 : tensor<4xf32>
+    } : (!m) -> !m
+    ```
+
+    Each function takes what it reads and returns each value that it computes
+    once; what else a fragment returns stands in the fragment. Functions that
+    are there are shortened in the same way, and what merging has added to them
+    becomes a part of them. Locations of ops are those of the
+    first fragment, as they are in the end where fragments become calls.
+
+    Leaves alone: bodies with effects, those of fewer than `min-ops` ops, those
+    that return an argument twice, and fragments with tokens. With
+    `for-propagation`, which is for programs with a function `@main` on meshes of
+    the same axes, also bodies with shardings, ops of dialect sdy or ops that
+    shardings flow through, such as loops. Cost: linear in the size of the
+    program.
+  }];
+  let options = [
+    Option<"forPropagation", "for-propagation", "bool", /*default=*/"false",
+           "Make only functions that shardings can propagate through.">,
+    Option<"inCallees", "in-callees", "bool", /*default=*/"false",
+           "Make one of each body in a function that is called several times.">,
+    Option<"minOps", "min-ops", "unsigned", /*default=*/"8",
+           "The least number of ops of a body that is worth a function.">,
+  ];
+  let statistics = [
+    Statistic<"numBodies", "num-bodies", "Functions made">,
+    Statistic<"numFragments", "num-fragments", "Fragments that call them">,
+    Statistic<"numNarrowed", "num-narrowed", "Functions that take or return less">,
+    Statistic<"numInlined", "num-inlined", "Fragments that got their ops back">,
+    Statistic<"numErased", "num-erased", "Functions that nothing calls">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::mlir::stablehlo::StablehloDialect"];
+}
+
+def UnshareBodiesPass : Pass<"mpmd-unshare-bodies", "::mlir::ModuleOp"> {
+  let summary = "Gives each fragment a body of its own again";
+  let description = [{
+    The inverse of `mpmd-share-bodies`: the ops of each function take the place
+    of its calls, and the functions go.
+
+    ```mlir
+    %2 = stablehlo.custom_call @mpmd.shared_body(%x) {called_computations = [@shared_body]} : (tensor<4xf32>) -> tensor<4xf32>
+    // becomes
+    %2 = stablehlo.sine %x : tensor<4xf32>
+    ```
+
+    Cost: linear in the size of the result.
+  }];
+  let statistics = [
+    Statistic<"numFragments", "num-fragments", "Fragments with a body of its own">,
+  ];
+  let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
+}
+
+#endif

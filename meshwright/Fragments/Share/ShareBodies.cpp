@@ -1,0 +1,355 @@
+//===- ShareBodies.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A pipelined program has thousands of fragments and a handful of bodies.
+//
+//   fragment (%x) (%a) {%s = sine %a; return %a, %s}
+//   fragment (%y) (%a) {%s = sine %a; return %a, %s}
+//   // become
+//   fragment (%x) (%a) {%s = custom_call @mpmd.shared_body(%a); return %a, %s}
+//   fragment (%y) (%a) {%s = custom_call @mpmd.shared_body(%a); return %a, %s}
+//   func private @shared_body(%a) {%s = sine %a; return %s}
+//
+// What can be told of a body without its ops stands in the fragments, so that
+// passes see it there: which arguments it reads, and which it returns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Effects.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Fragments/FragmentWalk.h"
+#include "meshwright/Fragments/Share/Passes.h"
+#include "meshwright/Fragments/SharedBodies.h"
+#include "meshwright/IR/EqualBodies.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_SHAREBODIESPASS
+#include "meshwright/Fragments/Share/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+using stablehlo::CustomCallOp;
+
+//===----------------------------------------------------------------------===//
+// Which bodies
+//===----------------------------------------------------------------------===//
+
+/// Whether a body returns something that it computes, and no argument twice:
+/// which of several uses comes first would depend on where they are.
+static bool returnsResults(Operation *terminator) {
+  llvm::DenseSet<Value> arguments;
+  bool computes = false;
+  for (Value value : terminator->getOperands()) {
+    if (!isa<BlockArgument>(value))
+      computes = true;
+    else if (!arguments.insert(value).second)
+      return false;
+  }
+  return computes;
+}
+
+static bool isShareable(FragmentOp fragment, unsigned minOps) {
+  Block &body = *fragment.getBody();
+  Operation *terminator = body.getTerminator();
+  auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
+  return llvm::hasNItemsOrMore(body.without_terminator(), minOps) &&
+         returnsResults(terminator) &&
+         llvm::all_of(body.getArgumentTypes(), isTensor) &&
+         llvm::all_of(terminator->getOperandTypes(), isTensor) &&
+         getSharedBodyCalls(fragment).empty() && !hasEffects(fragment);
+}
+
+/// Whether all shardings are on the axes that all meshes have.
+static bool hasOneMesh(func::FuncOp func) {
+  TopologyAttr topology = isMpmdFunction(func) ? getTopology(func) : nullptr;
+  if (!topology || !isHomogeneous(topology))
+    return false;
+  sdy::MeshAttr mesh = topology.getMeshes().front().getMesh();
+  auto module = func->getParentOfType<ModuleOp>();
+  return llvm::all_of(module.getOps<sdy::MeshOp>(), [&](sdy::MeshOp op) {
+    return op.getMesh().getAxes().empty() ||
+           op.getMesh().equalsIgnoringDeviceOrder(mesh);
+  });
+}
+
+/// Whether shardings only pass from operands to results: what carries or demands
+/// some is not found behind a call.
+static bool isForPropagation(FragmentOp fragment) {
+  auto sharding = StringAttr::get(fragment.getContext(), sdy::kShardingAttr);
+  WalkResult result = fragment.getRegion().walk([&](Operation *op) {
+    bool isSdy = isa_and_present<sdy::SdyDialect>(op->getDialect());
+    bool isUnused = op->use_empty() && isOpTriviallyDead(op);
+    return (isSdy && !isa<sdy::ConstantOp>(op)) || isUnused ||
+                   isa<sdy::DataFlowOpInterface, CallOpInterface>(op) ||
+                   op->getDiscardableAttr(sharding)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// From fragments to functions
+//===----------------------------------------------------------------------===//
+
+/// Moves the ops of a body into a function with the same arguments and results.
+static func::FuncOp moveIntoFunction(FragmentOp fragment,
+                                     SymbolTable &symbols) {
+  Operation *terminator = fragment.getBody()->getTerminator();
+  OpBuilder builder(terminator);
+  auto body = func::FuncOp::create(
+      fragment.getLoc(), "shared_body",
+      builder.getFunctionType(fragment.getBody()->getArgumentTypes(),
+                              terminator->getOperandTypes()));
+  body.setPrivate();
+  body->setAttr(stablehlo::kSharedBody, builder.getUnitAttr());
+  body.getBody().takeBody(fragment.getRegion());
+  func::ReturnOp::create(builder, terminator->getLoc(),
+                         terminator->getOperands());
+  terminator->erase();
+  symbols.insert(body);
+  return body;
+}
+
+/// What a fragment keeps of a body that goes.
+namespace {
+struct Frame {
+  explicit Frame(FragmentOp fragment)
+      : fragment(fragment),
+        returnLoc(fragment.getBody()->getTerminator()->getLoc()) {
+    for (BlockArgument argument : fragment.getBody()->getArguments()) {
+      types.push_back(argument.getType());
+      locs.push_back(argument.getLoc());
+    }
+  }
+
+  FragmentOp fragment;
+  Location returnLoc;
+  SmallVector<Type> types;
+  SmallVector<Location> locs;
+};
+} // namespace
+
+static CustomCallOp callFrom(const Frame &frame, func::FuncOp body,
+                             bool hasSideEffect) {
+  Region &region = FragmentOp(frame.fragment).getRegion();
+  region.dropAllReferences();
+  region.getBlocks().clear();
+  Block &block = region.emplaceBlock();
+  block.addArguments(frame.types, frame.locs);
+  OpBuilder builder = OpBuilder::atBlockEnd(&block);
+  CustomCallOp call =
+      createSharedBodyCall(builder, FragmentOp(frame.fragment).getLoc(), body,
+                           block.getArguments(), hasSideEffect);
+  mpmd::ReturnOp::create(builder, frame.returnLoc, call.getResults());
+  return call;
+}
+
+static std::pair<func::FuncOp, SmallVector<CustomCallOp>>
+share(ArrayRef<FragmentOp> fragments, SymbolTable &symbols) {
+  auto frames = llvm::map_to_vector(
+      fragments, [](FragmentOp fragment) { return Frame(fragment); });
+  func::FuncOp body = moveIntoFunction(fragments.front(), symbols);
+  bool hasSideEffect =
+      !llvm::all_of(body.front().without_terminator(),
+                    [](Operation &op) { return isMemoryEffectFree(&op); });
+  SmallVector<CustomCallOp> calls;
+  for (const Frame &frame : frames)
+    calls.push_back(callFrom(frame, body, hasSideEffect));
+  return {body, std::move(calls)};
+}
+
+//===----------------------------------------------------------------------===//
+// What a function need not take and return
+//===----------------------------------------------------------------------===//
+
+/// Takes out what can be told without the ops of a body. Returns whether there
+/// was any.
+static bool narrow(func::FuncOp body, ArrayRef<CustomCallOp> calls) {
+  Block &block = body.front();
+  Operation *terminator = block.getTerminator();
+  // Propagation may have left shardings there.
+  body.removeArgAttrsAttr();
+  body.removeResAttrsAttr();
+  SmallVector<Value> returned(terminator->getOperands());
+  llvm::DenseMap<Value, unsigned> position;
+  BitVector isTold(returned.size());
+  for (auto [index, value] : llvm::enumerate(returned))
+    if (isa<BlockArgument>(value) ||
+        !position.try_emplace(value, position.size()).second)
+      isTold.set(index);
+  terminator->eraseOperands(isTold);
+  BitVector isUnread(block.getNumArguments());
+  for (BlockArgument argument : block.getArguments())
+    if (argument.use_empty())
+      isUnread.set(argument.getArgNumber());
+  if (isTold.none() && isUnread.none())
+    return false;
+
+  SmallVector<unsigned> argumentOf(returned.size());
+  for (auto [index, value] : llvm::enumerate(returned))
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      argumentOf[index] = argument.getArgNumber();
+  auto isArgument = llvm::map_to_vector(
+      returned, [](Value value) { return isa<BlockArgument>(value); });
+  block.eraseArguments(isUnread);
+  body.setFunctionType(FunctionType::get(body.getContext(),
+                                         block.getArgumentTypes(),
+                                         terminator->getOperandTypes()));
+  for (CustomCallOp call : calls) {
+    SmallVector<Value> operands;
+    for (auto [index, operand] : llvm::enumerate(call.getOperands()))
+      if (!isUnread[index])
+        operands.push_back(operand);
+    OpBuilder builder(call);
+    CustomCallOp narrowed = createSharedBodyCall(
+        builder, call.getLoc(), body, operands, call.getHasSideEffect());
+    for (auto [index, result] : llvm::enumerate(call.getResults()))
+      result.replaceAllUsesWith(
+          isArgument[index]
+              ? call.getOperand(argumentOf[index])
+              : narrowed.getResult(position.lookup(returned[index])));
+    call.erase();
+  }
+  return true;
+}
+
+/// Whether a fragment has other ops than the call of one shared body.
+static bool isMixed(FragmentOp fragment) {
+  return !getSharedBodyCalls(fragment).empty() &&
+         !llvm::hasSingleElement(fragment.getBody()->without_terminator());
+}
+
+namespace {
+struct ShareBodiesPass : mpmd::impl::ShareBodiesPassBase<ShareBodiesPass> {
+  using Base::Base;
+  using Classes = EqualityClasses<FragmentOp>;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    isMainThere = module.lookupSymbol("main");
+    SymbolTable symbols(module);
+    narrowKnown();
+    if (inCallees) {
+      for (FragmentOp fragment : getFragmentsOfCallees())
+        makeOne(fragment, symbols);
+      return;
+    }
+    unite(symbols);
+    Classes classes =
+        classify([&](FragmentOp fragment) { return mayShare(fragment); });
+    for (ArrayRef<FragmentOp> equal : classes.get())
+      if (equal.size() > 1)
+        makeOne(equal, symbols);
+    eraseUncalled(symbols);
+  }
+
+private:
+  bool mayShare(FragmentOp fragment) {
+    return isShareable(fragment, minOps) &&
+           (!forPropagation || isForPropagation(fragment));
+  }
+
+  bool mayShareIn(func::FuncOp func) {
+    return !forPropagation || (isMainThere && hasOneMesh(func));
+  }
+
+  void makeOne(ArrayRef<FragmentOp> equal, SymbolTable &symbols) {
+    auto [body, calls] = share(equal, symbols);
+    narrow(body, calls);
+    ++numBodies;
+    numFragments += calls.size();
+  }
+
+  Classes classify(function_ref<bool(FragmentOp)> isMember) {
+    Classes classes;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (mayShareIn(func))
+        walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
+          if (isMember(fragment))
+            classes.add(fragment, hashBody(fragment.getRegion()),
+                        [](FragmentOp first, FragmentOp other) {
+                          return areEqualBodies(first.getRegion(),
+                                                other.getRegion());
+                        });
+        });
+    return classes;
+  }
+
+  /// Where a function is inlined several times, its fragments have as many
+  /// copies.
+  SmallVector<FragmentOp> getFragmentsOfCallees() {
+    llvm::DenseMap<Attribute, unsigned> numCalls;
+    auto funcs = getOperation().getOps<func::FuncOp>();
+    for (func::FuncOp func : funcs)
+      walkOutsideFragments<CallOp>(func, [&](CallOp call) {
+        ++numCalls[call.getCalleeAttr().getAttr()];
+      });
+    SmallVector<FragmentOp> fragments;
+    for (func::FuncOp func : funcs)
+      if (numCalls.lookup(func.getSymNameAttr()) > 1 && mayShareIn(func))
+        walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
+          if (mayShare(fragment))
+            fragments.push_back(fragment);
+        });
+    return fragments;
+  }
+
+  /// Makes one body of calls and other ops, which merging has put together. It
+  /// is inlined where it would be the only one.
+  void unite(SymbolTable &symbols) {
+    IRRewriter rewriter(&getContext());
+    Classes classes = classify(isMixed);
+    for (ArrayRef<FragmentOp> equal : classes.get()) {
+      FragmentOp first = equal.front();
+      inlineSharedBodies(first, rewriter);
+      if (equal.size() > 1 && mayShare(first)) {
+        makeOne(equal, symbols);
+        continue;
+      }
+      for (FragmentOp other : equal.drop_front())
+        inlineSharedBodies(other, rewriter);
+      numInlined += equal.size();
+    }
+  }
+
+  void eraseUncalled(SymbolTable &symbols) {
+    auto called = collectSharedBodies(getOperation());
+    for (func::FuncOp func :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (stablehlo::isSharedBody(func) && !called.contains(func)) {
+        symbols.erase(func);
+        ++numErased;
+      }
+  }
+
+  /// Fragments that return an argument now forward it, as canonicalization does
+  /// where the ops stand in the fragment.
+  void narrowKnown() {
+    IRRewriter rewriter(&getContext());
+    for (auto &[body, calls] : collectSharedBodies(getOperation())) {
+      auto fragments = llvm::map_to_vector(calls, [](CustomCallOp call) {
+        return cast<FragmentOp>(call->getParentOp());
+      });
+      if (!narrow(body, calls))
+        continue;
+      ++numNarrowed;
+      PatternRewriter patterns(&getContext());
+      for (FragmentOp fragment : fragments) {
+        if (body.getNumResults() == 0)
+          inlineSharedBodies(fragment, rewriter);
+        (void)FragmentOp::canonicalize(fragment, patterns);
+      }
+    }
+  }
+
+  bool isMainThere = false;
+};
+} // namespace

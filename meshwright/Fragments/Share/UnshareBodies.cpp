@@ -1,0 +1,47 @@
+//===- UnshareBodies.cpp --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What reads or prints a program between two phases need not know that
+// fragments share bodies:
+//
+//   fragment (%x) (%a) {%r = custom_call @mpmd.shared_body(%a); return %r}
+//   // becomes
+//   fragment (%x) (%a) {%r = sine %a; return %r}
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Fragments/Share/Passes.h"
+#include "meshwright/Fragments/SharedBodies.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_UNSHAREBODIESPASS
+#include "meshwright/Fragments/Share/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+namespace {
+struct UnshareBodiesPass
+    : mpmd::impl::UnshareBodiesPassBase<UnshareBodiesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    auto bodies = collectSharedBodies(getOperation());
+    if (bodies.empty())
+      return markAllAnalysesPreserved();
+    SetVector<FragmentOp> fragments;
+    for (auto &[body, calls] : bodies)
+      for (stablehlo::CustomCallOp call : calls)
+        fragments.insert(cast<FragmentOp>(call->getParentOp()));
+    IRRewriter rewriter(&getContext());
+    for (FragmentOp fragment : fragments)
+      inlineSharedBodies(fragment, rewriter);
+    numFragments += fragments.size();
+    for (auto &[body, calls] : bodies)
+      body.erase();
+  }
+};
+} // namespace

@@ -1,0 +1,88 @@
+//===- SharedBodies.cpp - Fragments with one body -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Fragments/SharedBodies.h"
+#include "meshwright/Fragments/FragmentWalk.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+using stablehlo::CustomCallOp;
+using stablehlo::getSharedBodyName;
+using stablehlo::isSharedBodyCall;
+
+SmallVector<CustomCallOp> mpmd::getSharedBodyCalls(FragmentOp fragment) {
+  SmallVector<CustomCallOp> calls;
+  for (Operation &op : *fragment.getBody())
+    if (isSharedBodyCall(&op))
+      calls.push_back(cast<CustomCallOp>(op));
+  return calls;
+}
+
+func::FuncOp mpmd::getSharedBody(CustomCallOp call) {
+  return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      call, getSharedBodyName(call));
+}
+
+llvm::MapVector<func::FuncOp, SmallVector<CustomCallOp>>
+mpmd::collectSharedBodies(ModuleOp module) {
+  llvm::MapVector<func::FuncOp, SmallVector<CustomCallOp>> bodies;
+  SymbolTable symbols(module);
+  for (auto func : module.getOps<func::FuncOp>())
+    walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
+      for (CustomCallOp call : getSharedBodyCalls(fragment)) {
+        StringAttr name = getSharedBodyName(call).getAttr();
+        bodies[symbols.lookup<func::FuncOp>(name)].push_back(call);
+      }
+    });
+  return bodies;
+}
+
+CustomCallOp mpmd::createSharedBodyCall(OpBuilder &builder, Location loc,
+                                        func::FuncOp body, ValueRange operands,
+                                        bool hasSideEffect) {
+  auto call = CustomCallOp::create(
+      builder, loc, body.getResultTypes(), operands,
+      ArrayRef<NamedAttribute>(builder.getNamedAttr(
+          "call_target_name", builder.getStringAttr(stablehlo::kSharedBody))));
+  call.setHasSideEffect(hasSideEffect);
+  call.setCalledComputationsAttr(
+      builder.getArrayAttr(FlatSymbolRefAttr::get(body)));
+  return call;
+}
+
+void mpmd::inlineSharedBodies(FragmentOp fragment, RewriterBase &rewriter) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  for (CustomCallOp call : getSharedBodyCalls(fragment)) {
+    Block &body = getSharedBody(call).front();
+    rewriter.setInsertionPoint(call);
+    IRMapping mapping;
+    mapping.map(body.getArguments(), call.getOperands());
+    for (Operation &op : body.without_terminator())
+      rewriter.clone(op, mapping);
+    SmallVector<Value> results;
+    for (Value returned : body.getTerminator()->getOperands())
+      results.push_back(mapping.lookup(returned));
+    rewriter.replaceOp(call, results);
+  }
+}
+
+void mpmd::inlineSharedBodiesIfUnused(FragmentOp fragment,
+                                      RewriterBase &rewriter) {
+  auto isUnused = [](OpResult result) { return result.use_empty(); };
+  if (llvm::any_of(fragment->getResults(), isUnused))
+    inlineSharedBodies(fragment, rewriter);
+}
+
+Operation *mpmd::getDefiningOpInBody(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && isSharedBodyCall(op)) {
+    Block &body = getSharedBody(cast<CustomCallOp>(op)).front();
+    value = body.getTerminator()->getOperand(
+        cast<OpResult>(value).getResultNumber());
+    op = value.getDefiningOp();
+  }
+  return op;
+}

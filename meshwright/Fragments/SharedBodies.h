@@ -1,0 +1,59 @@
+//===- SharedBodies.h - Fragments with one body -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The fragments of a stage compute the same for every microbatch. Where they
+// share a body, it is a private function, which stands in each of them as a
+// custom call:
+//
+//   %0 = fragment (%x) (%a) {%r = custom_call @mpmd.shared_body(%a)
+//                             {called_computations = [@shared_body]}; return %r}
+//   func private @shared_body(%a) attributes {mpmd.shared_body} {%r = …; …}
+//
+// Passes may give such a fragment other ops, operands and results, as they may
+// any other. What changes the ops behind the call inlines it first, and no call
+// has a result that is not used.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_FRAGMENTS_SHAREDBODIES_H
+#define MESHWRIGHT_FRAGMENTS_SHAREDBODIES_H
+
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::mpmd {
+
+/// The calls of shared bodies in a fragment.
+SmallVector<stablehlo::CustomCallOp> getSharedBodyCalls(FragmentOp fragment);
+
+/// The function that has the ops.
+func::FuncOp getSharedBody(stablehlo::CustomCallOp call);
+
+/// The functions that calls in a module name, in the order of their first call,
+/// each with its calls in the order of the program.
+llvm::MapVector<func::FuncOp, SmallVector<stablehlo::CustomCallOp>>
+collectSharedBodies(ModuleOp module);
+
+/// Creates the call of a body, with the operands and result types of it.
+stablehlo::CustomCallOp createSharedBodyCall(OpBuilder &builder, Location loc,
+                                             func::FuncOp body,
+                                             ValueRange operands,
+                                             bool hasSideEffect);
+
+/// Puts copies of the ops of shared bodies in place of their calls.
+void inlineSharedBodies(FragmentOp fragment, RewriterBase &rewriter);
+
+/// Does so where a result of the fragment is not used: what goes with it is
+/// found in the body.
+void inlineSharedBodiesIfUnused(FragmentOp fragment, RewriterBase &rewriter);
+
+/// The op that makes a value that a fragment returns; null if none does.
+Operation *getDefiningOpInBody(Value value);
+
+} // namespace mlir::mpmd
+
+#endif
