@@ -1,6 +1,9 @@
 # What a build needs and a machine may lack, in a sentence each, before anything
 # else is tried: included before project().
 
+# LLVM keeps its interfaces within these two numbers.
+set(MESHWRIGHT_MLIR_VERSION 22.1)
+
 # meshwright_require_program(VARIABLE DEFAULT): the program that VARIABLE names.
 function(meshwright_require_program variable default)
   set(name ${default})
@@ -28,6 +31,14 @@ function(meshwright_require_mlir dir)
                         "${dir}/MLIRConfig.cmake; ${advice}")
   endif()
   get_filename_component(prefix ${dir}/../../.. ABSOLUTE)
+  if(EXISTS ${dir}/MLIRConfigVersion.cmake)
+    file(STRINGS ${dir}/MLIRConfigVersion.cmake version REGEX "PACKAGE_VERSION \"")
+    string(REGEX MATCH "[0-9]+[.][0-9]+" version "${version}")
+    if(NOT version VERSION_EQUAL MESHWRIGHT_MLIR_VERSION)
+      message(FATAL_ERROR "MLIR ${MESHWRIGHT_MLIR_VERSION} is needed, and that in "
+                          "${prefix} is ${version}; ${advice}")
+    endif()
+  endif()
   foreach(file lib/cmake/llvm/LLVMConfig.cmake bin/mlir-tblgen
                include/mlir/IR/Operation.h include/llvm/ADT/StringRef.h)
     if(NOT EXISTS ${prefix}/${file})

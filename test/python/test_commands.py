@@ -312,6 +312,22 @@ def test_builds_say_what_of_llvm_is_missing(tmp_path, missing, sentence):
     assert sentence in said and "libmlir-22-dev, llvm-22-dev" in said
 
 
+def test_builds_say_that_another_llvm_is_not_enough(tmp_path):
+    folder = tmp_path / "lib" / "cmake" / "mlir"
+    folder.mkdir(parents=True)
+    (folder / "MLIRConfig.cmake").write_text("")
+    (folder / "MLIRConfigVersion.cmake").write_text('set(PACKAGE_VERSION "21.1.8")\n')
+    done = subprocess.run(
+        ["cmake", f"-DMLIR_DIR={folder}", "-DCMAKE_CXX_COMPILER=sh"]
+        + ["-P", ROOT / "cmake" / "Requirements.cmake"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    said = " ".join(done.stderr.split())
+    assert f"MLIR 22.1 is needed, and that in {tmp_path} is 21.1; on Debian" in said
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
