@@ -41,6 +41,7 @@ BENCHES = (
         "traffic", "traffic.py", "lower", "bytes of a step, by those without options"
     ),
     Bench("call", "call_cost.py", "lower", "CPU of a call, by jax.jit's"),
+    Bench("import", "import_cost.py", "lower", "CPU of both imports, by jax's"),
     Bench("gpu", "gpu_overlap.py", "lower", "transfers to GPUs at once, by when done"),
     Bench("page", "page.py --bin {bin}", "lower", "the page of a large plan"),
     Bench(
