@@ -66,12 +66,15 @@ static TensorShardingAttr getNeededSharding(OpOperand &use) {
   return own.replaceDimShardings(dims);
 }
 
+bool mpmd::isNarrowing(Operation *op) {
+  return isa<stablehlo::ConvertOp>(op) &&
+         meshwright::countBits(getTensorType(op->getOperand(0))) >
+             meshwright::countBits(getTensorType(op->getResult(0)));
+}
+
 static bool isCheap(Operation *op) {
-  if (auto convert = dyn_cast<stablehlo::ConvertOp>(op))
-    return cast<RankedTensorType>(convert->getOperand(0).getType())
-               .getElementTypeBitWidth() <=
-           cast<RankedTensorType>(convert->getResult(0).getType())
-               .getElementTypeBitWidth();
+  if (isa<stablehlo::ConvertOp>(op))
+    return !isNarrowing(op);
   return isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp,
              stablehlo::TransposeOp, stablehlo::SliceOp>(op) ||
          op->getNumOperands() == 0;

@@ -56,6 +56,9 @@ private:
 int64_t countLocalBytes(RankedTensorType type, sdy::TensorShardingAttr sharding,
                         func::FuncOp func);
 
+/// Whether an op converts to a type of fewer bits.
+bool isNarrowing(Operation *op);
+
 /// The tensor of a value, whether or not it is on a mesh.
 inline RankedTensorType getTensorType(Value value) {
   return dyn_cast<RankedTensorType>(getGlobalType(value.getType()));

@@ -72,14 +72,7 @@ static bool isConstraint(Operation *op) {
   return isa_and_nonnull<sdy::ShardingConstraintOp, sdy::ReshardOp>(op);
 }
 
-static bool isNarrowing(Operation *op) {
-  return isa<stablehlo::ConvertOp>(op) &&
-         getTensorType(op->getOperand(0)).getElementTypeBitWidth() >
-             getTensorType(op->getResult(0)).getElementTypeBitWidth();
-}
-
-/// What only the constrained value is read for in a narrower type is sent in
-/// that type: `convert(constraint(%w))` becomes `constraint(convert(%w))`.
+/// What is read in a narrower type behind a constraint is sent in that type: `convert(constraint(%w))` becomes `constraint(convert(%w))`.
 Value Hoister::clone(Value value, IRMapping &mapping,
                      OpBuilder &builder) const {
   const InvariantNumbers &numbers = candidates.getNumbers();

@@ -115,3 +115,32 @@ func.func @others(%w: !w, %x: !x, %z: !x, %v: !w {sdy.sharding = #sdy.sharding<@
   } : (!w) -> !w
   return %0, %1, %2, %3 : !y, !y, !w, !w
 }
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<4x8xcomplex<f64>>>
+!y = !mpmd.mesh_tensor<"m", tensor<4x8xcomplex<f32>>>
+
+sdy.mesh @g = <["d"=2]>
+
+// Of two numbers each.
+// CHECK-LABEL: func @complex
+// CHECK: origin=["hoisted"]
+// CHECK-NEXT: stablehlo.convert {{.*}} -> tensor<4x8xcomplex<f32>>
+// CHECK-NEXT: sdy.sharding_constraint {{.*}} : tensor<4x8xcomplex<f32>>
+func.func @complex(%w: !w {sdy.sharding = #sdy.sharding<@g, [{"d"}, {}]>}) -> (!y, !y) attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>]> (%w) (%a: tensor<4x8xcomplex<f64>>) {
+    %r = sdy.sharding_constraint %a <@g, [{}, {}]> : tensor<4x8xcomplex<f64>>
+    %c = stablehlo.convert %r : (tensor<4x8xcomplex<f64>>) -> tensor<4x8xcomplex<f32>>
+    %s = "stablehlo.custom_call"(%c) {call_target_name = "opaque"} : (tensor<4x8xcomplex<f32>>) -> tensor<4x8xcomplex<f32>>
+    mpmd.return %s : tensor<4x8xcomplex<f32>>
+  } : (!w) -> !y
+  %1 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>]> (%w) (%a: tensor<4x8xcomplex<f64>>) {
+    %r = sdy.sharding_constraint %a <@g, [{}, {}]> : tensor<4x8xcomplex<f64>>
+    %c = stablehlo.convert %r : (tensor<4x8xcomplex<f64>>) -> tensor<4x8xcomplex<f32>>
+    %s = "stablehlo.custom_call"(%c) {call_target_name = "opaque"} : (tensor<4x8xcomplex<f32>>) -> tensor<4x8xcomplex<f32>>
+    mpmd.return %s : tensor<4x8xcomplex<f32>>
+  } : (!w) -> !y
+  return %0, %1 : !y, !y
+}

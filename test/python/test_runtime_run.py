@@ -142,7 +142,7 @@ def test_memory_kinds_are_kept():
         program(b.put(iota(4), "a"))
 
 
-def test_equal_fragments_are_compiled_once():
+def test_equal_fragments_are_compiled_once(monkeypatch):
     b = Builder(a={"x": 2}, b={"x": 2}, c={"x": 2})
     value = b.input("a", [4], dims=[["x"]])
     for mesh, name in (("a", "p0"), ("b", "p1"), ("c", "p2")):
@@ -154,6 +154,15 @@ def test_equal_fragments_are_compiled_once():
     assert [f.compiled_for_others for f in program.fragments] == [False, True, True]
     (y,) = program(b.put(iota(4), "a", "x"))
     np.testing.assert_array_equal(np.asarray(y), 8 * iota(4))
+
+    def names(program):
+        return [text.split()[1].rstrip(",") for text in program.hlo_texts().values()]
+
+    assert names(program) == ["p0"] * 3
+    monkeypatch.setenv("MESHWRIGHT_KEEP_NAMES", "1")
+    own = b.load()
+    assert [f.compiled_for_others for f in own.fragments] == [False] * 3
+    assert names(own) == ["p0", "p1", "p2"]
 
 
 def test_second_load_compiles_nothing(monkeypatch):

@@ -212,11 +212,16 @@ def read_source(
         name=name,
         mesh=mesh,
         text=text,
-        code=_MODULE_NAME.sub("module", code),
+        code=code if _keeps_names() else _MODULE_NAME.sub("module", code),
         signature=signature,
         callbacks=_CALLBACK.search(code) is not None,
         options=dict(options),
     )
+
+
+def _keeps_names() -> bool:
+    """Whether equal fragments stay apart, for profilers to tell them by name."""
+    return os.environ.get("MESHWRIGHT_KEEP_NAMES", "0") not in ("", "0")
 
 
 def _signature(name: str, module: Any) -> Signature:
