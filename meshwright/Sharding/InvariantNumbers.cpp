@@ -3,7 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Sharding/InvariantNumbers.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -41,21 +43,39 @@ void InvariantNumbers::visit(TransferOp transfer) {
   if (!isa<BlockArgument>(transfer.getTensor()) || it == numbers.end() ||
       transfer.getType().getMemoryKind())
     return;
-  auto [same, isNew] = known.try_emplace(
-      {{it->second}, nullptr, nullptr, transfer.getType().getAsOpaquePointer()},
-      first.size());
+  auto [same, isNew] =
+      known.try_emplace({{it->second},
+                         nullptr,
+                         nullptr,
+                         transfer.getType().getAsOpaquePointer(),
+                         0},
+                        first.size());
   if (isNew)
     add(transfer, /*comesFromInputs=*/true);
   else
     numbers[transfer] = same->second;
 }
 
+static bool readsAround(Region &body) {
+  llvm::SetVector<Value> values;
+  getUsedValuesDefinedAbove(body, values);
+  return !values.empty();
+}
+
 void InvariantNumbers::visit(Operation *op) {
   // A constraint computes nothing, but values that it splits in another way are
   // others: its sharding is among its attributes.
-  if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
+  if (op->getNumResults() != 1 ||
       !(isPure(op) || isa<sdy::ShardingConstraintOp>(op)))
     return;
+  unsigned body = 0;
+  if (op->getNumRegions() != 0) {
+    if (!isa<stablehlo::ReduceOp>(op) || readsAround(op->getRegion(0)))
+      return;
+    body = 1 + bodies.add(
+                   &op->getRegion(0), hashBody(op->getRegion(0)),
+                   [](Region *a, Region *b) { return areEqualBodies(*a, *b); });
+  }
   SmallVector<unsigned> operands;
   bool comesFromInputs = false;
   for (Value operand : op->getOperands()) {
@@ -71,7 +91,7 @@ void InvariantNumbers::visit(Operation *op) {
   auto [it, isNew] = known.try_emplace(
       {operands, op->getName().getAsOpaquePointer(),
        attrs.getDictionary(op->getContext()).getAsOpaquePointer(),
-       op->getResult(0).getType().getAsOpaquePointer()},
+       op->getResult(0).getType().getAsOpaquePointer(), body},
       first.size());
   if (isNew)
     add(op->getResult(0), comesFromInputs);

@@ -6,6 +6,7 @@
 #define MESHWRIGHT_SHARDING_INVARIANTNUMBERS_H
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/IR/EqualBodies.h"
 #include "llvm/ADT/DenseMap.h"
 #include <map>
 #include <optional>
@@ -48,11 +49,14 @@ private:
     isFromInputs.push_back(comesFromInputs);
   }
 
-  /// By operands, name, attributes and type of an op; a transfer has no name.
+  /// By operands, name, attributes, type and kind of body of an op; a transfer
+  /// has no name.
   std::map<std::tuple<SmallVector<unsigned>, const void *, const void *,
-                      const void *>,
+                      const void *, unsigned>,
            unsigned>
       known;
+  /// Bodies of reductions; 0 stands for none.
+  EqualityClasses<Region *> bodies;
   DenseMap<Value, unsigned> numbers;
   SmallVector<Value> first;
   SmallVector<bool> isFromInputs;

@@ -188,8 +188,8 @@ def HoistInvariantComputationsPass
     `mpmd-convert-sdy-shardings-to-mpmd-types`. What saves most bytes goes first,
     as long as what is kept fits the limit, or what the values of the program and
     the temporaries of its fragments leave of the memory. Leaves alone: ops with
-    effects or regions, what only copies, what is larger than its inputs, inputs
-    in host memory. Cost: linear in ops and uses.
+    effects, or regions other than those of reductions, what only copies, what is
+    larger than its inputs, inputs in host memory. Cost: linear in ops and uses.
   }];
   let options = [
     Option<"limit", "limit", "int64_t", /*default=*/"-1",

@@ -152,3 +152,90 @@ func.func @embedding_and_bias(%e: !e {sdy.sharding = #sdy.sharding<@g, [{"d"}, {
   } : (!n, !b, !i) -> !y
   return %1, %3 : !y, !y
 }
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<4x8xf32>>
+!n = !mpmd.mesh_tensor<"m", tensor<8xf32>>
+
+sdy.mesh @g = <["d"=2]>
+
+// The norm of a weight, by its largest element; the least is another one, and
+// what reads values around it has its place.
+// CHECK-LABEL: func @norm
+func.func @norm(%w: !w) -> (!n, !n) attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  // CHECK: %[[H:.*]] = mpmd.fragment<mesh="m", origin=["hoisted"]> (%arg0)
+  // CHECK: %[[MAX:.*]] = stablehlo.reduce{{.*}} applies stablehlo.maximum
+  // CHECK-NEXT: mpmd.return %[[MAX]]
+  // CHECK: origin=["f"]> (%arg0, %[[H]])
+  // CHECK-NOT: stablehlo.maximum
+  // CHECK: stablehlo.minimum
+  // CHECK: origin=["g"]> (%arg0, %[[H]])
+  // CHECK-NOT: stablehlo.maximum
+  // CHECK: stablehlo.add
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%w) (%a: tensor<4x8xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<8xf32>
+    %m = stablehlo.reduce(%a init: %z) applies stablehlo.minimum across dimensions = [0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<8xf32>
+    %s = "stablehlo.custom_call"(%r, %m) {call_target_name = "opaque"} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    mpmd.return %s : tensor<8xf32>
+  } : (!w) -> !n
+  %1 = mpmd.fragment<mesh="m", origin=["g"]> (%w) (%a: tensor<4x8xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<8xf32>
+    %m = stablehlo.reduce(%a init: %z) across dimensions = [0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<8xf32>
+     reducer(%p: tensor<f32>, %q: tensor<f32>) {
+      %t = stablehlo.add %p, %z : tensor<f32>
+      stablehlo.return %t : tensor<f32>
+    }
+    %s = "stablehlo.custom_call"(%r, %m) {call_target_name = "opaque"} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    mpmd.return %s : tensor<8xf32>
+  } : (!w) -> !n
+  return %0, %1 : !n, !n
+}
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<8xf32>, memory_kind="pinned_host">
+!d = !mpmd.mesh_tensor<"m", tensor<8xf32>>
+!s = !mpmd.mesh_tensor<"m", tensor<?xf32>>
+
+// What is in host memory, what has no static shape, and what a loop computes.
+// CHECK-LABEL: func @leaves_alone
+// CHECK-NOT: hoisted
+// CHECK-COUNT-2: stablehlo.exponential
+func.func @leaves_alone(%w: !w, %s: !s, %d: !d) -> (!d, !s, !d, !d, !s, !d) attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  %0:3 = mpmd.fragment<mesh="m", origin=["f"]> (%w, %s, %d) (%a: tensor<8xf32>, %b: tensor<?xf32>, %c: tensor<8xf32>) {
+    %e = stablehlo.exponential %a : tensor<8xf32>
+    %t = stablehlo.tanh %b : tensor<?xf32>
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    %l:2 = stablehlo.while(%x = %c, %n = %i) : tensor<8xf32>, tensor<i32>
+     cond {
+      %p = stablehlo.compare LT, %n, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %q = stablehlo.tanh %x : tensor<8xf32>
+      stablehlo.return %q, %n : tensor<8xf32>, tensor<i32>
+    }
+    mpmd.return %e, %t, %l#0 : tensor<8xf32>, tensor<?xf32>, tensor<8xf32>
+  } : (!w, !s, !d) -> (!d, !s, !d)
+  %1:3 = mpmd.fragment<mesh="m", origin=["f"]> (%w, %s, %d) (%a: tensor<8xf32>, %b: tensor<?xf32>, %c: tensor<8xf32>) {
+    %e = stablehlo.exponential %a : tensor<8xf32>
+    %f = "stablehlo.custom_call"(%e) {call_target_name = "opaque"} : (tensor<8xf32>) -> tensor<8xf32>
+    %t = stablehlo.tanh %b : tensor<?xf32>
+    %u = "stablehlo.custom_call"(%t) {call_target_name = "opaque"} : (tensor<?xf32>) -> tensor<?xf32>
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    %l:2 = stablehlo.while(%x = %c, %n = %i) : tensor<8xf32>, tensor<i32>
+     cond {
+      %p = stablehlo.compare LT, %n, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %q = stablehlo.tanh %x : tensor<8xf32>
+      stablehlo.return %q, %n : tensor<8xf32>, tensor<i32>
+    }
+    mpmd.return %f, %u, %l#0 : tensor<8xf32>, tensor<?xf32>, tensor<8xf32>
+  } : (!w, !s, !d) -> (!d, !s, !d)
+  return %0#0, %0#1, %0#2, %1#0, %1#1, %1#2 : !d, !s, !d, !d, !s, !d
+}
