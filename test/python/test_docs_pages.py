@@ -79,7 +79,7 @@ def test_page_is_a_session(page, capsys):
 def test_every_page_with_code_is_tested():
     known = TESTED_ELSEWHERE | set(SESSIONS) | {"runtime.md", "distributed.md"}
     known |= {"config.md", "import.md", "erase.md", "sharding.md"}
-    known |= {"install.md", "editors.md", "clusters.md"}
+    known |= {"install.md", "editors.md", "clusters.md", "traffic.md"}
     for path in DOCS.rglob("*.md"):
         page = str(path.relative_to(DOCS))
         if page.startswith("reference/"):
@@ -141,6 +141,16 @@ def test_runtime_page_runs(tools, tmp_path, monkeypatch):
     ]
     exec(compile(call, "docs/runtime.md", "exec"), names)
     assert len(names["outputs"]) == len(executor.output_shardings)
+
+
+def test_traffic_page_runs(capsys):
+    (code,) = blocks("traffic.md", "python")
+    names = make_program()
+    names["step"] = mw.jit(names["train_step"], names["config"])
+    exec(compile(code, "docs/traffic.md", "exec"), names)
+    table = capsys.readouterr().out
+    assert re.search(r"^m0 -> m1 +transfer", table, re.M)
+    assert names["compiled"].traffic().edges[0].bytes > 0
 
 
 def test_distributed_page_runs(tmp_path):
