@@ -16,10 +16,10 @@ git archive HEAD | tar x --recursive-unlink -C "$work"
 cp "${wheels[0]}" "$work/build"
 
 # What tests call besides: the checks of a build's requirements are CMake scripts.
-inside "command -v cmake >/dev/null && command -v git >/dev/null || {
+inside "type cmake fish git zsh >/dev/null 2>&1 || {
     apt-get update -q
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
-      cmake git; }"
+      cmake fish git zsh; }"
 inside "python3 -m venv .venv; pip install -q --require-hashes -r requirements/test.txt"
 [[ -z ${JAX:-} ]] || inside "pip install -q jax==$JAX jaxlib==$JAX"
 inside "pip install -q --no-deps --force-reinstall build/*.whl"

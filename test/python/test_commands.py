@@ -3,7 +3,6 @@
 import os
 import pty
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -145,13 +144,62 @@ def test_bash_completes(tools, words, offered):
     assert offered <= set(complete(tools, *words))
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_a_script_of_its_shell(tools, shell):
-    script = tools.check("meshwright", "completion", shell)
-    assert "meshwright completion" in script
-    if program := shutil.which(shell):
-        done = subprocess.run([program, "-n"], input=script, text=True)
-        assert done.returncode == 0
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("meshwright par", ["partition"]),
+        ("meshwright partition --sch", ["--schedule"]),
+        ("meshwright schedule 1F", ["1F1B"]),
+        ("meshwright draw --format pe", ["perfetto"]),
+        ("meshwright check --color=a", ["--color=always", "--color=auto"]),
+        ("meshwright check first.m", ["first.mlir"]),
+        ("mpmd-opt --mpmd-erase", ["--mpmd-erase-partitioning"]),
+    ],
+)
+def test_fish_completes(tools, line, offered):
+    script = "meshwright completion fish | source; complete -C $argv"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", script, line],
+        env=environment(PATH=f"{tools.folder}:{os.environ['PATH']}"),
+        capture_output=True,
+        text=True,
+        cwd=ROOT / "docs",
+    )
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    found = [row.partition("\t")[0] for row in done.stdout.splitlines()]
+    assert set(offered) <= set(found)
+
+
+# A zsh as a user has it, on a terminal. Waits for what it prints, which is a whole
+# line or what it adds to one.
+ZSH = r"""
+zmodload zsh/zpty
+zpty user zsh -f -i
+zpty -w user 'source <(meshwright completion zsh); bindkey "^I" complete-word
+print REA""DY'
+zpty -r user seen '*READY*'
+zpty -n -w user $1$'\t'
+zpty -r user seen "*$2*"
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "added"),
+    [
+        ("meshwright par", "tition"),
+        ("meshwright draw --format=pe", "rfetto"),
+        ("mpmd-opt --mpmd-erase-p", "artitioning"),
+    ],
+)
+def test_zsh_completes(tools, tmp_path, line, added):
+    path = f"{tools.folder}:{os.environ['PATH']}"
+    subprocess.run(
+        ["zsh", "-f", "-c", ZSH, "zsh", line, added],
+        env=environment(PATH=path, HOME=str(tmp_path), TERM="xterm"),
+        check=True,
+        timeout=60,
+        cwd=ROOT / "docs",
+    )
 
 
 def test_completion_for_another_shell_is_an_error(tools):

@@ -39,8 +39,13 @@ _meshwright_values() {
 }
 _meshwright() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
-  local verb=${COMP_WORDS[1]} words=
+  local verb=${COMP_WORDS[1]} words= option=
   [[ $before == '=' ]] && before=${COMP_WORDS[COMP_CWORD-2]}
+  # zsh takes --option=value as one word.
+  if [[ $word == --*=* ]]; then
+    before=${word%%=*}
+    option=$before= word=${word#*=}
+  fi
   if ((COMP_CWORD == 1)); then
     words="$(_meshwright_verbs) --help --version"
   elif [[ $verb == completion ]]; then
@@ -52,8 +57,8 @@ _meshwright() {
   elif [[ $before == --schedule || $before == --compare || $verb == schedule ]]; then
     words=$(_meshwright_schedules)
   fi
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
-  [[ -n $words ]] || COMPREPLY=($(compgen -f -- "$word"))
+  COMPREPLY=($(compgen -P "$option" -W "$words" -- "$word"))
+  [[ -n $words ]] || COMPREPLY=($(compgen -P "$option" -f -- "$word"))
 }
 _meshwright_tool() {
   local word=${COMP_WORDS[COMP_CWORD]}
