@@ -171,6 +171,32 @@ def test_view_of_a_result_that_is_not_ready():
     timer.join()
 
 
+def test_an_argument_that_is_not_ready_is_not_waited_for(program):
+    gate = threading.Event()
+    held, _ = held_program(gate)[1](*good(program))
+    p, _ = good(program)
+    z, y = program.executor(p, held)  # Nobody opens the gate while this call waits.
+    assert p.is_deleted() and not (z.is_ready() or held.is_deleted())
+    gate.set()
+    np.testing.assert_array_equal(np.asarray(held), 2 * iota(4, 4))
+    np.testing.assert_array_equal(np.asarray(z), 2 * iota(4, 4) ** 2)
+    np.testing.assert_array_equal(np.asarray(y), 4 * iota(4, 4))
+
+
+def test_view_of_a_donated_result_that_is_not_ready(program):
+    gate = threading.Event()
+    held, _ = held_program(gate)[1](*good(program))
+    shards = [shard.data for shard in held.addressable_shards]
+    view = jax.make_array_from_single_device_arrays(held.shape, held.sharding, shards)
+    timer = threading.Timer(0.1, gate.set)
+    timer.start()
+    # Only what is donated is waited for; the other is read from a copy.
+    z, y = program.executor(held, view)
+    np.testing.assert_array_equal(np.asarray(z), 4 * iota(4, 4) ** 2)
+    np.testing.assert_array_equal(np.asarray(y), 4 * iota(4, 4))
+    timer.join()
+
+
 def test_equivalent_shardings_pass(program):
     devices = np.array(jax.devices()[:2]).reshape(1, 2)
     other = NamedSharding(Mesh(devices, ("u", "v")), PartitionSpec(("u", "v"), None))

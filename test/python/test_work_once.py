@@ -238,6 +238,45 @@ def test_partial_sums_add_up_to_the_sum(tools, text):
     assert numerics.largest_difference(*found) <= rounding
 
 
+def test_gradients_of_a_shared_weight_are_reduced_once(topology):
+    rows = NamedSharding(topology["m0"], P("data"))
+    whole = NamedSharding(topology["m0"], P())
+
+    def split(value):
+        return jax.lax.with_sharding_constraint(value, rows)
+
+    def loss(w, x):
+        h = mw.stage_boundary(split(jnp.tanh(split(x) @ w)))
+        return (split(jnp.tanh(h @ w.T)) ** 2).mean()
+
+    def reduced(microbatches, options):
+        step = mw.pipeline.accumulate(jax.value_and_grad(loss), microbatches)
+        config = mw.make_config(
+            topology,
+            pipeline_schedule=mw.get_pipeline_schedule("1F1B"),
+            partitioning_options=options,
+        )
+        jitted = mw.jit(step, config, in_shardings=(whole, rows))
+        args = jnp.ones((WIDTH, WIDTH)) / 9, _batch(microbatches)[0]
+        compiled = jitted.lower(*args).compile()
+        value, gradient = compiled(*compiled.place(*args))
+        right, expected = jax.jit(step)(*args)
+        np.testing.assert_allclose(value, right, rtol=1e-5)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-7)
+        return sum(
+            found.bytes
+            for mesh in compiled.traffic().collectives.values()
+            for found in mesh
+            if found.kind == "all-reduce"
+        )
+
+    # The part of each mesh, and the loss, once.
+    size = 2 * 4 * WIDTH * WIDTH
+    assert reduced(4, {}) >= 4 * size
+    for microbatches in (4, 8):
+        assert size <= reduced(microbatches, DEFER) <= size + 16
+
+
 def test_gradients_of_a_shared_weight_cross_once(topology):
     def bytes_sent(microbatches):
         def loss(w, x):

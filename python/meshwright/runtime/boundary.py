@@ -37,6 +37,7 @@ class Boundary:
         self.places = tuple(places)
         self.rows = [(p.sharding, p.shape, p.dtype) for p in places]
         self.local = [bool(p.sharding.addressable_devices) for p in places]
+        self.whole = [p.sharding.is_fully_addressable for p in places]
         # Types and shardings that fitted, as the very objects: an array that carries
         # both needs no further look. Results carry those of their places.
         self.fitting: list[tuple[Any, Any]] = [(p.aval, p.sharding) for p in places]
@@ -84,12 +85,16 @@ class Boundary:
             or array.sharding is not sharding
         ]
 
-    def check(self, arrays: Sequence[jax.Array], unknown: Sequence[int]) -> None:
+    def check(self, arrays: Sequence[jax.Array], unknown: Sequence[int]) -> set[int]:
         """Raises TypeError, ValueError or RuntimeError that names the argument.
 
         Args:
           arrays: all arguments.
           unknown: those to look at closely, from `unknown`.
+
+        Returns:
+          Positions of which a copy is to be taken: who makes these arrays is not done,
+          so nobody knows yet whether they share a buffer with a donated one.
         """
         kind, layout_of = _jax_runtime.ArrayImpl, _jax_runtime.array_layout
         for position in unknown:
@@ -116,8 +121,10 @@ class Boundary:
         for position in unknown:
             array = arrays[position]
             self.fitting[position] = array.aval, array.sharding
+        pending: set[int] = set()
         for group in self.groups:
-            self._check_shared(arrays, group)
+            pending |= self._check_shared(arrays, group)
+        return pending
 
     def _is_in_place(self, position: int, found: Any) -> bool:
         wanted, shape, _ = self.rows[position]
@@ -148,12 +155,13 @@ class Boundary:
         made = self.made.get(id(array))
         return made is not None and made() is array
 
-    def _check_shared(self, arrays: Sequence[jax.Array], group: list[int]) -> None:
+    def _check_shared(self, arrays: Sequence[jax.Array], group: list[int]) -> set[int]:
         """No buffer may come in twice if one of the two is donated.
 
         Where buffers are cannot be asked without waiting for who makes them, so own
-        results that are not ready yet are only compared as objects. Views of them
-        come first: they have been waited for, and so have the results, then.
+        results that are not ready yet are only compared as objects, and others that
+        stay the caller's are copied. Views of own results that are donated come first:
+        they have been waited for, and so have the results, then.
         """
         here, made = [arrays[position] for position in group], self.made
         own = [
@@ -167,17 +175,28 @@ class Boundary:
             ]
             if len(set(results)) == len(results):
                 group = others
+        pending = {
+            position
+            for position in group
+            if position not in self.donated
+            and self.whole[position]
+            and not self._is_own(arrays[position])
+            and self._is_new(arrays[position])
+            and not arrays[position].is_ready()
+        }
         first: dict[Any, int] = {}
         for position in sorted(group, key=lambda p: self._is_own(arrays[p])):
             array = arrays[position]
             keys: list[Any] = [id(array)]
-            if not self._is_own(array) or array.is_ready():
+            known = self._is_own(array) and not array.is_ready()
+            if position not in pending and not known:
                 pointers = self._pointers(array)
                 keys += zip(self.places[position].mesh.devices, pointers, strict=False)
             for key in keys:
                 other = first.setdefault(key, position)
                 if other != position and self._gives_away(other, position):
                     raise self.errors.shared(other, position)
+        return pending
 
     def _is_new(self, array: jax.Array) -> bool:
         """Whether another array may have come into being after the last run."""

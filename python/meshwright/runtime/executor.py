@@ -167,8 +167,10 @@ class ProgramExecutor:
     def run(self, arrays: Sequence[jax.Array], unknown: Sequence[int]) -> list[Any]:
         """A call that looks closely at the arguments in `unknown` only."""
         with _issuing:
-            self._boundary.check(arrays, unknown)
+            pending = self._boundary.check(arrays, unknown)
             slots = [*arrays, *self._blank]
+            for position in pending:
+                slots[position] = self._plan.inputs[position].copy(arrays[position])
             del arrays
             self._tokens.clear()
             self._failed = None

@@ -125,6 +125,15 @@ class Place:
         """The array with these shards of this process, in the order of devices."""
         return _jax_runtime.make_array(self.aval, self.sharding, shards)
 
+    def copy(self, array: jax.Array) -> jax.Array:
+        """A copy of an array of this place; does not wait for it."""
+        return _jax_runtime.copy_arrays(
+            [array],
+            [self.mesh.device_list],
+            [self.sharding],
+            [_jax_runtime.ALWAYS_COPY],
+        )[0]
+
     @property
     def type_text(self) -> str:
         return f"tensor<{'x'.join([*map(str, self.shape), self.element])}>"
