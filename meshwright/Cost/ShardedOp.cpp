@@ -10,7 +10,7 @@
 
 #include "meshwright/Cost/ShardedOp.h"
 #include "meshwright/Cost/TensorBytes.h"
-#include "meshwright/Dialect/Sdy/Propagation/ShardingProjection.h"
+#include "meshwright/Dialect/Sdy/Factors/ShardingProjection.h"
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"

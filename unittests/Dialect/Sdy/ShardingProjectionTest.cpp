@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
-#include "meshwright/Dialect/Sdy/Propagation/FactorPropagation.h"
+#include "meshwright/Dialect/Sdy/Factors/FactorPropagation.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"

@@ -21,7 +21,7 @@
 #ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_OPPLANS_H
 #define MESHWRIGHT_DIALECT_SDY_PROPAGATION_OPPLANS_H
 
-#include "meshwright/Dialect/Sdy/Propagation/FactorPropagation.h"
+#include "meshwright/Dialect/Sdy/Factors/FactorPropagation.h"
 #include "llvm/ADT/DenseMap.h"
 #include <array>
 #include <memory>

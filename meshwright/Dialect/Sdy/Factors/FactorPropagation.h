@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_FACTORPROPAGATION_H
-#define MESHWRIGHT_DIALECT_SDY_PROPAGATION_FACTORPROPAGATION_H
+#ifndef MESHWRIGHT_DIALECT_SDY_FACTORS_FACTORPROPAGATION_H
+#define MESHWRIGHT_DIALECT_SDY_FACTORS_FACTORPROPAGATION_H
 
-#include "meshwright/Dialect/Sdy/Propagation/ShardingProjection.h"
+#include "meshwright/Dialect/Sdy/Factors/ShardingProjection.h"
 
 namespace mlir::sdy {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/Propagation/FactorPropagation.h"
+#include "meshwright/Dialect/Sdy/Factors/FactorPropagation.h"
 
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
 #include "llvm/ADT/STLExtras.h"

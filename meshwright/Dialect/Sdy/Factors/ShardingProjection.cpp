@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/Propagation/ShardingProjection.h"
+#include "meshwright/Dialect/Sdy/Factors/ShardingProjection.h"
 
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
 #include <numeric>

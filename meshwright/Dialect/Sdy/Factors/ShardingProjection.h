@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_SHARDINGPROJECTION_H
-#define MESHWRIGHT_DIALECT_SDY_PROPAGATION_SHARDINGPROJECTION_H
+#ifndef MESHWRIGHT_DIALECT_SDY_FACTORS_SHARDINGPROJECTION_H
+#define MESHWRIGHT_DIALECT_SDY_FACTORS_SHARDINGPROJECTION_H
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 
