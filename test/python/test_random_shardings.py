@@ -19,10 +19,21 @@ import numerics  # noqa: E402
 
 SEEDS = range(40)
 
+PREPARE = "sdy-import-pipeline,sdy-apply-sharding-constraints,sdy-sharding-group-import"
 PROPAGATE = (
-    "sdy-import-pipeline,sdy-apply-sharding-constraints,sdy-sharding-group-import,"
+    f"{PREPARE},"
     "sdy-user-priority-propagate{propagation-strategy=basic-then-aggressive}"
 )
+# The beginnings of passes with options.
+SINGLE = [
+    "sdy-basic-propagate{",
+    "sdy-aggressive-propagate{",
+    "sdy-op-priority-propagate{",
+    "sdy-user-priority-propagate{",
+    "sdy-aggressive-propagate{propagation-strategy=basic-then-aggressive",
+    "sdy-op-priority-propagate{run-op-priority-propagation=false",
+    "sdy-user-priority-propagate{run-op-priority-propagation=false",
+]
 CLOSE = (
     "func.func(sdy-constant-or-scalar-merger,sdy-sink-data-flow-edges),"
     "sdy-update-non-divisible-input-output-shardings,"
@@ -59,19 +70,62 @@ def jaxlib():
     isolated.close()
 
 
+def agrees(tools, jaxlib, text: str, passes: str) -> bool:
+    """Compares; False if jaxlib's process ends on the program."""
+    pipeline = f"builtin.module({passes})"
+    text = without_empty_shardings(text)
+    ours = tools.opt(text, f"--pass-pipeline={pipeline}")
+    try:
+        expected = jaxlib.call(run_by_jaxlib, text, pipeline)
+    except Aborted:
+        return False
+    ours = renumber_groups(numerics.print_module(ours))
+    assert ours == renumber_groups(expected)
+    return True
+
+
 @pytest.mark.parametrize(
     "passes", [PROPAGATE, f"{PROPAGATE},{CLOSE}"], ids=["open", "closed"]
 )
 @pytest.mark.parametrize("kind", [random_shardings.plain, random_shardings.partitioned])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_shardings_are_as_jaxlibs(tools, jaxlib, kind, seed, passes):
-    pipeline = f"builtin.module({passes})"
-    text = without_empty_shardings(kind(seed))
-    try:
-        expected = jaxlib.call(run_by_jaxlib, text, pipeline)
-    except Aborted:
-        tools.opt(text, f"--pass-pipeline={pipeline}")
+    if not agrees(tools, jaxlib, kind(seed), passes):
         pytest.skip("jaxlib cannot run this program")
-    ours = tools.opt(text, f"--pass-pipeline={pipeline}")
-    ours = renumber_groups(numerics.print_module(ours))
-    assert ours == renumber_groups(expected)
+
+
+@pytest.mark.parametrize("conservative", ["false", "true"])
+@pytest.mark.parametrize("kind", [random_shardings.plain, random_shardings.partitioned])
+@pytest.mark.parametrize("propagate", SINGLE)
+def test_each_propagation_is_as_jaxlibs(tools, jaxlib, kind, propagate, conservative):
+    for seed in range(5):
+        option = f"conservative-propagation={conservative}"
+        passes = f"{PREPARE},{propagate} {option}}}"
+        assert agrees(tools, jaxlib, kind(seed), passes)
+
+
+def without(text: str, *, ops: bool) -> str:
+    """What jaxlib has no debug information for ends its process: groups, and as
+    origins annotations of ops."""
+    text = "".join(
+        line for line in text.splitlines(True) if "sdy.sharding_group" not in line
+    )
+    if not ops:
+        return text
+    return re.sub(r" \{sdy\.sharding = #sdy\.sharding_per_value<.*?>\]>\}", "", text)
+
+
+@pytest.mark.parametrize("kind", [random_shardings.plain, random_shardings.partitioned])
+@pytest.mark.parametrize("propagate", SINGLE[:4])
+def test_edges_are_as_jaxlibs(tools, jaxlib, kind, propagate):
+    for seed in range(5):
+        passes = f"{PREPARE},{propagate} debug-propagation-edge-sharding=true}}"
+        assert agrees(tools, jaxlib, without(kind(seed), ops=False), passes)
+
+
+@pytest.mark.parametrize("kind", [random_shardings.plain, random_shardings.partitioned])
+@pytest.mark.parametrize("propagate", SINGLE[:4])
+def test_origins_are_as_jaxlibs(tools, jaxlib, kind, propagate):
+    texts = [without(kind(seed), ops=True) for seed in range(5)]
+    passes = f"{PREPARE},{propagate} debug-sharding-origins=true}}"
+    assert sum(agrees(tools, jaxlib, text, passes) for text in texts) > 2

@@ -141,15 +141,18 @@ static AxisRefAttr cutForFactor(AxisRefAttr axis, int64_t sizeBefore,
                                 axis.getPreSize(), common);
 }
 
-/// Cuts a list at the first axis that is not allowed completely. `allow` gives
+/// Cuts a list at the first axis that is not allowed completely, and before a
+/// sub-axis if only whole axes are to spread. `allow` gives
 /// the allowed prefix of an axis behind axes of a given total size.
 static SmallVector<AxisRefAttr>
-cutList(ArrayRef<AxisRefAttr> axes, MeshAttr mesh,
+cutList(ArrayRef<AxisRefAttr> axes, const SpreadRule &rule, MeshAttr mesh,
         llvm::function_ref<AxisRefAttr(AxisRefAttr, int64_t)> allow) {
   SmallVector<AxisRefAttr> allowed;
   int64_t size = 1;
   for (AxisRefAttr axis : axes) {
     AxisRefAttr prefix = allow(axis, size);
+    if (rule.isConservative && prefix && prefix.isSubAxis())
+      break;
     if (prefix)
       allowed.push_back(prefix);
     if (prefix != axis)
@@ -182,7 +185,7 @@ static void spreadBasic(ShardingProjection &projection, const SpreadRule &rule,
   for (int64_t factor = 0; factor < rule.rule.getNumFactors(); ++factor) {
     SmallVector<AxisRefAttr> axes =
         getCompatibleAxes(projection, factor, rule.directions[factor]);
-    axes = cutList(axes, mesh, [&](AxisRefAttr axis, int64_t sizeBefore) {
+    axes = cutList(axes, rule, mesh, [&](AxisRefAttr axis, int64_t sizeBefore) {
       forEachTensor([&](const ProjectedTensor &tensor) {
         if (axis)
           axis = cutUsedByOtherFactors(axis, factor, tensor);
@@ -290,13 +293,13 @@ private:
     if (!sharding.isPresent)
       return;
     SmallVector<AxisRefAttr> allowed =
-        cutList(axes, mesh, [&](AxisRefAttr axis, int64_t sizeBefore) {
+        cutList(axes, rule, mesh, [&](AxisRefAttr axis, int64_t sizeBefore) {
           return cutForFactor(axis, sizeBefore, rule.rule.getFactorSize(factor),
                               sharding, tensor.excludedAxes, mesh);
         });
     if (!isStrictExtension(sharding.axes, allowed))
       return;
-    allowed = cutList(allowed, mesh, [&](AxisRefAttr axis, int64_t) {
+    allowed = cutList(allowed, rule, mesh, [&](AxisRefAttr axis, int64_t) {
       return cutUsedByOtherFactors(axis, factor, tensor);
     });
     extendFactor(tensor, factor, allowed);

@@ -26,6 +26,8 @@ struct SpreadRule {
   ArrayRef<PropagationDirection> directions;
   /// Operands do not get more than results.
   bool isElementwise = false;
+  /// Only whole axes spread.
+  bool isConservative = false;
 };
 
 /// The axes that all tensors of an op agree on for a factor, as far as they say

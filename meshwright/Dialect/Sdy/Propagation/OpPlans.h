@@ -54,6 +54,11 @@ public:
 
   OpShardingRuleAttr getRule() const { return rule; }
   bool isElementwise() const { return elementwise; }
+  /// Whether the rule is that of an op: edges and barriers only pass on.
+  bool isOfOp() const {
+    return spreadClass != SpreadClass::Edge &&
+           spreadClass != SpreadClass::Barrier;
+  }
   /// Whether level 0 asks for the number of uses of the operands.
   bool asksForUses() const {
     return spreadClass == SpreadClass::Elementwise ||

@@ -8,6 +8,131 @@
 
 include "mlir/Pass/PassBase.td"
 
+defvar commonOptions = [
+  Option<"conservativePropagation", "conservative-propagation", "bool",
+         /*default=*/"false", "Spread whole axes only, no sub-axes.">,
+  Option<"debugPropagationEdgeSharding", "debug-propagation-edge-sharding",
+         "bool", /*default=*/"false",
+         "Write on each op, as `sdy.propagation_edges`, which axis went from "
+         "which value to which others in which step.">,
+  Option<"debugShardingOrigins", "debug-sharding-origins", "bool",
+         /*default=*/"false",
+         "Write on each value, as `sdy.sharding_origins`, which annotation each "
+         "axis comes from.">,
+  Option<"keepShardingRules", "keep-sharding-rules", "bool",
+         /*default=*/"false",
+         "Store the rule of every op as `sdy.sharding_rule`.">,
+  Option<"moduleDumpDirectory", "module-dump-directory", "std::string",
+         /*default=*/"",
+         "An existing folder for the module after each user priority but the "
+         "last, as `00.propagation_after_user_priority_<p>.mlir`. Without user "
+         "priorities there is nothing to write.">,
+];
+
+defvar strategyOption =
+  Option<"strategy", "propagation-strategy",
+         "::mlir::sdy::PropagationStrategy",
+         "::mlir::sdy::PropagationStrategy::Aggressive",
+         "How far axes spread where tensors of an op disagree.",
+         [{::llvm::cl::values(
+             clEnumValN(::mlir::sdy::PropagationStrategy::Basic, "basic",
+                        "As far as all tensors agree."),
+             clEnumValN(::mlir::sdy::PropagationStrategy::Aggressive,
+                        "aggressive", "As far as each tensor allows."),
+             clEnumValN(
+                 ::mlir::sdy::PropagationStrategy::BasicThenAggressive,
+                 "basic-then-aggressive",
+                 "Everything that all agree on first."))}]>;
+
+defvar opPriorityOption =
+  Option<"runOpPriorityPropagation", "run-op-priority-propagation", "bool",
+         /*default=*/"true", "Settle ops that are cheap to keep apart first.">;
+
+def AggressivePropagatePass
+    : Pass<"sdy-aggressive-propagate", "::mlir::ModuleOp"> {
+  let summary = "Spreads shardings as far as each tensor allows";
+  let description = [{
+    One sweep over all ops, without priorities: of tensors that disagree each
+    takes what it can, and if two factors want one axis the larger tensor
+    decides. See sdy-user-priority-propagate for what else holds.
+
+    ```mlir
+    // %x [{"a", ?} ], %y [{?}, {"a", ?} ]
+    %0 = stablehlo.add %x, %y : tensor<8x8xf32>
+    // becomes
+    %0 = stablehlo.add %x, %y {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a", ?}, {?} ]>]>} : tensor<8x8xf32>
+    ```
+  }];
+  let options = !listconcat(commonOptions, [strategyOption]);
+  let statistics = [
+    Statistic<"numShardings", "num-shardings", "Shardings new or changed">,
+  ];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def BasicPropagatePass
+    : Pass<"sdy-basic-propagate", "::mlir::ModuleOp"> {
+  let summary = "Spreads shardings as far as all tensors of an op agree";
+  let description = [{
+    One sweep over all ops, without priorities. See sdy-user-priority-propagate
+    for what else holds.
+
+    ```mlir
+    // %x [{"a", ?} ], %y [{?}, {"a", ?} ]: they disagree on which dimension has "a"
+    %0 = stablehlo.add %x, %y : tensor<8x8xf32>
+    // stays; with %y [{?}, {"b", ?} ] it becomes
+    %0 = stablehlo.add %x, %y {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a", ?}, {"b", ?} ]>]>} : tensor<8x8xf32>
+    ```
+  }];
+  let options = commonOptions;
+  let statistics = [
+    Statistic<"numShardings", "num-shardings", "Shardings new or changed">,
+  ];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def OpPriorityPropagatePass
+    : Pass<"sdy-op-priority-propagate", "::mlir::ModuleOp"> {
+  let summary = "Spreads shardings along cheap ops first";
+  let description = [{
+    In rounds, as sdy-user-priority-propagate does for each user priority: ops
+    that cost nothing to keep apart come before others. User priorities do not
+    count, and stay on shardings that do not change.
+
+    ```mlir
+    // %x [{"a", ?} ], %y [{?}, {"a", ?} ]
+    %0 = stablehlo.dot %x, %y : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %1 = stablehlo.sine %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{?}, {"a", ?} ]>]>} : tensor<8x8xf32>
+    // becomes: the sharding of %1 reaches %0 before that of %x does
+    %0 = stablehlo.dot %x, %y {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{?}, {"a", ?} ]>]>} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    ```
+  }];
+  let options =
+      !listconcat(commonOptions, [strategyOption, opPriorityOption]);
+  let statistics = [
+    Statistic<"numShardings", "num-shardings", "Shardings new or changed">,
+  ];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
+def RemovePropagationDebugInfoPass
+    : Pass<"sdy-remove-propagation-debug-info", "::mlir::ModuleOp"> {
+  let summary = "Removes what the debug options of propagation wrote";
+  let description = [{
+    ```mlir
+    %0 = stablehlo.sine %x {sdy.sharding_origins = [{a = "input: 0"} ]} : tensor<8xf32>
+    // becomes
+    %0 = stablehlo.sine %x : tensor<8xf32>
+    ```
+
+    That is `sdy.sharding_origins`, `sdy.sharding_origin_name` and
+    `sdy.propagation_edges`, also as sdy-sink-data-flow-edges moved them.
+  }];
+  let statistics = [
+    Statistic<"numRemoved", "num-removed", "Attributes removed">,
+  ];
+}
+
 def RemoveShardingGroupsPass
     : Pass<"sdy-remove-sharding-groups", "::mlir::ModuleOp"> {
   let summary = "Removes sharding groups once shardings have spread";
@@ -82,24 +207,8 @@ def UserPriorityPropagatePass
     of ops whose values are sharded; an op is computed once for each kind of op
     and shardings.
   }];
-  let options = [
-    Option<"keepShardingRules", "keep-sharding-rules", "bool",
-           /*default=*/"false",
-           "Store the rule of every op as `sdy.sharding_rule`.">,
-    Option<"strategy", "propagation-strategy",
-           "::mlir::sdy::PropagationStrategy",
-           "::mlir::sdy::PropagationStrategy::Aggressive",
-           "How far axes spread where tensors of an op disagree.",
-           [{::llvm::cl::values(
-               clEnumValN(::mlir::sdy::PropagationStrategy::Basic, "basic",
-                          "As far as all tensors agree."),
-               clEnumValN(::mlir::sdy::PropagationStrategy::Aggressive,
-                          "aggressive", "As far as each tensor allows."),
-               clEnumValN(
-                   ::mlir::sdy::PropagationStrategy::BasicThenAggressive,
-                   "basic-then-aggressive",
-                   "Everything that all agree on first."))}]>,
-  ];
+  let options =
+      !listconcat(commonOptions, [strategyOption, opPriorityOption]);
   let statistics = [
     Statistic<"numShardings", "num-shardings", "Shardings new or changed">,
   ];

@@ -26,10 +26,12 @@ static bool hasAxes(TensorShardingAttr sharding) {
 
 Propagation::Propagation(ModuleOp module, func::FuncOp main,
                          ShardingTable &table,
-                         const ShardingGroups &shardingGroups)
-    : main(main), table(table), symbols(module), active(table.getNumOps()),
-      isAgain(table.getNumOps()), manualEdges(table.getNumOps()),
-      planOf(table.getNumOps()), slotRange(table.getNumOps()) {
+                         const ShardingGroups &shardingGroups,
+                         Settings settings)
+    : main(main), table(table), settings(settings), symbols(module),
+      active(table.getNumOps()), isAgain(table.getNumOps()),
+      manualEdges(table.getNumOps()), planOf(table.getNumOps()),
+      slotRange(table.getNumOps()) {
   for (BitVector &bits : waiting)
     bits.resize(table.getNumOps());
   collectGroups(shardingGroups);
@@ -79,7 +81,7 @@ void Propagation::collectGroups(const ShardingGroups &shardingGroups) {
 //===----------------------------------------------------------------------===//
 
 void Propagation::run(ArrayRef<SpreadStrategy> strategies) {
-  for (unsigned next = 0; next <= kLastLevel; ++next) {
+  for (unsigned next = settings.firstLevel; next <= kLastLevel; ++next) {
     startLevel(next);
     for (SpreadStrategy strategy : strategies)
       sweep(strategy);
@@ -90,7 +92,8 @@ void Propagation::run(ArrayRef<SpreadStrategy> strategies) {
 void Propagation::startLevel(unsigned next) {
   level = next;
   for (unsigned index : active.set_bits()) {
-    if (level != 0 && (!getPlan(index) || !getPlan(index)->isChangedAt(level)))
+    if (level != settings.firstLevel &&
+        (!getPlan(index) || !getPlan(index)->isChangedAt(level)))
       continue;
     for (BitVector &bits : waiting)
       bits.set(index);
@@ -133,8 +136,15 @@ void Propagation::spreadFunctionResults(SpreadStrategy strategy) {
     if (!hasAxes(state[0]) && !hasAxes(state[1]))
       continue;
     const OpPlan &plan = *plans.getIdentity(type, /*numOperands=*/1);
-    for (auto [position, sharding] : getChanges(
-             plan, plan.getDirectionsId(kLastLevel, false), strategy, state))
+    ArrayRef<Change> changes = getChanges(
+        plan, plan.getDirectionsId(kLastLevel, false), strategy, state);
+    logStep({SpreadStep::Place::FunctionResult,
+             operand.getOperandNumber(),
+             {returned, result},
+             /*numOperands=*/1,
+             /*edges=*/{}},
+            plan, state, changes);
+    for (auto [position, sharding] : changes)
       change(position == 0 ? returned : result, sharding);
   }
 }
@@ -180,6 +190,10 @@ void Propagation::visit(unsigned index, SpreadStrategy strategy) {
       *plan, plan->getDirectionsId(level, isShared), strategy, state);
   if (changes.empty())
     return;
+  logStep({SpreadStep::Place::Op, index, llvm::to_vector<4>(getSlotsOf(index)),
+           static_cast<unsigned>(plan->getRule().getOperandMappings().size()),
+           /*edges=*/{}},
+          *plan, state, changes);
   for (auto [position, sharding] : changes) {
     TensorShardingAttr changed = sharding;
     if (manualEdges.test(index) && position + 1 == state.size())
@@ -317,7 +331,8 @@ Propagation::computeChanges(const OpPlan &plan, unsigned directionsId,
     projection.results.push_back(
         projectSharding(sharding, mapping, rule, mesh));
   spreadAxes(projection,
-             {rule, plan.getDirections(directionsId), plan.isElementwise()},
+             {rule, plan.getDirections(directionsId), plan.isElementwise(),
+              settings.isConservative && plan.isOfOp()},
              mesh, strategy);
 
   SmallVector<Change> changes;
@@ -343,8 +358,22 @@ Propagation::computeChanges(const OpPlan &plan, unsigned directionsId,
 // Changes
 //===----------------------------------------------------------------------===//
 
+void Propagation::logStep(SpreadStep step, const OpPlan &plan,
+                          ArrayRef<TensorShardingAttr> before,
+                          ArrayRef<Change> changes) {
+  if (!settings.log || changes.empty())
+    return;
+  // What has changed has axes, and so a mesh.
+  step.edges = getSpreadEdges(plan.getRule(), getMesh(changes.front().second),
+                              before, changes);
+  settings.log->steps.push_back(std::move(step));
+}
+
 void Propagation::change(unsigned slot, TensorShardingAttr sharding) {
   if (auto group = groupOf.find(slot); group != groupOf.end()) {
+    if (settings.log)
+      settings.log->addGroup(group->second, slot, groups[group->second],
+                             sharding);
     for (unsigned member : groups[group->second]) {
       table.set(member, sharding);
       markReaders(member);

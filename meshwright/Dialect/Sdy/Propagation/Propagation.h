@@ -8,6 +8,7 @@
 #include "meshwright/Dialect/Sdy/Propagation/OpPlans.h"
 #include "meshwright/Dialect/Sdy/Propagation/ShardingGroups.h"
 #include "meshwright/Dialect/Sdy/Propagation/ShardingTable.h"
+#include "meshwright/Dialect/Sdy/Propagation/SpreadLog.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/Allocator.h"
@@ -21,9 +22,17 @@ namespace mlir::sdy {
 /// computed once for all ops of its kind with these shardings.
 class Propagation {
 public:
+  struct Settings {
+    /// The first of the levels to run.
+    unsigned firstLevel = 0;
+    bool isConservative = false;
+    /// Where to write down what happens, if anywhere.
+    SpreadLog *log = nullptr;
+  };
+
   /// Members of a group are kept alike.
   Propagation(ModuleOp module, func::FuncOp main, ShardingTable &table,
-              const ShardingGroups &shardingGroups);
+              const ShardingGroups &shardingGroups, Settings settings);
 
   /// Runs all levels, in each level the strategies in order.
   void run(ArrayRef<SpreadStrategy> strategies);
@@ -34,8 +43,7 @@ public:
 private:
   static constexpr unsigned kNumStrategies = 2;
 
-  /// A sharding that changes, by position among operands, then results.
-  using Change = std::pair<unsigned, TensorShardingAttr>;
+  using Change = ShardingChange;
   /// The sharding of each operand and result of an op.
   using State = SmallVector<TensorShardingAttr, 8>;
 
@@ -60,6 +68,8 @@ private:
                                      ArrayRef<TensorShardingAttr> state);
   MeshAttr getMesh(TensorShardingAttr sharding);
 
+  void logStep(SpreadStep step, const OpPlan &plan,
+               ArrayRef<TensorShardingAttr> before, ArrayRef<Change> changes);
   void change(unsigned slot, TensorShardingAttr sharding);
   void markReaders(unsigned slot);
   void markUsers(PlacedValue value);
@@ -68,6 +78,7 @@ private:
 
   func::FuncOp main;
   ShardingTable &table;
+  Settings settings;
   SymbolTable symbols;
   llvm::DenseMap<Attribute, MeshAttr> meshes;
   OpPlans plans;

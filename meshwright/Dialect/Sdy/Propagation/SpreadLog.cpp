@@ -1,0 +1,112 @@
+//===- SpreadLog.cpp - Which axes went where ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Propagation/SpreadLog.h"
+
+#include "meshwright/Dialect/Sdy/AxisAlgebra.h"
+#include "meshwright/Dialect/Sdy/Factors/ShardingProjection.h"
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+void SpreadLog::addGroup(unsigned group, unsigned source,
+                         ArrayRef<unsigned> members,
+                         TensorShardingAttr sharding) {
+  SpreadStep step{SpreadStep::Place::Group, group, {source}, 1, {}};
+  SmallVector<unsigned, 2> targets;
+  for (unsigned member : members)
+    if (member != source) {
+      targets.push_back(step.slots.size());
+      step.slots.push_back(member);
+    }
+  for (DimensionShardingAttr dim : sharding.getDimShardings())
+    for (AxisRefAttr axis : dim.getAxes())
+      step.edges.push_back({axis, /*source=*/0, targets});
+  steps.push_back(std::move(step));
+}
+
+static TensorMappingAttr getMapping(OpShardingRuleAttr rule,
+                                    unsigned position) {
+  unsigned numOperands = rule.getOperandMappings().size();
+  return position < numOperands
+             ? rule.getOperandMappings()[position]
+             : rule.getResultMappings()[position - numOperands];
+}
+
+/// How many axes two lists have in common before they differ.
+static size_t countCommon(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b) {
+  auto [first, second] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  size_t common = first - a.begin();
+  return first != a.end() && second != b.end() && overlaps(*first, *second)
+             ? common + 1
+             : common;
+}
+
+/// The factor of a dimension that an axis splits.
+static std::optional<int64_t> findFactor(const ProjectedTensor &tensor,
+                                         DimMappingAttr mapping,
+                                         AxisRefAttr axis) {
+  for (int64_t index : mapping.getFactorIndices())
+    if (llvm::any_of(tensor.factors[index].axes,
+                     [&](AxisRefAttr other) { return overlaps(axis, other); }))
+      return index;
+  return std::nullopt;
+}
+
+SmallVector<SpreadEdge> sdy::getSpreadEdges(OpShardingRuleAttr rule,
+                                            MeshAttr mesh,
+                                            ArrayRef<TensorShardingAttr> before,
+                                            ArrayRef<ShardingChange> changes) {
+  SmallVector<ProjectedTensor, 4> tensors;
+  for (auto [position, sharding] : llvm::enumerate(before))
+    tensors.push_back(
+        projectSharding(sharding, getMapping(rule, position), rule, mesh));
+  SmallVector<SpreadEdge> edges;
+  auto add = [&](AxisRefAttr axis, unsigned source, unsigned target) {
+    SpreadEdge *known = llvm::find_if(edges, [&](const SpreadEdge &edge) {
+      return edge.axis == axis && edge.source == source;
+    });
+    if (known == edges.end())
+      edges.push_back({axis, source, {target}});
+    else
+      known->targets.push_back(target);
+  };
+  for (auto [target, sharding] : changes) {
+    TensorMappingAttr mapping = getMapping(rule, target);
+    ProjectedTensor after = projectSharding(sharding, mapping, rule, mesh);
+    for (auto [dim, dimSharding] :
+         llvm::enumerate(sharding.getDimShardings())) {
+      ArrayRef<AxisRefAttr> had;
+      if (before[target])
+        had = before[target].getDimShardings()[dim].getAxes();
+      for (AxisRefAttr axis : dimSharding.getAxes()) {
+        if (llvm::is_contained(had, axis))
+          continue;
+        std::optional<int64_t> factor =
+            findFactor(after, mapping.getDimMappings()[dim], axis);
+        if (!factor)
+          continue;
+        auto getCommon = [&](const ProjectedTensor &tensor) {
+          return countCommon(tensor.factors[*factor].axes,
+                             after.factors[*factor].axes);
+        };
+        auto *source = llvm::max_element(
+            tensors, [&](const ProjectedTensor &a, const ProjectedTensor &b) {
+              return getCommon(a) < getCommon(b);
+            });
+        add(axis, source - tensors.begin(), target);
+      }
+    }
+  }
+  auto getRank = [](const SpreadEdge &edge) {
+    AxisRefAttr axis = edge.axis;
+    SubAxisInfoAttr part = axis.getSubAxisInfo();
+    return std::tuple(axis.getName(), axis.getPreSize(),
+                      part ? part.getSize() : 0, edge.source);
+  };
+  llvm::sort(edges, [&](const SpreadEdge &a, const SpreadEdge &b) {
+    return getRank(a) < getRank(b);
+  });
+  return edges;
+}

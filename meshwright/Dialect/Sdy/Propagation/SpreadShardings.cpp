@@ -1,0 +1,177 @@
+//===- SpreadShardings.cpp - All of propagation, once ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Shardings spread in rounds, from what is to be settled first to what is to be
+// settled last:
+//
+//   for each priority of the user, 0 first      UserPriorities
+//     for each level, elementwise ops first     OpPlans
+//       for each strategy, basic first          FactorPropagation
+//         a sweep over all ops                  Propagation
+//
+// The passes differ in which of these loops there are. Shardings are in a table
+// all the while and return to the IR at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Propagation/SpreadShardings.h"
+#include "meshwright/Dialect/Sdy/Propagation/DebugAttributes.h"
+#include "meshwright/Dialect/Sdy/Propagation/Propagation.h"
+#include "meshwright/Dialect/Sdy/Propagation/ShardingGroups.h"
+#include "meshwright/Dialect/Sdy/Propagation/UserPriorities.h"
+#include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
+#include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
+#include "meshwright/Files/WholeFile.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+namespace {
+/// What one look at all ops tells.
+struct Findings {
+  bool hasGroups = false;
+  bool hasRules = false;
+};
+} // namespace
+
+/// Reports a result type that no sharding can be given.
+static LogicalResult verifyType(Type type, Operation *op) {
+  if (isa<TupleType>(type))
+    return op->emitError() << "Shardy propagation doesn't support tuples: got "
+                           << type << "; return the elements one by one";
+  if (auto shaped = dyn_cast<ShapedType>(type);
+      shaped && !shaped.hasStaticShape())
+    return op->emitError() << "Shardy propagation only supports ranked tensors "
+                              "with a static shape: got "
+                           << type << "; make all dimensions static";
+  return success();
+}
+
+static FailureOr<Findings> inspect(ModuleOp module) {
+  Findings findings;
+  auto ruleName = StringAttr::get(module.getContext(), kShardingRuleAttr);
+  llvm::DenseSet<Type> verified; // Membership only: its order never shows.
+  WalkResult result = module.walk([&](Operation *op) -> WalkResult {
+    findings.hasGroups |= isa<ShardingGroupOp>(op);
+    findings.hasRules |= !!op->getDiscardableAttr(ruleName);
+    for (Type type : op->getResultTypes())
+      if (!verified.contains(type)) {
+        if (failed(verifyType(type, op)))
+          return failure();
+        verified.insert(type);
+      }
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return findings;
+}
+
+static void storeRules(ModuleOp module) {
+  module.walk([](Operation *op) { getOrCreateShardingRule(op); });
+}
+
+/// Those of earlier passes; rules of the user stay.
+static void dropRules(ModuleOp module) {
+  auto name = StringAttr::get(module.getContext(), kShardingRuleAttr);
+  module.walk([&](Operation *op) {
+    auto rule =
+        dyn_cast_or_null<OpShardingRuleAttr>(op->getDiscardableAttr(name));
+    if (rule && !rule.isCustom())
+      op->removeDiscardableAttr(name);
+  });
+}
+
+static SmallVector<SpreadStrategy> getStrategies(PropagationStrategy strategy) {
+  switch (strategy) {
+  case PropagationStrategy::Basic:
+    return {SpreadStrategy::Basic};
+  case PropagationStrategy::Aggressive:
+    return {SpreadStrategy::Aggressive};
+  case PropagationStrategy::BasicThenAggressive:
+    return {SpreadStrategy::Basic, SpreadStrategy::Aggressive};
+  }
+  llvm_unreachable("unknown strategy");
+}
+
+/// Writes the module, with the rules of its ops, into a folder.
+static LogicalResult dump(ModuleOp module, StringRef directory,
+                          int64_t priority) {
+  storeRules(module);
+  SmallString<128> path(directory);
+  llvm::sys::path::append(path, "00.propagation_after_user_priority_" +
+                                    Twine(priority) + ".mlir");
+  if (llvm::Error error =
+          meshwright::writeWholeFile(path, [&](llvm::raw_ostream &os) {
+            module.print(os);
+            return llvm::Error::success();
+          }))
+    return module.emitError()
+           << "module-dump-directory: " << llvm::toString(std::move(error))
+           << "; expected a folder that exists and can be written to";
+  return success();
+}
+
+FailureOr<unsigned> sdy::spreadShardings(ModuleOp module,
+                                         const SpreadOptions &options,
+                                         SpreadListener onEnd) {
+  FailureOr<func::FuncOp> main = getMainFunction(module);
+  if (failed(main))
+    return failure();
+  FailureOr<Findings> findings = inspect(module);
+  if (failed(findings))
+    return failure();
+  ShardingGroups groups;
+  if (findings->hasGroups)
+    groups = getShardingGroups(module);
+  synchronizeShardingGroups(groups);
+
+  ShardingTable table(module);
+  SpreadLog log;
+  std::optional<ShardingOrigins> origins;
+  if (options.debugShardingOrigins || onEnd)
+    origins.emplace(module, *main, table);
+  std::optional<UserPriorities> userPriorities;
+  SmallVector<int64_t> priorities = {0};
+  if (options.byUserPriority) {
+    userPriorities.emplace(table, SymbolTable(module));
+    llvm::append_range(priorities, userPriorities->getPriorities());
+  }
+  bool isLogged = origins || options.debugPropagationEdgeSharding;
+  Propagation propagation(module, *main, table, groups,
+                          {options.byOpPriority ? 0 : kLastLevel,
+                           options.isConservative, isLogged ? &log : nullptr});
+  unsigned numChanged = 0;
+  bool dumps = options.byUserPriority && !options.dumpDirectory.empty();
+  for (auto [round, priority] : llvm::enumerate(priorities)) {
+    if (round > 0)
+      userPriorities->uncover(
+          priority, [&](unsigned slot) { propagation.noteChange(slot); });
+    propagation.run(getStrategies(options.strategy));
+    // What the last priority leaves is the result.
+    if (!dumps || (round > 0 && priority == priorities.back()))
+      continue;
+    numChanged += table.store();
+    if (failed(dump(module, options.dumpDirectory, priority)))
+      return failure();
+  }
+  numChanged += table.store();
+
+  if (origins)
+    origins->follow(log);
+  if (options.debugShardingOrigins)
+    origins->write(module);
+  if (options.debugPropagationEdgeSharding)
+    writeEdges(log, table, *main);
+  if (onEnd)
+    onEnd(table, *origins, log);
+  if (options.keepShardingRules)
+    storeRules(module);
+  else if (findings->hasRules || dumps)
+    dropRules(module);
+  return numChanged;
+}

@@ -1,0 +1,42 @@
+//===- SpreadShardings.h - All of propagation, once -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_SPREADSHARDINGS_H
+#define MESHWRIGHT_DIALECT_SDY_PROPAGATION_SPREADSHARDINGS_H
+
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
+#include "meshwright/Dialect/Sdy/Propagation/ShardingOrigins.h"
+
+namespace mlir::sdy {
+
+/// What the passes differ in.
+struct SpreadOptions {
+  PropagationStrategy strategy = PropagationStrategy::Aggressive;
+  /// Cheap ops before expensive ones.
+  bool byOpPriority = true;
+  /// What the user wants settled first before the rest.
+  bool byUserPriority = true;
+  /// No sub-axes.
+  bool isConservative = false;
+
+  bool keepShardingRules = false;
+  /// Attributes that tell where axes come from.
+  bool debugShardingOrigins = false;
+  bool debugPropagationEdgeSharding = false;
+  /// Where the module goes after each priority but the last; not if empty.
+  std::string dumpDirectory;
+};
+
+/// Called at the end, with the table still there, and what happened.
+using SpreadListener = llvm::function_ref<void(
+    const ShardingTable &, const ShardingOrigins &, const SpreadLog &)>;
+
+/// Spreads the shardings of a module. Returns how many are new or changed.
+FailureOr<unsigned> spreadShardings(ModuleOp module,
+                                    const SpreadOptions &options,
+                                    SpreadListener onEnd = {});
+
+} // namespace mlir::sdy
+
+#endif
