@@ -16,7 +16,7 @@ DEMO_TARGETS := meshwright _meshwright
 
 demo: configure  ## install, build, partition a GPT step, train another on CPU devices
 	@cmake --build $(BUILD) --target $(DEMO_TARGETS)
-	@$(PYTHON) scripts/demo.py --bin $(BUILD)/bin --out out
+	@$(PYTHON) scripts/demo.py --bin $(BUILD)/bin --out $(BUILD)/demo
 
 test: build  ## everything CI runs; ctest has the last line
 	@ctest --test-dir $(BUILD) --output-on-failure

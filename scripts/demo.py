@@ -49,7 +49,7 @@ def compare(meshwright: pathlib.Path, out: pathlib.Path) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "demo")
     args = parser.parse_args()
     meshwright = args.bin / "meshwright"
 
