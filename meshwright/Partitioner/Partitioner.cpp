@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/Partitioner.h"
+#include "meshwright/Cost/Device.h"
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
@@ -135,6 +136,20 @@ static bool sharesFromImport(const ConfigOptions &options, PhaseSet phases) {
          !(schedule && schedule->isMadeToMeasure);
 }
 
+/// What a device has room for is known where the user says what it is.
+static ShardingPropagationOptions
+getShardingOptions(const ConfigOptions &options) {
+  ShardingPropagationOptions sharding = options.sharding;
+  StringRef name = options.optimizing.scheduleDevice;
+  if (sharding.deviceMemory != 0 || name.empty())
+    return sharding;
+  if (llvm::Expected<Device> device = findDevice(name))
+    sharding.deviceMemory = static_cast<int64_t>(device->memory);
+  else // Whoever needs its times says so.
+    llvm::consumeError(device.takeError());
+  return sharding;
+}
+
 static void addPhase(Phase phase, OpPassManager &passes,
                      const ConfigOptions &options, PhaseSet phases) {
   switch (phase) {
@@ -147,7 +162,7 @@ static void addPhase(Phase phase, OpPassManager &passes,
     return addOptimizePipeline(passes, options.optimizing);
   case Phase::Shard:
     return addShardingPropagationPipeline(
-        passes, options.sharding,
+        passes, getShardingOptions(options),
         /*keepsShared=*/phases.contains(Phase::Export));
   case Phase::Export:
     return addExportPipeline(passes, options.exporting);

@@ -201,6 +201,28 @@ def test_nothing_is_kept_beyond_the_bound(topology):
     )
 
 
+def test_the_memory_is_that_of_the_device(tools):
+    program = (ROOT / "docs" / f"first.{suffix}" for suffix in ("mlir", "json"))
+    source, config = program
+
+    def find_memory(*settings):
+        options = [f"--set={setting}" for setting in settings]
+        text = tools.check(
+            *("meshwright", "partition", source, "--config", config),
+            *("--print-pipeline", "--set=mpmd_hoist_invariants=true", *options),
+        )
+        (found,) = re.findall(
+            r"mpmd-hoist-invariant-computations\{limit=-1 memory=(\d+)\}", text
+        )
+        return int(found)
+
+    assert find_memory() == 0
+    assert find_memory("mpmd_device_memory=4096") == 4096
+    h100 = find_memory("mpmd_schedule_device=h100")
+    assert h100 > 79e9
+    assert find_memory("mpmd_schedule_device=h100", "mpmd_device_memory=1") == 1
+
+
 @pytest.mark.parametrize("options", [{}, HOIST], ids=["plain", "hoisted"])
 def test_a_simulation_knows_the_microbatches(topology, options):
     step = _jit(topology, 4, "1F1B", P("data"), options)

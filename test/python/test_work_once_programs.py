@@ -198,8 +198,13 @@ def test_a_program_computes_the_same_numbers(tools, tmp_path):
     assert numerics.largest_difference(*found) <= 1e-5
 
 
-@pytest.mark.parametrize("name", ["mlp", "encoder_decoder", "actor_learner", "gpt"])
+EXAMPLES = ["mlp", "encoder_decoder", "actor_learner", "gpt", "flax_model"]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_trains_the_same(name, tmp_path, monkeypatch):
+    if name == "flax_model":
+        pytest.importorskip("flax")
     path, losses = ROOT / "examples" / f"{name}.py", tmp_path / "losses.json"
     monkeypatch.setattr(sys, "argv", [str(path), "--steps=2", f"--json={losses}"])
     monkeypatch.syspath_prepend(str(path.parent))
