@@ -288,8 +288,9 @@ def in_bytecode(dialect: str) -> list[str]:
 @pytest.mark.parametrize("dialect", ["CHLO", "Mpmd", "Sdy", "StableHLO"])
 def test_bytecode_of_jaxlib_is_read(tools, jaxlib, dialect):
     code, generic = jaxlib.call(jaxlib_encode, in_bytecode(dialect))
-    printed = tools.opt(code, "--mlir-print-op-generic")
-    assert printed.rstrip("\n") == without_defaults(generic).rstrip("\n")
+    printed = tools.opt(code, "--mlir-print-op-generic").rstrip("\n")
+    # Later jaxlibs write the defaults, which are then printed here, too.
+    assert without_defaults(printed) == without_defaults(generic).rstrip("\n")
 
 
 @pytest.mark.parametrize("dialect", ["CHLO", "Mpmd", "Sdy", "StableHLO"])
