@@ -185,18 +185,17 @@ def check_package(report: Report) -> None:
         works, line = _try("import _meshwright; print(_meshwright.version)")
         what = f"compiler {copies[0]}"
         report.add(OK if works else ERROR, what, "" if works else line)
+    # Of a wheel they are beside Python, of a build beside the compiler's folder.
+    folders = [pathlib.Path(sys.executable).parent]
+    folders += [path.parent.parent / "bin" for path in copies[:1]]
     for command in COMMANDS:
-        beside = pathlib.Path(sys.executable).parent / command
-        path = str(beside) if beside.exists() else shutil.which(command)
+        found = [folder / command for folder in folders if (folder / command).exists()]
+        path = found[0] if found else shutil.which(command)
         if path:
             report.add(OK, f"{command} ({path})")
         else:
-            report.add(
-                WARNING,
-                f"no command {command}",
-                "add the folder of the environment's commands to PATH: "
-                f"{pathlib.Path(sys.executable).parent}",
-            )
+            remedy = "install the wheel, or build it with make build"
+            report.add(WARNING, f"no command {command}", remedy)
 
 
 def check_folders(report: Report) -> None:

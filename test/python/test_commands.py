@@ -271,6 +271,21 @@ def test_doctor_finds_second_copies(tmp_path, monkeypatch, capsys):
     assert "import fails" in printed and report.failed
 
 
+def test_doctor_finds_commands_of_a_build(tmp_path, monkeypatch, capsys):
+    for name in ("python/_meshwright.so", "bin/meshwright"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("")
+    copy = tmp_path / "python" / "_meshwright.so"
+    monkeypatch.setattr(doctor, "find_extensions", lambda: [copy])
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    monkeypatch.setattr(doctor.sys, "executable", str(tmp_path / "none" / "python"))
+    monkeypatch.setattr(doctor, "_try", lambda code, **_: (True, '"1"'))
+    doctor.check_package(doctor.Report(colours=False))
+    printed = capsys.readouterr().out
+    assert f"ok      meshwright ({tmp_path}/bin/meshwright)" in printed
+    assert "warning no command mpmd-opt\n        -> install the wheel, or" in printed
+
+
 def test_doctor_refuses_old_pythons_and_other_c_libraries(monkeypatch, capsys):
     report = doctor.Report(colours=True)
     monkeypatch.setattr(doctor, "MINIMUM_PYTHON", (99, 0))
