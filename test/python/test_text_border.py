@@ -320,9 +320,23 @@ def test_attributes_of_all_kinds_reach_this_mlir_in_bytecode(tools, jax_parser):
     ["resnet_train_step", "shard_map_collectives", "sharded_transformer_step"]
     + ["kv_cache_decode_step", "moe_forward"],
 )
-def test_programs_reach_this_mlir_in_bytecode(tools, jax_parser, name):
+def test_programs_reach_this_mlir_in_bytecode(tools, jax_parser, tmp_path, name):
     program = tools.opt((PROGRAMS / f"{name}.mlir").read_text())
-    assert tools.opt(jax_parser.encode(program)) == program
+    code = jax_parser.encode(program)
+    assert tools.opt(code) == program
+    (tmp_path / "p.mlirbc").write_bytes(code)
+    (tmp_path / "p.mlir").write_text(program)
+    told = [tools.check("meshwright", "check", path) for path in tmp_path.iterdir()]
+    assert told[0] == told[1] and told[0].endswith("valid\n")
+
+
+def test_errors_of_bytecode_are_those_of_its_newest_form(tools, jax_parser, tmp_path):
+    program = (PROGRAMS / "moe_forward.mlir").read_text()
+    code = jax_parser.encode(program).replace(b"top_k\0", b"top_j\0")
+    (tmp_path / "p.mlirbc").write_bytes(code)
+    done = tools.run("meshwright", "check", tmp_path / "p.mlirbc")
+    assert done.returncode == 1
+    assert done.stderr.count("error:") == 1
 
 
 def test_a_kind_of_attribute_that_is_unknown_has_a_remedy(tools, jax_parser):
