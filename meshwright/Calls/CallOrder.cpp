@@ -67,6 +67,7 @@ private:
       if (isCounted(op))
         stack.back().calls.push_back(cast<CallOpInterface>(op));
     });
+    order.hasCalls |= !stack.back().calls.empty();
   }
 
   const SymbolTable &symbols;

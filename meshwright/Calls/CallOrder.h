@@ -21,6 +21,8 @@ struct CallOrder {
   llvm::SmallVector<mlir::func::FuncOp> calleesFirst;
   /// The calls that close a cycle.
   llvm::SmallVector<mlir::CallOpInterface> recursiveCalls;
+  /// Whether there are any calls.
+  bool hasCalls = false;
 };
 
 /// Looks at the calls that pass `isCounted`, at any depth in the functions.

@@ -100,6 +100,9 @@ struct ImportFuncCallsPass
         getOrderOfInlining(getOperation(), symbols, maxInlinedOps);
     if (failed(order))
       return signalPassFailure();
+    // Finding the uses of symbols reads every attribute of a program.
+    if (!order->hasCalls)
+      return markAllAnalysesPreserved();
     DenseSet<Operation *> dead = findDead(symbols);
     for (func::FuncOp func : order->calleesFirst)
       if (!dead.contains(func) && failed(importCallsIn(func, symbols)))

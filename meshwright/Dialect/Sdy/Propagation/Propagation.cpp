@@ -177,7 +177,8 @@ void Propagation::visit(unsigned index, SpreadStrategy strategy) {
   if (!plan)
     return;
   State state;
-  for (unsigned slot : getSlotsOf(index))
+  ArrayRef<unsigned> slots = getSlotsOf(index);
+  for (unsigned slot : slots)
     state.push_back(slot == ShardingTable::kNoSlot ? TensorShardingAttr()
                                                    : table.get(slot));
   if (manualEdges.test(index))
@@ -198,8 +199,7 @@ void Propagation::visit(unsigned index, SpreadStrategy strategy) {
     TensorShardingAttr changed = sharding;
     if (manualEdges.test(index) && position + 1 == state.size())
       transformEdge(index, changed, /*toSources=*/false);
-    if (unsigned slot = getSlotsOf(index)[position];
-        slot != ShardingTable::kNoSlot)
+    if (unsigned slot = slots[position]; slot != ShardingTable::kNoSlot)
       change(slot, changed);
   }
 }
@@ -232,38 +232,43 @@ void Propagation::eraseDeadOp(unsigned index) {
 }
 
 const OpPlan *Propagation::getPlan(unsigned index) {
-  std::optional<const OpPlan *> &plan = planOf[index];
-  if (plan)
-    return *plan;
+  auto &known = planOf[index];
+  if (known.getInt())
+    return known.getPointer();
   Operation *op = table.getOp(index);
-  if (!op || !table.getInstance(index)) {
-    plan = op ? plans.getFor(op) : nullptr;
-    return *plan;
+  const OpPlan *plan = nullptr;
+  if (op && table.getInstance(index)) {
+    auto [inBody, isNew] = planInBody.try_emplace(op, nullptr);
+    if (isNew)
+      inBody->second = plans.getFor(op);
+    plan = inBody->second;
+  } else if (op) {
+    plan = plans.getFor(op);
   }
-  auto [known, isNew] = planInBody.try_emplace(op, nullptr);
-  if (isNew)
-    known->second = plans.getFor(op);
-  plan = known->second;
-  return *plan;
+  known.setPointerAndInt(plan, true);
+  return plan;
 }
 
 /// Operands, then results; for an edge its sources, then the edge.
 ArrayRef<unsigned> Propagation::getSlotsOf(unsigned index) {
+  if (table.getInstance(index)) {
+    table.getSlotsInBody(index, slotsInBody);
+    return slotsInBody;
+  }
   auto &[begin, end] = slotRange[index];
   if (begin == end) {
     begin = slotPool.size();
     Operation *op = table.getOp(index);
-    unsigned instance = table.getInstance(index);
     if (table.getKind(index) == OpKind::Edge) {
       Value owner = op->getOperand(0);
       for (OpOperand *source : getDataFlowOp(owner).getEdgeSources(owner))
         slotPool.push_back(table.getSlot(source->get()));
     } else {
       for (Value operand : op->getOperands())
-        slotPool.push_back(table.getSlot({operand, instance}));
+        slotPool.push_back(table.getSlot(operand));
     }
     for (Value result : op->getResults())
-      slotPool.push_back(table.getSlot({result, instance}));
+      slotPool.push_back(table.getSlot(result));
     end = slotPool.size();
   }
   return ArrayRef(slotPool).slice(begin, end - begin);
@@ -352,86 +357,4 @@ Propagation::computeChanges(const OpPlan &plan, unsigned directionsId,
     compose(tensor, rule.getResultMappings()[index],
             operandState.size() + index);
   return changes;
-}
-
-//===----------------------------------------------------------------------===//
-// Changes
-//===----------------------------------------------------------------------===//
-
-void Propagation::logStep(SpreadStep step, const OpPlan &plan,
-                          ArrayRef<TensorShardingAttr> before,
-                          ArrayRef<Change> changes) {
-  if (!settings.log || changes.empty())
-    return;
-  // What has changed has axes, and so a mesh.
-  step.edges = getSpreadEdges(plan.getRule(), getMesh(changes.front().second),
-                              before, changes);
-  settings.log->steps.push_back(std::move(step));
-}
-
-void Propagation::change(unsigned slot, TensorShardingAttr sharding) {
-  if (auto group = groupOf.find(slot); group != groupOf.end()) {
-    if (settings.log)
-      settings.log->addGroup(group->second, slot, groups[group->second],
-                             sharding);
-    for (unsigned member : groups[group->second]) {
-      table.set(member, sharding);
-      markReaders(member);
-    }
-    return;
-  }
-  table.set(slot, sharding);
-  markReaders(slot);
-}
-
-void Propagation::noteChange(unsigned slot) { markReaders(slot); }
-
-/// Marks all ops whose rule or edge has the value of a slot.
-void Propagation::markReaders(unsigned slot) {
-  PlacedValue placed = table.getValue(slot);
-  Value value = placed.value;
-  if (!value)
-    return;
-  unsigned index = table.getOwner(slot);
-  mark(index);
-  markUsers(placed);
-  OpKind kind = table.getKind(index);
-  if (kind != OpKind::Edge && kind != OpKind::DataFlow)
-    return;
-  Value owner =
-      kind == OpKind::Edge ? table.getOp(index)->getOperand(0) : value;
-  if (DataFlowOpInterface flow = getDataFlowOp(owner))
-    for (Value target : flow.getNonEdgeOwnerTargets(owner))
-      markUsers(target);
-}
-
-/// The users of a value, and the edges that it is a source of.
-void Propagation::markUsers(PlacedValue value) {
-  table.forEachUse(value, [&](OpOperand &use, unsigned instance) {
-    Operation *user = use.getOwner();
-    unsigned index = table.getIndex(user, instance);
-    mark(index);
-    DataFlowOpInterface flow;
-    if (table.getKind(index) == OpKind::DataFlow)
-      flow = cast<DataFlowOpInterface>(user);
-    else if (table.getKind(index) == OpKind::Terminator)
-      flow = dyn_cast_or_null<DataFlowOpInterface>(user->getParentOp());
-    if (!flow)
-      return;
-    Value owner = flow.getEdgeOwnerFromSource(use);
-    if (DataFlowEdgeOp edge =
-            owner ? DataFlowEdgeOp::getFor(owner) : DataFlowEdgeOp())
-      mark(table.getIndex(edge));
-  });
-}
-
-/// An op that waits for its turn keeps it; the one being tried is done with.
-void Propagation::mark(unsigned index) {
-  active.set(index);
-  for (BitVector &bits : waiting)
-    bits.set(index);
-  if (!isQueuing || index > cursor || index == current || isAgain.test(index))
-    return;
-  isAgain.set(index);
-  again.push_back(index);
 }

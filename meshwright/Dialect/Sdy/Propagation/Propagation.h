@@ -11,6 +11,7 @@
 #include "meshwright/Dialect/Sdy/Propagation/SpreadLog.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/PointerIntPair.h"
 #include "llvm/Support/Allocator.h"
 
 namespace mlir::sdy {
@@ -101,11 +102,13 @@ private:
   /// Whether changes let ops be tried in this sweep already.
   bool isQueuing = false;
 
-  /// By op, made when needed: plan, and range in slotPool.
-  std::vector<std::optional<const OpPlan *>> planOf;
+  /// By op, made when needed: plan and whether it is known, and range in
+  /// slotPool, which ops of shared bodies have none of.
+  std::vector<llvm::PointerIntPair<const OpPlan *, 1, bool>> planOf;
   llvm::DenseMap<Operation *, const OpPlan *> planInBody;
   std::vector<std::pair<unsigned, unsigned>> slotRange;
   std::vector<unsigned> slotPool;
+  SmallVector<unsigned> slotsInBody;
 
   /// What happened at ops so far, by plan, directions, strategy and state.
   llvm::BumpPtrAllocator allocator;

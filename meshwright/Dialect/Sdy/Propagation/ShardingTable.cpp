@@ -5,7 +5,6 @@
 #include "meshwright/Dialect/Sdy/Propagation/ShardingTable.h"
 
 #include "meshwright/Dialect/Sdy/Shardings.h"
-#include "meshwright/IR/EqualBodies.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -15,24 +14,47 @@ using namespace mlir::sdy;
 // Numbering and reading
 //===----------------------------------------------------------------------===//
 
-ShardingTable::ShardingTable(ModuleOp module) : symbols(module), instances(1) {
+/// Goes through what has numbers in a module: ops, and calls of shared bodies,
+/// but not the bodies.
+template <typename OnOp, typename OnCall>
+static void walkNumbered(ModuleOp module, OnOp onOp, OnCall onCall) {
   module->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto func = dyn_cast<func::FuncOp>(op);
         func && stablehlo::isSharedBody(func))
       return WalkResult::skip();
     if (stablehlo::isSharedBodyCall(op))
-      numberInstance(cast<stablehlo::CustomCallOp>(op));
+      onCall(cast<stablehlo::CustomCallOp>(op));
     else
-      number(op);
+      onOp(op);
     return WalkResult::advance();
   });
+}
+
+ShardingTable::ShardingTable(ModuleOp module) : symbols(module), instances(1) {
+  reserve(module);
+  walkNumbered(
+      module, [&](Operation *op) { number(op); },
+      [&](stablehlo::CustomCallOp call) { numberInstance(call); });
   firstSlots.push_back(owners.size());
   shardings.resize(owners.size());
+  for (Instance &instance : MutableArrayRef(instances).drop_front()) {
+    instance.firstArgument = argumentSlots.size();
+    for (Value operand : instance.call.getOperands())
+      argumentSlots.push_back(getSlot(operand));
+  }
   // Owners of edges are behind their ops, so all must have their numbers.
   auto name = StringAttr::get(module.getContext(), kShardingAttr);
   for (auto [index, op] : llvm::enumerate(ops))
-    read(op, index, name);
-  stored = shardings;
+    if (instanceOf[index] == 0)
+      read(op, index, name);
+  for (auto &[func, body] : bodies)
+    for (unsigned instance : body.instances)
+      for (auto [local, op] : llvm::enumerate(body.ops))
+        if (body.isAnnotated)
+          read(op, instances[instance].firstIndex + local, name);
+  for (auto [slot, sharding] : llvm::enumerate(shardings))
+    if (sharding)
+      initial[slot] = sharding;
 }
 
 OpKind ShardingTable::classify(Operation *op) {
@@ -78,27 +100,74 @@ void ShardingTable::number(Operation *op) {
 
 ShardingTable::Body ShardingTable::makeBody(func::FuncOp func) {
   Body body;
+  auto name = StringAttr::get(func.getContext(), kShardingAttr);
+  llvm::DenseMap<Value, unsigned> slotOf;
+  for (BlockArgument argument : func.getArguments())
+    slotOf[argument] = kFirstArgument + argument.getArgNumber();
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op == func || op == func.front().getTerminator())
       return;
     indices.try_emplace(op, body.ops.size());
     body.ops.push_back(op);
     body.kinds.push_back(classify(op));
+    body.isAnnotated |= isa_and_present<SdyDialect>(op->getDialect()) ||
+                        op->getDiscardableAttr(name);
+    for (Value result : op->getResults())
+      slotOf[result] = body.numSlots++;
+    SmallVector<unsigned, 4> &slots = body.slots.emplace_back();
+    for (Value operand : op->getOperands()) {
+      auto known = slotOf.find(operand);
+      slots.push_back(known == slotOf.end() ? kNoSlot : known->second);
+    }
+    for (Value result : op->getResults())
+      slots.push_back(slotOf.at(result));
   });
   return body;
 }
 
-void ShardingTable::numberInstance(stablehlo::CustomCallOp call) {
+const ShardingTable::Body &
+ShardingTable::getBody(stablehlo::CustomCallOp call) {
   auto func = symbols.lookup<func::FuncOp>(
       stablehlo::getSharedBodyName(call).getAttr());
   auto known = bodies.find(func);
   if (known == bodies.end())
     known = bodies.insert({func, makeBody(func)}).first;
+  return known->second;
+}
+
+/// Lists that grow by themselves take twice the memory, for a time thrice.
+void ShardingTable::reserve(ModuleOp module) {
+  size_t numOps = 0, numOwn = 0, numSlots = 0;
+  walkNumbered(
+      module,
+      [&](Operation *op) {
+        ++numOwn;
+        numSlots += op->getNumResults() + getNumArgumentSlots(op, classify(op));
+      },
+      [&](stablehlo::CustomCallOp call) {
+        numOps += getBody(call).ops.size();
+        numSlots += getBody(call).numSlots;
+      });
+  numOps += numOwn;
+  indices.reserve(numOwn);
+  ops.reserve(numOps);
+  kinds.reserve(numOps);
+  instanceOf.reserve(numOps);
+  firstSlots.reserve(numOps + 1);
+  owners.reserve(numSlots);
+}
+
+void ShardingTable::numberInstance(stablehlo::CustomCallOp call) {
+  getBody(call);
+  auto func = symbols.lookup<func::FuncOp>(
+      stablehlo::getSharedBodyName(call).getAttr());
+  auto known = bodies.find(func);
   Body &body = known->second;
   unsigned instance = instances.size();
   instanceOfCall[call] = instance;
   body.instances.push_back(instance);
-  instances.push_back({call, func, static_cast<unsigned>(ops.size())});
+  instances.push_back({call, func, static_cast<unsigned>(ops.size()),
+                       static_cast<unsigned>(known - bodies.begin())});
   for (Operation *op : body.ops) {
     firstSlots.push_back(owners.size());
     owners.resize(owners.size() + op->getNumResults(), ops.size());
@@ -106,6 +175,23 @@ void ShardingTable::numberInstance(stablehlo::CustomCallOp call) {
   }
   llvm::append_range(kinds, body.kinds);
   instanceOf.resize(ops.size(), instance);
+}
+
+void ShardingTable::getSlotsInBody(unsigned index,
+                                   SmallVectorImpl<unsigned> &slots) const {
+  const Instance &instance = instances[instanceOf[index]];
+  const Body &body = (bodies.begin() + instance.number)->second;
+  unsigned firstSlot = firstSlots[instance.firstIndex];
+  slots.clear();
+  for (unsigned slot : body.slots[index - instance.firstIndex]) {
+    if (slot == kNoSlot)
+      slots.push_back(kNoSlot);
+    else if (slot >= kFirstArgument)
+      slots.push_back(
+          argumentSlots[instance.firstArgument + slot - kFirstArgument]);
+    else
+      slots.push_back(firstSlot + slot);
+  }
 }
 
 void ShardingTable::read(Operation *op, unsigned index, StringAttr attrName) {
@@ -175,10 +261,10 @@ unsigned ShardingTable::getEdgeSlot(DataFlowOpInterface flow,
 PlacedValue ShardingTable::resolve(PlacedValue placed) const {
   while (instances.size() != 1) {
     if (auto argument = dyn_cast<BlockArgument>(placed.value)) {
-      auto [call, body, firstIndex] = instances[placed.instance];
-      if (!body || argument.getOwner() != &body.front())
+      Instance in = instances[placed.instance];
+      if (!in.body || argument.getOwner() != &in.body.front())
         break;
-      placed = call.getOperand(argument.getArgNumber());
+      placed = in.call.getOperand(argument.getArgNumber());
       continue;
     }
     auto result = cast<OpResult>(placed.value);
@@ -242,10 +328,11 @@ void ShardingTable::forEachUse(
     llvm::function_ref<void(OpOperand &, unsigned)> visit) const {
   auto [value, instance] = resolve(placed);
   auto visitInside = [&](OpOperand &use, unsigned in) {
-    auto [call, body, firstIndex] = instances[in];
-    if (!body || use.getOwner() != body.front().getTerminator())
+    Instance user = instances[in];
+    if (!user.body || use.getOwner() != user.body.front().getTerminator())
       return visit(use, in);
-    for (OpOperand &outer : call.getResult(use.getOperandNumber()).getUses())
+    for (OpOperand &outer :
+         user.call.getResult(use.getOperandNumber()).getUses())
       visit(outer, 0);
   };
   for (OpOperand &use : value.getUses()) {
@@ -282,9 +369,9 @@ void ShardingTable::eraseOp(unsigned index) {
   Operation *root = ops[index];
   root->walk([&](Operation *op) {
     if (auto call = instanceOfCall.find(op); call != instanceOfCall.end()) {
-      auto &[instance, func, firstIndex] = instances[call->second];
-      Body &body = bodies.find(func)->second;
-      std::fill_n(ops.begin() + firstIndex, body.ops.size(), nullptr);
+      const Instance &instance = instances[call->second];
+      Body &body = (bodies.begin() + instance.number)->second;
+      std::fill_n(ops.begin() + instance.firstIndex, body.ops.size(), nullptr);
       llvm::erase(body.instances, call->second);
       instanceOfCall.erase(call);
       return;
@@ -294,113 +381,4 @@ void ShardingTable::eraseOp(unsigned index) {
     indices.erase(it);
   });
   root->erase();
-}
-
-//===----------------------------------------------------------------------===//
-// Storing
-//===----------------------------------------------------------------------===//
-
-void ShardingTable::storeSignature(func::FuncOp func, unsigned firstSlot) {
-  auto name = StringAttr::get(func.getContext(), kShardingAttr);
-  // All dictionaries at once: setting one copies the list of all.
-  auto update = [&](ArrayAttr attrs, unsigned count, unsigned slot,
-                    auto setAll) {
-    SmallVector<Attribute> updated;
-    bool isAnyChanged = false;
-    for (unsigned i = 0; i < count; ++i, ++slot) {
-      auto dict = attrs ? cast<DictionaryAttr>(attrs[i])
-                        : DictionaryAttr::get(func.getContext());
-      if (isChanged(slot)) {
-        isAnyChanged = true;
-        NamedAttrList list(dict);
-        list.set(name, shardings[slot]);
-        dict = list.getDictionary(func.getContext());
-      }
-      updated.push_back(dict);
-    }
-    if (isAnyChanged)
-      setAll(ArrayAttr::get(func.getContext(), updated));
-  };
-  update(func.getArgAttrsAttr(), func.getNumArguments(), firstSlot,
-         [&](ArrayAttr attrs) { func.setArgAttrsAttr(attrs); });
-  update(func.getResAttrsAttr(), func.getNumResults(),
-         firstSlot + func.getNumArguments(),
-         [&](ArrayAttr attrs) { func.setResAttrsAttr(attrs); });
-}
-
-/// Returns how many shardings that are.
-unsigned ShardingTable::storeOp(Operation *op, unsigned index) {
-  unsigned first = firstSlots[index];
-  auto slots = llvm::seq(first, firstSlots[index + 1]);
-  unsigned count =
-      llvm::count_if(slots, [&](unsigned slot) { return isChanged(slot); });
-  if (count == 0)
-    return 0;
-  if (kinds[index] == OpKind::Function) {
-    storeSignature(cast<func::FuncOp>(op), first);
-  } else if (kinds[index] == OpKind::Plain) {
-    auto list = ArrayRef(shardings).slice(first, op->getNumResults());
-    op->setDiscardableAttr(
-        StringAttr::get(op->getContext(), kShardingAttr),
-        TensorShardingPerValueAttr::get(op->getContext(), list));
-  } else {
-    for (unsigned slot : slots)
-      if (isChanged(slot))
-        setSharding(slot - first < op->getNumResults()
-                        ? Value(op->getResult(slot - first))
-                        : getValue(slot).value,
-                    shardings[slot]);
-  }
-  return count;
-}
-
-ArrayRef<TensorShardingAttr>
-ShardingTable::getShardings(unsigned instance) const {
-  const auto &[call, func, firstIndex] = instances[instance];
-  unsigned end = firstIndex + bodies.find(func)->second.ops.size();
-  return ArrayRef(shardings).slice(firstSlots[firstIndex],
-                                   firstSlots[end] - firstSlots[firstIndex]);
-}
-
-/// Instances with other shardings than the first get a copy of the body.
-unsigned ShardingTable::storeBody(func::FuncOp func, const Body &body) {
-  mpmd::EqualityClasses<unsigned> classes;
-  for (unsigned instance : body.instances)
-    classes.add(instance,
-                llvm::hash_combine_range(
-                    llvm::map_range(getShardings(instance),
-                                    [](TensorShardingAttr sharding) {
-                                      return sharding.getAsOpaquePointer();
-                                    })),
-                [&](unsigned first, unsigned other) {
-                  return getShardings(first) == getShardings(other);
-                });
-  // Copies of what nothing has changed yet.
-  SmallVector<func::FuncOp> copies = {func};
-  while (copies.size() < classes.get().size()) {
-    copies.push_back(func.clone());
-    symbols.insert(copies.back());
-  }
-  unsigned numChanged = 0;
-  for (auto [equal, copy] : llvm::zip(classes.get(), copies)) {
-    unsigned index = instances[equal.front()].firstIndex;
-    for (Operation *op : makeBody(copy).ops)
-      numChanged += storeOp(op, index++);
-    auto name = ArrayAttr::get(func.getContext(),
-                               FlatSymbolRefAttr::get(copy.getSymNameAttr()));
-    for (unsigned instance : equal)
-      instances[instance].call.setCalledComputationsAttr(name);
-  }
-  return numChanged;
-}
-
-unsigned ShardingTable::store() {
-  unsigned numChanged = 0;
-  for (auto [index, op] : llvm::enumerate(ops))
-    if (op && instanceOf[index] == 0)
-      numChanged += storeOp(op, index);
-  for (auto &[func, body] : bodies)
-    numChanged += storeBody(func, body);
-  stored = shardings;
-  return numChanged;
 }

@@ -81,6 +81,8 @@ public:
   unsigned getOwner(unsigned slot) const { return owners[slot]; }
   /// The value that a slot was made for; null for function results.
   PlacedValue getValue(unsigned slot) const;
+  /// Those of the operands and results of an op in a shared body.
+  void getSlotsInBody(unsigned index, SmallVectorImpl<unsigned> &slots) const;
   /// The uses of a value as they were if the ops of shared bodies stood in place
   /// of their calls, each with the instance that it is in.
   void forEachUse(PlacedValue placed,
@@ -100,20 +102,31 @@ private:
   struct Body {
     std::vector<Operation *> ops;
     std::vector<OpKind> kinds;
+    unsigned numSlots = 0;
+    /// Whether an op may have a sharding.
+    bool isAnnotated = false;
+    /// By op: the slots of its operands, then of its results, behind that of the
+    /// first op. Arguments have numbers from kFirstArgument on.
+    std::vector<SmallVector<unsigned, 4>> slots;
     std::vector<unsigned> instances;
   };
   struct Instance {
     stablehlo::CustomCallOp call;
     func::FuncOp body;
     unsigned firstIndex = 0;
+    /// The number of the body, and where in argumentSlots its arguments are.
+    unsigned number = 0, firstArgument = 0;
   };
+  static constexpr unsigned kFirstArgument = 1u << 31;
 
   void number(Operation *op);
   void numberInstance(stablehlo::CustomCallOp call);
+  const Body &getBody(stablehlo::CustomCallOp call);
   Body makeBody(func::FuncOp func);
+  void reserve(ModuleOp module);
   /// The value that an argument or result of a shared body stands for.
   PlacedValue resolve(PlacedValue placed) const;
-  ArrayRef<TensorShardingAttr> getShardings(unsigned instance) const;
+  ArrayRef<TensorShardingAttr> getShardings(unsigned number) const;
   unsigned storeBody(func::FuncOp func, const Body &body);
   OpKind classify(Operation *op);
   void read(Operation *op, unsigned index, StringAttr attrName);
@@ -123,7 +136,7 @@ private:
   void storeSignature(func::FuncOp func, unsigned firstSlot);
   unsigned storeOp(Operation *op, unsigned index);
   bool isChanged(unsigned slot) const {
-    return shardings[slot] != stored[slot];
+    return shardings[slot] && shardings[slot] != initial.lookup(slot);
   }
 
   SymbolTable symbols;
@@ -139,12 +152,15 @@ private:
   std::vector<Instance> instances;
   llvm::DenseMap<Operation *, unsigned> instanceOfCall;
   llvm::MapVector<func::FuncOp, Body> bodies;
+  std::vector<unsigned> argumentSlots;
   /// By op: the slots of its results, then of its arguments, then, for
   /// functions, of its function results.
   std::vector<unsigned> firstSlots;
   /// By slot.
   std::vector<unsigned> owners;
-  std::vector<TensorShardingAttr> shardings, stored;
+  std::vector<TensorShardingAttr> shardings;
+  /// Those that there were when the table was made, by slot.
+  llvm::DenseMap<unsigned, TensorShardingAttr> initial;
 };
 
 } // namespace mlir::sdy

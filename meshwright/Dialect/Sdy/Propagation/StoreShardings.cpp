@@ -1,0 +1,114 @@
+//===- StoreShardings.cpp - Shardings go back into the program ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Propagation/ShardingTable.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/IR/EqualBodies.h"
+
+using namespace mlir;
+using namespace mlir::sdy;
+
+void ShardingTable::storeSignature(func::FuncOp func, unsigned firstSlot) {
+  auto name = StringAttr::get(func.getContext(), kShardingAttr);
+  // All dictionaries at once: setting one copies the list of all.
+  auto update = [&](ArrayAttr attrs, unsigned count, unsigned slot,
+                    auto setAll) {
+    SmallVector<Attribute> updated;
+    bool isAnyChanged = false;
+    for (unsigned i = 0; i < count; ++i, ++slot) {
+      auto dict = attrs ? cast<DictionaryAttr>(attrs[i])
+                        : DictionaryAttr::get(func.getContext());
+      if (isChanged(slot)) {
+        isAnyChanged = true;
+        NamedAttrList list(dict);
+        list.set(name, shardings[slot]);
+        dict = list.getDictionary(func.getContext());
+      }
+      updated.push_back(dict);
+    }
+    if (isAnyChanged)
+      setAll(ArrayAttr::get(func.getContext(), updated));
+  };
+  update(func.getArgAttrsAttr(), func.getNumArguments(), firstSlot,
+         [&](ArrayAttr attrs) { func.setArgAttrsAttr(attrs); });
+  update(func.getResAttrsAttr(), func.getNumResults(),
+         firstSlot + func.getNumArguments(),
+         [&](ArrayAttr attrs) { func.setResAttrsAttr(attrs); });
+}
+
+/// Returns how many shardings that are.
+unsigned ShardingTable::storeOp(Operation *op, unsigned index) {
+  unsigned first = firstSlots[index];
+  auto slots = llvm::seq(first, firstSlots[index + 1]);
+  unsigned count =
+      llvm::count_if(slots, [&](unsigned slot) { return isChanged(slot); });
+  if (count == 0)
+    return 0;
+  if (kinds[index] == OpKind::Function) {
+    storeSignature(cast<func::FuncOp>(op), first);
+  } else if (kinds[index] == OpKind::Plain) {
+    auto list = ArrayRef(shardings).slice(first, op->getNumResults());
+    op->setDiscardableAttr(
+        StringAttr::get(op->getContext(), kShardingAttr),
+        TensorShardingPerValueAttr::get(op->getContext(), list));
+  } else {
+    for (unsigned slot : slots)
+      if (isChanged(slot))
+        setSharding(slot - first < op->getNumResults()
+                        ? Value(op->getResult(slot - first))
+                        : getValue(slot).value,
+                    shardings[slot]);
+  }
+  return count;
+}
+
+ArrayRef<TensorShardingAttr>
+ShardingTable::getShardings(unsigned number) const {
+  const Instance &instance = instances[number];
+  return ArrayRef(shardings).slice(
+      firstSlots[instance.firstIndex],
+      (bodies.begin() + instance.number)->second.numSlots);
+}
+
+/// Instances with other shardings than the first get a copy of the body.
+unsigned ShardingTable::storeBody(func::FuncOp func, const Body &body) {
+  mpmd::EqualityClasses<unsigned> classes;
+  for (unsigned instance : body.instances)
+    classes.add(instance,
+                llvm::hash_combine_range(
+                    llvm::map_range(getShardings(instance),
+                                    [](TensorShardingAttr sharding) {
+                                      return sharding.getAsOpaquePointer();
+                                    })),
+                [&](unsigned first, unsigned other) {
+                  return getShardings(first) == getShardings(other);
+                });
+  // Copies of what nothing has changed yet.
+  SmallVector<func::FuncOp> copies = {func};
+  while (copies.size() < classes.get().size()) {
+    copies.push_back(func.clone());
+    symbols.insert(copies.back());
+  }
+  unsigned numChanged = 0;
+  for (auto [equal, copy] : llvm::zip(classes.get(), copies)) {
+    unsigned index = instances[equal.front()].firstIndex;
+    for (Operation *op : makeBody(copy).ops)
+      numChanged += storeOp(op, index++);
+    auto name = ArrayAttr::get(func.getContext(),
+                               FlatSymbolRefAttr::get(copy.getSymNameAttr()));
+    for (unsigned instance : equal)
+      instances[instance].call.setCalledComputationsAttr(name);
+  }
+  return numChanged;
+}
+
+unsigned ShardingTable::store() {
+  unsigned numChanged = 0;
+  for (auto [index, op] : llvm::enumerate(ops))
+    if (op && instanceOf[index] == 0)
+      numChanged += storeOp(op, index);
+  for (auto &[func, body] : bodies)
+    numChanged += storeBody(func, body);
+  return numChanged;
+}
