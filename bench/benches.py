@@ -35,6 +35,8 @@ class Bench:
 BENCHES = (
     Bench("phases", "run.py --bin {bin}", "higher", "phases and memory, by jaxlib's"),
     Bench("curve", "curve.py --bin {bin}", "higher", "microbatches, by jaxlib's time"),
+    Bench("bodies", "bodies.py --bin {bin}", "lower", "four times the microbatches"),
+    Bench("first_step", "first_step.py", "lower", "the first step, by jax.jit's"),
     Bench("overhead", "runtime_overhead.py", "lower", "host time, by a loop's"),
     Bench("distributed", "distributed.py", "lower", "several processes, by one's"),
     Bench(

@@ -11,6 +11,8 @@ Traces a GPT training step with the Python front end, partitions it with 1F1B by
 - import … export: seconds that `meshwright partition` reports, parsing excluded;
 - peer: seconds of its phases, parsing excluded, and the ratio to ours;
 - calls, distinct: fragment calls, and functions that have to be compiled.
+
+Exit code 1 if 128 microbatches are not partitioned 30 times as quickly.
 """
 
 import argparse
@@ -37,6 +39,8 @@ import run  # noqa: E402
 import meshwright as mw  # noqa: E402
 
 BATCH, LENGTH, SYMBOLS = 2, gpt.LENGTH, 64
+# Of the time of the peer to ours, by microbatches.
+LEAST_RATIO = {128: 30}
 
 
 def make_step(stages: int, microbatches: int):
@@ -82,12 +86,14 @@ def make_params(layers: int, stages: int):
     return params
 
 
-def trace(layers: int, stages: int, microbatches: int):
-    """The module's text, the configuration, and the seconds it took."""
+def make_meshes(stages: int):
     devices = np.array(jax.devices()[: 2 * stages]).reshape(stages, 2)
-    meshes = {
-        f"mesh{s}": jax.sharding.Mesh(devices[s], ("data",)) for s in range(stages)
-    }
+    return {f"mesh{s}": jax.sharding.Mesh(devices[s], ("data",)) for s in range(stages)}
+
+
+def wrap(step, stages: int):
+    """`mw.jit` of a step, with 1F1B on two devices a stage."""
+    meshes = make_meshes(stages)
     config = mw.make_config(
         meshes,
         {f"stage{s}": f"mesh{s}" for s in range(stages)},
@@ -95,14 +101,19 @@ def trace(layers: int, stages: int, microbatches: int):
         partitioning_options={"mpmd_infer_transfers": True},
         pipeline_schedule=mw.get_pipeline_schedule("ONE_FWD_ONE_BWD"),
     )
+    return mw.jit(step, config)
+
+
+def trace(layers: int, stages: int, microbatches: int):
+    """The module's text, the configuration, and the seconds it took."""
     params = make_params(layers, stages)
     tokens = [np.zeros((BATCH, LENGTH), np.int32)] * microbatches
-    step = mw.jit(make_step(stages, microbatches), config)
+    step = wrap(make_step(stages, microbatches), stages)
     start = time.perf_counter()
     lowered = step.lower(params, tokens)
     seconds = time.perf_counter() - start
     file_config = {
-        "topology": {mesh: {"data": 2} for mesh in meshes},
+        "topology": {mesh: {"data": 2} for mesh in make_meshes(stages)},
         "assignment": {f"stage{s}": [f"mesh{s}", s] for s in range(stages)},
         "options": {
             "mpmd_infer_transfers": True,
@@ -112,7 +123,7 @@ def trace(layers: int, stages: int, microbatches: int):
     return lowered.as_text("stablehlo"), file_config, seconds
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -127,6 +138,7 @@ def main() -> None:
     args = parser.parse_args()
     columns = ["M", "lower", *run.PHASES, "total", "peer", "ratio", "calls", "distinct"]
     print("".join(f"{column:>10}" for column in columns))
+    missed = False
     for microbatches in args.microbatches:
         text, config, lower = trace(args.layers, args.stages, microbatches)
         with tempfile.TemporaryDirectory() as folder:
@@ -147,6 +159,15 @@ def main() -> None:
             + f"{peer / total:>9.1f}x{calls:>10}{distinct:>10}",
             flush=True,
         )
+        least = LEAST_RATIO.get(microbatches, 0)
+        if peer / total < least:
+            missed = True
+            print(
+                f"missed: {peer / total:.1f} times as quick for {microbatches} "
+                f"microbatches, at least {least} wanted",
+                file=sys.stderr,
+            )
+    return 1 if missed else 0
 
 
 def count_calls(
@@ -165,4 +186,4 @@ def count_calls(
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,7 +11,8 @@ Two comparisons, best of several runs in one process each:
   partitioner that is compiled into jaxlib (`bench/peer.py`), parsing excluded;
   and the peak memory of the two processes, the peer's with its Python.
 
-Prints a row per program with both times and their ratio; above 1 is faster.
+Prints a row per program with both times and their ratio; above 1 is faster. Exit code
+1 if all phases of `gpt_32_8_32` are not 10 times as quick.
 """
 
 import argparse
@@ -25,6 +26,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "test" / "programs" / "mpmd"
 PHASES = ("import", "optimize", "shard", "export")
+LEAST_RATIO = {"gpt_32_8_32": 10}  # Of all phases.
 sys.path[:0] = [str(ROOT / "scripts")]
 
 
@@ -113,7 +115,9 @@ def run_peer(path: pathlib.Path, repeat: int) -> tuple[dict, float]:
     return json.loads(stdout.splitlines()[-1])["seconds"], memory
 
 
-def phases(args: argparse.Namespace) -> None:
+def phases(args: argparse.Namespace) -> bool:
+    """Returns whether all are as quick as they should be."""
+    is_met = True
     for path in sorted(PROGRAMS.glob("*.mlir"), key=lambda p: p.stat().st_size):
         runs = [run_ours(args.bin, path) for _ in range(args.repeat)]
         ours = {phase: min(run[0][phase] for run in runs) for phase in PHASES}
@@ -133,6 +137,16 @@ def phases(args: argparse.Namespace) -> None:
             f"{their_memory:7.0f} MB {their_memory / memory:6.2f}x",
             flush=True,
         )
+        ratio = sum(theirs.values()) / sum(ours.values())
+        least = LEAST_RATIO.get(path.stem, 0)
+        if ratio < least:
+            is_met = False
+            print(
+                f"missed: {path.stem} {ratio:.1f} times as quick, at least {least} "
+                "wanted",
+                file=sys.stderr,
+            )
+    return is_met
 
 
 def report(what: str, program: str, ours: float, theirs: float) -> None:
@@ -142,7 +156,7 @@ def report(what: str, program: str, ours: float, theirs: float) -> None:
     )
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -151,8 +165,8 @@ def main() -> None:
     args = parser.parse_args()
     print(f"{'':<14} {'program':<12} {'ours':>10} {'jaxlib':>10} {'ratio':>7}")
     parse_and_print(args)
-    phases(args)
+    return 0 if phases(args) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""What the first step of a GPT takes, by phase, beside `jax.jit` of the same function.
+
+    .venv/bin/python bench/first_step.py [--layers 16] [--stages 4] [--microbatches 32]
+
+The training step of `bench/curve.py`, on two CPU devices a stage. A row per phase:
+
+- trace: the function becomes a jaxpr;
+- lower: that becomes StableHLO, without
+- partition: which only we do, all of it between the two texts;
+- compile: XLA, of one function per distinct fragment here, of the whole there;
+- load: arrays of NumPy go to the devices, and the first call.
+
+Seconds by the clock, and the ratio of ours to those of JAX. Exit code 1 if partitioning
+is more than a twentieth of our first step.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [
+    str(ROOT / folder) for folder in ("python", "build/python", "bench", "examples")
+]
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("JAX_NUM_CPU_DEVICES", "17")
+
+import curve  # noqa: E402
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+
+from meshwright import _native  # noqa: E402
+
+MOST_PARTITIONING = 1 / 20
+PHASES = ("trace", "lower", "partition", "compile", "load")
+
+
+def measure(function, arguments) -> dict[str, float]:
+    """Seconds by phase of what `mw.jit` or `jax.jit` returned."""
+    seconds = dict.fromkeys(PHASES, 0.0)
+    original = _native.partition
+
+    def partition(*args, **kwargs):
+        start = time.perf_counter()
+        result = original(*args, **kwargs)
+        seconds["partition"] += time.perf_counter() - start
+        return result
+
+    def timed(phase, run):
+        start = time.perf_counter()
+        result = run()
+        seconds[phase] += time.perf_counter() - start
+        return result
+
+    _native.partition = partition
+    try:
+        traced = timed("trace", lambda: function.trace(*arguments))
+        lowered = timed("lower", traced.lower)
+    finally:
+        _native.partition = original
+    seconds["lower"] -= seconds["partition"]
+    compiled = timed("compile", lowered.compile)
+
+    def load():
+        placed = jax.device_put(tuple(arguments), compiled.input_shardings[0])
+        jax.block_until_ready(compiled(*placed))
+
+    timed("load", load)
+    return seconds
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--layers", type=int, default=16)
+    parser.add_argument("--stages", type=int, default=4)
+    parser.add_argument("--microbatches", type=int, default=32)
+    args = parser.parse_args()
+    step = curve.make_step(args.stages, args.microbatches)
+    tokens = [np.zeros((curve.BATCH, curve.LENGTH), np.int32)] * args.microbatches
+    arguments = curve.make_params(args.layers, args.stages), tokens
+    ours = measure(curve.wrap(step, args.stages), arguments)
+    theirs = measure(jax.jit(step), arguments)
+    print(f"{'':<12} {'ours':>10} {'jax.jit':>10} {'ratio':>8}")
+    rows = [(name, ours[name], theirs[name]) for name in PHASES]
+    total = sum(ours.values())
+    for name, mine, other in [*rows, ("first step", total, sum(theirs.values()))]:
+        ratio = f"{mine / other:7.2f}x" if other else f"{'':>8}"
+        print(f"{name:<12} {mine:8.3f} s {other:8.3f} s {ratio}")
+    share = ours["partition"] / total
+    print(f"partition of our first step: {share:.3f}x")
+    if share > MOST_PARTITIONING:
+        print(
+            f"missed: partitioning is {share:.1%} of the first step, at most "
+            f"{MOST_PARTITIONING:.0%} wanted",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
