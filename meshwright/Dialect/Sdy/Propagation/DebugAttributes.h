@@ -5,8 +5,8 @@
 #ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_DEBUGATTRIBUTES_H
 #define MESHWRIGHT_DIALECT_SDY_PROPAGATION_DEBUGATTRIBUTES_H
 
-#include "meshwright/Dialect/Sdy/Propagation/ShardingTable.h"
 #include "meshwright/Dialect/Sdy/Propagation/SpreadLog.h"
+#include "meshwright/Dialect/Sdy/Propagation/Table/ShardingTable.h"
 
 namespace mlir::sdy {
 

@@ -191,7 +191,7 @@ void Propagation::visit(unsigned index, SpreadStrategy strategy) {
       *plan, plan->getDirectionsId(level, isShared), strategy, state);
   if (changes.empty())
     return;
-  logStep({SpreadStep::Place::Op, index, llvm::to_vector<4>(getSlotsOf(index)),
+  logStep({SpreadStep::Place::Op, index, llvm::to_vector<4>(slots),
            static_cast<unsigned>(plan->getRule().getOperandMappings().size()),
            /*edges=*/{}},
           *plan, state, changes);

@@ -7,8 +7,8 @@
 
 #include "meshwright/Dialect/Sdy/Propagation/OpPlans.h"
 #include "meshwright/Dialect/Sdy/Propagation/ShardingGroups.h"
-#include "meshwright/Dialect/Sdy/Propagation/ShardingTable.h"
 #include "meshwright/Dialect/Sdy/Propagation/SpreadLog.h"
+#include "meshwright/Dialect/Sdy/Propagation/Table/ShardingTable.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/PointerIntPair.h"

@@ -5,7 +5,7 @@
 #ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_USERPRIORITIES_H
 #define MESHWRIGHT_DIALECT_SDY_PROPAGATION_USERPRIORITIES_H
 
-#include "meshwright/Dialect/Sdy/Propagation/ShardingTable.h"
+#include "meshwright/Dialect/Sdy/Propagation/Table/ShardingTable.h"
 #include "mlir/IR/SymbolTable.h"
 #include <map>
 

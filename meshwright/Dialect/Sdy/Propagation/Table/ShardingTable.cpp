@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/Propagation/ShardingTable.h"
+#include "meshwright/Dialect/Sdy/Propagation/Table/ShardingTable.h"
 
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

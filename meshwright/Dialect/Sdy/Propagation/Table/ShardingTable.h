@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_SHARDINGTABLE_H
-#define MESHWRIGHT_DIALECT_SDY_PROPAGATION_SHARDINGTABLE_H
+#ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_TABLE_SHARDINGTABLE_H
+#define MESHWRIGHT_DIALECT_SDY_PROPAGATION_TABLE_SHARDINGTABLE_H
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
