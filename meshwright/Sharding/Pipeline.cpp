@@ -14,6 +14,7 @@
 #include "meshwright/Dialect/Sdy/Propagation/Pipeline.h"
 #include "meshwright/Fragments/Share/Passes.h"
 #include "meshwright/Fragments/Simplify/Passes.h"
+#include "meshwright/Sharding/ExplainSharding.h"
 #include "meshwright/Sharding/Passes.h"
 #include "meshwright/Text/OptionTable.h"
 #include "mlir/Pass/PassOptions.h"
@@ -22,18 +23,29 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-void mpmd::addShardingPropagationPipeline(
-    OpPassManager &passes, const ShardingPropagationOptions &options,
-    bool keepsShared) {
+/// Gives each position of the signature a value, and each sharding the mesh of
+/// its value.
+static void addMeshPreparation(OpPassManager &passes,
+                               const ShardingPropagationOptions &options) {
   UniquifyFunctionInputsOutputsPassOptions uniquify;
   uniquify.useTransferInsteadOfFragment = true;
   passes.addNestedPass<func::FuncOp>(
       createUniquifyFunctionInputsOutputsPass(uniquify));
-  auto retarget = [&](bool warn) {
-    if (options.retarget)
-      passes.addPass(createRetargetShardingsPass({warn}));
-  };
-  retarget(/*warn=*/true);
+  if (options.retarget)
+    passes.addPass(createRetargetShardingsPass({/*warn=*/true}));
+}
+
+void mpmd::addExplainPreparation(OpPassManager &passes,
+                                 const ShardingPropagationOptions *options) {
+  if (options)
+    addMeshPreparation(passes, *options);
+  sdy::addPropagationPreparation(passes);
+}
+
+void mpmd::addShardingPropagationPipeline(
+    OpPassManager &passes, const ShardingPropagationOptions &options,
+    bool keepsShared) {
+  addMeshPreparation(passes, options);
   // These look into bodies, and change some of them.
   bool shares = !options.hoistInvariants && !options.deferReductions;
   if (shares) {
@@ -52,7 +64,8 @@ void mpmd::addShardingPropagationPipeline(
       createExtractReshardsFromInterMeshTransfersPass());
   // A reshard has the sharding of the other mesh, and what is propagated comes
   // from the user's shardings, of which nothing more need be said.
-  retarget(/*warn=*/false);
+  if (options.retarget)
+    passes.addPass(createRetargetShardingsPass({/*warn=*/false}));
   if (options.hoistInvariants)
     passes.addNestedPass<func::FuncOp>(createHoistInvariantComputationsPass(
         {options.hoistBytes, options.deviceMemory}));

@@ -21,6 +21,7 @@ extern const Command completionCommand;
 extern const Command doctorCommand;
 extern const Command drawCommand;
 extern const Command eraseCommand;
+extern const Command explainShardingCommand;
 extern const Command partitionCommand;
 extern const Command planCommand;
 extern const Command scheduleCommand;

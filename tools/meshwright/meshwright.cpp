@@ -20,6 +20,7 @@ static constexpr llvm::StringLiteral kOverview =
   meshwright check program.mlir
   meshwright partition program.mlir --config config.json -o out
   meshwright erase out/partitioned.mlir -o plain.mlir
+  meshwright explain-sharding program.mlir --value 'arg 0'
   meshwright schedule 1F1B --meshes 4 --microbatches 8
   meshwright simulate out --device h100
   meshwright traffic out
@@ -61,8 +62,8 @@ int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(argc, argv, kOverview);
   for (const Command *command :
        {&checkCommand, &completionCommand, &doctorCommand, &drawCommand,
-        &eraseCommand, &partitionCommand, &planCommand, &scheduleCommand,
-        &simulateCommand, &trafficCommand})
+        &eraseCommand, &explainShardingCommand, &partitionCommand, &planCommand,
+        &scheduleCommand, &simulateCommand, &trafficCommand})
     if (command->subCommand)
       return runCommand(*command);
   llvm::errs() << kOverview;

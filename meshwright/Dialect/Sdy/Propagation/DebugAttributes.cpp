@@ -53,7 +53,9 @@ void sdy::writeEdges(const SpreadLog &log, const ShardingTable &table,
     Operation *op = step.place == SpreadStep::Place::FunctionResult
                         ? main.getOperation()
                         : table.getOp(step.index);
-    if (op)
+    bool isShared =
+        step.place == SpreadStep::Place::Op && table.getInstance(step.index);
+    if (op && !isShared)
       stepsOf[op].add(context, number, step);
   }
   for (auto &[op, steps] : stepsOf) {

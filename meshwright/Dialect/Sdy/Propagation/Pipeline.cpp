@@ -60,13 +60,17 @@ void sdy::addExportPipeline(OpPassManager &passes,
   passes.addNestedPass<func::FuncOp>(createDropShardingRulesPass());
 }
 
-void sdy::addPropagationPipeline(OpPassManager &passes,
-                                 const PropagationOptions &options) {
+void sdy::addPropagationPreparation(OpPassManager &passes) {
   addImportPipeline(passes);
   addCallImport(passes);
   passes.addPass(createApplyShardingConstraintsPass());
   passes.addPass(createShardingGroupImportPass());
   passes.addPass(createPreOrderFuncsPass());
+}
+
+void sdy::addPropagationPipeline(OpPassManager &passes,
+                                 const PropagationOptions &options) {
+  addPropagationPreparation(passes);
   // Rules would only be stored to be dropped at the end.
   passes.addPass(createUserPriorityPropagatePass());
   addCallExport(passes);

@@ -22,6 +22,9 @@ void addImportPipeline(OpPassManager &passes);
 void addExportPipeline(OpPassManager &passes,
                        const PropagationOptions &options);
 
+/// What comes before propagation.
+void addPropagationPreparation(OpPassManager &passes);
+
 /// Import, propagation and export.
 void addPropagationPipeline(OpPassManager &passes,
                             const PropagationOptions &options);

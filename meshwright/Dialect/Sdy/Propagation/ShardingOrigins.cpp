@@ -6,6 +6,7 @@
 
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
 #include "meshwright/Dialect/Sdy/Propagation/DebugAttributes.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -24,7 +25,13 @@ ShardingOrigins::ShardingOrigins(ModuleOp module, func::FuncOp main,
         returnedBy.try_emplace(
             table.getResultSlot(main, operand.getOperandNumber()), slot);
   unsigned numConstraints = 0, numManual = 0, numOthers = 0;
+  // An op of a shared body is one in each of its instances.
+  auto isShared = [&](Operation *op) {
+    return table.getOp(table.getIndex(op)) != op;
+  };
   module.walk([&](ShardingConstraintOp op) {
+    if (isShared(op))
+      return;
     unsigned slot = table.getSlot(op.getResult());
     std::string name = ("constraint_" + Twine(numConstraints++)).str();
     names.emplace_back(op, name);
@@ -43,7 +50,7 @@ ShardingOrigins::ShardingOrigins(ModuleOp module, func::FuncOp main,
     addOwn(table.getResultSlot(main, result), "output: " + Twine(result));
   module.walk([&](Operation *op) {
     std::string name = ("op_" + Twine(numOthers)).str();
-    if (op != main && addOther(op, name)) {
+    if (op != main && !isShared(op) && addOther(op, name)) {
       names.emplace_back(op, name);
       ++numOthers;
     }
@@ -187,7 +194,7 @@ void ShardingOrigins::write(ModuleOp module) const {
                            StringAttr::get(context, name));
   for (unsigned index = 0; index < table.getNumOps(); ++index) {
     Operation *op = table.getOp(index);
-    if (!op)
+    if (!op || table.getInstance(index))
       continue;
     if (auto func = dyn_cast<func::FuncOp>(op)) {
       for (unsigned arg = 0; arg < func.getNumArguments(); ++arg)

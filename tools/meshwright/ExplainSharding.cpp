@@ -1,0 +1,53 @@
+//===- ExplainSharding.cpp - meshwright explain-sharding ------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/ExplainSharding.h"
+#include "Commands.h"
+#include "ModuleFile.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace meshwright;
+namespace cl = llvm::cl;
+
+static cl::SubCommand
+    subCommand("explain-sharding",
+               "Tell which annotation splits a value, and by which way");
+static cl::opt<std::string> program(cl::Positional, cl::Required,
+                                    cl::desc("<program.mlir, or - for stdin>"),
+                                    cl::sub(subCommand));
+static cl::opt<std::string>
+    configFile("config", cl::value_desc("config.json"), cl::sub(subCommand),
+               cl::desc("Topology, assignment and options, as for partition; "
+                        "without it the program is taken as it is"));
+static cl::opt<std::string>
+    value("value", cl::value_desc("name"), cl::sub(subCommand),
+          cl::desc("'arg 0', 'result 0', a line of the program, file:line, "
+                   "file:line:column, or a name in a location (default: all "
+                   "that are sharded)"));
+
+static LogicalResult run() {
+  Session session;
+  std::optional<PartitionConfig> config;
+  if (!configFile.empty()) {
+    FailureOr<StringRef> text = session.readFile(configFile);
+    if (failed(text))
+      return failure();
+    FailureOr<PartitionConfig> parsed =
+        parsePartitionConfig(*text, configFile, session.getContext());
+    if (failed(parsed))
+      return failure();
+    // A configuration may come from somebody else, who must not choose where
+    // files are written.
+    parsed->options.inspection = {};
+    config = std::move(*parsed);
+  }
+  OwningOpRef<ModuleOp> module = session.readModule(program);
+  if (!module)
+    return failure();
+  return explainSharding(*module, config ? &*config : nullptr, value,
+                         llvm::outs());
+}
+
+const Command meshwright::explainShardingCommand = {subCommand, run};
