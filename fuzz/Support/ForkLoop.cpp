@@ -10,7 +10,7 @@
 
 #include "Context.h"
 #include "Target.h"
-#include "meshwright/Partitioner/DeepStack.h"
+#include "meshwright/Files/DeepStack.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"

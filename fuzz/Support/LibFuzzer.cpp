@@ -4,7 +4,7 @@
 
 #include "Context.h"
 #include "Target.h"
-#include "meshwright/Partitioner/DeepStack.h"
+#include "meshwright/Files/DeepStack.h"
 #include <cstring>
 
 using namespace meshwright;

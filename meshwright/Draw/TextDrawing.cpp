@@ -5,7 +5,7 @@
 #include "meshwright/Draw/TextDrawing.h"
 #include "meshwright/Draw/DrawingFormat.h"
 #include "meshwright/Draw/ReadDrawing.h"
-#include "meshwright/Partitioner/CrashGuard.h"
+#include "meshwright/Files/CrashGuard.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 

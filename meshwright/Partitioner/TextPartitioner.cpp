@@ -3,11 +3,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/TextPartitioner.h"
+#include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/InitAll.h"
-#include "meshwright/Partitioner/CrashGuard.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Text/SourcePlace.h"
 #include "meshwright/Text/Utf8.h"

@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Planning/TextPlan.h"
+#include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/InitAll.h"
-#include "meshwright/Partitioner/CrashGuard.h"
 #include "meshwright/Planning/PlanRequest.h"
 
 using namespace mlir;

@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Simulator/TextSimulator.h"
+#include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/InitAll.h"
-#include "meshwright/Partitioner/CrashGuard.h"
 #include "meshwright/Simulator/ProgramSimulation.h"
 #include "mlir/IR/Diagnostics.h"
 

@@ -4,10 +4,10 @@
 
 #include "ModuleFile.h"
 #include "Support/Progress.h"
+#include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Files/WholeFile.h"
 #include "meshwright/InitAll.h"
-#include "meshwright/Partitioner/CrashGuard.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -4,8 +4,8 @@
 
 #include "Commands.h"
 #include "Support/Tool.h"
+#include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/WholeFile.h"
-#include "meshwright/Partitioner/CrashGuard.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/WithColor.h"

@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReduceProgram.h"
+#include "meshwright/Files/DeepStack.h"
 #include "meshwright/InitAll.h"
-#include "meshwright/Partitioner/DeepStack.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Partitioner/DeepStack.h"
+#include "meshwright/Files/DeepStack.h"
 #include <pthread.h>
 
 static void *run(void *body) {

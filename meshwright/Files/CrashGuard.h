@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_PARTITIONER_CRASHGUARD_H
-#define MESHWRIGHT_PARTITIONER_CRASHGUARD_H
+#ifndef MESHWRIGHT_FILES_CRASHGUARD_H
+#define MESHWRIGHT_FILES_CRASHGUARD_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/ThreadPool.h"

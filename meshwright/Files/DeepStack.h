@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_PARTITIONER_DEEPSTACK_H
-#define MESHWRIGHT_PARTITIONER_DEEPSTACK_H
+#ifndef MESHWRIGHT_FILES_DEEPSTACK_H
+#define MESHWRIGHT_FILES_DEEPSTACK_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 

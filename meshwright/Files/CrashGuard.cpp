@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Partitioner/CrashGuard.h"
-#include "meshwright/Partitioner/DeepStack.h"
+#include "meshwright/Files/CrashGuard.h"
+#include "meshwright/Files/DeepStack.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/ErrorHandling.h"

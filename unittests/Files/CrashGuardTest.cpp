@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Partitioner/CrashGuard.h"
+#include "meshwright/Files/CrashGuard.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "gtest/gtest.h"
 #include <atomic>
