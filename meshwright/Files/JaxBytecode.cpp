@@ -4,6 +4,8 @@
 
 #include "meshwright/Files/JaxBytecode.h"
 #include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.h"
+#include "meshwright/Files/BytecodeLimits.h"
+#include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/JaxAttributes.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -11,6 +13,7 @@
 #include "mlir/IR/Block.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
@@ -50,10 +53,28 @@ static Type getFloatType(uint64_t code, MLIRContext *context) {
   }
 }
 
-/// Has a parser know the types and attributes that only JAX's MLIR has numbers for.
-static void attachKindsOfJax(ParserConfig &config) {
+/// How often the reader may come to attributes and types: each is there once, and
+/// a few times more while it waits for others.
+static constexpr size_t kMostReads = 1 << 20, kMostReadsPerByte = 64;
+
+/// Has a parser know the types and attributes that only JAX's MLIR has numbers for,
+/// and come to an end with a bytecode of `size` bytes in which some hold themselves.
+static void attachKindsOfJax(ParserConfig &config, size_t size) {
+  // What is not there yet makes the reader come back to an attribute or type, and
+  // what holds itself is never there.
+  auto remaining =
+      std::make_shared<size_t>(kMostReads + kMostReadsPerByte * size);
+  auto hasEnd = [remaining](DialectBytecodeReader &reader) -> LogicalResult {
+    if (*remaining == 0)
+      return reader.emitError("the bytecode is damaged: an attribute or a type "
+                              "is a part of itself");
+    --*remaining;
+    return success();
+  };
   config.getBytecodeReaderConfig().attachTypeCallback(
-      [](DialectBytecodeReader &reader, StringRef dialect, Type &type) {
+      [hasEnd](DialectBytecodeReader &reader, StringRef dialect, Type &type) {
+        if (failed(hasEnd(reader)))
+          return failure();
         uint64_t code;
         // Without a type the reader starts again with its own numbers.
         if (dialect == "builtin") {
@@ -64,7 +85,13 @@ static void attachKindsOfJax(ParserConfig &config) {
         }
         return readTypeOfJax(reader, dialect, type);
       });
-  config.getBytecodeReaderConfig().attachAttributeCallback(readAttributeOfJax);
+  config.getBytecodeReaderConfig().attachAttributeCallback(
+      [hasEnd](DialectBytecodeReader &reader, StringRef dialect,
+               Attribute &attribute) -> LogicalResult {
+        if (failed(hasEnd(reader)))
+          return failure();
+        return readAttributeOfJax(reader, dialect, attribute);
+      });
 }
 
 /// Calls `read` with each form of the ops, the newest first, until one can be read;
@@ -93,11 +120,64 @@ static LogicalResult readAnyForm(MLIRContext *context,
   return result;
 }
 
+static constexpr char kRemedy[] =
+    "; write the file again, or pass the program as text";
+
+/// Gives `use` what a bytecode holds, in a context of its own. MLIR's reader does
+/// not survive all bytes, and what it then leaves behind, nobody can use or free.
+static bool readApart(
+    llvm::MemoryBufferRef program, const DialectRegistry &registry,
+    llvm::function_ref<bool(Block &block, FallbackAsmResourceMap &resources)>
+        use,
+    std::optional<std::string> &crash, std::string &error) {
+  bool isRead = false;
+  crash = findBytecodeDamage(program);
+  if (crash) {
+    error = "the bytecode is damaged: " + *crash + kRemedy;
+    return false;
+  }
+  crash = runGuarded([&] {
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    context.allowUnregisteredDialects();
+    ScopedDiagnosticHandler keepFirst(&context, [&](Diagnostic &diagnostic) {
+      if (error.empty() &&
+          diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        error = diagnostic.str();
+    });
+    FallbackAsmResourceMap resources;
+    ParserConfig config(&context, /*verifyAfterParse=*/false, &resources);
+    attachKindsOfJax(config, program.getBufferSize());
+    Block block;
+    auto read = [&] { return readBytecodeFile(program, &block, config); };
+    isRead = succeeded(readAnyForm(&context, read)) && use(block, resources);
+  });
+  if (crash)
+    error = "the bytecode is damaged: its reader " + *crash + kRemedy;
+  return isRead && !crash;
+}
+
+/// Reports bytecode that MLIR's reader would not survive, at the file.
+static LogicalResult verifyBytecode(llvm::MemoryBufferRef program,
+                                    MLIRContext *context) {
+  std::optional<std::string> crash;
+  std::string error;
+  readApart(
+      program, context->getDialectRegistry(),
+      [](Block &, FallbackAsmResourceMap &) { return true; }, crash, error);
+  if (!crash)
+    return success(); // Other errors are the reader's to tell.
+  return emitError(FileLineColLoc::get(context, program.getBufferIdentifier(),
+                                       /*line=*/0, /*column=*/0))
+         << error;
+}
+
 OwningOpRef<ModuleOp> meshwright::parseBytecode(StringRef program,
                                                 MLIRContext *context,
                                                 StringRef name) {
+  if (failed(verifyBytecode(llvm::MemoryBufferRef(program, name), context)))
+    return {};
   ParserConfig config(context, /*verifyAfterParse=*/false);
-  attachKindsOfJax(config);
+  attachKindsOfJax(config, program.size());
   OwningOpRef<ModuleOp> module;
   if (failed(readAnyForm(context,
                          [&] {
@@ -114,25 +194,16 @@ std::unique_ptr<llvm::MemoryBuffer>
 meshwright::convertBytecodeOfJax(llvm::MemoryBufferRef program,
                                  const DialectRegistry &registry,
                                  std::string &error) {
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.allowUnregisteredDialects();
-  ScopedDiagnosticHandler keepFirst(&context, [&](Diagnostic &diagnostic) {
-    if (error.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      error = diagnostic.str();
-  });
-  FallbackAsmResourceMap resources;
-  ParserConfig config(&context, /*verifyAfterParse=*/false, &resources);
-  attachKindsOfJax(config);
-  Block block;
-  if (failed(readAnyForm(
-          &context,
-          [&] { return readBytecodeFile(program, &block, config); })) ||
-      !llvm::hasSingleElement(block))
-    return nullptr;
   std::string result;
-  llvm::raw_string_ostream os(result);
-  BytecodeWriterConfig writer(resources);
-  if (failed(writeBytecodeToFile(&block.front(), os, writer)))
+  auto write = [&](Block &block, FallbackAsmResourceMap &resources) {
+    if (!llvm::hasSingleElement(block))
+      return false;
+    llvm::raw_string_ostream os(result);
+    BytecodeWriterConfig writer(resources);
+    return succeeded(writeBytecodeToFile(&block.front(), os, writer));
+  };
+  std::optional<std::string> crash;
+  if (!readApart(program, registry, write, crash, error))
     return nullptr;
   return llvm::MemoryBuffer::getMemBufferCopy(result,
                                               program.getBufferIdentifier());

@@ -1,9 +1,12 @@
 """Bad input to the meshwright tool: one clear diagnostic, exit code 1, no output."""
 
+import base64
 import json
 import os
 
 import pytest
+
+import meshwright as mw
 
 PROGRAM = """
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -103,6 +106,48 @@ def test_truncated_bytecode(partition, tools):
 def test_bytecode_is_accepted(partition, tools):
     whole = tools.run("mpmd-opt", "-", "--emit-bytecode", stdin=PROGRAM.encode()).stdout
     assert partition(program=whole).returncode == 0
+
+
+# What MLIR's reader would write beyond a list for, and what it would not end with.
+DAMAGED = {
+    "where 24 are left": base64.b64decode(
+        "TUzvUg1NTElSMjIuMS44AAEhBwEFCQsBAw8DBxMHFwUDGwNDMQcBEAsLCwsLCwsTCxMTExMTExMT"
+        "ExMTExMTEwEHDxcHArMFDw0DBREFEwUVCQkJBRcBAQEFFxcBAwMXAQ0DFwEXAxcBFzUXARkRFwEb"
+        "ERcBHQcXAQ01FwEPERcBEREXARMHFwEDIxcBBREXAQcRFwEJBxsBBQUDAQMBCwTpBQFQDwEHBNkD"
+        "AQ0FUBMDBwQ5AwcPAwMpAANGKwUDAQMBA0YtBQMBAwMHBC8DBQVQFQcHBDkDBw8DAyEAA0YjCQMB"
+        "AwEDRiUJAwEDAwcEJwMFBVAXCwcEOQMHDwMDGQAJRhsNAwEDAQlGHQ0DAQMDBwQfAwUGAwEFAQC7"
+        "GQsNEQ0RCw8LDxULEWJ1aWx0aW4AZnVuYwBzdGFibGVobG8AbW9kdWxlAGNhbGwAcmV0dXJuAHRh"
+        "bmgAPHN0ZGluPgB0d2ljZQBwcml2YXRlAHRocmVlAG1haW4ACEsPBQEBDQEDAQERAQkBDQEBDQED"
+        "AQEFDwkBCwEBDQEDAQEJDwMB"
+    ),
+    "is a part of itself": base64.b64decode(
+        "TUzvUg1NTElSMjIuMS44AAEhBwEFCQsBAw8DBRMXBQULGwM1HwcBGwsTCxMLCxMTEwsHExMDBWmN"
+        "AQcXFwcC3wUPFwEBAQURFwEDAw0DBRMXAQUDFwEFTwMDExUFFQ8XAQcRFwEJByNzZHkubWVzaDxb"
+        "InIiPTIsICJjIj00XT4AI3NkeS5zaGFyZGluZzxAZ3JpZCwgW3s/fSwgeyJjIn1dPgAbBTEhAQUD"
+        "AQMBCwRXBQFQAwEHBEcDAQkDQAcDB1ANBQcEKwMFCwMDDwAFRxcRBwMBAwEJBBkDAwYDAQUBAOMX"
+        "CzcLEQ8pCw8LCRFidWlsdGluAHNkeQBmdW5jAG1vZHVsZQBtZXNoAHNoYXJkaW5nX2NvbnN0cmFp"
+        "bnQAcmV0dXJuADxzdGRpbj4AZ3JpZABjb25zdHJhaW50X2JlY29tZXNfcmVzaGFyZABrZXB0AAgh"
+        "CQUBAQUbBQ0BCQEBCwEDHQ=="
+    ),
+}
+
+
+@pytest.mark.parametrize("message", DAMAGED)
+def test_damaged_bytecode(tools, tmp_path, message):
+    source = tmp_path / "program.mlirbc"
+    source.write_bytes(DAMAGED[message])
+    for command in (
+        ["mpmd-opt"],
+        ["mpmd-reduce", "-mpmd-reduce-program=test=none.sh"],
+        ["meshwright", "check"],
+        ["meshwright", "erase"],
+    ):
+        done = tools.run(*command, source)
+        assert done.returncode == 1
+        assert message in done.stderr
+        assert "program.mlirbc" in done.stderr
+    with pytest.raises(RuntimeError, match=message):
+        mw._native.partition(DAMAGED[message], CONFIG)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs /dev/full")
@@ -245,6 +290,15 @@ def test_text_that_no_parser_can_take(tools, tmp_path, command, program, message
     assert done.returncode == 1
     assert "program.mlir:1:" in done.stderr
     assert message in done.stderr
+
+
+def test_schedule_in_a_file_that_is_too_large(tools, tmp_path):
+    plan = tmp_path / "plan.csv"
+    plan.touch()
+    os.truncate(plan, 2**26 + 1)
+    done = tools.run("meshwright", "schedule", f"file:{plan}")
+    assert done.returncode == 1
+    assert "has 67108865 bytes; a schedule has 67108864 at most" in done.stderr
 
 
 def test_writing_to_a_device_leaves_it_a_device(tools, tmp_path):

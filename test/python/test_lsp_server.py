@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from jax_parser import JaxParser, constants, module_of
+from test_bad_input import DAMAGED
 
 
 class Server:
@@ -125,7 +126,7 @@ def test_text_becomes_bytecode_that_jax_reads(server, jax_parser):
 def test_what_is_no_bytecode_is_refused(server, jax_parser, tmp_path):
     code = jax_parser.encode(module_of(["dense<1.0> : tensor<2xf8E5M2>"]))
     file = tmp_path / "a.mlirbc"
-    for contents in (b"func.func @f()", code[: len(code) // 2]):
+    for contents in (b"func.func @f()", code[: len(code) // 2], *DAMAGED.values()):
         file.write_bytes(contents)
         message = request(server, "mlir/convertFromBytecode", uri=file.as_uri())
         assert "bytecode" in message["error"]["message"]

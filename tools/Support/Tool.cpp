@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tool.h"
+#include "meshwright/Files/CrashGuard.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
@@ -12,8 +13,10 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
 
 using namespace llvm;
 using namespace meshwright;
@@ -122,4 +125,18 @@ void meshwright::prepareTool() {
   (void)getColours();
   WithColor::setAutoDetectFunction(isColourWanted);
   cl::SetVersionPrinter(printVersion);
+}
+
+int meshwright::runTool(function_ref<LogicalResult()> body) {
+  int code = 1;
+  std::optional<std::string> crash = runGuarded([&] { code = failed(body()); });
+  if (!crash)
+    return code;
+  sys::RunInterruptHandlers(); // Removes files that are half written.
+  outs().flush();
+  WithColor::error(errs())
+      << "the compiler " << *crash
+      << "; this is a mistake in Meshwright, not in the program: please report "
+         "it together with the program\n";
+  std::_Exit(1); // What is left of the session cannot be destroyed.
 }

@@ -5,7 +5,9 @@
 #ifndef MESHWRIGHT_TOOLS_SUPPORT_TOOL_H
 #define MESHWRIGHT_TOOLS_SUPPORT_TOOL_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/LogicalResult.h"
 #include <optional>
 #include <string>
 
@@ -15,6 +17,10 @@ namespace meshwright {
 /// tool is made of and which JAX it sees, and a terminal gets no colours where
 /// NO_COLOR is set; --color=always or never decides against both.
 void prepareTool();
+
+/// The exit code of a tool that does `body`. A mistake of ours ends it with an
+/// error like any other.
+int runTool(llvm::function_ref<llvm::LogicalResult()> body);
 
 /// The Python beside which the commands are installed.
 struct PythonInstallation {

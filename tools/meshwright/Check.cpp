@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "ModuleFile.h"
+#include "Support/ModuleFile.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Partitioner/Partitioner.h"

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "ModuleFile.h"
+#include "Support/ModuleFile.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "ModuleFile.h"
 #include "SimulateProgram.h"
+#include "Support/ModuleFile.h"
 #include "meshwright/Draw/DrawingFormat.h"
 #include "meshwright/Draw/ReadDrawing.h"
 #include "meshwright/Schedule/PlanFile.h"

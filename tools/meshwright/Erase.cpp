@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "ModuleFile.h"
+#include "Support/ModuleFile.h"
 #include "meshwright/Erase/Passes.h"
 #include "mlir/Pass/PassManager.h"
 

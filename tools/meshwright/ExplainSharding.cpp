@@ -4,7 +4,7 @@
 
 #include "meshwright/Partitioner/ExplainSharding.h"
 #include "Commands.h"
-#include "ModuleFile.h"
+#include "Support/ModuleFile.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;

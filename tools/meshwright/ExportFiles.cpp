@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExportFiles.h"
-#include "ModuleFile.h"
+#include "Support/ModuleFile.h"
 #include "meshwright/Fragments/FragmentModule.h"
 
 using namespace mlir;

@@ -4,7 +4,7 @@
 
 #include "Commands.h"
 #include "ExportFiles.h"
-#include "ModuleFile.h"
+#include "Support/ModuleFile.h"
 #include "meshwright/Files/ExportFolder.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Text/NearestName.h"

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "ModuleFile.h"
+#include "Support/ModuleFile.h"
 #include "meshwright/Planning/PlanRequest.h"
 #include "llvm/Support/raw_ostream.h"
 

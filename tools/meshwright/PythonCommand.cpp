@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PythonCommand.h"
-#include "ModuleFile.h"
+#include "Support/ModuleFile.h"
 #include "Support/Tool.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Process.h"

@@ -4,7 +4,7 @@
 
 #include "meshwright/Schedule/Schedule.h"
 #include "Commands.h"
-#include "ModuleFile.h"
+#include "Support/ModuleFile.h"
 #include "meshwright/Schedule/PlanFile.h"
 #include "meshwright/Schedule/Search/MadeToMeasure.h"
 #include "meshwright/Schedule/Search/StageTimes.h"

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "ModuleFile.h"
 #include "SimulateProgram.h"
+#include "Support/ModuleFile.h"
 #include "meshwright/Schedule/PlanFile.h"
 #include "meshwright/Schedule/Schedule.h"
 #include "meshwright/Schedule/Search/StageTimes.h"

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SimulateProgram.h"
-#include "ModuleFile.h"
+#include "Support/ModuleFile.h"
 #include "meshwright/Simulator/ProgramSimulation.h"
 #include "meshwright/Simulator/ScheduleFile.h"
 #include "llvm/Support/FileSystem.h"

@@ -10,8 +10,8 @@
 
 #include "Commands.h"
 #include "ExportFiles.h"
-#include "ModuleFile.h"
 #include "PythonCommand.h"
+#include "Support/ModuleFile.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Files/ExportFolder.h"
 #include "llvm/ADT/ScopeExit.h"

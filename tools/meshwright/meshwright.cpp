@@ -4,13 +4,9 @@
 
 #include "Commands.h"
 #include "Support/Tool.h"
-#include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/WholeFile.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Signals.h"
-#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cstdlib>
 
 using namespace meshwright;
 
@@ -39,22 +35,6 @@ name runs where:
 `meshwright VERB --help` tells the options of a verb.
 )";
 
-/// A mistake of ours ends the command with an error like any other.
-static int runCommand(const Command &command) {
-  int code = 1;
-  std::optional<std::string> crash =
-      runGuarded([&] { code = llvm::failed(command.run()); });
-  if (!crash)
-    return code;
-  llvm::sys::RunInterruptHandlers(); // Removes files that are half written.
-  llvm::outs().flush();
-  llvm::WithColor::error(llvm::errs())
-      << "the compiler " << *crash
-      << "; this is a mistake in Meshwright, not in the program: please report "
-         "it together with the program\n";
-  std::_Exit(1); // What is left of the session cannot be destroyed.
-}
-
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   ignoreFileSizeSignal();
@@ -65,7 +45,7 @@ int main(int argc, char **argv) {
         &eraseCommand, &explainShardingCommand, &partitionCommand, &planCommand,
         &scheduleCommand, &simulateCommand, &trafficCommand})
     if (command->subCommand)
-      return runCommand(*command);
+      return runTool(command->run);
   llvm::errs() << kOverview;
   return 1;
 }

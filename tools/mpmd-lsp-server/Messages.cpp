@@ -89,17 +89,20 @@ void EditorMessages::copyBytecode(std::string &message) {
   auto file = MemoryBuffer::getFile(uri->file());
   if (!file || !mlir::isBytecode(**file))
     return;
-  std::string error; // The server finds it again.
+  std::string error;
   std::unique_ptr<MemoryBuffer> own =
       convertBytecodeOfJax(**file, registry, error);
   SmallString<128> path;
   int descriptor;
-  if (!own ||
-      sys::fs::createTemporaryFile("meshwright", "mlirbc", descriptor, path))
+  // The server says of what begins as bytecode, and ends there, that it is none;
+  // all of it, it may not survive.
+  StringRef contents =
+      own ? own->getBuffer() : (*file)->getBuffer().take_front(4);
+  if (sys::fs::createTemporaryFile("meshwright", "mlirbc", descriptor, path))
     return;
   copies.emplace_back(path);
   raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-  os << own->getBuffer();
+  os << contents;
   os.close();
   if (os.has_error())
     return os.clear_error();

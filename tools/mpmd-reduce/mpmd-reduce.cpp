@@ -2,33 +2,61 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// MLIR's mlir-reduce with the dialects and passes of Meshwright, and a pass
-// that makes the first large steps (ReduceProgram.h). scripts/reduce.py calls
-// it.
+// As MLIR's mlir-reduce, with the dialects and passes of Meshwright, a pass that
+// makes the first large steps (ReduceProgram.h), and a result that is written
+// when it is there. scripts/reduce.py calls it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ReduceProgram.h"
-#include "meshwright/Files/DeepStack.h"
+#include "Support/ModuleFile.h"
+#include "Support/Tool.h"
+#include "meshwright/Files/ProgramText.h"
+#include "meshwright/Files/WholeFile.h"
 #include "meshwright/InitAll.h"
 #include "mlir/InitAllPasses.h"
-#include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Reducer/Passes.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
 
 using namespace mlir;
 using namespace meshwright;
 
-int main(int argc, char **argv) {
-  giveThreadsDeepStacks();
-  int code = 1;
-  runOnDeepStack([&] {
-    mlir::registerAllPasses();
-    meshwright::registerAllPasses();
-    registerReduceProgramPass();
-    DialectRegistry registry;
-    meshwright::registerAllDialects(registry);
-    MLIRContext context(registry);
-    context.loadAllAvailableDialects();
-    code = failed(mlirReduceMain(argc, argv, context));
+static llvm::cl::opt<std::string>
+    input(llvm::cl::Positional, llvm::cl::Required,
+          llvm::cl::desc("<program.mlir, or - for stdin>"));
+static llvm::cl::opt<std::string> output("o", llvm::cl::init("-"),
+                                         llvm::cl::value_desc("file"),
+                                         llvm::cl::desc("Output file"));
+
+static LogicalResult reduce(const PassPipelineCLParser &pipeline) {
+  Session session;
+  session.getContext()->loadAllAvailableDialects(); // Each may have patterns.
+  OwningOpRef<ModuleOp> module = session.readModule(input);
+  if (!module)
+    return failure();
+  PassManager passes(session.getContext(), ModuleOp::getOperationName());
+  if (failed(pipeline.addToPipeline(passes, reportError)) ||
+      failed(passes.run(*module)))
+    return failure();
+  return writeFile(output, [&](llvm::raw_ostream &os) {
+    printProgram(*module, os);
+    return llvm::Error::success();
   });
-  return code;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  ignoreFileSizeSignal();
+  mlir::registerAllPasses();
+  mlir::registerReducerPasses();
+  meshwright::registerAllPasses();
+  registerReduceProgramPass();
+  PassPipelineCLParser pipeline("", "Reductions to run");
+  prepareTool();
+  llvm::cl::ParseCommandLineOptions(argc, argv,
+                                    "Makes programs with a mistake small\n");
+  return runTool([&] { return reduce(pipeline); });
 }

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModuleFile.h"
-#include "Support/Progress.h"
+#include "Progress.h"
 #include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Files/WholeFile.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_TOOLS_MESHWRIGHT_MODULEFILE_H
-#define MESHWRIGHT_TOOLS_MESHWRIGHT_MODULEFILE_H
+#ifndef MESHWRIGHT_TOOLS_SUPPORT_MODULEFILE_H
+#define MESHWRIGHT_TOOLS_SUPPORT_MODULEFILE_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
