@@ -17,6 +17,7 @@
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/AddDataFlowEdges.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 
 namespace mlir::sdy {
 #define GEN_PASS_DEF_IMPORTFUNCCALLSPASS
@@ -103,6 +104,11 @@ struct ImportFuncCallsPass
     // Finding the uses of symbols reads every attribute of a program.
     if (!order->hasCalls)
       return markAllAnalysesPreserved();
+    kept.clear();
+    getOperation().walk([&](CallOpInterface call) {
+      if (!isFuncCall(call))
+        kept.insert(call->getParentOfType<func::FuncOp>());
+    });
     DenseSet<Operation *> dead = findDead(symbols);
     for (func::FuncOp func : order->calleesFirst)
       if (!dead.contains(func) && failed(importCallsIn(func, symbols)))
@@ -116,11 +122,11 @@ private:
   };
 
   /// The function whose body is copied for `call`; null if the call stays.
-  static func::FuncOp getImported(func::CallOp call,
-                                  const SymbolTable &symbols) {
+  func::FuncOp getImported(func::CallOp call, const SymbolTable &symbols) {
     func::FuncOp callee = getCallee(call, symbols);
     // Only a single block can be the body of an op.
-    return callee && callee.getBody().hasOneBlock() ? callee : func::FuncOp();
+    bool isBody = callee && callee.getBody().hasOneBlock();
+    return isBody && !kept.contains(callee) ? callee : func::FuncOp();
   }
 
   /// The private functions that nothing but imported calls refers to.
@@ -175,5 +181,8 @@ private:
     }
     return success();
   }
+
+  /// Functions with calls of other dialects, which may have to stand in one.
+  DenseSet<Operation *> kept;
 };
 } // namespace

@@ -93,7 +93,8 @@ def ImportFuncCallsPass
     those that nothing refers to any more, which are left as they are. Fails on
     recursive calls, and if the copies would have more than `max-inlined-ops`
     operations or nest deeper than 10000. Leaves alone calls of functions without
-    a body or with more than one block. Cost: linear in the size of the result.
+    a body, with more than one block, or with calls of other dialects in them,
+    such as `mpmd.call`. Cost: linear in the size of the result.
   }];
   let options = [
     Option<"maxInlinedOps", "max-inlined-ops", "int64_t",

@@ -72,3 +72,20 @@ func.func @leaves_call_of_external_function_alone(%x: tensor<8xf32>) -> tensor<8
   %0 = call @external(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// A call of mpmd has to stand in a function, or in a loop.
+func.func private @distributed(%x: tensor<8xf32>) -> tensor<8xf32> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  return %x : tensor<8xf32>
+}
+func.func private @calls_distributed(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = mpmd.call @distributed(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+// CHECK-LABEL: func @keeps_call_of_function_with_other_calls
+// CHECK-NEXT:    %[[F:.*]] = call @calls_distributed(%arg0)
+// CHECK-NEXT:    return %[[F]]
+// EDGES-LABEL: func @keeps_call_of_function_with_other_calls
+func.func @keeps_call_of_function_with_other_calls(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = call @calls_distributed(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
