@@ -51,7 +51,7 @@ static void addInlining(OpPassManager &pm, const ImportOptions &options) {
 void mpmd::addImportChecks(OpPassManager &pm, const ImportOptions &options) {
   addInlining(pm, options);
   pm.addPass(createCopyTopologyFromMainPass());
-  addOnFunctions(pm, createUnrollForLoopsPass());
+  addOnFunctions(pm, createUnrollForLoopsPass({options.maxInlinedOps}));
   addOnFunctions(pm, createValidateNamedOpsInMpmdFuncPass());
 }
 
@@ -62,7 +62,7 @@ static void addPreparation(OpPassManager &pm, const ImportOptions &options) {
   pm.addPass(createCopyTopologyFromMainPass());
   if (options.enableHeterogeneousMeshes)
     pm.addPass(createGenerateSdyMeshesFromTopologyPass());
-  addOnFunctions(pm, createUnrollForLoopsPass());
+  addOnFunctions(pm, createUnrollForLoopsPass({options.maxInlinedOps}));
   addOnFunctions(pm, createCanonicalizerPass());
   stablehlo::TargetIndependentOptimizationPassOptions optimization;
   optimization.foldOpElementLimit = 0;

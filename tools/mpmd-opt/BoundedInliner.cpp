@@ -15,6 +15,7 @@
 #include "meshwright/Calls/InlinedSize.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -54,8 +55,17 @@ public:
   LogicalResult initializeOptions(
       StringRef options,
       function_ref<LogicalResult(const Twine &)> errorHandler) override {
-    textOptions = options.str();
-    return upstream->initializeOptions(options, errorHandler);
+    // Upstream does not have this one.
+    SmallVector<StringRef> own, others;
+    llvm::SplitString(options, others, " ");
+    llvm::copy_if(others, std::back_inserter(own), isLimit);
+    llvm::erase_if(others, isLimit);
+    for (StringRef option : own)
+      if (option.split('=').second.getAsInteger(10, maxInlinedOps))
+        return errorHandler("max-inlined-ops must be a number, but is \"" +
+                            option.split('=').second + "\"");
+    textOptions = llvm::join(others, " ");
+    return upstream->initializeOptions(textOptions, errorHandler);
   }
 
   std::unique_ptr<Pass> clonePass() const override {
@@ -63,6 +73,7 @@ public:
     (void)copy->initializeOptions(textOptions, [](const Twine &) {
       return failure(); // They have been read without an error before.
     });
+    copy->maxInlinedOps = maxInlinedOps;
     return copy;
   }
 
@@ -71,7 +82,7 @@ public:
       SymbolTable symbols(module);
       CallOrder order = getCallOrder(module, symbols, isFuncCall);
       if (failed(verifyPathsAreFew(order, symbols)) ||
-          failed(verifyInlinedSize(order, symbols, isFuncCall, kMaxInlinedOps)))
+          failed(verifyInlinedSize(order, symbols, isFuncCall, maxInlinedOps)))
         return signalPassFailure();
     }
     OpPassManager passes(getOperation()->getName());
@@ -87,8 +98,13 @@ private:
   explicit BoundedInlinerPass(std::unique_ptr<Pass> upstream)
       : OperationPass(upstream->getTypeID()), upstream(std::move(upstream)) {}
 
+  static bool isLimit(StringRef option) {
+    return option.starts_with("max-inlined-ops=");
+  }
+
   std::unique_ptr<Pass> upstream;
   std::string textOptions;
+  int64_t maxInlinedOps = kMaxInlinedOps;
 };
 } // namespace
 

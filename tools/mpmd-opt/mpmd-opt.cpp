@@ -22,6 +22,7 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace meshwright;
@@ -91,7 +92,8 @@ static int run(int argc, char **argv) {
   meshwright::registerAllPasses();
   DialectRegistry registry;
   meshwright::registerAllDialects(registry);
-  auto [input, output] = registerAndParseCLIOptions(
+  std::string input, output;
+  std::tie(input, output) = registerAndParseCLIOptions(
       argc, argv, "Meshwright optimizer driver\n", registry);
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())

@@ -210,6 +210,11 @@ def UnrollForLoopsPass
     Attributes of the loop are dropped, those of the body kept. Unused copies
     stay. Cost: linear in the number of ops that are made.
   }];
+  let options = [
+    Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
+           /*default=*/"meshwright::kMaxInlinedOps",
+           "Fail rather than make more operations of a loop.">,
+  ];
   let statistics = [
     Statistic<"numLoops", "num-loops", "Loops unrolled">,
   ];

@@ -25,6 +25,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_UNROLLFORLOOPSPASS
@@ -46,16 +47,13 @@ static RankedTensorType getIndexType(ForOp loop) {
   return RankedTensorType::get({}, ui32);
 }
 
-/// More than this would neither fit into memory nor be done in minutes.
-static constexpr uint64_t kMaxUnrolledOps = 1 << 24;
-
 static uint64_t countUnrolledOps(ForOp loop) {
   uint64_t perIteration = 0;
   loop->walk([&](Operation *) { ++perIteration; });
-  return perIteration * loop.getIterations();
+  return llvm::SaturatingMultiply<uint64_t>(perIteration, loop.getIterations());
 }
 
-static LogicalResult verifyUnrollable(ForOp loop) {
+static LogicalResult verifyUnrollable(ForOp loop, int64_t maxOps) {
   if (loop->getParentOfType<ForOp>())
     return loop.emitError()
            << "Nested for loops aren't supported; write one loop over all "
@@ -77,11 +75,14 @@ static LogicalResult verifyUnrollable(ForOp loop) {
     return loop.emitError()
            << "loop index has type " << loop.getIndexArg().getType()
            << "; unrolling needs tensor<ui32>";
-  if (uint64_t count = countUnrolledOps(loop); count > kMaxUnrolledOps)
+  if (uint64_t count = countUnrolledOps(loop);
+      count > static_cast<uint64_t>(std::max<int64_t>(maxOps, 0)))
     return loop.emitError()
            << "unrolling " << iterations << " iterations would make " << count
-           << " operations; expected at most " << kMaxUnrolledOps
-           << ", let the loop do fewer iterations";
+           << " operations; expected at most " << maxOps
+           << ", let the loop do fewer iterations, or allow more by the option "
+              "mpmd_max_inlined_ops of a configuration, max-inlined-ops of a "
+              "pass";
   return success();
 }
 
@@ -130,7 +131,7 @@ struct UnrollForLoopsPass
     bool valid = true;
     func.walk<WalkOrder::PreOrder>([&](ForOp loop) {
       loops.push_back(loop);
-      valid &= succeeded(verifyUnrollable(loop));
+      valid &= succeeded(verifyUnrollable(loop, maxInlinedOps));
     });
     if (!valid)
       return signalPassFailure();
