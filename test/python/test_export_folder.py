@@ -236,22 +236,6 @@ def test_file_that_cannot_be_written_leaves_the_old_folder(export):
     assert not export.out.exists() and not export.leftovers()
 
 
-# Runs a command where the folder $1 is a file system of $2.
-MOUNTED = ["unshare", "--map-root-user", "--mount", "bash", "-c"]
-MOUNTED += ['mount -t tmpfs -o "$2" none "$1" && shift 2 && exec "$@"', "bash"]
-
-
-@pytest.fixture
-def mounted(tmp_path):
-    """Whether this process may mount at all; containers often forbid it."""
-    (tmp_path / "mount").mkdir()
-    try:
-        subprocess.run([*MOUNTED, tmp_path / "mount", "size=4k", "true"], check=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("mounting is not allowed here")
-    return lambda folder, options: [*MOUNTED, folder, options]
-
-
 def test_full_disk_is_an_error_without_half_a_folder(export, mounted):
     export.out.parent.mkdir()
     # A folder and its files are listed when the command has ended.

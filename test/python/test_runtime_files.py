@@ -1,6 +1,8 @@
 """Files that Python writes appear whole or not at all."""
 
+import multiprocessing
 import os
+import signal
 
 import pytest
 from meshwright.runtime.files import whole_file
@@ -40,3 +42,46 @@ def test_device_is_written_to_as_it_is():
         file.flush()
     with whole_file("/dev/null") as file:
         file.write("text")
+
+
+def write_and_die(path):
+    with whole_file(path) as file:
+        file.write("ne")
+        file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def write_often(path, text):
+    for _ in range(200):
+        with whole_file(path) as file:
+            file.write(text)
+
+
+def start(*arguments) -> multiprocessing.Process:
+    # JAX may have threads in this process, which a fork would not have.
+    process = multiprocessing.get_context("spawn").Process(
+        target=arguments[0], args=arguments[1:]
+    )
+    process.start()
+    return process
+
+
+def test_who_is_killed_half_way_leaves_what_was_there(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    process = start(write_and_die, path)
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert path.read_text() == "old"
+
+
+def test_of_two_writers_one_wins(tmp_path):
+    path, texts = tmp_path / "file", ["a" * 100_000, "b" * 50_000]
+    path.write_text(texts[0])
+    processes = [start(write_often, path, text) for text in texts]
+    while any(process.is_alive() for process in processes):
+        assert path.read_text() in texts
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    assert os.listdir(tmp_path) == ["file"]
