@@ -17,7 +17,7 @@ cmake -S . -B "$build" -DMESHWRIGHT_FUZZ=ON >/dev/null
 read -ra targets <<<"${TARGETS:-$(basename -as .cpp fuzz/Targets/*.cpp |
   sed -E 's/([a-z])([A-Z])/\1-\2/g' | tr 'A-Z\n' 'a-z ')}"
 suffix=$([[ $preset == fuzz ]] || echo -loop)
-cmake --build "$build" --target mpmd-opt \
+cmake --build "$build" --target meshwright mpmd-opt mpmd-reduce \
   $(printf "fuzz-%s$suffix " "${targets[@]}")
 .venv/bin/python fuzz/seeds.py --bin "$build/bin" --out "$build/seeds"
 export LLVM_SYMBOLIZER_PATH=/usr/lib/llvm-22/bin/llvm-symbolizer

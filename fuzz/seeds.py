@@ -14,6 +14,7 @@ import pathlib
 import re
 import shlex
 import subprocess
+import tempfile
 
 import op_seeds
 
@@ -221,6 +222,56 @@ def add_bytecode(seeds: Seeds, binaries: pathlib.Path) -> None:
                 seeds.add("bytecode", done.stdout)
 
 
+def add_schedules(seeds: Seeds, binaries: pathlib.Path) -> None:
+    for program, config in configured_programs():
+        with tempfile.TemporaryDirectory() as folder:
+            command = [binaries / "meshwright", "partition", program, "-o", folder]
+            out = pathlib.Path(folder)
+            subprocess.run([*command, "--config", config], capture_output=True)
+            if not (out / "schedule.json").exists():
+                continue
+            schedule = json.dumps(json.loads((out / "schedule.json").read_text()))
+            module = (out / "partitioned.mlir").read_text()
+            seeds.add("schedule-json", f"// SCHEDULE: {schedule}\n{module}")
+
+
+def add_command_lines(seeds: Seeds) -> None:
+    """Those of the tests, with the files that the target has."""
+    for path in sorted((ROOT / "test").rglob("*")):
+        if path.suffix not in (".mlir", ".test"):
+            continue
+        text = re.sub(r"\\\n\s*(?://)? *RUN:", "", path.read_text(errors="replace"))
+        runs = r"RUN:.*?\b(meshwright|mpmd-opt)\s+([^|\n]*)"
+        for tool, line in re.findall(runs, text):
+            try:
+                words = shlex.split(re.split(r"\s(?:2?>|<|&&)", line)[0])
+            except ValueError:
+                continue
+            seeds.add("command-lines", "\n".join([tool, *map(file_for, words)]))
+    for arguments in (
+        ["-mpmd-reduce-program=test=check.sh"],
+        ["-reduction-tree=traversal-mode=0 test=check.sh", "-o", "small.mlir"],
+        ["-opt-reduction-pass=opt-pass=cse test=check.sh"],
+    ):
+        seeds.add(
+            "command-lines", "\n".join(["mpmd-reduce", "program.mlir", *arguments])
+        )
+
+
+def file_for(word: str) -> str:
+    """An argument with names of files that are there."""
+    if word in ("%s", "-"):
+        return "program.mlir"
+    named = re.sub(r"[%\w./-]*/\w*layers\w*\.json", "layers.json", word)
+    named = re.sub(r"[%\w./-]*/[\w-]+\.json", "config.json", named)
+    return (
+        re.sub(r"[%\w./-]*/[\w-]+\.(mlir|csv)", r"%.\1", named)
+        .replace("%.mlir", "program.mlir")
+        .replace("%.csv", "plan.csv")
+        .replace("%t", "out")
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
@@ -232,6 +283,8 @@ def main() -> None:
     add_configured(seeds)
     add_texts(seeds)
     add_bytecode(seeds, args.bin)
+    add_schedules(seeds, args.bin)
+    add_command_lines(seeds)
     for program in op_seeds.programs(ROOT):
         seeds.add_program(program, pick(COMMON_PIPELINES, program, 1))
     for folder in sorted(args.out.iterdir()):
