@@ -78,7 +78,7 @@ void mpmd::inlineSharedBodiesIfUnused(FragmentOp fragment,
 
 Operation *mpmd::getDefiningOpInBody(Value value) {
   Operation *op = value.getDefiningOp();
-  while (op && isSharedBodyCall(op)) {
+  if (op && isSharedBodyCall(op)) {
     Block &body = getSharedBody(cast<CustomCallOp>(op)).front();
     value = body.getTerminator()->getOperand(
         cast<OpResult>(value).getResultNumber());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -195,6 +196,35 @@ static LogicalResult verifyBackendConfig(CustomCallOp op) {
                           << " attribute, but got " << *config;
 }
 
+/// What stands for the ops of a function is replaced by them, so it must name one
+/// that fits and that stands for no other in turn. Functions are only read here,
+/// which makes this safe where several are verified at once.
+static LogicalResult verifySharedBody(CustomCallOp op) {
+  ArrayAttr names = op.getCalledComputations();
+  auto name = names.size() == 1 ? dyn_cast<FlatSymbolRefAttr>(names[0])
+                                : FlatSymbolRefAttr();
+  auto body = name ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+                         op, name.getAttr())
+                   : func::FuncOp();
+  if (!body || !isSharedBody(body) || !body.getBody().hasOneBlock() ||
+      body.getFunctionType() != FunctionType::get(op.getContext(),
+                                                  op.getOperandTypes(),
+                                                  op.getResultTypes()))
+    return op.emitOpError()
+           << "to " << kSharedBody
+           << " stands for the ops of a function: expected one called "
+              "computation, a function with attribute "
+           << kSharedBody
+           << " that takes the types of the operands and returns those of the "
+              "results";
+  if (auto parent = op->getParentOfType<func::FuncOp>();
+      parent && isSharedBody(parent))
+    return op.emitOpError() << "to " << kSharedBody
+                            << " stands in such a function itself; its ops "
+                               "must stand there in its place";
+  return success();
+}
+
 LogicalResult CustomCallOp::verify() {
   if (failed(verifyAllLayouts(*this))) // (C1) (C2)
     return failure();
@@ -203,5 +233,8 @@ LogicalResult CustomCallOp::verify() {
       return failure();
   if (failed(verifyBackendConfig(*this))) // (C4)
     return failure();
-  return verifyBuffers(*this); // (C5)
+  if (failed(verifyBuffers(*this))) // (C5)
+    return failure();
+  return isSharedBodyCall(*this) ? verifySharedBody(*this) // (C6)
+                                 : success();
 }

@@ -287,6 +287,8 @@ def Stablehlo_CustomCallOp
     * (C5) `CreateBuffer` makes a buffer out of nothing, `Pin` one of a tensor,
       `Unpin` a tensor of a buffer; other buffers that are returned alias
       exactly one operand.
+    * (C6) `mpmd.shared_body` names the function whose ops it stands for, of the
+      same types, and does not stand in such a function itself.
   }];
   let arguments = (ins
     Variadic<Stablehlo_CustomCallValue>:$inputs,
