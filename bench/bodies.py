@@ -100,7 +100,7 @@ def measure(args, path: pathlib.Path, microbatches: int) -> tuple[float, float, 
     program = path.with_name(f"{path.stem}_{microbatches}.mlir")
     program.write_text(repeat(path.read_text(), microbatches))
     program.with_suffix(".json").write_text(path.with_suffix(".json").read_text())
-    runs = [run.run_ours(args.bin, program) for _ in range(args.repeat)]
+    runs = [run.run_ours(args.bin, program, output="-") for _ in range(args.repeat)]
     _, _, parsed = run.launch(args.bin / "mpmd-opt", program, "-o", "/dev/null")
     seconds = min(sum(seconds.values()) for seconds, _ in runs)
     return seconds, min(memory for _, memory in runs), parsed

@@ -82,15 +82,18 @@ def launch(*command: object) -> tuple[str, list[str], float]:
     return done.stdout, lines, int(peak) / 1024
 
 
-def run_ours(binary: pathlib.Path, path: pathlib.Path) -> tuple[dict, float]:
-    """Seconds per phase, and the peak memory of the process in MB."""
+def run_ours(
+    binary: pathlib.Path, path: pathlib.Path, output: str | None = None
+) -> tuple[dict, float]:
+    """Seconds per phase, and the peak memory of the process in MB. With "-" as
+    output it writes the module alone, not the schedule, which has a line per value."""
     with tempfile.TemporaryDirectory() as folder:
         _, lines, memory = launch(
             binary / "meshwright",
             "partition",
             path,
             f"--config={path.with_suffix('.json')}",
-            f"-o={folder}",
+            f"-o={output or folder}",
             "--time",
         )
     seconds = {}
