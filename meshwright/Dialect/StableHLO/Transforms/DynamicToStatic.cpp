@@ -46,7 +46,7 @@ static LogicalResult makeStridedSlice(RealDynamicSliceOp op,
   for (auto [start, limit, stride, size, dimSize] : llvm::zip_equal(
            *starts, *limits, *strides, to.getShape(), from.getShape()))
     if (start < 0 || limit < start || limit > dimSize || stride <= 0 ||
-        size != llvm::divideCeil(limit - start, stride))
+        size != llvm::divideCeilSigned(limit - start, stride))
       return failure();
   replaceByNewOp<SliceOp>(rewriter, op, op.getOperand(), *starts, *limits,
                           *strides);
