@@ -94,10 +94,21 @@ static void attachKindsOfJax(ParserConfig &config, size_t size) {
       });
 }
 
+static constexpr char kRemedy[] =
+    "; write the file again, or pass the program as text";
+
+static Location getFileLocation(MLIRContext *context, StringRef name) {
+  return FileLineColLoc::get(context, name, /*line=*/0, /*column=*/0);
+}
+
+static bool isError(const Diagnostic &diagnostic) {
+  return diagnostic.getSeverity() == DiagnosticSeverity::Error;
+}
+
 /// Calls `read` with each form of the ops, the newest first, until one can be read;
 /// each of them ends within the attributes of some op if another one wrote it. Where
 /// none can be read, the errors are those of the newest.
-static LogicalResult readAnyForm(MLIRContext *context,
+static LogicalResult readAnyForm(MLIRContext *context, StringRef name,
                                  llvm::function_ref<LogicalResult()> read) {
   using stablehlo::BytecodeForm;
   LogicalResult result = failure();
@@ -115,13 +126,15 @@ static LogicalResult readAnyForm(MLIRContext *context,
     if (succeeded(result))
       break;
   }
+  bool isSilent = failed(result) && llvm::none_of(told, isError);
   for (Diagnostic &diagnostic : told)
     context->getDiagEngine().emit(std::move(diagnostic));
+  // The reader gives up on some bytes without a word.
+  if (isSilent)
+    return emitError(getFileLocation(context, name))
+           << "the bytecode is damaged" << kRemedy;
   return result;
 }
-
-static constexpr char kRemedy[] =
-    "; write the file again, or pass the program as text";
 
 /// Gives `use` what a bytecode holds, in a context of its own. MLIR's reader does
 /// not survive all bytes, and what it then leaves behind, nobody can use or free.
@@ -140,8 +153,7 @@ static bool readApart(
     MLIRContext context(registry, MLIRContext::Threading::DISABLED);
     context.allowUnregisteredDialects();
     ScopedDiagnosticHandler keepFirst(&context, [&](Diagnostic &diagnostic) {
-      if (error.empty() &&
-          diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      if (error.empty() && isError(diagnostic))
         error = diagnostic.str();
     });
     FallbackAsmResourceMap resources;
@@ -149,7 +161,9 @@ static bool readApart(
     attachKindsOfJax(config, program.getBufferSize());
     Block block;
     auto read = [&] { return readBytecodeFile(program, &block, config); };
-    isRead = succeeded(readAnyForm(&context, read)) && use(block, resources);
+    isRead =
+        succeeded(readAnyForm(&context, program.getBufferIdentifier(), read)) &&
+        use(block, resources);
   });
   if (crash)
     error = "the bytecode is damaged: its reader " + *crash + kRemedy;
@@ -166,8 +180,7 @@ static LogicalResult verifyBytecode(llvm::MemoryBufferRef program,
       [](Block &, FallbackAsmResourceMap &) { return true; }, crash, error);
   if (!crash)
     return success(); // Other errors are the reader's to tell.
-  return emitError(FileLineColLoc::get(context, program.getBufferIdentifier(),
-                                       /*line=*/0, /*column=*/0))
+  return emitError(getFileLocation(context, program.getBufferIdentifier()))
          << error;
 }
 
@@ -179,7 +192,7 @@ OwningOpRef<ModuleOp> meshwright::parseBytecode(StringRef program,
   ParserConfig config(context, /*verifyAfterParse=*/false);
   attachKindsOfJax(config, program.size());
   OwningOpRef<ModuleOp> module;
-  if (failed(readAnyForm(context,
+  if (failed(readAnyForm(context, name,
                          [&] {
                            module = parseSourceString<ModuleOp>(program, config,
                                                                 name);
@@ -196,8 +209,10 @@ meshwright::convertBytecodeOfJax(llvm::MemoryBufferRef program,
                                  std::string &error) {
   std::string result;
   auto write = [&](Block &block, FallbackAsmResourceMap &resources) {
-    if (!llvm::hasSingleElement(block))
+    if (!llvm::hasSingleElement(block)) {
+      error = "expected one op at the top of the bytecode";
       return false;
+    }
     llvm::raw_string_ostream os(result);
     BytecodeWriterConfig writer(resources);
     return succeeded(writeBytecodeToFile(&block.front(), os, writer));
