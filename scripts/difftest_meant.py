@@ -7,6 +7,7 @@ import dataclasses
 import re
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
 from random_ops import Program
 
@@ -39,13 +40,24 @@ def _nan_for_infinity(theirs: np.ndarray, ours: np.ndarray) -> np.ndarray:
     return np.isnan(theirs) & np.isinf(ours)
 
 
+def _zero_for_smallest(theirs: np.ndarray, ours: np.ndarray) -> np.ndarray:
+    return (theirs == 0) & (np.abs(ours) == ml_dtypes.finfo(ours.dtype).tiny)
+
+
+def _other_sign(theirs: np.ndarray, ours: np.ndarray) -> np.ndarray:
+    return theirs.real == -ours.real
+
+
 NUMBERS = (
     # XLA adds constants modulo 2, but only those: on other routes this is compared.
     Numbers(r"chlo\.broadcast_add", r"i1", _everywhere, route="fold"),
     # A type without infinities.
     Numbers(r"chlo\.is_(neg_|pos_)?inf", r"f4E2M1FN", _everywhere),
     Numbers(r"chlo\.mulhi", r"u?i[24]", _everywhere),
-    Numbers(r"chlo\.(broadcast_)?(zeta|polygamma)", r"b?f\d+", _nan_for_infinity),
+    Numbers(r"chlo\.(broadcast_)?(zeta|polygamma)", r"b?f\d\w*", _nan_for_infinity),
+    Numbers(r"chlo\.digamma", r"b?f\d\w*", _nan_for_infinity),
+    Numbers(r"chlo\.asin", r"b?f\d\w*", _zero_for_smallest),
+    Numbers(r"chlo\.atan", r"complex<f\d+>", _other_sign),
 )
 REFUSALS = (
     Refusal("partition", "only supports ranked tensors with a static shape"),
