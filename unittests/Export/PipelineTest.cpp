@@ -40,8 +40,10 @@ static std::vector<std::string> getPasses(const ExportOptions &options) {
 
 TEST(ExportPipelineTest, CleansUpMarksThenLowers) {
   std::vector<std::string> expected = {
+      "mpmd-share-bodies",
       "cse",
       "canonicalize",
+      "mpmd-share-bodies",
       "mpmd-fragment-dedup",
       "mpmd-fragment-dce",
       "mpmd-uniquify-function-inputs-outputs",
@@ -68,9 +70,11 @@ TEST(ExportPipelineTest, SwitchesAddPasses) {
   options.applyMergeTransfers = true;
   std::vector<std::string> passes = getPasses(options);
   std::vector<std::string> expected = {
+      "mpmd-share-bodies",
       "cse",
       "mpmd-copy-constants",
       "canonicalize",
+      "mpmd-share-bodies",
       "mpmd-fragment-dedup",
       "mpmd-merge-transfers",
       "mpmd-fragment-dedup",
