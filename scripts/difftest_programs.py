@@ -1,12 +1,14 @@
 """Random annotated programs through all phases, here and by the peer in jaxlib.
 
 Both accept a program or both reject it. What we make has the numbers of the program
-as it was, and no more transfers, fragments to call, or distinct functions than what
-the peer makes. The peer aborts on some programs, which tells nothing of them.
+as it was, and no more transfers, bytes in them, fragments to call, or distinct
+functions than what the peer makes. The peer aborts on some programs, which tells
+nothing of them.
 """
 
 import collections
 import json
+import math
 import pathlib
 import re
 import tempfile
@@ -25,8 +27,25 @@ def peer_partition(text: str, config: dict) -> str:
     return peer.partition(peer.load(), text, config, "partition")[0]
 
 
+# Dimensions and bits of the elements.
+TRANSFERRED = re.compile(
+    r"= mpmd\.transfer .*?: "
+    r"\(!mpmd\.mesh_tensor<\"[^\"]*\", tensor<((?:\d+x)*)[a-z]+(\d+)>"
+)
+
+
+def transferred_bytes(text: str) -> int:
+    """Of whole tensors, however they are split; types of programs are `f32` and the
+    like."""
+    return sum(
+        math.prod(map(int, dims.split("x")[:-1])) * max(8, int(bits)) // 8
+        for dims, bits in TRANSFERRED.findall(text)
+    )
+
+
 def count(text: str) -> dict[str, int]:
     return {
+        "bytes transferred": transferred_bytes(text),
         "transfers": len(re.findall(r"= mpmd\.transfer ", text)),
         "fragment calls": len(re.findall(r"= mpmd\.fragment_call<", text)),
         "functions": len(re.findall(r"func\.func ", text)),
