@@ -103,8 +103,10 @@ def _in_row(line: str) -> Iterator[tuple[str, float]]:
         if re.fullmatch(r"\d+(\.\d+)?", number):
             values.append(float(number))
     name = []
-    for word in words:
+    for word, unit in zip(words, [*words[1:], ""], strict=True):
         if re.fullmatch(r"\d+\.\d+x?|growth", word):
+            break
+        if word.isdigit() and unit in ("s", "ms", "kB", "MB", "GB"):
             break
         name.append(word)
     for index, value in enumerate(values):

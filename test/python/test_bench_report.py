@@ -16,6 +16,7 @@ import report  # noqa: E402
 TEXT = """
                program            ours     jaxlib   ratio
 import         gpt_4_4_4       0.0123 s    0.0456 s   3.71x
+peak memory    gpt_4_4_4         118 MB      180 MB   1.52x
          8     0.100     0.020     0.200     1.5x        56        12
 GPipe, kept     4x64      512    0.0100    4.1x
 mpmd-fragment-dce                 0.0010    0.0041   growth 4.1 3.9
@@ -29,6 +30,7 @@ page: 2.10 MB
 def test_ratios_are_found_in_rows_and_json():
     assert dict(report.find_ratios(TEXT)) == {
         "import gpt_4_4_4": 3.71,
+        "peak memory gpt_4_4_4": 1.52,
         "8": 1.5,
         "GPipe, kept 4x64 512": 4.1,
         "mpmd-fragment-dce [0]": 4.1,
