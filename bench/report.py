@@ -103,7 +103,7 @@ def _in_row(line: str) -> Iterator[tuple[str, float]]:
         if re.fullmatch(r"\d+(\.\d+)?", number):
             values.append(float(number))
     name = []
-    for word, unit in zip(words, [*words[1:], ""], strict=True):
+    for word, unit in zip(words, [*words[1:], ""], strict=False):
         if re.fullmatch(r"\d+\.\d+x?|growth", word):
             break
         if word.isdigit() and unit in ("s", "ms", "kB", "MB", "GB"):
