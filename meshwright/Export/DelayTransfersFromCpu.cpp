@@ -36,8 +36,7 @@ struct DelayTransfersFromCpuPass
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func) ||
-        !isEntryPointFunction(func))
+    if (!isMpmdProgram(func))
       return markAllAnalysesPreserved();
     BlockOrder order;
     IRRewriter rewriter(func.getContext(), &order);

@@ -110,8 +110,7 @@ struct EnforceUserShardingsPass
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func) ||
-        !isEntryPointFunction(func))
+    if (!isMpmdProgram(func))
       return markAllAnalysesPreserved();
     enforceArguments(func);
     if (auto returnOp = dyn_cast<func::ReturnOp>(func.front().getTerminator()))

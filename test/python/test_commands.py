@@ -344,6 +344,18 @@ def test_a_compiler_that_does_not_load_names_the_c_library(monkeypatch):
         _native._extension()
 
 
+def refusal_of_requirements(mlir):
+    """What configuring says, on one line, with MLIR's CMake files in a folder."""
+    done = subprocess.run(
+        ["cmake", f"-DMLIR_DIR={mlir}", "-DCMAKE_CXX_COMPILER=sh"]
+        + ["-P", ROOT / "cmake" / "Requirements.cmake"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    return " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("missing", "sentence"),
     [
@@ -364,14 +376,7 @@ def test_builds_say_what_of_llvm_is_missing(tmp_path, missing, sentence):
     for name in files - {missing}:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
-    done = subprocess.run(
-        ["cmake", f"-DMLIR_DIR={tmp_path}/lib/cmake/mlir", "-DCMAKE_CXX_COMPILER=sh"]
-        + ["-P", ROOT / "cmake" / "Requirements.cmake"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    said = " ".join(done.stderr.split())
+    said = refusal_of_requirements(tmp_path / "lib" / "cmake" / "mlir")
     assert sentence in said and "libmlir-22-dev, llvm-22-dev" in said
 
 
@@ -380,14 +385,7 @@ def test_builds_say_that_another_llvm_is_not_enough(tmp_path):
     folder.mkdir(parents=True)
     (folder / "MLIRConfig.cmake").write_text("")
     (folder / "MLIRConfigVersion.cmake").write_text('set(PACKAGE_VERSION "21.1.8")\n')
-    done = subprocess.run(
-        ["cmake", f"-DMLIR_DIR={folder}", "-DCMAKE_CXX_COMPILER=sh"]
-        + ["-P", ROOT / "cmake" / "Requirements.cmake"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    said = " ".join(done.stderr.split())
+    said = refusal_of_requirements(folder)
     assert f"MLIR 22.1 is needed, and that in {tmp_path} is 21.1; on Debian" in said
 
 

@@ -27,6 +27,10 @@ bool mpmd::isEntryPointFunction(func::FuncOp func) {
   return isDistributedFunction(func) && func.isPublic();
 }
 
+bool mpmd::isMpmdProgram(func::FuncOp func) {
+  return !func.isDeclaration() && isMpmdFunction(func) && func.isPublic();
+}
+
 TopologyAttr mpmd::getTopology(func::FuncOp func) {
   return func->getAttrOfType<TopologyAttr>(kTopologyAttr);
 }

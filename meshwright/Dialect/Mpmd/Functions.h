@@ -25,6 +25,8 @@ bool isSpmdFunction(func::FuncOp func);
 bool isDistributedFunction(func::FuncOp func);
 /// Distributed and public.
 bool isEntryPointFunction(func::FuncOp func);
+/// MPMD, public and with a body: a program that passes go through.
+bool isMpmdProgram(func::FuncOp func);
 
 /// The topology of a function, or that of the first MPMD function of a module;
 /// null if there is none.

@@ -63,8 +63,7 @@ struct VerifyPlacementPass
   void runOnOperation() override {
     markAllAnalysesPreserved();
     func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func) ||
-        !isEntryPointFunction(func))
+    if (!isMpmdProgram(func))
       return;
     bool isValid = succeeded(verifySignature(func));
     for (Operation &op : func.front())

@@ -68,8 +68,7 @@ struct EnforceInputOutputEquishardingPass
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func) ||
-        !isEntryPointFunction(func) || constraints.empty())
+    if (!isMpmdProgram(func) || constraints.empty())
       return markAllAnalysesPreserved();
 
     for (const InputOutputConstraint &constraint : constraints)

@@ -116,8 +116,7 @@ struct MapInputOutputToMeshPass
 
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (func.isDeclaration() || !isMpmdFunction(func) ||
-          !isEntryPointFunction(func))
+      if (!isMpmdProgram(func))
         continue;
       if (failed(verifyAssignment(func, "input", func.getArgumentTypes(),
                                   inputAssignment)) ||

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/Propagation/SpreadShardings.h"
+#include "meshwright/Dialect/Sdy/Propagation/StrategyPass.h"
 
 namespace mlir::sdy {
 #define GEN_PASS_DEF_BASICPROPAGATEPASS
@@ -14,21 +14,12 @@ using namespace mlir::sdy;
 
 namespace {
 struct BasicPropagatePass
-    : sdy::impl::BasicPropagatePassBase<BasicPropagatePass> {
-  using Base::Base;
+    : StrategyPass<BasicPropagatePass, sdy::impl::BasicPropagatePassBase> {
+  using StrategyPass::StrategyPass;
 
-  void runOnOperation() override {
-    SpreadOptions options;
+  void choose(SpreadOptions &options) const {
     options.strategy = PropagationStrategy::Basic;
     options.byOpPriority = options.byUserPriority = false;
-    options.isConservative = conservativePropagation;
-    options.keepShardingRules = keepShardingRules;
-    options.debugShardingOrigins = debugShardingOrigins;
-    options.debugPropagationEdgeSharding = debugPropagationEdgeSharding;
-    FailureOr<unsigned> numChanged = spreadShardings(getOperation(), options);
-    if (failed(numChanged))
-      return signalPassFailure();
-    numShardings += *numChanged;
   }
 };
 } // namespace

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/Propagation/SpreadShardings.h"
+#include "meshwright/Dialect/Sdy/Propagation/StrategyPass.h"
 
 namespace mlir::sdy {
 #define GEN_PASS_DEF_OPPRIORITYPROPAGATEPASS
@@ -14,22 +14,14 @@ using namespace mlir::sdy;
 
 namespace {
 struct OpPriorityPropagatePass
-    : sdy::impl::OpPriorityPropagatePassBase<OpPriorityPropagatePass> {
-  using Base::Base;
+    : StrategyPass<OpPriorityPropagatePass,
+                   sdy::impl::OpPriorityPropagatePassBase> {
+  using StrategyPass::StrategyPass;
 
-  void runOnOperation() override {
-    SpreadOptions options;
+  void choose(SpreadOptions &options) const {
     options.strategy = strategy;
     options.byOpPriority = runOpPriorityPropagation;
     options.byUserPriority = false;
-    options.isConservative = conservativePropagation;
-    options.keepShardingRules = keepShardingRules;
-    options.debugShardingOrigins = debugShardingOrigins;
-    options.debugPropagationEdgeSharding = debugPropagationEdgeSharding;
-    FailureOr<unsigned> numChanged = spreadShardings(getOperation(), options);
-    if (failed(numChanged))
-      return signalPassFailure();
-    numShardings += *numChanged;
   }
 };
 } // namespace

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/Propagation/SpreadShardings.h"
+#include "meshwright/Dialect/Sdy/Propagation/StrategyPass.h"
 
 namespace mlir::sdy {
 #define GEN_PASS_DEF_USERPRIORITYPROPAGATEPASS
@@ -14,22 +14,13 @@ using namespace mlir::sdy;
 
 namespace {
 struct UserPriorityPropagatePass
-    : sdy::impl::UserPriorityPropagatePassBase<UserPriorityPropagatePass> {
-  using Base::Base;
+    : StrategyPass<UserPriorityPropagatePass,
+                   sdy::impl::UserPriorityPropagatePassBase> {
+  using StrategyPass::StrategyPass;
 
-  void runOnOperation() override {
-    SpreadOptions options;
+  void choose(SpreadOptions &options) const {
     options.strategy = strategy;
     options.byOpPriority = runOpPriorityPropagation;
-    options.isConservative = conservativePropagation;
-    options.keepShardingRules = keepShardingRules;
-    options.debugShardingOrigins = debugShardingOrigins;
-    options.debugPropagationEdgeSharding = debugPropagationEdgeSharding;
-    options.dumpDirectory = moduleDumpDirectory;
-    FailureOr<unsigned> numChanged = spreadShardings(getOperation(), options);
-    if (failed(numChanged))
-      return signalPassFailure();
-    numShardings += *numChanged;
   }
 };
 } // namespace
