@@ -77,7 +77,7 @@ static bool isCheap(Operation *op) {
     return !isNarrowing(op);
   return isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp,
              stablehlo::TransposeOp, stablehlo::SliceOp>(op) ||
-         op->getNumOperands() == 0;
+         getReadValues(op).empty();
 }
 
 /// Whether a constraint leaves more of a value on each device than there is.
@@ -94,8 +94,8 @@ HoistCandidates::HoistCandidates(func::FuncOp func)
     for (BlockArgument arg : fragment.getBody()->getArguments())
       collect(fragment, arg);
     for (Operation &op : fragment.getBody()->without_terminator())
-      if (op.getNumResults() == 1)
-        collect(fragment, op.getResult(0));
+      for (Value result : op.getResults())
+        collect(fragment, result);
   }
 }
 
@@ -116,27 +116,28 @@ HoistOrigin HoistCandidates::findOrigin(Value value) const {
       origin.gathers |= asksForMore(op, func);
     else
       origin.computes |= !isCheap(op);
-    for (Value operand : op->getOperands())
-      pending.push_back(numbers.getFirst(operand));
+    for (Value read : getReadValues(op))
+      pending.push_back(numbers.getFirst(read));
   }
   return origin;
 }
 
 void HoistCandidates::collect(FragmentOp fragment, Value value) {
   std::optional<unsigned> number = numbers.getNumber(value);
-  if (!number)
+  if (!number || !getTensorType(value)) // A loop may also return a token.
     return;
   for (OpOperand &use : value.getUses()) {
     // A value moves with its reader if that is computed several times as well,
     // and does not just make many copies of it; what is returned is read by
     // other fragments, which know its number. What one microbatch's rows of the
     // inputs give is computed once.
-    Operation *owner = use.getOwner();
-    bool moves = owner->getNumResults() == 1 &&
+    Operation *owner =
+        fragment.getBody()->findAncestorOpInBlock(*use.getOwner());
+    bool moves = owner->getNumResults() > 0 &&
                  !isa<stablehlo::BroadcastInDimOp>(owner) &&
                  numbers.getNumber(owner->getResult(0)) &&
                  numbers.countFragments(owner->getResult(0)) > 1;
-    if (isa<ReturnOp>(owner) || moves || owner->getParentOp() != fragment)
+    if (isa<ReturnOp>(owner) || moves)
       continue;
     TensorShardingAttr own = sdy::getSharding(value);
     TensorShardingAttr needed = getNeededSharding(use);

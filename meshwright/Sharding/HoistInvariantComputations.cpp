@@ -27,7 +27,6 @@
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #define DEBUG_TYPE "hoist-invariants"
@@ -72,7 +71,8 @@ static bool isConstraint(Operation *op) {
   return isa_and_nonnull<sdy::ShardingConstraintOp, sdy::ReshardOp>(op);
 }
 
-/// What is read in a narrower type behind a constraint is sent in that type: `convert(constraint(%w))` becomes `constraint(convert(%w))`.
+/// What is read in a narrower type behind a constraint is sent in that type:
+/// `convert(constraint(%w))` becomes `constraint(convert(%w))`.
 Value Hoister::clone(Value value, IRMapping &mapping,
                      OpBuilder &builder) const {
   const InvariantNumbers &numbers = candidates.getNumbers();
@@ -85,11 +85,12 @@ Value Hoister::clone(Value value, IRMapping &mapping,
                       : nullptr;
   bool swaps =
       isConstraint(constraint) && !mapping.contains(constraint->getResult(0));
-  SmallVector<Value> operands;
-  for (Value operand : swaps ? constraint->getOperands() : op->getOperands())
-    operands.push_back(clone(operand, mapping, builder));
-  Operation *copy = builder.clone(*op);
-  copy->setOperands(operands);
+  IRMapping read; // From what this op reads, which need not be the first.
+  for (Value value : getReadValues(swaps ? constraint : op))
+    read.map(value, clone(value, mapping, builder));
+  if (swaps)
+    read.map(op->getOperand(0), read.lookup(constraint->getOperand(0)));
+  Operation *copy = builder.clone(*op, read);
   if (swaps) {
     sdy::setSharding(copy->getResult(0),
                      sdy::getSharding(constraint->getOperand(0)));
@@ -98,8 +99,9 @@ Value Hoister::clone(Value value, IRMapping &mapping,
     around->getResult(0).setType(copy->getResult(0).getType());
     copy = around;
   }
-  mapping.map(first, copy->getResult(0));
-  return copy->getResult(0);
+  for (auto [result, copied] : llvm::zip(op->getResults(), copy->getResults()))
+    mapping.map(result, copied);
+  return mapping.lookup(first);
 }
 
 /// Says of what there is no place for why, the largest first.
@@ -161,10 +163,10 @@ void Hoister::run(int64_t limit, int64_t memory) {
 void Hoister::eraseUnread() {
   while (!unread.empty()) {
     Operation *op = unread.pop_back_val();
-    if (!op->use_empty() || !(isConstraint(op) || isPure(op)))
+    if (!op->use_empty() || !(isConstraint(op) || onlyComputes(op)))
       continue;
-    for (Value operand : op->getOperands())
-      if (Operation *above = operand.getDefiningOp())
+    for (Value value : getReadValues(op))
+      if (Operation *above = value.getDefiningOp())
         unread.insert(above);
     op->erase();
   }
@@ -239,7 +241,7 @@ void Hoister::hoist(ArrayRef<HoistCandidate *> chosen) {
     fragment.setOutputSharding(index, candidate->sharding);
     DenseMap<Operation *, BlockArgument> args;
     for (OpOperand *use : candidate->uses) {
-      auto reader = cast<FragmentOp>(use->getOwner()->getParentOp());
+      auto reader = use->getOwner()->getParentOfType<FragmentOp>();
       BlockArgument &arg = args[reader];
       if (!arg)
         arg = addInput(reader, fragment->getResult(index), candidate->sharding);

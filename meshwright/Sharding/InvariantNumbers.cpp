@@ -4,8 +4,10 @@
 
 #include "meshwright/Sharding/InvariantNumbers.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -47,8 +49,8 @@ void InvariantNumbers::visit(TransferOp transfer) {
       known.try_emplace({{it->second},
                          nullptr,
                          nullptr,
-                         transfer.getType().getAsOpaquePointer(),
-                         0},
+                         {transfer.getType().getAsOpaquePointer()},
+                         {}},
                         first.size());
   if (isNew)
     add(transfer, /*comesFromInputs=*/true);
@@ -56,48 +58,80 @@ void InvariantNumbers::visit(TransferOp transfer) {
     numbers[transfer] = same->second;
 }
 
-static bool readsAround(Region &body) {
-  llvm::SetVector<Value> values;
-  getUsedValuesDefinedAbove(body, values);
-  return !values.empty();
+SmallVector<Value> mpmd::getReadValues(Operation *op) {
+  llvm::SetVector<Value> around;
+  if (op->getNumRegions() != 0)
+    getUsedValuesDefinedAbove(op->getRegions(), around);
+  SmallVector<Value> values(op->getOperands());
+  llvm::append_range(values, around);
+  return values;
+}
+
+bool mpmd::onlyComputes(Operation *op) {
+  // A constraint computes nothing, but has no effect either.
+  if (isPure(op) || isa<sdy::ShardingConstraintOp>(op))
+    return true;
+  return op->getNumRegions() != 0 &&
+         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
+         llvm::all_of(op->getRegions(), [](Region &body) {
+           return llvm::all_of(body.getOps(), [](Operation &inner) {
+             return onlyComputes(&inner);
+           });
+         });
+}
+
+/// Equal bodies read equal values from around them.
+unsigned InvariantNumbers::classify(Region &body) {
+  return bodies.add(&body, hashBody(body), [&](Region *a, Region *b) {
+    DenseMap<Value, Value> counterparts;
+    return OperationEquivalence::isRegionEquivalentTo(
+        a, b,
+        [&](Value valueA, Value valueB) {
+          auto numberA = numbers.find(valueA), numberB = numbers.find(valueB);
+          return success(numberA == numbers.end() || numberB == numbers.end()
+                             ? counterparts.lookup(valueA) == valueB
+                             : numberA->second == numberB->second);
+        },
+        [&](Value valueA, Value valueB) { counterparts[valueA] = valueB; },
+        OperationEquivalence::IgnoreLocations);
+  });
 }
 
 void InvariantNumbers::visit(Operation *op) {
-  // A constraint computes nothing, but values that it splits in another way are
-  // others: its sharding is among its attributes.
-  if (op->getNumResults() != 1 ||
-      !(isPure(op) || isa<sdy::ShardingConstraintOp>(op)))
+  // Values that a constraint splits in another way are others: its sharding is
+  // among its attributes.
+  if (op->getNumResults() == 0 || !onlyComputes(op))
     return;
-  unsigned body = 0;
-  if (op->getNumRegions() != 0) {
-    if (!isa<stablehlo::ReduceOp>(op) || readsAround(op->getRegion(0)))
-      return;
-    body = 1 + bodies.add(
-                   &op->getRegion(0), hashBody(op->getRegion(0)),
-                   [](Region *a, Region *b) { return areEqualBodies(*a, *b); });
-  }
-  SmallVector<unsigned> operands;
   bool comesFromInputs = false;
-  for (Value operand : op->getOperands()) {
-    auto it = numbers.find(operand);
+  for (Value value : getReadValues(op)) {
+    auto it = numbers.find(value);
     if (it == numbers.end())
       return;
-    operands.push_back(it->second);
     comesFromInputs |= isFromInputs[it->second];
   }
+  SmallVector<unsigned> operands = llvm::map_to_vector(
+      op->getOperands(), [&](Value value) { return numbers.lookup(value); });
+  SmallVector<const void *> types =
+      llvm::map_to_vector(op->getResultTypes(),
+                          [](Type type) { return type.getAsOpaquePointer(); });
+  SmallVector<unsigned> bodiesOfOp = llvm::map_to_vector(
+      op->getRegions(), [&](Region &body) { return classify(body); });
   NamedAttrList attrs(op->getAttrDictionary());
   attrs.erase(sdy::kShardingAttr);
   attrs.erase(sdy::kShardingRuleAttr);
   auto [it, isNew] = known.try_emplace(
       {operands, op->getName().getAsOpaquePointer(),
-       attrs.getDictionary(op->getContext()).getAsOpaquePointer(),
-       op->getResult(0).getType().getAsOpaquePointer(), body},
+       attrs.getDictionary(op->getContext()).getAsOpaquePointer(), types,
+       bodiesOfOp},
       first.size());
-  if (isNew)
-    add(op->getResult(0), comesFromInputs);
-  else
-    numbers[op->getResult(0)] = it->second;
-  Operation *&last = lastFragment[it->second];
-  numFragments[it->second] += last != op->getParentOp();
-  last = op->getParentOp();
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    unsigned number = it->second + index;
+    if (isNew)
+      add(result, comesFromInputs);
+    else
+      numbers[result] = number;
+    Operation *&last = lastFragment[number];
+    numFragments[number] += last != op->getParentOp();
+    last = op->getParentOp();
+  }
 }

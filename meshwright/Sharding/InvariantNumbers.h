@@ -13,6 +13,13 @@
 
 namespace mlir::mpmd {
 
+/// What an op reads: its operands, and what its bodies read from around them.
+SmallVector<Value> getReadValues(Operation *op);
+
+/// Whether an op does nothing but compute, with all that is in its bodies. What it
+/// needs not be is speculatable: fragments run their loops to the end anyway.
+bool onlyComputes(Operation *op);
+
 /// Numbers of values of which equal ones come from the same inputs by the same
 /// operations.
 class InvariantNumbers {
@@ -43,19 +50,19 @@ public:
 private:
   void visit(TransferOp transfer);
   void visit(Operation *op);
+  unsigned classify(Region &body);
   void add(Value value, bool comesFromInputs) {
     numbers[value] = first.size();
     first.push_back(value);
     isFromInputs.push_back(comesFromInputs);
   }
 
-  /// By operands, name, attributes, type and kind of body of an op; a transfer
-  /// has no name.
+  /// The number of the first result, by operands, name, attributes, types and
+  /// kinds of bodies of an op; a transfer has no name.
   std::map<std::tuple<SmallVector<unsigned>, const void *, const void *,
-                      const void *, unsigned>,
+                      SmallVector<const void *>, SmallVector<unsigned>>,
            unsigned>
       known;
-  /// Bodies of reductions; 0 stands for none.
   EqualityClasses<Region *> bodies;
   DenseMap<Value, unsigned> numbers;
   SmallVector<Value> first;

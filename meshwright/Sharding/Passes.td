@@ -168,11 +168,11 @@ def HoistInvariantComputationsPass
     : Pass<"mpmd-hoist-invariant-computations", "::mlir::func::FuncOp"> {
   let summary = "Computes once what no microbatch changes";
   let description = [{
-    What several fragments of a stage compute from the program's inputs alone
-    moves into a fragment before them; so does the gathering of an operand whose
-    axes split the result in another dimension, or of what a constraint asks
-    for whole: in the narrower type, if it is converted to one. What another
-    mesh sends of the inputs counts as an input.
+    What several fragments of a stage compute from the program's inputs alone, by
+    loops and branches too, moves into a fragment before them; so does the
+    gathering of an operand whose axes split the result in another dimension, or
+    of what a constraint asks for whole: in the narrower type, if it is converted
+    to one. What another mesh sends of the inputs counts as an input.
 
     ```mlir
     %0 = fragment (%w, %x) ... %c = convert %w // to bf16; %w is [{"d"}, {} ]
@@ -188,8 +188,8 @@ def HoistInvariantComputationsPass
     `mpmd-convert-sdy-shardings-to-mpmd-types`. What saves most bytes goes first,
     as long as what is kept fits the limit, or what the values of the program and
     the temporaries of its fragments leave of the memory. Leaves alone: ops with
-    effects, or regions other than those of reductions, what only copies, what is
-    larger than its inputs, inputs in host memory. Cost: linear in ops and uses.
+    effects, also in their regions, what only copies, what is larger than its
+    inputs, inputs in host memory. Cost: linear in ops and uses.
   }];
   let options = [
     Option<"limit", "limit", "int64_t", /*default=*/"-1",

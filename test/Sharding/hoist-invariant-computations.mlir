@@ -161,7 +161,7 @@ func.func @embedding_and_bias(%e: !e {sdy.sharding = #sdy.sharding<@g, [{"d"}, {
 sdy.mesh @g = <["d"=2]>
 
 // The norm of a weight, by its largest element; the least is another one, and
-// what reads values around it has its place.
+// so is a sum with a body of its own.
 // CHECK-LABEL: func @norm
 func.func @norm(%w: !w) -> (!n, !n) attributes {
     topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
@@ -201,41 +201,25 @@ func.func @norm(%w: !w) -> (!n, !n) attributes {
 !d = !mpmd.mesh_tensor<"m", tensor<8xf32>>
 !s = !mpmd.mesh_tensor<"m", tensor<?xf32>>
 
-// What is in host memory, what has no static shape, and what a loop computes.
+// What is in host memory, and what has no static shape.
 // CHECK-LABEL: func @leaves_alone
 // CHECK-NOT: hoisted
 // CHECK-COUNT-2: stablehlo.exponential
-func.func @leaves_alone(%w: !w, %s: !s, %d: !d) -> (!d, !s, !d, !d, !s, !d) attributes {
+func.func @leaves_alone(%w: !w, %s: !s) -> (!d, !s, !d, !s) attributes {
     topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
-  %0:3 = mpmd.fragment<mesh="m", origin=["f"]> (%w, %s, %d) (%a: tensor<8xf32>, %b: tensor<?xf32>, %c: tensor<8xf32>) {
-    %e = stablehlo.exponential %a : tensor<8xf32>
-    %t = stablehlo.tanh %b : tensor<?xf32>
-    %i = stablehlo.constant dense<0> : tensor<i32>
-    %l:2 = stablehlo.while(%x = %c, %n = %i) : tensor<8xf32>, tensor<i32>
-     cond {
-      %p = stablehlo.compare LT, %n, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %q = stablehlo.tanh %x : tensor<8xf32>
-      stablehlo.return %q, %n : tensor<8xf32>, tensor<i32>
-    }
-    mpmd.return %e, %t, %l#0 : tensor<8xf32>, tensor<?xf32>, tensor<8xf32>
-  } : (!w, !s, !d) -> (!d, !s, !d)
-  %1:3 = mpmd.fragment<mesh="m", origin=["f"]> (%w, %s, %d) (%a: tensor<8xf32>, %b: tensor<?xf32>, %c: tensor<8xf32>) {
+  %0:2 = mpmd.fragment<mesh="m", origin=["f"]> (%w, %s) (%a: tensor<8xf32>, %b: tensor<?xf32>) {
     %e = stablehlo.exponential %a : tensor<8xf32>
     %f = "stablehlo.custom_call"(%e) {call_target_name = "opaque"} : (tensor<8xf32>) -> tensor<8xf32>
     %t = stablehlo.tanh %b : tensor<?xf32>
     %u = "stablehlo.custom_call"(%t) {call_target_name = "opaque"} : (tensor<?xf32>) -> tensor<?xf32>
-    %i = stablehlo.constant dense<0> : tensor<i32>
-    %l:2 = stablehlo.while(%x = %c, %n = %i) : tensor<8xf32>, tensor<i32>
-     cond {
-      %p = stablehlo.compare LT, %n, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %q = stablehlo.tanh %x : tensor<8xf32>
-      stablehlo.return %q, %n : tensor<8xf32>, tensor<i32>
-    }
-    mpmd.return %f, %u, %l#0 : tensor<8xf32>, tensor<?xf32>, tensor<8xf32>
-  } : (!w, !s, !d) -> (!d, !s, !d)
-  return %0#0, %0#1, %0#2, %1#0, %1#1, %1#2 : !d, !s, !d, !d, !s, !d
+    mpmd.return %f, %u : tensor<8xf32>, tensor<?xf32>
+  } : (!w, !s) -> (!d, !s)
+  %1:2 = mpmd.fragment<mesh="m", origin=["f"]> (%w, %s) (%a: tensor<8xf32>, %b: tensor<?xf32>) {
+    %e = stablehlo.exponential %a : tensor<8xf32>
+    %f = "stablehlo.custom_call"(%e) {call_target_name = "opaque"} : (tensor<8xf32>) -> tensor<8xf32>
+    %t = stablehlo.tanh %b : tensor<?xf32>
+    %u = "stablehlo.custom_call"(%t) {call_target_name = "opaque"} : (tensor<?xf32>) -> tensor<?xf32>
+    mpmd.return %f, %u : tensor<8xf32>, tensor<?xf32>
+  } : (!w, !s) -> (!d, !s)
+  return %0#0, %0#1, %1#0, %1#1 : !d, !s, !d, !s
 }

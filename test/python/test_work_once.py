@@ -194,6 +194,50 @@ def test_numbers_stay_with_constraints(topology):
     )
 
 
+def test_loops_over_weights_run_once(topology):
+    """Weights divided by their norm, which a loop finds, in each microbatch."""
+
+    def use(weight):
+        def again(_, vector):
+            vector = weight.T @ (weight @ vector)
+            return vector / jnp.linalg.norm(vector)
+
+        vector = jax.lax.fori_loop(0, 5, again, jnp.ones(WIDTH))
+        return weight / jnp.linalg.norm(weight @ vector)
+
+    def forward(params, batch):
+        h = mw.stage_boundary(jnp.tanh(batch[0] @ use(params[0]["w"])))
+        return jnp.tanh(h @ use(params[1]["w"])).sum()
+
+    def step(params, batch):
+        rows = [value.reshape(4, -1, WIDTH) for value in batch]
+        parts = [
+            mw.call(forward, call_counter=i)(params, [value[i] for value in rows])
+            for i in range(4)
+        ]
+        return sum(parts)
+
+    args = _weights(), _batch(4)
+    loops = {}
+    few = HOIST | {"mpmd_hoist_bytes": 2}  # Less than the norm takes.
+    for name, options in {"plain": {}, "once": HOIST, "bounded": few}.items():
+        config = mw.make_config(topology, partitioning_options=options)
+        lowered = mw.jit(step, config).lower(*args)
+        result = lowered.partitioning_result
+        loops[name] = sum(
+            "stablehlo.while" in result.fragments[fragment["name"]]
+            for fragment in (
+                result.program["fragments"][item["fragment"]]
+                for item in result.program["items"]
+                if item["kind"] == "call"
+            )
+        )
+        compiled = lowered.compile()
+        got = compiled(*compiled.place(*args))
+        np.testing.assert_allclose(got, step(*args), rtol=2e-5)
+    assert loops == {"plain": 8, "once": 2, "bounded": 8}
+
+
 def test_nothing_is_kept_beyond_the_bound(topology):
     size = 4, P("data"), "all-gather"
     assert _bytes(topology, *size, HOIST | {"mpmd_hoist_bytes": 8}) == _bytes(
