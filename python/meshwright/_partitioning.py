@@ -23,6 +23,7 @@ from ._signature import ProgramSignature
 from ._ties import tie
 from .pipeline.by_path import ByPath, path_text
 from .pipeline.results import is_in
+from .pipeline.rules import build_merge_rules
 from .stages import Lowered
 from .types import Config, PyTree
 
@@ -335,7 +336,7 @@ def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
     if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
         return _partition_with_builtin(text, request, config)
     imported = _native.partition(text, request, phases=_native.IMPORT)
-    schedule_rules, merge_rules = _rules(config, imported)
+    schedule_rules, merge_rules = pipeline.build_rules(*_described(config, imported))
     return _native.partition(
         imported.module,
         request,
@@ -345,8 +346,9 @@ def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
     )
 
 
-def _rules(config: Config, imported: Any) -> Any:
-    return pipeline.build_rules(
+def _described(config: Config, imported: Any) -> Any:
+    """A schedule, the fragments that it is for, and their surroundings."""
+    return (
         config.pipeline_schedule,
         _native.fragment_infos(imported),
         pipeline.pipeline_context(config.topology),
@@ -354,17 +356,18 @@ def _rules(config: Config, imported: Any) -> Any:
 
 
 def _partition_with_builtin(text: str, request: dict[str, Any], config: Config) -> Any:
-    """Partitions with a builtin schedule, which realises the schedule rules.
+    """Partitions with a builtin schedule, whose order the compiler knows.
 
-    The rules are built for what they check, and for merge rules; without those
-    the program need not leave the compiler between import and the rest.
+    Builders run for what they check, and for merge rules; without those the program
+    need not leave the compiler between import and the rest.
     """
     try:
         result = _native.partition(text, request)
     except RuntimeError:
-        _rules(config, _native.partition(text, request, phases=_native.IMPORT))
+        imported = _native.partition(text, request, phases=_native.IMPORT)
+        build_merge_rules(*_described(config, imported))
         raise
-    _, merge_rules = _rules(config, result)
+    merge_rules = build_merge_rules(*_described(config, result))
     if not merge_rules:
         return result
     imported = _native.partition(text, request, phases=_native.IMPORT)

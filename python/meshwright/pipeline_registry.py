@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 
 from . import _native, schedule_impl
 from .pipeline import (
     FragmentInfo,
-    FragmentMergeRule,
-    FragmentScheduleRule,
     PipelineContext,
     PipelineSchedule,
-    ScheduleMergeRuleBuilder,
     SchedulingPredicate,
-    build_schedule_rules_from_predicate,
 )
+from .pipeline.rules import RelationBuilder
 from .schedule_names import (
     FILE_PREFIX,
     PIPELINE_SCHEDULE_NAMES,
@@ -46,18 +42,11 @@ _RELATIONS: dict[str, SchedulingPredicate] = {
 }
 
 
-def _rule_builder(predicate: SchedulingPredicate | None) -> ScheduleMergeRuleBuilder:
-    def build(
-        infos: Sequence[FragmentInfo], context: PipelineContext
-    ) -> tuple[list[FragmentScheduleRule], list[FragmentMergeRule]]:
-        if predicate is None:
-            return [], []
-        rules = build_schedule_rules_from_predicate(
-            infos, context, before_pred=predicate
-        )
-        return rules, []
-
-    return build
+def _no_relation(
+    first: FragmentInfo, second: FragmentInfo, context: PipelineContext
+) -> bool:
+    del first, second, context
+    return False
 
 
 @functools.cache
@@ -70,8 +59,10 @@ def _schedule(name: str) -> PipelineSchedule:
     required: dict[str, bool | str] = {"mpmd_pipeline_schedule": name}
     if _native.splits_backward(name):
         required["mpmd_split_bwd_fragments"] = True
+    relation = _RELATIONS.get(name, _no_relation)
+    builder = RelationBuilder(relation, schedule_impl.is_scheduling_unit)
     return PipelineSchedule(
-        schedule_merge_rule_builders=(_rule_builder(_RELATIONS.get(name)),),
+        schedule_merge_rule_builders=(builder,),
         required_mpmd_options=required,
     )
 

@@ -78,7 +78,7 @@ class PartitioningResult:
 
     Attributes:
       module_text: the partitioned module with locations.
-      program: meshes, values, fragments and their order.
+      program_text: `program` as JSON.
       fragments: function name to the StableHLO module that runs it.
       function_named_shardings: shardings of inputs and outputs.
       function_mesh_assignment: meshes of inputs and outputs.
@@ -87,12 +87,17 @@ class PartitioningResult:
     """
 
     module_text: str
-    program: Mapping[str, Any]
+    program_text: str
     fragments: Mapping[str, str]
     function_named_shardings: FunctionNamedShardings
     function_mesh_assignment: FunctionIOMeshAssignment
     module_io_sharding_specs_and_meshes: FunctionIOShardingSpecsAndMeshes
     ifrt_ir_module: None = None
+
+    @functools.cached_property
+    def program(self) -> Mapping[str, Any]:
+        """Meshes, values, fragments and their order (docs/schedule-json.md)."""
+        return json.loads(self.program_text)
 
     @functools.cached_property
     def mpmd_module(self) -> Any:
@@ -152,7 +157,7 @@ class Lowered(jax.stages.Lowered):
         )
         self.partitioning_result = PartitioningResult(
             module_text=result.module,
-            program=json.loads(result.program),
+            program_text=result.program,
             fragments=fragments,
             function_named_shardings=self.function_named_shardings,
             function_mesh_assignment=self.function_mesh_assignment,
@@ -385,7 +390,7 @@ class Lowered(jax.stages.Lowered):
                 "profile, costs and processes change what a device takes; give `device`"
             )
         else:
-            text = json.dumps(self.partitioning_result.program)
+            text = self.partitioning_result.program_text
         draw(text, path, format, title, recorded)
 
     def report(self, file: TextIO | None = None) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 from meshwright.pipeline import (
     FragmentInfo,
@@ -12,7 +13,11 @@ from meshwright.pipeline import (
     PipelineSchedule,
     SplitFragmentType,
 )
-from meshwright.pipeline_registry import get_pipeline_schedule
+from meshwright.pipeline.rules import build_merge_rules
+from meshwright.pipeline_registry import (
+    get_pipeline_schedule,
+    pipeline_schedule_names,
+)
 
 from meshwright import pipeline, schedule_impl
 
@@ -390,3 +395,38 @@ def test_scheduling_units_need_a_stage(predicate):
         predicate(info(stage=None), forward(1), context)
     with pytest.raises(ValueError, match="has no stage"):
         predicate(forward(1), info(stage=None), context)
+
+
+@pytest.mark.parametrize("name", pipeline_schedule_names())
+@pytest.mark.parametrize("seed", range(8))
+def test_what_refuses_rules_refuses_fragments_without_making_rules(name, seed):
+    random = np.random.default_rng([seed, len(name)])
+    infos = [
+        info(
+            count=int(random.choice([0, 1], p=[0.9, 0.1])),
+            counter=int(counter) if random.random() < 0.9 else None,
+            stage=None if random.random() < 0.1 else 0,
+        )
+        for counter in random.permutation(6)[: 1 + seed]
+    ]
+    # Once more with an equal counter, which only wrap-around refuses.
+    infos += [info("g", counter=infos[0].call_counter)] * int(seed % 4 == 3)
+    schedule, context = get_pipeline_schedule(name), PipelineContext(2)
+
+    def refusal(build):
+        try:
+            found = build(schedule, infos, context)
+        except ValueError as error:
+            return str(error).partition("FragmentInfo")[0]
+        return found if build is build_merge_rules else found[1]
+
+    assert refusal(build_merge_rules) == refusal(pipeline.build_rules)
+
+
+def test_merge_rules_of_own_builders_are_made():
+    rule = FragmentMergeRule(sources={A, B}, target=A)
+    schedule = PipelineSchedule(
+        [lambda infos, context: ([], [rule])], {"mpmd_pipeline_schedule": "1F1B"}
+    )
+    infos = [A, B, info(mesh="m1")]
+    assert build_merge_rules(schedule, infos, PipelineContext(2)) == [rule, rule]

@@ -287,6 +287,68 @@ def pipeline_context(mesh_names: Iterable[str]) -> PipelineContext:
     return PipelineContext(sum(not is_cpu_mesh(name) for name in mesh_names))
 
 
+def _by_mesh(infos: Iterable[FragmentInfo]) -> dict[str, list[FragmentInfo]]:
+    found: dict[str, list[FragmentInfo]] = {}
+    for info in infos:
+        found.setdefault(info.mesh_name, []).append(info)
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class RelationBuilder:
+    """A builder of what a relation says, which can also be checked alone.
+
+    Rules are as many as pairs of fragments; where the compiler knows the relation
+    itself, nobody reads them.
+
+    Attributes:
+      relation: what the schedule demands of two fragments.
+      is_unit: which fragments it orders.
+    """
+
+    relation: SchedulingPredicate
+    is_unit: Callable[[FragmentInfo], bool]
+
+    def __call__(
+        self, infos: Sequence[FragmentInfo], context: PipelineContext
+    ) -> tuple[FragmentScheduleRules, FragmentMergeRules]:
+        rules = build_schedule_rules_from_predicate(
+            infos, context, before_pred=self.relation
+        )
+        return rules, []
+
+    def check(self, infos: Sequence[FragmentInfo], context: PipelineContext) -> None:
+        """Raises what the relation refuses: a fragment, or two of equal counters."""
+        units = sorted(filter(self.is_unit, infos), key=lambda info: info.call_counter)
+        for first, second in itertools.pairwise(units):
+            self.relation(first, second, context)
+
+
+def build_merge_rules(
+    schedule: PipelineSchedule,
+    fragment_infos: Sequence[FragmentInfo],
+    context: PipelineContext,
+) -> list[FragmentMergeRule]:
+    """The merge rules of `build_rules`, for a schedule whose order is builtin.
+
+    Args:
+      schedule: the schedule.
+      fragment_infos: all fragments of the program, in program order.
+      context: passed on to the builders.
+
+    Returns:
+      All merge rules, builder by builder, mesh by mesh.
+    """
+    merge_rules: list[FragmentMergeRule] = []
+    for build in schedule.schedule_merge_rule_builders or ():
+        for infos in _by_mesh(fragment_infos).values():
+            if isinstance(build, RelationBuilder):
+                build.check(infos, context)
+            else:
+                merge_rules.extend(build(infos, context)[1])
+    return merge_rules
+
+
 def build_rules(
     schedule: PipelineSchedule,
     fragment_infos: Sequence[FragmentInfo],
@@ -302,9 +364,7 @@ def build_rules(
     Returns:
       All schedule rules and all merge rules, builder by builder, mesh by mesh.
     """
-    by_mesh: dict[str, list[FragmentInfo]] = {}
-    for info in fragment_infos:
-        by_mesh.setdefault(info.mesh_name, []).append(info)
+    by_mesh = _by_mesh(fragment_infos)
     schedule_rules: list[FragmentScheduleRule] = []
     merge_rules: list[FragmentMergeRule] = []
     for build in schedule.schedule_merge_rule_builders or ():
