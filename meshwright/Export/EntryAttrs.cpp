@@ -8,17 +8,36 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 EntryAttrs::EntryAttrs(Operation *op, StringRef list, unsigned size) {
-  if (auto known = op->getAttrOfType<ArrayAttr>(list))
+  auto known = op->getAttrOfType<ArrayAttr>(list);
+  entries.reserve(std::max<size_t>(size, known ? known.size() : 0));
+  if (known)
     for (Attribute entry : known)
-      entries.emplace_back(dyn_cast<DictionaryAttr>(entry));
+      entries.push_back(dyn_cast<DictionaryAttr>(entry));
   if (entries.size() < size)
     entries.resize(size);
 }
 
+void EntryAttrs::set(unsigned index, StringRef name, Attribute value) {
+  if (get(index, name) == value)
+    return;
+  NamedAttrList entry(entries[index]);
+  entry.set(name, value);
+  entries[index] = entry.getDictionary(value.getContext());
+}
+
+void EntryAttrs::remove(unsigned index, StringRef name) {
+  if (!get(index, name))
+    return;
+  NamedAttrList entry(entries[index]);
+  entry.erase(name);
+  entries[index] = entry.getDictionary(entries[index].getContext());
+}
+
 void EntryAttrs::write(Operation *op, StringRef list) const {
-  MLIRContext *context = op->getContext();
+  auto none = DictionaryAttr::get(op->getContext());
   SmallVector<Attribute> attrs;
-  for (const NamedAttrList &entry : entries)
-    attrs.push_back(entry.getDictionary(context));
-  op->setAttr(list, ArrayAttr::get(context, attrs));
+  attrs.reserve(entries.size());
+  for (DictionaryAttr entry : entries)
+    attrs.push_back(entry ? entry : none);
+  op->setAttr(list, ArrayAttr::get(op->getContext(), attrs));
 }

@@ -7,6 +7,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
+#include <vector>
 
 namespace mlir::mpmd {
 
@@ -19,18 +20,17 @@ public:
   EntryAttrs(Operation *op, StringRef list, unsigned size);
 
   Attribute get(unsigned index, StringRef name) const {
-    return entries[index].get(name);
+    return entries[index] ? entries[index].get(name) : Attribute();
   }
-  void set(unsigned index, StringRef name, Attribute value) {
-    entries[index].set(name, value);
-  }
-  void remove(unsigned index, StringRef name) { entries[index].erase(name); }
+  void set(unsigned index, StringRef name, Attribute value);
+  void remove(unsigned index, StringRef name);
 
   /// Sets the list on `op`, whether or not an entry has an attribute.
   void write(Operation *op, StringRef list) const;
 
 private:
-  SmallVector<NamedAttrList> entries;
+  /// Null where there is no attribute. A program has millions of operands.
+  std::vector<DictionaryAttr> entries;
 };
 
 } // namespace mlir::mpmd

@@ -190,3 +190,32 @@ void meshwright::printWithBooleanLists(StringRef text, raw_ostream &os,
   }
   os << StringRef(printed, text.end() - printed);
 }
+
+BooleanListStream::BooleanListStream(raw_ostream &os) : os(os) {
+  SetBufferSize(1 << 16);
+}
+
+BooleanListStream::~BooleanListStream() {
+  flush();
+  printWithBooleanLists(rest, os);
+}
+
+void BooleanListStream::write_impl(const char *text, size_t size) {
+  position += size;
+  StringRef piece(text, size);
+  size_t end = piece.rfind('\n') + 1; // 0 if there is none.
+  if (end == 0) {
+    rest += piece;
+    return;
+  }
+  if (!rest.empty()) {
+    size_t first = piece.find('\n') + 1;
+    rest += piece.take_front(first);
+    printWithBooleanLists(rest, os);
+    rest.clear();
+    piece = piece.drop_front(first);
+    end -= first;
+  }
+  printWithBooleanLists(piece.take_front(end), os);
+  rest = piece.drop_front(end);
+}

@@ -21,6 +21,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
+#include <string>
 
 namespace meshwright {
 
@@ -38,6 +39,23 @@ void packByteBooleans(llvm::MutableArrayRef<char> text,
 /// Prints a text of this MLIR with booleans as lists.
 void printWithBooleanLists(llvm::StringRef text, llvm::raw_ostream &os,
                            llvm::StringRef quote = "\"");
+
+/// Does so to what is printed into it, a line at a time, and passes it on. The
+/// printer of this MLIR writes types of constants out, and breaks no line in one.
+class BooleanListStream : public llvm::raw_ostream {
+public:
+  explicit BooleanListStream(llvm::raw_ostream &os);
+  ~BooleanListStream() override;
+
+private:
+  void write_impl(const char *text, size_t size) override;
+  uint64_t current_pos() const override { return position; }
+
+  llvm::raw_ostream &os;
+  /// The beginning of a line.
+  std::string rest;
+  uint64_t position = 0;
+};
 
 } // namespace meshwright
 

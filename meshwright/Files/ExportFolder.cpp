@@ -198,16 +198,60 @@ static void removeLeftovers(const std::string &target) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-static Error writeFile(const std::string &name, StringRef contents) {
+namespace {
+/// Passes on to a file what it hashes.
+class HashingStream : public raw_ostream {
+public:
+  explicit HashingStream(raw_ostream &os) : os(os) {}
+  ~HashingStream() override { flush(); }
+
+  std::string finish() {
+    flush();
+    return hash.finish();
+  }
+
+private:
+  void write_impl(const char *text, size_t size) override {
+    os.write(text, size);
+    hash.add(StringRef(text, size));
+    position += size;
+  }
+  uint64_t current_pos() const override { return position; }
+
+  raw_ostream &os;
+  ContentHash hash;
+  uint64_t position = 0;
+};
+} // namespace
+
+/// Returns the hash of what was written.
+static Expected<std::string>
+writeFile(const std::string &name, function_ref<Error(raw_ostream &)> write) {
   std::error_code code;
   raw_fd_ostream os(name, code);
-  if (!code) {
-    os << contents;
-    os.close();
-    code = os.error();
-    os.clear_error();
-  }
-  return code ? fail("cannot be written: " + code.message()) : Error::success();
+  if (code)
+    return fail("cannot be written: " + code.message());
+  HashingStream hashing(os);
+  Error error = write(hashing);
+  std::string hash = hashing.finish();
+  os.close();
+  code = os.error();
+  os.clear_error();
+  if (error)
+    return std::move(error);
+  if (code)
+    return fail("cannot be written: " + code.message());
+  return hash;
+}
+
+static Error writeManifest(const std::string &name,
+                           const FolderManifest &manifest) {
+  return writeFile(name,
+                   [&](raw_ostream &os) {
+                     os << manifest.print();
+                     return Error::success();
+                   })
+      .takeError();
 }
 
 /// Makes a folder beside the target that no other process has.
@@ -242,17 +286,30 @@ static Error fillAside(const std::string &aside, ArrayRef<FolderFile> files,
                                                         : 0777 & ~mask;
   if (::chmod(aside.c_str(), mode) != 0)
     return fail("the folder cannot be made: " + lastError().message());
-  // First of all, so that whoever finds the rest knows whose it is.
-  if (Error error = writeFile(join(aside, FolderManifest::kName),
-                              FolderManifest(files).print()))
+  // First of all, so that whoever finds the rest knows whose it is; the hashes
+  // are known at the end.
+  std::string manifestName = join(aside, FolderManifest::kName);
+  std::string wholeName = (FolderManifest::kName + ".whole").str();
+  FolderManifest names, manifest;
+  names.add(wholeName, "");
+  for (const FolderFile &file : files)
+    names.add(file.path, "");
+  if (Error error = writeManifest(manifestName, names))
     return error;
   for (const FolderFile &file : files) {
     std::string name = join(aside, file.path);
     if (std::error_code error = fs::create_directories(path::parent_path(name)))
       return fail("the folder cannot be made: " + error.message());
-    if (Error error = writeFile(name, file.contents))
-      return fail(file.path + " " + toString(std::move(error)));
+    Expected<std::string> hash = writeFile(name, file.write);
+    if (!hash)
+      return fail(file.path + " " + toString(hash.takeError()));
+    manifest.add(file.path, std::move(*hash));
   }
+  wholeName = join(aside, wholeName);
+  if (Error error = writeManifest(wholeName, manifest))
+    return error;
+  if (::rename(wholeName.c_str(), manifestName.c_str()) != 0)
+    return fail("cannot be written: " + lastError().message());
   return Error::success();
 }
 

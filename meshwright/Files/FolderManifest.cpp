@@ -4,14 +4,15 @@
 
 #include "meshwright/Files/FolderManifest.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/xxhash.h"
+#include <vector>
 
 using namespace llvm;
 using namespace meshwright;
@@ -20,33 +21,63 @@ static std::string hash(StringRef contents) {
   return utohexstr(xxh3_64bits(contents), /*LowerCase=*/true, /*Width=*/16);
 }
 
-FolderManifest::FolderManifest(ArrayRef<FolderFile> files) {
-  for (const FolderFile &file : files)
-    hashes[file.path] = hash(file.contents);
+void ContentHash::endBlock() {
+  hashes += hash(block);
+  block.clear();
 }
 
-static std::unique_ptr<MemoryBuffer> readFile(StringRef folder,
-                                              StringRef path) {
+void ContentHash::add(StringRef piece) {
+  while (!piece.empty()) {
+    if (block.size() == kBlock)
+      endBlock();
+    StringRef fitting = piece.take_front(kBlock - block.size());
+    block += fitting;
+    piece = piece.drop_front(fitting.size());
+  }
+}
+
+std::string ContentHash::finish() {
+  if (hashes.empty())
+    return hash(block);
+  endBlock();
+  return hash(hashes);
+}
+
+/// Whether a file could be read to its end.
+static bool readFile(StringRef folder, StringRef path,
+                     function_ref<void(StringRef)> take) {
   SmallString<128> name(folder);
   sys::path::append(name, path);
   sys::fs::file_status status;
   // A pipe has no end, and a link may lead to one.
   if (sys::fs::status(name, status, /*follow=*/false) ||
       !sys::fs::is_regular_file(status))
-    return nullptr;
-  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
-      MemoryBuffer::getFile(name, /*IsText=*/false,
-                            /*RequiresNullTerminator=*/false,
-                            /*IsVolatile=*/true);
-  return buffer ? std::move(*buffer) : nullptr;
+    return false;
+  Expected<sys::fs::file_t> file = sys::fs::openNativeFileForRead(name);
+  if (!file) {
+    consumeError(file.takeError());
+    return false;
+  }
+  scope_exit close([&] { (void)sys::fs::closeFile(*file); });
+  std::vector<char> piece(1 << 20);
+  while (true) {
+    Expected<size_t> size = sys::fs::readNativeFile(*file, piece);
+    if (!size) {
+      consumeError(size.takeError());
+      return false;
+    }
+    if (*size == 0)
+      return true;
+    take(StringRef(piece.data(), *size));
+  }
 }
 
 FolderManifest FolderManifest::read(StringRef folder) {
   FolderManifest manifest;
-  std::unique_ptr<MemoryBuffer> buffer = readFile(folder, kName);
-  if (!buffer)
+  std::string text;
+  if (!readFile(folder, kName, [&](StringRef piece) { text += piece; }))
     return manifest;
-  Expected<json::Value> value = json::parse(buffer->getBuffer());
+  Expected<json::Value> value = json::parse(text);
   if (!value) {
     consumeError(value.takeError());
     return manifest;
@@ -82,6 +113,7 @@ bool FolderManifest::isUnchanged(StringRef folder, StringRef path) const {
   auto entry = hashes.find(path);
   if (entry == hashes.end())
     return false;
-  std::unique_ptr<MemoryBuffer> buffer = readFile(folder, path);
-  return buffer && hash(buffer->getBuffer()) == entry->second;
+  ContentHash found;
+  return readFile(folder, path, [&](StringRef piece) { found.add(piece); }) &&
+         found.finish() == entry->second;
 }

@@ -5,17 +5,36 @@
 #ifndef MESHWRIGHT_FILES_FOLDERMANIFEST_H
 #define MESHWRIGHT_FILES_FOLDERMANIFEST_H
 
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+#include <functional>
 #include <string>
 
 namespace meshwright {
 
-/// A file to be written: its path in the folder, with '/', and what is in it.
+/// A file to be written: its path in the folder, with '/', and what writes it.
 struct FolderFile {
   std::string path;
-  std::string contents;
+  std::function<llvm::Error(llvm::raw_ostream &)> write;
+};
+
+/// The hash of contents that come piece by piece: that of all of them, or, if
+/// they are longer than a block, of the hashes of blocks.
+class ContentHash {
+public:
+  static constexpr size_t kBlock = size_t(1) << 24;
+
+  void add(llvm::StringRef piece);
+  std::string finish();
+
+private:
+  void endBlock();
+
+  std::string block;
+  /// Of the blocks before, if there are any.
+  std::string hashes;
 };
 
 /// The file that lists what Meshwright wrote into a folder:
@@ -27,14 +46,14 @@ class FolderManifest {
 public:
   static constexpr llvm::StringLiteral kName = ".meshwright-manifest.json";
 
-  FolderManifest() = default;
-  explicit FolderManifest(llvm::ArrayRef<FolderFile> files);
-
   /// What lies in `folder`; empty if there is none that can be read.
   static FolderManifest read(llvm::StringRef folder);
 
   std::string print() const;
 
+  void add(llvm::StringRef path, std::string hash) {
+    hashes[path] = std::move(hash);
+  }
   bool lists(llvm::StringRef path) const { return hashes.contains(path); }
 
   /// Whether `path` in `folder` is listed, a file, and as it was written.

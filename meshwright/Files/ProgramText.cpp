@@ -32,10 +32,8 @@ OwningOpRef<ModuleOp> meshwright::parseProgram(StringRef program,
 
 void meshwright::printProgram(ModuleOp module, llvm::raw_ostream &os,
                               const OpPrintingFlags &flags) {
-  std::string text;
-  llvm::raw_string_ostream textStream(text);
-  module->print(textStream, flags);
-  printWithBooleanLists(text, os);
+  BooleanListStream lists(os);
+  module->print(lists, flags);
 }
 
 LogicalResult meshwright::checkBeforeWriting(ModuleOp module) {

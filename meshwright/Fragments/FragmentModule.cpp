@@ -7,6 +7,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Text/Utf8.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
@@ -99,14 +100,10 @@ static void replicateTheRest(func::FuncOp function, ModuleOp module,
     return sdy::TensorShardingAttr::getFullyClosed(
         function.getContext(), tensor.getRank(), mesh.getSymName());
   };
-  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
-    if (!sdy::getArgSharding(function, index))
-      if (sdy::TensorShardingAttr sharding = replicated(type))
-        sdy::setArgSharding(function, index, sharding);
-  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
-    if (!sdy::getResultSharding(function, index))
-      if (sdy::TensorShardingAttr sharding = replicated(type))
-        sdy::setResultSharding(function, index, sharding);
+  sdy::updateSignatureShardings(
+      function, [&](const sdy::SignatureEntry &entry) {
+        return entry.sharding ? entry.sharding : replicated(entry.type);
+      });
 }
 
 /// Gives a mesh that stands for the one the fragment runs on its sizes: the

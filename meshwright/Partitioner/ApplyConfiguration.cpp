@@ -68,15 +68,28 @@ struct ApplyConfigurationPass
       return signalPassFailure();
     setTopology(func, attribute);
     ++numFunctions;
-    for (int64_t index : donate)
-      if (!isDonatedByProgram(func, index)) {
-        func.setArgAttr(index, kBufferDonorAttr,
-                        BoolAttr::get(&getContext(), true));
-        ++numDonated;
-      }
+    addDonors(func);
     // One that says "public" goes on saying so.
     if (!func.isPublic())
       func.setPublic();
+  }
+
+private:
+  /// All at once: each change of one entry leaves a list of all in the context.
+  void addDonors(func::FuncOp func) {
+    SmallVector<DictionaryAttr> entries;
+    func.getAllArgAttrs(entries);
+    auto isDonor = BoolAttr::get(&getContext(), true);
+    for (int64_t index : donate) {
+      NamedAttrList entry(entries[index]);
+      if (isDonatedByProgram(func, index) ||
+          entry.get(kBufferDonorAttr) == isDonor)
+        continue;
+      entry.set(kBufferDonorAttr, isDonor);
+      entries[index] = entry.getDictionary(&getContext());
+      ++numDonated;
+    }
+    func.setAllArgAttrs(entries);
   }
 };
 } // namespace

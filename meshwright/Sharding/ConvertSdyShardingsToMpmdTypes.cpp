@@ -17,6 +17,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Sharding/OperandMarks.h"
@@ -134,14 +135,12 @@ void Converter::convert(Operation *op) {
 }
 
 void Converter::convertSignature(func::FuncOp func) {
-  for (BlockArgument arg : func.getArguments()) {
+  for (BlockArgument arg : func.getArguments())
     moveIntoType(arg, sdy::getArgSharding(func, arg.getArgNumber()));
-    if (func.removeArgAttr(arg.getArgNumber(), shardingName))
-      ++numAttributes;
-  }
-  for (unsigned index = 0; index < func.getNumResults(); ++index)
-    if (func.removeResultAttr(index, shardingName))
-      ++numAttributes;
+  sdy::updateSignatureShardings(func, [&](const sdy::SignatureEntry &entry) {
+    numAttributes += !!entry.sharding;
+    return sdy::TensorShardingAttr();
+  });
   updateFunctionType(func);
 }
 

@@ -22,6 +22,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/IR/SymbolTable.h"
@@ -281,16 +282,11 @@ bool Retargeter::canSkip() {
 }
 
 void Retargeter::moveSignature() {
-  for (auto [index, type] : llvm::enumerate(func.getArgumentTypes()))
-    if (TensorShardingAttr sharding = sdy::getArgSharding(func, index))
-      if (NamedMeshAttr mesh = getMesh(type))
-        sdy::setArgSharding(func, index,
-                            move(sharding, {mesh, /*isInBody=*/false}, func));
-  for (auto [index, type] : llvm::enumerate(func.getResultTypes()))
-    if (TensorShardingAttr sharding = sdy::getResultSharding(func, index))
-      if (NamedMeshAttr mesh = getMesh(type))
-        sdy::setResultSharding(
-            func, index, move(sharding, {mesh, /*isInBody=*/false}, func));
+  sdy::updateSignatureShardings(func, [&](const sdy::SignatureEntry &entry) {
+    if (NamedMeshAttr mesh = entry.sharding ? getMesh(entry.type) : nullptr)
+      return move(entry.sharding, {mesh, /*isInBody=*/false}, func);
+    return entry.sharding;
+  });
 }
 
 MeshAttr Retargeter::getOwnMesh(sdy::ManualComputationOp op) const {

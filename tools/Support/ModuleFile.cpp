@@ -70,29 +70,23 @@ LogicalResult meshwright::writeFile(
   return success();
 }
 
-FailureOr<std::string> meshwright::printModule(ModuleOp module,
-                                               bool asBytecode) {
-  if (failed(checkBeforeWriting(module)))
-    return failure();
-  std::string text;
-  llvm::raw_string_ostream os(text);
+llvm::Error meshwright::printModule(ModuleOp module, llvm::raw_ostream &os,
+                                    bool asBytecode) {
   if (!asBytecode) {
     printProgram(module, os);
     os << "\n";
   } else if (failed(writeBytecodeToFile(module, os))) {
-    return module.emitError() << "cannot be written as bytecode";
+    return llvm::createStringError("cannot be written as bytecode");
   }
-  return text;
+  return llvm::Error::success();
 }
 
 LogicalResult meshwright::writeModule(ModuleOp module, StringRef path,
                                       bool asBytecode) {
   Progress progress("writing " + path.str());
-  FailureOr<std::string> text = printModule(module, asBytecode);
-  if (failed(text))
+  if (failed(checkBeforeWriting(module)))
     return failure();
-  return writeFile(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-    os << *text;
-    return llvm::Error::success();
+  return writeFile(path, [&](llvm::raw_ostream &os) {
+    return printModule(module, os, asBytecode);
   });
 }

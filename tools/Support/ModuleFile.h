@@ -43,11 +43,12 @@ mlir::LogicalResult
 writeFile(llvm::StringRef path,
           llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
 
-/// A program as it is written. Diagnosed if it cannot be.
-mlir::FailureOr<std::string> printModule(mlir::ModuleOp module,
-                                         bool asBytecode);
+/// Prints a program as it is written, which `checkBeforeWriting` allows.
+llvm::Error printModule(mlir::ModuleOp module, llvm::raw_ostream &os,
+                        bool asBytecode);
 
-/// Writes a program in the same way.
+/// Writes a program to a file as `writeWholeFile` does. Diagnosed if it cannot
+/// be.
 mlir::LogicalResult writeModule(mlir::ModuleOp module, llvm::StringRef path,
                                 bool asBytecode);
 

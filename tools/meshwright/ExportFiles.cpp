@@ -4,6 +4,7 @@
 
 #include "ExportFiles.h"
 #include "Support/ModuleFile.h"
+#include "meshwright/Files/ProgramText.h"
 #include "meshwright/Fragments/FragmentModule.h"
 
 using namespace mlir;
@@ -20,16 +21,22 @@ LogicalResult meshwright::addExport(ModuleOp module,
         makeFragmentModule(function, symbols);
     if (failed(own))
       return failure();
-    FailureOr<std::string> text = printModule(**own, emitBytecode);
-    if (failed(text))
+    if (failed(checkBeforeWriting(**own)))
       return failure();
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (llvm::Error error = printModule(**own, os, emitBytecode))
+      return function.emitError() << llvm::toString(std::move(error));
     files.push_back({"fragments/" + getFragmentFileStem(function.getSymName()) +
                          (emitBytecode ? ".mlirbc" : ".mlir"),
-                     std::move(*text)});
+                     [text = std::move(text)](llvm::raw_ostream &os) {
+                       os << text;
+                       return llvm::Error::success();
+                     }});
   }
-  std::string schedule;
-  llvm::raw_string_ostream os(schedule);
-  writeJson(program, os, /*indent=*/1);
-  files.push_back({"schedule.json", std::move(schedule)});
+  files.push_back({"schedule.json", [&program](llvm::raw_ostream &os) {
+                     writeJson(program, os, /*indent=*/1);
+                     return llvm::Error::success();
+                   }});
   return success();
 }

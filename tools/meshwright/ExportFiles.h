@@ -12,7 +12,7 @@
 namespace meshwright {
 
 /// Adds the programs of fragments, in `fragments/`, and `schedule.json`, which
-/// ties them together.
+/// ties them together and is made when it is written.
 mlir::LogicalResult addExport(mlir::ModuleOp module,
                               const ExportedProgram &program, bool emitBytecode,
                               std::vector<FolderFile> &files);

@@ -6,6 +6,7 @@
 #include "ExportFiles.h"
 #include "Support/ModuleFile.h"
 #include "meshwright/Files/ExportFolder.h"
+#include "meshwright/Files/ProgramText.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Text/NearestName.h"
 #include "llvm/ADT/SmallString.h"
@@ -148,7 +149,8 @@ static void printSummary(const PartitionResult &result, llvm::raw_ostream &os) {
            "--cost 'NAME=flops:EXPRESSION'\n";
 }
 
-/// Everything is made before anything is written.
+/// The program and the schedule are too large to be had as texts before they are
+/// written.
 static LogicalResult writeResult(ModuleOp module,
                                  const PartitionResult &result) {
   if (output == "-") {
@@ -156,11 +158,12 @@ static LogicalResult writeResult(ModuleOp module,
     return writeModule(module, output, emitBytecode);
   }
   std::string name = emitBytecode ? "partitioned.mlirbc" : "partitioned.mlir";
-  FailureOr<std::string> text = printModule(module, emitBytecode);
-  if (failed(text))
+  if (failed(checkBeforeWriting(module)))
     return failure();
   std::vector<FolderFile> files;
-  files.push_back({name, std::move(*text)});
+  files.push_back({name, [&](llvm::raw_ostream &os) {
+                     return printModule(module, os, emitBytecode);
+                   }});
   if (result.program &&
       failed(addExport(module, *result.program, emitBytecode, files)))
     return failure();

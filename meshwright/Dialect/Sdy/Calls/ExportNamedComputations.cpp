@@ -11,6 +11,7 @@
 #include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
 #include "meshwright/Dialect/Sdy/Calls/Passes.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -72,12 +73,12 @@ static void exportComputation(NamedComputationOp computation,
       computation->getResults(), computation.getOutShardings(), rewriter);
 
   func::FuncOp func = outline(computation, symbols, rewriter);
-  for (auto [index, sharding] : llvm::enumerate(inShardings))
-    if (sharding)
-      setArgSharding(func, index, sharding);
-  for (auto [index, sharding] : llvm::enumerate(outShardings))
-    if (sharding)
-      setResultSharding(func, index, sharding);
+  updateSignatureShardings(func, [&](const SignatureEntry &entry) {
+    ArrayRef<TensorShardingAttr> list =
+        entry.isResult ? outShardings : inShardings;
+    return entry.index < list.size() && list[entry.index] ? list[entry.index]
+                                                          : entry.sharding;
+  });
 
   rewriter.setInsertionPoint(computation);
   auto call = func::CallOp::create(rewriter, computation.getLoc(), func,

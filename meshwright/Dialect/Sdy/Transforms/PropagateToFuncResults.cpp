@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
@@ -36,12 +37,16 @@ struct PropagateToFuncResultsPass
       if (func == *main || !func.getBody().hasOneBlock())
         continue;
       Operation *terminator = func.getBody().front().getTerminator();
-      for (auto [index, value] : llvm::enumerate(terminator->getOperands()))
-        if (TensorShardingAttr sharding = getSharding(value);
-            sharding && sharding != getResultSharding(func, index)) {
-          setResultSharding(func, index, sharding);
-          ++numResults;
-        }
+      updateSignatureShardings(func, [&](const SignatureEntry &entry) {
+        if (!entry.isResult)
+          return entry.sharding;
+        TensorShardingAttr sharding =
+            getSharding(terminator->getOperand(entry.index));
+        if (!sharding || sharding == entry.sharding)
+          return entry.sharding;
+        ++numResults;
+        return sharding;
+      });
     }
   }
 };

@@ -4,18 +4,15 @@
 
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 
-#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/SignatureShardings.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
 
 void sdy::transformSignature(func::FuncOp func, ShardingFn transform) {
-  for (unsigned index = 0; index < func.getNumArguments(); ++index)
-    if (TensorShardingAttr sharding = getArgSharding(func, index))
-      setArgSharding(func, index, transform(sharding));
-  for (unsigned index = 0; index < func.getNumResults(); ++index)
-    if (TensorShardingAttr sharding = getResultSharding(func, index))
-      setResultSharding(func, index, transform(sharding));
+  updateSignatureShardings(func, [&](const SignatureEntry &entry) {
+    return entry.sharding ? transform(entry.sharding) : entry.sharding;
+  });
 }
 
 /// Null for attributes that are no shardings.

@@ -13,6 +13,7 @@
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -55,12 +56,10 @@ public:
   unsigned getNumChanged() const { return numChanged; }
 
   void update(func::FuncOp func) {
-    for (auto [index, type] : llvm::enumerate(func.getArgumentTypes()))
-      if (TensorShardingAttr sharding = getArgSharding(func, index))
-        setArgSharding(func, index, makeDivisible(type, sharding));
-    for (auto [index, type] : llvm::enumerate(func.getResultTypes()))
-      if (TensorShardingAttr sharding = getResultSharding(func, index))
-        setResultSharding(func, index, makeDivisible(type, sharding));
+    updateSignatureShardings(func, [&](const SignatureEntry &entry) {
+      return entry.sharding ? makeDivisible(entry.type, entry.sharding)
+                            : entry.sharding;
+    });
   }
 
   void updateOwners(DataFlowOpInterface op) {
