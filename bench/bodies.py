@@ -134,11 +134,9 @@ def main() -> int:
         )
         hold("time of four times the microbatches", time, MOST_TIME)
         hold("memory of four times the microbatches", memory, MOST_MEMORY)
-        _, with_folder = run.run_ours(
-            args.bin, path.with_name(f"{path.stem}_256.mlir")
-        )
+        _, with_folder = run.run_ours(args.bin, path.with_name(f"{path.stem}_256.mlir"))
         folder_growth = with_folder / large[1]
-        print(f"64 layers, 16 stages, 256 microbatches, with folder {folder_growth:.2f}")
+        print(f"64 layers, 16 stages, 256 microbatches, folder {folder_growth:.2f}")
         hold("memory with the folder", folder_growth, MOST_FOLDER)
         trace(128, 16, path)
         args.repeat = 1
