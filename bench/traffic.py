@@ -4,11 +4,11 @@
     .venv/bin/python bench/traffic.py [--microbatches 4,16] [--stages 2] [--repeat 15]
 
 Weights in float32, split over the two devices of their stage's mesh, as the rows of a
-microbatch are, and the activations by constraints; 1F1B. Bytes are
-those of all collectives of a step, counted from the optimized code of the fragments and
-how often each is called (`compiled.traffic()`): gathers of weights, reductions of
-gradients. Load does not matter to them. For the most microbatches, steps with and
-without also run on CPU devices, in turns.
+microbatch are; nothing is said of activations. 1F1B. Bytes are those of all collectives
+of a step, counted from the optimized code of the fragments and how often each is called
+(`compiled.traffic()`): gathers of weights, reductions of gradients. Load does not matter
+to them. For the most microbatches, steps with and without also run on CPU devices, in
+turns.
 
 Prints one line of JSON: bytes by number of microbatches, and ratios, that of times by
 the least of all repeats. Exit code 1 if with `mpmd_hoist_invariants` and
@@ -65,21 +65,11 @@ def compile_step(microbatches: int, once: bool):
     whole = jax.NamedSharding(meshes["mesh0"], jax.P())
     shardings = jax.tree.map(lambda leaf: split if np.ndim(leaf) else whole, state)
 
-    def rows(x):
-        return jax.lax.with_sharding_constraint(x, split)
-
-    def block(params, x):
-        """The example's; without the constraints, propagation splits features."""
-        x = rows(x)
-        x = rows(x + gpt.attend(params, gpt.normalize(params["norm1"], x)))
-        hidden = rows(gpt.normalize(params["norm2"], x) @ params["up"])
-        return rows(x + rows(jax.nn.gelu(hidden)) @ params["down"])
-
     def loss_and_grads(params, microbatches):
         step = jax.value_and_grad(gpt.microbatch_loss)
         return mw.pipeline.accumulate(step, len(microbatches))(params, microbatches)
 
-    gpt.block, gpt.loss_and_grads = block, loss_and_grads
+    gpt.loss_and_grads = loss_and_grads
     step = mw.jit(gpt.train_step, config, in_shardings=(shardings, split))
     return step.lower(state, tokens).compile(), (state, tokens)
 

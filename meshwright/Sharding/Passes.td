@@ -164,6 +164,31 @@ def ExtractReshardsFromInterMeshTransfersPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def ForgetInnerShardingsPass
+    : Pass<"mpmd-forget-inner-shardings", "::mlir::func::FuncOp"> {
+  let summary = "Forgets what the compiler of a fragment does not get to know";
+  let description = [{
+    Drops the shardings of ops in fragments. Propagated again from what is left,
+    they are those that the fragment's own compiler finds.
+
+    ```mlir
+    %0 = fragment<in_shardings=[[{"d"}, {} ], [{"d"}, {} ] ]> (%x, %w) ...
+      %y = dot %x, %w {sdy.sharding = [{}, {"d"} ]}
+    // becomes
+    %0 = fragment<in_shardings=[[{"d"}, {} ], [{"d"}, {} ] ]> (%x, %w) ...
+      %y = dot %x, %w
+    ```
+
+    Acts on MPMD functions. Leaves alone: inputs and results of fragments,
+    constraints, manual computations, everything outside of fragments. Cost:
+    linear in ops.
+  }];
+  let statistics = [
+    Statistic<"numForgotten", "num-forgotten", "Shardings forgotten">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
 def HoistInvariantComputationsPass
     : Pass<"mpmd-hoist-invariant-computations", "::mlir::func::FuncOp"> {
   let summary = "Computes once what no microbatch changes";

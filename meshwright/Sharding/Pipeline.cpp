@@ -6,7 +6,8 @@
 // first gets a value of its own, then shardings are propagated and put right
 // where they meet the signature and where transfers cannot follow, and only
 // then they move into the types. What is left over in the bodies, constants
-// above all, is cleaned up at the end.
+// above all, is cleaned up at the end. What hoists and defers has to see bodies as
+// their compiler will: for it, shardings are propagated in them once more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,6 +58,10 @@ void mpmd::addShardingPropagationPipeline(
   sdy::PropagationOptions propagation;
   propagation.avoidExportForPartitioning = true;
   sdy::addPropagationPipeline(passes, propagation);
+  if (!shares) {
+    passes.addNestedPass<func::FuncOp>(createForgetInnerShardingsPass());
+    sdy::addPropagationPipeline(passes, propagation);
+  }
 
   passes.addNestedPass<func::FuncOp>(createPopulateUnreducedOutShardingPass());
   passes.addNestedPass<func::FuncOp>(createEnforceUserShardingsPass());

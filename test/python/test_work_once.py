@@ -119,6 +119,54 @@ def test_gathered_bytes_do_not_grow_with_microbatches(topology):
         assert before - after == (microbatches - 1) * WEIGHTS
 
 
+@pytest.mark.parametrize("schedule", ["1F1B", "GPipe"])
+def test_bytes_do_not_grow_without_constraints(topology, schedule):
+    """Weights and rows are split by their own shardings alone, and a weight gets to the
+    products of the backward before the rows do."""
+
+    def block(params, x):
+        scale = jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-5)
+        hidden = jax.nn.gelu((x * scale * params["norm"]) @ params["up"])
+        return x + hidden @ params["down"]
+
+    def loss(params, x):
+        return (block(params[1], mw.stage_boundary(block(params[0], x))) ** 2).mean()
+
+    key = jax.random.key(0)
+    shapes = {"norm": (WIDTH,), "up": (WIDTH, 32), "down": (32, WIDTH)}
+    params = [
+        {name: jax.random.normal(key, shape) / 4 for name, shape in shapes.items()}
+        for _ in topology
+    ]
+    split = [
+        dict.fromkeys(shapes, NamedSharding(mesh, P("data")))
+        for mesh in topology.values()
+    ]
+    config = mw.make_config(
+        topology,
+        pipeline_schedule=mw.get_pipeline_schedule(schedule),
+        partitioning_options=DEFER | HOIST,
+    )
+    found = []
+    for microbatches in (2, 4):
+        rows = jax.random.normal(key, (microbatches, ROWS, 3, WIDTH))
+        step = mw.pipeline.accumulate(jax.value_and_grad(loss), microbatches)
+        shardings = split, NamedSharding(topology["m0"], P("data"))
+        compiled = (
+            mw.jit(step, config, in_shardings=shardings)
+            .lower(params, list(rows))
+            .compile()
+        )
+        traffic = compiled.traffic().collectives
+        found.append(sum(c.bytes for mesh in traffic.values() for c in mesh))
+        jax.tree.map(
+            lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6),
+            jax.device_get(compiled(*compiled.place(params, list(rows)))),
+            jax.device_get(jax.jit(step)(params, list(rows))),
+        )
+    assert found[0] == found[1] > 0
+
+
 def _zero3(topology, microbatches, options):
     """Weights that are split, gathered in each microbatch, and used in bfloat16."""
     rows, whole = (NamedSharding(topology["m0"], spec) for spec in (P("data"), P()))
