@@ -4,11 +4,11 @@
     .venv/bin/python bench/traffic.py [--microbatches 4,16] [--stages 2] [--repeat 15]
 
 Weights in float32, split over the two devices of their stage's mesh, as the rows of a
-microbatch are; nothing is said of activations. 1F1B. Bytes are those of all collectives
-of a step, counted from the optimized code of the fragments and how often each is called
-(`compiled.traffic()`): gathers of weights, reductions of gradients. Load does not matter
-to them. For the most microbatches, steps with and without also run on CPU devices, in
-turns.
+microbatch are; nothing is said of activations. 1F1B. Bytes are those of all
+collectives of a step, counted from the optimized code of the fragments and how often
+each is called (`compiled.traffic()`): gathers of weights, reductions of gradients. Load
+does not matter to them. For the most microbatches, steps with and without also run on
+CPU devices, in turns.
 
 Prints one line of JSON: bytes by number of microbatches, and ratios, that of times by
 the least of all repeats. Exit code 1 if with `mpmd_hoist_invariants` and
