@@ -41,7 +41,8 @@ struct ForgetInnerShardingsPass
       return markAllAnalysesPreserved();
     for (FragmentOp fragment : func.getOps<FragmentOp>())
       fragment.getBody()->walk([&](Operation *op) {
-        numForgotten += op->removeDiscardableAttr(sdy::kShardingAttr) != nullptr;
+        numForgotten +=
+            op->removeDiscardableAttr(sdy::kShardingAttr) != nullptr;
       });
   }
 };
