@@ -6,13 +6,13 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 # With precompiled headers, a compiler cache works under these conditions only.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
-PCH ?= $(if $(filter dev sanitize fuzz,$(PRESET)),ON,OFF)
+PCH ?= $(if $(filter dev asan tsan,$(PRESET)),ON,OFF)
 # What a user needs to partition and run programs; tests need the rest.
 DEMO_TARGETS := meshwright _meshwright
 
 .DEFAULT_GOAL := help
 .PHONY: demo test deps lock configure build lit unit py format style lint docs cpp-docs page page-check \
-        bench difftest wheel wheel-test test-jax release sanitize fuzz nightly clean help
+        bench difftest wheel wheel-test test-jax release test-asan test-tsan fuzz nightly clean help
 
 demo: configure  ## install, build, partition a GPT step, train another on CPU devices
 	@cmake --build $(BUILD) --target $(DEMO_TARGETS)
@@ -33,7 +33,7 @@ configure: deps
 	@cmake --preset $(PRESET) -DMESHWRIGHT_PCH=$(PCH) >$(BUILD).log 2>&1 || \
 	  { cat $(BUILD).log; exit 1; }
 
-build: configure  ## configure and build (PRESET=dev|release|asan|ubsan|sanitize)
+build: configure  ## configure and build (PRESET=dev|release|asan|tsan)
 	@cmake --build $(BUILD)
 
 lit: build  ## lit tests (make lit FILTER=shorten)
@@ -54,8 +54,11 @@ style: deps  ## what is quick of lint: formatting, ruff, layout
 	@.venv/bin/ruff check -q . && .venv/bin/ruff format -q --check .
 	@$(PYTHON) scripts/check_layout.py
 
-sanitize:  ## lit tests of PARTS under address and undefined behaviour sanitizers
-	@scripts/sanitize.sh $(PARTS)
+test-asan:  ## tests under address and undefined behaviour sanitizers (FILTER='^lit')
+	@scripts/test_sanitized.sh asan
+
+test-tsan:  ## C++ and lit tests under the thread sanitizer (FILTER='^unit')
+	@scripts/test_sanitized.sh tsan
 
 fuzz:  ## mutated programs and files for SECONDS a target (TARGETS="passes partition")
 	@fuzz/run.sh

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes the seeds of the fuzzing targets, from the tests and from the op tables.
 
-    fuzz/seeds.py --bin build/bin --out build/seeds
+    fuzz/seeds.py --bin build/bin --out build/seeds [text bytecode]
 
-One folder per target. Nothing of it is stored in the tree: the tests change, and
-so do their seeds.
+One folder per target; of all targets, if none is named. Nothing of it is stored in
+the tree: the tests change, and so do their seeds.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import json
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
 
@@ -104,10 +105,19 @@ def chunks_of(text: str) -> list[str]:
 
 
 class Seeds:
-    def __init__(self, out: pathlib.Path):
+    def __init__(self, out: pathlib.Path, targets: list[str]):
         self.out = out
+        self.targets = targets
+        for folder in out.glob("*"):
+            if self.wants(folder.name):
+                shutil.rmtree(folder)  # Tests of before.
+
+    def wants(self, target: str) -> bool:
+        return not self.targets or target in self.targets
 
     def add(self, target: str, text: str | bytes) -> None:
+        if not self.wants(target):
+            return
         data = text if isinstance(text, bytes) else text.encode()
         folder = self.out / target
         folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +139,9 @@ def add_tests(seeds: Seeds, binaries: pathlib.Path) -> None:
     singles = single_passes(binaries)
     for path in sorted((ROOT / "test").rglob("*.mlir")):
         text = path.read_text(errors="replace")
-        own = pipelines_of(text, path.parent, binaries)
+        own = []
+        if seeds.wants("passes"):
+            own = pipelines_of(text, path.parent, binaries)
         for chunk in chunks_of(text):
             if len(chunk) > 60000:
                 continue
@@ -276,14 +288,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/seeds")
+    parser.add_argument("targets", nargs="*")
     args = parser.parse_args()
-    seeds = Seeds(args.out)
+    seeds = Seeds(args.out, args.targets)
     add_tests(seeds, args.bin)
     add_edges(seeds, args.bin)
     add_configured(seeds)
     add_texts(seeds)
-    add_bytecode(seeds, args.bin)
-    add_schedules(seeds, args.bin)
+    if seeds.wants("bytecode"):
+        add_bytecode(seeds, args.bin)
+    if seeds.wants("schedule-json"):
+        add_schedules(seeds, args.bin)
     add_command_lines(seeds)
     for program in op_seeds.programs(ROOT):
         seeds.add_program(program, pick(COMMON_PIPELINES, program, 1))

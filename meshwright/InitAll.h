@@ -5,15 +5,11 @@
 #ifndef MESHWRIGHT_INITALL_H
 #define MESHWRIGHT_INITALL_H
 
-#include "meshwright/Dialect/CHLO/ChloDialect.h"
 #include "meshwright/Dialect/CHLO/Transforms/Passes.h"
-#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Calls/Passes.h"
 #include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 #include "meshwright/Dialect/Sdy/Propagation/Pipeline.h"
-#include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
-#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
 #include "meshwright/Erase/Passes.h"
 #include "meshwright/Export/Passes.h"
@@ -30,6 +26,7 @@
 #include "meshwright/Import/Place/Passes.h"
 #include "meshwright/Import/Prepare/Passes.h"
 #include "meshwright/Import/Units/Passes.h"
+#include "meshwright/InitDialects.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Optimize/Pipeline.h"
 #include "meshwright/Optimize/Rules/Passes.h"
@@ -37,23 +34,8 @@
 #include "meshwright/Partitioner/Passes.h"
 #include "meshwright/Sharding/Passes.h"
 #include "meshwright/Sharding/Pipeline.h"
-#include "mlir/Dialect/Complex/IR/Complex.h"
-#include "mlir/Dialect/Func/Extensions/AllExtensions.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Quant/IR/Quant.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace meshwright {
-
-inline void registerAllDialects(mlir::DialectRegistry &registry) {
-  // Values of complex numbers are attributes of the complex dialect.
-  registry
-      .insert<mlir::chlo::ChloDialect, mlir::complex::ComplexDialect,
-              mlir::func::FuncDialect, mlir::mpmd::MpmdDialect,
-              mlir::quant::QuantDialect, mlir::sdy::SdyDialect,
-              mlir::stablehlo::StablehloDialect, mlir::tensor::TensorDialect>();
-  mlir::func::registerAllExtensions(registry);
-}
 
 inline void registerAllPasses() {
   mlir::sdy::registerSdyTransformsPasses();

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Context.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
 

@@ -3,27 +3,68 @@
 //===----------------------------------------------------------------------===//
 
 #include "Context.h"
+#include "Mutator/Chance.h"
 #include "Target.h"
 #include "meshwright/Files/DeepStack.h"
 #include <cstring>
 
 using namespace meshwright;
 using namespace meshwright::fuzz;
+using llvm::StringRef;
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+extern "C" {
+int LLVMFuzzerRunDriver(int *argc, char ***argv,
+                        int (*takeBytes)(const uint8_t *data, size_t size));
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
+}
+
+static StringRef toText(const uint8_t *data, size_t size) {
+  return {reinterpret_cast<const char *>(data), size};
+}
+
+static size_t copyTo(StringRef text, uint8_t *out, size_t maxSize) {
+  size_t size = std::min(text.size(), maxSize);
+  std::memcpy(out, text.data(), size);
+  return size;
+}
+
+static int takeBytes(const uint8_t *data, size_t size) {
   renewContext();
-  runOnDeepStack(
-      [&] { takeInput({reinterpret_cast<const char *>(data), size}); });
+  takeInput(toText(data, size));
   return 0;
 }
 
+/// Mostly ours, which know what inputs consist of; libFuzzer's own know what
+/// bytes the input was compared with.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
                                           size_t maxSize, unsigned seed) {
-  std::string input;
-  runOnDeepStack([&] {
-    input = mutateInput({reinterpret_cast<const char *>(data), size}, seed);
-  });
-  size_t newSize = std::min(input.size(), maxSize);
-  std::memcpy(data, input.data(), newSize);
-  return newSize;
+  Chance chance(seed);
+  if (chance.oneIn(4))
+    return LLVMFuzzerMutate(data, size, maxSize);
+  return copyTo(mutateInput(toText(data, size), seed), data, maxSize);
+}
+
+/// The first lines of one and the last of the other. Where the first line says
+/// what is done with the others, it often stands alone, and so meets another
+/// program.
+extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
+                                            const uint8_t *data2, size_t size2,
+                                            uint8_t *out, size_t maxSize,
+                                            unsigned seed) {
+  Chance chance(seed);
+  StringRef first = toText(data1, size1), second = toText(data2, size2);
+  auto findLineEnd = [&](StringRef text) {
+    size_t from =
+        text.empty() || chance.oneIn(2) ? 0 : chance.below(text.size());
+    return std::min(text.find('\n', from), text.size());
+  };
+  std::string input = first.take_front(findLineEnd(first)).str();
+  input += second.drop_front(findLineEnd(second));
+  return copyTo(input, out, maxSize);
+}
+
+int main(int argc, char **argv) {
+  int code = 1;
+  runOnDeepStack([&] { code = LLVMFuzzerRunDriver(&argc, &argv, takeBytes); });
+  return code;
 }

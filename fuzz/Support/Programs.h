@@ -1,4 +1,4 @@
-//===- Programs.h - Taking programs through the compiler --------*- C++ -*-===//
+//===- Programs.h - Reading and printing programs ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,6 @@ mlir::OwningOpRef<mlir::ModuleOp> readProgram(llvm::StringRef text);
 /// What is printed has to parse and verify, and to print the same again.
 /// Returns the text.
 std::string checkRoundTrip(mlir::ModuleOp module);
-
-/// Runs a textual pipeline over a program. What each pass makes has to verify,
-/// and the result to make a round trip. Pipelines that do not exist are left
-/// out.
-void runPasses(llvm::StringRef program, llvm::StringRef pipeline);
 
 } // namespace meshwright::fuzz
 

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Each file of Targets defines `takeInput`, and `mutateInput` if its inputs are
-// more than texts. Target.cpp makes of them what libFuzzer calls, and so does
-// ForkLoop.cpp, which needs no instrumented code.
+// Each file of Targets defines `takeInput` and `mutateInput`. LibFuzzer.cpp makes
+// of them what libFuzzer calls; ForkLoop.cpp needs no instrumented code.
 //
 //===----------------------------------------------------------------------===//
 

@@ -9,7 +9,7 @@
 
 #include "Mutator/Mutator.h"
 #include "Support/Context.h"
-#include "Support/Programs.h"
+#include "Support/Passes.h"
 #include "Support/Target.h"
 #include "meshwright/Partitioner/PartitionConfig.h"
 

@@ -14,6 +14,7 @@
 #include "Mutator/Chance.h"
 #include "Mutator/Mutator.h"
 #include "Support/Context.h"
+#include "Support/Passes.h"
 #include "Support/Programs.h"
 #include "Support/Target.h"
 #include "meshwright/Fragments/FragmentModule.h"

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Support/Passes.h"
 #include "Mutator/Mutator.h"
-#include "Support/Programs.h"
 #include "Support/Target.h"
 
 using namespace meshwright;
