@@ -101,6 +101,27 @@ static Result partition(nb::handle module, const std::string &config,
   return result;
 }
 
+/// JSON, and the same for people.
+static nb::tuple explainSharding(nb::handle module, const std::string &config,
+                                 const std::string &value,
+                                 std::vector<std::string> mergeRules,
+                                 std::vector<std::string> scheduleRules) {
+  TextRequest request;
+  request.program = viewText(module);
+  request.config = config;
+  request.mergeRules = std::move(mergeRules);
+  request.scheduleRules = std::move(scheduleRules);
+  std::vector<TextDiagnostic> diagnostics;
+  std::optional<TextExplanation> explanation;
+  {
+    nb::gil_scoped_release released;
+    explanation = explainShardingOfText(request, value, diagnostics);
+  }
+  if (!explanation)
+    raise(diagnostics);
+  return nb::make_tuple(decode(explanation->json), decode(explanation->text));
+}
+
 static nb::dict makeInfo(const TextFragmentInfo &info) {
   auto orNone = [](std::optional<int64_t> number) -> nb::object {
     return number ? nb::object(nb::int_(*number)) : nb::none();
@@ -291,6 +312,11 @@ NB_MODULE(_meshwright, m) {
         "Partitions a module, text or bytecode, as a configuration in JSON "
         "says. `phases` is a set of bits: import 1, optimize 2, partition 4. "
         "Raises PartitionError, also where the compiler itself has failed.");
+  m.def("explain_sharding", &explainSharding, nb::arg("module"),
+        nb::arg("config"), nb::arg("value"), nb::arg("merge_rules"),
+        nb::arg("schedule_rules"),
+        "Which annotations the shardings of a value, or of all, come from, as "
+        "JSON and as text. Raises PartitionError.");
   m.def("fragment_info", &fragmentInfo, nb::arg("module"), nb::arg("function"),
         "Describes the fragments of a function, in program order. Raises "
         "PartitionError.");

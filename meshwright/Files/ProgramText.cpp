@@ -6,17 +6,60 @@
 #include "meshwright/Files/BooleanText.h"
 #include "meshwright/Files/JaxBytecode.h"
 #include "meshwright/Files/TextLimits.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 using namespace meshwright;
 
+static StringRef getText(SMRange range) {
+  return StringRef(range.Start.getPointer(),
+                   range.End.getPointer() - range.Start.getPointer());
+}
+
+/// Parses a text that is a module, or what is in one.
+static OwningOpRef<ModuleOp> parseWithNames(StringRef program,
+                                            MLIRContext *context,
+                                            StringRef name,
+                                            WrittenValues &written) {
+  llvm::SourceMgr sourceMgr;
+  sourceMgr.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(program, name), SMLoc());
+  AsmParserState state;
+  OwningOpRef<ModuleOp> module =
+      ModuleOp::create(FileLineColLoc::get(context, name, 1, 1));
+  if (failed(parseAsmSourceFile(sourceMgr, module->getBody(), context, &state)))
+    return {};
+  for (const auto &block : state.getBlockDefs())
+    for (auto [arg, definition] :
+         llvm::zip(block.block->getArguments(), block.arguments))
+      written[getText(definition.loc)].push_back(arg);
+  for (const auto &op : state.getOpDefs()) {
+    unsigned end = op.op->getNumResults();
+    for (const auto &group : llvm::reverse(op.resultGroups)) {
+      written[getText(group.definition.loc)].push_back(
+          op.op->getResults().slice(group.startIndex, end - group.startIndex));
+      end = group.startIndex;
+    }
+  }
+  auto inner = llvm::hasSingleElement(*module->getBody())
+                   ? dyn_cast<ModuleOp>(module->getBody()->front())
+                   : ModuleOp();
+  if (!inner)
+    return module;
+  inner->remove();
+  return inner;
+}
+
 OwningOpRef<ModuleOp> meshwright::parseProgram(StringRef program,
                                                MLIRContext *context,
-                                               StringRef name) {
+                                               StringRef name,
+                                               WrittenValues *written) {
   if (failed(verifyTextLimits(program, name, context)))
     return {};
   if (isBytecode(llvm::MemoryBufferRef(program, name)))
@@ -27,7 +70,8 @@ OwningOpRef<ModuleOp> meshwright::parseProgram(StringRef program,
     packByteBooleans(llvm::MutableArrayRef(own.data(), own.size()));
     program = own;
   }
-  return parseSourceString<ModuleOp>(program, context, name);
+  return written ? parseWithNames(program, context, name, *written)
+                 : parseSourceString<ModuleOp>(program, context, name);
 }
 
 void meshwright::printProgram(ModuleOp module, llvm::raw_ostream &os,

@@ -8,14 +8,20 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace meshwright {
 
+/// Values by their names in a text: `%0`, `%arg0`. `%0:2` is a list of two, and so
+/// are names that several functions or bodies have.
+using WrittenValues = llvm::StringMap<llvm::SmallVector<mlir::ValueRange>>;
+
 /// Parses and verifies a program, text or bytecode, of this MLIR or of JAX's.
-/// Diagnostics name the place under `name`.
-mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef program,
-                                               mlir::MLIRContext *context,
-                                               llvm::StringRef name);
+/// Diagnostics name the place under `name`. The names of a text go to `written`;
+/// bytecode has none.
+mlir::OwningOpRef<mlir::ModuleOp>
+parseProgram(llvm::StringRef program, mlir::MLIRContext *context,
+             llvm::StringRef name, WrittenValues *written = nullptr);
 
 /// Prints a program so that this MLIR and JAX's read it.
 void printProgram(mlir::ModuleOp module, llvm::raw_ostream &os,

@@ -5,17 +5,20 @@
 #include "meshwright/Partitioner/ExplainSharding.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Partitioner/Partitioner.h"
-#include "meshwright/Sharding/ExplainSharding.h"
+#include "meshwright/Partitioner/ValueMarks.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
 using namespace meshwright;
 
-LogicalResult meshwright::explainSharding(ModuleOp module,
-                                          const PartitionConfig *config,
-                                          StringRef value,
-                                          llvm::raw_ostream &os) {
+FailureOr<std::vector<ExplainedValue>>
+meshwright::explainSharding(ModuleOp module, const PartitionConfig *config,
+                            StringRef value, const WrittenValues &written) {
+  bool isWritten = value.starts_with("%");
+  ValueMarks marks(module);
+  if (isWritten && failed(marks.mark(value, written)))
+    return failure();
   if (config &&
       failed(partition(module, *config,
                        PhaseSet::between(Phase::Import, Phase::Optimize))))
@@ -28,5 +31,9 @@ LogicalResult meshwright::explainSharding(ModuleOp module,
   addExplainPreparation(passes, isOnMeshes ? &options : nullptr);
   if (failed(passes.run(module)))
     return failure();
-  return explainShardings(module, value, os);
+  if (!isWritten)
+    return explainShardings(module, value);
+  llvm::DenseSet<Value> found = marks.find();
+  return explainShardings(module, value,
+                          [&](Value other) { return found.contains(other); });
 }

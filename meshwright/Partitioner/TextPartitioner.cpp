@@ -8,6 +8,7 @@
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/InitAll.h"
+#include "meshwright/Partitioner/ExplainSharding.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Text/SourcePlace.h"
 #include "meshwright/Text/Utf8.h"
@@ -76,8 +77,9 @@ public:
   }
   std::vector<TextRemark> takeRemarks() { return std::move(remarks); }
 
-  OwningOpRef<ModuleOp> parse(std::string_view program) {
-    return parseProgram(StringRef(program), &context, "program");
+  OwningOpRef<ModuleOp> parse(std::string_view program,
+                              WrittenValues *written = nullptr) {
+    return parseProgram(StringRef(program), &context, "program", written);
   }
 
 private:
@@ -167,13 +169,8 @@ static std::vector<TextFragmentInfo> collectInfos(Operation *root) {
   return infos;
 }
 
-static LogicalResult run(const TextRequest &request, TextSession &session,
-                         TextResult &result) {
-  MLIRContext *context = session.getContext();
-  if (request.phases & ~kTextAll)
-    return emitError(UnknownLoc::get(context))
-           << "unknown phases " << (request.phases & ~kTextAll)
-           << "; known are import (1), optimize (2), partition (4)";
+static FailureOr<PartitionConfig> readConfig(const TextRequest &request,
+                                             MLIRContext *context) {
   FailureOr<PartitionConfig> config =
       parsePartitionConfig(StringRef(request.config), "config", context);
   if (failed(config) ||
@@ -181,6 +178,19 @@ static LogicalResult run(const TextRequest &request, TextSession &session,
                       config->options.optimizing.mergeRules)) ||
       failed(addRules(request.scheduleRules, parseFragmentScheduleRule, context,
                       config->options.optimizing.scheduleRules)))
+    return failure();
+  return config;
+}
+
+static LogicalResult run(const TextRequest &request, TextSession &session,
+                         TextResult &result) {
+  MLIRContext *context = session.getContext();
+  if (request.phases & ~kTextAll)
+    return emitError(UnknownLoc::get(context))
+           << "unknown phases " << (request.phases & ~kTextAll)
+           << "; known are import (1), optimize (2), partition (4)";
+  FailureOr<PartitionConfig> config = readConfig(request, context);
+  if (failed(config))
     return failure();
   OwningOpRef<ModuleOp> module = session.parse(request.program);
   if (!module)
@@ -245,6 +255,35 @@ TextResult meshwright::partitionText(const TextRequest &request) {
       diagnostics);
   result.diagnostics = std::move(diagnostics);
   return result;
+}
+
+std::optional<TextExplanation>
+meshwright::explainShardingOfText(const TextRequest &request,
+                                  std::string_view value,
+                                  std::vector<TextDiagnostic> &diagnostics) {
+  using Explanation = std::optional<TextExplanation>;
+  return runInSession<Explanation>(
+      [&](TextSession &session, Explanation &explanation) {
+        FailureOr<PartitionConfig> config =
+            readConfig(request, session.getContext());
+        if (failed(config))
+          return;
+        config->options.inspection = {}; // It is the partitioning's.
+        WrittenValues written;
+        OwningOpRef<ModuleOp> module = session.parse(request.program, &written);
+        if (!module)
+          return;
+        auto values =
+            explainSharding(*module, &*config, StringRef(value), written);
+        if (failed(values))
+          return;
+        explanation.emplace();
+        llvm::raw_string_ostream json(explanation->json),
+            text(explanation->text);
+        writeExplanation(*values, json);
+        printExplanation(*values, text);
+      },
+      diagnostics);
 }
 
 std::string

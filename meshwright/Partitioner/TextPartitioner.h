@@ -77,6 +77,17 @@ struct TextResult {
 
 TextResult partitionText(const TextRequest &request);
 
+struct TextExplanation {
+  std::string json; ///< An array of values.
+  std::string text; ///< The same for people.
+};
+
+/// Which annotations the shardings of a value, or of all, come from
+/// (Partitioner/ExplainSharding.h); none and diagnostics if that cannot be said.
+std::optional<TextExplanation>
+explainShardingOfText(const TextRequest &request, std::string_view value,
+                      std::vector<TextDiagnostic> &diagnostics);
+
 /// All errors with their places and notes, a line each.
 std::string describeErrors(const std::vector<TextDiagnostic> &diagnostics);
 

@@ -15,6 +15,8 @@
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
 #include "meshwright/Text/SourcePlace.h"
+#include "meshwright/Text/Utf8.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -32,27 +34,27 @@ struct Hop {
 class Explanation {
 public:
   Explanation(func::FuncOp main, const ShardingTable &table,
-              const ShardingOrigins &origins, const SpreadLog &log,
-              llvm::raw_ostream &os)
-      : main(main), table(table), origins(origins), log(log), os(os) {
+              const ShardingOrigins &origins, const SpreadLog &log)
+      : main(main), table(table), origins(origins), log(log) {
     for (unsigned result = 0; result < main.getNumResults(); ++result)
       resultOf[table.getResultSlot(main, result)] = result;
   }
 
-  /// Prints the values that are named; returns how many.
-  unsigned print(StringRef value) {
-    unsigned count = 0;
+  /// Explains the values that are chosen, or named.
+  std::vector<ExplainedValue> explain(StringRef name, ValueFilter isChosen) {
+    std::vector<ExplainedValue> values;
     for (unsigned slot = 0; slot < table.getNumSlots(); ++slot) {
-      if (!table.getOp(table.getOwner(slot)) || isInner(slot) ||
-          !isNamed(slot, value))
+      if (!table.getOp(table.getOwner(slot)) || isInner(slot))
         continue;
-      if (value.empty() &&
+      Value value = getShownValue(slot);
+      if (isChosen ? !value || !isChosen(value) : !isNamed(slot, name))
+        continue;
+      if (name.empty() &&
           (!table.get(slot) || table.get(slot).isFullyReplicated()))
         continue;
-      printValue(slot);
-      ++count;
+      values.push_back(explainValue(slot));
     }
-    return count;
+    return values;
   }
 
 private:
@@ -64,6 +66,13 @@ private:
 
   Value getValue(unsigned slot) const {
     return resultOf.contains(slot) ? Value() : table.getValue(slot).value;
+  }
+
+  /// The value that an edge op speaks for.
+  Value getShownValue(unsigned slot) const {
+    Value value = getValue(slot);
+    auto edge = value ? value.getDefiningOp<DataFlowEdgeOp>() : nullptr;
+    return edge ? edge.getInput() : value;
   }
 
   bool isNamed(unsigned slot, StringRef name) {
@@ -96,55 +105,52 @@ private:
     return isFound;
   }
 
-  void printPlace(Location loc) const {
-    if (auto place = meshwright::findSourcePlace(loc))
-      os << ", " << place->getText();
-  }
-
-  static void printOp(Operation *op, llvm::raw_ostream &os) {
-    os << op->getName();
+  static std::string getOpName(Operation *op) {
+    std::string name = op->getName().getStringRef().str();
     if (auto fragment = dyn_cast<FragmentOp>(op))
-      os << " on mesh \"" << fragment.getMeshName() << "\"";
+      name += " on mesh \"" + fragment.getMeshName().str() + "\"";
+    return name;
   }
 
-  void printValueName(unsigned slot) {
-    if (auto result = resultOf.find(slot); result != resultOf.end()) {
-      os << "result " << result->second << " of @" << main.getSymName();
-      return;
-    }
-    Value value = getValue(slot);
-    if (auto edge = value.getDefiningOp<DataFlowEdgeOp>())
-      value = edge.getInput();
+  std::string getName(unsigned slot) {
+    std::string ofMain = " of @" + main.getSymName().str();
+    if (auto result = resultOf.find(slot); result != resultOf.end())
+      return "result " + std::to_string(result->second) + ofMain;
+    Value value = getShownValue(slot);
     if (auto arg = dyn_cast<BlockArgument>(value)) {
       Operation *parent = arg.getOwner()->getParentOp();
-      os << "argument " << arg.getArgNumber() << " of ";
-      if (auto func = dyn_cast<func::FuncOp>(parent))
-        os << "@" << func.getSymName();
-      else
-        printOp(parent, os);
-    } else {
-      Operation *op = value.getDefiningOp();
-      if (op->getNumResults() > 1 || op->getNumRegions() > 0)
-        os << "result " << cast<OpResult>(value).getResultNumber() << " of ";
-      printOp(op, os);
+      auto func = dyn_cast<func::FuncOp>(parent);
+      return "argument " + std::to_string(arg.getArgNumber()) +
+             (func ? " of @" + func.getSymName().str()
+                   : " of " + getOpName(parent));
     }
-    printPlace(value.getLoc());
+    Operation *op = value.getDefiningOp();
+    std::string name = getOpName(op);
+    if (op->getNumResults() > 1 || op->getNumRegions() > 0)
+      name = "result " +
+             std::to_string(cast<OpResult>(value).getResultNumber()) + " of " +
+             name;
+    return name;
   }
 
-  void printValue(unsigned slot) {
-    printValueName(slot);
+  ExplainedPlace getPlace(unsigned slot) const {
+    Value value = getShownValue(slot);
+    return value ? meshwright::findSourcePlace(value.getLoc())
+                 : ExplainedPlace();
+  }
+
+  ExplainedValue explainValue(unsigned slot) {
+    ExplainedValue value{getName(slot), getPlace(slot), {}};
     TensorShardingAttr sharding = table.get(slot);
-    if (!sharding || sharding.isFullyReplicated()) {
-      os << ": no axis\n";
-      return;
-    }
-    os << ":\n";
+    if (!sharding)
+      return value;
     for (auto [dim, dimSharding] : llvm::enumerate(sharding.getDimShardings()))
       for (AxisRefAttr axis : dimSharding.getAxes())
-        printAxis(slot, dim, axis);
+        value.axes.push_back(explainAxis(slot, dim, axis));
+    return value;
   }
 
-  void printAxis(unsigned slot, unsigned dim, AxisRefAttr axis) {
+  ExplainedAxis explainAxis(unsigned slot, unsigned dim, AxisRefAttr axis) {
     SmallVector<Hop> hops;
     unsigned from = slot;
     for (size_t end = log.steps.size(); auto hop = findHop(from, axis, end);) {
@@ -152,22 +158,21 @@ private:
       from = hop->step->slots[hop->edge->source];
       hops.push_back(*hop);
     }
-    os << "  dimension " << dim << " by " << axis.toString() << ", ";
     // Origins do not tell a function result from what is returned.
     const ShardingOrigin *origin = origins.get(from, axis);
     unsigned annotated =
         !origin || resultOf.contains(from) || resultOf.contains(origin->slot)
             ? from
             : origin->slot;
-    if (hops.empty() && annotated == slot) {
-      os << "which is written there\n";
-      return;
-    }
-    os << "from ";
-    printValueName(annotated);
-    os << "\n";
+    ExplainedAxis result{dim,
+                         axis.toString(),
+                         hops.empty() && annotated == slot,
+                         getName(annotated),
+                         getPlace(annotated),
+                         {}};
     for (const Hop &hop : llvm::reverse(hops))
-      printHop(hop);
+      result.steps.push_back(explainHop(hop));
+    return result;
   }
 
   std::optional<Hop> findHop(unsigned slot, AxisRefAttr axis, size_t end) {
@@ -181,78 +186,155 @@ private:
     return std::nullopt;
   }
 
-  void printPosition(const SpreadStep &step, unsigned position) const {
-    if (position < step.numOperands)
-      os << "operand " << position;
-    else
-      os << "result " << position - step.numOperands;
+  static std::string getPosition(const SpreadStep &step, unsigned position) {
+    return position < step.numOperands
+               ? "operand " + std::to_string(position)
+               : "result " + std::to_string(position - step.numOperands);
   }
 
-  void printHop(const Hop &hop) {
-    os << "    ";
-    switch (hop.step->place) {
-    case SpreadStep::Place::Group:
-      os << "sharding group " << hop.step->index << ": to ";
-      printValueName(hop.step->slots[hop.target]);
-      break;
-    case SpreadStep::Place::FunctionResult:
-      os << "func.return of @" << main.getSymName() << ": "
-         << (hop.target == 0 ? "from" : "to") << " result " << hop.step->index;
-      break;
-    case SpreadStep::Place::Op: {
-      Operation *op = table.getOp(hop.step->index);
-      if (!op) {
-        os << "an op that is gone";
-        break;
-      }
-      if (isa<DataFlowEdgeOp>(op)) {
-        os << (hop.target < hop.step->numOperands ? "out of " : "into ");
-        printValueName(table.getSlot(op->getResult(0)));
-        break;
-      }
-      printOp(op, os);
-      printPlace(op->getLoc());
-      os << ": ";
-      printPosition(*hop.step, hop.edge->source);
-      os << " to ";
-      printPosition(*hop.step, hop.target);
+  ExplainedStep explainHop(const Hop &hop) {
+    const SpreadStep &step = *hop.step;
+    std::string index = std::to_string(step.index);
+    if (step.place == SpreadStep::Place::Group) {
+      unsigned target = step.slots[hop.target];
+      std::string direction = "to " + getName(target);
+      if (ExplainedPlace place = getPlace(target))
+        direction += ", " + place->getText();
+      return {"sharding group " + index, {}, direction};
     }
+    if (step.place == SpreadStep::Place::FunctionResult)
+      return {"func.return of @" + main.getSymName().str(),
+              {},
+              (hop.target == 0 ? "from result " : "to result ") + index};
+    Operation *op = table.getOp(step.index);
+    if (!op)
+      return {"an op that is gone", {}, ""};
+    if (isa<DataFlowEdgeOp>(op)) {
+      unsigned slot = table.getSlot(op->getResult(0));
+      return {(hop.target < step.numOperands ? "out of " : "into ") +
+                  getName(slot),
+              getPlace(slot), ""};
     }
-    os << "\n";
+    return {getOpName(op), meshwright::findSourcePlace(op->getLoc()),
+            getPosition(step, hop.edge->source) + " to " +
+                getPosition(step, hop.target)};
   }
 
   func::FuncOp main;
   const ShardingTable &table;
   const ShardingOrigins &origins;
   const SpreadLog &log;
-  llvm::raw_ostream &os;
   llvm::DenseMap<unsigned, unsigned> resultOf;
 };
 
 } // namespace
 
-LogicalResult mpmd::explainShardings(ModuleOp module, StringRef value,
-                                     llvm::raw_ostream &os) {
+FailureOr<std::vector<ExplainedValue>>
+mpmd::explainShardings(ModuleOp module, StringRef value, ValueFilter isChosen) {
   FailureOr<func::FuncOp> main = getMainFunction(module);
   if (failed(main))
     return failure();
-  unsigned count = 0;
+  std::vector<ExplainedValue> values;
   FailureOr<unsigned> spread = spreadShardings(
       module, SpreadOptions(),
       [&](const ShardingTable &table, const ShardingOrigins &origins,
           const SpreadLog &log) {
-        count = Explanation(*main, table, origins, log, os).print(value);
+        values =
+            Explanation(*main, table, origins, log).explain(value, isChosen);
       });
   if (failed(spread))
     return failure();
-  if (count > 0)
-    return success();
+  if (!values.empty())
+    return values;
   if (value.empty())
     return main->emitError()
            << "no value is sharded; expected an annotation, such as "
               "sdy.sharding on an argument";
+  if (isChosen)
+    return main->emitError()
+           << "value \"" << value
+           << "\" is not there any more where shardings spread: nothing reads "
+              "it, or it became part of another one; expected a value that "
+              "reads it, or that it is made of";
   return main->emitError()
          << "no value is called \"" << value
          << "\"; expected `arg N` or `result N` of @" << main->getSymName()
-         << ", a line, file:line, file:line:column, or a name in a location";
+         << ", a line, file:line, file:line:column, a name in a location, or "
+            "`%name` of the text";
+}
+
+static std::string getPlaceText(const ExplainedPlace &place) {
+  return place ? ", " + place->getText() : "";
+}
+
+void mpmd::printExplanation(ArrayRef<ExplainedValue> values,
+                            llvm::raw_ostream &os) {
+  for (const ExplainedValue &value : values) {
+    os << value.name << getPlaceText(value.place) << ":"
+       << (value.axes.empty() ? " no axis" : "") << "\n";
+    for (const ExplainedAxis &axis : value.axes) {
+      os << "  dimension " << axis.dimension << " by " << axis.axis << ", ";
+      if (axis.isWritten)
+        os << "which is written there\n";
+      else
+        os << "from " << axis.source << getPlaceText(axis.place) << "\n";
+      for (const ExplainedStep &step : axis.steps) {
+        os << "    " << step.operation << getPlaceText(step.place);
+        if (!step.direction.empty())
+          os << ": " << step.direction;
+        os << "\n";
+      }
+    }
+  }
+}
+
+/// JSON is UTF-8; names and paths are whatever their authors made them.
+static void writeText(llvm::json::OStream &json, StringRef key,
+                      StringRef text) {
+  json.attribute(key, meshwright::toUtf8(text));
+}
+
+static void writePlace(llvm::json::OStream &json, const ExplainedPlace &place) {
+  if (!place)
+    return json.attribute("place", nullptr);
+  json.attributeObject("place", [&] {
+    writeText(json, "file", place->file);
+    json.attribute("line", place->line);
+    json.attribute("column", place->column);
+  });
+}
+
+static void writeAxis(llvm::json::OStream &json, const ExplainedAxis &axis) {
+  json.attribute("dimension", axis.dimension);
+  writeText(json, "axis", axis.axis);
+  json.attribute("written", axis.isWritten);
+  json.attributeObject("source", [&] {
+    writeText(json, "name", axis.source);
+    writePlace(json, axis.place);
+  });
+  json.attributeArray("steps", [&] {
+    for (const ExplainedStep &step : axis.steps)
+      json.object([&] {
+        writeText(json, "operation", step.operation);
+        writePlace(json, step.place);
+        writeText(json, "direction", step.direction);
+      });
+  });
+}
+
+void mpmd::writeExplanation(ArrayRef<ExplainedValue> values,
+                            llvm::raw_ostream &os) {
+  llvm::json::OStream json(os, /*IndentSize=*/2);
+  json.array([&] {
+    for (const ExplainedValue &value : values)
+      json.object([&] {
+        writeText(json, "name", value.name);
+        writePlace(json, value.place);
+        json.attributeArray("axes", [&] {
+          for (const ExplainedAxis &axis : value.axes)
+            json.object([&] { writeAxis(json, axis); });
+        });
+      });
+  });
+  os << "\n";
 }

@@ -123,6 +123,34 @@ def partition(
     return result
 
 
+def explain_sharding(
+    module: str,
+    config: Mapping[str, Any],
+    value: str,
+    merge_rules: Sequence[str] = (),
+    schedule_rules: Sequence[str] = (),
+) -> tuple[str, str]:
+    """Which annotations the shardings of a value come from, or of all if it is empty.
+
+    Args:
+      module, config, merge_rules, schedule_rules: as for `partition`.
+      value: what `meshwright explain-sharding` takes as `--value`.
+
+    Returns:
+      An array of values as JSON, and a text for people.
+
+    Raises:
+      ValueError: there is no such value, or none is sharded.
+    """
+    extension = _extension()
+    try:
+        return extension.explain_sharding(
+            module, json.dumps(config), value, list(merge_rules), list(schedule_rules)
+        )
+    except extension.PartitionError as error:
+        raise ValueError(str(error)) from None
+
+
 def splits_backward(schedule: str) -> bool:
     """Whether a schedule has a place for weight gradients that are apart.
 

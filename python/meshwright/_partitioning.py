@@ -152,8 +152,9 @@ def lower_traced(
             for platform, stablehlo in lowered.items()
         }
 
+    shardings: Mapping[int, Any] = {}
     with _diagnostics.lowering(config, said):
-        results = partition(signature, {})
+        results = partition(signature, shardings)
         if wishes.tie_state:
             outs = per_mesh.known_before(
                 wishes.out_shardings, config.topology, "out_shardings"
@@ -166,7 +167,14 @@ def lower_traced(
                 signature, shardings = tied
                 results = partition(signature, shardings)
     fragments = several_platforms.pick_fragments(results, platforms)
-    return Lowered(lowered[first], config, signature, results[first], fragments)
+
+    def explain(value: str) -> tuple[str, str]:
+        text = _text(lowered[first], signature, wishes, foreign, config, shardings)
+        return _explain(text, signature, config, value)
+
+    return Lowered(
+        lowered[first], config, signature, results[first], fragments, explain
+    )
 
 
 def _with_late_merging(traced: jax.stages.Traced, config: Config) -> Config:
@@ -310,12 +318,13 @@ def _signature(
     )
 
 
-def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
+def _request(text: str, signature: ProgramSignature, config: Config) -> dict[str, Any]:
+    """The configuration of the partitioner for a program."""
     num_consts = len(signature.const_args)
     # A config may serve several functions: only names that occur matter.
     names = _native.names_in(text)
     inputs = [signature.input_meshes[index] for index in signature.kept]
-    request = {
+    return {
         "function": "main",
         "topology": {name: dict(mesh.shape) for name, mesh in config.topology.items()},
         "assignment": config.assignment_of(names),
@@ -330,6 +339,24 @@ def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
         ],
         "options": config.compiler_options,
     }
+
+
+def _explain(
+    text: str, signature: ProgramSignature, config: Config, value: str
+) -> tuple[str, str]:
+    request = _request(text, signature, config)
+    schedule, rules = config.pipeline_schedule, ([], [])
+    if schedule is not None:
+        imported = _native.partition(text, request, phases=_native.IMPORT)
+        rules = _rules(config, imported)
+        if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
+            rules = ([], rules[1])  # The schedule stands for the others.
+    schedule_rules, merge_rules = ([*map(pipeline.rule_text, found)] for found in rules)
+    return _native.explain_sharding(text, request, value, merge_rules, schedule_rules)
+
+
+def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
+    request = _request(text, signature, config)
     schedule = config.pipeline_schedule
     if schedule is None:
         return _native.partition(text, request)

@@ -19,6 +19,14 @@ from . import _shardings
 from ._compiled import Compiled
 from ._diagnostics import Remark, explained_messages, remarks_of
 from ._executable import Executable
+from ._explanations import (
+    Ask,
+    AxisOrigin,
+    ExplainedValue,
+    ShardingExplanation,
+    ShardingStep,
+    explain,
+)
 from ._report import report_text
 from ._signature import IOSpecs, ProgramSignature, io_specs
 from ._stacked import StackedExecutable, Stacking
@@ -38,14 +46,18 @@ if TYPE_CHECKING:
     from .simulation import Simulation
 
 __all__ = [
+    "AxisOrigin",
     "Compiled",
     "Executable",
+    "ExplainedValue",
     "Lowered",
     "MpmdCompiled",
     "MpmdExecutable",
     "MpmdLowered",
     "PartitioningResult",
     "Remark",
+    "ShardingExplanation",
+    "ShardingStep",
 ]
 
 _logger = logging.getLogger(__name__)
@@ -133,11 +145,13 @@ class Lowered(jax.stages.Lowered):
         signature: ProgramSignature,
         result: Any,
         fragments: Mapping[str, str],
+        ask: Ask,
     ):
         super().__init__(
             lowered._lowering, lowered.args_info, lowered.out_tree, no_kwargs=True
         )
         self._stablehlo = lowered
+        self._ask = ask
         self.program_signature = self._signature = signature
         self._stacking: Stacking | None = None
         self._io = json.loads(result.io)
@@ -392,6 +406,29 @@ class Lowered(jax.stages.Lowered):
         else:
             text = self.partitioning_result.program_text
         draw(text, path, format, title, recorded)
+
+    @at_users_line
+    def explain_sharding(self, value: str | None = None) -> ShardingExplanation:
+        """Says which annotation each axis of a value comes from, and by which way.
+
+        The program is imported and its shardings are spread once more, which takes as
+        long as lowering it did; nothing is compiled.
+
+        Args:
+          value: `arg 0` or `result 0` of the program; a name that JAX gives to
+            arguments, such as `params['w']`; `file:line` in the user's source; or
+            `%0`, `%0#1`, `%arg0` as in `as_text("stablehlo")`. None: all values that
+            are sharded.
+
+        Returns:
+          The values with their axes; `str` of it is what `meshwright
+          explain-sharding` prints (docs/sharding.md).
+
+        Raises:
+          TypeError: the value is not a text.
+          ValueError: there is no such value, or none is sharded.
+        """
+        return explain(value, self._ask)
 
     def report(self, file: TextIO | None = None) -> None:
         """Prints a page on what became of the function.

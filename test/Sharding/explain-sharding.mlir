@@ -30,7 +30,7 @@
 // BIAS: argument 2 of @main
 // BIAS-NEXT: dimension 0 by "y", which is written there
 
-// UNKNOWN: error: no value is called "result 3"; expected `arg N` or `result N` of @main, a line, file:line, file:line:column, or a name in a location
+// UNKNOWN: error: no value is called "result 3"; expected `arg N` or `result N` of @main, a line, file:line, file:line:column, a name in a location, or `%name` of the text
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {?}]>}, %w: tensor<4x16xf32>, %b: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>} loc("bias")) -> tensor<8x16xf32> {

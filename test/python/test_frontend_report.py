@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import linecache
 import subprocess
 import sys
 import traceback
@@ -232,3 +233,74 @@ def test_remarks_say_why_fragments_stayed_alone(caplog):
     only = lower(mpmd_remarks="absorb")
     assert {remark.kind for remark in only.remarks} == {"absorb"}
     assert "stays alone: " in caplog.text
+
+
+def _explained(config=CONFIG, **options):
+    def step(params, x):
+        y = named(lambda w, x: jnp.tanh(x @ w), "f")(params["w"], x)
+        return named(jnp.sin, "g")(y)
+
+    rows = jax.sharding.NamedSharding(MESHES["m0"], P("x"))
+    jitted = mw.jit(step, config, in_shardings=(None, rows), **options)
+    return jitted.lower({"w": X.T}, X)
+
+
+def test_a_sharding_is_explained():
+    lowered = _explained()
+    (result,) = lowered.explain_sharding("result 0")
+    assert result.name == "result 0 of @main"
+    (axis,) = result.axes
+    assert (axis.dimension, axis.axis, axis.written) == (0, '"x"', False)
+    assert axis.source == "argument 1 of @main"
+    operations = [step.operation for step in axis.steps]
+    assert operations[1:4] == [
+        "stablehlo.dot_general",
+        "stablehlo.tanh",
+        'into result 0 of mpmd.fragment on mesh "m0"',
+    ]
+    dot = axis.steps[1]
+    assert dot.direction == "operand 0 to result 0"
+    file, line, _ = dot.place.rsplit(":", 2)
+    assert file == __file__
+    assert "x @ w" in linecache.getline(file, int(line))
+    # The same for people.
+    text = str(lowered.explain_sharding("result 0"))
+    assert text.startswith('result 0 of @main:\n  dimension 0 by "x", from argument 1')
+    assert f"stablehlo.dot_general, {dot.place}: operand 0 to result 0\n" in text
+
+
+def test_explained_values_have_names():
+    lowered = _explained()
+    for name in ("arg 1", "x", "%arg1"):
+        (value,) = lowered.explain_sharding(name)
+        assert value.name == "argument 1 of @main"
+        assert value.axes[0].written and not value.axes[0].steps
+    (weight,) = lowered.explain_sharding("params['w']")
+    assert weight.name == "argument 0 of @main" and not weight.axes
+    # `%0` of the text that JAX prints is the first named computation.
+    assert "%0 = mpmd.named_computation" in lowered.as_text("stablehlo")
+    (value,) = lowered.explain_sharding("%0")
+    assert value.name == 'result 0 of mpmd.fragment on mesh "m0"'
+    everything = lowered.explain_sharding()
+    assert len(everything) > 4 and all(value.axes for value in everything)
+
+
+@pytest.mark.parametrize(
+    "value, error, text",
+    [
+        ("result 7", ValueError, 'no value is called "result 7"; expected `arg N`'),
+        ("%nothing", ValueError, 'no value of the program is written "%nothing"'),
+        (3, TypeError, "value: expected a str or None, got 3"),
+    ],
+)
+def test_values_that_are_not_there_are_named(value, error, text):
+    with pytest.raises(error, match=text):
+        _explained().explain_sharding(value)
+
+
+def test_a_schedule_of_rules_is_explained():
+    config = dataclasses.replace(
+        CONFIG, pipeline_schedule=mw.get_pipeline_schedule("GPIPE")
+    )
+    (value,) = _explained(config).explain_sharding("result 0")
+    assert value.axes[0].source == "argument 1 of @main"

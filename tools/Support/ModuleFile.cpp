@@ -5,7 +5,6 @@
 #include "ModuleFile.h"
 #include "Progress.h"
 #include "meshwright/Files/CrashGuard.h"
-#include "meshwright/Files/ProgramText.h"
 #include "meshwright/Files/WholeFile.h"
 #include "meshwright/InitAll.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -45,13 +44,14 @@ FailureOr<StringRef> Session::readFile(StringRef path) {
   return sourceMgr.getMemoryBuffer(id)->getBuffer();
 }
 
-OwningOpRef<ModuleOp> Session::readModule(StringRef path) {
+OwningOpRef<ModuleOp> Session::readModule(StringRef path,
+                                          WrittenValues *written) {
   FailureOr<StringRef> text = readFile(path);
   if (failed(text))
     return {};
   StringRef name = path == "-" ? "<stdin>" : path;
   Progress progress(("reading " + name).str());
-  OwningOpRef<ModuleOp> module = parseProgram(*text, &context, name);
+  OwningOpRef<ModuleOp> module = parseProgram(*text, &context, name, written);
   if (!module)
     return {};
   if (module->getBody()->empty()) {

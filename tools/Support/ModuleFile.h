@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_TOOLS_SUPPORT_MODULEFILE_H
 #define MESHWRIGHT_TOOLS_SUPPORT_MODULEFILE_H
 
+#include "meshwright/Files/ProgramText.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -28,8 +29,9 @@ public:
   mlir::FailureOr<llvm::StringRef> readFile(llvm::StringRef path);
 
   /// Parses and verifies a program, text or bytecode. Diagnosed if it holds
-  /// no operation at all.
-  mlir::OwningOpRef<mlir::ModuleOp> readModule(llvm::StringRef path);
+  /// no operation at all. The names of values in a text go to `written`.
+  mlir::OwningOpRef<mlir::ModuleOp>
+  readModule(llvm::StringRef path, WrittenValues *written = nullptr);
 
 private:
   std::unique_ptr<llvm::ThreadPoolInterface> threadPool;

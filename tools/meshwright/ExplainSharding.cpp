@@ -23,9 +23,11 @@ static cl::opt<std::string>
                         "without it the program is taken as it is"));
 static cl::opt<std::string>
     value("value", cl::value_desc("name"), cl::sub(subCommand),
-          cl::desc("'arg 0', 'result 0', a line of the program, file:line, "
-                   "file:line:column, or a name in a location (default: all "
-                   "that are sharded)"));
+          cl::desc("'arg 0', 'result 0', '%name' or '%name#1' of the text, a "
+                   "line of it, file:line, file:line:column, or a name in a "
+                   "location (default: all that are sharded)"));
+static cl::opt<bool> asJson("json", cl::desc("Print JSON"),
+                            cl::sub(subCommand));
 
 static LogicalResult run() {
   Session session;
@@ -43,11 +45,17 @@ static LogicalResult run() {
     parsed->options.inspection = {};
     config = std::move(*parsed);
   }
-  OwningOpRef<ModuleOp> module = session.readModule(program);
+  WrittenValues written;
+  OwningOpRef<ModuleOp> module = session.readModule(program, &written);
   if (!module)
     return failure();
-  return explainSharding(*module, config ? &*config : nullptr, value,
-                         llvm::outs());
+  auto values =
+      explainSharding(*module, config ? &*config : nullptr, value, written);
+  if (failed(values))
+    return failure();
+  (asJson ? mpmd::writeExplanation : mpmd::printExplanation)(*values,
+                                                             llvm::outs());
+  return success();
 }
 
 const Command meshwright::explainShardingCommand = {subCommand, run};
