@@ -347,10 +347,13 @@ def _explain(
     request = _request(text, signature, config)
     schedule, rules = config.pipeline_schedule, ([], [])
     if schedule is not None:
-        imported = _native.partition(text, request, phases=_native.IMPORT)
-        rules = _rules(config, imported)
+        described = _described(
+            config, _native.partition(text, request, phases=_native.IMPORT)
+        )
         if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
-            rules = ([], rules[1])  # The schedule stands for the others.
+            rules = ([], build_merge_rules(*described))
+        else:
+            rules = pipeline.build_rules(*described)
     schedule_rules, merge_rules = ([*map(pipeline.rule_text, found)] for found in rules)
     return _native.explain_sharding(text, request, value, merge_rules, schedule_rules)
 
