@@ -35,16 +35,16 @@ Propagation::Propagation(ModuleOp module, func::FuncOp main,
   for (BitVector &bits : waiting)
     bits.resize(table.getNumOps());
   collectGroups(shardingGroups);
-  for (unsigned slot = 0; slot < table.getNumSlots(); ++slot)
-    if (hasAxes(table.get(slot)))
+  table.forEachSharding([&](unsigned slot, TensorShardingAttr sharding) {
+    if (hasAxes(sharding))
       markReaders(slot);
+  });
   // Ops without uses go when their turn comes.
   for (unsigned index : table.getUnused())
     for (BitVector &bits : waiting)
       bits.set(index);
-  for (unsigned index = 0; index < table.getNumOps(); ++index)
-    if (table.getKind(index) == OpKind::DataFlow)
-      collectManualEdges(table.getOp(index));
+  for (unsigned index : table.getDataFlowOps())
+    collectManualEdges(table.getOp(index));
 }
 
 /// The shardings of arguments do not show manual axes, but may have some.
@@ -232,21 +232,17 @@ void Propagation::eraseDeadOp(unsigned index) {
 }
 
 const OpPlan *Propagation::getPlan(unsigned index) {
-  auto &known = planOf[index];
-  if (known.getInt())
-    return known.getPointer();
   Operation *op = table.getOp(index);
-  const OpPlan *plan = nullptr;
   if (op && table.getInstance(index)) {
     auto [inBody, isNew] = planInBody.try_emplace(op, nullptr);
     if (isNew)
       inBody->second = plans.getFor(op);
-    plan = inBody->second;
-  } else if (op) {
-    plan = plans.getFor(op);
+    return inBody->second;
   }
-  known.setPointerAndInt(plan, true);
-  return plan;
+  auto &known = planOf.at(index);
+  if (!known.getInt())
+    known.setPointerAndInt(op ? plans.getFor(op) : nullptr, true);
+  return known.getPointer();
 }
 
 /// Operands, then results; for an edge its sources, then the edge.
@@ -255,7 +251,7 @@ ArrayRef<unsigned> Propagation::getSlotsOf(unsigned index) {
     table.getSlotsInBody(index, slotsInBody);
     return slotsInBody;
   }
-  auto &[begin, end] = slotRange[index];
+  auto &[begin, end] = slotRange.at(index);
   if (begin == end) {
     begin = slotPool.size();
     Operation *op = table.getOp(index);

@@ -102,11 +102,11 @@ private:
   /// Whether changes let ops be tried in this sweep already.
   bool isQueuing = false;
 
-  /// By op, made when needed: plan and whether it is known, and range in
-  /// slotPool, which ops of shared bodies have none of.
-  std::vector<llvm::PointerIntPair<const OpPlan *, 1, bool>> planOf;
+  /// By op outside of shared bodies, made when needed: plan and whether it is
+  /// known, and range in slotPool.
+  LazyTable<llvm::PointerIntPair<const OpPlan *, 1, bool>> planOf;
   llvm::DenseMap<Operation *, const OpPlan *> planInBody;
-  std::vector<std::pair<unsigned, unsigned>> slotRange;
+  LazyTable<std::pair<unsigned, unsigned>> slotRange;
   std::vector<unsigned> slotPool;
   SmallVector<unsigned> slotsInBody;
 

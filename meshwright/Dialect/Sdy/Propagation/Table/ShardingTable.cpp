@@ -35,8 +35,7 @@ ShardingTable::ShardingTable(ModuleOp module) : symbols(module), instances(1) {
   walkNumbered(
       module, [&](Operation *op) { number(op); },
       [&](stablehlo::CustomCallOp call) { numberInstance(call); });
-  firstSlots.push_back(owners.size());
-  shardings.resize(owners.size());
+  shardings.resize(numSlots);
   for (Instance &instance : MutableArrayRef(instances).drop_front()) {
     instance.firstArgument = argumentSlots.size();
     for (Value operand : instance.call.getOperands())
@@ -44,17 +43,21 @@ ShardingTable::ShardingTable(ModuleOp module) : symbols(module), instances(1) {
   }
   // Owners of edges are behind their ops, so all must have their numbers.
   auto name = StringAttr::get(module.getContext(), kShardingAttr);
-  for (auto [index, op] : llvm::enumerate(ops))
-    if (instanceOf[index] == 0)
-      read(op, index, name);
+  for (auto [number, run] : llvm::enumerate(runs)) {
+    unsigned end =
+        number + 1 == runs.size() ? numOps : runs[number + 1].firstIndex;
+    if (run.instance == 0)
+      for (unsigned index = run.firstIndex; index < end; ++index)
+        read(ownOp(index), index, name);
+  }
   for (auto &[func, body] : bodies)
     for (unsigned instance : body.instances)
       for (auto [local, op] : llvm::enumerate(body.ops))
         if (body.isAnnotated)
           read(op, instances[instance].firstIndex + local, name);
-  for (auto [slot, sharding] : llvm::enumerate(shardings))
-    if (sharding)
-      initial[slot] = sharding;
+  forEachSharding([&](unsigned slot, TensorShardingAttr sharding) {
+    initial[slot] = sharding;
+  });
 }
 
 OpKind ShardingTable::classify(Operation *op) {
@@ -84,18 +87,89 @@ static unsigned getNumArgumentSlots(Operation *op, OpKind kind) {
              : 0;
 }
 
+void ShardingTable::beginRun(Run run) {
+  unsigned number = runs.size();
+  runs.push_back(run);
+  // Stretches that begin in the runs before have theirs.
+  auto fill = [&](std::vector<unsigned> &list, unsigned first) {
+    unsigned count = (first + kStretch - 1) / kStretch;
+    if (list.size() < count)
+      list.resize(count, number == 0 ? 0 : number - 1);
+  };
+  fill(runsOfOps, run.firstIndex);
+  fill(runsOfSlots, run.firstSlot);
+}
+
+const ShardingTable::Run &ShardingTable::getRunOfOp(unsigned index) const {
+  unsigned stretch = index / kStretch;
+  unsigned number =
+      stretch < runsOfOps.size() ? runsOfOps[stretch] : runs.size() - 1;
+  while (number + 1 < runs.size() && runs[number + 1].firstIndex <= index)
+    ++number;
+  return runs[number];
+}
+
+const ShardingTable::Run &ShardingTable::getRunOfSlot(unsigned slot) const {
+  unsigned stretch = slot / kStretch;
+  unsigned number =
+      stretch < runsOfSlots.size() ? runsOfSlots[stretch] : runs.size() - 1;
+  while (number + 1 < runs.size() && runs[number + 1].firstSlot <= slot)
+    ++number;
+  return runs[number];
+}
+
+Operation *ShardingTable::getOp(unsigned index) const {
+  const Run &run = getRunOfOp(index);
+  unsigned local = index - run.firstIndex;
+  if (run.instance == 0)
+    return ops[run.firstOwn + local];
+  return instances[run.instance].isErased ? nullptr : getBodyOf(run).ops[local];
+}
+
+OpKind ShardingTable::getKind(unsigned index) const {
+  const Run &run = getRunOfOp(index);
+  unsigned local = index - run.firstIndex;
+  return run.instance == 0 ? kinds[run.firstOwn + local]
+                           : getBodyOf(run).kinds[local];
+}
+
+unsigned ShardingTable::getFirstSlot(unsigned index) const {
+  const Run &run = getRunOfOp(index);
+  unsigned local = index - run.firstIndex;
+  return run.instance == 0 ? firstSlots[run.firstOwn + local]
+                           : run.firstSlot + getBodyOf(run).firstSlots[local];
+}
+
+unsigned ShardingTable::getNumSlotsOf(unsigned index) const {
+  Operation *op = getOp(index);
+  return op->getNumResults() + getNumArgumentSlots(op, getKind(index));
+}
+
+unsigned ShardingTable::getOwner(unsigned slot) const {
+  const Run &run = getRunOfSlot(slot);
+  unsigned local = slot - run.firstSlot;
+  return run.instance == 0 ? owners[run.firstOwnSlot + local]
+                           : run.firstIndex + getBodyOf(run).owners[local];
+}
+
 void ShardingTable::number(Operation *op) {
+  if (runs.empty() || runs.back().instance != 0)
+    beginRun({numOps, numSlots, /*instance=*/0,
+              static_cast<unsigned>(ops.size()),
+              static_cast<unsigned>(owners.size())});
   OpKind kind = classify(op);
-  indices.try_emplace(op, ops.size());
-  firstSlots.push_back(owners.size());
-  owners.resize(owners.size() + op->getNumResults() +
-                    getNumArgumentSlots(op, kind),
-                ops.size());
+  indices.try_emplace(op, numOps);
+  firstSlots.push_back(numSlots);
+  unsigned count = op->getNumResults() + getNumArgumentSlots(op, kind);
+  owners.resize(owners.size() + count, numOps);
   if (op->use_empty() && isOpTriviallyDead(op))
-    unused.push_back(ops.size());
+    unused.push_back(numOps);
+  if (kind == OpKind::DataFlow)
+    dataFlowOps.push_back(numOps);
   ops.push_back(op);
   kinds.push_back(kind);
-  instanceOf.push_back(0);
+  ++numOps;
+  numSlots += count;
 }
 
 ShardingTable::Body ShardingTable::makeBody(func::FuncOp func) {
@@ -112,6 +186,9 @@ ShardingTable::Body ShardingTable::makeBody(func::FuncOp func) {
     body.kinds.push_back(classify(op));
     body.isAnnotated |= isa_and_present<SdyDialect>(op->getDialect()) ||
                         op->getDiscardableAttr(name);
+    body.firstSlots.push_back(body.numSlots);
+    body.owners.resize(body.numSlots + op->getNumResults(),
+                       body.ops.size() - 1);
     for (Value result : op->getResults())
       slotOf[result] = body.numSlots++;
     SmallVector<unsigned, 4> &slots = body.slots.emplace_back();
@@ -137,24 +214,21 @@ ShardingTable::getBody(stablehlo::CustomCallOp call) {
 
 /// Lists that grow by themselves take twice the memory, for a time thrice.
 void ShardingTable::reserve(ModuleOp module) {
-  size_t numOps = 0, numOwn = 0, numSlots = 0;
+  size_t numOwn = 0, numOwnSlots = 0, numCalls = 0;
   walkNumbered(
       module,
       [&](Operation *op) {
         ++numOwn;
-        numSlots += op->getNumResults() + getNumArgumentSlots(op, classify(op));
+        numOwnSlots +=
+            op->getNumResults() + getNumArgumentSlots(op, classify(op));
       },
-      [&](stablehlo::CustomCallOp call) {
-        numOps += getBody(call).ops.size();
-        numSlots += getBody(call).numSlots;
-      });
-  numOps += numOwn;
+      [&](stablehlo::CustomCallOp) { ++numCalls; });
   indices.reserve(numOwn);
-  ops.reserve(numOps);
-  kinds.reserve(numOps);
-  instanceOf.reserve(numOps);
-  firstSlots.reserve(numOps + 1);
-  owners.reserve(numSlots);
+  ops.reserve(numOwn);
+  kinds.reserve(numOwn);
+  firstSlots.reserve(numOwn);
+  owners.reserve(numOwnSlots);
+  runs.reserve(2 * numCalls + 1);
 }
 
 void ShardingTable::numberInstance(stablehlo::CustomCallOp call) {
@@ -166,22 +240,18 @@ void ShardingTable::numberInstance(stablehlo::CustomCallOp call) {
   unsigned instance = instances.size();
   instanceOfCall[call] = instance;
   body.instances.push_back(instance);
-  instances.push_back({call, func, static_cast<unsigned>(ops.size()),
+  instances.push_back({call, func, numOps, numSlots,
                        static_cast<unsigned>(known - bodies.begin())});
-  for (Operation *op : body.ops) {
-    firstSlots.push_back(owners.size());
-    owners.resize(owners.size() + op->getNumResults(), ops.size());
-    ops.push_back(op);
-  }
-  llvm::append_range(kinds, body.kinds);
-  instanceOf.resize(ops.size(), instance);
+  beginRun({numOps, numSlots, instance});
+  numOps += body.ops.size();
+  numSlots += body.numSlots;
 }
 
 void ShardingTable::getSlotsInBody(unsigned index,
                                    SmallVectorImpl<unsigned> &slots) const {
-  const Instance &instance = instances[instanceOf[index]];
+  const Instance &instance = instances[getInstance(index)];
   const Body &body = (bodies.begin() + instance.number)->second;
-  unsigned firstSlot = firstSlots[instance.firstIndex];
+  unsigned firstSlot = instance.firstSlot;
   slots.clear();
   for (unsigned slot : body.slots[index - instance.firstIndex]) {
     if (slot == kNoSlot)
@@ -195,22 +265,27 @@ void ShardingTable::getSlotsInBody(unsigned index,
 }
 
 void ShardingTable::read(Operation *op, unsigned index, StringAttr attrName) {
-  unsigned slot = firstSlots[index];
-  switch (kinds[index]) {
+  unsigned slot = getFirstSlot(index);
+  auto set = [&](TensorShardingAttr sharding) {
+    if (sharding)
+      shardings.at(slot) = sharding;
+    ++slot;
+  };
+  switch (getKind(index)) {
   case OpKind::Plain:
   case OpKind::Terminator: {
     auto list = dyn_cast_or_null<TensorShardingPerValueAttr>(
         op->getDiscardableAttr(attrName));
     if (list && list.size() == op->getNumResults())
-      llvm::copy(list, shardings.begin() + slot);
+      llvm::for_each(list, set);
     return;
   }
   case OpKind::Function: {
     auto func = cast<func::FuncOp>(op);
     for (unsigned arg = 0; arg < func.getNumArguments(); ++arg)
-      shardings[slot++] = getArgSharding(func, arg);
+      set(getArgSharding(func, arg));
     for (unsigned result = 0; result < func.getNumResults(); ++result)
-      shardings[slot++] = getResultSharding(func, result);
+      set(getResultSharding(func, result));
     return;
   }
   case OpKind::DataFlow: {
@@ -224,7 +299,7 @@ void ShardingTable::read(Operation *op, unsigned index, StringAttr attrName) {
   case OpKind::Edge:
   case OpKind::Other:
     for (Value result : op->getResults())
-      shardings[slot++] = getSharding(result);
+      set(getSharding(result));
   }
 }
 
@@ -232,8 +307,8 @@ void ShardingTable::read(Operation *op, unsigned index, StringAttr attrName) {
 void ShardingTable::readOwners(ValueRange edgeOwners,
                                ArrayRef<TensorShardingAttr> list) {
   for (auto [owner, sharding] : llvm::zip(edgeOwners, list))
-    if (!DataFlowEdgeOp::getFor(owner))
-      shardings[getOwnSlot(owner)] = sharding;
+    if (sharding && !DataFlowEdgeOp::getFor(owner))
+      shardings.at(getOwnSlot(owner)) = sharding;
 }
 
 //===----------------------------------------------------------------------===//
@@ -242,10 +317,10 @@ void ShardingTable::readOwners(ValueRange edgeOwners,
 
 unsigned ShardingTable::getOwnSlot(Value value) const {
   if (auto result = dyn_cast<OpResult>(value))
-    return firstSlots[getIndex(result.getOwner())] + result.getResultNumber();
+    return getFirstSlot(getIndex(result.getOwner())) + result.getResultNumber();
   auto arg = cast<BlockArgument>(value);
   Operation *parent = arg.getOwner()->getParentOp();
-  return firstSlots[getIndex(parent)] + parent->getNumResults() +
+  return getFirstSlot(getIndex(parent)) + parent->getNumResults() +
          arg.getArgNumber();
 }
 
@@ -285,15 +360,15 @@ unsigned ShardingTable::getSlot(PlacedValue placed) const {
   auto [value, instance] = resolve(placed);
   if (auto result = dyn_cast<OpResult>(value)) {
     unsigned def = getIndex(result.getOwner(), instance);
-    if (kinds[def] == OpKind::DataFlow)
+    if (getKind(def) == OpKind::DataFlow)
       return getEdgeSlot(cast<DataFlowOpInterface>(result.getOwner()), value);
-    return firstSlots[def] + result.getResultNumber();
+    return getFirstSlot(def) + result.getResultNumber();
   }
   Block *block = cast<BlockArgument>(value).getOwner();
   if (!block->isEntryBlock())
     return kNoSlot;
   Operation *parent = block->getParentOp();
-  switch (kinds[getIndex(parent, instance)]) {
+  switch (getKind(getIndex(parent, instance))) {
   case OpKind::Function:
     return getOwnSlot(value);
   case OpKind::DataFlow:
@@ -305,14 +380,15 @@ unsigned ShardingTable::getSlot(PlacedValue placed) const {
 
 unsigned ShardingTable::getResultSlot(func::FuncOp func,
                                       unsigned result) const {
-  return firstSlots[getIndex(func)] + func.getNumArguments() + result;
+  return getFirstSlot(getIndex(func)) + func.getNumArguments() + result;
 }
 
 PlacedValue ShardingTable::getValue(unsigned slot) const {
-  Operation *op = ops[owners[slot]];
-  unsigned number = slot - firstSlots[owners[slot]];
+  unsigned owner = getOwner(slot);
+  Operation *op = getOp(owner);
+  unsigned number = slot - getFirstSlot(owner);
   if (number < op->getNumResults())
-    return {op->getResult(number), instanceOf[owners[slot]]};
+    return {op->getResult(number), getInstance(owner)};
   number -= op->getNumResults();
   if (auto func = dyn_cast<func::FuncOp>(op))
     return number < func.getNumArguments() && !func.isDeclaration()
@@ -354,30 +430,32 @@ void ShardingTable::forEachUse(
 }
 
 void ShardingTable::set(unsigned slot, TensorShardingAttr sharding) {
-  shardings[slot] = sharding;
-  Operation *op = ops[owners[slot]];
-  if (op->getNumResults() < 2 || kinds[owners[slot]] == OpKind::DataFlow)
+  shardings.at(slot) = sharding;
+  unsigned owner = getOwner(slot);
+  Operation *op = getOp(owner);
+  if (op->getNumResults() < 2 || getKind(owner) == OpKind::DataFlow)
     return;
-  unsigned first = firstSlots[owners[slot]];
+  unsigned first = getFirstSlot(owner);
   for (OpResult result : op->getResults())
-    if (TensorShardingAttr &other = shardings[first + result.getResultNumber()];
+    if (TensorShardingAttr &other =
+            shardings.at(first + result.getResultNumber());
         !other)
       other = TensorShardingAttr::getFullyOpenLike(result.getType(), sharding);
 }
 
 void ShardingTable::eraseOp(unsigned index) {
-  Operation *root = ops[index];
+  Operation *root = getOp(index);
   root->walk([&](Operation *op) {
     if (auto call = instanceOfCall.find(op); call != instanceOfCall.end()) {
-      const Instance &instance = instances[call->second];
+      Instance &instance = instances[call->second];
       Body &body = (bodies.begin() + instance.number)->second;
-      std::fill_n(ops.begin() + instance.firstIndex, body.ops.size(), nullptr);
+      instance.isErased = true;
       llvm::erase(body.instances, call->second);
       instanceOfCall.erase(call);
       return;
     }
     auto it = indices.find(op);
-    ops[it->second] = nullptr;
+    ownOp(it->second) = nullptr;
     indices.erase(it);
   });
   root->erase();

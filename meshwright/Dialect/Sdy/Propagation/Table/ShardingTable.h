@@ -9,13 +9,16 @@
 //
 // A call of a shared body (StableHLO/SharedBodyCall.h) is an instance of it: the
 // ops of the body have numbers and slots of their own for each, as if they stood
-// in its place. Bodies get copies where instances end with other shardings.
+// in its place. Numbers take no memory: those of an instance are a run, of which
+// only the beginning is kept. Bodies get copies where instances end with other
+// shardings.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_TABLE_SHARDINGTABLE_H
 #define MESHWRIGHT_DIALECT_SDY_PROPAGATION_TABLE_SHARDINGTABLE_H
 
+#include "meshwright/Dialect/Sdy/Propagation/Table/LazyTable.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -58,27 +61,31 @@ public:
   /// not used.
   explicit ShardingTable(ModuleOp module);
 
-  unsigned getNumOps() const { return ops.size(); }
+  unsigned getNumOps() const { return numOps; }
   /// Null for ops that were erased.
-  Operation *getOp(unsigned index) const { return ops[index]; }
+  Operation *getOp(unsigned index) const;
   /// The instance that an op is in.
-  unsigned getInstance(unsigned index) const { return instanceOf[index]; }
+  unsigned getInstance(unsigned index) const {
+    return getRunOfOp(index).instance;
+  }
   unsigned getIndex(Operation *op, unsigned instance = 0) const {
     return instances[instance].firstIndex + indices.lookup(op);
   }
-  OpKind getKind(unsigned index) const { return kinds[index]; }
+  OpKind getKind(unsigned index) const;
   /// The ops that nothing needed when the table was made.
   ArrayRef<unsigned> getUnused() const { return unused; }
+  /// The ops of OpKind::DataFlow.
+  ArrayRef<unsigned> getDataFlowOps() const { return dataFlowOps; }
   /// Erases an op and what is in it. Its slots stay, without a meaning.
   void eraseOp(unsigned index);
 
-  unsigned getNumSlots() const { return shardings.size(); }
+  unsigned getNumSlots() const { return numSlots; }
   /// kNoSlot if the value cannot have a sharding.
   unsigned getSlot(PlacedValue placed) const;
   unsigned getResultSlot(func::FuncOp func, unsigned result) const;
   /// The op that a slot belongs to: what defines the value, or the function or
   /// data-flow op that it is an argument or function result of.
-  unsigned getOwner(unsigned slot) const { return owners[slot]; }
+  unsigned getOwner(unsigned slot) const;
   /// The value that a slot was made for; null for function results.
   PlacedValue getValue(unsigned slot) const;
   /// Those of the operands and results of an op in a shared body.
@@ -89,7 +96,12 @@ public:
                   llvm::function_ref<void(OpOperand &, unsigned)> visit) const;
 
   /// Null if there is none.
-  TensorShardingAttr get(unsigned slot) const { return shardings[slot]; }
+  TensorShardingAttr get(unsigned slot) const { return shardings.get(slot); }
+  /// Goes in order through the slots that have one.
+  void forEachSharding(
+      llvm::function_ref<void(unsigned, TensorShardingAttr)> visit) const {
+    shardings.forEachSet(visit);
+  }
   /// Sets a sharding; the other results of the same op become open if they had
   /// no sharding.
   void set(unsigned slot, TensorShardingAttr sharding);
@@ -103,6 +115,8 @@ private:
     std::vector<Operation *> ops;
     std::vector<OpKind> kinds;
     unsigned numSlots = 0;
+    /// By op, and by slot.
+    std::vector<unsigned> firstSlots, owners;
     /// Whether an op may have a sharding.
     bool isAnnotated = false;
     /// By op: the slots of its operands, then of its results, behind that of the
@@ -113,11 +127,33 @@ private:
   struct Instance {
     stablehlo::CustomCallOp call;
     func::FuncOp body;
-    unsigned firstIndex = 0;
+    unsigned firstIndex = 0, firstSlot = 0;
     /// The number of the body, and where in argumentSlots its arguments are.
     unsigned number = 0, firstArgument = 0;
+    bool isErased = false;
+  };
+  /// Ops whose numbers follow each other: those of one instance, or ops outside
+  /// of shared bodies (instance 0), of which the lists have the first at
+  /// `firstOwn` and its slots at `firstOwnSlot`.
+  struct Run {
+    unsigned firstIndex, firstSlot, instance, firstOwn = 0, firstOwnSlot = 0;
   };
   static constexpr unsigned kFirstArgument = 1u << 31;
+
+  /// Runs are found by the first one of each stretch of as many numbers.
+  static constexpr unsigned kStretch = 64;
+  const Run &getRunOfOp(unsigned index) const;
+  const Run &getRunOfSlot(unsigned slot) const;
+  void beginRun(Run run);
+  const Body &getBodyOf(const Run &run) const {
+    return (bodies.begin() + instances[run.instance].number)->second;
+  }
+  unsigned getFirstSlot(unsigned index) const;
+  unsigned getNumSlotsOf(unsigned index) const;
+  Operation *&ownOp(unsigned index) {
+    const Run &run = getRunOfOp(index);
+    return ops[run.firstOwn + index - run.firstIndex];
+  }
 
   void number(Operation *op);
   void numberInstance(stablehlo::CustomCallOp call);
@@ -126,7 +162,6 @@ private:
   void reserve(ModuleOp module);
   /// The value that an argument or result of a shared body stands for.
   PlacedValue resolve(PlacedValue placed) const;
-  ArrayRef<TensorShardingAttr> getShardings(unsigned number) const;
   unsigned storeBody(func::FuncOp func, const Body &body);
   OpKind classify(Operation *op);
   void read(Operation *op, unsigned index, StringAttr attrName);
@@ -136,29 +171,32 @@ private:
   void storeSignature(func::FuncOp func, unsigned firstSlot);
   unsigned storeOp(Operation *op, unsigned index);
   bool isChanged(unsigned slot) const {
-    return shardings[slot] && shardings[slot] != initial.lookup(slot);
+    TensorShardingAttr sharding = get(slot);
+    return sharding && sharding != initial.lookup(slot);
   }
 
   SymbolTable symbols;
+  unsigned numOps = 0, numSlots = 0;
+  std::vector<Run> runs;
+  std::vector<unsigned> runsOfOps, runsOfSlots;
+  /// Ops outside of shared bodies, in order.
   std::vector<Operation *> ops;
   std::vector<OpKind> kinds;
-  std::vector<unsigned> unused;
+  std::vector<unsigned> unused, dataFlowOps;
   llvm::DenseMap<OperationName, OpKind> kindOfName;
   /// Ops of shared bodies have their place in the body.
   llvm::DenseMap<Operation *, unsigned> indices;
-  /// By op.
-  std::vector<unsigned> instanceOf;
   /// The first one is no instance.
   std::vector<Instance> instances;
   llvm::DenseMap<Operation *, unsigned> instanceOfCall;
   llvm::MapVector<func::FuncOp, Body> bodies;
   std::vector<unsigned> argumentSlots;
-  /// By op: the slots of its results, then of its arguments, then, for
-  /// functions, of its function results.
-  std::vector<unsigned> firstSlots;
+  /// By op outside of shared bodies: the slots of its results, then of its
+  /// arguments, then, for functions, of its function results; and by slot of
+  /// these.
+  std::vector<unsigned> firstSlots, owners;
   /// By slot.
-  std::vector<unsigned> owners;
-  std::vector<TensorShardingAttr> shardings;
+  LazyTable<TensorShardingAttr> shardings;
   /// Those that there were when the table was made, by slot.
   llvm::DenseMap<unsigned, TensorShardingAttr> initial;
 };

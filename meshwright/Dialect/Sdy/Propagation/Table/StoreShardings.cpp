@@ -22,7 +22,7 @@ void ShardingTable::storeSignature(func::FuncOp func, unsigned firstSlot) {
       if (isChanged(slot)) {
         isAnyChanged = true;
         NamedAttrList list(dict);
-        list.set(name, shardings[slot]);
+        list.set(name, get(slot));
         dict = list.getDictionary(func.getContext());
       }
       updated.push_back(dict);
@@ -39,16 +39,18 @@ void ShardingTable::storeSignature(func::FuncOp func, unsigned firstSlot) {
 
 /// Returns how many shardings that are.
 unsigned ShardingTable::storeOp(Operation *op, unsigned index) {
-  unsigned first = firstSlots[index];
-  auto slots = llvm::seq(first, firstSlots[index + 1]);
+  unsigned first = getFirstSlot(index);
+  auto slots = llvm::seq(first, first + getNumSlotsOf(index));
   unsigned count =
       llvm::count_if(slots, [&](unsigned slot) { return isChanged(slot); });
   if (count == 0)
     return 0;
-  if (kinds[index] == OpKind::Function) {
+  OpKind kind = getKind(index);
+  if (kind == OpKind::Function) {
     storeSignature(cast<func::FuncOp>(op), first);
-  } else if (kinds[index] == OpKind::Plain) {
-    auto list = ArrayRef(shardings).slice(first, op->getNumResults());
+  } else if (kind == OpKind::Plain) {
+    auto list =
+        llvm::map_to_vector(slots, [&](unsigned slot) { return get(slot); });
     op->setDiscardableAttr(
         StringAttr::get(op->getContext(), kShardingAttr),
         TensorShardingPerValueAttr::get(op->getContext(), list));
@@ -58,31 +60,24 @@ unsigned ShardingTable::storeOp(Operation *op, unsigned index) {
         setSharding(slot - first < op->getNumResults()
                         ? Value(op->getResult(slot - first))
                         : getValue(slot).value,
-                    shardings[slot]);
+                    get(slot));
   }
   return count;
-}
-
-ArrayRef<TensorShardingAttr>
-ShardingTable::getShardings(unsigned number) const {
-  const Instance &instance = instances[number];
-  return ArrayRef(shardings).slice(
-      firstSlots[instance.firstIndex],
-      (bodies.begin() + instance.number)->second.numSlots);
 }
 
 /// Instances with other shardings than the first get a copy of the body.
 unsigned ShardingTable::storeBody(func::FuncOp func, const Body &body) {
   mpmd::EqualityClasses<unsigned> classes;
+  auto getShardings = [&](unsigned instance) {
+    unsigned first = instances[instance].firstSlot;
+    return llvm::map_range(
+        llvm::seq(first, first + body.numSlots),
+        [&](unsigned slot) { return get(slot).getAsOpaquePointer(); });
+  };
   for (unsigned instance : body.instances)
-    classes.add(instance,
-                llvm::hash_combine_range(
-                    llvm::map_range(getShardings(instance),
-                                    [](TensorShardingAttr sharding) {
-                                      return sharding.getAsOpaquePointer();
-                                    })),
+    classes.add(instance, llvm::hash_combine_range(getShardings(instance)),
                 [&](unsigned first, unsigned other) {
-                  return getShardings(first) == getShardings(other);
+                  return llvm::equal(getShardings(first), getShardings(other));
                 });
   // Copies of what nothing has changed yet.
   SmallVector<func::FuncOp> copies = {func};
@@ -105,9 +100,14 @@ unsigned ShardingTable::storeBody(func::FuncOp func, const Body &body) {
 
 unsigned ShardingTable::store() {
   unsigned numChanged = 0;
-  for (auto [index, op] : llvm::enumerate(ops))
-    if (op && instanceOf[index] == 0)
-      numChanged += storeOp(op, index);
+  for (auto [number, run] : llvm::enumerate(runs)) {
+    unsigned end =
+        number + 1 == runs.size() ? numOps : runs[number + 1].firstIndex;
+    if (run.instance == 0)
+      for (unsigned index = run.firstIndex; index < end; ++index)
+        if (Operation *op = ownOp(index))
+          numChanged += storeOp(op, index);
+  }
   for (auto &[func, body] : bodies)
     numChanged += storeBody(func, body);
   return numChanged;
