@@ -255,8 +255,6 @@ struct LowerToFragmentCallsPass
       return signalPassFailure();
 
     SymbolTable symbols(module);
-    auto sharedBodies =
-        llvm::to_vector(llvm::make_first_range(collectSharedBodies(module)));
     StringRef moduleName = module.getSymName().value_or(kDefaultModuleName);
     SmallVector<Program> programs = planPrograms(fragments, moduleName);
     if (auto main = symbols.lookup<func::FuncOp>("main");
@@ -266,8 +264,7 @@ struct LowerToFragmentCallsPass
     for (const Program &program : programs)
       if (failed(lower(program, symbols)))
         return signalPassFailure();
-    for (func::FuncOp body : sharedBodies)
-      symbols.erase(body);
+    eraseSharedBodies(module);
     numFragments += fragments.size();
     numFunctions += programs.size();
   }

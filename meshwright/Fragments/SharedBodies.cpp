@@ -76,6 +76,12 @@ void mpmd::inlineSharedBodiesIfUnused(FragmentOp fragment,
     inlineSharedBodies(fragment, rewriter);
 }
 
+void mpmd::eraseSharedBodies(ModuleOp module) {
+  for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (stablehlo::isSharedBody(func))
+      func.erase();
+}
+
 Operation *mpmd::getDefiningOpInBody(Value value) {
   Operation *op = value.getDefiningOp();
   if (op && isSharedBodyCall(op)) {

@@ -51,6 +51,10 @@ void inlineSharedBodies(FragmentOp fragment, RewriterBase &rewriter);
 /// found in the body.
 void inlineSharedBodiesIfUnused(FragmentOp fragment, RewriterBase &rewriter);
 
+/// Erases the functions of a module whose calls are gone, also of bodies that a
+/// pass has put back into all fragments.
+void eraseSharedBodies(ModuleOp module);
+
 /// The op that makes a value that a fragment returns; null if none does.
 Operation *getDefiningOpInBody(Value value);
 

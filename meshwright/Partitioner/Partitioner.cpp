@@ -130,8 +130,7 @@ static void addPreparation(OpPassManager &passes, func::FuncOp func,
 static bool sharesFromImport(const ConfigOptions &options, PhaseSet phases) {
   const OptimizeOptions &optimizing = options.optimizing;
   const Schedule *schedule = optimizing.schedule.schedule;
-  return phases.contains(Phase::Shard) && !options.sharding.hoistInvariants &&
-         !options.sharding.deferReductions && optimizing.mergeRules.empty() &&
+  return phases.contains(Phase::Shard) && optimizing.mergeRules.empty() &&
          optimizing.scheduleRules.empty() &&
          !(schedule && schedule->isMadeToMeasure);
 }

@@ -47,19 +47,18 @@ void mpmd::addShardingPropagationPipeline(
     OpPassManager &passes, const ShardingPropagationOptions &options,
     bool keepsShared) {
   addMeshPreparation(passes, options);
-  // These look into bodies, and change some of them.
-  bool shares = !options.hoistInvariants && !options.deferReductions;
-  if (shares) {
-    ShareBodiesPassOptions share;
-    share.forPropagation = true;
-    passes.addPass(createShareBodiesPass(share));
-  }
+  ShareBodiesPassOptions share;
+  share.forPropagation = true;
+  passes.addPass(createShareBodiesPass(share));
 
   sdy::PropagationOptions propagation;
   propagation.avoidExportForPartitioning = true;
   sdy::addPropagationPipeline(passes, propagation);
-  if (!shares) {
+  bool looksIntoBodies = options.hoistInvariants || options.deferReductions;
+  if (looksIntoBodies) {
+    passes.addPass(createUnshareBodiesPass());
     passes.addNestedPass<func::FuncOp>(createForgetInnerShardingsPass());
+    passes.addPass(createShareBodiesPass(share));
     sdy::addPropagationPipeline(passes, propagation);
   }
 
@@ -71,6 +70,9 @@ void mpmd::addShardingPropagationPipeline(
   // from the user's shardings, of which nothing more need be said.
   if (options.retarget)
     passes.addPass(createRetargetShardingsPass({/*warn=*/false}));
+  // What follows goes by single ops, and changes some of them.
+  if (looksIntoBodies)
+    passes.addPass(createUnshareBodiesPass());
   if (options.hoistInvariants)
     passes.addNestedPass<func::FuncOp>(createHoistInvariantComputationsPass(
         {options.hoistBytes, options.deviceMemory}));
@@ -80,17 +82,13 @@ void mpmd::addShardingPropagationPipeline(
       createConvertSdyShardingsToMpmdTypesPass());
   passes.addNestedPass<func::FuncOp>(createConvertSdyConstantsPass());
   passes.addNestedPass<func::FuncOp>(createOptimizeDistinctBodiesPass());
-  if (shares) {
-    // What is known of results by now.
-    ShareBodiesPassOptions share;
-    share.forPropagation = true;
-    passes.addPass(createShareBodiesPass(share));
-  }
+  // What is known of results by now, and what is equal again.
+  passes.addPass(createShareBodiesPass(share));
   // Optimization has left nothing to fold.
   SimplifyProgramPassOptions simplify;
   simplify.skipBodies = true;
   passes.addNestedPass<func::FuncOp>(createSimplifyProgramPass(simplify));
-  if (shares && !keepsShared)
+  if (!keepsShared)
     passes.addPass(createUnshareBodiesPass());
 }
 

@@ -30,8 +30,6 @@ struct UnshareBodiesPass
 
   void runOnOperation() override {
     auto bodies = collectSharedBodies(getOperation());
-    if (bodies.empty())
-      return markAllAnalysesPreserved();
     SetVector<FragmentOp> fragments;
     for (auto &[body, calls] : bodies)
       for (stablehlo::CustomCallOp call : calls)
@@ -40,8 +38,7 @@ struct UnshareBodiesPass
     for (FragmentOp fragment : fragments)
       inlineSharedBodies(fragment, rewriter);
     numFragments += fragments.size();
-    for (auto &[body, calls] : bodies)
-      body.erase();
+    eraseSharedBodies(getOperation());
   }
 };
 } // namespace
