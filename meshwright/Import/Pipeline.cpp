@@ -68,7 +68,7 @@ static void addPreparation(OpPassManager &pm, const ImportOptions &options) {
   optimization.foldOpElementLimit = 0;
   addOnFunctions(
       pm, stablehlo::createTargetIndependentOptimizationPass(optimization));
-  addOnFunctions(pm, createFromUnrollToCallCounterPass());
+  addOnFunctions(pm, createFromUnrollToCallCounterPass({/*eraseOthers=*/true}));
   pm.addPass(createSinkNegligibleOpsIntoCallOpPass());
   addOnFunctions(pm, createInsertNamelessCloneOfNegligibleOpsPass());
   addOnFunctions(pm, createSimplifyNamedComputationsPass());

@@ -144,7 +144,7 @@ def call_in_region(name: str, operation: str) -> str:
     return (
         f"call of {name!r} is inside of {_enclosing(operation)}, which runs on one "
         "mesh as a whole; call the function there without mw.call, or write the loop "
-        "in Python"
+        "in Python, or with mw.fori_loop or mw.enumerated_for, which are unrolled"
     )
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from . import _diagnostics
+from . import _diagnostics, _loop_slices
 from . import _jax_compat as compat
 from . import _primitives as primitives
 
@@ -31,11 +31,6 @@ def _refuse_ordered_effects(what: str, jaxpr: Any) -> None:
             "fragments on different meshes have no common order, use unordered "
             "effects, e.g. jax.debug.print(..., ordered=False)"
         )
-
-
-def _user_name(callee: str) -> str:
-    """The function's name in the user's source."""
-    return callee.removeprefix(primitives.CALLEE_PREFIX).removeprefix("_")
 
 
 def _refuse_region(name: str) -> None:
@@ -117,8 +112,8 @@ def _callee(ctx: Any, name: str, jaxpr: Any, const_avals: Sequence[Any]) -> str:
 
 
 def _call(ctx, *args, jaxpr, name, call_counter):
-    _refuse_ordered_effects(f"call of {_user_name(name)!r}", jaxpr)
-    _refuse_region(_user_name(name))
+    _refuse_ordered_effects(f"call of {primitives.user_name(name)!r}", jaxpr)
+    _refuse_region(primitives.user_name(name))
     _, const_avals, const_values = _constants(ctx, jaxpr)
     callee = _callee(ctx, name, jaxpr, const_avals)
     op = mpmd.CallOp(
@@ -143,8 +138,24 @@ def _has_loop(jaxpr: Any) -> bool:
     return False
 
 
+def _in_place(ctx: Any, jaxpr: Any, operands: Sequence[Any]) -> list[Any]:
+    """What a jaxpr without constants of its own gives, computed where we are."""
+    results, _ = compat.jaxpr_subcomp(
+        ctx.module_context,
+        jaxpr.jaxpr,
+        ctx.name_stack,
+        compat.TokenSet(),
+        [],
+        *operands,
+        dim_var_values=ctx.dim_var_values,
+        const_lowering={},
+        outer_traceback=ctx.traceback,
+    )
+    return list(results)
+
+
 def _for(ctx, *args, jaxpr, name, num_captured, iterations, plain_call):
-    user_name = _user_name(name)
+    user_name = primitives.user_name(name)
     _refuse_ordered_effects(f"loop over {user_name!r}", jaxpr)
     if _has_loop(jaxpr.jaxpr):
         raise ValueError(
@@ -152,8 +163,11 @@ def _for(ctx, *args, jaxpr, name, num_captured, iterations, plain_call):
             "under meshwright.jit; write the inner one as a Python loop of "
             "meshwright.call"
         )
-    _, const_avals, const_values = _constants(ctx, jaxpr)
-    callee = _callee(ctx, name, jaxpr, const_avals)
+    # A plain call is taken apart by the compiler, whatever it reads.
+    split = None if plain_call else _loop_slices.split(jaxpr, num_captured)
+    body = split.body if split else jaxpr
+    _, const_avals, const_values = _constants(ctx, body)
+    callee = _callee(ctx, name, body, const_avals)
     operands = [*const_values, *args]
     num_fixed = len(const_values) + num_captured
     types = [operand.type for operand in operands]
@@ -164,10 +178,19 @@ def _for(ctx, *args, jaxpr, name, num_captured, iterations, plain_call):
     results = types[num_fixed:]
     symbol = ir.FlatSymbolRefAttr.get(callee)
     with ir.InsertionPoint(block):
+        given = arguments
+        if split:
+            own = arguments[len(const_values) :]
+            read = [own[at] for at in split.slice_inputs]
+            given = [
+                *arguments[: len(const_values)],
+                *(own[at] for at in split.body_inputs),
+                *_in_place(ctx, split.slices, read),
+            ]
         if plain_call:
-            call = compat.func.CallOp(results, symbol, arguments)
+            call = compat.func.CallOp(results, symbol, given)
         else:
-            call = mpmd.CallOp(results, arguments, symbol)
+            call = mpmd.CallOp(results, given, symbol)
         mpmd.ReturnOp([*arguments[:num_fixed], *call.results])
     return list(op.results)[num_fixed:]
 

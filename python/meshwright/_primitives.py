@@ -94,6 +94,22 @@ def _loop_types(*avals, jaxpr, num_captured, **_):
     )
 
 
+def user_name(callee: str) -> str:
+    """The name in the user's source of a function that calls and loops apply."""
+    return callee.removeprefix(CALLEE_PREFIX).removeprefix("_")
+
+
+def _refuse_loop(what: str) -> Any:
+    def rule(*_: Any, name: str, **__: Any) -> Any:
+        raise NotImplementedError(
+            f"loop over {user_name(name)!r} {what} from outside; do that inside of its "
+            "body, such as jax.value_and_grad of one microbatch, or write the calls "
+            "out, with mw.enumerated_for(..., unroll=True) or mw.call"
+        )
+
+    return rule
+
+
 # A loop is never removed as dead, and has neither a derivative nor a batched
 # form: the compiler unrolls it, so what it stands for is written with `call`.
 for_p = compat.Primitive("mpmd_for")
@@ -104,6 +120,8 @@ compat.define_dce(for_p, lambda used, live, eqn: ([True] * len(eqn.invars), eqn)
 compat.register_lowering(
     for_p, compat.lower_fun(loop_plainly, multiple_results=True), cacheable=False
 )
+compat.primitive_jvps[for_p] = _refuse_loop("has no derivative")
+compat.primitive_batchers[for_p] = _refuse_loop("cannot be batched")
 
 
 # Whose bodies are lowered by rules of their own.

@@ -255,13 +255,16 @@ def call(
     def wrapped(*args, **kwargs):
         if not compat.is_staged():
             return fn(*args, **kwargs)
-        traced = _trace_cache.trace(fn, args, kwargs)
-        outs = primitives.call_p.bind(
-            *traced.operands, jaxpr=traced.jaxpr, name=name, call_counter=call_counter
-        )
-        return traced.result(outs)
+        return _apply_call(name, _trace_cache.trace(fn, args, kwargs), call_counter)
 
     return wrapped
+
+
+def _apply_call(name: str, traced: _trace_cache.Traced, counter: int | None) -> Any:
+    outs = primitives.call_p.bind(
+        *traced.operands, jaxpr=traced.jaxpr, name=name, call_counter=counter
+    )
+    return traced.result(outs)
 
 
 def _check_loop_result(what: str, init_val: Any, jaxpr: Any, tree: Any) -> None:
@@ -411,6 +414,30 @@ def _element_at(arrays: Sequence[jax.Array], index: jax.Array) -> jax.Array:
     return jax.lax.reshape(jax.lax.dynamic_slice(stacked, starts, (1, *shape)), shape)
 
 
+def _written_out(body_fun: Any, carry: Any, inputs: Any, length: int) -> Any:
+    """One call per element; the body is traced once for all elements of a type."""
+    name = primitives.CALLEE_PREFIX + function_name(body_fun)
+    traced, form_before = None, ()
+    for index in range(length):
+        element = jax.tree.map(
+            lambda sequence, at=index: sequence[at], inputs, is_leaf=_is_sequence
+        )
+        args = carry, jnp.uint32(index), element
+        if not compat.is_staged():
+            carry = body_fun(*args)
+            continue
+        # What is no array is a part of the program.
+        leaves, tree = jax.tree.flatten(args)
+        static = (leaf for leaf in leaves if not static_leaves.is_array(leaf))
+        form = (tree, *static)
+        is_same = len(form) == len(form_before) and form[0] == form_before[0]
+        is_same = is_same and all(map(operator.is_, form[1:], form_before[1:]))
+        traced = traced.again(args, {}) if is_same else None
+        traced, form_before = traced or _trace_cache.trace(body_fun, args, {}), form
+        carry = _apply_call(name, traced, index)
+    return carry
+
+
 def enumerated_for(
     body_fun: Callable[[T, Any, Any], T],
     initial_carry: T,
@@ -429,6 +456,8 @@ def enumerated_for(
       unroll: write the calls out here instead of leaving a loop to the compiler.
         Only the unrolled form can be differentiated and batched.
 
+    The body is traced once for all elements of one type.
+
     Returns:
       The last carry.
 
@@ -445,14 +474,7 @@ def enumerated_for(
     """
     length = _check_sequences(inputs)
     if unroll or length == 0:
-        carry = initial_carry
-        for index in range(length):
-            element = jax.tree.map(
-                lambda sequence, at=index: sequence[at], inputs, is_leaf=_is_sequence
-            )
-            step = call(body_fun, call_counter=index)
-            carry = step(carry, jnp.uint32(index), element)
-        return carry
+        return _written_out(body_fun, initial_carry, inputs, length)
 
     # A sequence of another kind would be no node of the carry's tree.
     inputs = jax.tree.map_with_path(_stackable, inputs, is_leaf=_is_sequence)

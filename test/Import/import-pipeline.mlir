@@ -44,6 +44,8 @@ func.func @inlines_calls_of_unrolled_loop(%x: !t, %s0: tensor<1x4xf32>, %s1: ten
   // CHECK:      mpmd.fragment<mesh="p", origin=["up"]> ({{.*}}) {call_counter = 0 : ui32}
   // CHECK:      mpmd.fragment<mesh="p", origin=["up"]> ({{.*}}) {call_counter = 1 : ui32}
   // CHECK-NOT:  mpmd.call
+  // CHECK-NOT:  unroll_counter
+  // CHECK:      return
   %zero = stablehlo.constant dense<0> : tensor<ui32>
   %stack = stablehlo.concatenate %s0, %s1, dim = 0 : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
   %0 = mpmd.for (%x) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%y: !t, %index: tensor<ui32>) {

@@ -32,13 +32,17 @@ struct FromUnrollToCallCounterPass
     func::FuncOp func = getOperation();
     if (!isDistributedFunction(func))
       return markAllAnalysesPreserved();
-    func.walk([&](CallOp call) {
-      auto counter = call->getAttrOfType<IntegerAttr>(kUnrollCounterAttr);
+    func.walk([&](Operation *op) {
+      auto counter = op->getAttrOfType<IntegerAttr>(kUnrollCounterAttr);
       if (!counter)
         return;
-      call->setAttr(kCallCounterAttr, counter);
-      call->removeAttr(kUnrollCounterAttr);
-      ++numCalls;
+      bool isCall = isa<CallOp>(op);
+      if (!isCall && !eraseOthers)
+        return;
+      if (isCall)
+        op->setAttr(kCallCounterAttr, counter);
+      op->removeAttr(kUnrollCounterAttr);
+      ++(isCall ? numCalls : numErased);
     });
   }
 };

@@ -48,10 +48,17 @@ def FromUnrollToCallCounterPass
     %0 = mpmd.call @f(%x) {call_counter = 4 : ui32} : (!l) -> !l
     ```
 
-    Acts on distributed functions, also in loops. Leaves other ops alone.
+    Acts on distributed functions, also in loops. Leaves other ops alone, unless
+    `erase-others` says that no pass behind this one asks for their iteration:
+    ops of two iterations are then equal.
   }];
+  let options = [
+    Option<"eraseOthers", "erase-others", "bool", /*default=*/"false",
+           "Take the unroll counters of other ops away.">,
+  ];
   let statistics = [
     Statistic<"numCalls", "num-calls", "Calls renumbered">,
+    Statistic<"numErased", "num-erased", "Unroll counters taken away">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }

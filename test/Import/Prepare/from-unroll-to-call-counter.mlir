@@ -1,4 +1,5 @@
 // RUN: mpmd-opt %s -mpmd-from-unroll-to-call-counter | FileCheck %s
+// RUN: mpmd-opt %s -mpmd-from-unroll-to-call-counter=erase-others | FileCheck %s --check-prefix=ERASE
 
 !t = tensor<4xf32>
 !m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
@@ -11,6 +12,10 @@ func.func public @renames_counter_of_calls_only(%x: !t) -> !m1 attributes {topol
   // CHECK-NEXT: mpmd.call @f(%{{.*}}) {call_counter = 6 : ui32} :
   // CHECK-NEXT: mpmd.call @f(%{{.*}}) {unroll_counter = "7"} :
   // CHECK-NEXT: mpmd.assign {unroll_counter = 4 : ui32}
+  // ERASE-LABEL: func public @renames_counter_of_calls_only
+  // ERASE-NEXT: mpmd.call @f(%{{.*}}) {call_counter = 4 : ui32} :
+  // ERASE:      mpmd.call @f(%{{.*}}) {unroll_counter = "7"} :
+  // ERASE-NEXT: mpmd.assign %
   %0 = mpmd.call @f(%x) {unroll_counter = 4 : ui32} : (!t) -> !t
   %1 = mpmd.call @f(%0) {unroll_counter = 5 : ui32, call_counter = 9 : ui32, kept} : (!t) -> !t
   %2 = mpmd.call @f(%1) {call_counter = 6 : ui32} : (!t) -> !t

@@ -1,0 +1,351 @@
+"""Loops of this package over microbatches: what a Python loop of calls would do."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from frontend_ir import emitted
+from meshwright.pipeline import accumulate
+from test_accumulate import (
+    MICROBATCHES,
+    ROWS,
+    SCHEDULES,
+    close,
+    distance,
+    draw,
+    layer,
+    loss,
+    make_batch,
+    make_config,
+    make_weights,
+)
+
+import meshwright as mw
+
+pytestmark = pytest.mark.usefixtures("x32", "quick_compiles")
+
+GRADIENT = jax.value_and_grad(loss)
+
+
+def zeros(weights, dtype=None):
+    return jnp.float32(0), [jnp.zeros(w.shape, dtype or w.dtype) for w in weights]
+
+
+def add(total, more):
+    return jax.tree.map(lambda a, b: a + b.astype(a.dtype), total, more)
+
+
+def rows_at(batch, i):
+    return [jax.lax.dynamic_slice_in_dim(part, i * ROWS, ROWS) for part in batch]
+
+
+def parts_of(batch):
+    return [
+        tuple(part[i * ROWS : (i + 1) * ROWS] for part in batch)
+        for i in range(MICROBATCHES)
+    ]
+
+
+# Four ways to write the same sum.
+
+
+def by_calls(weights, batch, dtype=None):
+    def body(weights, total, part):
+        return add(total, GRADIENT(weights, part))
+
+    total = zeros(weights, dtype)
+    for i, part in enumerate(parts_of(batch)):
+        total = mw.call(body, call_counter=i)(weights, total, part)
+    return total
+
+
+def by_fori_loop(weights, batch, dtype=None):
+    def body(i, total):
+        return add(total, GRADIENT(weights, rows_at(batch, i)))
+
+    return mw.fori_loop(MICROBATCHES, body, zeros(weights, dtype))
+
+
+def by_enumerated_for(weights, batch, dtype=None, unroll=False):
+    def body(total, i, part):
+        return add(total, GRADIENT(weights, (part["x"], part["y"])))
+
+    xs, ys = zip(*parts_of(batch), strict=True)
+    inputs = {"x": list(xs), "y": list(ys)}
+    return mw.enumerated_for(body, zeros(weights, dtype), inputs, unroll=unroll)
+
+
+def by_unrolled(weights, batch, dtype=None):
+    return by_enumerated_for(weights, batch, dtype, unroll=True)
+
+
+LOOPS = [by_fori_loop, by_enumerated_for, by_unrolled]
+
+
+def training(sums):
+    """A step that uses all of a loop's result."""
+
+    def step(weights, batch):
+        value, grads = sums(weights, batch)
+        return value / MICROBATCHES, [
+            w - 0.1 * g.astype(w.dtype) / MICROBATCHES
+            for w, g in zip(weights, grads, strict=True)
+        ]
+
+    return step
+
+
+def text(lowered):
+    return re.sub(r" ?loc\(.*?\)$", "", lowered.as_text(), flags=re.M)
+
+
+def outline(lowered):
+    """What is the same however inputs and constants are ordered."""
+    program = lowered.partitioning_result.program
+
+    def types(values):
+        return sorted(str(program["values"][value]) for value in values)
+
+    return [
+        (item["kind"], item.get("fragment"), item.get("mesh"))
+        + tuple(types(item.get(key, ())) for key in ("operands", "results"))
+        for item in program["items"]
+    ]
+
+
+def lowered_both(loop, schedule):
+    stages = SCHEDULES[schedule]
+    config = make_config(schedule, stages)
+    args = make_weights(stages), make_batch()
+    return [
+        mw.jit(training(sums), config, override_func_name="f").lower(*args)
+        for sums in (loop, by_calls)
+    ]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_loop_that_reads_its_microbatch_becomes_what_calls_become(schedule):
+    found, expected = lowered_both(by_fori_loop, schedule)
+    assert text(found) == text(expected)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("loop", [by_enumerated_for, by_unrolled])
+def test_a_loop_over_lists_becomes_what_calls_become(schedule, loop):
+    found, expected = lowered_both(loop, schedule)
+    assert outline(found) == outline(expected)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("loop", LOOPS)
+def test_numbers_are_those_of_jax(schedule, loop):
+    stages = SCHEDULES[schedule]
+    args = make_weights(stages), make_batch()
+    step = training(loop)
+    ours = mw.jit(step, make_config(schedule, stages))(*args)
+    close(ours, jax.jit(step)(*args))
+    close(ours, jax.jit(training(by_calls))(*args))
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_sums_have_the_type_of_the_carry(loop):
+    weights = jax.tree.map(lambda w: jnp.asarray(w, jnp.bfloat16), make_weights(2))
+    batch = jax.tree.map(lambda x: jnp.asarray(x, jnp.bfloat16), make_batch())
+    sums = mw.jit(lambda *args: loop(*args, dtype=jnp.float32), make_config())
+    value, grads = sums(weights, batch)
+    assert [g.dtype for g in grads] == [jnp.float32] * 2
+    close((value, grads), by_calls(weights, batch, jnp.float32), 2e-2)
+
+
+def test_auxiliary_data_is_stacked_in_the_carry():
+    """The index is a number that the body may compute with, too."""
+
+    def loss_and_output(weights, batch):
+        value = loss(weights, batch)
+        return value, {"twice": 2 * value}
+
+    def step(weights, batch):
+        def body(i, carry):
+            sums, aux, count = carry
+            (value, more), grads = jax.value_and_grad(loss_and_output, has_aux=True)(
+                weights, rows_at(batch, i)
+            )
+            aux = jax.tree.map(lambda all, one: all.at[i].set(one), aux, more)
+            return add(sums, (value, grads)), aux, count + i
+
+        aux = {"twice": jnp.zeros(MICROBATCHES)}
+        return mw.fori_loop(MICROBATCHES, body, (zeros(weights), aux, jnp.uint32(0)))
+
+    args = make_weights(2), make_batch()
+    (value, _), aux, count = mw.jit(step, make_config())(*args)
+    expected, _ = accumulate(GRADIENT, MICROBATCHES, reduce="sum")(*args)
+    np.testing.assert_allclose(value, expected, rtol=1e-6)
+    each = [2 * loss(args[0], part) for part in parts_of(args[1])]
+    np.testing.assert_allclose(aux["twice"], each, rtol=1e-5)
+    assert count == sum(range(MICROBATCHES))
+
+
+def reading(read):
+    """A loop that adds up what `read(i, total, xs)` gives, and its arguments."""
+
+    def f(w, xs):
+        def body(i, total):
+            return total + w * read(i, total, xs).sum()
+
+        return mw.fori_loop(3, body, jnp.zeros(4))
+
+    return f, (jnp.ones(4), jnp.arange(24.0).reshape(6, 4))
+
+
+READS = {
+    "row": lambda i, total, xs: xs[i],
+    "rows": lambda i, total, xs: jax.lax.dynamic_slice_in_dim(xs, 2 * i, 2),
+    "clamped": lambda i, total, xs: xs[jnp.minimum(i + 1, 1)],
+    "backwards": lambda i, total, xs: xs[2 - i.astype(jnp.int32)],
+    "nested": lambda i, total, xs: jax.lax.dynamic_slice_in_dim(xs, i, 3)[i],
+    "tree": lambda i, total, xs: jax.tree.map(lambda x: x[i], {"a": xs})["a"],
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_what_is_read_at_the_index_is_read_in_front_of_the_call(read):
+    f, args = reading(read)
+    found = emitted(f, *args)
+    loop = found[found.index("mpmd.for") : found.index("mpmd.return")]
+    call = re.search(r"mpmd\.call @\S+\((.*?)\)", loop)
+    assert "%index" in loop and "%index" not in call[1]
+    body = found[found.index("func.func private @shardy_mpmd_body") :]
+    assert "tensor<6x4xf32>" not in body[: body.index("return")]
+    np.testing.assert_allclose(jax.jit(f)(*args), f(*args))
+
+
+STAYS = {
+    "at the carry": lambda i, total, xs: xs[total[0].astype(int)],
+    "at both": lambda i, total, xs: xs[i + total[0].astype(jnp.uint32)],
+    "of the carry": lambda i, total, xs: total[i],
+    "at what has no operands": lambda i, total, xs: xs[jax.lax.iota(int, 6)[3] + i],
+    "not at the index": lambda i, total, xs: xs[jnp.uint32(1)] * i,
+}
+
+
+@pytest.mark.parametrize("read", STAYS.values(), ids=STAYS)
+def test_what_else_is_read_stays_in_the_body(read):
+    f, args = reading(read)
+    found = emitted(f, *args)
+    assert re.search(r"%index: tensor<ui32>\) \{\n +%\d+ = mpmd\.call", found)
+    np.testing.assert_allclose(jax.jit(f)(*args), f(*args))
+
+
+@pytest.mark.parametrize("read", [*READS.values(), *STAYS.values()])
+def test_reads_have_the_numbers_of_jax_on_meshes(read):
+    f, args = reading(read)
+
+    def step(w, xs):
+        return mw.named_computation(lambda x: 2 * x, name="stage0")(f(w, xs))
+
+    close(mw.jit(step, make_config())(*args), step(*args))
+
+
+def test_random_keys_and_closures():
+    scale = jnp.full(ROWS, 3.0)
+
+    def step(weights, batch, key):
+        keys = jax.random.split(key, MICROBATCHES)
+
+        def body(i, total):
+            x, y = rows_at(batch, i)
+            noise = jax.random.normal(keys[i], x.shape) * scale[:, None]
+            fold = jax.random.uniform(jax.random.fold_in(key, i))
+            return add(total, GRADIENT(weights, (x + noise, y * fold)))
+
+        return mw.fori_loop(MICROBATCHES, body, zeros(weights))
+
+    args = make_weights(2), make_batch(), jax.random.key(1)
+    close(mw.jit(step, make_config())(*args), jax.jit(step)(*args), 1e-5)
+
+
+def test_calls_in_a_loop_are_part_of_its_iterations():
+    def marked(weights, batch):
+        x, y = batch
+        first = mw.call(layer)(weights[0], x)
+        return distance(layer(weights[1], mw.stage_boundary(first)), y)
+
+    def step(weights, batch):
+        def body(i, total):
+            part = rows_at(batch, i)
+            return add(total, jax.value_and_grad(marked)(weights, part))
+
+        return mw.fori_loop(MICROBATCHES, body, zeros(weights))
+
+    config = mw.make_config(
+        make_config().topology, pipeline_schedule=mw.get_pipeline_schedule("1F1B")
+    )
+    args = make_weights(2), make_batch()
+    lowered = mw.jit(step, config).lower(*args)
+    names = [f["name"] for f in lowered.partitioning_result.program["fragments"]]
+    assert any(name.endswith(f"calls1to{MICROBATCHES - 1}.step") for name in names)
+    close(mw.jit(step, config)(*args), jax.jit(step)(*args))
+
+
+def test_a_body_is_traced_once():
+    traces = []
+
+    def step(weights, batch, loop):
+        def body(total, i, part):
+            traces.append(weights)  # Keeps the trace from being shared.
+            return add(total, GRADIENT(weights, part))
+
+        return mw.enumerated_for(
+            body, zeros(weights), parts_of_lists(batch), unroll=loop
+        )
+
+    args = make_weights(2), make_batch()
+    for unroll in (False, True):
+        traces.clear()
+        mw.jit(lambda *args, unroll=unroll: step(*args, unroll), make_config()).lower(
+            *args
+        )
+        assert len(traces) == 1
+
+
+def parts_of_lists(batch):
+    return tuple(list(column) for column in zip(*parts_of(batch), strict=True))
+
+
+def test_unrolled_elements_may_have_several_types():
+    def step(w, xs):
+        body = lambda total, i, x: total + (w * x.sum(0)).sum() * i  # noqa: E731
+        return mw.enumerated_for(body, jnp.float32(0), xs, unroll=True)
+
+    args = jnp.ones(3), [draw(rows, 3) for rows in (2, 3, 2)]
+    config = mw.make_config(make_config().topology)
+    close(mw.jit(step, config)(*args), step(*args))
+
+
+@pytest.mark.parametrize("transform", [jax.grad, jax.vmap])
+def test_a_loop_inside_of_a_transformation_says_what_to_do(transform):
+    def f(x):
+        return mw.fori_loop(2, lambda i, v: v * 2, x).sum()
+
+    x = jnp.ones((2, 2))
+    what = "derivative" if transform is jax.grad else "batched"
+    message = f"loop over '<lambda>' .*{what}.*; .* inside of its body"
+    with pytest.raises(NotImplementedError, match=message):
+        transform(f)(x)
+
+
+def test_unrolled_bodies_may_change_the_form_of_the_carry():
+    """Then they are traced again: what is no array, and what holds the arrays."""
+
+    def body(carry, i, x):
+        name, values = carry
+        wrapped = {"a": values["b"]} if "b" in values else {"b": values["a"] * x}
+        return name + "x", wrapped
+
+    def f(x):
+        name, values = mw.enumerated_for(body, ("", {"a": x}), [1, 2, 3], unroll=True)
+        return values["b"] * len(name)
+
+    assert float(jax.jit(f)(2.0)) == float(f(2.0)) == 18
