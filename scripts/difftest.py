@@ -77,7 +77,7 @@ def main() -> int:
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
     parser.add_argument("--first", type=int, default=0, help="number of the first")
     parser.add_argument("--ops", default="", help="parts of names, with commas")
-    parser.add_argument("--batch", type=int, default=40, help="programs per module")
+    parser.add_argument("--batch", type=int, default=200, help="programs per module")
     parser.add_argument("--routes", default=",".join(difftest_ops.ROUTES))
     parser.add_argument("--programs", action="store_true", help="annotated programs")
     parser.add_argument("--show", type=int, help="print the program of a number")

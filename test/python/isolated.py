@@ -3,6 +3,8 @@
 import concurrent.futures
 import multiprocessing
 
+TIMEOUT = 300
+
 
 class Isolated:
     """Runs functions in one worker process; starts another when it dies."""
@@ -19,10 +21,15 @@ class Isolated:
             )
         try:
             task = self.pool.submit(_call, function, args)
-            ok, value = task.result(timeout=120)
+            ok, value = task.result(timeout=TIMEOUT)
         except concurrent.futures.process.BrokenProcessPool:
             self.pool = None
             raise Aborted(function.__name__) from None
+        except TimeoutError:
+            for process in self.pool._processes.values():
+                process.kill()
+            self.pool = None
+            raise Aborted(f"{function.__name__} took more than {TIMEOUT} s") from None
         if not ok:
             raise RuntimeError(value)
         return value

@@ -12,6 +12,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
 
 import difftest_ops  # noqa: E402
 import difftest_programs  # noqa: E402
+import difftest_values  # noqa: E402
 import op_corpus  # noqa: E402
 
 
@@ -25,8 +26,8 @@ def comparison(tools):
 def test_every_operation_agrees_with_jaxlib(comparison):
     programs = [random_ops.generate(n) for n in range(len(random_ops.OPS))]
     assert {p.op for p in programs} == set(random_ops.OPS)
-    for at in range(0, len(programs), 60):
-        comparison.check(programs[at : at + 60])
+    for at in range(0, len(programs), 100):
+        comparison.check(programs[at : at + 100])
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
     # Most of them are run, not only read.
     assert comparison.numbered > 0.7 * len(programs)
@@ -79,3 +80,29 @@ def test_every_operation_of_the_dialects_is_drawn():
 def test_distance(left, right, apart):
     found = difftest_ops.distance(np.array([left]), np.array([right]))
     assert round(found) == apart if np.isfinite(apart) else found == apart
+
+
+def test_results_are_told_apart_by_how_they_are_computed(comparison):
+    text = """
+func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>)
+    -> (tensor<2xf32>, tensor<2xf32>) {
+  FIRST
+  %d = stablehlo.negate %c : tensor<2xf32>
+  %e = stablehlo.negate %a : tensor<2xf32>
+  return %d, %e : tensor<2xf32>, tensor<2xf32>
+}
+"""
+    keys = [
+        comparison.jaxlib.call(
+            difftest_values.read_results, text.replace("FIRST", first)
+        )
+        for first in (
+            "%c = stablehlo.subtract %a, %b : tensor<2xf32>",
+            "%x = stablehlo.abs %a : tensor<2xf32>\n"
+            "%c = stablehlo.subtract %a, %b : tensor<2xf32>",
+            "%c = stablehlo.subtract %b, %a : tensor<2xf32>",
+        )
+    ]
+    assert keys[0] == keys[1]
+    assert keys[0][0] != keys[2][0]
+    assert keys[0][1] == keys[2][1]

@@ -326,9 +326,26 @@ class Builder:
             return "ragged" in op or "f8E" in text or "f4E" in text
         if op == "stablehlo.cbrt":
             return "complex" in text
-        if "all_reduce" in op or "replica-sum" in op or "reduce_scatter" in op:
+        if "all_reduce" in op or "replica-sum" in op:
             return re.search(r"i[24]>", text) is not None
+        if "reduce_scatter" in op:
+            return re.search(r"i(1|2|4|16)>", text) is not None
+        if op == "stablehlo.sort":  # Less than a byte is not sorted, or XLA aborts.
+            return re.search(r"(i[24]|E2M1FN)>", text) is not None
+        if op == "stablehlo.clamp":
+            return "i1>" in text
+        if op == "chlo.top_k":
+            return re.search(r"[iE]([24]|2M1FN)>", text) is not None
+        if "broadcast_dimensions" in text and op.startswith("chlo."):
+            return self._is_broadcast_inside()
         return op in ("stablehlo.collective_broadcast", "stablehlo.unary_einsum")
+
+    def _is_broadcast_inside(self) -> bool:
+        """Whether dimensions are added elsewhere than in front."""
+        ranks = [len(a.shape) for a in self.arguments if isinstance(a, Tensor)]
+        text = re.search(r"broadcast_dimensions = array<i64(.*?)>", "".join(self.lines))
+        kept = [int(n) for n in re.findall(r"\d+", text[1])] if text else []
+        return kept != list(range(max(ranks) - len(kept), max(ranks)))
 
     def program(self, op: str) -> Program:
         return Program(

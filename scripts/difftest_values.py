@@ -1,0 +1,80 @@
+"""Which results of two programs are computed in the same way.
+
+Compiling by XLA is what takes the time when programs are compared by their numbers.
+Where two programs have the same operations on the same values, their numbers are the
+same.
+"""
+
+import hashlib
+import re
+
+
+def read_results(text: str) -> list[bytes]:
+    """A key for each result of @main: equal keys are equal computations. To be called
+    where jaxlib may end the process."""
+    from jaxlib.mlir import ir
+    from test_differential import context_with_quantized_types
+
+    with context_with_quantized_types():
+        module = ir.Module.parse(text)
+        functions = {
+            ir.StringAttr(op.attributes["sym_name"]).value: op.operation
+            for op in module.body.operations
+            if op.operation.name == "func.func"
+        }
+        return _Reader(functions).results(functions["main"])
+
+
+def _digest(*parts: object) -> bytes:
+    hashed = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part if isinstance(part, bytes) else str(part).encode()
+        hashed.update(len(data).to_bytes(4, "little") + data)
+    return hashed.digest()
+
+
+class _Reader:
+    def __init__(self, functions: dict):
+        self.functions = functions
+        self.keys: dict = {}
+
+    def results(self, function) -> list[bytes]:
+        last = self._block(function.regions[0].blocks[0], b"main")[-1]
+        return [self.keys[value] for value in last.operands]
+
+    def _block(self, block, place: bytes) -> list:
+        for i, argument in enumerate(block.arguments):
+            self.keys[argument] = _digest(place, i, argument.type)
+        operations = [op.operation for op in block.operations]
+        for op in operations:
+            self._operation(op)
+        return operations
+
+    def _operation(self, op) -> bytes:
+        # Its name, attributes and types; the values that it reads are not known here.
+        own = op.get_asm(
+            print_generic_op_form=True, use_local_scope=True, skip_regions=True
+        )
+        own = re.sub(r"%[\w#]+(:\d+)?", "%", own)
+        operands = [self.keys[value] for value in op.operands]
+        regions = []
+        for region in op.regions:
+            for index, block in enumerate(region.blocks):
+                place = _digest(*operands, len(regions), index)
+                regions.append(self._region(block, place))
+        # What functions that are named do, since names are reused.
+        named = [
+            _digest(self.functions[name])
+            for name in re.findall(r"@([\w.$-]+)", own)
+            if name in self.functions
+        ]
+        key = _digest(own, *operands, b"", *regions, b"", *named)
+        for i, value in enumerate(op.results):
+            self.keys[value] = _digest(key, i)
+        return key
+
+    def _region(self, block, place: bytes) -> bytes:
+        operations = self._block(block, place)
+        *inner, last = operations
+        acts = [self._operation(op) for op in inner if not len(op.results)]
+        return _digest(*acts, self._operation(last))
