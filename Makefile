@@ -91,6 +91,7 @@ bench: build  ## speed: all of bench/benches.py, as one report in build/bench (O
 difftest: build  ## random programs against jaxlib (make difftest N=5000)
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --bin $(BUILD)/bin
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --bin $(BUILD)/bin --programs
+	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --models
 
 wheel: deps  ## a wheel with LLVM linked in, for any Python and Linux, into dist/
 	@scripts/deps.sh wheel

@@ -3,6 +3,7 @@
 
     .venv/bin/python scripts/difftest.py 1000                 # single operations
     .venv/bin/python scripts/difftest.py 200 --programs       # annotated programs
+    .venv/bin/python scripts/difftest.py 200 --models         # mw.jit and jax.jit
     .venv/bin/python scripts/difftest.py 500 --ops gather,scatter --first 4000
     .venv/bin/python scripts/difftest.py --show 4017          # the program of a number
 
@@ -23,11 +24,11 @@ sys.path[:0] = [
     for path in ("scripts", "python", "build/python", "test/python", "bench")
 ]
 
+import difftest_jit  # noqa: E402
 import difftest_ops  # noqa: E402
 import difftest_programs  # noqa: E402
 import op_corpus  # noqa: E402
 import random_ops  # noqa: E402
-import random_programs  # noqa: E402
 from random_ops.program import module  # noqa: E402
 
 
@@ -55,9 +56,8 @@ def check_ops(tools, first: int, count: int, words, routes, batch: int) -> int:
     return len(comparison.findings)
 
 
-def check_programs(tools, first: int, count: int) -> int:
-    """Runs that many annotated programs; returns the number of findings."""
-    comparison = difftest_programs.ProgramComparison(tools)
+def check_each(comparison, first: int, count: int) -> int:
+    """Runs that many annotated programs, or models; returns the number of findings."""
     try:
         for number in range(first, first + count):
             known = len(comparison.findings)
@@ -80,19 +80,25 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=200, help="programs per module")
     parser.add_argument("--routes", default=",".join(difftest_ops.ROUTES))
     parser.add_argument("--programs", action="store_true", help="annotated programs")
+    parser.add_argument("--models", action="store_true", help="mw.jit and jax.jit")
     parser.add_argument("--show", type=int, help="print the program of a number")
     options = parser.parse_args()
     words = tuple(word for word in options.ops.split(",") if word)
     if options.show is not None and options.programs:
-        program = random_programs.generate_whole(options.show)
+        program = difftest_programs.generate(options.show)
         print(f"// {json.dumps(program.config)}\n{program.text}")
         return 0
     if options.show is not None:
         print(module([random_ops.generate(options.show, words)], constants=True))
         return 0
     tools = op_corpus.Tools(options.bin.resolve())
+    if options.models:
+        difftest_jit.use_devices()
+        comparison = difftest_jit.JitComparison()
+        return 1 if check_each(comparison, options.first, options.count) else 0
     if options.programs:
-        return 1 if check_programs(tools, options.first, options.count) else 0
+        comparison = difftest_programs.ProgramComparison(tools)
+        return 1 if check_each(comparison, options.first, options.count) else 0
     routes = options.routes.split(",")
     found = check_ops(tools, options.first, options.count, words, routes, options.batch)
     return 1 if found else 0

@@ -1,15 +1,17 @@
-"""A part of what `make difftest` runs: operations and programs against jaxlib."""
+"""A part of what `make difftest` runs: operations, programs, models against JAX."""
 
 import pathlib
 import sys
 
 import numpy as np
 import pytest
+import random_functions
 import random_ops
 from conftest import ROOT
 
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
 
+import difftest_jit  # noqa: E402
 import difftest_ops  # noqa: E402
 import difftest_programs  # noqa: E402
 import difftest_values  # noqa: E402
@@ -44,6 +46,36 @@ def test_programs_are_no_larger_than_those_of_the_peer(tools):
     comparison.close()
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
     assert comparison.outcomes["same text"] >= 6, comparison.outcomes
+
+
+def test_models_have_the_numbers_of_jax():
+    comparison = difftest_jit.JitComparison()
+    for seed in range(4):
+        comparison.check(seed)
+    assert not comparison.findings, "\n".join(map(str, comparison.findings))
+
+
+def test_a_wrong_number_is_found():
+    left = [np.ones(3, np.float32), np.zeros(2, np.float32)]
+    assert difftest_jit.difference(left, [a.copy() for a in left]) is None
+    assert "off by" in difftest_jit.difference(left, [left[0] * 1.001, left[1]])
+    assert "structure" in difftest_jit.difference(left, left[:1])
+    nan = [left[0], np.full(2, np.nan, np.float32)]
+    assert "result 1" in difftest_jit.difference(left, nan)
+
+
+def test_models_have_all_that_is_drawn():
+    """Names with memory kinds, counted calls, stages, donated weights, all options."""
+    models = [random_functions.draw(seed, ours=True) for seed in range(200)]
+    assert any("#pinned_host" in mesh for m in models for mesh in m.assignment.values())
+    assert any(m.donates for m in models)
+    assert any(m.stages for m in models)
+    options = {name for m in models for name, on in m.options.items() if on}
+    assert options >= set(random_functions.OPTIONS)
+    schedules = {m.options["mpmd_pipeline_schedule"] for m in models}
+    assert schedules >= {"Circular", "ZeroBubbleH1", "Interleaved1F1B", "Eager1F1B"}
+    text = random_functions.draw(0).text()
+    assert random_functions.draw(0).text() == text
 
 
 def test_a_number_says_the_program():

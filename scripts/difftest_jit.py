@@ -1,0 +1,71 @@
+"""Random models by `mw.jit` on CPU devices, and by `jax.jit`.
+
+The same numbers, in the first call and in one with the results of the first, and
+the same structure of results.
+"""
+
+import collections
+
+import jax
+import numpy as np
+import random_functions
+from op_corpus import Finding
+
+DEVICES = 8
+TOLERANCE = 2e-5
+
+
+def use_devices() -> None:
+    """To be called before JAX looks for devices."""
+    jax.config.update("jax_num_cpu_devices", DEVICES)
+
+
+class JitComparison:
+    def __init__(self):
+        self.findings: list[Finding] = []
+        self.outcomes: collections.Counter = collections.Counter()
+
+    def close(self) -> None:
+        pass
+
+    def check(self, seed: int) -> None:
+        model = random_functions.draw(seed, ours=True)
+        found = None
+        try:
+            found = self._difference(model)
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+        if found is None:
+            self.outcomes["same numbers"] += 1
+            return
+        self.outcomes["differ"] += 1
+        self.findings.append(Finding(f"model {seed}", "jit", found))
+
+    def _difference(self, model: random_functions.Model) -> str | None:
+        plain, partitioned = jax.jit(model.function), model.compiled()
+        expected = plain(*model.arguments)
+        ours = partitioned(*model.arguments)
+        told = difference(expected, ours)
+        if told or not model.trains:
+            return told
+        # What was returned is given again, as training does.
+        copies = [np.asarray(w) for w in ours[1]]
+        expected = plain(copies, model.batches)
+        told = difference(expected, partitioned(ours[1], model.batches))
+        return f"second call: {told}" if told else None
+
+
+def difference(expected, ours) -> str | None:
+    """What differs between two trees of arrays."""
+    if jax.tree.structure(expected) != jax.tree.structure(ours):
+        return "another structure"
+    pairs = zip(jax.tree.leaves(expected), jax.tree.leaves(ours), strict=True)
+    for i, (one, other) in enumerate(pairs):
+        left, right = np.asarray(one), np.asarray(other)
+        if left.dtype != right.dtype or left.shape != right.shape:
+            return f"result {i} has another type"
+        scale = max(float(np.abs(left).max(initial=0)), 1e-2)
+        off = float(np.abs(left - right).max(initial=0)) / scale
+        if not off <= TOLERANCE:
+            return f"result {i} is off by {off:.2g}"
+    return None
