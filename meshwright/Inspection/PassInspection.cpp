@@ -5,6 +5,7 @@
 #include "meshwright/Inspection/PassInspection.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Files/WholeFile.h"
+#include "meshwright/Inspection/PassDumps.h"
 #include "meshwright/Inspection/PassStatistics.h"
 #include "meshwright/Text/SourcePlace.h"
 #include "mlir/IR/AsmState.h"
@@ -192,23 +193,18 @@ LogicalResult PassInspection::writeReproducer(PassManager &passes,
   return write(module, options.reproducer, text + "\n");
 }
 
-void PassInspection::enableDumps(PassManager &passes, StringRef phase) {
-  passes.enableIRPrintingToFileTree(
-      [](Pass *, Operation *) { return false; },
-      [](Pass *, Operation *) { return true; }, /*printModuleScope=*/false,
-      /*printAfterOnlyOnChange=*/!options.dumpUnchanged,
-      /*printAfterOnlyOnFailure=*/false,
-      joinPath(folder, llvm::formatv("{0}-{1}", numPhases, phase).str()));
-}
-
 LogicalResult PassInspection::run(PassManager &passes, StringRef phase,
                                   ModuleOp module) {
   ++numPhases;
   if (!options.reproducer.empty() && failed(writeReproducer(passes, module)))
     return failure();
   passes.enableVerifier(options.verifyEach);
-  if (!folder.empty())
-    enableDumps(passes, phase);
+  std::shared_ptr<PassDumps> dumps;
+  if (!folder.empty()) {
+    dumps = std::make_shared<PassDumps>(
+        joinPath(folder, llvm::formatv("{0}-{1}", numPhases, phase).str()));
+    PassDumps::watch(dumps, passes, options.dumpUnchanged);
+  }
   if (statistics)
     PassStatistics::watch(statistics, passes, phase);
   TimingScope scope = timingRoot.nest(phase);
@@ -227,6 +223,8 @@ LogicalResult PassInspection::run(PassManager &passes, StringRef phase,
   LogicalResult result = passes.run(module);
   engine.eraseHandler(watcher);
   result = failure(hasError || failed(result));
+  if (dumps && !dumps->getError().empty())
+    result = module.emitError() << "options.mpmd_dump: " << dumps->getError();
   if (succeeded(result) && !options.reproducer.empty())
     llvm::sys::fs::remove(options.reproducer);
   return result;

@@ -65,7 +65,6 @@ private:
                             llvm::StringRef contents);
   mlir::LogicalResult writeReproducer(mlir::PassManager &passes,
                                       mlir::ModuleOp module);
-  void enableDumps(mlir::PassManager &passes, llvm::StringRef phase);
   mlir::LogicalResult enableRemarks(mlir::ModuleOp module);
   bool keepRemark(mlir::Diagnostic &diagnostic);
 

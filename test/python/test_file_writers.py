@@ -145,3 +145,64 @@ def test_all_of_them_write_where_there_is_room(tools, tmp_path, writers):
         if "mpmd_reproducer" not in command:  # Removed when all went well.
             (tmp_path / "full" / "file").unlink()
         assert not os.listdir(tmp_path / "full"), command
+
+
+# In the folder $1, a dump beside what is the user's; then the error, and what is left.
+DUMP = """
+cd "$1" && mkdir main && echo mine >main/program.mlir && echo mine >other || exit 9
+if [ "$2" = ro ]; then mount -o remount,ro "$1" || exit 9; fi
+"$3/meshwright" partition "$4/p.mlir" --config "$4/c.json" -o "$4/out" \\
+  --set mpmd_dump="$1" >/dev/null 2>"$4/said"
+echo "code $?" && cat main/program.mlir other && find . -name '*.tmp'
+find . -type f -name '*.mlir' -empty
+"""
+
+
+def _dump(tools, tmp_path, command, place):
+    (tmp_path / "p.mlir").write_text(PROGRAM)
+    (tmp_path / "c.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "dump").mkdir(exist_ok=True)
+    (tmp_path / "dump.sh").write_text(DUMP)
+    done = subprocess.run(
+        [*command, "bash", tmp_path / "dump.sh", tmp_path / "dump", place]
+        + [tools.folder, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines(), (tmp_path / "said").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "place", "text"),
+    [
+        ("size=8k", "rw", "main.1/program.mlir: cannot be written: No space left"),
+        ("size=40k", "rw", "No space left on device"),
+        ("size=64k", "ro", "options.mpmd_dump: cannot make a folder in "),
+    ],
+    ids=["no room for the program", "no room for what passes leave", "read-only"],
+)
+def test_a_dump_without_room_is_an_error(
+    tools, tmp_path, mounted, options, place, text
+):
+    command = mounted(tmp_path / "dump", options)
+    (tmp_path / "dump").mkdir()
+    printed, said = _dump(tools, tmp_path, command, place)
+    # Nothing of the user's is gone, nothing half is there, and nothing crashed.
+    assert printed == ["code 1", "mine", "mine"], said
+    assert text in said
+    assert said.count("error:") == 1 and "mistake in Meshwright" not in said
+    assert not (tmp_path / "out").exists()
+    if options == "size=40k":
+        assert "options.mpmd_dump: " in said and "main.1/" in said
+
+
+def test_a_dump_leaves_files_of_the_user_alone(tools, tmp_path):
+    printed, said = _dump(tools, tmp_path, [], "rw")
+    assert printed == ["code 0", "mine", "mine"], said
+    dump = tmp_path / "dump" / "main.1"
+    assert (dump / "program.mlir").read_text().startswith("#loc")
+    assert list(
+        dump.glob("2-import/builtin_module_no-symbol-name/func_func_main/*.mlir")
+    )

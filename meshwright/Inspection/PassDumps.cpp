@@ -1,0 +1,82 @@
+//===- PassDumps.cpp - The program after each pass, in files --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Inspection/PassDumps.h"
+#include "meshwright/Files/WholeFile.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+class PassDumps::Printer : public PassManager::IRPrinterConfig {
+public:
+  Printer(std::shared_ptr<PassDumps> dumps, bool writesUnchanged)
+      : IRPrinterConfig(/*printModuleScope=*/false,
+                        /*printAfterOnlyOnChange=*/!writesUnchanged),
+        dumps(std::move(dumps)) {}
+
+  void printAfterIfEnabled(Pass *pass, Operation *op,
+                           PrintCallbackFn print) override {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    print(os);
+    dumps->write(pass, op, text);
+  }
+
+private:
+  std::shared_ptr<PassDumps> dumps;
+};
+
+void PassDumps::watch(std::shared_ptr<PassDumps> dumps, PassManager &passes,
+                      bool writesUnchanged) {
+  passes.enableIRPrinting(
+      std::make_unique<Printer>(std::move(dumps), writesUnchanged));
+}
+
+/// The folder of an op; a name may hold anything.
+static std::string getFolderName(Operation *op) {
+  StringAttr symbol =
+      op->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
+  std::string name = op->getName().getStringRef().str() + "_" +
+                     (symbol ? symbol.str() : "no-symbol-name");
+  for (char &c : name)
+    if (!llvm::isAlnum(c) && c != '_' && c != '-')
+      c = '_';
+  return name.substr(0, 200); // Of the 255 that most file systems allow.
+}
+
+void PassDumps::write(Pass *pass, Operation *op, const std::string &text) {
+  SmallVector<Operation *> around;
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp())
+    around.push_back(parent);
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!error.empty())
+    return;
+  SmallString<128> path(folder);
+  std::string name;
+  for (Operation *parent : llvm::reverse(around)) {
+    llvm::sys::path::append(path, getFolderName(parent));
+    unsigned count = numFiles.lookup(path);
+    name += std::to_string(count == 0 ? 0 : count - 1) + "_";
+  }
+  llvm::sys::path::append(path, getFolderName(op));
+  if (std::error_code code = llvm::sys::fs::create_directories(path)) {
+    error = (path + ": cannot be made: " + code.message()).str();
+    return;
+  }
+  StringRef flag = pass->getArgument();
+  name += std::to_string(numFiles[path]++) + "_" +
+          (flag.empty() ? pass->getName() : flag).str() + ".mlir";
+  llvm::sys::path::append(path, name);
+  if (llvm::Error failed = writeWholeFile(path, [&](raw_ostream &os) {
+        os << text;
+        return llvm::Error::success();
+      }))
+    error = llvm::toString(std::move(failed));
+}

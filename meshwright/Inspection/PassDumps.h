@@ -1,0 +1,47 @@
+//===- PassDumps.h - The program after each pass, in files ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_INSPECTION_PASSDUMPS_H
+#define MESHWRIGHT_INSPECTION_PASSDUMPS_H
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringMap.h"
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace meshwright {
+
+/// Writes what passes leave into files of a folder, as MLIR's own tree of files
+/// does, but whole ones, and with an error where there is no room:
+///
+///   builtin_module_no-symbol-name/2_inline.mlir
+///   builtin_module_no-symbol-name/func_func_main/2_0_cse.mlir
+///
+/// The numbers are those of the last files of the ops around, and of its own.
+class PassDumps {
+public:
+  explicit PassDumps(std::string folder) : folder(std::move(folder)) {}
+
+  /// Lets passes write; what is unchanged as well, if that is wanted.
+  static void watch(std::shared_ptr<PassDumps> dumps, mlir::PassManager &passes,
+                    bool writesUnchanged);
+
+  /// What went wrong first; nothing was written behind it. Empty if nothing did.
+  const std::string &getError() const { return error; }
+
+private:
+  class Printer;
+
+  void write(mlir::Pass *pass, mlir::Operation *op, const std::string &text);
+
+  std::string folder;
+  std::mutex mutex; ///< Functions may be worked on at the same time.
+  llvm::StringMap<unsigned> numFiles; ///< By folder.
+  std::string error;
+};
+
+} // namespace meshwright
+
+#endif
