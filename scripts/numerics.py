@@ -16,9 +16,6 @@ from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import mpmd
 
-# Arguments of 64 bits would otherwise be narrowed on their way to the device.
-jax.config.update("jax_enable_x64", True)
-
 _DTYPES = {
     "i1": np.bool_,
     "i8": np.int8,
@@ -115,7 +112,9 @@ def run(
         },
     )
     executable = device.client.compile_and_load(text, [device], options)
-    buffers = [jax.device_put(value, device) for value in arguments]
+    # Arguments of 64 bits would otherwise be narrowed on their way to the device.
+    with jax.enable_x64(True):
+        buffers = [jax.device_put(value, device) for value in arguments]
     results = executable.execute_sharded(buffers)
     return [np.asarray(a[0]) for a in results.disassemble_into_single_device_arrays()]
 

@@ -3,7 +3,7 @@
 #
 #   scripts/test_sanitized.sh asan    address and undefined behaviour: lit, unit, Python
 #   scripts/test_sanitized.sh tsan    threads: lit, unit
-#   FILTER='^(lit\.Export|py\.export$)' scripts/test_sanitized.sh asan
+#   FILTER='^(lit\.Export|py\.exports$)' scripts/test_sanitized.sh asan
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/sanitizers.sh

@@ -34,7 +34,7 @@ def pytest_configure(config):
 SKIPS_ALLOWED = {
     "test_differential": 1,
     "test_export_folder": 2,
-    "test_file_writers": 2,
+    "test_file_writers": 5,
     "test_random_shardings": 0,
     "test_runtime_random": 5,
 }
@@ -107,9 +107,40 @@ def mounted(tmp_path):
     return lambda folder, options: [*MOUNTED, folder, options]
 
 
+def _jax_config():
+    """All that can be set in JAX; nothing as long as nobody has imported it."""
+    jax = sys.modules.get("jax")
+    return dict(jax.config.values) if jax else None
+
+
+def _changed(before):
+    after = _jax_config() or before
+    return {key: after[key] for key in before or () if after[key] != before[key]}
+
+
+@pytest.fixture(autouse=True)
+def same_jax_config():
+    """No test, and no fixture of a single one, leaves JAX's configuration changed:
+    files share a process, and what one leaves another one would find."""
+    before = _jax_config()
+    yield
+    assert not _changed(before), "it leaves JAX's configuration changed"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Nor does a file by its imports."""
+    before = _jax_config() or {"jax_enable_x64": False}
+    report = yield
+    if changed := _changed(before):
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid}: its imports change JAX: {changed}"
+    return report
+
+
 @pytest.fixture
 def x32():
-    """32 bits are the default, also after tests that need 64."""
+    """32 bits are the default, whatever the environment says."""
     import jax
 
     with jax.enable_x64(False):
