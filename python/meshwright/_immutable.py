@@ -4,10 +4,11 @@
 Two functions made anew for each microbatch do the same if their code is the same
 and all that the code reads is: cells, defaults, attributes, globals, and what
 these read in turn. Values that cannot change are compared by value, arrays and
-tracers by identity, functions and classes by what they consist of. Everything
-else may change between two calls: lists, dicts, NumPy arrays, iterators, ordinary
-instances. A function that reads such a thing has no description, and neither has
-one that writes to what others read.
+tracers by identity, functions and classes by what they consist of, lists and dicts
+by what they hold at the time: who traces a function describes it before and behind,
+and at each further call. Everything else may change between two calls: NumPy arrays,
+iterators, ordinary instances. A function that reads such a thing has no description,
+and neither has one that writes to what others read.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ _NAMEDTUPLE = _words(
 )
 _OF_MEMBERS = _words("_value_ _name_ __objclass__ _sort_order_")
 _WRITES = ("STORE_GLOBAL", "DELETE_GLOBAL", "IMPORT_NAME")
+_MOST_ENTRIES = 10_000
 _CONTAINERS = (tuple, list, dict, OrderedDict, defaultdict, type(None))
 
 
@@ -176,6 +178,7 @@ class _Description:
     def __init__(self):
         self.alive: list[Any] = []
         self._entered: dict[int, int] = {}
+        self._entries = 0  # Of lists and dicts.
 
     def of(self, value: Any) -> Any:
         kind = type(value)
@@ -212,6 +215,8 @@ class _Description:
         if kind in (functools.partial, jax.tree_util.Partial):
             named = tuple((name, self.of(v)) for name, v in value.keywords.items())
             return kind, self.of(value.func), self.of(value.args), named
+        if kind in (list, dict):
+            return self._of_container(kind, value)
         if kind is slice:
             return kind, self.of((value.start, value.stop, value.step))
         if kind in (staticmethod, classmethod):
@@ -224,6 +229,15 @@ class _Description:
         if isinstance(value, type):
             return self._of_class(value)
         return self._of_instance(value)
+
+    def _of_container(self, kind: type, value: Any) -> Any:
+        """What a container holds now; the next description says whether it does yet."""
+        self._entries += len(value)
+        if self._entries > _MOST_ENTRIES:
+            raise _Changes  # To look through it each time is no quicker.
+        if kind is dict:
+            return kind, tuple((self.of(k), self.of(v)) for k, v in value.items())
+        return kind, tuple(map(self.of, value))
 
     def _same(self, value: Any) -> Any:
         self.alive.append(value)

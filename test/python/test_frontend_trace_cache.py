@@ -188,6 +188,66 @@ def test_calls_of_one_function_share_a_callee_under_plain_lowering_too():
     assert callees(text) == 2
 
 
+def test_lists_and_dicts_are_what_they_hold(traced):
+    """As parameters in a closure are, which hold tracers."""
+
+    def f(w, xs):
+        params = {"layers": [w, w + 1], "names": ["a", "b"]}
+
+        def run(x):
+            return mw.call(lambda x: step(params["layers"][0], x) + len(params))(x)
+
+        out = [run(x) for x in xs]
+        params["layers"][0] = 2 * w
+        out.append(run(xs[0]))
+        params["more"] = 1
+        return [*out, run(xs[0])]
+
+    args = X, [X, X + 1, X + 2]
+    text = shared(f, *args)
+    assert len(calls(text)) == 5
+    assert len(traced) == 3
+    for ours, theirs in zip(jax.jit(f)(*args), f(*args), strict=True):
+        np.testing.assert_allclose(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda held: held.append(len(held)), 3),
+        (lambda held: held.__setitem__(0, held[0] + 1), 3),
+        # Twice the same: the third time nothing would change.
+        (lambda held: held.__setitem__(0, 7), 2),
+    ],
+    ids=["append", "count", "set"],
+)
+def test_what_a_function_changes_is_changed_at_each_call(change, expected, traced):
+    def f(xs):
+        held = [0]
+
+        def body(x):
+            change(held)
+            return x * held[0]
+
+        outs = [mw.call(body)(x) for x in xs]
+        return outs, jnp.array(sum(held))
+
+    args = ([X, X + 1, X + 2],)
+    shared(f, *args)
+    assert len(traced) == expected
+    jax.tree.map(np.testing.assert_array_equal, jax.jit(f)(*args), f(*args))
+
+
+def test_large_containers_are_not_looked_through(traced):
+    numbers = [1.0] * 20_000
+
+    def f(xs):
+        return [mw.call(lambda x: x * numbers[0])(x) for x in xs]
+
+    text = shared(f, [X, X])
+    assert len(traced) == 2 and callees(text) == 1
+
+
 def test_forgotten_programs_are_freed():
     held = []
 
