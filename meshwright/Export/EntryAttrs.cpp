@@ -18,11 +18,16 @@ EntryAttrs::EntryAttrs(Operation *op, StringRef list, unsigned size) {
 }
 
 void EntryAttrs::set(unsigned index, StringRef name, Attribute value) {
-  if (get(index, name) == value)
-    return;
-  NamedAttrList entry(entries[index]);
-  entry.set(name, value);
-  entries[index] = entry.getDictionary(value.getContext());
+  // Neighbours are mostly changed in the same way.
+  std::tuple<DictionaryAttr, StringRef, Attribute> change = {entries[index],
+                                                             name, value};
+  if (change != lastChange) {
+    NamedAttrList entry(entries[index]);
+    entry.set(name, value);
+    lastEntry = entry.getDictionary(value.getContext());
+    lastChange = change;
+  }
+  entries[index] = lastEntry;
 }
 
 void EntryAttrs::remove(unsigned index, StringRef name) {

@@ -7,6 +7,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
+#include <tuple>
 #include <vector>
 
 namespace mlir::mpmd {
@@ -22,6 +23,7 @@ public:
   Attribute get(unsigned index, StringRef name) const {
     return entries[index] ? entries[index].get(name) : Attribute();
   }
+  /// `name` is one of those in BufferAttributes.h.
   void set(unsigned index, StringRef name, Attribute value);
   void remove(unsigned index, StringRef name);
 
@@ -31,6 +33,9 @@ public:
 private:
   /// Null where there is no attribute. A program has millions of operands.
   std::vector<DictionaryAttr> entries;
+  /// What was set last on what, and what came of it.
+  std::tuple<DictionaryAttr, StringRef, Attribute> lastChange;
+  DictionaryAttr lastEntry;
 };
 
 } // namespace mlir::mpmd

@@ -8,6 +8,11 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 LastUses::LastUses(Block &block) {
+  // Growing by itself it would be copied again and again.
+  size_t numValues = block.getNumArguments();
+  for (Operation &op : block)
+    numValues += op.getNumResults();
+  lastUses.reserve(numValues);
   for (Operation &op : block)
     for (OpOperand &operand : op.getOpOperands())
       lastUses[operand.get()] = &operand;

@@ -339,12 +339,14 @@ struct InferMeshFinalizePass
     patterns.add<ResolveAssignOfUnassign>(&getContext(), order, inferTransfers);
     patterns.add<LowerBroadcast>(&getContext(), order);
     patterns.add<LowerReduce>(&getContext());
-    auto config = GreedyRewriteConfig()
-                      .setUseTopDownTraversal(false)
-                      .setMaxIterations(GreedyRewriteConfig::kNoLimit)
-                      .enableFolding(false)
-                      .enableConstantCSE(false)
-                      .setListener(&order);
+    auto config =
+        GreedyRewriteConfig()
+            .setUseTopDownTraversal(false)
+            .setMaxIterations(GreedyRewriteConfig::kNoLimit)
+            .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+            .enableFolding(false)
+            .enableConstantCSE(false)
+            .setListener(&order);
     LogicalResult result =
         applyPatternsGreedily(module, std::move(patterns), config);
     numTransfers += order.numTransfers;
