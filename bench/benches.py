@@ -59,6 +59,9 @@ BENCHES = (
     Bench(
         "passes", "common_passes.py --bin {bin}", "lower", "four times the fragments"
     ),
+    Bench(
+        "inference", "infer_mesh.py --bin {bin}", "lower", "four times the operations"
+    ),
     Bench("export", "export.py --bin {bin}", "lower", "four times the fragments"),
     Bench("load", "plan_growth.py", "lower", "loading a share of a large program"),
     Bench("simulated", "simulated_step.py", "one", "simulated by measured step"),

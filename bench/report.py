@@ -18,6 +18,7 @@ What counts as a ratio, in what a bench prints:
 import argparse
 import dataclasses
 import datetime
+import importlib.util
 import json
 import math
 import os
@@ -264,6 +265,8 @@ def arguments() -> argparse.Namespace:
     for name in options.only:
         if name not in names:
             parser.error(f"there is no bench {name!r}; there are {', '.join(names)}")
+    if not options.list and not importlib.util.find_spec("matplotlib"):
+        parser.error("matplotlib is not installed: run scripts/deps.sh bench")
     return options
 
 
@@ -281,10 +284,32 @@ def main() -> int:
         runs.append(run(bench, options.bin.resolve()))
         known = baseline.get(bench.name, {}).get("ratios", {})
         changes[bench.name] = compare(runs[-1], known)
-    options.output.mkdir(parents=True, exist_ok=True)
-    with whole_file(options.output / "report.md") as file:
+        # All of them take an hour, and what ends this one leaves what there is.
+        write_report(options.output, runs, changes, about)
+    if options.update:
+        update_baseline(runs, about)
+    flagged = [(n, c) for n, list_ in changes.items() for c in list_ if c.is_flagged]
+    for name, change in flagged:
+        print(f"{name}: {change.name}: {percent(change).strip('*')}")
+    for each in runs:
+        if each.code:
+            print(f"{each.bench.name}: failed with code {each.code}")
+    print(f"written: {options.output / 'report.md'}, report.json and ratios.svg")
+    is_failed = any(each.code for each in runs)
+    return 1 if is_failed or (options.strict and flagged) else 0
+
+
+def write_report(
+    folder: pathlib.Path,
+    runs: list[Run],
+    changes: dict[str, list[Change]],
+    about: dict,
+) -> None:
+    """All three files, of the benches that have run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with whole_file(folder / "report.md") as file:
         file.write(as_markdown(runs, changes, about))
-    with whole_file(options.output / "ratios.svg", "wb") as file:
+    with whole_file(folder / "ratios.svg", "wb") as file:
         plot(changes, file)
     data = {
         each.bench.name: {
@@ -298,19 +323,8 @@ def main() -> int:
         }
         for each in runs
     }
-    with whole_file(options.output / "report.json") as file:
+    with whole_file(folder / "report.json") as file:
         json.dump({"about": about, "benches": data}, file, indent=1)
-    if options.update:
-        update_baseline(runs, about)
-    flagged = [(n, c) for n, list_ in changes.items() for c in list_ if c.is_flagged]
-    for name, change in flagged:
-        print(f"{name}: {change.name}: {percent(change).strip('*')}")
-    for each in runs:
-        if each.code:
-            print(f"{each.bench.name}: failed with code {each.code}")
-    print(f"written: {options.output / 'report.md'}, report.json and ratios.svg")
-    is_failed = any(each.code for each in runs)
-    return 1 if is_failed or (options.strict and flagged) else 0
 
 
 if __name__ == "__main__":

@@ -92,3 +92,48 @@ def test_baseline_is_of_benches_that_there_are():
     for name, entry in json.loads(report.BASELINE.read_text()).items():
         assert name in known
         assert entry["ratios"] and "commit" in entry["measured"]
+
+
+def test_a_bench_that_fails_is_seen_and_leaves_the_others(
+    tmp_path, monkeypatch, capsys
+):
+    """The report is there behind each bench, whatever the next one does."""
+    # Only benches need what draws.
+    monkeypatch.setattr(report.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(report, "plot", lambda changes, file: file.write(b"<svg/>"))
+    scripts = {
+        "good.py": "print('steps 1.00 2.5x')",
+        "bad.py": "import sys; print('steps 1.0 9.0x'); sys.exit('no room')",
+    }
+    (tmp_path / "bench").mkdir()
+    for name, text in scripts.items():
+        (tmp_path / "bench" / name).write_text(text)
+    found = tuple(benches.Bench(name[:-3], name, "lower", "a test") for name in scripts)
+    monkeypatch.setattr(report, "BENCHES", found)
+    monkeypatch.setattr(report, "ROOT", tmp_path)
+    monkeypatch.setattr(report, "BASELINE", tmp_path / "baseline.json")
+    out = tmp_path / "out"
+    monkeypatch.setattr("sys.argv", ["report.py", "-o", str(out), "--update"])
+    assert report.main() == 1
+    assert "bad: failed with code 1" in capsys.readouterr().out
+    text = (out / "report.md").read_text()
+    assert "- bad: failed" in text and "no room" in text
+    assert {path.name for path in out.iterdir()} == {
+        *("report.md", "report.json", "ratios.svg")
+    }
+    # What failed is no baseline; what is slower than that is said.
+    assert list(json.loads((tmp_path / "baseline.json").read_text())) == ["good"]
+    (tmp_path / "bench" / "good.py").write_text("print('steps 1.00 2.7x')")
+    monkeypatch.setattr("sys.argv", ["report.py", "-o", str(out), "--only", "good"])
+    assert report.main() == 0
+    assert "good: steps: 8% worse" in capsys.readouterr().out
+    monkeypatch.setattr("sys.argv", [*report.sys.argv, "--strict"])
+    assert report.main() == 1
+
+
+def test_what_is_missing_is_said_before_anything_runs(monkeypatch, capsys):
+    monkeypatch.setattr(report.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("sys.argv", ["report.py"])
+    with pytest.raises(SystemExit):
+        report.main()
+    assert "run scripts/deps.sh bench" in capsys.readouterr().err
