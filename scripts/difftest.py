@@ -58,12 +58,16 @@ def check_ops(tools, first: int, count: int, words, routes, batch: int) -> int:
 
 def check_each(comparison, first: int, count: int) -> int:
     """Runs that many annotated programs, or models; returns the number of findings."""
+    start = time.time()
     try:
         for number in range(first, first + count):
             known = len(comparison.findings)
             comparison.check(number)
             for finding in comparison.findings[known:]:
                 print(finding, flush=True)
+            done = number - first + 1
+            if done % 50 == 0:
+                print(f"{done} done, {time.time() - start:.0f} s", file=sys.stderr)
     finally:
         comparison.close()
     for outcome, times in comparison.outcomes.most_common():
