@@ -7,8 +7,12 @@ Programs are GPT training steps as `bench/curve.py` traces them, for three
 microbatches; more are written by repeating what `@main` does for the third. Prints
 
 - growth: time and memory of four times the microbatches, by those of one time
-  (64 layers in 16 stages, 64 and 256 microbatches); memory is what bodies take:
-  the peak of the process less that of a run that only parses and prints;
+  (64 layers in 16 stages, 64 and 256 microbatches); memory is what bodies and the
+  operands, edges and shardings of their fragments take: the peak of the process less
+  that of a run that only parses and prints;
+- ops: the same of the ops in bodies, those of fragments and of functions that they
+  share, without edges and calls, behind each phase and where there are most (16 layers
+  in 4 stages, 16 and 64 microbatches);
 - folder: the peak of a run that writes the folder, by that of one that writes the
   module alone (64 layers in 16 stages, 256 microbatches);
 - large: seconds of all phases, and the peak, of 128 layers in 16 stages with 512
@@ -31,8 +35,10 @@ sys.path[:0] = [str(ROOT / "bench")]
 
 import run  # noqa: E402
 
-MOST_TIME, MOST_MEMORY, MOST_FOLDER = 4.5, 1.2, 1.2
+MOST_TIME, MOST_MEMORY, MOST_FOLDER, MOST_OPS = 4.5, 1.2, 1.2, 1.2
 MOST_SECONDS, MOST_MEGABYTES = 20, 3 * 1024
+
+OPENS_BODY = re.compile(r"mpmd\.fragment<|func\.func private @shared_body")
 
 TRACE = """
 import json, os, pathlib, sys
@@ -109,6 +115,39 @@ def measure(args, path: pathlib.Path, microbatches: int) -> tuple[float, float, 
     return seconds, min(memory for _, memory in runs), parsed
 
 
+def count_in_bodies(text: str) -> int:
+    """The ops in fragments and shared bodies, but for what stands in for others."""
+    count, end = 0, ""
+    for line in text.splitlines():
+        if end:
+            if line.startswith(end):
+                end = ""
+            elif " = " in line and "sdy.data_flow_edge" not in line:
+                count += "@mpmd.shared_body" not in line
+        elif line.endswith("{") and OPENS_BODY.search(line):
+            end = line[: len(line) - len(line.lstrip())] + "}"
+    return count
+
+
+def count_by_phase(args, path: pathlib.Path, microbatches: int) -> dict[str, list[int]]:
+    """By phase, the ops in bodies in each dump of the whole program."""
+    program = path.with_name(f"{path.stem}_{microbatches}.mlir")
+    program.write_text(repeat(path.read_text(), microbatches))
+    folder = program.with_suffix(".dump")
+    command = [args.bin / "meshwright", "partition", program, "-o", "-"]
+    command += ["--config", path.with_suffix(".json"), "--set", f"mpmd_dump={folder}"]
+    subprocess.run(command, check=True, capture_output=True)
+    dumps = sorted(
+        folder.glob("main/*/builtin_module_*/*.mlir"),
+        key=lambda dump: (dump.parent, int(dump.name.split("_")[0])),
+    )
+    counts: dict[str, list[int]] = {}
+    for dump in dumps:
+        phase = dump.parent.parent.name.split("-")[1]
+        counts.setdefault(phase, []).append(count_in_bodies(dump.read_text()))
+    return counts
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -134,6 +173,15 @@ def main() -> int:
         )
         hold("time of four times the microbatches", time, MOST_TIME)
         hold("memory of four times the microbatches", memory, MOST_MEMORY)
+        trace(16, 4, path)
+        few, many = (count_by_phase(args, path, count) for count in (16, 64))
+        for phase in ("import", "shard"):
+            ends = many[phase][-1] / few[phase][-1]
+            most = max(many[phase]) / max(few[phase])
+            print(f"16 layers, 4 stages, 16 to 64 microbatches, {phase} ops {ends:.2f}")
+            hold(
+                f"ops in bodies of four times the microbatches, {phase}", most, MOST_OPS
+            )
         _, with_folder = run.run_ours(args.bin, path.with_name(f"{path.stem}_256.mlir"))
         folder_growth = with_folder / large[1]
         print(f"64 layers, 16 stages, 256 microbatches, folder {folder_growth:.2f}")
