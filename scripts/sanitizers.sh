@@ -1,7 +1,7 @@
 # How programs of the presets asan and tsan run; sourced: . scripts/sanitizers.sh
 #
 # MLIR and LLVM are the packaged shared libraries, built without sanitizers. So what
-# both sides do to one object is seen in part, and these reports would be false:
+# both sides do to one object is seen in part, and some reports would be false:
 llvm=/usr/lib/llvm-22
 asan=(
   # LLVM frees little when a process ends, Python less.
@@ -12,6 +12,9 @@ asan=(
   # functions are compiled under the sanitizer, and hand it out without taking the mark
   # away, where libMLIR does.
   allow_user_poisoning=0
+  # LLVM gives threads a stack for signals of its own, from the heap, and the runtime
+  # would take back that one for the one it has given.
+  use_sigaltstack=0
 )
 ubsan=(print_stacktrace=1)
 tsan=(

@@ -45,7 +45,7 @@ int64_t fuzz::makeSize(Chance &chance, int64_t old) {
                            3,
                            old > 1 ? old - 1 : 2,
                            old < (1 << 20) ? old + 1 : 5,
-                           old < (1 << 20) ? old * 2 : 7,
+                           old > 0 && old < (1 << 20) ? old * 2 : 7,
                            int64_t(1) << 20,
                            int64_t(1) << 31,
                            int64_t(1) << 40,

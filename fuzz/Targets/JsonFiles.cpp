@@ -32,28 +32,18 @@ static bool check(llvm::Expected<Value> value, StringRef what) {
   return false;
 }
 
-static llvm::Expected<Drawing> read(const llvm::json::Value &value) {
-  switch (findSource(value)) {
-  case DrawingSource::Simulation:
-    return readSimulation(value);
-  case DrawingSource::Plan:
-    return readPlanJson(value);
-  case DrawingSource::Program:
-    return readProgram(value);
-  case DrawingSource::Unknown:
-    break;
-  }
-  return llvm::createStringError("nothing that can be drawn");
-}
-
-static void draw(const llvm::json::Value &value) {
-  llvm::Expected<Drawing> drawing = read(value);
+static void draw(StringRef input) {
+  llvm::Expected<Drawing> drawing = readDrawing(input);
   if (!drawing) {
     if (llvm::toString(drawing.takeError()).empty())
       reportFinding("a drawing is rejected without an error");
     return;
   }
-  llvm::consumeError(addRecording(value, std::nullopt, *drawing));
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(input);
+  if (!value)
+    reportFinding("what is no JSON is drawn: " +
+                  llvm::toString(value.takeError()));
+  llvm::consumeError(addRecording(*value, std::nullopt, *drawing));
   std::string text;
   llvm::raw_string_ostream os(text);
   printSvg(*drawing, os);
@@ -67,10 +57,7 @@ void fuzz::takeInput(StringRef input) {
   check(parseStageTimes(input), "a table of times");
   CustomCosts costs;
   llvm::consumeError(addCustomCost(input, costs));
-  if (llvm::Expected<llvm::json::Value> value = llvm::json::parse(input))
-    draw(*value);
-  else
-    llvm::consumeError(value.takeError());
+  draw(input);
 }
 
 std::string fuzz::mutateInput(StringRef input, uint64_t seed) {

@@ -64,14 +64,13 @@ OwningOpRef<ModuleOp> meshwright::parseProgram(StringRef program,
     return {};
   if (isBytecode(llvm::MemoryBufferRef(program, name)))
     return parseBytecode(program, context, name);
-  std::string own;
-  if (hasByteBooleans(program)) {
-    own = program.str();
+  // MLIR's lexer goes on to a zero behind the text, and takes a text at null for
+  // one that ends where completions are asked for.
+  std::string own = program.str();
+  if (hasByteBooleans(own))
     packByteBooleans(llvm::MutableArrayRef(own.data(), own.size()));
-    program = own;
-  }
-  return written ? parseWithNames(program, context, name, *written)
-                 : parseSourceString<ModuleOp>(program, context, name);
+  return written ? parseWithNames(own, context, name, *written)
+                 : parseSourceString<ModuleOp>(own, context, name);
 }
 
 void meshwright::printProgram(ModuleOp module, llvm::raw_ostream &os,
