@@ -5,6 +5,7 @@
 #include "../Support/Context.h"
 #include "Mutator.h"
 #include "Values.h"
+#include "meshwright/Files/TextLimits.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
@@ -348,7 +349,9 @@ std::string fuzz::mutateProgram(StringRef text, uint64_t seed) {
                                 [](Diagnostic &) { return success(); });
   Block block;
   ParserConfig config(context, /*verifyAfterParse=*/false);
-  if (failed(parseSourceString(body, &block, config)))
+  std::string program = body.str(); // The lexer goes on to a zero behind it.
+  if (failed(verifyTextLimits(program, "seed", context)) ||
+      failed(parseSourceString(program, &block, config)))
     return header.str() + mutateText(body, chance.below(~0ull));
   OwningOpRef<ModuleOp> holder = ModuleOp::create(UnknownLoc::get(context));
   holder->getBody()->getOperations().splice(holder->getBody()->end(),
