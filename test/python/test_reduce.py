@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from conftest import PROGRAMS, ROOT
 
 
@@ -76,6 +77,23 @@ def test_a_program_that_does_not_fail_is_refused(tools, tmp_path):
     )
     assert done.returncode == 1
     assert "there is nothing to reduce" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "-mpmd-reduce-program=test=none.sh",
+        "-reduction-tree=traversal-mode=0 test=none.sh",
+        "-opt-reduction-pass=opt-pass=cse test=none.sh",
+        "-mpmd-reduce-program",
+    ],
+)
+def test_a_script_that_is_not_there_is_refused(tools, flag):
+    done = tools.run("mpmd-reduce", ROOT / "docs" / "first.mlir", flag)
+    assert done.returncode == 1
+    name = "none.sh" if "=" in flag else ""
+    assert f'the script "{name}" cannot be run' in done.stderr
+    assert "a mistake in Meshwright" not in done.stderr
 
 
 def test_a_configuration_that_is_none_is_refused(tools, tmp_path):

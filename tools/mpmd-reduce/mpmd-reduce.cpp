@@ -19,7 +19,9 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Reducer/Passes.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -31,6 +33,25 @@ static llvm::cl::opt<std::string> output("o", llvm::cl::init("-"),
                                          llvm::cl::value_desc("file"),
                                          llvm::cl::desc("Output file"));
 
+/// Reports scripts that cannot be run. The passes that ask them know no error but
+/// a fatal one.
+static LogicalResult verifyScripts(PassManager &passes) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  passes.printAsTextualPipeline(os);
+  static const llvm::Regex reduction(
+      "(mpmd-reduce-program|reduction-tree|opt-"
+      "reduction-pass)[{]([^}]* )?test=([^ }]*)");
+  llvm::SmallVector<StringRef> groups;
+  for (StringRef rest = text; reduction.match(rest, &groups);
+       rest = StringRef(groups[0].end(), rest.end() - groups[0].end()))
+    if (!llvm::sys::fs::can_execute(groups[3]))
+      return reportError("-" + groups[1] + ": the script \"" + groups[3] +
+                         "\" cannot be run; test= must name an executable "
+                         "file that exits with 1 for an interesting program");
+  return success();
+}
+
 static LogicalResult reduce(const PassPipelineCLParser &pipeline) {
   Session session;
   session.getContext()->loadAllAvailableDialects(); // Each may have patterns.
@@ -39,7 +60,7 @@ static LogicalResult reduce(const PassPipelineCLParser &pipeline) {
     return failure();
   PassManager passes(session.getContext(), ModuleOp::getOperationName());
   if (failed(pipeline.addToPipeline(passes, reportError)) ||
-      failed(passes.run(*module)))
+      failed(verifyScripts(passes)) || failed(passes.run(*module)))
     return failure();
   return writeFile(output, [&](llvm::raw_ostream &os) {
     printProgram(*module, os);
