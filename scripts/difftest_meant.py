@@ -25,8 +25,7 @@ class Numbers:
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """What we refuse on purpose on a route, and how we say it; "run" where jaxlib's
-    process ends."""
+    """What we refuse on purpose on a route, and how we say it."""
 
     route: str
     message: str
@@ -100,8 +99,6 @@ NUMBERS = (
 REFUSALS = (
     Refusal("partition", "only supports ranked tensors with a static shape"),
     Refusal("partition", "is not known; its shape must be static"),
-    # XLA divides constants by zero.
-    Refusal("fold", "run", r"chlo\.broadcast_(divide|remainder)"),
     # More than a hundred booleans.
     Refusal("print", "constant dense<[[[", r"stablehlo\.cholesky"),
     Refusal("partition", "after mesh inference; expected a MeshTensorType"),
