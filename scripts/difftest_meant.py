@@ -40,6 +40,11 @@ def _nan_for_limit(program, theirs, ours):
     return np.isnan(theirs) & (np.isinf(ours) | (ours == 0) | (ours == 1))
 
 
+def _zero_for_largest(program, theirs, ours):
+    """NaN and infinity in a type without either."""
+    return (theirs == 0) & (np.abs(ours) == ml_dtypes.finfo(ours.dtype).max)
+
+
 def _nan_for_infinity(program, theirs, ours):
     return np.isnan(theirs) & np.isinf(ours)
 
@@ -88,6 +93,7 @@ NUMBERS = (
     Numbers(r"chlo\.is_(neg_|pos_)?inf", r"f4E2M1FN", _everywhere),
     Numbers(r"chlo\.mulhi", r"u?i[24]", _everywhere),
     Numbers(r"chlo\.(broadcast_)?(zeta|polygamma)", r"b?f\d\w*", _nan_for_limit),
+    Numbers(r"chlo\.(broadcast_)?(zeta|polygamma)", r"f4E2M1FN", _zero_for_largest),
     Numbers(r"chlo\.digamma", r"b?f\d\w*", _nan_for_infinity),
     Numbers(r"chlo\.asin", r"b?f\d\w*", _zero_for_smallest),
     Numbers(r"chlo\.(asin|acos|atanh)", r"f4E2M1FN|f8E8M0FNU", _rounded_once),
