@@ -97,10 +97,7 @@ void mpmd::setInferredBy(Operation *op, ArrayRef<StringRef> passes) {
 }
 
 static DictionaryAttr getEntry(Operation *op, StringRef list, unsigned index) {
-  // Asked for each operand: where ops of mpmd keep it comes first.
-  auto entries = dyn_cast_or_null<ArrayAttr>(op->getDiscardableAttr(list));
-  if (!entries)
-    entries = op->getAttrOfType<ArrayAttr>(list);
+  auto entries = op->getAttrOfType<ArrayAttr>(list);
   return entries && index < entries.size()
              ? dyn_cast<DictionaryAttr>(entries[index])
              : DictionaryAttr();

@@ -100,22 +100,23 @@ void ShardingTable::beginRun(Run run) {
   fill(runsOfSlots, run.firstSlot);
 }
 
-const ShardingTable::Run &ShardingTable::getRunOfOp(unsigned index) const {
-  unsigned stretch = index / kStretch;
+const ShardingTable::Run &ShardingTable::getRun(ArrayRef<unsigned> runOfStretch,
+                                                unsigned Run::*first,
+                                                unsigned position) const {
+  unsigned stretch = position / kStretch;
   unsigned number =
-      stretch < runsOfOps.size() ? runsOfOps[stretch] : runs.size() - 1;
-  while (number + 1 < runs.size() && runs[number + 1].firstIndex <= index)
+      stretch < runOfStretch.size() ? runOfStretch[stretch] : runs.size() - 1;
+  while (number + 1 < runs.size() && runs[number + 1].*first <= position)
     ++number;
   return runs[number];
 }
 
+const ShardingTable::Run &ShardingTable::getRunOfOp(unsigned index) const {
+  return getRun(runsOfOps, &Run::firstIndex, index);
+}
+
 const ShardingTable::Run &ShardingTable::getRunOfSlot(unsigned slot) const {
-  unsigned stretch = slot / kStretch;
-  unsigned number =
-      stretch < runsOfSlots.size() ? runsOfSlots[stretch] : runs.size() - 1;
-  while (number + 1 < runs.size() && runs[number + 1].firstSlot <= slot)
-    ++number;
-  return runs[number];
+  return getRun(runsOfSlots, &Run::firstSlot, slot);
 }
 
 Operation *ShardingTable::getOp(unsigned index) const {

@@ -142,6 +142,8 @@ private:
 
   /// Runs are found by the first one of each stretch of as many numbers.
   static constexpr unsigned kStretch = 64;
+  const Run &getRun(ArrayRef<unsigned> runOfStretch, unsigned Run::*first,
+                    unsigned position) const;
   const Run &getRunOfOp(unsigned index) const;
   const Run &getRunOfSlot(unsigned slot) const;
   void beginRun(Run run);
