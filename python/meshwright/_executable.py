@@ -33,6 +33,21 @@ def _is_key(aval: Any) -> bool:
     return jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key)
 
 
+def _wait_for_copies_of_one(leaves: Sequence[Any], placed: Sequence[Any]) -> None:
+    """Waits for arrays that were placed of one array given several times.
+
+    Only then is it known whether they share a buffer, and whether the call is refused
+    must not depend on who is quicker.
+    """
+    first: dict[int, int] = {}
+    for index, (leaf, array) in enumerate(zip(leaves, placed, strict=True)):
+        if array is leaf or not isinstance(leaf, jax.Array):
+            continue
+        other = first.setdefault(id(leaf), index)
+        if other != index:
+            jax.block_until_ready((placed[other], array))
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ready:
     """The inputs of a program, checked as far as can be without issuing anything.
@@ -232,6 +247,8 @@ class Executable:
                 continue
             placed = list(leaves) if placed is leaves else placed
             placed[index] = values[position] = self._placed(index, leaves[index])
+        if placed is not leaves and self.signature.donated:
+            _wait_for_copies_of_one(leaves, placed)
         if self._keys:
             self._take_keys(placed, values)
         return Ready(leaves, placed, values, unknown)

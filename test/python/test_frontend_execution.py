@@ -502,9 +502,25 @@ def test_one_array_in_two_places_cannot_be_donated():
     x = jax.device_put(np.asarray(X), compiled.input_shardings[0][0])
     with pytest.raises(ValueError, match="donated"):
         compiled(x, x)
-    anywhere = jnp.array(X)
+
+
+@pytest.mark.parametrize("turns", [0, 30])
+def test_one_array_that_is_placed_twice_cannot_be_donated(turns):
+    """Also if who makes it is not done when it is placed."""
+
+    def f(x, y):
+        return mw.named_computation(lambda a, b: (a + b, a - b), name="enc")(x, y)
+
+    @jax.jit
+    def make(x, large):
+        product = jax.lax.fori_loop(0, turns, lambda _, found: found @ large, large)
+        return x + product[: x.shape[0], : x.shape[1]]
+
+    jitted = mw.jit(f, pair_config(), donate_argnums=0)
+    check(jitted(jnp.array(X), jnp.array(X))[0], X + X)
+    anywhere = make(X, jnp.eye(512))
     with pytest.raises(ValueError, match=r"args\[0\] and f: args\[1\] share a buffer"):
-        mw.jit(f, pair_config(), donate_argnums=0)(anywhere, anywhere)
+        jitted(anywhere, anywhere)
 
 
 def test_equivalent_shardings_are_accepted():

@@ -199,6 +199,8 @@ def test_interrupt_while_compiling_leaves_the_process_usable():
         """
         import os, signal, sys, threading, time
         sys.path[:0] = [TESTS, PACKAGE]
+        # Who was started with the signal ignored, as by nohup, goes on ignoring it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         import conftest
         from runtime_programs import Builder, iota
         from meshwright.runtime import compilation
