@@ -431,7 +431,10 @@ def test_own_merge_rules_take_effect():
     schedule = mw.PipelineSchedule(schedule_merge_rule_builders=[build])
     cfg = training_config(
         pipeline_schedule=schedule,
-        partitioning_options={"mpmd_pipeline_schedule": "1F1B"},
+        partitioning_options={
+            "mpmd_pipeline_schedule": "1F1B",
+            "mpmd_verify_each": True,
+        },
     )
     lowered = lower_training(cfg, 2)
     both = {"dec", "dec(1)"}

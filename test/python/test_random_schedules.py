@@ -242,8 +242,8 @@ def test_orders_are_those_of_the_definition(tools, seed):
         assert positions(found) == expected, name
 
 
-# Edges that stay in the IR are those of the definition as well; a merge without
-# matches removes them again.
+# Edges that are kept are those of the definition as well; a merge without matches
+# removes them again.
 @pytest.mark.parametrize("seed", SEEDS[:20])
 def test_orders_are_the_same_with_kept_edges(tools, seed):
     meshes = 1 + seed % 3
@@ -252,10 +252,9 @@ def test_orders_are_the_same_with_kept_edges(tools, seed):
     rule = 'FragmentMergeRule(sources=[],target=FragmentInfo(origins=["none"]))'
     found = tools.opt(
         print_program(ops, meshes),
-        "--verify-each=false",
         f"--mpmd-pipeline-scheduler=must-happen-before={name} "
         "remove-control-dependencies=false",
         f"--mpmd-rule-based-merge=rules={rule}",
     )
-    assert "control_operand" not in found
+    assert "mpmd.control" not in found
     assert positions(found) == schedule(ops, RELATIONS[name], meshes)

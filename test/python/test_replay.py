@@ -79,9 +79,23 @@ def single_passes(pipeline: str) -> list[str]:
     return passes
 
 
-def test_pass_by_pass(tools, tmp_path):
-    program, config = SHIPPED["gpt_8_4_8"]
+# Warms up by two microbatches at once. The merge comes in the order of the schedule,
+# which is kept in the program until then.
+MERGED = [
+    f'FragmentInfo(origins=["stage0"],call_counter={counter},mesh_name="mesh0")'
+    for counter in range(2)
+]
+MERGE = f"FragmentMergeRule(sources=[{','.join(MERGED)}],target={MERGED[0]})"
+
+
+@pytest.mark.parametrize("rules", [[], [MERGE]], ids=["no_rules", "merge_rules"])
+def test_pass_by_pass(tools, tmp_path, rules):
+    program, shipped = SHIPPED["gpt_8_4_8"]
+    config = tmp_path / "config.json"
+    values = json.loads(shipped.read_text()) | {"merge_rules": rules}
+    config.write_text(json.dumps(values))
     command = ("partition", program, "--config", config)
+    command += ("--set", "mpmd_verify_each=true")
     pipeline = tools.check("meshwright", *command, "--print-pipeline").strip()
     wanted = tools.check("meshwright", *command, "-o", "-")
     passes = single_passes(pipeline)
@@ -91,6 +105,9 @@ def test_pass_by_pass(tools, tmp_path):
     for one in passes[:-1]:
         options = (f"--pass-pipeline={one}", "--emit-bytecode", "-o", module)
         tools.check("mpmd-opt", module, *options)
+        if "mpmd-pipeline-scheduler" in one:
+            kept = "mpmd.control_after" in tools.check("mpmd-opt", module)
+            assert kept == bool(rules)
     last = tools.check("mpmd-opt", module, f"--pass-pipeline={passes[-1]}")
     assert last == wanted
 

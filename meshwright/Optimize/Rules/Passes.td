@@ -53,7 +53,7 @@ def RuleBasedMergePass
                "commas.">,
     Option<"removeControlDependencies", "remove-control-dependencies", "bool",
            /*default=*/"true",
-           "Remove the control dependencies that scheduling has added.">,
+           "Remove the order that scheduling has kept in attributes.">,
   ];
   let statistics = [
     Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
@@ -93,7 +93,8 @@ def RuleBasedSchedulePass
                "separated by commas.">,
     Option<"removeDependencies", "remove-control-dependencies", "bool",
            /*default=*/"true",
-           "Remove the control dependencies that express the rules.">,
+           "Keep nothing of the rules but the order of the block. Otherwise "
+           "attributes tell mpmd-rule-based-merge.">,
     Option<"reportMisfits", "report-misfits", "bool", /*default=*/"false",
            "Warn about descriptions that no fragment fits, and about rules "
            "that data flow or earlier rules contradict.">,

@@ -17,8 +17,8 @@
 // out of the merged fragment and back into it. As the block does not tell in
 // which order its effects were meant by then, that is remembered.
 //
-// The scheduler may have left control dependencies, to order what is merged;
-// they are removed here.
+// The scheduler may have kept control dependencies, to order what is merged;
+// they are operands while this pass runs, and then removed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -236,6 +236,8 @@ struct RuleBasedMergePass
     if (func.isDeclaration() || !isMpmdFunction(func))
       return markAllAnalysesPreserved();
 
+    if (failed(restoreControlDependencies(func)))
+      return signalPassFailure();
     MatchIndex index(func, ruleOfSource);
     FragmentMerger merger;
     EffectOrder effects(func.front());
@@ -262,8 +264,7 @@ struct RuleBasedMergePass
              "between the sources to the rule, or split it";
       return signalPassFailure();
     }
-    if (removeControlDependencies)
-      mpmd::removeControlDependencies(func);
+    settleControlDependencies(func, removeControlDependencies);
   }
 
 private:

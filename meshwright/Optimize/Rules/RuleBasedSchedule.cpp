@@ -184,7 +184,8 @@ struct RuleBasedSchedulePass
       return markAllAnalysesPreserved();
 
     FragmentsByInfo fragments;
-    if (failed(registerFragments(func, fragments)))
+    if (failed(registerFragments(func, fragments)) ||
+        failed(restoreControlDependencies(func)))
       return signalPassFailure();
     RuleApplier applier(func, fragments, reportMisfits);
     for (const FragmentScheduleRule &rule : rules)
@@ -195,8 +196,7 @@ struct RuleBasedSchedulePass
     numOrdered += applier.getNumOrdered();
     numConflicts += applier.getNumConflicts();
     sortBlockTopologically(func.front());
-    if (removeDependencies)
-      removeControlDependencies(func);
+    settleControlDependencies(func, removeDependencies);
   }
 };
 } // namespace

@@ -59,7 +59,8 @@ def PipelineSchedulerPass
            "For schedule auto: what custom calls do, separated by semicolons.">,
     Option<"removeDependencies", "remove-control-dependencies", "bool",
            /*default=*/"true",
-           "Remove the control dependencies that express the schedule.">,
+           "Keep nothing of the schedule but the order of the block. "
+           "Otherwise attributes tell mpmd-rule-based-merge.">,
     Option<"completeByPlan", "complete-by-plan", "bool", /*default=*/"false",
            "Where a zero-bubble relation leaves pairs open, order them as its "
            "plan does.">,

@@ -168,31 +168,40 @@ struct PipelineSchedulerPass
     if (func.isDeclaration() || !isMpmdFunction(func))
       return markAllAnalysesPreserved();
 
+    if (failed(restoreControlDependencies(func)))
+      return signalPassFailure();
+    if (failed(schedule(func)))
+      signalPassFailure();
+    settleControlDependencies(func, removeDependencies);
+  }
+
+private:
+  LogicalResult schedule(func::FuncOp func) {
     const ScheduleOption &option = mustHappenBefore.getValue();
     BlockGraph graph(func.front());
     if (onlyRestore) {
       restoreOrder(func, graph);
       numMoved += countMoved(graph);
-      return;
+      return success();
     }
     TimeSource times{device.getValue().text, profile.getValue().text,
                      customCosts.getValue().text};
     FailureOr<OrderedMeshes> meshes =
         getOrderedMeshes(func, graph, option, times);
     if (failed(meshes))
-      return signalPassFailure();
+      return failure();
     if (reportMisfits) {
       warnOfMissingSplit(func, option, *meshes);
       warnOfUnusedTimes(func, option, times);
     }
     for (const OrderedMesh &mesh : *meshes)
       numUnits += mesh.units.fragments.size();
-    if (!orderByPlan(graph, *meshes) && failed(order(graph, *meshes)))
-      signalPassFailure();
+    LogicalResult result = success(orderByPlan(graph, *meshes) ||
+                                   succeeded(order(graph, *meshes)));
     numMoved += countMoved(graph);
+    return result;
   }
 
-private:
   LogicalResult order(const BlockGraph &graph, ArrayRef<OrderedMesh> meshes);
   bool orderByPlan(const BlockGraph &graph, ArrayRef<OrderedMesh> meshes);
   void restoreOrder(func::FuncOp func, const BlockGraph &graph);

@@ -5,6 +5,7 @@
 #include "meshwright/Optimize/Scheduler/TimedProgram.h"
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/ControlDependencies.h"
 #include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/Sharding/Pipeline.h"
 #include "mlir/Pass/PassManager.h"
@@ -51,6 +52,7 @@ LogicalResult TimedProgram::shardCopy() {
   for (Operation *symbol : meshwright::collectSymbols(original, symbols))
     builder.clone(*symbol);
   copy = cast<func::FuncOp>(builder.clone(*original));
+  removeControlDependencies(copy);
   // The shard phase will say the same of the program itself.
   ScopedDiagnosticHandler quiet(
       module->getContext(), [](Diagnostic &diagnostic) {

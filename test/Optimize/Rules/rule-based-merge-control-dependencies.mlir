@@ -1,8 +1,8 @@
-// Control operands have no block argument, so what a scheduler leaves does not
-// verify.
-// RUN: mpmd-opt %s --verify-roundtrip=false -mlir-very-unsafe-disable-verifier-on-parsing -verify-each=false -mpmd-rule-based-merge='rules=FragmentMergeRule(sources=[FragmentInfo(origins=["u"],mesh_name="m1"),FragmentInfo(origins=["w"],mesh_name="m1")],target=FragmentInfo(origins=["all"],mesh_name="m1"))' | FileCheck %s
-// RUN: mpmd-opt %s --verify-roundtrip=false -mlir-very-unsafe-disable-verifier-on-parsing -verify-each=false -mpmd-rule-based-merge='rules=FragmentMergeRule(sources=[FragmentInfo(origins=["u"],mesh_name="m1"),FragmentInfo(origins=["w"],mesh_name="m1")],target=FragmentInfo(origins=["all"],mesh_name="m1")) remove-control-dependencies=false' | FileCheck %s --check-prefix=KEEP
-// RUN: mpmd-opt %s --verify-roundtrip=false -mlir-very-unsafe-disable-verifier-on-parsing -verify-each=false -mpmd-rule-based-merge | FileCheck %s --check-prefix=NONE
+// Within a pass, control dependencies are operands without a block argument, which
+// do not verify; what a pass keeps does.
+// RUN: mpmd-opt %s --verify-roundtrip=false -mlir-very-unsafe-disable-verifier-on-parsing -mpmd-rule-based-merge='rules=FragmentMergeRule(sources=[FragmentInfo(origins=["u"],mesh_name="m1"),FragmentInfo(origins=["w"],mesh_name="m1")],target=FragmentInfo(origins=["all"],mesh_name="m1"))' | FileCheck %s
+// RUN: mpmd-opt %s --verify-roundtrip=false -mlir-very-unsafe-disable-verifier-on-parsing -mpmd-rule-based-merge='rules=FragmentMergeRule(sources=[FragmentInfo(origins=["u"],mesh_name="m1"),FragmentInfo(origins=["w"],mesh_name="m1")],target=FragmentInfo(origins=["all"],mesh_name="m1")) remove-control-dependencies=false' | FileCheck %s --check-prefix=KEEP
+// RUN: mpmd-opt %s --verify-roundtrip=false -mlir-very-unsafe-disable-verifier-on-parsing -mpmd-rule-based-merge | FileCheck %s --check-prefix=NONE
 
 !m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
 #topology = #mpmd.topology<<"m1": <["x"=2]>>>
@@ -11,11 +11,9 @@
 // merged fragment go, the others are kept in order, with repetition.
 // CHECK-LABEL: func @removes_control_dependencies
 // CHECK-SAME:    (%[[X:.*]]: !mpmd{{.*}}, %[[Y:.*]]: !mpmd
-// KEEP: "mpmd.fragment"(%[[X:.*]]) <{{.*}}<"z">
-// KEEP: %[[M:.*]]:3 = "mpmd.fragment"(%[[X]], %[[Y:.*]], %[[Z:.*]], %[[Z]]) <{{.*}}<"all">
-// KEEP: mpmd.control_operand_start_idx = 2 : i64
-// KEEP: "mpmd.fragment"(%[[M]]#1, %[[M]]#2, %[[M]]#0) <{{.*}}<"d">
-// KEEP: {kept, mpmd.control_operand_start_idx = 1 : i64}
+// KEEP: origin=["z"]> (%[[X:.*]]) {mpmd.control_number = 0 : i64} (
+// KEEP: %[[M:.*]]:3 = mpmd.fragment<mesh="m1", origin=["all"]> (%[[X]], %{{.*}}) {mpmd.control_after = array<i64: 0, 0>, mpmd.control_number = 1 : i64} (
+// KEEP: origin=["d"]> (%[[M]]#1) {kept, mpmd.control_after = array<i64: 1, 1>} (
 // NONE-LABEL: func @removes_control_dependencies
 // NONE-SAME:    (%[[X:.*]]: !mpmd{{.*}}, %[[Y:.*]]: !mpmd
 func.func @removes_control_dependencies(%x: !m1, %y: !m1) -> (!m1, !m1, !m1) attributes {topology = #topology} {
