@@ -31,6 +31,8 @@ import op_corpus  # noqa: E402
 import random_ops  # noqa: E402
 from random_ops.program import module  # noqa: E402
 
+PER_BATCH = 50  # Programs or models.
+
 
 def check_ops(tools, first: int, count: int, words, routes, batch: int) -> int:
     """Runs that many single operations; returns the number of findings."""
@@ -56,18 +58,18 @@ def check_ops(tools, first: int, count: int, words, routes, batch: int) -> int:
     return len(comparison.findings)
 
 
-def check_each(comparison, first: int, count: int) -> int:
+def check_each(comparison, first: int, count: int, batch: int) -> int:
     """Runs that many annotated programs, or models; returns the number of findings."""
     start = time.time()
+    numbers = range(first, first + count)
     try:
-        for number in range(first, first + count):
+        for at in range(0, count, batch):
             known = len(comparison.findings)
-            comparison.check(number)
+            comparison.check(numbers[at : at + batch])
             for finding in comparison.findings[known:]:
                 print(finding, flush=True)
-            done = number - first + 1
-            if done % 50 == 0:
-                print(f"{done} done, {time.time() - start:.0f} s", file=sys.stderr)
+            done = min(at + batch, count)
+            print(f"{done} done, {time.time() - start:.0f} s", file=sys.stderr)
     finally:
         comparison.close()
     for outcome, times in comparison.outcomes.most_common():
@@ -96,13 +98,14 @@ def main() -> int:
         print(module([random_ops.generate(options.show, words)], constants=True))
         return 0
     tools = op_corpus.Tools(options.bin.resolve())
+    span = options.first, options.count, PER_BATCH
     if options.models:
         difftest_jit.use_devices()
         comparison = difftest_jit.JitComparison()
-        return 1 if check_each(comparison, options.first, options.count) else 0
+        return 1 if check_each(comparison, *span) else 0
     if options.programs:
         comparison = difftest_programs.ProgramComparison(tools)
-        return 1 if check_each(comparison, options.first, options.count) else 0
+        return 1 if check_each(comparison, *span) else 0
     routes = options.routes.split(",")
     found = check_ops(tools, options.first, options.count, words, routes, options.batch)
     return 1 if found else 0

@@ -5,6 +5,7 @@ the same structure of results.
 """
 
 import collections
+from collections.abc import Sequence
 
 import jax
 import numpy as np
@@ -28,7 +29,11 @@ class JitComparison:
     def close(self) -> None:
         pass
 
-    def check(self, seed: int) -> None:
+    def check(self, seeds: Sequence[int]) -> None:
+        for seed in seeds:
+            self._check(seed)
+
+    def _check(self, seed: int) -> None:
         model = random_functions.draw(seed, ours=True)
         found = None
         try:

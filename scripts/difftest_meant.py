@@ -129,6 +129,20 @@ def without_meant(
     return theirs[~differ], ours[~differ]
 
 
+def for_xla(program: Program) -> Program:
+    """The program as XLA gets it, which reads and writes beside an array that is sorted
+    along a dimension counted from the end."""
+    if program.op != "stablehlo.sort":
+        return program
+    rank = len(program.arguments[0].shape)
+
+    def counted(match: re.Match) -> str:
+        return str(rank - int(match[1]))
+
+    lines = [re.sub(r"(?<=<\{dimension = )-(\d+)", counted, x) for x in program.lines]
+    return dataclasses.replace(program, lines=lines)
+
+
 def is_meant(program: Program, route: str, what: str) -> bool:
     return any(
         r.route == route and r.message in what and re.fullmatch(r.op, program.op)

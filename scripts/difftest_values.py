@@ -37,6 +37,7 @@ class _Reader:
     def __init__(self, functions: dict):
         self.functions = functions
         self.keys: dict = {}
+        self.called: dict = {}
 
     def results(self, function) -> list[bytes]:
         last = self._block(function.regions[0].blocks[0], b"main")[-1]
@@ -51,11 +52,11 @@ class _Reader:
         return operations
 
     def _operation(self, op) -> bytes:
-        # Its name, attributes and types; the values that it reads are not known here.
-        own = op.get_asm(
-            print_generic_op_form=True, use_local_scope=True, skip_regions=True
-        )
-        own = re.sub(r"%[\w#]+(:\d+)?", "%", own)
+        if op.name == "func.call":
+            return self._call(op)
+        own = [op.name, *(str(value.type) for value in op.results)]
+        attributes = (op.attributes[i] for i in range(len(op.attributes)))
+        own += sorted(f"{a.name} = {a.attr}" for a in attributes)
         operands = [self.keys[value] for value in op.operands]
         regions = []
         for region in op.regions:
@@ -65,13 +66,30 @@ class _Reader:
         # What functions that are named do, since names are reused.
         named = [
             _digest(self.functions[name])
-            for name in re.findall(r"@([\w.$-]+)", own)
+            for name in re.findall(r"@([\w.$-]+)", " ".join(own))
             if name in self.functions
         ]
-        key = _digest(own, *operands, b"", *regions, b"", *named)
+        key = _digest(*own, b"", *operands, b"", *regions, b"", *named)
         for i, value in enumerate(op.results):
             self.keys[value] = _digest(key, i)
         return key
+
+    def _call(self, op) -> bytes:
+        """Its results are what the function computes of the operands."""
+        name = str(op.attributes["callee"]).removeprefix("@").strip('"')
+        operands = [self.keys[value] for value in op.operands]
+        known = (name, *operands)
+        if known not in self.called:
+            block = self.functions[name].regions[0].blocks[0]
+            self.keys.update(zip(block.arguments, operands, strict=True))
+            operations = [inner.operation for inner in block.operations]
+            for inner in operations:
+                self._operation(inner)
+            last = operations[-1]
+            self.called[known] = [self.keys[value] for value in last.operands]
+        found = self.called[known]
+        self.keys.update(zip(op.results, found, strict=True))
+        return _digest(*found)
 
     def _region(self, block, place: bytes) -> bytes:
         operations = self._block(block, place)

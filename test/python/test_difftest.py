@@ -1,6 +1,8 @@
 """A part of what `make difftest` runs: operations, programs, models against JAX."""
 
+import dataclasses
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -12,6 +14,7 @@ from conftest import ROOT
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
 
 import difftest_jit  # noqa: E402
+import difftest_meant  # noqa: E402
 import difftest_ops  # noqa: E402
 import difftest_programs  # noqa: E402
 import difftest_values  # noqa: E402
@@ -41,8 +44,7 @@ def test_programs_are_no_larger_than_those_of_the_peer(tools):
     comparison = difftest_programs.ProgramComparison(
         op_corpus.Tools(pathlib.Path(tools.folder))
     )
-    for seed in range(12):
-        comparison.check(seed)
+    comparison.check(range(12))
     comparison.close()
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
     assert comparison.outcomes["same text"] >= 6, comparison.outcomes
@@ -50,8 +52,7 @@ def test_programs_are_no_larger_than_those_of_the_peer(tools):
 
 def test_models_have_the_numbers_of_jax():
     comparison = difftest_jit.JitComparison()
-    for seed in range(4):
-        comparison.check(seed)
+    comparison.check(range(4))
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
 
 
@@ -138,3 +139,60 @@ func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>)
     assert keys[0] == keys[1]
     assert keys[0][0] != keys[2][0]
     assert keys[0][1] == keys[2][1]
+
+
+def test_results_of_calls_are_what_the_callee_computes(comparison):
+    inlined = """
+func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.abs %a : tensor<2xf32>
+  %1 = stablehlo.negate %0 : tensor<2xf32>
+  %2 = stablehlo.abs %1 : tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
+"""
+    called = """
+func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = call @f(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = stablehlo.negate %0 : tensor<2xf32>
+  %2 = call @f(%1) : (tensor<2xf32>) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
+func.func private @f(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.abs %a : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+"""
+    texts = inlined, called, called.replace("f(%1)", "f(%0)")
+    first, second, other = (
+        comparison.jaxlib.call(difftest_values.read_results, text) for text in texts
+    )
+    assert first == second
+    assert first != other
+
+
+def test_a_program_with_other_numbers_is_found(tools):
+    """Also where another process partitions it."""
+    comparison = difftest_programs.ProgramComparison(
+        op_corpus.Tools(pathlib.Path(tools.folder))
+    )
+    program = difftest_programs.generate(6)
+    right = comparison._partitioned(6, program)
+    assert "stablehlo.tanh" in right.ours
+    wrong = right.ours.replace("stablehlo.tanh", "stablehlo.sine")
+    for ours in (right.ours, wrong):
+        comparison._check([dataclasses.replace(right, ours=ours)])
+    comparison.close()
+    assert [finding.route for finding in comparison.findings] == ["numbers"]
+
+
+def test_xla_sorts_along_dimensions_from_the_front():
+    programs = [random_ops.generate(n, ("stablehlo.sort",)) for n in range(20)]
+    before, after = (
+        [re.findall(r"<{dimension = (-?\d+)", p.text)[0] for p in some]
+        for some in (programs, map(difftest_meant.for_xla, programs))
+    )
+    ranks = [len(p.arguments[0].shape) for p in programs]
+    assert any(int(number) < 0 for number in before)
+    assert [int(n) % rank for n, rank in zip(before, ranks, strict=True)] == [
+        int(number) for number in after
+    ]
