@@ -228,7 +228,10 @@ class MpmdWrapped:
         foreign: list[Any] = []
         known_args, known_kwargs = self._types_of(args, kwargs, foreign)
         known = {index: leaf for index, leaf in enumerate(foreign) if leaf is not None}
-        with sharing_traces(), scheduled_by(self.mpmd_config.schedule):
+        config = self.mpmd_config
+        # What looks for stages itself divides calls, not loops.
+        scheduled = scheduled_by(config.schedule, config.auto_stages is None)
+        with sharing_traces(), scheduled:
             traced = self._jitted.trace(*known_args, **known_kwargs)
         for const in compat.captured(traced):
             if isinstance(const, jax.core.Tracer):

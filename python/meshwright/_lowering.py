@@ -10,9 +10,14 @@ from typing import Any
 from . import _diagnostics, _loop_slices
 from . import _jax_compat as compat
 from . import _primitives as primitives
+from ._loops import LoopForm, has_loop
 
 ir = compat.ir
 mpmd = compat.mpmd
+
+
+# Of a loop: the microbatch of its first iteration.
+_FIRST_COUNTER = "mpmd.first_counter"
 
 
 def _ui32(value: int) -> Any:
@@ -53,6 +58,37 @@ def _constants(ctx: Any, jaxpr: Any) -> tuple[list[Any], list[Any], list[Any]]:
     return [const for const, _ in pairs], [aval for _, aval in pairs], values
 
 
+def _const_lowering(
+    constants: Sequence[Any], avals: Sequence[Any], arguments: Sequence[Any]
+) -> Any:
+    """Which of a body's first arguments stands for which constant."""
+    return {
+        (id(const), aval): argument
+        for const, aval, argument in zip(constants, avals, arguments, strict=False)
+    }
+
+
+def _in_place(
+    ctx: Any, jaxpr: Any, operands: Sequence[Any], const_lowering: Any
+) -> list[Any]:
+    """What a closed jaxpr gives, computed where we are."""
+    results, _ = compat.jaxpr_subcomp(
+        ctx.module_context,
+        jaxpr.jaxpr,
+        ctx.name_stack,
+        compat.TokenSet(),
+        [
+            compat.ir_constant(value, const_lowering=const_lowering, aval=var.aval)
+            for value, var in zip(jaxpr.consts, jaxpr.jaxpr.constvars, strict=True)
+        ],
+        *operands,
+        dim_var_values=ctx.dim_var_values,
+        const_lowering=const_lowering,
+        outer_traceback=ctx.traceback,
+    )
+    return list(results)
+
+
 def _named_computation(ctx, *args, jaxpr, name, transpose_count):
     _refuse_ordered_effects(f"named computation {name!r}", jaxpr)
     if not ctx.avals_out:
@@ -66,28 +102,10 @@ def _named_computation(ctx, *args, jaxpr, name, transpose_count):
     )
     block = op.regions[0].blocks.append(*[operand.type for operand in operands])
     arguments = list(block.arguments)
-    const_lowering = {
-        (id(const), aval): argument
-        for const, aval, argument in zip(
-            constants, const_avals, arguments[: len(constants)], strict=True
-        )
-    }
+    const_lowering = _const_lowering(constants, const_avals, arguments)
     with ir.InsertionPoint(block):
-        results, _ = compat.jaxpr_subcomp(
-            ctx.module_context,
-            jaxpr.jaxpr,
-            ctx.name_stack,
-            compat.TokenSet(),
-            [
-                compat.ir_constant(value, const_lowering=const_lowering, aval=var.aval)
-                for value, var in zip(jaxpr.consts, jaxpr.jaxpr.constvars, strict=True)
-            ],
-            *arguments[len(constants) :],
-            dim_var_values=ctx.dim_var_values,
-            const_lowering=const_lowering,
-            outer_traceback=ctx.traceback,
-        )
-        mpmd.ReturnOp(list(results))
+        given = arguments[len(constants) :]
+        mpmd.ReturnOp(_in_place(ctx, jaxpr, given, const_lowering))
     return op.results
 
 
@@ -126,48 +144,22 @@ def _call(ctx, *args, jaxpr, name, call_counter):
     return op.results
 
 
-def _has_loop(jaxpr: Any) -> bool:
-    """Whether a jaxpr, or one it applies, contains a loop of ours."""
-    for eqn in jaxpr.eqns:
-        if eqn.primitive is primitives.for_p:
-            return True
-        for value in eqn.params.values():
-            inner = getattr(value, "jaxpr", None)
-            if inner is not None and _has_loop(getattr(inner, "jaxpr", inner)):
-                return True
-    return False
-
-
-def _in_place(ctx: Any, jaxpr: Any, operands: Sequence[Any]) -> list[Any]:
-    """What a jaxpr without constants of its own gives, computed where we are."""
-    results, _ = compat.jaxpr_subcomp(
-        ctx.module_context,
-        jaxpr.jaxpr,
-        ctx.name_stack,
-        compat.TokenSet(),
-        [],
-        *operands,
-        dim_var_values=ctx.dim_var_values,
-        const_lowering={},
-        outer_traceback=ctx.traceback,
-    )
-    return list(results)
-
-
-def _for(ctx, *args, jaxpr, name, num_captured, iterations, plain_call):
+def _for(ctx, *args, jaxpr, name, num_captured, iterations, form):
     user_name = primitives.user_name(name)
     _refuse_ordered_effects(f"loop over {user_name!r}", jaxpr)
-    if _has_loop(jaxpr.jaxpr):
+    if has_loop(jaxpr.jaxpr):
         raise ValueError(
             f"loop over {user_name!r} contains another loop, and loops do not nest "
             "under meshwright.jit; write the inner one as a Python loop of "
             "meshwright.call"
         )
     # A plain call is taken apart by the compiler, whatever it reads.
-    split = None if plain_call else _loop_slices.split(jaxpr, num_captured)
+    split = _loop_slices.split(jaxpr, num_captured) if form is LoopForm.CALL else None
     body = split.body if split else jaxpr
-    _, const_avals, const_values = _constants(ctx, body)
-    callee = _callee(ctx, name, body, const_avals)
+    constants, const_avals, const_values = _constants(ctx, body)
+    callee = None
+    if form is not LoopForm.WRITTEN:
+        callee = ir.FlatSymbolRefAttr.get(_callee(ctx, name, body, const_avals))
     operands = [*const_values, *args]
     num_fixed = len(const_values) + num_captured
     types = [operand.type for operand in operands]
@@ -176,22 +168,24 @@ def _for(ctx, *args, jaxpr, name, num_captured, iterations, plain_call):
     block = op.regions[0].blocks.append(*types, index_type)
     arguments = list(block.arguments)
     results = types[num_fixed:]
-    symbol = ir.FlatSymbolRefAttr.get(callee)
     with ir.InsertionPoint(block):
-        given = arguments
+        given, own = arguments, arguments[len(const_values) :]
         if split:
-            own = arguments[len(const_values) :]
             read = [own[at] for at in split.slice_inputs]
             given = [
                 *arguments[: len(const_values)],
                 *(own[at] for at in split.body_inputs),
-                *_in_place(ctx, split.slices, read),
+                *_in_place(ctx, split.slices, read, {}),
             ]
-        if plain_call:
-            call = compat.func.CallOp(results, symbol, given)
+        if form is LoopForm.WRITTEN:
+            op.attributes[_FIRST_COUNTER] = _ui32(0)
+            const_lowering = _const_lowering(constants, const_avals, arguments)
+            outs = _in_place(ctx, body, own, const_lowering)
+        elif form is LoopForm.PLAIN_CALL:
+            outs = compat.func.CallOp(results, callee, given).results
         else:
-            call = mpmd.CallOp(results, given, symbol)
-        mpmd.ReturnOp([*arguments[:num_fixed], *call.results])
+            outs = mpmd.CallOp(results, given, callee).results
+        mpmd.ReturnOp([*arguments[:num_fixed], *outs])
     return list(op.results)[num_fixed:]
 
 

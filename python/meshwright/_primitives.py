@@ -14,6 +14,7 @@ import numpy as np
 
 from . import _bodies
 from . import _jax_compat as compat
+from ._loops import LoopForm, without_dead_carry
 
 # Begins the names of functions that calls and loops of ours have in a module.
 CALLEE_PREFIX = "shardy_mpmd"
@@ -87,11 +88,11 @@ def loop_plainly(
     return jax.lax.fori_loop(np.uint32(0), np.uint32(iterations), body, carry)
 
 
-def _loop_types(*avals, jaxpr, num_captured, **_):
-    return (
-        [aval.update(weak_type=False) for aval in avals[num_captured:]],
-        compat.positional_effects(jaxpr),
-    )
+def _loop_types(*avals, jaxpr, num_captured, form, **_):
+    carried = [aval.update(weak_type=False) for aval in avals[num_captured:]]
+    if form is LoopForm.WRITTEN:
+        carried = jaxpr.out_avals
+    return carried, compat.positional_effects(jaxpr)
 
 
 def user_name(callee: str) -> str:
@@ -110,13 +111,13 @@ def _refuse_loop(what: str) -> Any:
     return rule
 
 
-# A loop is never removed as dead, and has neither a derivative nor a batched
-# form: the compiler unrolls it, so what it stands for is written with `call`.
+# A loop has neither a derivative nor a batched form: the compiler unrolls it, so
+# what it stands for is written with `call`.
 for_p = compat.Primitive("mpmd_for")
 for_p.multiple_results = True
 for_p.def_impl(loop_plainly)
 for_p.def_effectful_abstract_eval(_loop_types)
-compat.define_dce(for_p, lambda used, live, eqn: ([True] * len(eqn.invars), eqn))
+compat.define_dce(for_p, without_dead_carry)
 compat.register_lowering(
     for_p, compat.lower_fun(loop_plainly, multiple_results=True), cacheable=False
 )

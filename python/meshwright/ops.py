@@ -22,6 +22,7 @@ from . import _jax_compat as compat
 from . import _primitives as primitives
 from . import _static_leaves as static_leaves
 from . import _trace_cache
+from ._loops import LoopForm
 from .utils import function_name
 
 __all__ = [
@@ -292,7 +293,7 @@ def _loop(
     init_val: T,
     *,
     what: str,
-    plain_call: bool,
+    form: LoopForm,
 ) -> T:
     num_iterations = operator.index(num_iterations)
     if num_iterations < 0:
@@ -318,7 +319,7 @@ def _loop(
         name=name,
         num_captured=traced.num_captured,
         iterations=num_iterations,
-        plain_call=plain_call,
+        form=form,
     )
     return traced.result(outs)
 
@@ -346,7 +347,9 @@ def fori_loop(
       >>> int(fori_loop(4, lambda i, total: total + i, jnp.uint32(0)))
       6
     """
-    return _loop(num_iterations, body_fun, init_val, what="fori_loop", plain_call=False)
+    return _loop(
+        num_iterations, body_fun, init_val, what="fori_loop", form=LoopForm.CALL
+    )
 
 
 def _is_container(x: Any) -> bool:
@@ -493,6 +496,6 @@ def enumerated_for(
         _for_i_body,
         (initial_carry, inputs),
         what="enumerated_for",
-        plain_call=True,
+        form=LoopForm.PLAIN_CALL,
     )
     return carry

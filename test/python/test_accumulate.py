@@ -128,6 +128,13 @@ def additions_of(reduce, schedule):
         if eqn.primitive.name == "mpmd_call"
         for var in eqn.outvars
     }
+    # A loop gives what all microbatches give, one after the other.
+    counters |= {
+        var: at % MICROBATCHES
+        for eqn in eqns
+        if eqn.primitive.name == "mpmd_for"
+        for at, var in enumerate(eqn.outvars)
+    }
     first = next(eqn for eqn in eqns if eqn.primitive.name in ("add", "max"))
     return [counters[var] for var in first.invars]
 
@@ -151,6 +158,12 @@ def test_a_microbatch_is_traced_once_whatever_it_closes_over():
 
     step = accumulate(jax.grad(counted), MICROBATCHES)
     traced = mw.jit(step, make_config()).trace(make_weights(2), make_batch())
+    assert len(traces) == 1
+    (loop,) = (eqn for eqn in traced.jaxpr.eqns if eqn.primitive.name == "mpmd_for")
+    assert [eqn.primitive.name for eqn in loop.params["jaxpr"].eqns] == ["mpmd_call"]
+    traces.clear()
+    config = make_config("CircularWithReversedBackward", 4)
+    traced = mw.jit(step, config).trace(make_weights(4), make_batch())
     assert len(traces) == 1
     bodies = [
         eqn.params["jaxpr"]

@@ -1,5 +1,6 @@
 """Loops of this package over microbatches: what a Python loop of calls would do."""
 
+import importlib
 import re
 
 import jax
@@ -185,6 +186,105 @@ def test_auxiliary_data_is_stacked_in_the_carry():
     each = [2 * loss(args[0], part) for part in parts_of(args[1])]
     np.testing.assert_allclose(aux["twice"], each, rtol=1e-5)
     assert count == sum(range(MICROBATCHES))
+
+
+def with_aux(weights, batch):
+    value = loss(weights, batch)
+    return value, {"rows": batch[0][:, 0], "loss": value}
+
+
+def twice(weights, batch):
+    """The second sum over microbatches has calls of its own."""
+    value, grads = accumulate(GRADIENT, MICROBATCHES)(weights, batch)
+    norms = accumulate(lambda w, part: (w * part[0]).sum(), MICROBATCHES)
+    return norms(grads[0].sum(), batch), value
+
+
+def noisy(weights, batch, key):
+    x, y = batch
+    return loss(weights, (x * jax.random.bernoulli(key, 0.5, x.shape), y))
+
+
+ACCUMULATED = {
+    "means": accumulate(GRADIENT, MICROBATCHES),
+    "aux": accumulate(jax.value_and_grad(with_aux, has_aux=True), MICROBATCHES),
+    "aux that nobody reads": lambda *args: accumulate(
+        jax.value_and_grad(with_aux, has_aux=True), MICROBATCHES
+    )(*args)[1],
+    "no gradients": lambda *args: accumulate(GRADIENT, MICROBATCHES)(*args)[0],
+    "maxima": accumulate(GRADIENT, MICROBATCHES, reduce=jnp.maximum),
+    "sums in bfloat16": accumulate(
+        GRADIENT, MICROBATCHES, reduce="sum", accumulate_dtype="bfloat16"
+    ),
+    "several": twice,
+    "lists": lambda weights, batch: accumulate(GRADIENT, MICROBATCHES)(
+        weights, parts_of_lists(batch)
+    ),
+    "keys": lambda weights, batch: accumulate(
+        jax.grad(noisy), MICROBATCHES, rng_argnums=2
+    )(weights, batch, jax.random.key(3)),
+}
+
+
+@pytest.mark.parametrize(
+    ("step", "schedule"),
+    [
+        *(("means", schedule) for schedule in SCHEDULES),
+        *((step, "1F1B") for step in ACCUMULATED if step != "means"),
+    ],
+)
+def test_what_accumulate_leaves_becomes_what_calls_become(monkeypatch, step, schedule):
+    stages = SCHEDULES[schedule]
+    args, config = (make_weights(stages), make_batch()), make_config(schedule, stages)
+
+    def lowered():
+        function = ACCUMULATED[step]
+        found = mw.jit(lambda *a: function(*a), config, override_func_name="f")
+        return found.lower(*args)
+
+    found = lowered()
+    # Sums from the last microbatch to the first have no place in the carry.
+    is_loop = schedule != "CircularWithReversedBackward"
+    assert ("mpmd.for" in found.as_text("stablehlo")) == is_loop
+    module = importlib.import_module("meshwright.pipeline.accumulate")
+    monkeypatch.setattr(module, "can_loop", lambda _: False)
+    expected = lowered()
+    assert "mpmd.for" not in expected.as_text("stablehlo")
+    assert text(found) == text(expected)
+
+
+def test_a_loop_that_nobody_reads_is_gone():
+    def step(weights, batch):
+        accumulate(GRADIENT, MICROBATCHES)(weights, batch)
+        return loss(weights, batch)
+
+    lowered = mw.jit(step, make_config("GPipe")).lower(make_weights(2), make_batch())
+    assert "mpmd.for" not in lowered.as_text("stablehlo")
+
+
+def test_the_program_of_accumulate_has_one_call_however_many_microbatches():
+    def calls(microbatches):
+        rows = np.ones((2 * microbatches, 3), np.float32)
+        step = accumulate(GRADIENT, microbatches)
+        lowered = mw.jit(step, make_config()).lower(make_weights(2), (rows, rows))
+        return lowered.as_text("stablehlo").count("mpmd.call")
+
+    assert calls(4) == calls(8) == 1
+
+
+def test_accumulate_inside_of_other_functions_is_written_out():
+    """There loops have no rules, or stand where the compiler unrolls none."""
+
+    def nested(weights, batch):
+        return jax.jit(accumulate(GRADIENT, MICROBATCHES))(weights, batch)
+
+    def batched(weights, batch):
+        both = jax.tree.map(lambda x: jnp.stack([x, 2 * x]), batch)
+        return jax.vmap(accumulate(GRADIENT, MICROBATCHES), (None, 0))(weights, both)
+
+    args = make_weights(2), make_batch()
+    for step in (nested, batched):
+        close(mw.jit(step, make_config())(*args), jax.jit(step)(*args))
 
 
 def reading(read):

@@ -198,8 +198,8 @@ def UnrollForLoopsPass
   let description = [{
     Replaces each `mpmd.for` by copies of its body. Each op directly in a copy
     says in `unroll_counter` which iteration it belongs to, counted over all
-    loops of the function; the loop index becomes a constant, counted from 0 in
-    each loop.
+    loops of the function, or in a loop with `mpmd.first_counter` from there; the
+    loop index becomes a constant, counted from 0 in each loop.
 
     ```mlir
     %0 = mpmd.for (%x) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%s, %index) {

@@ -12,8 +12,9 @@
 //   %r  = f(%r0, 1)   {unroll_counter = 1}
 //
 // The loop index restarts at 0 in every loop; the counter runs on through the
-// loops of a function, so that it names an iteration uniquely. All loops are
-// checked before any is unrolled.
+// loops of a function, so that it names an iteration uniquely, but for those
+// that say in `mpmd.first_counter` where theirs begins. All loops are checked
+// before any is unrolled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,9 @@ namespace mlir::mpmd {
 
 using namespace mlir;
 using namespace mlir::mpmd;
+
+/// Of a loop: the counter of its first iteration, `ui32`.
+static constexpr StringLiteral kFirstCounterAttr = "mpmd.first_counter";
 
 /// The type of the constants that stand for the index of `loop`; null if no
 /// constant can.
@@ -75,6 +79,12 @@ static LogicalResult verifyUnrollable(ForOp loop, int64_t maxOps) {
     return loop.emitError()
            << "loop index has type " << loop.getIndexArg().getType()
            << "; unrolling needs tensor<ui32>";
+  if (Attribute first = loop->getAttr(kFirstCounterAttr)) {
+    auto number = dyn_cast<IntegerAttr>(first);
+    if (!number || !number.getType().isUnsignedInteger(32))
+      return loop.emitError() << kFirstCounterAttr << " is " << first
+                              << "; expected a number of type ui32";
+  }
   if (uint64_t count = countUnrolledOps(loop);
       count > static_cast<uint64_t>(std::max<int64_t>(maxOps, 0)))
     return loop.emitError()
@@ -139,10 +149,14 @@ struct UnrollForLoopsPass
     IRRewriter rewriter(&getContext());
     uint32_t counter = 0;
     for (ForOp loop : loops) {
+      ++numLoops;
+      if (auto first = loop->getAttrOfType<IntegerAttr>(kFirstCounterAttr)) {
+        unroll(loop, static_cast<uint32_t>(first.getUInt()), rewriter);
+        continue;
+      }
       uint32_t iterations = loop.getIterations();
       unroll(loop, counter, rewriter);
       counter += iterations;
-      ++numLoops;
     }
   }
 };

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One function over many microbatches, one call for each.
 
-The function is traced once. What it gives for the microbatches is added up in the
-order in which the schedule of the config has their backward passes, so that no
-gradient waits for one that comes later.
+The function is traced once, and its calls are a loop where they can be. What it gives
+for the microbatches is added up in the order in which the schedule of the config has
+their backward passes, so that no gradient waits for one that comes later.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import functools
 import inspect
 import itertools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -27,6 +27,7 @@ from .._nnx_state import is_stateful
 from ..ops import broadcast
 from ..ops import reduce as reduced
 from ..utils import function_name
+from .loop import call_in_loop, can_loop
 from .microbatches import positions, split
 from .order import backward_order
 from .results import guarded
@@ -123,12 +124,10 @@ def accumulate(
         for index in keys:
             for part, key in zip(parts, _keys(index, args[index], count), strict=True):
                 part[index] = key
-        every = [
-            tuple(part.get(index, arg) for index, arg in enumerate(args))
-            for part in parts
-        ]
         if compat.is_staged():
-            return guarded(_Calls(fn, reduce, has_aux, count, dtype).run(every, kwargs))
+            calls = _Calls(fn, reduce, has_aux, count, dtype)
+            return guarded(calls.run(args, kwargs, parts))
+        every = [_of_part(args, part) for part in parts]
         # Copies: NNX variables in a result are the same objects every time.
         results = [
             jax.tree.map(lambda leaf: leaf, fn(*args, **kwargs)) for args in every
@@ -146,6 +145,11 @@ def accumulate(
         )
 
     return accumulated
+
+
+def _of_part(args: Sequence[Any], part: Mapping[int, Any]) -> tuple[Any, ...]:
+    """The arguments of one microbatch."""
+    return tuple(part.get(index, arg) for index, arg in enumerate(args))
 
 
 def _sum_dtype(dtype: Any) -> Any:
@@ -212,15 +216,38 @@ class _Calls:
         self._sums: dict[int, list[list[Any]]] = {}
         self._kinds: list[Any] = []
         self._tree: Any = None
+        # By leaf, which result of the call it is; None if it is none.
+        self._positions: list[int | None] = []
 
-    def run(self, every: Sequence[tuple[Any, ...]], kwargs: dict[str, Any]) -> Any:
-        traced = None
-        for number, args in enumerate(every):
-            traced = traced and traced.again(args, kwargs)
-            if traced is None:
-                traced = _trace_cache.trace(self._fn, args, kwargs)
-                jaxpr, summed = self._prepare(traced)
-            self._call(number, traced, jaxpr, summed)
+    def run(
+        self,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        parts: Sequence[Mapping[int, Any]],
+    ) -> Any:
+        """What the function gives for all microbatches, reduced.
+
+        Args:
+          args: its arguments.
+          kwargs: its keyword arguments.
+          parts: for each microbatch, arguments that it has in their place.
+        """
+        first = _of_part(args, parts[0])
+        traced = _trace_cache.trace(self._fn, first, kwargs)
+        jaxpr, summed = self._prepare(traced)
+        columns = self._columns_in_loop(traced, jaxpr, first, kwargs, parts)
+        if columns is not None:
+            self._loop(traced, jaxpr, summed, columns)
+        else:
+            self._call(0, traced, jaxpr, summed)
+            for number, part in enumerate(parts[1:], 1):
+                own = _of_part(args, part)
+                again = traced.again(own, kwargs)
+                if again is None:
+                    again = _trace_cache.trace(self._fn, own, kwargs)
+                    jaxpr, summed = self._prepare(again)
+                traced = again
+                self._call(number, traced, jaxpr, summed)
         leaves = [
             self._total(leaf, kind)
             if leaf in self._sums
@@ -247,6 +274,8 @@ class _Calls:
         # Which results are the leaves, wherever NNX variables hold them.
         shown = traced.result(types)
         position = {id(type_): index for index, type_ in enumerate(types)}
+        self._tree = jax.tree.structure(shown)
+        self._positions = [position.get(id(leaf)) for leaf in jax.tree.leaves(shown)]
         self._kinds = _kinds(self._fn, self._reduce, self._has_aux, shown)
         leaf_of = {
             position[id(leaf)]: number
@@ -261,6 +290,79 @@ class _Calls:
             return traced.jaxpr, []  # The sum of a later call is not there yet.
         jaxpr, added = with_sums(traced.jaxpr, list(leaf_of), self._dtype)
         return jaxpr, [(leaf_of[index], places) for index, places in added]
+
+    def _columns_in_loop(
+        self,
+        traced: _trace_cache.Traced,
+        jaxpr: Any,
+        first: Sequence[Any],
+        kwargs: dict[str, Any],
+        parts: Sequence[Mapping[int, Any]],
+    ) -> dict[int, list[Any]] | None:
+        """The operands that differ between microbatches, by their positions.
+
+        None where the calls are written out: state goes from one to the next, sums
+        do not, or a microbatch is of another type.
+        """
+        if (
+            len(parts) == 1
+            or traced.lifted is not None
+            or None in self._positions
+            or self._order != sorted(self._order)
+            or not can_loop(jaxpr)
+        ):
+            return None
+        leaves, tree = jax.tree.flatten((first, kwargs))
+        flags = [
+            index in parts[0]
+            for index, arg in enumerate(first)
+            for _ in jax.tree.leaves(arg)
+        ]
+        flags += [False] * (len(leaves) - len(flags))
+        arrays = [
+            flag
+            for flag, leaf in zip(
+                flags, static_leaves.wrap_leaves(leaves, tree), strict=True
+            )
+            if not static_leaves.is_static(leaf)
+        ]
+        places = [traced.num_captured + at for at, flag in enumerate(arrays) if flag]
+        own = sorted(parts[0])
+        rows = [
+            list(map(compat.snapshot, jax.tree.leaves([part[at] for at in own])))
+            for part in parts
+        ]
+        types = [jax.typeof(traced.operands[place]) for place in places]
+        if any(list(map(jax.typeof, row)) != types for row in rows):
+            return None
+        return dict(zip(places, map(list, zip(*rows, strict=True)), strict=True))
+
+    def _loop(
+        self,
+        traced: _trace_cache.Traced,
+        jaxpr: Any,
+        summed: Sequence[tuple[int, Sequence[Sequence[int]]]],
+        columns: Mapping[int, Sequence[Any]],
+    ) -> None:
+        firsts = {
+            place: jnp.zeros(jaxpr.out_avals[place].shape, jaxpr.out_avals[place].dtype)
+            for _, places in summed
+            for place in itertools.chain.from_iterable(places)
+        }
+        leaves = {leaf for leaf, _ in summed}
+        wanted = [
+            place for leaf, place in enumerate(self._positions) if leaf not in leaves
+        ]
+        count = len(self._order)
+        results, sums = call_in_loop(
+            self._name, jaxpr, traced.operands, columns, firsts, count, wanted
+        )
+        self._columns = [
+            [] if leaf in leaves else results[place]
+            for leaf, place in enumerate(self._positions)
+        ]
+        for leaf, places in summed:
+            self._sums[leaf] = [[sums[place] for place in row] for row in places]
 
     def _call(
         self,

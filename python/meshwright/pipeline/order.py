@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which order a schedule has the backward passes of the microbatches.
+"""What is known of a program's config while it is traced.
 
-Read while a program is traced, so `meshwright.jit` says for which config.
+In which order its schedule has the backward passes of the microbatches, and whether
+its loops are unrolled.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from collections.abc import Iterator
 
 from ..schedule_names import FILE_PREFIX
 
-__all__ = ["backward_order", "scheduled_by"]
+__all__ = ["backward_order", "scheduled_by", "unrolls_loops"]
 
 # The compiler's name of the schedule of the program that is traced.
 _schedule: contextvars.ContextVar[str] = contextvars.ContextVar(
     "schedule", default="None"
+)
+_unrolls: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    "unrolls", default=False
 )
 _LAST_FIRST = frozenset({"CircularWithReversedBackward", "LoopedBFS"})
 # A cell of a file with the backward of the first stage.
@@ -25,17 +29,24 @@ _FIRST_STAGE = re.compile(r"\b0[BI](\d+)")
 
 
 @contextlib.contextmanager
-def scheduled_by(schedule: str) -> Iterator[None]:
+def scheduled_by(schedule: str, unrolls: bool = True) -> Iterator[None]:
     """While active, programs are traced for this schedule.
 
     Args:
       schedule: the compiler's name of it, or `file:PATH`.
+      unrolls: whether loops of this package need not be written out as calls.
     """
-    token = _schedule.set(schedule)
+    token, outer = _schedule.set(schedule), _unrolls.set(unrolls)
     try:
         yield
     finally:
         _schedule.reset(token)
+        _unrolls.reset(outer)
+
+
+def unrolls_loops() -> bool:
+    """Whether loops of this package may be left to the compiler."""
+    return _unrolls.get()
 
 
 def backward_order(count: int) -> list[int]:

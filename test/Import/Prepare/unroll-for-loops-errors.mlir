@@ -57,3 +57,13 @@ func.func @reports_two_loops_inside_a_loop(%x: tensor<f32>) -> tensor<f32> attri
   } : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+func.func @reports_first_counter_of_another_type(%x: tensor<f32>) -> tensor<f32> attributes {mesh_shape = #sdy.mesh<["d"=2]>} {
+  // expected-error@+1 {{mpmd.first_counter is "one"; expected a number of type ui32}}
+  %0 = mpmd.for (%x) {iterations = 2 : ui32, mpmd.first_counter = "one", unroll_factor = 2 : ui32} (%s: tensor<f32>, %index: tensor<ui32>) {
+    mpmd.return %s : tensor<f32>
+  } : tensor<f32>
+  return %0 : tensor<f32>
+}

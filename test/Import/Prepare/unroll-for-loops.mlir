@@ -180,3 +180,25 @@ func.func @may_return_the_index(%x: tensor<ui32>) -> tensor<ui32> attributes {me
   } : tensor<ui32>
   return %0 : tensor<ui32>
 }
+
+// CHECK-LABEL: func @counts_from_the_number_that_a_loop_gives
+// CHECK-SAME:    (%[[X:.*]]: tensor<f32>
+func.func @counts_from_the_number_that_a_loop_gives(%x: tensor<f32>) -> tensor<f32>
+    attributes {mesh_shape = #sdy.mesh<["d"=2]>} {
+  // CHECK-NEXT: stablehlo.constant {unroll_counter = 3 : ui32} dense<0>
+  // CHECK-NEXT: %[[A:.*]] = stablehlo.negate %[[X]] {unroll_counter = 3 : ui32}
+  // CHECK-NEXT: stablehlo.constant {unroll_counter = 4 : ui32} dense<1>
+  // CHECK-NEXT: %[[B:.*]] = stablehlo.negate %[[A]] {unroll_counter = 4 : ui32}
+  // CHECK-NEXT: stablehlo.constant {unroll_counter = 0 : ui32} dense<0>
+  // CHECK-NEXT: %[[C:.*]] = stablehlo.abs %[[B]] {unroll_counter = 0 : ui32}
+  // CHECK-NEXT: return %[[C]]
+  %0 = mpmd.for (%x) {iterations = 2 : ui32, mpmd.first_counter = 3 : ui32, unroll_factor = 2 : ui32} (%s: tensor<f32>, %index: tensor<ui32>) {
+    %1 = stablehlo.negate %s : tensor<f32>
+    mpmd.return %1 : tensor<f32>
+  } : tensor<f32>
+  %2 = mpmd.for (%0) {iterations = 1 : ui32, unroll_factor = 1 : ui32} (%s: tensor<f32>, %index: tensor<ui32>) {
+    %3 = stablehlo.abs %s : tensor<f32>
+    mpmd.return %3 : tensor<f32>
+  } : tensor<f32>
+  return %2 : tensor<f32>
+}
