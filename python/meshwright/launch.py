@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -24,7 +25,9 @@ from collections.abc import Sequence
 
 from .distributed.watch import EXIT_CODE
 from .distributed.watchdog import Watchdog
+from .runtime import _jax_runtime
 
+_COORDINATOR = pathlib.Path(__file__).parent / "distributed" / "coordinator.py"
 _EXIT_CODE_DELAY = 0.2  # Seconds in which the launcher learns how a process ended.
 _GRACE = 2.0  # Seconds between asking a process to end and killing it.
 
@@ -102,8 +105,9 @@ class Launcher:
         self.service = subprocess.Popen(
             [
                 sys.executable,
-                "-m",
-                "meshwright.distributed.coordinator",
+                "-P",
+                str(_COORDINATOR),
+                _jax_runtime.coordinator_module(),
                 self.coordinator,
                 str(options.processes),
                 str(max(1, round(options.timeout))),

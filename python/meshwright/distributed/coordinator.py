@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """JAX's coordination service in a process of its own, beside the launcher.
 
-    python -m meshwright.distributed.coordinator ADDRESS PROCESSES TIMEOUT
+    python -P coordinator.py MODULE ADDRESS PROCESSES TIMEOUT
+
+A file to be started by its path, so that it imports nothing but the module of jaxlib
+that has the service, which its starter names: all of JAX would take a second.
 
 In a worker the service would end with that worker, and everybody with it; and it
 ends its process when workers do not come. Says when it listens, ends when its
@@ -10,15 +13,20 @@ standard input does, so that it never outlives the launcher.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 
-from ..runtime import _jax_runtime
-
 
 def main() -> None:
-    address, processes, timeout = sys.argv[1:]
-    service = _jax_runtime.start_coordinator(address, int(processes), int(timeout))
+    module, address, processes, timeout = sys.argv[1:]
+    service = importlib.import_module(module).get_distributed_runtime_service(
+        address,
+        int(processes),
+        heartbeat_timeout=int(timeout),
+        shutdown_timeout=int(timeout),
+        recoverable=True,
+    )
     print("listening", flush=True)
     sys.stdin.read()
     del service

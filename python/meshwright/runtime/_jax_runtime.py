@@ -223,15 +223,9 @@ def cluster_is_present() -> bool:
     )
 
 
-def start_coordinator(address: str, processes: int, timeout: int) -> Any:
-    """JAX's coordination service; ends when the object it returns is shut down."""
-    return _FOUND["get_distributed_runtime_service"](
-        address,
-        processes,
-        heartbeat_timeout=timeout,
-        shutdown_timeout=timeout,
-        recoverable=True,
-    )
+def coordinator_module() -> str:
+    """The module that has JAX's coordination service; it needs no other."""
+    return _FOUND["get_distributed_runtime_service"].__module__
 
 
 @contextlib.contextmanager
