@@ -89,6 +89,7 @@ static Result partition(nb::handle module, const std::string &config,
   request.program = viewText(module);
   request.config = config;
   request.phases = phases;
+  request.givesBytecode = true;
   request.mergeRules = std::move(mergeRules);
   request.scheduleRules = std::move(scheduleRules);
   Result result;
@@ -99,6 +100,19 @@ static Result partition(nb::handle module, const std::string &config,
   if (!result.texts.succeeded)
     raise(result.texts.diagnostics);
   return result;
+}
+
+/// The text of a partitioned program, which few ask for.
+static nb::object printModule(const Result &result) {
+  std::vector<TextDiagnostic> diagnostics;
+  std::optional<std::string> text;
+  {
+    nb::gil_scoped_release released;
+    text = printBytecode(result.texts.module, diagnostics);
+  }
+  if (!text)
+    raise(diagnostics);
+  return decode(*text);
 }
 
 /// JSON, and the same for people.
@@ -271,9 +285,15 @@ NB_MODULE(_meshwright, m) {
       nb::cpp_function([] { partitionError.reset(); }));
 
   nb::class_<Result>(m, "Result", "A partitioned program, as texts.")
+      .def_prop_ro("module", &printModule,
+                   "The text of the partitioned module, with locations, which "
+                   "is printed anew each time.")
       .def_prop_ro(
-          "module", [](const Result &r) { return decode(r.texts.module); },
-          "The partitioned module, with locations.")
+          "bytecode",
+          [](const Result &r) {
+            return nb::bytes(r.texts.module.data(), r.texts.module.size());
+          },
+          "The partitioned module as MLIR bytecode, with locations.")
       .def_prop_ro(
           "program", [](const Result &r) { return r.texts.program; },
           "What a runtime has to do, as JSON; empty before the last phase.")

@@ -12,6 +12,7 @@
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Text/SourcePlace.h"
 #include "meshwright/Text/Utf8.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -205,7 +206,13 @@ static LogicalResult run(const TextRequest &request, TextSession &session,
   if (failed(partitioned) || failed(checkBeforeWriting(*module)))
     return failure();
   result.remarks = session.takeRemarks();
-  result.module = printWithLocations(*module);
+  if (request.givesBytecode) {
+    llvm::raw_string_ostream moduleStream(result.module);
+    if (failed(writeBytecodeToFile(*module, moduleStream)))
+      return module->emitError("the program cannot be written as bytecode");
+  } else {
+    result.module = printWithLocations(*module);
+  }
   llvm::raw_string_ostream placementStream(result.placement);
   if (failed(writePlacementJson(partitioned->function, placementStream)))
     return failure();
@@ -255,6 +262,18 @@ TextResult meshwright::partitionText(const TextRequest &request) {
       diagnostics);
   result.diagnostics = std::move(diagnostics);
   return result;
+}
+
+std::optional<std::string>
+meshwright::printBytecode(std::string_view program,
+                          std::vector<TextDiagnostic> &diagnostics) {
+  using Text = std::optional<std::string>;
+  return runInSession<Text>(
+      [&](TextSession &session, Text &text) {
+        if (OwningOpRef<ModuleOp> module = session.parse(program))
+          text = printWithLocations(*module);
+      },
+      diagnostics);
 }
 
 std::optional<TextExplanation>

@@ -32,6 +32,7 @@ struct TextRequest {
   std::string_view program; ///< A module, as text or bytecode.
   std::string_view config;  ///< JSON.
   unsigned phases = kTextAll;
+  bool givesBytecode = false; ///< The partitioned program is no text.
   /// In the syntax of pass options, behind those of the configuration.
   std::vector<std::string> mergeRules;
   std::vector<std::string> scheduleRules;
@@ -76,6 +77,12 @@ struct TextResult {
 };
 
 TextResult partitionText(const TextRequest &request);
+
+/// The text of a program that is bytecode, with locations; none and diagnostics
+/// if it cannot be read.
+std::optional<std::string>
+printBytecode(std::string_view program,
+              std::vector<TextDiagnostic> &diagnostics);
 
 struct TextExplanation {
   std::string json; ///< An array of values.

@@ -79,7 +79,7 @@ class Executable:
         program: Any,
         signature: ProgramSignature,
         specs: IOSpecs,
-        module_text: str,
+        partitioned: Any,
     ):
         self.signature = signature
         self.out_avals = list(signature.output_avals)
@@ -87,7 +87,7 @@ class Executable:
         self._specs = specs
         self._errors = InputErrors(signature, specs)
         program.speak(self._errors)
-        self._module_text = module_text
+        self._partitioned = partitioned
         self._consts = [
             place_value(value, sharding)
             for value, sharding in zip(
@@ -436,7 +436,7 @@ class Executable:
 
     def as_text(self) -> str:
         """The partitioned module that the program executes."""
-        return self._module_text
+        return self._partitioned.module_text
 
     def runtime_executable(self) -> Any:
         """The loaded program of `meshwright.runtime`."""

@@ -74,26 +74,26 @@ def names_in(module: str) -> set[str]:
 
 
 def partition(
-    module: str,
+    module: str | bytes,
     config: Mapping[str, Any],
     *,
     phases: int = IMPORT | OPTIMIZE | PARTITION,
     merge_rules: Sequence[str] = (),
     schedule_rules: Sequence[str] = (),
 ) -> Any:
-    """Runs phases of the partitioner over the text of a module.
+    """Runs phases of the partitioner over a module.
 
     Args:
-      module: text of a module, with locations.
+      module: text or bytecode of a module, with locations.
       config: keys of the configuration file (docs/config.md).
       phases: which phases to run, a bit set.
       merge_rules: rules in the compiler's syntax.
       schedule_rules: rules in the compiler's syntax.
 
     Returns:
-      The extension's result: `module`, `io`, `diagnostics` (which are logged), if
-      it imported also `fragment_info`, behind the last phase `program` and
-      `fragments`.
+      The extension's result: `bytecode`, `module` (the text of it, printed anew
+      each time), `io`, `diagnostics` (which are logged), if it imported also
+      `fragment_info`, behind the last phase `program` and `fragments`.
 
     Raises:
       RuntimeError: the program cannot be partitioned. The text is the first
@@ -187,12 +187,12 @@ def fragment_infos(result: Any) -> list[FragmentInfo]:
 
 
 def simulate(
-    module: str, device: str, profile: str, costs: Sequence[str], processes: int
+    module: bytes, device: str, profile: str, costs: Sequence[str], processes: int
 ) -> tuple[str, str, list[str]]:
     """Simulates a partitioned module.
 
     Args:
-      module: its text.
+      module: its bytecode.
       device: a name, or a file of devices.
       profile: JSON of a recording, or nothing.
       costs: what custom calls do.

@@ -368,7 +368,7 @@ def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
     imported = _native.partition(text, request, phases=_native.IMPORT)
     schedule_rules, merge_rules = pipeline.build_rules(*_described(config, imported))
     return _native.partition(
-        imported.module,
+        imported.bytecode,
         request,
         phases=_native.OPTIMIZE | _native.PARTITION,
         merge_rules=map(pipeline.rule_text, merge_rules),
@@ -402,7 +402,7 @@ def _partition_with_builtin(text: str, request: dict[str, Any], config: Config) 
         return result
     imported = _native.partition(text, request, phases=_native.IMPORT)
     return _native.partition(
-        imported.module,
+        imported.bytecode,
         request,
         phases=_native.OPTIMIZE | _native.PARTITION,
         merge_rules=map(pipeline.rule_text, merge_rules),

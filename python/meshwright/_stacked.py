@@ -136,7 +136,7 @@ class StackedExecutable(Executable):
         self.out_avals = list(signature.output_avals)
         self._errors = InputErrors(signature, specs)
         self._program = inner.runtime_executable()
-        self._module_text = inner.as_text()
+        self._partitioned = inner._partitioned
 
         def formats(counts: Any, flat: Any, shardings: Any) -> list[Any]:
             groups = zip(grouped(counts, flat), shardings, strict=True)

@@ -203,13 +203,13 @@ def _profile_text(profile: str | os.PathLike | Recording | None) -> str:
 
 
 def simulate(
-    module: str,
+    module: bytes,
     device: str | os.PathLike,
     profile: str | os.PathLike | Recording | None,
     costs: Sequence[str],
     processes: int,
 ) -> Simulation:
-    """Simulates the text of a partitioned module; see `Lowered.simulate`."""
+    """Simulates the bytecode of a partitioned module; see `Lowered.simulate`."""
     text, table, notes = simulate_text(
         module, os.fspath(device), _profile_text(profile), costs, processes
     )

@@ -89,8 +89,6 @@ class PartitioningResult:
     """What the partitioner made of a module.
 
     Attributes:
-      module_text: the partitioned module with locations.
-      program_text: `program` as JSON.
       fragments: function name to the StableHLO module that runs it.
       function_named_shardings: shardings of inputs and outputs.
       function_mesh_assignment: meshes of inputs and outputs.
@@ -98,13 +96,28 @@ class PartitioningResult:
       ifrt_ir_module: always None; fragments are compiled one by one.
     """
 
-    module_text: str
-    program_text: str
     fragments: Mapping[str, str]
     function_named_shardings: FunctionNamedShardings
     function_mesh_assignment: FunctionIOMeshAssignment
     module_io_sharding_specs_and_meshes: FunctionIOShardingSpecsAndMeshes
+    # What the compiler gave, whose texts are large and rarely read.
+    _made: Any = dataclasses.field(repr=False, compare=False)
     ifrt_ir_module: None = None
+
+    @functools.cached_property
+    def module_text(self) -> str:
+        """The partitioned module with locations."""
+        return self._made.module
+
+    @property
+    def module_bytecode(self) -> bytes:
+        """The partitioned module with locations, as MLIR bytecode."""
+        return self._made.bytecode
+
+    @property
+    def program_text(self) -> str:
+        """`program` as JSON."""
+        return self._made.program
 
     @functools.cached_property
     def program(self) -> Mapping[str, Any]:
@@ -170,14 +183,13 @@ class Lowered(jax.stages.Lowered):
             jax.tree.unflatten(self.output_tree, specs.output_meshes),
         )
         self.partitioning_result = PartitioningResult(
-            module_text=result.module,
-            program_text=result.program,
             fragments=fragments,
             function_named_shardings=self.function_named_shardings,
             function_mesh_assignment=self.function_mesh_assignment,
             module_io_sharding_specs_and_meshes=FunctionIOShardingSpecsAndMeshes(
                 *([_spec(entry) for entry in self._io[side]] for side in _SIDES)
             ),
+            _made=result,
         )
 
     def _show(self, signature: ProgramSignature, specs: IOSpecs) -> None:
@@ -359,8 +371,8 @@ class Lowered(jax.stages.Lowered):
                 for found in mesh.devices.flat
             }
             processes = max(1, min(len(indices), len(self.topology)))
-        text = self.partitioning_result.module_text
-        return simulate(text, device, profile, costs, processes)
+        module = self.partitioning_result.module_bytecode
+        return simulate(module, device, profile, costs, processes)
 
     @at_users_line
     def draw(
@@ -494,7 +506,7 @@ class Lowered(jax.stages.Lowered):
             host_callbacks=self.host_callbacks,
         )
         executable = Executable(
-            program, self._signature, specs, self.partitioning_result.module_text
+            program, self._signature, specs, self.partitioning_result
         )
         if self._stacking is not None:
             executable = StackedExecutable(
