@@ -100,6 +100,9 @@ def VerifyStageMergingPass
     is_remat=0] of [#mpmd.user_origin<"f">]
     ```
 
+    A forward fragment that is recomputed for both halves of a backward fragment
+    that was split clashes too; the error then says so.
+
     Acts on distributed functions; changes nothing. Requires that a fragment
     with a stage has one transpose count, for which the largest of its origins
     counts if it is rematerialized, and reports an error otherwise. Cost: one

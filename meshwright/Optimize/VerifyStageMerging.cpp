@@ -75,6 +75,15 @@ static StringRef getSplitTypeName(FragmentOp fragment) {
   return "nullopt";
 }
 
+/// Whether it recomputes a forward fragment for a half of a backward one.
+static bool isRematForHalf(FragmentOp fragment) {
+  return fragment->hasAttr(kRematAttr) &&
+         llvm::any_of(fragment->getUsers(), [](Operation *user) {
+           return user->hasAttr(kSplitKeepTransferredAttr) ||
+                  user->hasAttr(kSplitDropTransferredAttr);
+         });
+}
+
 static void reportClash(FragmentOp fragment, const StageClaim &claim,
                         std::optional<uint32_t> counter) {
   InFlightDiagnostic diag =
@@ -91,6 +100,11 @@ static void reportClash(FragmentOp fragment, const StageClaim &claim,
   diag << ", split_type=" << claim.splitType
        << ", is_remat=" << unsigned(claim.isRemat) << "] of "
        << fragment.getOriginAttr();
+  if (isRematForHalf(fragment))
+    diag << "; it would be recomputed for each half of its backward fragment, "
+            "which is split: leave out mpmd_fragment_remat or "
+            "mpmd_split_bwd_fragments, or take a schedule that runs the "
+            "backward right behind the forward";
 }
 
 namespace {
