@@ -3,77 +3,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Files/BytecodeLimits.h"
+#include "meshwright/Files/BytecodeCursor.h"
+#include "meshwright/Files/BytecodeOperations.h"
 #include "mlir/Bytecode/Encoding.h"
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
+using namespace meshwright;
 namespace bytecode = mlir::bytecode;
 
-namespace {
-/// Reads from the front. Behind the end there are zeros, and `isBad`.
-class Cursor {
-public:
-  explicit Cursor(StringRef data) : data(data) {}
-
-  bool isBad() const { return bad; }
-  bool isEmpty() const { return bad || data.empty(); }
-
-  uint8_t takeByte() { return static_cast<uint8_t>(take(1).front()); }
-
-  /// The zeros at the end of the first byte are how many bytes follow.
-  uint64_t takeNumber() {
-    uint64_t value = takeByte();
-    unsigned numMore = value ? llvm::countr_zero(value) : 8;
-    StringRef more = take(numMore);
-    if (numMore == 8)
-      value = 0;
-    for (unsigned i = 0; i < numMore; ++i) {
-      unsigned shift = numMore == 8 ? 8 * i : 8 * (i + 1);
-      value |= uint64_t(static_cast<uint8_t>(more[i])) << shift;
-    }
-    return numMore == 8 ? value : value >> (numMore + 1);
-  }
-
-  /// A text behind which there is a zero.
-  void skipText() { (void)take(data.find('\0')), (void)takeByte(); }
-
-  /// The contents of a section, and which one it is.
-  std::pair<unsigned, StringRef> takeSection() {
-    uint8_t id = takeByte();
-    uint64_t size = takeNumber();
-    if (id & kIsAligned) {
-      uint64_t alignment = takeNumber();
-      while (!isEmpty() && alignment > 1 &&
-             reinterpret_cast<uintptr_t>(data.data()) % alignment != 0)
-        takeByte();
-    }
-    return {id & ~kIsAligned, take(size)};
-  }
-
-private:
-  static constexpr unsigned kIsAligned = 0x80;
-
-  StringRef take(uint64_t size) {
-    static constexpr char kZeros[8] = {};
-    if (size > data.size()) {
-      bad = true;
-      data = {};
-      return StringRef(kZeros, std::min<uint64_t>(size, sizeof(kZeros)));
-    }
-    StringRef result = data.take_front(size);
-    data = data.drop_front(size);
-    return result;
-  }
-
-  StringRef data;
-  bool bad = false;
-};
-} // namespace
-
 /// Groups of entries, each of one dialect, that must come out at `count`.
-static std::optional<std::string> checkGroups(Cursor &cursor, uint64_t count,
-                                              StringRef what) {
+static std::optional<std::string> checkGroups(BytecodeCursor &cursor,
+                                              uint64_t count, StringRef what) {
   while (count > 0 && !cursor.isEmpty()) {
     (void)cursor.takeNumber(); // The dialect.
     uint64_t size = cursor.takeNumber();
@@ -84,29 +25,88 @@ static std::optional<std::string> checkGroups(Cursor &cursor, uint64_t count,
                      count)
           .str();
     count -= size;
-    while (size-- > 0 && !cursor.isBad())
-      (void)cursor.takeNumber();
+    cursor.skipNumbers(size);
   }
   return std::nullopt;
 }
 
+/// Entries that take a byte each, at least, behind how many they are.
+static std::optional<std::string> checkCount(uint64_t count, size_t numBytes,
+                                             StringRef what) {
+  if (count <= numBytes)
+    return std::nullopt;
+  return formatv("there are said to be {0} {1} in {2} bytes", count, what,
+                 numBytes)
+      .str();
+}
+
+static std::optional<std::string> checkAttributesAndTypes(StringRef contents) {
+  BytecodeCursor cursor(contents);
+  uint64_t numAttributes = cursor.takeNumber();
+  uint64_t numTypes = cursor.takeNumber();
+  if (auto damage = checkCount(numAttributes, contents.size(), "attributes"))
+    return damage;
+  if (auto damage = checkCount(numTypes, contents.size(), "types"))
+    return damage;
+  if (auto damage = checkGroups(cursor, numAttributes, "attributes"))
+    return damage;
+  return checkGroups(cursor, numTypes, "types");
+}
+
+static std::optional<std::string> checkDialects(StringRef contents,
+                                                uint64_t version) {
+  BytecodeCursor cursor(contents);
+  uint64_t numDialects = cursor.takeNumber();
+  if (auto damage = checkCount(numDialects, contents.size(), "dialects"))
+    return damage;
+  if (version < bytecode::kElideUnknownBlockArgLocation)
+    return std::nullopt;
+  while (numDialects-- > 0 && !cursor.isBad()) {
+    bool hasVersion = cursor.takeNumber() & 1; // And its name.
+    if (hasVersion)
+      (void)cursor.takeSection();
+  }
+  return checkCount(cursor.takeNumber(), contents.size(),
+                    "names of operations");
+}
+
+static std::optional<std::string> checkSection(unsigned id, StringRef contents,
+                                               uint64_t version) {
+  auto checkFirst = [&](StringRef what) {
+    return checkCount(BytecodeCursor(contents).takeNumber(), contents.size(),
+                      what);
+  };
+  switch (id) {
+  case bytecode::Section::kString:
+    return checkFirst("texts");
+  case bytecode::Section::kDialect:
+    return checkDialects(contents, version);
+  case bytecode::Section::kAttrTypeOffset:
+    return checkAttributesAndTypes(contents);
+  case bytecode::Section::kProperties:
+    return checkFirst("properties");
+  case bytecode::Section::kIR:
+    return findDamagedOperations(contents, version);
+  default:
+    return std::nullopt;
+  }
+}
+
 std::optional<std::string>
 meshwright::findBytecodeDamage(MemoryBufferRef program) {
-  Cursor file(program.getBuffer());
+  BytecodeCursor file(program.getBuffer());
   for (unsigned i = 0; i < 4; ++i)
     (void)file.takeByte(); // That it is bytecode.
-  (void)file.takeNumber(); // The version.
-  file.skipText();         // Who wrote it.
+  uint64_t version = file.takeNumber();
+  if (version > bytecode::kVersion)
+    return std::nullopt;
+  file.skipText(); // Who wrote it.
   while (!file.isEmpty()) {
     auto [id, contents] = file.takeSection();
-    if (id != bytecode::Section::kAttrTypeOffset)
-      continue;
-    Cursor cursor(contents);
-    uint64_t numAttributes = cursor.takeNumber();
-    uint64_t numTypes = cursor.takeNumber();
-    if (auto damage = checkGroups(cursor, numAttributes, "attributes"))
-      return damage;
-    if (auto damage = checkGroups(cursor, numTypes, "types"))
+    // Of what is cut off, the reader takes nothing.
+    if (file.isBad())
+      break;
+    if (auto damage = checkSection(id, contents, version))
       return damage;
   }
   return std::nullopt;

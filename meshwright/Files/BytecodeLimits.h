@@ -12,9 +12,10 @@
 namespace meshwright {
 
 /// Finds, in bytecode, what MLIR's reader would neither report nor survive: it
-/// writes attributes and types into lists of the lengths that the file says they
-/// have, however many there are, and so beyond their ends. Returns what is wrong;
-/// nothing for what is right, or is found by the reader.
+/// makes lists as long as the file says that they are, though that be tens of
+/// GiB, and writes attributes and types into them, however many there are, and
+/// so beyond their ends. Returns what is wrong; nothing for what is right, or is
+/// found by the reader.
 std::optional<std::string> findBytecodeDamage(llvm::MemoryBufferRef program);
 
 } // namespace meshwright
