@@ -20,6 +20,7 @@ def use_devices() -> None:
     """To be called before JAX looks for devices."""
     jax.config.update("jax_num_cpu_devices", DEVICES)
 
+
 # A stage is recomputed once, but a backward fragment that is split has two halves.
 REFUSED = "it would be recomputed for each half of its backward fragment"
 
