@@ -54,10 +54,8 @@ class _Reader:
     def _operation(self, op) -> bytes:
         if op.name == "func.call":
             return self._call(op)
-        own = [op.name, *(str(value.type) for value in op.results)]
-        attributes = (op.attributes[i] for i in range(len(op.attributes)))
-        own += sorted(f"{a.name} = {a.attr}" for a in attributes)
         operands = [self.keys[value] for value in op.operands]
+        own = self._own(op)
         regions = []
         for region in op.regions:
             for index, block in enumerate(region.blocks):
@@ -73,6 +71,17 @@ class _Reader:
         for i, value in enumerate(op.results):
             self.keys[value] = _digest(key, i)
         return key
+
+    def _own(self, op) -> list[str]:
+        """Its name, types and attributes; the values that it reads are not known here."""
+        if not op.operands:  # Bindings end the process on constants of complex numbers.
+            text = op.get_asm(
+                print_generic_op_form=True, use_local_scope=True, skip_regions=True
+            )
+            return [re.sub(r"%\w+(:\d+)?", "%", text)]
+        types = [str(value.type) for value in op.results]
+        attributes = (op.attributes[i] for i in range(len(op.attributes)))
+        return [op.name, *types, *sorted(f"{a.name} = {a.attr}" for a in attributes)]
 
     def _call(self, op) -> bytes:
         """Its results are what the function computes of the operands."""

@@ -144,6 +144,7 @@ func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>)
 def test_results_of_calls_are_what_the_callee_computes(comparison):
     inlined = """
 func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %c = stablehlo.constant dense<(1.0, 2.0)> : tensor<complex<f32>>
   %0 = stablehlo.abs %a : tensor<2xf32>
   %1 = stablehlo.negate %0 : tensor<2xf32>
   %2 = stablehlo.abs %1 : tensor<2xf32>
