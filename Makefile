@@ -6,6 +6,8 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 # With precompiled headers, a compiler cache works under these conditions only.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
+# ctest runs as many entries at once.
+export CTEST_PARALLEL_LEVEL ?= $(shell nproc)
 PCH ?= $(if $(filter dev asan tsan,$(PRESET)),ON,OFF)
 # What a user needs to partition and run programs; tests need the rest.
 DEMO_TARGETS := meshwright _meshwright

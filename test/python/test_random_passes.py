@@ -81,7 +81,8 @@ def test_passes_keep_meaning(tools, seed):
 
     original = numerics.strip_names(program.text)
     arguments = numerics.random_arguments(original)
-    expected = numerics.run(original, arguments)
+    expected = numerics.run(original, arguments, fold=False, fuse=False)
+    checked = None
     rng = random.Random(seed)
     for _ in range(STEPS):
         before = transfers_between_meshes(text)
@@ -91,7 +92,8 @@ def test_passes_keep_meaning(tools, seed):
         if name != "mpmd-call-inline":
             assert transfers_between_meshes(text) <= before, name
         erased = tools.opt(text, "--mpmd-erase-partitioning")
-        difference = numerics.largest_difference(
-            expected, numerics.run(erased, arguments)
-        )
-        assert difference <= 1e-5, name
+        if erased == checked:
+            continue  # The same program has the same numbers.
+        found = numerics.run(erased, arguments, fold=False, fuse=False)
+        assert numerics.largest_difference(expected, found) <= 1e-5, name
+        checked = erased
