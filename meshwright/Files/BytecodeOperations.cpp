@@ -33,7 +33,6 @@ private:
     uint64_t numRegions = 0; ///< All counts are of what is still to come,
     uint64_t numBlocks = 0;
     uint64_t numOps = 0;
-    bool isIsolated = false;
     uint64_t numReserved = 0; ///< but for values of the region it is in.
     uint64_t numDefined = 0;
   };
@@ -56,8 +55,6 @@ private:
 } // namespace
 
 void Walk::enterRegion(Level &level) {
-  if (level.isIsolated && version >= bytecode::kLazyLoading)
-    (void)cursor.takeSectionStart();
   level.numBlocks = cursor.takeNumber();
   level.numReserved = level.numBlocks == 0 ? 0 : cursor.takeNumber();
   level.numDefined = 0;
@@ -115,9 +112,11 @@ void Walk::enterOp() {
     skipUseListOrders(numResults);
   if (!(mask & Mask::kHasInlineRegions))
     return;
-  Level inner;
-  std::tie(inner.numRegions, inner.isIsolated) = takeFlagged();
-  levels.push_back(inner);
+  auto [numRegions, isIsolated] = takeFlagged();
+  // What reads nothing from outside is a section, with all its regions.
+  if (isIsolated && version >= bytecode::kLazyLoading)
+    (void)cursor.takeSectionStart();
+  levels.push_back({numRegions});
 }
 
 std::optional<std::string> Walk::run() {

@@ -101,7 +101,14 @@ static constexpr llvm::StringLiteral kParts = R"(
         %n = stablehlo.add %i, %x : tensor<i32>
         stablehlo.return %n, %v : tensor<i32>, tensor<f32>
       }
-      return %0#0, %0#1 : tensor<i32>, tensor<f32>
+      %1:2 = stablehlo.while(%i = %0#0, %v = %y) : tensor<i32>, tensor<f32>
+      cond {
+        %p = stablehlo.compare LT, %i, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        stablehlo.return %i, %v : tensor<i32>, tensor<f32>
+      }
+      return %1#0, %0#1 : tensor<i32>, tensor<f32>
     }
   })";
 
