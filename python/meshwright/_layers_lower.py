@@ -72,8 +72,13 @@ def lower(
       The lowered function.
     """
     rest = name, config, wishes
+    given = {
+        index: sharding
+        for index, leaf in enumerate(jax.tree.leaves(types))
+        if (sharding := getattr(leaf, "sharding", None)) is not None
+    }
     if not has_marks(traced.jaxpr.jaxpr) or not _are_apart(config):
-        return lower_traced(traced, *rest, foreign, said)
+        return lower_traced(traced, *rest, foreign, given, said)
     plan = plan_layers(traced.jaxpr.jaxpr)
     cut = [i for i, v in enumerate(traced.jaxpr.jaxpr.invars) if plan.cuts(v)]
     again = not _in_turns(traced, config)
@@ -85,13 +90,14 @@ def lower(
         inputs, outputs = sides.counts()
         first = list(itertools.accumulate(inputs, initial=0))
         moved = {first[index]: sharding for index, sharding in foreign.items()}
-        lowered = lower_traced(apart, *rest, moved, said)
+        pieces = {first[index]: sharding for index, sharding in given.items()}
+        lowered = lower_traced(apart, *rest, moved, pieces, said)
         signature = _shown(traced, lowered, inputs, name)
         stacking = Stacking(signature, inputs, outputs)
         if lowered.show_stacked(stacking, traced):
             return lowered
         again = _merge_neighbours(plan, traced.jaxpr.jaxpr, sides, lowered)
-    lowered = lower_traced(traced, *rest, foreign, said)
+    lowered = lower_traced(traced, *rest, foreign, given, said)
     _say_whole(lowered, cut, said)
     return lowered
 

@@ -18,6 +18,7 @@ from . import _several_meshes as several_meshes
 from . import _several_platforms as several_platforms
 from ._config_options import LATE_MERGING_OPTION
 from ._lowering import RULES
+from ._microbatch_rows import keep_rows_split
 from ._primitives import ANNOTATIONS
 from ._signature import ProgramSignature
 from ._ties import tie
@@ -114,6 +115,7 @@ def lower_traced(
     config: Config,
     wishes: Wishes,
     foreign: Mapping[int, Any],
+    given: Mapping[int, Any],
     said: set[str],
 ) -> Lowered:
     """Lowers a traced function to StableHLO with dialect mpmd, and partitions that.
@@ -124,6 +126,7 @@ def lower_traced(
       config: meshes, names and options.
       wishes: what the user asked of inputs and outputs.
       foreign: shardings of flat inputs that JAX was not told.
+      given: those that it was told with the types of the arguments.
       said: messages that were logged for this function.
 
     Returns:
@@ -133,7 +136,11 @@ def lower_traced(
       RuntimeError: the program cannot be partitioned.
       ValueError: mesh assignments or shardings do not fit arguments or results.
     """
-    program, config = _stage_cut.cut(traced.jaxpr, _with_late_merging(traced, config))
+    wanted = per_mesh.known_before(wishes.in_shardings, config.topology, "in_shardings")
+    call_tree = jax.tree.structure(traced.args_info)
+    split = {**given, **foreign, **_known_inputs(wanted, call_tree)}
+    program = keep_rows_split(traced.jaxpr, split)
+    program, config = _stage_cut.cut(program, _with_late_merging(traced, config))
     platforms = several_platforms.platforms_of(config.topology)
     lowered = {
         platform: _lower_for(traced, program, platform, config)
@@ -175,6 +182,12 @@ def lower_traced(
     return Lowered(
         lowered[first], config, signature, results[first], fragments, explain
     )
+
+
+def _known_inputs(in_shardings: PyTree, call_tree: Any) -> dict[int, Any]:
+    """Shardings of flat inputs that a user gave for arguments by position."""
+    args_tree, _ = call_tree.children()
+    return several_meshes.flat_prefix(in_shardings, args_tree)
 
 
 def _with_late_merging(traced: jax.stages.Traced, config: Config) -> Config:

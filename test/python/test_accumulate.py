@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 from meshwright.pipeline import accumulate
 
 import meshwright as mw
@@ -354,6 +355,55 @@ def test_the_result_can_be_used_and_batched():
     close(step(weights, batch), loss(weights, batch))
     both = jax.vmap(step, (0, None))([np.stack([w, 2 * w]) for w in weights], batch)
     close(both[0], loss(weights, batch))
+
+
+def lowered_with_rows(batch, told, devices=2, axes=("data",)):
+    """A step whose batch is split by rows, and its arguments."""
+    shape = (devices,) if len(axes) == 1 else (2, devices // 2)
+    found = np.array(jax.devices()[: 2 * devices]).reshape(2, *shape)
+    meshes = {f"m{i}": Mesh(found[i], axes) for i in range(2)}
+    config = mw.make_config(
+        meshes,
+        {f"stage{i}": f"m{i}" for i in range(2)},
+        name_to_stage_assignment={f"stage{i}": i for i in range(2)},
+        partitioning_options={"mpmd_infer_transfers": True},
+        pipeline_schedule=mw.get_pipeline_schedule("1F1B"),
+    )
+    rows = NamedSharding(meshes["m0"], P(axes))
+    step = accumulate(jax.value_and_grad(loss), MICROBATCHES)
+    if told == "in_shardings":
+        step = mw.jit(step, config, in_shardings=(None, rows))
+        return step.lower(make_weights(2), batch), batch
+    batch = jax.tree.map(lambda x: jax.device_put(x, rows), batch)
+    return mw.jit(step, config).lower(make_weights(2), batch), batch
+
+
+def splits(lowered, rows):
+    """By which axes the rows of activations are split."""
+    values = lowered.partitioning_result.program["values"]
+    return {
+        tuple(value["sharding"]["dims"][0])
+        for value in values
+        if value["shape"] == [rows, WIDTH]
+    }
+
+
+@pytest.mark.parametrize("told", ["in_shardings", "arrays"])
+def test_microbatches_are_split_as_their_batch_is(told):
+    lowered, batch = lowered_with_rows(make_batch(), told)
+    assert splits(lowered, ROWS) == {("data",)}
+    compiled = lowered.compile()
+    weights = compiled.place(make_weights(2), make_batch())[0]
+    found = compiled(weights, compiled.place(weights, batch)[1])
+    close(found, jax.value_and_grad(loss)(make_weights(2), make_batch()))
+
+
+def test_rows_are_split_by_as_many_axes_as_divide_them():
+    lowered, _ = lowered_with_rows(make_batch(), "arrays", 4, ("a", "b"))
+    assert splits(lowered, ROWS) == {("a",)}
+    one_each = tuple(x[::ROWS] for x in make_batch())
+    lowered, _ = lowered_with_rows(one_each, "arrays")
+    assert splits(lowered, 1) == {()}
 
 
 X = np.ones((8, 2), np.float32)

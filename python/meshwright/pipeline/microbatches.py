@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from .. import _static_leaves as static_leaves
+from .._microbatch_rows import cutting_microbatches
 
 __all__ = ["positions", "split"]
 
@@ -106,10 +107,11 @@ def _length(what: str, path: str, leaf: Any, count: int) -> int:
 
 def _slices(leaf: Any, rows: int, count: int) -> list[Any]:
     array = jnp.asarray(leaf)
-    return [
-        jax.lax.slice_in_dim(array, number * rows, (number + 1) * rows)
-        for number in range(count)
-    ]
+    with cutting_microbatches():
+        return [
+            jax.lax.slice_in_dim(array, number * rows, (number + 1) * rows)
+            for number in range(count)
+        ]
 
 
 def _entries(what: str, path: str, entries: list[Any], count: int) -> list[Any]:
