@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding
 from meshwright.runtime import ProgramError, compilation, placement, read_folder
+from meshwright.runtime.module_names import joint_name
 from meshwright.runtime.order import issue_order
 from meshwright.runtime.steps import Launch
 from runtime_programs import Builder, iota
@@ -158,11 +159,27 @@ def test_equal_fragments_are_compiled_once(monkeypatch):
     def names(program):
         return [text.split()[1].rstrip(",") for text in program.hlo_texts().values()]
 
-    assert names(program) == ["p0"] * 3
+    assert names(program) == ["p0to2"] * 3
     monkeypatch.setenv("MESHWRIGHT_KEEP_NAMES", "1")
     own = b.load()
     assert [f.compiled_for_others for f in own.fragments] == [False] * 3
     assert names(own) == ["p0", "p1", "p2"]
+
+
+JOINT = {
+    "p0_a_fwd.f": ["p0_a_fwd.f"],
+    "p0_a_calls0to7.f": ["p0_a_calls0to7.f"] * 2,
+    "p1to3_s1to3_fwd_calls0to7.f": [f"p{i}_s{i}_fwd_calls0to7.f" for i in (1, 2, 3)],
+    "p0and4_b3and1.f": ["p0_b3.f", "p4_b1.f"],
+    "p0and2and4and6andmore.f": [f"p{2 * i}.f" for i in range(6)],
+    "p0_enc.f_and_1_more": ["p0_enc.f", "p1_dec.f"],
+    "p0_a.f_and_2_more": ["p0_a.f", "p1_a1.f", "p2_a.f"],
+}
+
+
+@pytest.mark.parametrize("joint", JOINT)
+def test_executables_of_several_fragments_say_so(joint):
+    assert joint_name(JOINT[joint]) == joint
 
 
 def test_second_load_compiles_nothing(monkeypatch):

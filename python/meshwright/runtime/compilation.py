@@ -26,6 +26,7 @@ from ..utils import unknown_name
 from . import _jax_runtime
 from .cache import FragmentCache
 from .errors import FragmentError, ProgramError
+from .module_names import joint_name
 from .placement import ProgramMesh
 
 ir = _jax_runtime.ir
@@ -103,7 +104,11 @@ class Loaded:
 
 @dataclass
 class Source:
-    """A fragment's module, read and checked, and what identifies its code."""
+    """A fragment's module, read and checked, and what identifies its code.
+
+    Attributes:
+      module_name: what the executable is called, if not as its fragment.
+    """
 
     name: str
     mesh: ProgramMesh
@@ -113,6 +118,7 @@ class Source:
     callbacks: bool
     options: dict[str, Any]
     origins: list[str] = field(default_factory=list)
+    module_name: str | None = None
 
     @property
     def key(self) -> tuple:
@@ -265,6 +271,10 @@ def compile_all(
 
 
 def _run_jobs(sources, groups: list[list[int]], callbacks, cache, result: dict) -> None:
+    for group in groups:
+        name = joint_name([sources[index].name for index in group])
+        for index in group:
+            sources[index].module_name = name if len(group) > 1 else None
     threads = _count_threads([sources[group[0]] for group in groups])
     pools = {
         name: concurrent.futures.ThreadPoolExecutor(count, "meshwright-compile")
@@ -368,6 +378,9 @@ def _compile(source: Source, callbacks: Sequence[Callable], contexts, cache) -> 
     try:
         with context:
             module = ir.Module.parse(source.text)
+            if source.module_name is not None:
+                name = ir.StringAttr.get(source.module_name)
+                module.operation.attributes["sym_name"] = name
         executable = _jax_runtime.compile_module(
             module, source.mesh.devices, source.options, named, jax_cache=not cache
         )
