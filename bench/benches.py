@@ -1,7 +1,8 @@
 """All benches of `make bench`, in the order in which they run.
 
-A new one is a line here. What it prints may be lines of JSON, or rows of text: ratios
-are found in both (`bench/report.py` says how).
+A new one is a line here, with options that keep it to a minute or two. What it prints
+may be lines of JSON, or rows of text: ratios are found in both (`bench/report.py` says
+how).
 """
 
 import dataclasses
@@ -34,9 +35,19 @@ class Bench:
 
 BENCHES = (
     Bench("phases", "run.py --bin {bin}", "higher", "phases and memory, by jaxlib's"),
-    Bench("curve", "curve.py --bin {bin}", "higher", "microbatches, by jaxlib's time"),
+    Bench(
+        "curve",
+        "curve.py --bin {bin} --microbatches 8 32 128",
+        "higher",
+        "microbatches, by jaxlib's time",
+    ),
     Bench("bodies", "bodies.py --bin {bin}", "lower", "four times the microbatches"),
-    Bench("first_step", "first_step.py", "lower", "the first step, by jax.jit's"),
+    Bench(
+        "first_step",
+        "first_step.py --limit 120",
+        "lower",
+        "the first step, by jax.jit's",
+    ),
     Bench("overhead", "runtime_overhead.py", "lower", "host time, by a loop's"),
     Bench("distributed", "distributed.py", "lower", "several processes, by one's"),
     Bench(
@@ -48,7 +59,7 @@ BENCHES = (
     Bench("page", "page.py --bin {bin}", "lower", "the page of a large plan"),
     Bench(
         "schedules",
-        "schedules.py --bin {bin} --peer",
+        "schedules.py --bin {bin} --most 16x512 --peer",
         "lower",
         "four times the units",
         peer="jaxlib",
@@ -57,7 +68,10 @@ BENCHES = (
         "auto", "auto_schedules.py --bin {bin}", "lower", "auto, by the best builtin"
     ),
     Bench(
-        "passes", "common_passes.py --bin {bin}", "lower", "four times the fragments"
+        "passes",
+        "common_passes.py --bin {bin} --sizes 2000 8000 --repeat 2",
+        "lower",
+        "four times the fragments",
     ),
     Bench(
         "inference", "infer_mesh.py --bin {bin}", "lower", "four times the operations"

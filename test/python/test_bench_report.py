@@ -131,6 +131,43 @@ def test_a_bench_that_fails_is_seen_and_leaves_the_others(
     assert report.main() == 1
 
 
+RUNS = """
+import pathlib, sys
+count = pathlib.Path(__file__).with_suffix(".count")
+number = int(count.read_text()) if count.exists() else 0
+count.write_text(str(number + 1))
+code, line = {outcomes}[number]
+print(line)
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code", "flagged"),
+    [
+        ([(0, "a 1.0 2.0x"), (0, "a 1.0 1.0x")], 0, []),
+        ([(0, "a 1.0 2.0x\nb 1.0 1.0x"), (0, "a 1.0 1.0x\nb 1.0 2.0x")], 0, []),
+        ([(0, "a 1.0 2.0x"), (0, "a 1.0 1.5x"), (0, "a 1.0 1.8x")], 0, ["a"]),
+        ([(1, "a 1.0 2.0x"), (0, "a 1.0 1.0x")], 0, []),
+        ([(0, "a 1.0 2.0x"), (1, "a 1.0 1.0x"), (0, "a 1.0 1.0x")], 0, []),
+        ([(1, "a 1.0 2.0x"), (1, "a 1.0 1.0x"), (1, "a 1.0 1.0x")], 1, []),
+    ],
+)
+def test_only_what_each_run_shows_is_believed(
+    outcomes, code, flagged, tmp_path, monkeypatch
+):
+    (tmp_path / "bench").mkdir()
+    script = tmp_path / "bench" / "b.py"
+    script.write_text(RUNS.replace("{outcomes}", repr(outcomes)))
+    monkeypatch.setattr(report, "ROOT", tmp_path)
+    bench = benches.Bench("b", "b.py", "lower", "")
+    names = {name for _, line in outcomes for name in dict(report.find_ratios(line))}
+    found, changes = report.measure(bench, tmp_path, dict.fromkeys(names, 1.0))
+    assert found.code == code
+    assert [change.name for change in changes if change.is_flagged] == flagged
+    assert script.with_suffix(".count").read_text() == str(len(outcomes))
+
+
 def test_what_is_missing_is_said_before_anything_runs(monkeypatch, capsys):
     monkeypatch.setattr(report.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr("sys.argv", ["report.py"])
