@@ -59,7 +59,7 @@ style: deps  ## what is quick of lint: formatting, ruff, layout
 test-asan:  ## tests under address and undefined behaviour sanitizers (FILTER='^lit')
 	@scripts/test_sanitized.sh asan
 
-test-tsan:  ## C++ and lit tests under the thread sanitizer (FILTER='^unit')
+test-tsan:  ## what threads share, under the thread sanitizer (more: FILTER='^lit')
 	@scripts/test_sanitized.sh tsan
 
 fuzz:  ## mutated programs and files for SECONDS a target (TARGETS="passes partition")
