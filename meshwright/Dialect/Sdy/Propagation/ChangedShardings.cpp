@@ -63,16 +63,17 @@ void Propagation::markUsers(PlacedValue value) {
     unsigned index = table.getIndex(user, instance);
     mark(index);
     DataFlowOpInterface flow;
-    if (table.getKind(index) == OpKind::DataFlow)
+    OpKind kind = table.getKind(index);
+    if (kind == OpKind::DataFlow || kind == OpKind::Frame)
       flow = cast<DataFlowOpInterface>(user);
-    else if (table.getKind(index) == OpKind::Terminator)
+    else if (kind == OpKind::Terminator)
       flow = dyn_cast_or_null<DataFlowOpInterface>(user->getParentOp());
     if (!flow)
       return;
     Value owner = flow.getEdgeOwnerFromSource(use);
-    if (DataFlowEdgeOp edge =
-            owner ? DataFlowEdgeOp::getFor(owner) : DataFlowEdgeOp())
-      mark(table.getIndex(edge));
+    if (owner)
+      if (std::optional<unsigned> edge = table.getEdgeIndex(owner))
+        mark(*edge);
   });
 }
 

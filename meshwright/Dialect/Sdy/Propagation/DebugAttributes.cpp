@@ -53,8 +53,9 @@ void sdy::writeEdges(const SpreadLog &log, const ShardingTable &table,
     Operation *op = step.place == SpreadStep::Place::FunctionResult
                         ? main.getOperation()
                         : table.getOp(step.index);
-    bool isShared =
-        step.place == SpreadStep::Place::Op && table.getInstance(step.index);
+    bool isShared = step.place == SpreadStep::Place::Op &&
+                    (table.getInstance(step.index) ||
+                     table.getKind(step.index) == OpKind::FrameEdge);
     if (op && !isShared)
       stepsOf[op].add(context, number, step);
   }

@@ -171,7 +171,8 @@ void Propagation::visit(unsigned index, SpreadStrategy strategy) {
   if (!op)
     return;
   unsigned instance = table.getInstance(index);
-  if (!instance && op->use_empty() && isOpTriviallyDead(op))
+  bool isOfFrame = table.isOfFrame(index);
+  if (!instance && !isOfFrame && op->use_empty() && isOpTriviallyDead(op))
     return eraseDeadOp(index);
   const OpPlan *plan = active.test(index) ? getPlan(index) : nullptr;
   if (!plan)
@@ -225,9 +226,9 @@ void Propagation::eraseDeadOp(unsigned index) {
     isQueuing = false;
     markUsers(input);
     isQueuing = true;
-    Operation *def = input.getDefiningOp();
+    std::optional<unsigned> def = table.getDefiningIndex(input);
     if (def && (input.use_empty() || input.hasOneUse()))
-      mark(table.getIndex(def));
+      mark(*def);
   }
 }
 
@@ -240,6 +241,12 @@ const OpPlan *Propagation::getPlan(unsigned index) {
     return inBody->second;
   }
   auto &known = planOf.at(index);
+  if (!known.getInt() && op && table.getKind(index) == OpKind::FrameEdge)
+    known.setPointerAndInt(
+        plans.getIdentity(
+            cast<ShapedType>(table.getFrameValue(index).getType()),
+            /*numOperands=*/1),
+        true);
   if (!known.getInt())
     known.setPointerAndInt(op ? plans.getFor(op) : nullptr, true);
   return known.getPointer();
@@ -255,16 +262,22 @@ ArrayRef<unsigned> Propagation::getSlotsOf(unsigned index) {
   if (begin == end) {
     begin = slotPool.size();
     Operation *op = table.getOp(index);
-    if (table.getKind(index) == OpKind::Edge) {
-      Value owner = op->getOperand(0);
+    OpKind kind = table.getKind(index);
+    bool isFrameEdge = kind == OpKind::FrameEdge;
+    if (kind == OpKind::Edge || isFrameEdge) {
+      Value owner =
+          isFrameEdge ? table.getFrameValue(index) : op->getOperand(0);
       for (OpOperand *source : getDataFlowOp(owner).getEdgeSources(owner))
         slotPool.push_back(table.getSlot(source->get()));
     } else {
       for (Value operand : op->getOperands())
         slotPool.push_back(table.getSlot(operand));
     }
-    for (Value result : op->getResults())
-      slotPool.push_back(table.getSlot(result));
+    if (isFrameEdge)
+      slotPool.push_back(table.getSlot(table.getFrameValue(index)));
+    else
+      for (Value result : op->getResults())
+        slotPool.push_back(table.getSlot(result));
     end = slotPool.size();
   }
   return ArrayRef(slotPool).slice(begin, end - begin);

@@ -206,8 +206,9 @@ void ShardingOrigins::write(ModuleOp module) const {
           func.setResultAttr(result, kShardingOriginsAttr, entry);
       continue;
     }
-    // Edges of a data-flow op have ops of their own.
-    if (op->getNumResults() == 0 || table.getKind(index) == OpKind::DataFlow)
+    // Edges of a data-flow op have ops of their own, or are those of a frame.
+    if (op->getNumResults() == 0 || table.isOfFrame(index) ||
+        table.getKind(index) == OpKind::DataFlow)
       continue;
     auto entries = llvm::map_to_vector(op->getResults(), [&](Value result) {
       return getEntry(context, table.getSlot(result));

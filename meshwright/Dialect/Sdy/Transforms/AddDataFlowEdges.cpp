@@ -18,6 +18,7 @@
 
 #include "meshwright/Dialect/Sdy/Transforms/AddDataFlowEdges.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
+#include "meshwright/Dialect/Sdy/Transforms/Frames.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 namespace mlir::sdy {
@@ -49,6 +50,8 @@ static unsigned addEdges(ValueRange owners,
 
 unsigned mlir::sdy::addDataFlowEdges(DataFlowOpInterface op,
                                      OpBuilder &builder) {
+  if (isFrame(op))
+    return 0;
   OpBuilder::InsertionGuard guard(builder);
   unsigned numEdges = 0;
   ArrayRef<BlockArgument> arguments = op.getBlockArgumentEdgeOwners();

@@ -11,7 +11,8 @@
 namespace mlir::sdy {
 
 /// Inserts an edge op behind every owner of an edge of the op that has a static
-/// shape and no edge op yet. Returns how many.
+/// shape and no edge op yet, but none for frames of shared bodies. Returns how
+/// many.
 unsigned addDataFlowEdges(DataFlowOpInterface op, OpBuilder &builder);
 
 } // namespace mlir::sdy

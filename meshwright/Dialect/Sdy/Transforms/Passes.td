@@ -25,7 +25,8 @@ def AddDataFlowEdgesPass
     ```
 
     The shardings kept in the data-flow op stay as they are, out of date until
-    sdy-sink-data-flow-edges. Leaves alone owners that feed an edge op already.
+    sdy-sink-data-flow-edges. Leaves alone owners that feed an edge op already, and
+    what consists of calls of shared bodies only, whose edges need no ops.
   }];
   let statistics = [
     Statistic<"numEdges", "num-edges", "Edge ops inserted">,

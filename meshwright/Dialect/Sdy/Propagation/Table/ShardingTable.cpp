@@ -82,7 +82,7 @@ static unsigned getNumArgumentSlots(Operation *op, OpKind kind) {
   if (kind == OpKind::Function)
     return cast<func::FuncOp>(op).getNumArguments() +
            cast<func::FuncOp>(op).getNumResults();
-  return kind == OpKind::DataFlow
+  return kind == OpKind::DataFlow || kind == OpKind::Frame
              ? cast<DataFlowOpInterface>(op).getBlockArgumentEdgeOwners().size()
              : 0;
 }
@@ -141,9 +141,14 @@ unsigned ShardingTable::getFirstSlot(unsigned index) const {
                            : run.firstSlot + getBodyOf(run).firstSlots[local];
 }
 
-unsigned ShardingTable::getNumSlotsOf(unsigned index) const {
+llvm::iota_range<unsigned> ShardingTable::getSlotsOf(unsigned index) const {
+  unsigned first = getFirstSlot(index);
+  OpKind kind = getKind(index);
+  if (kind == OpKind::FrameEdge)
+    return llvm::seq(first, first);
   Operation *op = getOp(index);
-  return op->getNumResults() + getNumArgumentSlots(op, getKind(index));
+  return llvm::seq(first,
+                   first + op->getNumResults() + getNumArgumentSlots(op, kind));
 }
 
 unsigned ShardingTable::getOwner(unsigned slot) const {
@@ -158,19 +163,33 @@ void ShardingTable::number(Operation *op) {
     beginRun({numOps, numSlots, /*instance=*/0,
               static_cast<unsigned>(ops.size()),
               static_cast<unsigned>(owners.size())});
-  OpKind kind = classify(op);
-  indices.try_emplace(op, numOps);
-  firstSlots.push_back(numSlots);
+  OpKind kind = classifyOwn(op);
+  unsigned firstSlot = numSlots;
+  size_t firstOwnSlot = owners.size();
   unsigned count = op->getNumResults() + getNumArgumentSlots(op, kind);
-  owners.resize(owners.size() + count, numOps);
-  if (op->use_empty() && isOpTriviallyDead(op))
+  indices.try_emplace(op, numOps);
+  owners.resize(firstOwnSlot + count, numOps);
+  if (kind != OpKind::Frame && op->use_empty() && isOpTriviallyDead(op))
     unused.push_back(numOps);
   if (kind == OpKind::DataFlow)
     dataFlowOps.push_back(numOps);
+  add(op, kind, firstSlot);
+  numSlots += count;
+  if (kind == OpKind::Frame) {
+    currentFrame = {op, firstSlot, firstOwnSlot};
+    addFrameEdges(op->getNumResults(), count - op->getNumResults());
+  } else if (currentFrame.op && op->getParentOp() == currentFrame.op) {
+    // The terminator: what else is there are calls.
+    addFrameEdges(0, currentFrame.op->getNumResults());
+    currentFrame = {};
+  }
+}
+
+void ShardingTable::add(Operation *op, OpKind kind, unsigned firstSlot) {
+  firstSlots.push_back(firstSlot);
   ops.push_back(op);
   kinds.push_back(kind);
   ++numOps;
-  numSlots += count;
 }
 
 ShardingTable::Body ShardingTable::makeBody(func::FuncOp func) {
@@ -219,9 +238,10 @@ void ShardingTable::reserve(ModuleOp module) {
   walkNumbered(
       module,
       [&](Operation *op) {
-        ++numOwn;
-        numOwnSlots +=
-            op->getNumResults() + getNumArgumentSlots(op, classify(op));
+        OpKind kind = classifyOwn(op);
+        unsigned count = op->getNumResults() + getNumArgumentSlots(op, kind);
+        numOwn += kind == OpKind::Frame ? count + 1 : 1;
+        numOwnSlots += count;
       },
       [&](stablehlo::CustomCallOp) { ++numCalls; });
   indices.reserve(numOwn);
@@ -297,6 +317,20 @@ void ShardingTable::read(Operation *op, unsigned index, StringAttr attrName) {
                flow.getBlockArgumentEdgeOwnerShardings());
     return;
   }
+  case OpKind::Frame: {
+    auto frame = cast<DataFlowOpInterface>(op);
+    auto readAll = [&](ArrayRef<TensorShardingAttr> list, unsigned first) {
+      for (auto [i, sharding] : llvm::enumerate(list))
+        if (sharding)
+          shardings.at(first + i) = sharding;
+    };
+    readAll(frame.getOpResultEdgeOwnerShardings(), slot);
+    readAll(frame.getBlockArgumentEdgeOwnerShardings(),
+            slot + op->getNumResults());
+    return;
+  }
+  case OpKind::FrameEdge:
+    return;
   case OpKind::Edge:
   case OpKind::Other:
     for (Value result : op->getResults())
@@ -361,7 +395,8 @@ unsigned ShardingTable::getSlot(PlacedValue placed) const {
   auto [value, instance] = resolve(placed);
   if (auto result = dyn_cast<OpResult>(value)) {
     unsigned def = getIndex(result.getOwner(), instance);
-    if (getKind(def) == OpKind::DataFlow)
+    OpKind kind = getKind(def);
+    if (kind == OpKind::DataFlow)
       return getEdgeSlot(cast<DataFlowOpInterface>(result.getOwner()), value);
     return getFirstSlot(def) + result.getResultNumber();
   }
@@ -374,6 +409,8 @@ unsigned ShardingTable::getSlot(PlacedValue placed) const {
     return getOwnSlot(value);
   case OpKind::DataFlow:
     return getEdgeSlot(cast<DataFlowOpInterface>(parent), value);
+  case OpKind::Frame:
+    return getOwnSlot(value);
   default:
     return kNoSlot;
   }
@@ -387,6 +424,8 @@ unsigned ShardingTable::getResultSlot(func::FuncOp func,
 PlacedValue ShardingTable::getValue(unsigned slot) const {
   unsigned owner = getOwner(slot);
   Operation *op = getOp(owner);
+  if (getKind(owner) == OpKind::FrameEdge)
+    owner = getIndex(op);
   unsigned number = slot - getFirstSlot(owner);
   if (number < op->getNumResults())
     return {op->getResult(number), getInstance(owner)};
@@ -403,7 +442,8 @@ PlacedValue ShardingTable::getValue(unsigned slot) const {
 void ShardingTable::forEachUse(
     PlacedValue placed,
     llvm::function_ref<void(OpOperand &, unsigned)> visit) const {
-  auto [value, instance] = resolve(placed);
+  PlacedValue resolved = resolve(placed);
+  Value value = resolved.value;
   auto visitInside = [&](OpOperand &use, unsigned in) {
     Instance user = instances[in];
     if (!user.body || use.getOwner() != user.body.front().getTerminator())
@@ -412,29 +452,37 @@ void ShardingTable::forEachUse(
          user.call.getResult(use.getOperandNumber()).getUses())
       visit(outer, 0);
   };
-  for (OpOperand &use : value.getUses()) {
+  auto visitUse = [&](OpOperand &use) {
     auto known =
         instances.size() != 1 && isa<stablehlo::CustomCallOp>(use.getOwner())
             ? instanceOfCall.find(use.getOwner())
             : instanceOfCall.end();
-    if (known == instanceOfCall.end()) {
-      visitInside(use, instance);
-      continue;
-    }
+    if (known == instanceOfCall.end())
+      return visitInside(use, resolved.instance);
     Block &body = func::FuncOp(instances[known->second].body).front();
     auto inside =
         llvm::map_to_vector(body.getArgument(use.getOperandNumber()).getUses(),
                             [](OpOperand &nested) { return &nested; });
     for (OpOperand *nested : llvm::reverse(inside))
       visitInside(*nested, known->second);
+  };
+  if (!isFrameValue(value)) {
+    llvm::for_each(value.getUses(), visitUse);
+    return;
   }
+  auto uses =
+      llvm::map_to_vector(value.getUses(), [](OpOperand &use) { return &use; });
+  for (OpOperand *use : llvm::reverse(uses))
+    visitUse(*use);
 }
 
 void ShardingTable::set(unsigned slot, TensorShardingAttr sharding) {
   shardings.at(slot) = sharding;
   unsigned owner = getOwner(slot);
   Operation *op = getOp(owner);
-  if (op->getNumResults() < 2 || getKind(owner) == OpKind::DataFlow)
+  OpKind kind = getKind(owner);
+  if (op->getNumResults() < 2 || kind == OpKind::DataFlow ||
+      kind == OpKind::FrameEdge)
     return;
   unsigned first = getFirstSlot(owner);
   for (OpResult result : op->getResults())

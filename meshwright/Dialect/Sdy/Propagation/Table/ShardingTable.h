@@ -25,6 +25,8 @@
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/Sequence.h"
+#include <optional>
 
 namespace mlir::sdy {
 
@@ -39,6 +41,10 @@ enum class OpKind : uint8_t {
   /// With edges.
   DataFlow,
   Edge,
+  /// A data-flow op whose edges have no ops (Frames.h), and such an edge: it has a
+  /// number of its own, and no slots but that of its owner.
+  Frame,
+  FrameEdge,
   /// In the op itself: ops of sdy and func.
   Other,
 };
@@ -62,7 +68,7 @@ public:
   explicit ShardingTable(ModuleOp module);
 
   unsigned getNumOps() const { return numOps; }
-  /// Null for ops that were erased.
+  /// Null for ops that were erased. The op of a frame's edge is the frame.
   Operation *getOp(unsigned index) const;
   /// The instance that an op is in.
   unsigned getInstance(unsigned index) const {
@@ -72,6 +78,21 @@ public:
     return instances[instance].firstIndex + indices.lookup(op);
   }
   OpKind getKind(unsigned index) const;
+  /// The number of what defines a value: an op, or the edge of a frame's result.
+  /// Nothing if that is an argument.
+  std::optional<unsigned> getDefiningIndex(Value value) const;
+  /// The number of the edge of an owner, if it has one.
+  std::optional<unsigned> getEdgeIndex(Value owner) const;
+  /// Whether it is a frame, or an edge of one. They stay as ops of edges do, also
+  /// where nothing uses them.
+  bool isOfFrame(unsigned index) const {
+    OpKind kind = getKind(index);
+    return kind == OpKind::Frame || kind == OpKind::FrameEdge;
+  }
+  /// The owner of a frame's edge.
+  Value getFrameValue(unsigned index) const {
+    return getValue(getFirstSlot(index)).value;
+  }
   /// The ops that nothing needed when the table was made.
   ArrayRef<unsigned> getUnused() const { return unused; }
   /// The ops of OpKind::DataFlow.
@@ -151,13 +172,16 @@ private:
     return (bodies.begin() + instances[run.instance].number)->second;
   }
   unsigned getFirstSlot(unsigned index) const;
-  unsigned getNumSlotsOf(unsigned index) const;
+  /// Those that are stored with an op.
+  llvm::iota_range<unsigned> getSlotsOf(unsigned index) const;
   Operation *&ownOp(unsigned index) {
     const Run &run = getRunOfOp(index);
     return ops[run.firstOwn + index - run.firstIndex];
   }
 
   void number(Operation *op);
+  void add(Operation *op, OpKind kind, unsigned firstSlot);
+  void addFrameEdges(unsigned first, unsigned count);
   void numberInstance(stablehlo::CustomCallOp call);
   const Body &getBody(stablehlo::CustomCallOp call);
   Body makeBody(func::FuncOp func);
@@ -166,12 +190,15 @@ private:
   PlacedValue resolve(PlacedValue placed) const;
   unsigned storeBody(func::FuncOp func, const Body &body);
   OpKind classify(Operation *op);
+  OpKind classifyOwn(Operation *op);
   void read(Operation *op, unsigned index, StringAttr attrName);
   void readOwners(ValueRange owners, ArrayRef<TensorShardingAttr> list);
   unsigned getOwnSlot(Value value) const;
+  bool isFrameValue(Value value) const;
   unsigned getEdgeSlot(DataFlowOpInterface flow, Value target) const;
   void storeSignature(func::FuncOp func, unsigned firstSlot);
   unsigned storeOp(Operation *op, unsigned index);
+  void storeFrame(DataFlowOpInterface frame, unsigned firstSlot);
   bool isChanged(unsigned slot) const {
     TensorShardingAttr sharding = get(slot);
     return sharding && sharding != initial.lookup(slot);
@@ -185,6 +212,12 @@ private:
   std::vector<Operation *> ops;
   std::vector<OpKind> kinds;
   std::vector<unsigned> unused, dataFlowOps;
+  /// While ops are numbered: the frame around them.
+  struct {
+    Operation *op = nullptr;
+    unsigned firstSlot = 0;
+    size_t firstOwnSlot = 0;
+  } currentFrame;
   llvm::DenseMap<OperationName, OpKind> kindOfName;
   /// Ops of shared bodies have their place in the body.
   llvm::DenseMap<Operation *, unsigned> indices;

@@ -40,12 +40,14 @@ void ShardingTable::storeSignature(func::FuncOp func, unsigned firstSlot) {
 /// Returns how many shardings that are.
 unsigned ShardingTable::storeOp(Operation *op, unsigned index) {
   unsigned first = getFirstSlot(index);
-  auto slots = llvm::seq(first, first + getNumSlotsOf(index));
+  auto slots = getSlotsOf(index);
   unsigned count =
       llvm::count_if(slots, [&](unsigned slot) { return isChanged(slot); });
-  if (count == 0)
-    return 0;
   OpKind kind = getKind(index);
+  if (kind == OpKind::Frame)
+    storeFrame(cast<DataFlowOpInterface>(op), first);
+  if (count == 0 || kind == OpKind::Frame)
+    return count;
   if (kind == OpKind::Function) {
     storeSignature(cast<func::FuncOp>(op), first);
   } else if (kind == OpKind::Plain) {
