@@ -73,7 +73,7 @@ class _Reader:
         return key
 
     def _own(self, op) -> list[str]:
-        """Its name, types and attributes; the values that it reads are not known here."""
+        """Its name, types and attributes; what it reads is not known here."""
         if not op.operands:  # Bindings end the process on constants of complex numbers.
             text = op.get_asm(
                 print_generic_op_form=True, use_local_scope=True, skip_regions=True
