@@ -156,8 +156,7 @@ class ProgramComparison:
             elif p.theirs == FAILS:
                 self.outcomes["the peer fails"] += 1
             else:
-                splits = p.program.config["options"].get("mpmd_split_bwd_fragments")
-                self._compare(p.seed, text, p.theirs, bool(splits))
+                self._compare(p.seed, text, p.theirs)
 
     def _partitioned(
         self, seed: int, program: random_programs.Program
@@ -215,13 +214,9 @@ class ProgramComparison:
         if difference > TOLERANCE:
             self._find(seed, "numbers", f"off by {difference:.2g} of the largest")
 
-    def _compare(self, seed: int, ours: str, theirs: str, splits: bool) -> None:
+    def _compare(self, seed: int, ours: str, theirs: str) -> None:
         mine, other = count(ours), count(theirs)
         more = {key: (mine[key], other[key]) for key in mine if mine[key] > other[key]}
-        if splits and more.keys() <= {"fragment calls", "functions"} and more:
-            # docs/developing/differences.md says what the peer leaves whole.
-            self.outcomes["split otherwise"] += 1
-            return
         for key, (left, right) in more.items():
             self._find(seed, "size", f"{left} {key}, the peer has {right}")
         if ours.strip() == theirs.strip():

@@ -26,9 +26,9 @@ def SplitAndPrioritizeTransferIndependentComputationsPass
     Acts on every function; requires that shardings are not yet propagated, and
     reports an error where they are. Leaves alone: fragments all or none of
     whose operands come from transfers, those that are halves already, and those
-    that would be wholly early or wholly late. Both halves have the operands,
-    the attributes and the location of the original, plus the mark of their
-    side. Cost: linear in the number of ops.
+    that would be wholly late, or wholly early in a block as long as theirs. Both
+    halves have the operands, the attributes and the location of the original,
+    plus the mark of their side. Cost: linear in the number of ops.
   }];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments split">,
@@ -59,7 +59,8 @@ def SplitBwdFragmentsPass
     reports an error where they are. Transfers do not move. Both halves have the
     operands, the attributes and the location of the original, plus the mark of
     their side. Leaves alone: fragments that are halves already, and those that
-    would be wholly early. Cost: linear in the number of ops.
+    would be wholly early in a block as long as theirs. Cost: linear in the
+    number of ops.
   }];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments split">,

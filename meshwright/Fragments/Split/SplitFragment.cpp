@@ -164,7 +164,10 @@ static FragmentOp createLateHalf(FragmentOp fragment, const FragmentCut &cut,
 
 bool mlir::mpmd::splitFragment(FragmentOp fragment, const FragmentCut &cut,
                                RewriterBase &rewriter) {
-  if (cut.earlyOps.size() + 1 == getBody(fragment).getOperations().size())
+  // As jaxlib's partitioner, which counts the ops of the block around it alone.
+  size_t earlyAndEnd = cut.earlyOps.size() + 1;
+  if (llvm::hasNItems(getBody(fragment), earlyAndEnd) &&
+      llvm::hasNItems(*fragment->getBlock(), earlyAndEnd))
     return false;
   SetVector<Value> residuals = findResiduals(fragment, cut);
   auto residualTypes = llvm::map_to_vector(residuals, [&](Value value) {

@@ -27,10 +27,12 @@ struct FragmentCut {
 bool isSplitFragment(FragmentOp fragment);
 
 /// Replaces `fragment` by its two halves as `cut` says, and returns true.
-/// Returns false, having changed nothing, if the whole body is early, so that
-/// there is nothing to pull out of it, or if a value that would have to cross
-/// the cut is neither a ranked tensor nor a token. Nothing is cleaned up:
-/// operands and arguments that a half does not need stay.
+/// A late half may compute nothing: the early one then has its results in the
+/// order that it has for other microbatches, and both can share a body. Returns
+/// false, having changed nothing, if the whole body is early and as long as the
+/// block around the fragment, or if a value that would have to cross the cut is
+/// neither a ranked tensor nor a token. Nothing is cleaned up: operands and
+/// arguments that a half does not need stay.
 bool splitFragment(FragmentOp fragment, const FragmentCut &cut,
                    RewriterBase &rewriter);
 

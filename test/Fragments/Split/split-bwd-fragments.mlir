@@ -134,8 +134,8 @@ func.func @acts_without_looking_at_other_users(%x: !m1) -> (!m1, !m1, !m2) attri
   return %f#0, %f#1, %t : !m1, !m1, !m2
 }
 
-// CHECK-LABEL: func @leaves_fragment_alone_whose_body_is_all_early
-func.func @leaves_fragment_alone_whose_body_is_all_early(%x: !m1) -> (!m1, !m2) attributes {topology = #topology} {
+// CHECK-LABEL: func @leaves_fragment_alone_that_is_all_early_and_as_long_as_the_function
+func.func @leaves_fragment_alone_that_is_all_early_and_as_long_as_the_function(%x: !m1) -> (!m1, !m2) attributes {topology = #topology} {
   // CHECK-NOT: split
   // CHECK: return
   %f:2 = mpmd.fragment<mesh="m1", origin=["l"(1)]> (%x) (%u: !l) {
@@ -160,6 +160,41 @@ func.func @splits_whatever_the_size_of_the_function(%x: !m1) -> (!m1, !m2) attri
   } : (!m1) -> (!m1, !m1)
   %t = mpmd.transfer %f#1 : (!m1) -> !m2
   return %f#0, %t : !m1, !m2
+}
+
+// The other call adds to a gradient in its late half; this one has nothing to
+// add, but the same order of results.
+// CHECK-LABEL: func @early_halves_of_all_calls_are_alike
+// CLEAN-LABEL: func @early_halves_of_all_calls_are_alike
+func.func @early_halves_of_all_calls_are_alike(%x: !m1) -> (!m1, !m2, !m2) attributes {topology = #topology} {
+  // CHECK: mpmd.fragment<{{.*}}split_keep_transferred
+  // CHECK: mpmd.return %{{.*}}, %{{.*}}, %{{.*}}
+  // CHECK: split_drop_transferred
+  // CLEAN: mpmd.fragment<{{.*}}call_counter = 0
+  // CLEAN-NEXT: %[[A:.*]] = stablehlo.abs
+  // CLEAN-NEXT: %[[B:.*]] = stablehlo.sine
+  // CLEAN-NEXT: mpmd.return %[[B]], %[[A]]
+  // CLEAN-NOT: split_drop_transferred
+  // CLEAN: mpmd.fragment<{{.*}}call_counter = 1
+  // CLEAN-NEXT: %[[A:.*]] = stablehlo.abs
+  // CLEAN-NEXT: %[[B:.*]] = stablehlo.sine
+  // CLEAN-NEXT: mpmd.return %[[B]], %[[A]]
+  // CLEAN: split_drop_transferred
+  // CLEAN-NEXT: stablehlo.add
+  %f:2 = mpmd.fragment<mesh="m1", origin=["l"(1)]> (%x) {call_counter = 0 : ui32} (%u: !l) {
+    %a = stablehlo.abs %u : !l
+    %b = stablehlo.sine %a : !l
+    mpmd.return %a, %b : !l, !l
+  } : (!m1) -> (!m1, !m1)
+  %t = mpmd.transfer %f#1 : (!m1) -> !m2
+  %g:2 = mpmd.fragment<mesh="m1", origin=["l"(1)]> (%x, %f#0) {call_counter = 1 : ui32} (%u: !l, %v: !l) {
+    %a = stablehlo.abs %u : !l
+    %b = stablehlo.sine %a : !l
+    %c = stablehlo.add %a, %v : !l
+    mpmd.return %c, %b : !l, !l
+  } : (!m1, !m1) -> (!m1, !m1)
+  %s = mpmd.transfer %g#1 : (!m1) -> !m2
+  return %g#0, %t, %s : !m1, !m2, !m2
 }
 
 // CHECK-LABEL: func @leaves_other_fragments_alone
