@@ -5,6 +5,7 @@
 #include "meshwright/Files/JaxBytecode.h"
 #include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.h"
 #include "meshwright/Files/BytecodeLimits.h"
+#include "meshwright/Files/BytecodeTypes.h"
 #include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/JaxAttributes.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
@@ -144,6 +145,7 @@ static bool readApart(
         use,
     std::optional<std::string> &crash, std::string &error) {
   bool isRead = false;
+  std::string type;
   crash = findBytecodeDamage(program);
   if (crash) {
     error = "the bytecode is damaged: " + *crash + kRemedy;
@@ -162,9 +164,20 @@ static bool readApart(
     Block block;
     auto read = [&] { return readBytecodeFile(program, &block, config); };
     isRead =
-        succeeded(readAnyForm(&context, program.getBufferIdentifier(), read)) &&
-        use(block, resources);
+        succeeded(readAnyForm(&context, program.getBufferIdentifier(), read));
+    if (!isRead)
+      return;
+    if (Type found = findTypeWithoutText(block)) {
+      llvm::raw_string_ostream(type) << found;
+      return;
+    }
+    isRead = use(block, resources);
   });
+  if (!crash && !type.empty()) {
+    crash = "there is no type " + type;
+    error = "the bytecode is damaged: " + *crash + kRemedy;
+    return false;
+  }
   if (crash)
     error = "the bytecode is damaged: its reader " + *crash + kRemedy;
   return isRead && !crash;

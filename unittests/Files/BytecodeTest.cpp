@@ -142,3 +142,27 @@ TEST_F(BytecodeTest, IsRefusedBeforeItsReaderMakesRoomForMoreThanThereIs) {
           << place << ": " << error;
   }
 }
+
+// What its reader makes of numbers that no text can say.
+TEST_F(BytecodeTest, IsRefusedWithTypesThatThereAreNot) {
+  auto readWithByte = [&](llvm::StringRef type, llvm::StringRef from,
+                          llvm::StringRef to) {
+    OwningOpRef<ModuleOp> module = parseProgram(
+        ("func.func private @f(" + type + ")").str(), &context, "text");
+    std::string bytes;
+    llvm::raw_string_ostream os(bytes);
+    ASSERT_TRUE(module && succeeded(writeBytecodeToFile(*module, os)));
+    ASSERT_TRUE(read(bytes));
+    size_t place = bytes.find(from);
+    ASSERT_EQ(place, bytes.rfind(from));
+    bytes.replace(place, from.size(), to);
+    EXPECT_FALSE(read(bytes));
+    EXPECT_NE(errors.front().find("there is no type"), std::string::npos)
+        << errors.front();
+  };
+  // Signed numbers have their sign in the lowest bit, above that of the length.
+  readWithByte("tensor<61x59xf32>", {"\xf5\xed", 2}, {"\xf7\xed", 2});
+  // The least number of the storage, and the largest one.
+  readWithByte("tensor<2x!quant.uniform<i8:f32, 1.5>>", "\xfe\x03\xfa\x03",
+               "\xfe\x13\xfa\x03");
+}
