@@ -120,7 +120,7 @@ static FailureOr<bool> placesOnHost(Operation *call) {
 }
 
 FailureOr<bool> Placement::isOnHost(Value value) {
-  DenseSet<Value> visited; // Functions may call themselves.
+  llvm::SmallDenseSet<Value, 8> visited; // Functions may call themselves.
   while (visited.insert(value).second) {
     Operation *op = value.getDefiningOp();
     if (!op)
@@ -163,11 +163,13 @@ static LogicalResult mark(FragmentOp fragment, EntryAttrs &entries,
   return success();
 }
 
+/// `pinned` are the values so far that are in host memory: few have any.
 static LogicalResult markFragment(FragmentOp fragment, Placement &placement,
+                                  DenseSet<Value> &pinned,
                                   Pass::Statistic &numMarked) {
   EntryAttrs args(fragment, kArgAttrsAttr, fragment->getNumOperands());
   for (auto [index, operand] : llvm::enumerate(fragment->getOperands())) {
-    if (!isPinnedHost(getKindOfProducer(operand)))
+    if (!pinned.contains(operand))
       continue;
     if (failed(mark(fragment, args, "operand", index)))
       return failure();
@@ -185,6 +187,10 @@ static LogicalResult markFragment(FragmentOp fragment, Placement &placement,
     numMarked += *onHost;
   }
   results.write(fragment, kResAttrsAttr);
+  for (OpResult result : fragment->getResults())
+    if (isPinnedHost(dyn_cast_or_null<StringAttr>(
+            results.get(result.getResultNumber(), kMemoryKindAttr))))
+      pinned.insert(result);
   return success();
 }
 
@@ -279,8 +285,12 @@ struct MarkOffloadedInputOutputPass
 
 private:
   LogicalResult markFunction(func::FuncOp func, Placement &placement) {
+    DenseSet<Value> pinned;
+    for (BlockArgument arg : func.getArguments())
+      if (isPinnedHost(getAttributeMemoryKind(arg)))
+        pinned.insert(arg);
     for (FragmentOp fragment : func.front().getOps<FragmentOp>()) {
-      if (failed(markFragment(fragment, placement, numMarked)))
+      if (failed(markFragment(fragment, placement, pinned, numMarked)))
         return failure();
       ++numFragments;
     }

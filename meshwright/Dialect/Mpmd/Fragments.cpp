@@ -97,7 +97,8 @@ void mpmd::setInferredBy(Operation *op, ArrayRef<StringRef> passes) {
 }
 
 static DictionaryAttr getEntry(Operation *op, StringRef list, unsigned index) {
-  auto entries = op->getAttrOfType<ArrayAttr>(list);
+  // Discardable: no need to compare the names of all properties first.
+  auto entries = dyn_cast_or_null<ArrayAttr>(op->getDiscardableAttr(list));
   return entries && index < entries.size()
              ? dyn_cast<DictionaryAttr>(entries[index])
              : DictionaryAttr();
