@@ -24,6 +24,9 @@ using namespace mlir::sdy;
 
 namespace {
 
+/// Most steps that are told of one way.
+constexpr size_t maxSteps = 64;
+
 /// What happened at one step to an axis on its way.
 struct Hop {
   const SpreadStep *step;
@@ -38,6 +41,10 @@ public:
       : main(main), table(table), origins(origins), log(log) {
     for (unsigned result = 0; result < main.getNumResults(); ++result)
       resultOf[table.getResultSlot(main, result)] = result;
+    for (const SpreadStep &step : log.steps)
+      for (const SpreadEdge &edge : step.edges)
+        for (unsigned target : edge.targets)
+          hopsTo[step.slots[target]].push_back({&step, &edge, target});
   }
 
   /// Explains the values that are chosen, or named.
@@ -170,19 +177,33 @@ private:
                          getName(annotated),
                          getPlace(annotated),
                          {}};
-    for (const Hop &hop : llvm::reverse(hops))
-      result.steps.push_back(explainHop(hop));
+    // As seen from the annotation. The ways of all values of a long chain have a
+    // length that is its square.
+    size_t end = hops.size(), half = maxSteps / 2;
+    size_t left = end > maxSteps ? end - maxSteps : 0;
+    for (size_t place = 0; place < end; ++place) {
+      if (left && place == half) {
+        result.steps.push_back(
+            {"... " + std::to_string(left) + " steps more", {}, ""});
+        place += left;
+      }
+      result.steps.push_back(explainHop(hops[end - 1 - place]));
+    }
     return result;
   }
 
   std::optional<Hop> findHop(unsigned slot, AxisRefAttr axis, size_t end) {
+    auto hops = hopsTo.find(slot);
+    if (hops == hopsTo.end())
+      return std::nullopt;
     for (bool isExact : {true, false})
-      for (const SpreadStep &step : ArrayRef(log.steps).take_front(end))
-        for (const SpreadEdge &edge : step.edges)
-          if (isExact ? edge.axis == axis : overlaps(edge.axis, axis))
-            for (unsigned target : edge.targets)
-              if (step.slots[target] == slot)
-                return Hop{&step, &edge, target};
+      for (const Hop &hop : hops->second) {
+        if (hop.step >= log.steps.data() + end)
+          break;
+        AxisRefAttr other = hop.edge->axis;
+        if (isExact ? other == axis : overlaps(other, axis))
+          return hop;
+      }
     return std::nullopt;
   }
 
@@ -225,6 +246,8 @@ private:
   const ShardingOrigins &origins;
   const SpreadLog &log;
   llvm::DenseMap<unsigned, unsigned> resultOf;
+  /// By the slot that got an axis, in the order of the log.
+  llvm::DenseMap<unsigned, SmallVector<Hop>> hopsTo;
 };
 
 } // namespace

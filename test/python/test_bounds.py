@@ -220,3 +220,38 @@ func.func private @again(%x: {mesh}) -> {mesh} attributes {{{topology}}} {{
 """
     done = tools.run("mpmd-opt", "-", flag, stdin=text)
     ends(done, None if done.returncode == 0 else "error: ")
+
+
+def split_calls(count):
+    """Functions that negate and then call the next one; what goes in is split."""
+    types = f"({T}) -> {T}"
+    functions = [
+        'sdy.mesh @mesh = <["x"=2]>',
+        f'func.func @main(%x: {T} {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) '
+        f"-> {T} {{ %0 = func.call @f0(%x) : {types} return %0 : {T} }}",
+    ]
+    for index in range(count):
+        op = f"func.call @f{index + 1}" if index < count - 1 else "stablehlo.tanh"
+        operand = "(%v)" if index < count - 1 else " %v"
+        kind = types if index < count - 1 else T
+        functions.append(
+            f"func.func private @f{index}(%x: {T}) -> {T} {{\n"
+            f"  %v = stablehlo.negate %x : {T}\n"
+            f"  %w = {op}{operand} : {kind}\n  return %w : {T}\n}}"
+        )
+    return "\n".join(functions)
+
+
+def test_a_long_way_of_a_sharding_is_told_in_part(tools):
+    """That of each value through all functions would be a million lines."""
+    text = tools.check(
+        "meshwright", "explain-sharding", "-", "--value=%v", stdin=split_calls(800)
+    )
+    ways = [way.splitlines()[1:] for way in text.split("\n  dimension ")[1:]]
+    ways = [[line for line in way if line.startswith("    ")] for way in ways]
+    assert len(ways) == 800
+    assert len(ways[0]) < len(ways[1]) < len(ways[10]) <= 64
+    assert max(map(len, ways)) == 65
+    (left,) = (line for line in ways[-1] if line.endswith(" steps more"))
+    assert ways[-1].index(left) == 32 and int(left.split()[1]) > 800
+    assert "    stablehlo.negate" in ways[-1][-1]
