@@ -78,5 +78,7 @@ BENCHES = (
     ),
     Bench("export", "export.py --bin {bin}", "lower", "four times the fragments"),
     Bench("load", "plan_growth.py", "lower", "loading a share of a large program"),
-    Bench("simulated", "simulated_step.py", "one", "simulated by measured step"),
+    Bench(
+        "simulated", "simulated_step.py --repeat 3", "one", "simulated by measured step"
+    ),
 )
