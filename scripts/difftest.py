@@ -5,6 +5,7 @@
     .venv/bin/python scripts/difftest.py 200 --programs       # annotated programs
     .venv/bin/python scripts/difftest.py 200 --models         # mw.jit and jax.jit
     .venv/bin/python scripts/difftest.py 500 --ops gather,scatter --first 4000
+    .venv/bin/python scripts/difftest.py 5000 --seeds         # those of fuzzing
     .venv/bin/python scripts/difftest.py --show 4017          # the program of a number
 
 A program depends on its number and on nothing else. Prints a line per finding and a
@@ -13,6 +14,7 @@ differences that are meant.
 """
 
 import argparse
+import functools
 import json
 import pathlib
 import sys
@@ -27,6 +29,7 @@ sys.path[:0] = [
 import difftest_jit  # noqa: E402
 import difftest_ops  # noqa: E402
 import difftest_programs  # noqa: E402
+import difftest_seeds  # noqa: E402
 import op_corpus  # noqa: E402
 import random_ops  # noqa: E402
 from random_ops.program import module  # noqa: E402
@@ -34,16 +37,14 @@ from random_ops.program import module  # noqa: E402
 PER_BATCH = 50  # Programs or models.
 
 
-def check_ops(tools, first: int, count: int, words, routes, batch: int) -> int:
-    """Runs that many single operations; returns the number of findings."""
+def check_ops(tools, draw, numbers: range, routes, batch: int) -> int:
+    """Runs single operations that `draw` has for numbers; returns how many findings."""
     comparison = difftest_ops.OpComparison(tools, routes)
     start = time.time()
-    numbers = range(first, first + count)
     try:
-        for at in range(0, count, batch):
+        for at in range(0, len(numbers), batch):
             known = len(comparison.findings)
-            some = [random_ops.generate(n, words) for n in numbers[at : at + batch]]
-            comparison.check(some)
+            comparison.check([draw(number) for number in numbers[at : at + batch]])
             for finding in comparison.findings[known:]:
                 print(finding, flush=True)
             done = comparison.count
@@ -87,6 +88,7 @@ def main() -> int:
     parser.add_argument("--routes", default=",".join(difftest_ops.ROUTES))
     parser.add_argument("--programs", action="store_true", help="annotated programs")
     parser.add_argument("--models", action="store_true", help="mw.jit and jax.jit")
+    parser.add_argument("--seeds", action="store_true", help="seeds of fuzzing")
     parser.add_argument("--show", type=int, help="print the program of a number")
     options = parser.parse_args()
     words = tuple(word for word in options.ops.split(",") if word)
@@ -106,8 +108,14 @@ def main() -> int:
     if options.programs:
         comparison = difftest_programs.ProgramComparison(tools)
         return 1 if check_each(comparison, *span) else 0
+    numbers = range(options.first, options.first + options.count)
+    draw = functools.partial(random_ops.generate, words=words)
+    if options.seeds:
+        seeds = difftest_seeds.programs(words)
+        numbers = range(options.first, min(numbers.stop, len(seeds)))
+        draw = seeds.__getitem__
     routes = options.routes.split(",")
-    found = check_ops(tools, options.first, options.count, words, routes, options.batch)
+    found = check_ops(tools, draw, numbers, routes, options.batch)
     return 1 if found else 0
 
 

@@ -6,6 +6,7 @@ Routes:
   fold       on constants: legalized, inlined, canonicalized, folded
   decompose  on arguments: the same, which decomposes CHLO
   partition  onto one mesh that is inferred, then erased
+  named      by a name on one of two meshes, its results by another name, then erased
 
 Programs that cannot be run, since no array has their types or they act on the world,
 must be accepted on all routes, read by jaxlib afterwards, and have the operations they
@@ -30,7 +31,7 @@ from random_ops.program import module
 
 # XLA takes longer for each operation of a larger module.
 MODULE = 100
-ROUTES = ("print", "bytecode", "fold", "decompose", "partition")
+ROUTES = ("print", "bytecode", "fold", "decompose", "partition", "named")
 # Units of the last place by which functions may be off that have formulas of their
 # own on both sides, and complex numbers, by bytes of a number. All else is equal.
 ULPS = {1: 1, 2: 2, 4: 64, 8: 512}
@@ -146,6 +147,8 @@ class OpComparison:
                 apart = [e for e in others if has_unusual_arguments(e.program)]
                 groups = [numbered, [e for e in others if e not in apart]]
                 groups += [[e] for e in apart]
+            if route == "named":  # Only these have values that go to another mesh.
+                groups = [[e for e in g if is_transferable(e.program)] for g in groups]
             for group in groups:
                 self._blame(route, group, getattr(self, f"_{route}"))
 
@@ -228,7 +231,8 @@ class OpComparison:
 
     def _folded(self, group: list[Expected], route: str) -> Differences:
         constants = route == "fold"
-        text = module([e.program for e in group], constants)
+        programs = [e.program for e in group]
+        text = module(programs, constants)
         folded = self._fold_text(text)
         if group[0].numbers is None:
             self.jaxlib.call(print_both, folded)
@@ -238,14 +242,30 @@ class OpComparison:
         touched = self._differing(group, plain, folded)
         if constants:
             touched = [e for e in touched if not divides_by_zero(e.program)]
-        return self._compare(touched, route, self._fold_text, constants)
+
+        def take(programs: Sequence[Program]) -> str:
+            return self._fold_text(module(programs, constants))
+
+        return self._compare(touched, route, take, constants)
 
     def _fold_text(self, text: str) -> str:
         return self.tools.run("mpmd-opt", "-", *FOLD, stdin=text)
 
     def _partition(self, group: list[Expected]) -> Differences:
-        text = module([e.program for e in group])
-        erased = self._partition_text(text)
+        def take(programs: Sequence[Program]) -> str:
+            return self.tools.partition(module(programs), op_corpus.INFERRED)
+
+        return self._partitioned(group, "partition", take)
+
+    def _named(self, group: list[Expected]) -> Differences:
+        def take(programs: Sequence[Program]) -> str:
+            return self.tools.partition(module(programs, named=True), op_corpus.NAMED)
+
+        return self._partitioned(group, "named", take)
+
+    def _partitioned(self, group: list[Expected], route: str, take) -> Differences:
+        programs = [e.program for e in group]
+        text, erased = module(programs), take(programs)
         folded = [self._fold_text(FUNCTION.sub(PRIVATE, t)) for t in (text, erased)]
         if group[0].numbers is None:
             self.jaxlib.call(print_both, erased)
@@ -255,10 +275,7 @@ class OpComparison:
                 raise Differs(f"has lost {list(lost)[:2]}, gained {list(new)[:2]}")
             return []
         touched = self._differing(group, *folded)
-        return self._compare(touched, "partition", self._partition_text)
-
-    def _partition_text(self, text: str) -> str:
-        return self.tools.partition(text, op_corpus.INFERRED)
+        return self._compare(touched, route, take)
 
     def _differing(self, group: list[Expected], left: str, right: str):
         """The programs whose results are not computed in the same way."""
@@ -275,7 +292,7 @@ class OpComparison:
         self,
         group: list[Expected],
         route: str,
-        take: Callable[[str], str],
+        take: Callable[[Sequence[Program]], str],
         constants: bool = False,
     ) -> Differences:
         """Takes only these through the tools, and runs what comes out."""
@@ -310,7 +327,7 @@ class OpComparison:
         """Numbers of programs that have been through the tools; with `hide` XLA does
         not fold what these have left."""
         programs = [e.program for e in group]
-        text = take(module(programs, constants))
+        text = take(programs)
         if constants:  # The arrays are in the text.
             programs = [dataclasses.replace(p, arrays=[]) for p in programs]
         if not (hide and constants):
@@ -352,6 +369,12 @@ def has_unusual_arguments(program: Program) -> bool:
     """No tensors, or such of unknown size."""
     types = [str(argument) for argument in program.arguments] + program.results
     return any("?" in t or "*" in t or not t.startswith("tensor") for t in types)
+
+
+def is_transferable(program: Program) -> bool:
+    """Whether all that goes in and out are arrays."""
+    types = [*map(str, program.arguments), *program.results]
+    return all(t.startswith("tensor<") and "?" not in t and "*" not in t for t in types)
 
 
 CONSTANT = re.compile(r"^    (%\w+) = stablehlo\.constant .* : (tensor<.*>)\n", re.M)

@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Sequence
 
+import difftest_chance
 import difftest_values
 import numerics
 import random_functions
@@ -72,6 +73,11 @@ def generate(seed: int) -> random_programs.Program:
         return random_programs.generate_whole(seed // 2)
     model = random_functions.draw(seed // 2)
     return random_programs.Program(model.text(), model.config())
+
+
+def larger(ours: dict[str, int], theirs: dict[str, int]) -> dict[str, tuple]:
+    """What we have more of."""
+    return {key: (n, theirs[key]) for key, n in ours.items() if n > theirs[key]}
 
 
 # Of so many programs of each kind, one is run also where nothing says that its numbers
@@ -156,7 +162,7 @@ class ProgramComparison:
             elif p.theirs == FAILS:
                 self.outcomes["the peer fails"] += 1
             else:
-                self._compare(p.seed, text, p.theirs)
+                self._compare(p, text)
 
     def _partitioned(
         self, seed: int, program: random_programs.Program
@@ -214,17 +220,29 @@ class ProgramComparison:
         if difference > TOLERANCE:
             self._find(seed, "numbers", f"off by {difference:.2g} of the largest")
 
-    def _compare(self, seed: int, ours: str, theirs: str) -> None:
-        mine, other = count(ours), count(theirs)
-        more = {key: (mine[key], other[key]) for key in mine if mine[key] > other[key]}
+    def _compare(self, p: Partitioned, ours: str) -> None:
+        mine, other = count(ours), count(p.theirs)
+        more = larger(mine, other)
+        if more and self._is_by_chance(p.program):
+            self.outcomes["the peer splits less by chance"] += 1
+            return
         for key, (left, right) in more.items():
-            self._find(seed, "size", f"{left} {key}, the peer has {right}")
-        if ours.strip() == theirs.strip():
+            self._find(p.seed, "size", f"{left} {key}, the peer has {right}")
+        if ours.strip() == p.theirs.strip():
             self.outcomes["same text"] += 1
         elif mine == other:
             self.outcomes["same size"] += 1
         elif not more:
             self.outcomes["smaller than the peer's"] += 1
+
+    def _is_by_chance(self, program: random_programs.Program) -> bool:
+        """Whether we have no more of anything once the block of fragments is longer."""
+        if not program.config["options"].get("mpmd_split_bwd_fragments"):
+            return False
+        longer = difftest_chance.with_unrelated_fragments(program.text, program.config)
+        theirs = self.peer.call(peer_partition, *longer)
+        ours = self.us.call(our_partition, *longer)
+        return not larger(count(ours), count(theirs))
 
     def _find(self, seed: int, where: str, what: str) -> None:
         self.outcomes["differ"] += 1

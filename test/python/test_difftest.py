@@ -17,6 +17,7 @@ import difftest_jit  # noqa: E402
 import difftest_meant  # noqa: E402
 import difftest_ops  # noqa: E402
 import difftest_programs  # noqa: E402
+import difftest_seeds  # noqa: E402
 import difftest_values  # noqa: E402
 import op_corpus  # noqa: E402
 
@@ -40,6 +41,25 @@ def test_every_operation_agrees_with_jaxlib(comparison):
         assert comparison.passed[route] == len(programs)
 
 
+def test_seeds_of_fuzzing_agree_with_jaxlib(comparison):
+    words = ("atan2", "broadcast_multiply")
+    programs = difftest_seeds.programs(words)
+    assert {p.op for p in programs} == {
+        f"{dialect}.{name}"
+        for dialect, name in (
+            ("chlo", "broadcast_atan2"),
+            ("chlo", "broadcast_multiply"),
+            ("stablehlo", "atan2"),
+        )
+    }
+    some = [p for p in programs if re.search(r"tensor<[\dx]*(i8|bf16|com)", p.text)]
+    comparison.check(some)
+    assert not comparison.findings, "\n".join(map(str, comparison.findings))
+    static = [p for p in some if difftest_ops.is_transferable(p)]
+    assert comparison.passed["named"] == len(static)
+    assert comparison.numbered > 10
+
+
 def test_programs_are_no_larger_than_those_of_the_peer(tools):
     comparison = difftest_programs.ProgramComparison(
         op_corpus.Tools(pathlib.Path(tools.folder))
@@ -48,6 +68,16 @@ def test_programs_are_no_larger_than_those_of_the_peer(tools):
     comparison.close()
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
     assert comparison.outcomes["same text"] >= 6, comparison.outcomes
+
+
+def test_fragments_left_whole_by_chance_are_no_finding(tools):
+    comparison = difftest_programs.ProgramComparison(
+        op_corpus.Tools(pathlib.Path(tools.folder))
+    )
+    comparison.check([100997])
+    comparison.close()
+    assert not comparison.findings, "\n".join(map(str, comparison.findings))
+    assert comparison.outcomes["the peer splits less by chance"] == 1
 
 
 def test_models_have_the_numbers_of_jax():

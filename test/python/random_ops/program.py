@@ -107,33 +107,77 @@ class Program:
         return f"{self.helpers}{head}\n{lines}\n}}\n"
 
 
-def module(programs: Sequence[Program], constants: bool = False) -> str:
-    """One module that calls all programs on arguments of its own, or constants."""
+def module(
+    programs: Sequence[Program], constants: bool = False, named: bool = False
+) -> str:
+    """One module that calls all programs on arguments of its own, or constants; with
+    `named` by the name "first", and takes the results to "second"."""
     parameters, lines, returned, types = [], [], [], []
     for program in programs:
-        names = []
-        for i, type_ in enumerate(program.arguments):
-            name = f"%{program.name}_{i}"
-            names.append(name)
-            if constants and program.arrays[i] is not None:
-                value = literal(program.arrays[i], type_.element)
-                lines.append(f"{name} = stablehlo.constant dense<{value}> : {type_}")
+        values = [
+            Value(f"%{program.name}_{i}", t) for i, t in enumerate(program.arguments)
+        ]
+        for array, value in zip(program.arrays, values, strict=True):
+            if constants and array is not None:
+                text = literal(array, value.type.element)
+                lines.append(
+                    f"{value.name} = stablehlo.constant dense<{text}> : {value.type}"
+                )
             else:
-                parameters.append(f"{name}: {type_}")
-        count = len(program.results)
-        result = f"%{program.name}_r"
-        head = f"{result}:{count} = " if count else ""
-        ins = ", ".join(str(type_) for type_ in program.arguments)
-        outs = ", ".join(program.results)
-        lines.append(
-            f"{head}func.call @{program.name}({', '.join(names)}) : ({ins}) -> ({outs})"
-        )
-        returned += [f"{result}#{i}" for i in range(count)]
+                parameters.append(f"{value.name}: {value.type}")
+        called, results = (_named_calls if named else _call)(program, values)
+        lines += called
+        returned += [value.name for value in results]
         types += program.results
     end = f"return {', '.join(returned)} : {', '.join(types)}" if types else "return"
     body = "\n".join("  " + line for line in [*lines, end])
     head = f"func.func @main({', '.join(parameters)}) -> ({', '.join(types)}) {{"
     return "\n".join([p.text for p in programs] + [head, body, "}", ""])
+
+
+Written = tuple[list[str], list[Value]]  # Lines, and what they give.
+
+
+def _results(name: str, types: Sequence[str]) -> tuple[str, list[Value]]:
+    """How an operation's results begin its line, and these."""
+    values = [Value(f"{name}#{i}", type_) for i, type_ in enumerate(types)]
+    return f"{name}:{len(values)} = " if values else "", values
+
+
+def _types(values: Sequence[Value]) -> str:
+    return ", ".join(str(value.type) for value in values)
+
+
+def _names(values: Sequence[Value]) -> str:
+    return ", ".join(value.name for value in values)
+
+
+def _call(program: Program, operands: Sequence[Value]) -> Written:
+    head, results = _results(f"%{program.name}_r", program.results)
+    types = f"({_types(operands)}) -> ({_types(results)})"
+    return [f"{head}func.call @{program.name}({_names(operands)}) : {types}"], results
+
+
+def _named_calls(program: Program, operands: Sequence[Value]) -> Written:
+    lines, between = _named("first", program, operands, _call)
+    more, results = _named("second", program, between, lambda _, given: ([], given))
+    return [*lines, *more], results
+
+
+def _named(
+    name: str, program: Program, operands: Sequence[Value], write: Callable
+) -> Written:
+    inner = [Value(f"%{name}{i}", value.type) for i, value in enumerate(operands)]
+    lines, returned = write(program, inner)
+    head, results = _results(f"%{program.name}_{name}", program.results)
+    block = ", ".join(f"{value.name}: {value.type}" for value in inner)
+    end = f" {_names(returned)} : {_types(returned)}" if returned else ""
+    return [
+        f'{head}mpmd.named_computation<"{name}"> ({_names(operands)}) ({block}) {{',
+        *lines,
+        f"mpmd.return{end}",
+        f"}} : ({_types(operands)}) -> ({_types(results)})",
+    ], results
 
 
 def literal(array: np.ndarray, element: str) -> str:
@@ -345,7 +389,8 @@ class Builder:
         ranks = [len(a.shape) for a in self.arguments if isinstance(a, Tensor)]
         text = re.search(r"broadcast_dimensions = array<i64(.*?)>", "".join(self.lines))
         kept = [int(n) for n in re.findall(r"\d+", text[1])] if text else []
-        return kept != list(range(max(ranks) - len(kept), max(ranks)))
+        rank = max(ranks, default=len(kept))
+        return kept != list(range(rank - len(kept), rank))
 
     def program(self, op: str) -> Program:
         return Program(

@@ -1,0 +1,94 @@
+"""The modules of one operation with which fuzzing begins, as programs to compare.
+
+Every operation of StableHLO and CHLO with every element type (`fuzz/op_seeds.py`),
+where jaxlib reads it. Those on constants are left out: one of the routes makes these.
+"""
+
+import random
+import re
+import sys
+from collections.abc import Sequence
+
+import op_corpus
+from isolated import Aborted, Isolated
+from random_ops.program import DTYPES, Builder, Program, Value
+
+sys.path[:0] = [str(op_corpus.ROOT / "fuzz")]
+
+import op_seeds  # noqa: E402
+
+PARSED_AT_ONCE = 100
+HEAD = re.compile(r"func\.func @main\((.*)\) -> \((.*)\) \{")
+ARGUMENT = re.compile(r"%x\d+: (tensor<.*?>+)(?=, %x|$)")
+SHAPE = re.compile(r"tensor<((?:\d+x)*)(.*)>")
+OPERATION = re.compile(r'"((?:stablehlo|chlo)\.[\w-]+)"\(')
+CONSTANT = " = stablehlo.constant "
+# Numbers that differ from run to run, a loop without end, and what other code does.
+NOT_RUN = r"stablehlo\.(rng|while|custom_call|\w*(send|recv|feed)\w*|.*partition_id)"
+
+
+def are_read(texts: Sequence[str]) -> list[bool]:
+    """Whether jaxlib reads each. To be called where jaxlib may end the process."""
+    from jaxlib.mlir import ir
+    from test_differential import context_with_quantized_types
+
+    def is_read(text: str) -> bool:
+        try:
+            return ir.Module.parse(text).operation.verify()
+        except ir.MLIRError:
+            return False
+
+    with context_with_quantized_types():
+        return [is_read(text) for text in texts]
+
+
+def readable(jaxlib: Isolated, texts: Sequence[str]) -> list[str]:
+    try:
+        told = jaxlib.call(are_read, texts)
+        return [text for text, good in zip(texts, told, strict=True) if good]
+    except Aborted:
+        if len(texts) == 1:
+            return []
+        half = len(texts) // 2
+        return readable(jaxlib, texts[:half]) + readable(jaxlib, texts[half:])
+
+
+def programs(words: Sequence[str] = ()) -> list[Program]:
+    """Those of operations that have one of `words` in their name, or all."""
+    texts = [text for text in op_seeds.programs(op_corpus.ROOT) if CONSTANT not in text]
+    if words:
+        texts = [t for t in texts if any(word in operation(t) for word in words)]
+    jaxlib = Isolated()
+    found = []
+    for at in range(0, len(texts), PARSED_AT_ONCE):
+        found += readable(jaxlib, texts[at : at + PARSED_AT_ONCE])
+    jaxlib.close()
+    return [program(text, f"s{i}") for i, text in enumerate(found)]
+
+
+def operation(text: str) -> str:
+    return OPERATION.search(text)[1]
+
+
+def program(text: str, name: str) -> Program:
+    """The function of a module, on numbers that its name says."""
+    builder = Builder(random.Random(name), name)
+    head = HEAD.match(text)
+    for type_ in ARGUMENT.findall(head[1]):
+        shape = SHAPE.fullmatch(type_)
+        if shape and shape[2] in DTYPES:
+            sizes = tuple(int(size) for size in shape[1].split("x")[:-1])
+            builder.argument(sizes, shape[2])
+        else:
+            builder.opaque(type_)
+    *lines, end, _ = text.splitlines()[1:]
+    builder.lines = [re.sub(r"%x(?=\d)", "%a", line) for line in lines]
+    if head[2]:
+        returned = end.partition(" : ")[0].split("return ")[1]
+        types = ARGUMENT.findall(re.sub(r"(^|, )(?=tensor)", r"\1%x0: ", head[2]))
+        names = returned.split(", ")
+        builder.give(*map(Value, names, types))
+    op = operation(text)
+    if re.fullmatch(NOT_RUN, op):
+        builder.runs = False
+    return builder.program(op)
