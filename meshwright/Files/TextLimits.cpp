@@ -6,6 +6,7 @@
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -21,20 +22,67 @@ static size_t skipString(StringRef text, size_t begin) {
   return i == StringRef::npos ? text.size() : i + 1;
 }
 
-/// The digits of a reference to one of several results that begins at `begin`;
-/// none of other values.
-static StringRef getResultNumber(StringRef text, size_t begin) {
-  auto isNamePart = [](char c) {
-    return llvm::isAlnum(c) || StringRef("$._-").contains(c);
-  };
-  StringRef rest = text.drop_front(begin + 1).drop_while(isNamePart);
-  return rest.consume_front("#") ? rest.take_while(llvm::isDigit) : StringRef();
+/// The position behind the comment that begins at `begin`.
+static size_t skipComment(StringRef text, size_t begin) {
+  return std::min(text.find_first_of("\n\r", begin), text.size());
 }
 
-static bool exceeds(StringRef number, size_t limit) {
-  uint64_t value;
-  return !number.empty() && (number.getAsInteger(10, value) || value > limit);
+/// Drops what MLIR's lexer passes over between two words.
+static StringRef dropSpace(StringRef text) {
+  while (true) {
+    text =
+        text.drop_while([](char c) { return llvm::isSpace(c) || c == '\0'; });
+    if (!text.starts_with("//"))
+      return text;
+    text = text.drop_front(skipComment(text, 0));
+  }
 }
+
+namespace {
+/// References to one of several results, as in `%0#3`. MLIR's parser makes room
+/// for as many results of a name as the highest number says, and again in each
+/// operation around it that sees no values from outside.
+class ResultNumbers {
+public:
+  explicit ResultNumbers(size_t textSize) : textSize(textSize) {}
+
+  /// What is too much about the reference that `text` begins with, if it is one.
+  std::optional<std::string> add(StringRef text, unsigned depth) {
+    StringRef rest = text.drop_front().drop_while([](char c) {
+      return llvm::isAlnum(c) || StringRef("$._-").contains(c);
+    });
+    StringRef name = text.drop_back(rest.size());
+    rest = dropSpace(rest);
+    StringRef number =
+        rest.consume_front("#") ? rest.take_while(llvm::isDigit) : StringRef();
+    if (number.empty())
+      return std::nullopt;
+    uint64_t value;
+    if (number.getAsInteger(10, value) || value > textSize)
+      return ("result number " + number + kTooMany).str();
+    uint64_t &highest = highestOfName[name];
+    total += std::max(highest, value) - highest;
+    highest = std::max(highest, value);
+    deepest = std::max(deepest, depth);
+    // Each result has a type, which is a character at least.
+    if (total > textSize || total * deepest > std::max(kMostPlaces, textSize))
+      return ("result number " + number + ", with those before it," + kTooMany)
+          .str();
+    return std::nullopt;
+  }
+
+private:
+  static constexpr char kTooMany[] =
+      " is more than a program of this length can have";
+  /// In the memory of the parser, of 16 bytes each.
+  static constexpr size_t kMostPlaces = size_t(1) << 25;
+
+  size_t textSize;
+  llvm::StringMap<uint64_t> highestOfName;
+  uint64_t total = 0;
+  unsigned deepest = 1;
+};
+} // namespace
 
 std::optional<TextExcess>
 meshwright::findTextExcess(llvm::MemoryBufferRef program) {
@@ -42,6 +90,7 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
     return std::nullopt;
   StringRef text = program.getBuffer();
   unsigned depth = 0;
+  ResultNumbers results(text.size());
   for (size_t i = 0; i < text.size();) {
     char next = i + 1 < text.size() ? text[i + 1] : '\0';
     switch (text[i]) {
@@ -49,15 +98,14 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
       i = skipString(text, i);
       continue;
     case '/':
-      if (next == '/')
-        i = std::min(text.find('\n', i), text.size() - 1);
+      if (next == '/') {
+        i = skipComment(text, i);
+        continue;
+      }
       break;
     case '%':
-      if (StringRef number = getResultNumber(text, i);
-          exceeds(number, text.size()))
-        return TextExcess{i, ("result number " + number +
-                              " is more than a program of this length can have")
-                                 .str()};
+      if (auto excess = results.add(text.drop_front(i), depth))
+        return TextExcess{i, *excess};
       break;
     case '-': // An arrow closes nothing.
       i += next == '>';

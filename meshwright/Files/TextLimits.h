@@ -24,8 +24,9 @@ struct TextExcess {
 /// - Brackets of any kind that are open one in the other more than 10000 times.
 ///   The parser opens a function of its own for each, and its stack ends
 ///   somewhere.
-/// - A result, as in `%0#2147483647`, of a higher number than the text has
-///   characters. The parser makes room for all of them.
+/// - Results, as in `%0#2147483647`, of higher numbers, over all names, than the
+///   text has characters. The parser makes room for all of them, and does so anew
+///   in what is nested and sees no values from outside.
 std::optional<TextExcess> findTextExcess(llvm::MemoryBufferRef program);
 
 /// Reports such at its place.

@@ -48,6 +48,7 @@ TEST_F(TextLimitsTest, SkipsWhatIsNoBracket) {
   EXPECT_EQ(findError("\"" + repeat(20000, "{\\\"") + "\""), "");
   EXPECT_EQ(findError("// " + repeat(20000, "{")), "");
   EXPECT_EQ(findError("// {\n" + repeat(20000, "<=")), "");
+  EXPECT_EQ(findError("// {\r" + repeat(10001, "(")), "1:10006");
   EXPECT_EQ(findError("\"never closed" + repeat(20000, "{")), "");
 }
 
@@ -61,4 +62,22 @@ TEST_F(TextLimitsTest, ResultsAreNoMoreThanCharacters) {
   EXPECT_EQ(findError("%0#5, %x#2"), "");
   EXPECT_EQ(findError("\"%0#2147483647\" // %0#2147483647"), "");
   EXPECT_EQ(findError("%0:2147483647 = #7 %"), "");
+}
+
+TEST_F(TextLimitsTest, ResultsMayStandApartFromTheirNumbers) {
+  EXPECT_EQ(findError("%0 #2147483647"), "1:1");
+  EXPECT_EQ(findError("x %0 // of many\r\n\t#2147483647"), "1:3");
+  EXPECT_EQ(findError(std::string("%0\0#2147483647", 14)), "1:1");
+  EXPECT_EQ(findError("%0 // #2147483647"), "");
+}
+
+TEST_F(TextLimitsTest, ResultsOfAllNamesAreNoMoreThanCharacters) {
+  EXPECT_EQ(findError("%0#9\n%1#9\n%2#9"), "2:1");
+  EXPECT_EQ(findError("%0#9\n%0#9\n%0#9"), "");
+}
+
+TEST_F(TextLimitsTest, ResultsAreCountedAgainWhereTheyAreNested) {
+  std::string types = repeat(20000, "i1,");
+  EXPECT_EQ(findError(types + repeat(500, "{") + "%0#60000"), "");
+  EXPECT_EQ(findError(types + repeat(600, "{") + "%0#60000"), "1:60601");
 }
