@@ -38,11 +38,14 @@ class Server:
     def diagnostics(self, uri: str, text: str) -> list[str]:
         document = {"uri": uri, "languageId": "mlir", "version": 1, "text": text}
         self.send("textDocument/didOpen", {"textDocument": document})
+        return [entry["message"] for entry in self.published()]
+
+    def published(self) -> list[dict]:
         while (message := self.receive()).get("method") != (
             "textDocument/publishDiagnostics"
         ):
             pass
-        return [entry["message"] for entry in message["params"]["diagnostics"]]
+        return message["params"]["diagnostics"]
 
 
 @pytest.fixture
@@ -143,6 +146,44 @@ def test_what_is_no_bytecode_is_refused(server, jax_parser, tmp_path):
 def test_a_length_that_is_none_does_not_end_the_server(server, length):
     server.process.stdin.write(f"Content-Length: {length}\r\n\r\n".encode())
     assert server.diagnostics("file:///g.mlir", PROGRAM.replace("OP", "tanh")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("[" * 300000, 10000, "nested more than 10000 deep"),
+        ('"mpmd.return"(%0 #2147483647) : (i32) -> ()', 14, "number 2147483647"),
+    ],
+)
+def test_text_that_no_parser_can_take_is_refused_at_its_place(
+    server, text, column, message
+):
+    valid = PROGRAM.replace("OP", "tanh")
+    document = {"uri": "file:///h.mlir", "version": 2}
+    server.diagnostics(document["uri"], valid)
+    # The editor does not wait for an answer before it sends what is right again.
+    for version, contents in ((2, "\n" + text), (3, valid)):
+        document["version"] = version
+        changes = [{"text": contents}]
+        server.send(
+            "textDocument/didChange",
+            {"textDocument": document, "contentChanges": changes},
+        )
+    (diagnostic,) = server.published()
+    assert message in diagnostic["message"]
+    assert diagnostic["range"]["start"] == {"line": 1, "character": column}
+    assert server.published() == []
+
+
+def test_programs_may_be_nested_as_deep_as_in_other_tools(server):
+    text = "module {" * 4000 + "}" * 4000
+    assert server.diagnostics("file:///i.mlir", text) == []
+
+
+def test_a_message_nested_too_deeply_is_passed_over(server):
+    body = b"[" * 5000000
+    server.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    assert server.diagnostics("file:///j.mlir", PROGRAM.replace("OP", "tanh")) == []
 
 
 def test_help_is_printed_whole(tools):

@@ -4,6 +4,7 @@
 
 #include "Messages.h"
 #include "Support/Tool.h"
+#include "meshwright/Files/DeepStack.h"
 #include "meshwright/InitAll.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include <thread>
@@ -69,6 +70,7 @@ void Interception::finishOutput() {
 
 int main(int argc, char **argv) {
   prepareTool();
+  giveThreadsDeepStacks();
   // Not on the stack: threads use them until the process is gone, and the command
   // line may end it, with an answer to --help.
   static mlir::DialectRegistry registry;
@@ -79,9 +81,14 @@ int main(int argc, char **argv) {
   atexit([] { interception.finishOutput(); });
   if (!interception.startInput(
           [](std::string &message) { messages.change(message); }) ||
-      !interception.startOutput(changeAnswer)) {
+      !interception.startOutput(
+          [](std::string &message) { messages.changeAnswer(message); })) {
     perror("standard input and output cannot be read");
     return 1;
   }
-  return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
+  bool hasFailed = false;
+  runOnDeepStack([&] {
+    hasFailed = failed(mlir::MlirLspServerMain(argc, argv, registry));
+  });
+  return hasFailed;
 }
