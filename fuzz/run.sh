@@ -26,6 +26,9 @@ makers=build
 if [[ $makers == "$build" || " ${targets[*]} " == *" command-lines "* ]]; then
   tools=(meshwright mpmd-opt mpmd-reduce)
 fi
+if [[ " ${targets[*]} " == *" language-server "* ]]; then
+  tools+=(mpmd-lsp-server)
+fi
 cmake --build "$build" --target ${tools[@]+"${tools[@]}"} \
   $(printf "fuzz-%s$suffix " "${targets[@]}")
 .venv/bin/python fuzz/seeds.py --bin "$makers/bin" --out "$build/seeds" "${targets[@]}"

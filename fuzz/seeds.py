@@ -270,6 +270,63 @@ def add_command_lines(seeds: Seeds) -> None:
         )
 
 
+def message(method: str, number: int | None = None, **params) -> str:
+    """What an editor sends; with a number if it wants an answer."""
+    fields = {"jsonrpc": "2.0", "method": method, "params": params}
+    return json.dumps(fields if number is None else {**fields, "id": number})
+
+
+def add_messages(seeds: Seeds) -> None:
+    """An editor opens a program, asks at some places, and changes it."""
+    begin = message("initialize", 0, capabilities={}, rootUri=None, trace="off")
+    asked = ("definition", "hover", "references", "completion")
+    programs = [
+        chunk
+        for path in sorted((ROOT / "test").rglob("*.mlir"))
+        for chunk in chunks_of(path.read_text(errors="replace"))[:1]
+        if len(chunk) < 8000
+    ]
+    for program, next_program in zip(
+        programs, programs[1:] + programs[:1], strict=True
+    ):
+        uri = {"uri": "file:///a.mlir"}
+        opened = {**uri, "languageId": "mlir", "version": 1, "text": program}
+        lines = [begin, message("textDocument/didOpen", textDocument=opened)]
+        references = [match.start() for match in re.finditer("[%@!#]", program)]
+        for number, place in enumerate(references[:: len(references) // 4 + 1], 1):
+            before = program[:place]
+            line, column = before.count("\n"), place - before.rfind("\n")
+            lines.append(
+                message(
+                    f"textDocument/{asked[number % 4]}",
+                    number,
+                    textDocument=uri,
+                    position={"line": line, "character": column},
+                    context={"includeDeclaration": True},
+                )
+            )
+        lines.append(
+            message(
+                "textDocument/codeAction",
+                10,
+                textDocument=uri,
+                range={"start": {"line": 0, "character": 0}, "end": {"line": 9}},
+                context={"diagnostics": []},
+            )
+        )
+        lines += [
+            message("textDocument/documentSymbol", 11, textDocument=uri),
+            message("mlir/convertToBytecode", 12, **uri),
+            message(
+                "textDocument/didChange",
+                textDocument={**uri, "version": 2},
+                contentChanges=[{"text": next_program}],
+            ),
+            message("textDocument/didClose", textDocument=uri),
+        ]
+        seeds.add("language-server", "\n".join(lines) + "\n")
+
+
 def file_for(word: str) -> str:
     """An argument with names of files that are there."""
     if word in ("%s", "-"):
@@ -300,6 +357,7 @@ def main() -> None:
     if seeds.wants("schedule-json"):
         add_schedules(seeds, args.bin)
     add_command_lines(seeds)
+    add_messages(seeds)
     for program in op_seeds.programs(ROOT):
         seeds.add_program(program, pick(COMMON_PIPELINES, program, 1))
     for folder in sorted(args.out.iterdir()):

@@ -16,21 +16,16 @@
 
 #include "Mutator/Mutator.h"
 #include "Support/Context.h"
+#include "Support/Processes.h"
 #include "Support/Target.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace meshwright;
 using namespace meshwright::fuzz;
 using llvm::StringRef;
 
-static constexpr std::pair<StringRef, StringRef> kFiles[] = {
+static constexpr Workplace::File kFiles[] = {
     {"program.mlir", R"(
 func.func @main(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %0 = mpmd.named_computation<"a"> (%x) (%y: tensor<8x4xf32>) {
@@ -50,58 +45,19 @@ func.func @main(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
          "parameter_bytes": 4e6, "activation_bytes": 8e3}]})"},
     {"plan.csv", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n"}};
 
-static constexpr unsigned kMaxSeconds = 10;
-
-namespace {
-/// A folder of its own to work in, until the end of the input.
-class Workplace {
-public:
-  Workplace() {
-    std::error_code error = llvm::sys::fs::current_path(before);
-    if (!error)
-      error = llvm::sys::fs::createUniqueDirectory("command", folder);
-    if (!error)
-      error = llvm::sys::fs::set_current_path(folder);
-    if (error)
-      reportFinding("no folder to work in: " + error.message());
-    for (auto [name, text] : kFiles)
-      llvm::raw_fd_ostream(name, error) << text;
-  }
-  ~Workplace() {
-    (void)llvm::sys::fs::set_current_path(before);
-    (void)llvm::sys::fs::remove_directories(folder);
-  }
-
-private:
-  llvm::SmallString<128> before, folder;
-};
-} // namespace
-
 /// What there is to report of a run; empty if nothing is.
 static std::string run(StringRef tool, llvm::ArrayRef<StringRef> arguments) {
-  static int anchor;
-  llvm::SmallString<128> program(
-      llvm::sys::fs::getMainExecutable(nullptr, &anchor));
-  llvm::sys::path::remove_filename(program);
-  llvm::sys::path::append(program, tool);
-  llvm::SmallVector<StringRef> words{tool};
-  llvm::append_range(words, arguments);
-  Workplace workplace;
-  std::string message;
-  std::optional<StringRef> redirects[] = {StringRef(""), StringRef("said"),
-                                          StringRef("said")};
-  int code =
-      llvm::sys::ExecuteAndWait(program, words, std::nullopt, redirects,
-                                kMaxSeconds, /*MemoryLimit=*/0, &message);
-  auto said = llvm::MemoryBuffer::getFile("said");
-  StringRef text = said ? (*said)->getBuffer() : StringRef();
-  if (code < 0)
-    return (tool + ": " + message + "\n" + text).str();
-  if (code > 0 && text.trim().empty())
-    return (tool + " ends with code " + llvm::Twine(code) + " and says nothing")
+  Workplace workplace(kFiles);
+  ProcessResult result = runTool(tool, arguments);
+  std::string said = result.output + result.errors;
+  if (result.code < 0)
+    return (tool + ": " + result.cause + "\n" + said).str();
+  if (result.code > 0 && StringRef(said).trim().empty())
+    return (tool + " ends with code " + llvm::Twine(result.code) +
+            " and says nothing")
         .str();
-  if (text.contains("a mistake in Meshwright"))
-    return (tool + " has survived a mistake: " + text).str();
+  if (StringRef(said).contains("a mistake in Meshwright"))
+    return (tool + " has survived a mistake: " + said).str();
   return {};
 }
 
