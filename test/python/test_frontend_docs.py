@@ -19,6 +19,7 @@ MODULES = [
     "pipeline.assignment",
     "pipeline.by_path",
     "pipeline.parts",
+    "pipeline.rules",
     "pipeline.scan",
     "pipeline_registry",
     "planning",

@@ -398,7 +398,7 @@ def test_builders_see_the_fragments_of_each_mesh():
     assert {i.stage_id for i in infos if i.origins} == {0}
 
 
-def test_own_schedule_rules_take_effect():
+def by_predicate(infos, context):
     def before(a, b, _):
         counters = a.call_counter, b.call_counter
         return None not in counters and (
@@ -406,12 +406,23 @@ def test_own_schedule_rules_take_effect():
             < (b.origins[0].transpose_count, -b.call_counter)
         )
 
-    def build(infos, context):
-        infos = [i for i in infos if i.origins]
-        return mw.pipeline.build_schedule_rules_from_predicate(
-            infos, context, before_pred=before
-        ), []
+    infos = [i for i in infos if i.origins]
+    return mw.pipeline.build_schedule_rules_from_predicate(
+        infos, context, before_pred=before
+    ), []
 
+
+def by_key(infos, context):
+    def last_first(info, _):
+        if info.call_counter is None:
+            return None
+        return info.origins[0].transpose_count, -info.call_counter
+
+    return mw.pipeline.build_schedule_rules_from_key(infos, context, key=last_first), []
+
+
+@pytest.mark.parametrize("build", [by_predicate, by_key])
+def test_own_schedule_rules_take_effect(build):
     schedule = mw.PipelineSchedule(schedule_merge_rule_builders=[build])
     lowered = lower_training(training_config(pipeline_schedule=schedule))
     # The microbatches are %arg1 to %arg3; the rules turn them around.

@@ -1,6 +1,7 @@
 """Rules on fragments, builders, the registry and the builtin relations."""
 
 import itertools
+import random
 
 import numpy as np
 import pytest
@@ -145,6 +146,68 @@ def test_equal_descriptions_at_different_positions_are_compared():
         infos, CONTEXT, before_pred=lambda a, b, _: True
     )
     assert len(rules) == 2
+
+
+def test_schedule_rules_from_key_list_each_mesh_once():
+    rng = random.Random(0)
+    infos = [
+        make(i, mesh=mesh)
+        for i in range(50)
+        for make in (forward, backward)
+        for mesh in ("m0", "m1")
+    ]
+    rng.shuffle(infos)
+    seen = []
+
+    def key(info, context):
+        assert context is CONTEXT
+        seen.append(info)
+        return info.origins[0].transpose_count, -info.call_counter
+
+    rules = pipeline.build_schedule_rules_from_key(infos, CONTEXT, key=key)
+    assert len(seen) == len(infos) == sum(len(r.ordered_fragments) for r in rules)
+    down = range(49, -1, -1)
+    expected = {
+        mesh: [make(i, mesh=mesh) for make in (forward, backward) for i in down]
+        for mesh in ("m0", "m1")
+    }
+    found = {rule.ordered_fragments[0].mesh_name: rule for rule in rules}
+    assert {m: r.ordered_fragments for m, r in found.items()} == expected
+
+
+def test_schedule_rules_from_key_say_what_the_relation_says():
+    infos = [make(i) for i in range(4) for make in (backward, forward)]
+    of_pairs = pipeline.build_schedule_rules_from_predicate(
+        infos, CONTEXT, before_pred=schedule_impl.gpipe
+    )
+    (rule,) = pipeline.build_schedule_rules_from_key(
+        infos,
+        CONTEXT,
+        key=lambda info, _: (schedule_impl.transpose_count(info), info.call_counter),
+    )
+    pairs = itertools.combinations(rule.ordered_fragments, 2)
+    assert {tuple(pair.ordered_fragments) for pair in of_pairs} == set(pairs)
+
+
+def test_fragments_without_a_key_or_a_name_are_not_ordered():
+    def key(info, _):
+        assert info.origins
+        return info.call_counter
+
+    infos = [NO_ORIGIN, forward(1), info("norm", counter=None), forward(0)]
+    rules = pipeline.build_schedule_rules_from_key(infos, CONTEXT, key=key)
+    assert rules == [FragmentScheduleRule([forward(0), forward(1)])]
+    rules = pipeline.build_schedule_rules_from_key(infos[:3], CONTEXT, key=key)
+    assert rules == []
+
+
+def test_equal_keys_keep_the_order_of_the_program():
+    infos = [forward(2), backward(0), forward(0), forward(1)]
+    (rule,) = pipeline.build_schedule_rules_from_key(
+        infos, CONTEXT, key=lambda info, _: -info.origins[0].transpose_count
+    )
+    expected = [backward(0), forward(2), forward(0), forward(1)]
+    assert rule.ordered_fragments == expected
 
 
 def test_merge_rules_from_predicate_have_the_union_of_origins():

@@ -18,11 +18,13 @@ from .rules import MergePredicate as MergePredicate
 from .rules import PipelineContext as PipelineContext
 from .rules import PipelineSchedule as PipelineSchedule
 from .rules import ScheduleMergeRuleBuilder as ScheduleMergeRuleBuilder
+from .rules import SchedulingKey as SchedulingKey
 from .rules import SchedulingPredicate as SchedulingPredicate
 from .rules import SplitFragmentType as SplitFragmentType
 from .rules import TargetInfoBuilder as TargetInfoBuilder
 from .rules import build_merge_rules_from_predicate as build_merge_rules_from_predicate
 from .rules import build_rules as build_rules
+from .rules import build_schedule_rules_from_key as build_schedule_rules_from_key
 from .rules import (
     build_schedule_rules_from_predicate as build_schedule_rules_from_predicate,
 )
