@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/ValueMarks.h"
-#include "meshwright/Calls/CallOrder.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Text/NearestName.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -17,91 +16,170 @@ static Location addMark(Location location, Attribute mark) {
   return FusedLoc::get({location}, mark, location.getContext());
 }
 
-static bool hasMarks(Location location, ArrayRef<Attribute> marks) {
-  return llvm::all_of(marks, [&](Attribute mark) {
-    return location
-        ->walk([&](Location inner) {
-          auto fused = dyn_cast<FusedLoc>(inner);
-          return fused && fused.getMetadata() == mark ? WalkResult::interrupt()
-                                                      : WalkResult::advance();
-        })
-        .wasInterrupted();
-  });
-}
-
-Attribute ValueMarks::getMark(const void *marked) {
+Attribute ValueMarks::getMark(const void *marked, bool &isNew) {
   Attribute &mark = marks[marked];
-  if (!mark)
+  isNew = !mark;
+  if (isNew)
     mark = StringAttr::get(module.getContext(),
                            "value " + std::to_string(marks.size()));
   return mark;
 }
 
-void ValueMarks::trace(Value value, ArrayRef<Attribute> around,
-                       std::vector<Trace> &traces) {
-  if (auto result = dyn_cast<OpResult>(value))
-    return traceResult(result, around, traces);
-  auto arg = cast<BlockArgument>(value);
-  Attribute mark = getMark(value.getAsOpaquePointer());
-  if (!hasMarks(arg.getLoc(), mark))
+MarkPath *ValueMarks::getPath(BlockArgument arg) {
+  bool isNew;
+  Attribute mark = getMark(arg.getAsOpaquePointer(), isNew);
+  if (isNew)
     arg.setLoc(addMark(arg.getLoc(), mark));
-  SmallVector<Attribute> all(around);
-  all.push_back(mark);
-  Operation *parent = arg.getOwner()->getParentOp();
-  traces.push_back({all,
-                    parent->getName(),
-                    arg.getArgNumber(),
-                    arg.getOwner()->getNumArguments(),
-                    /*isArgument=*/true,
-                    {}});
-  if (!isa<func::FuncOp>(parent) || !seenArguments.insert(value).second)
-    return;
-  module->walk([&](CallOpInterface call) {
-    if (getCallee(call, symbols) == parent)
-      trace(call.getArgOperands()[arg.getArgNumber()], {}, traces);
-  });
+  return paths.get(nullptr, mark, /*isOfCall=*/false);
 }
 
-void ValueMarks::traceResult(OpResult result, ArrayRef<Attribute> around,
-                             std::vector<Trace> &traces) {
-  Operation *op = result.getOwner();
-  unsigned index = result.getResultNumber();
-  Attribute mark = getMark(op);
-  if (!hasMarks(op->getLoc(), mark))
+MarkPath *ValueMarks::getPath(const MarkPath *outer, Operation *op) {
+  bool isNew;
+  Attribute mark = getMark(op, isNew);
+  if (isNew)
     op->setLoc(addMark(op->getLoc(), mark));
-  SmallVector<Attribute> all(around);
-  all.push_back(mark);
-  Trace own{all,
-            op->getName(),
-            index,
-            op->getNumResults(),
-            /*isArgument=*/false,
-            {}};
-  if (isa<NamedComputationOp, FragmentOp>(op)) {
-    Value returned =
-        op->getRegion(0).front().getTerminator()->getOperand(index);
-    trace(returned, {}, own.inner);
-  }
-  traces.push_back(own);
-  auto call = dyn_cast<CallOpInterface>(op);
-  func::FuncOp callee = call ? getCallee(call, symbols) : func::FuncOp();
-  // Functions that call themselves are not inlined.
-  if (!callee || callee.isExternal() || llvm::is_contained(around, mark))
-    return;
-  auto end = dyn_cast<func::ReturnOp>(callee.getBody().back().getTerminator());
-  if (!end)
-    return;
-  Value returned = end.getOperand(index);
-  auto arg = dyn_cast<BlockArgument>(returned);
-  if (arg && arg.getOwner() == &callee.getBody().front())
-    trace(call.getArgOperands()[arg.getArgNumber()], around, traces);
-  else
-    trace(returned, all, traces);
+  return paths.get(outer, mark, isa<CallOpInterface>(op));
 }
 
-bool ValueMarks::matches(const Trace &trace, Value value) {
-  if (!hasMarks(value.getLoc(), trace.marks))
-    return false;
+/// Follows a value into the calls that it is a result of, up to one of `others`,
+/// which are followed by themselves: in fewer calls, so that they are found
+/// wherever it would be. Returns where it ends, if at an argument.
+BlockArgument ValueMarks::trace(Value value, Traces &traces,
+                                const llvm::DenseSet<Value> &others) {
+  const MarkPath *outer = nullptr;
+  llvm::DenseSet<Operation *> open;
+  for (bool isFirst = true; isFirst || !others.contains(value);
+       isFirst = false) {
+    if (auto arg = dyn_cast<BlockArgument>(value)) {
+      if (outer)
+        return {};
+      Block *block = arg.getOwner();
+      traces.push_back({getPath(arg),
+                        block->getParentOp()->getName(),
+                        arg.getArgNumber(),
+                        block->getNumArguments(),
+                        /*isArgument=*/true,
+                        {}});
+      return arg;
+    }
+    auto result = cast<OpResult>(value);
+    Operation *op = result.getOwner();
+    MarkPath *path = getPath(outer, op);
+    Value inRegion;
+    if (isa<NamedComputationOp, FragmentOp>(op))
+      inRegion = op->getRegion(0).front().getTerminator()->getOperand(
+          result.getResultNumber());
+    traces.push_back({path, op->getName(), result.getResultNumber(),
+                      op->getNumResults(),
+                      /*isArgument=*/false, inRegion});
+    value = passed.getReturned(result);
+    if (!value)
+      return {};
+    if (llvm::is_contained(op->getOperands(), value))
+      continue;
+    // Functions that call themselves are not inlined.
+    if (!open.insert(op).second)
+      return {};
+    outer = path;
+  }
+  return {};
+}
+
+/// What regions return is followed there.
+void ValueMarks::traceInner(ArrayRef<Trace> traces) {
+  SmallVector<Value> returned;
+  auto add = [&](ArrayRef<Trace> some) {
+    for (const Trace &trace : some)
+      if (trace.returned)
+        returned.push_back(trace.returned);
+  };
+  for (add(traces); !returned.empty();) {
+    Value value = returned.pop_back_val();
+    if (inner.contains(value))
+      continue;
+    Traces found;
+    trace(value, found, {});
+    add(found);
+    inner[value] = std::move(found);
+  }
+}
+
+void ValueMarks::markAll(ArrayRef<Value> values) {
+  SmallVector<Value> open;
+  llvm::DenseSet<Value> seen; // Functions may call themselves.
+  auto add = [&](Value value) {
+    if (seen.insert(value).second)
+      open.push_back(value);
+  };
+  auto addPassed = [&](Value value) {
+    if (auto arg = dyn_cast_if_present<BlockArgument>(value))
+      llvm::for_each(passed.getPassed(arg), add);
+  };
+  llvm::for_each(values, add);
+  for (size_t place = 0, next = 0; place < open.size(); ++place) {
+    for (; next < open.size(); ++next)
+      addPassed(open[next]);
+    BlockArgument end = trace(open[place], traces, seen);
+    if (end && seen.insert(end).second)
+      addPassed(end);
+  }
+  for (const Trace &trace : traces)
+    trace.path->isReplaceable |= trace.count == 1;
+  traceInner(traces);
+}
+
+class ValueMarks::Finder {
+public:
+  explicit Finder(const ValueMarks &marks) : marks(marks), search(marks.paths) {
+    for (const Trace &trace : marks.traces)
+      byPath[trace.path].push_back(&trace);
+  }
+
+  void add(Value value) {
+    auto addIfMatching = [&](const MarkPath *path) {
+      for (const Trace *trace : byPath.lookup(path))
+        if (matches(*trace, value))
+          exact.insert(value);
+    };
+    if (value.getDefiningOp<CallOpInterface>())
+      search.forEach(value.getLoc(), addIfMatching);
+    else
+      llvm::for_each(search.findEnds(value.getLoc()), addIfMatching);
+    if (search.hasReplaceable(value.getLoc()))
+      replaced.insert(value);
+  }
+
+  llvm::DenseSet<Value> take() {
+    return std::move(exact.empty() ? replaced : exact);
+  }
+
+private:
+  /// Whether a value with the marks of a trace is what it was followed for.
+  bool matches(const Trace &trace, Value value);
+  bool matchesInner(const Trace &trace, Value returned);
+
+  const ValueMarks &marks;
+  MarkSearch search;
+  llvm::DenseMap<const MarkPath *, SmallVector<const Trace *, 1>> byPath;
+  /// Of regions in regions, each is asked again for those around it.
+  llvm::DenseMap<std::pair<const Trace *, Value>, bool> known;
+  llvm::DenseSet<Value> exact, replaced;
+};
+
+bool ValueMarks::Finder::matchesInner(const Trace &trace, Value returned) {
+  auto [it, isNew] = known.try_emplace({&trace, returned}, false);
+  if (!isNew)
+    return it->second;
+  auto inner = marks.inner.find(trace.returned);
+  bool isFound = inner != marks.inner.end() &&
+                 llvm::any_of(inner->second, [&](const Trace &other) {
+                   return search.has(returned.getLoc(), other.path) &&
+                          matches(other, returned);
+                 });
+  return known[{&trace, returned}] = isFound;
+}
+
+bool ValueMarks::Finder::matches(const Trace &trace, Value value) {
   auto arg = dyn_cast<BlockArgument>(value);
   if (trace.isArgument != (arg != nullptr))
     return false;
@@ -114,14 +192,10 @@ bool ValueMarks::matches(const Trace &trace, Value value) {
   if (!isNamed || arg)
     return isNamed;
   unsigned index = cast<OpResult>(value).getResultNumber();
-  if (!trace.inner.empty() && op->getNumRegions() == 1) {
+  if (trace.returned && op->getNumRegions() == 1) {
     SmallVector<bool> found = llvm::map_to_vector(
         op->getRegion(0).front().getTerminator()->getOperands(),
-        [&](Value returned) {
-          return llvm::any_of(trace.inner, [&](const Trace &inner) {
-            return matches(inner, returned);
-          });
-        });
+        [&](Value returned) { return matchesInner(trace, returned); });
     if (llvm::is_contained(found, true))
       return found[index];
   }
@@ -129,21 +203,16 @@ bool ValueMarks::matches(const Trace &trace, Value value) {
 }
 
 llvm::DenseSet<Value> ValueMarks::find() const {
-  llvm::DenseSet<Value> exact, replaced;
-  auto add = [&](Value value) {
-    for (const Trace &trace : traces)
-      if (matches(trace, value))
-        exact.insert(value);
-      else if (trace.count == 1 && hasMarks(value.getLoc(), trace.marks))
-        replaced.insert(value);
-  };
+  Finder finder(*this);
   module->walk([&](Operation *op) {
-    llvm::for_each(op->getResults(), add);
+    for (Value result : op->getResults())
+      finder.add(result);
     for (Region &region : op->getRegions())
       for (Block &block : region)
-        llvm::for_each(block.getArguments(), add);
+        for (Value arg : block.getArguments())
+          finder.add(arg);
   });
-  return exact.empty() ? replaced : exact;
+  return finder.take();
 }
 
 LogicalResult ValueMarks::mark(StringRef name, const WrittenValues &written) {
@@ -164,7 +233,7 @@ LogicalResult ValueMarks::mark(StringRef name, const WrittenValues &written) {
       error << "; did you mean \"" << nearest << "\"?";
     return error;
   }
-  func::FuncOp main = symbols.lookup<func::FuncOp>("main");
+  Operation *main = passed.getMain();
   SmallVector<ValueRange> chosen =
       llvm::filter_to_vector(it->second, [&](ValueRange values) {
         return main && main->isAncestor(
@@ -172,6 +241,7 @@ LogicalResult ValueMarks::mark(StringRef name, const WrittenValues &written) {
       });
   if (chosen.empty())
     chosen = it->second;
+  SmallVector<Value> marked;
   unsigned index = 0;
   bool isOne = name.contains('#');
   for (ValueRange values : chosen) {
@@ -179,8 +249,8 @@ LogicalResult ValueMarks::mark(StringRef name, const WrittenValues &written) {
       return module.emitError()
              << "value \"" << name << "\": expected a number of one of the "
              << values.size() << " results of " << base << " behind #";
-    for (Value value : isOne ? values.slice(index, 1) : values)
-      trace(value, {}, traces);
+    llvm::append_range(marked, isOne ? values.slice(index, 1) : values);
   }
+  markAll(marked);
   return success();
 }

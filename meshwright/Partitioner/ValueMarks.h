@@ -6,9 +6,10 @@
 #define MESHWRIGHT_PARTITIONER_VALUEMARKS_H
 
 #include "meshwright/Files/ProgramText.h"
+#include "meshwright/Partitioner/MarkPaths.h"
+#include "meshwright/Partitioner/PassedValues.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OperationSupport.h"
-#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -21,8 +22,7 @@ namespace meshwright {
 /// region returns.
 class ValueMarks {
 public:
-  explicit ValueMarks(mlir::ModuleOp module)
-      : module(module), symbols(module) {}
+  explicit ValueMarks(mlir::ModuleOp module) : module(module), passed(module) {}
 
   /// Marks the values that a name of the program's text stands for: `%0`, all of
   /// them if there are several, or `%0#1`. Those of the main function, if it has
@@ -34,29 +34,34 @@ public:
   llvm::DenseSet<mlir::Value> find() const;
 
 private:
-  /// What tells a value. It is among the results that `inner` finds in the region
-  /// of its op, if that finds any.
+  /// What tells a value.
   struct Trace {
-    llvm::SmallVector<mlir::Attribute> marks;
+    MarkPath *path;
     mlir::OperationName name; ///< Of the op, or of that around an argument.
     unsigned index;
     unsigned count; ///< Of results, or arguments.
     bool isArgument;
-    std::vector<Trace> inner;
+    /// What the region of the op returns there, if it has one. The value is the
+    /// result for which that is returned now, if any is.
+    mlir::Value returned;
   };
+  using Traces = llvm::SmallVector<Trace, 1>;
+  class Finder;
 
-  void trace(mlir::Value value, llvm::ArrayRef<mlir::Attribute> marks,
-             std::vector<Trace> &traces);
-  void traceResult(mlir::OpResult result, llvm::ArrayRef<mlir::Attribute> marks,
-                   std::vector<Trace> &traces);
-  mlir::Attribute getMark(const void *marked);
-  static bool matches(const Trace &trace, mlir::Value value);
+  void markAll(llvm::ArrayRef<mlir::Value> values);
+  mlir::BlockArgument trace(mlir::Value value, Traces &traces,
+                            const llvm::DenseSet<mlir::Value> &others);
+  void traceInner(llvm::ArrayRef<Trace> traces);
+  MarkPath *getPath(const MarkPath *outer, mlir::Operation *op);
+  MarkPath *getPath(mlir::BlockArgument arg);
+  mlir::Attribute getMark(const void *marked, bool &isNew);
 
   mlir::ModuleOp module;
-  mlir::SymbolTable symbols;
+  PassedValues passed;
   llvm::DenseMap<const void *, mlir::Attribute> marks;
-  llvm::DenseSet<mlir::Value> seenArguments; ///< Functions may call themselves.
-  std::vector<Trace> traces;
+  MarkPaths paths;
+  Traces traces;
+  llvm::DenseMap<mlir::Value, Traces> inner; ///< By what regions return.
 };
 
 } // namespace meshwright

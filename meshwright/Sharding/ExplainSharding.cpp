@@ -17,6 +17,7 @@
 #include "meshwright/Text/SourcePlace.h"
 #include "meshwright/Text/Utf8.h"
 #include "llvm/Support/JSON.h"
+#include <deque>
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -32,6 +33,19 @@ struct Hop {
   const SpreadStep *step;
   const SpreadEdge *edge;
   unsigned target;
+
+  unsigned getSource() const { return step->slots[edge->source]; }
+};
+
+/// The way of an axis from its annotation to a slot, which other slots share: all
+/// ways of a chain together are as long as its square.
+struct Way {
+  const Hop *last;
+  const Way *before; ///< Null if `last` left the annotation.
+  /// The first steps of it, or all if they are few.
+  const Way *beginning;
+  unsigned annotated; ///< The slot.
+  size_t length;
 };
 
 class Explanation {
@@ -97,8 +111,33 @@ private:
     Value value = getValue(slot);
     if (!value)
       return false;
+    return isNamed(value.getLoc(), name);
+  }
+
+  /// Calls in calls share the outer part of their stacks: each is looked at once.
+  bool isNamed(LocationAttr location, StringRef name) {
+    SmallVector<CallSiteLoc> stack;
+    auto known = isNamedAt.find(location);
+    for (; known == isNamedAt.end(); known = isNamedAt.find(location)) {
+      auto site = dyn_cast<CallSiteLoc>(location);
+      if (!site)
+        break;
+      stack.push_back(site);
+      location = site.getCaller();
+    }
+    bool isFound =
+        known == isNamedAt.end() ? hasName(location, name) : known->second;
+    isNamedAt[location] = isFound;
+    for (CallSiteLoc site : llvm::reverse(stack)) {
+      isFound = isFound || hasName(site.getCallee(), name);
+      isNamedAt[site] = isFound;
+    }
+    return isFound;
+  }
+
+  static bool hasName(LocationAttr location, StringRef name) {
     bool isFound = false;
-    value.getLoc()->walk([&](Location loc) {
+    location.walk([&](Location loc) {
       if (auto file = dyn_cast<FileLineColLoc>(loc)) {
         std::string line = std::to_string(file.getLine());
         std::string place = (file.getFilename().getValue() + ":" + line).str();
@@ -107,7 +146,7 @@ private:
       } else if (auto named = dyn_cast<NameLoc>(loc)) {
         isFound |= named.getName() == name;
       }
-      return WalkResult::advance();
+      return isFound ? WalkResult::interrupt() : WalkResult::advance();
     });
     return isFound;
   }
@@ -158,53 +197,78 @@ private:
   }
 
   ExplainedAxis explainAxis(unsigned slot, unsigned dim, AxisRefAttr axis) {
-    SmallVector<Hop> hops;
-    unsigned from = slot;
-    for (size_t end = log.steps.size(); auto hop = findHop(from, axis, end);) {
-      end = hop->step - log.steps.data();
-      from = hop->step->slots[hop->edge->source];
-      hops.push_back(*hop);
-    }
+    const Way *way = findWay(slot, axis);
+    unsigned from = way ? way->annotated : slot;
     // Origins do not tell a function result from what is returned.
     const ShardingOrigin *origin = origins.get(from, axis);
     unsigned annotated =
         !origin || resultOf.contains(from) || resultOf.contains(origin->slot)
             ? from
             : origin->slot;
-    ExplainedAxis result{dim,
-                         axis.toString(),
-                         hops.empty() && annotated == slot,
-                         getName(annotated),
-                         getPlace(annotated),
-                         {}};
-    // As seen from the annotation. The ways of all values of a long chain have a
-    // length that is its square.
-    size_t end = hops.size(), half = maxSteps / 2;
-    size_t left = end > maxSteps ? end - maxSteps : 0;
-    for (size_t place = 0; place < end; ++place) {
-      if (left && place == half) {
-        result.steps.push_back(
-            {"... " + std::to_string(left) + " steps more", {}, ""});
-        place += left;
-      }
-      result.steps.push_back(explainHop(hops[end - 1 - place]));
-    }
-    return result;
+    return {dim,
+            axis.toString(),
+            !way && annotated == slot,
+            getName(annotated),
+            getPlace(annotated),
+            explainWay(way)};
   }
 
-  std::optional<Hop> findHop(unsigned slot, AxisRefAttr axis, size_t end) {
+  /// As seen from the annotation.
+  std::vector<ExplainedStep> explainWay(const Way *way) {
+    std::vector<ExplainedStep> steps;
+    auto addBackwards = [&](const Way *end, size_t count) {
+      for (; end && count; end = end->before, --count)
+        steps.push_back(explainHop(*end->last));
+    };
+    if (way && way->length > maxSteps) {
+      addBackwards(way, maxSteps / 2);
+      std::string left = std::to_string(way->length - maxSteps);
+      steps.push_back({"... " + left + " steps more", {}, ""});
+      way = way->beginning;
+    }
+    addBackwards(way, maxSteps);
+    std::reverse(steps.begin(), steps.end());
+    return steps;
+  }
+
+  const Way *findWay(unsigned slot, AxisRefAttr axis) {
+    // What is not known yet, from the slot backwards.
+    SmallVector<const Hop *> open;
+    const Way *way = nullptr;
+    const Hop *hop = findHop(slot, axis, log.steps.data() + log.steps.size());
+    while (hop && !(way = ways.lookup({hop, axis}))) {
+      open.push_back(hop);
+      hop = findHop(hop->getSource(), axis, hop->step);
+    }
+    for (const Hop *last : llvm::reverse(open)) {
+      Way &longer = allWays.emplace_back(
+          Way{last, way, nullptr, last->getSource(), /*length=*/1});
+      longer.beginning = &longer;
+      if (way) {
+        longer.annotated = way->annotated;
+        longer.length = way->length + 1;
+        if (longer.length > maxSteps / 2)
+          longer.beginning = way->beginning;
+      }
+      ways[{last, axis}] = way = &longer;
+    }
+    return way;
+  }
+
+  /// By which hop before `end` a slot got an axis, if it did.
+  const Hop *findHop(unsigned slot, AxisRefAttr axis, const SpreadStep *end) {
     auto hops = hopsTo.find(slot);
     if (hops == hopsTo.end())
-      return std::nullopt;
+      return nullptr;
     for (bool isExact : {true, false})
       for (const Hop &hop : hops->second) {
-        if (hop.step >= log.steps.data() + end)
+        if (hop.step >= end)
           break;
         AxisRefAttr other = hop.edge->axis;
         if (isExact ? other == axis : overlaps(other, axis))
-          return hop;
+          return &hop;
       }
-    return std::nullopt;
+    return nullptr;
   }
 
   static std::string getPosition(const SpreadStep &step, unsigned position) {
@@ -248,6 +312,9 @@ private:
   llvm::DenseMap<unsigned, unsigned> resultOf;
   /// By the slot that got an axis, in the order of the log.
   llvm::DenseMap<unsigned, SmallVector<Hop>> hopsTo;
+  std::deque<Way> allWays;
+  llvm::DenseMap<std::pair<const Hop *, AxisRefAttr>, const Way *> ways;
+  llvm::DenseMap<Attribute, bool> isNamedAt;
 };
 
 } // namespace

@@ -189,6 +189,10 @@ def test_programs_are_read_and_printed(tools, bounded, name):
     ends(tools.run("mpmd-opt", "-", "--verify-roundtrip", *passes, stdin=text), error)
 
 
+NAMED = f"""%e = mpmd.named_computation<"enc"> (%0) (%a: {T}) {{
+  mpmd.return %a : {T}
+}} : ({T}) -> {T}
+"""
 DECLARED = f"\nfunc.func private @declared({T}) -> {T}\n"
 
 
@@ -222,16 +226,16 @@ func.func private @again(%x: {mesh}) -> {mesh} attributes {{{topology}}} {{
     ends(done, None if done.returncode == 0 else "error: ")
 
 
-def split_calls(count):
+def split_calls(count, call="func.call"):
     """Functions that negate and then call the next one; what goes in is split."""
     types = f"({T}) -> {T}"
     functions = [
         'sdy.mesh @mesh = <["x"=2]>',
         f'func.func @main(%x: {T} {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) '
-        f"-> {T} {{ %0 = func.call @f0(%x) : {types} return %0 : {T} }}",
+        f"-> {T} {{ %0 = {call} @f0(%x) : {types} return %0 : {T} }}",
     ]
     for index in range(count):
-        op = f"func.call @f{index + 1}" if index < count - 1 else "stablehlo.tanh"
+        op = f"{call} @f{index + 1}" if index < count - 1 else "stablehlo.tanh"
         operand = "(%v)" if index < count - 1 else " %v"
         kind = types if index < count - 1 else T
         functions.append(
@@ -255,3 +259,19 @@ def test_a_long_way_of_a_sharding_is_told_in_part(tools):
     (left,) = (line for line in ways[-1] if line.endswith(" steps more"))
     assert ways[-1].index(left) == 32 and int(left.split()[1]) > 800
     assert "    stablehlo.negate" in ways[-1][-1]
+
+
+@pytest.mark.parametrize("call", ["func.call", "mpmd.call"])
+def test_values_are_followed_through_many_calls(tools, tmp_path, bounded, call):
+    """What each of these functions returns is what the last one returns."""
+    text, options = split_calls(4_000, call), []
+    if call == "mpmd.call":
+        config = tmp_path / "config.json"
+        config.write_text(CONFIG)
+        text = text.replace("return %0", f"{NAMED}return %e", 1)
+        options = ["--config", config]
+    args = ("explain-sharding", "-", *options, "--value=%w")
+    done = tools.run("meshwright", *args, stdin=text)
+    ends(done, None)
+    shown = [line for line in done.stdout.decode().splitlines() if line[0] != " "]
+    assert len(shown) == 1 and shown[0].startswith("stablehlo.tanh, ")
