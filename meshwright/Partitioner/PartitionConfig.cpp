@@ -45,11 +45,13 @@ static LogicalResult checkMesh(const JsonValue &value, const Twine &key,
                            << listKnown(name, known);
 }
 
-/// '@' and '#' part a mesh from a name and from a memory kind.
+/// '@' and '#' part a mesh from a name and from a memory kind; "*" stands for
+/// all other meshes where meshes are inferred.
 static bool isMeshName(StringRef name) {
-  return !name.empty() && llvm::none_of(name, [](unsigned char c) {
-    return c < 0x20 || c == 0x7f || StringRef("@#\"\\").contains(c);
-  });
+  return !name.empty() && name != "*" &&
+         llvm::none_of(name, [](unsigned char c) {
+           return c < 0x20 || c == 0x7f || StringRef("@#\"\\").contains(c);
+         });
 }
 
 static LogicalResult readTopology(const JsonValue &value,
@@ -65,9 +67,9 @@ static LogicalResult readTopology(const JsonValue &value,
     if (!isMeshName(name))
       return mesh.key.emitError()
              << key
-             << ": a mesh name is not empty and has neither '@' nor '#', "
-                "neither a quotation mark nor a backslash, and no control "
-                "character in it; rename the mesh";
+             << ": a mesh name is not empty, is not '*' and has neither '@' "
+                "nor '#', neither a quotation mark nor a backslash, and no "
+                "control character in it; rename the mesh";
     if (failed(expectKind(mesh.value, Kind::Object, key)))
       return failure();
     PartitionConfig::Mesh &result = config.topology.emplace_back();

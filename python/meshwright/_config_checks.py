@@ -43,10 +43,11 @@ def check_topology(topology: Mapping[str, Mesh]) -> None:
                     f"topology: mesh name {name!r} must not end with the memory kind "
                     f"'#{kind}'; memory kinds belong into assignments"
                 )
-        if not name or _NOT_IN_MESH_NAMES.search(name):
+        # "*" stands for all other meshes where meshes are inferred.
+        if name in ("", "*") or _NOT_IN_MESH_NAMES.search(name):
             raise ValueError(
-                f"topology: mesh name {name!r} must not be empty, and must contain "
-                "neither '#' nor a quotation mark, a backslash or a control "
+                f"topology: mesh name {name!r} must not be empty or '*', and must "
+                "contain neither '#' nor a quotation mark, a backslash or a control "
                 "character; rename the mesh"
             )
 

@@ -232,6 +232,8 @@ MESH_NAMES = {
     "größe": True,
     "'": True,
     "": False,
+    "*": False,
+    "**": True,
     "a@b": False,
     "a#b": False,
     'a"b': False,

@@ -41,8 +41,19 @@ static LogicalResult verifyOp(Operation *op) {
                             "mean; load its dialect, or remove it";
 }
 
+/// MLIR reads @"", and prints what it does not read.
+static LogicalResult verifyName(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
+  if (!name || !name.empty())
+    return success();
+  return op->emitError() << "has an empty name, which cannot be written down; "
+                            "name it, or leave the name out of a module";
+}
+
 /// Goes through all ops without recursion.
 static LogicalResult verifyOps(ModuleOp module) {
+  if (failed(verifyName(module)))
+    return failure();
   SmallVector<std::pair<Operation *, unsigned>> open{{module, 0}};
   while (!open.empty()) {
     auto [op, depth] = open.pop_back_val();
@@ -51,6 +62,10 @@ static LogicalResult verifyOps(ModuleOp module) {
                              << " deep; move inner ones to functions";
     if (failed(verifyOp(op)))
       return failure();
+    if (op->hasTrait<OpTrait::SymbolTable>())
+      for (Operation &nested : op->getRegion(0).getOps())
+        if (failed(verifyName(&nested)))
+          return failure();
     for (Region &region : llvm::reverse(op->getRegions()))
       for (Block &block : llvm::reverse(region))
         for (Operation &nested : llvm::reverse(block))
