@@ -7,7 +7,7 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Partitioner/Passes.h"
 #include "mlir/AsmParser/AsmParser.h"
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_APPLYCONFIGURATIONPASS
@@ -28,14 +28,16 @@ static bool isDonatedByProgram(func::FuncOp func, unsigned index) {
 static LogicalResult verifyDonation(func::FuncOp func,
                                     ArrayRef<int64_t> indices) {
   unsigned count = func.getNumArguments();
-  llvm::DenseSet<int64_t> listed(indices.begin(), indices.end());
-  for (int64_t index : indices)
+  llvm::BitVector listed(count);
+  for (int64_t index : indices) {
     if (index < 0 || index >= count)
       return func.emitError()
              << "donate: argument " << index << " does not exist; @"
              << func.getSymName() << " has " << count << " arguments";
+    listed.set(index);
+  }
   for (unsigned i = 0; i < count; ++i)
-    if (!listed.empty() && !listed.contains(i) && isDonatedByProgram(func, i))
+    if (listed.any() && !listed.test(i) && isDonatedByProgram(func, i))
       return emitError(func.getArgument(i).getLoc())
              << "argument " << i << " of @" << func.getSymName()
              << " is donated by the program, but \"donate\" does not list it";

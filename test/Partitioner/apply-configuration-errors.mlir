@@ -1,6 +1,7 @@
 // RUN: split-file %s %t
 // RUN: mpmd-opt %t/main.mlir '-mpmd-apply-configuration=function=other topology={<<"m": <["x"=2]>>>}' -verify-diagnostics
 // RUN: mpmd-opt %t/donate.mlir '-mpmd-apply-configuration=topology={<<"m": <["x"=2]>>>} donate=1' -verify-diagnostics
+// RUN: mpmd-opt %t/largest.mlir '-mpmd-apply-configuration=topology={<<"m": <["x"=2]>>>} donate=9223372036854775807' -verify-diagnostics
 // RUN: mpmd-opt %t/unlisted.mlir '-mpmd-apply-configuration=topology={<<"m": <["x"=2]>>>} donate=1' -verify-diagnostics
 // RUN: not mpmd-opt %t/topology.mlir '-mpmd-apply-configuration=topology=m' 2>&1 | FileCheck %s
 
@@ -14,6 +15,12 @@ module {
 
 //--- donate.mlir
 // expected-error@+1 {{donate: argument 1 does not exist; @main has 1 arguments}}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+//--- largest.mlir
+// expected-error@+1 {{donate: argument 9223372036854775807 does not exist; @main has 1 arguments}}
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }

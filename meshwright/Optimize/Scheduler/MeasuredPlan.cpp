@@ -5,6 +5,7 @@
 #include "meshwright/Optimize/Scheduler/MeasuredPlan.h"
 #include "meshwright/Cost/Flops.h"
 #include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
@@ -144,27 +145,26 @@ FailureOr<meshwright::Plan>
 mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
                              const meshwright::PlanShape &shape,
                              const TimeSource &source) {
-  int64_t numStages = 0;
-  for (const MeshUnits &mesh : meshes)
-    for (const WorkItem &item : mesh.items)
-      numStages = std::max(numStages, *item.stage + 1);
-  // A stage that slipped must not make a list of all below it.
   size_t numUnits = 0;
   for (const MeshUnits &mesh : meshes)
     numUnits += mesh.items.size();
-  SmallVector<StageWork> stages;
-  if (numStages <= static_cast<int64_t>(numUnits)) {
-    stages.resize(numStages);
-    if (failed(collectPlaces(meshes, stages)))
-      return failure();
-  }
-  auto missing =
-      llvm::find_if(stages, [](const StageWork &stage) { return !stage.mesh; });
-  if (stages.empty() || missing != stages.end())
+  // A stage that slipped must not make a list of all below it.
+  llvm::BitVector isThere(numUnits + 1);
+  int64_t lastStage = 0;
+  for (const MeshUnits &mesh : meshes)
+    for (const WorkItem &item : mesh.items) {
+      lastStage = std::max(lastStage, *item.stage);
+      if (*item.stage <= static_cast<int64_t>(numUnits))
+        isThere.set(*item.stage);
+    }
+  if (int missing = isThere.find_first_unset(); missing <= lastStage)
     return func.emitError()
-           << "has units of stages up to " << numStages - 1 << ", but none of "
-           << "stage " << (missing - stages.begin())
+           << "has units of stages up to " << lastStage << ", but none of "
+           << "stage " << missing
            << "; schedule auto needs stages 0, 1, 2, ...";
+  SmallVector<StageWork> stages(lastStage + 1);
+  if (failed(collectPlaces(meshes, stages)))
+    return failure();
   double transfer = 0;
   if (failed(source.isInSeconds() ? measureWork(func, source, stages, transfer)
                                   : countWork(func, meshes, source, stages)))
@@ -172,7 +172,7 @@ mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
   PipelineProblem problem = makeProblem(stages, transfer);
   problem.microbatches = shape.microbatches;
   problem.mostLive.assign(shape.meshes,
-                          std::max(getUsualRoom(shape), numStages));
+                          std::max(getUsualRoom(shape), lastStage + 1));
   llvm::Expected<meshwright::MadePlan> made =
       meshwright::makeToMeasure(problem);
   if (!made)
