@@ -137,7 +137,7 @@ bool EditorMessages::copyBytecode(json::Object &params) {
     consumeError(copy.takeError());
     return false;
   }
-  params["uri"] = copy->uri();
+  params["uri"] = copy->uri().str(); // JSON refers to texts it is not given.
   return true;
 }
 
