@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Draw/WriteDrawing.h"
+#include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -115,9 +116,10 @@ void TextWriter::writeLegend() {
 void TextWriter::writeEdges() {
   for (const Drawing::Edge &edge : drawing.edges)
     os << llvm::formatv("{0} -> {1}: {2} transfers, {3}, busy {4}, slack {5}\n",
-                        drawing.meshes[edge.source].name,
-                        drawing.meshes[edge.target].name, edge.transfers,
-                        printBytes(edge.bytes), drawing.printTime(edge.busy),
+                        toLine(drawing.meshes[edge.source].name),
+                        toLine(drawing.meshes[edge.target].name),
+                        edge.transfers, printBytes(edge.bytes),
+                        drawing.printTime(edge.busy),
                         drawing.printTime(edge.slack));
 }
 
@@ -133,24 +135,24 @@ void TextWriter::writeDifferences() {
       break;
     }
     os << llvm::formatv("  {0} on {1}: {2} runs, {3}; recorded {4} runs, {5}\n",
-                        drawing.names.get(each.name),
-                        drawing.meshes[each.mesh].name, each.simulatedRuns,
-                        drawing.printTime(each.simulated), each.recordedRuns,
-                        drawing.printTime(each.recorded));
+                        toLine(drawing.names.get(each.name)),
+                        toLine(drawing.meshes[each.mesh].name),
+                        each.simulatedRuns, drawing.printTime(each.simulated),
+                        each.recordedRuns, drawing.printTime(each.recorded));
   }
 }
 
 void TextWriter::write() {
-  os << drawing.title << ": " << drawing.summarize() << "\n";
+  os << toLine(drawing.title) << ": " << drawing.summarize() << "\n";
   bool isBeside = !drawing.recorded.empty();
   for (const Drawing::Mesh &mesh : drawing.meshes)
-    nameWidth = std::max(nameWidth, mesh.name.size());
+    nameWidth = std::max(nameWidth, toLine(mesh.name).size());
   std::vector<Shares> simulated = makeShares(drawing.bars);
   std::vector<Shares> recorded = makeShares(drawing.recorded);
   if (isBeside)
     nameWidth = std::max(nameWidth, size_t(10));
   for (auto [index, mesh] : llvm::enumerate(drawing.meshes)) {
-    writeRow(mesh.name, simulated[index]);
+    writeRow(toLine(mesh.name), simulated[index]);
     os << llvm::formatv("  bubble {0:P1}", mesh.bubble);
     if (mesh.peak > 0)
       os << ", peak " << drawing.printAmount(mesh.peak)

@@ -5,6 +5,7 @@
 #include "meshwright/Simulator/Simulation.h"
 #include "meshwright/Simulator/Times.h"
 #include "meshwright/Text/TextTable.h"
+#include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -42,14 +43,15 @@ static void printPeak(const Workload &workload, const Simulation &simulation,
     return;
   constexpr size_t kShown = 4;
   os << "\nthe peak of "
-     << workload.meshes[fullest - simulation.meshes.begin()].name << " is "
-     << toScaled(static_cast<double>(fullest->peakBytes), "B") << ":";
+     << toLine(workload.meshes[fullest - simulation.meshes.begin()].name)
+     << " is " << toScaled(static_cast<double>(fullest->peakBytes), "B") << ":";
   int64_t rest = fullest->peakBytes;
   for (auto [index, share] : llvm::enumerate(fullest->peak)) {
     if (index == kShown)
       break;
     os << (index ? ", " : " ")
-       << toScaled(static_cast<double>(share.bytes), "B") << " " << share.what;
+       << toScaled(static_cast<double>(share.bytes), "B") << " "
+       << toLine(share.what);
     rest -= share.bytes;
   }
   if (rest > 0)

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Text/TextTable.h"
+#include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -17,11 +18,11 @@ void meshwright::printRows(llvm::ArrayRef<TextRow> rows,
   std::vector<size_t> widths(rows.front().size());
   for (const TextRow &row : rows)
     for (auto [width, cell] : llvm::zip_equal(widths, row))
-      width = std::max(width, cell.size());
+      width = std::max(width, toLine(cell).size());
   for (const TextRow &row : rows) {
-    os << llvm::left_justify(row.front(), widths.front());
+    os << llvm::left_justify(toLine(row.front()), widths.front());
     for (size_t i = 1; i < row.size(); ++i)
-      os << "  " << llvm::right_justify(row[i], widths[i]);
+      os << "  " << llvm::right_justify(toLine(row[i]), widths[i]);
     os << "\n";
   }
 }

@@ -16,6 +16,8 @@ static size_t getSizeOfFirst(StringRef text) {
   return 0;
 }
 
+static std::string toHexText(StringRef byte) { return "\\x" + toHex(byte); }
+
 std::string meshwright::toUtf8(StringRef text) {
   if (json::isUTF8(text))
     return text.str();
@@ -23,10 +25,20 @@ std::string meshwright::toUtf8(StringRef text) {
   while (!text.empty()) {
     size_t size = getSizeOfFirst(text);
     if (size == 0)
-      result += "\\x" + toHex(text.take_front(1));
+      result += toHexText(text.take_front(1));
     else
       result += text.take_front(size);
     text = text.drop_front(std::max<size_t>(size, 1));
   }
+  return result;
+}
+
+std::string meshwright::toLine(StringRef text) {
+  std::string result;
+  for (char letter : toUtf8(text))
+    if (static_cast<unsigned char>(letter) < ' ' || letter == 0x7f)
+      result += toHexText(StringRef(&letter, 1));
+    else
+      result += letter;
   return result;
 }

@@ -14,6 +14,10 @@ namespace meshwright {
 /// text like `\xFF`.
 std::string toUtf8(llvm::StringRef text);
 
+/// The same as a part of a line for people: control characters, which a
+/// terminal would obey, become such texts, too.
+std::string toLine(llvm::StringRef text);
+
 } // namespace meshwright
 
 #endif

@@ -57,7 +57,7 @@ def test_seeds_of_fuzzing_agree_with_jaxlib(comparison):
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
     static = [p for p in some if difftest_ops.is_transferable(p)]
     assert comparison.passed["named"] == len(static)
-    assert comparison.numbered > 10
+    assert comparison.numbered >= 10
 
 
 def test_programs_are_no_larger_than_those_of_the_peer(tools):

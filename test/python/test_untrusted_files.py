@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
 
@@ -162,3 +163,23 @@ def test_folder_of_an_export_is_not_left_when_it_is_read(place, field):
             read_folder(place.work / "out")
     for command in (["simulate", "out", "--device=h100"], ["draw", "out"]):
         place.run(*command)
+
+
+def test_names_do_not_command_a_terminal(place):
+    done = partition(place, 'module @"red\\1B[31m" {' + TEXT + "}", config())
+    assert done.returncode == 0, done.stderr
+    table = place.run("simulate", "out", "--device=h100").stdout
+    drawn = place.run("draw", "out", "--title=red\x1b[31m").stdout
+    assert "\x1b" not in table + drawn
+    assert "red\\x1B[31m" in table
+    assert drawn.startswith("red\\x1B[31m: makespan")
+
+
+def test_images_of_files_with_any_name_are_read(place):
+    assert partition(place, TEXT, config()).returncode == 0
+    (place.work / "out").rename(os.fsdecode(os.fsencode(place.work) + b"/a\xffb"))
+    image = place.run("draw", os.fsdecode(b"a\xffb"), "--format=svg").stdout
+    texts = [element.text for element in xml.etree.ElementTree.fromstring(image).iter()]
+    assert any(text and text.startswith("a\\xFFb: makespan") for text in texts)
+    graph = place.run("draw", os.fsdecode(b"a\xffb"), "--format=dot").stdout
+    assert graph.startswith('digraph "a\\\\xFFb" {')

@@ -8,6 +8,7 @@
 #include "meshwright/Draw/DrawingFormat.h"
 #include "meshwright/Draw/ReadDrawing.h"
 #include "meshwright/Schedule/PlanFile.h"
+#include "meshwright/Text/Utf8.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -167,6 +168,7 @@ static FailureOr<Drawing> makeDrawing() {
   drawing->title = name == "-" ? "stdin" : name.rtrim('/').str();
   if (title.empty())
     drawing->title = llvm::sys::path::filename(drawing->title).str();
+  drawing->title = toUtf8(drawing->title);
   if (llvm::Error error = checkSize(*drawing, input))
     return reportError(llvm::toString(std::move(error)));
   if (llvm::Error error = addRecording(*drawing))
