@@ -15,7 +15,12 @@ using namespace llvm;
 using namespace meshwright;
 using namespace meshwright::fuzz;
 
+/// Sanitizers take three times what the compiler does.
+#if __has_feature(address_sanitizer)
+static constexpr unsigned kMaxSeconds = 30;
+#else
 static constexpr unsigned kMaxSeconds = 10;
+#endif
 
 Workplace::Workplace(ArrayRef<File> files) {
   std::error_code error = sys::fs::current_path(before);
