@@ -117,6 +117,7 @@ REFUSALS = (
     Refusal("partition", "after mesh inference; expected a MeshTensorType"),
     # An attribute that this jaxlib does not know.
     Refusal("", "expects the root, the last operand", r".*collective_broadcast"),
+    Refusal("", "op output_shape has", r"stablehlo\.dynamic_iota"),
 )
 
 
