@@ -8,7 +8,7 @@ from frontend_ir import calls, computations, emitted, mlp_step, plain_step
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 W = jnp.linspace(-1, 1, 16, dtype=jnp.float32).reshape(4, 4)
 X = jnp.linspace(0, 2, 8, dtype=jnp.float32).reshape(2, 4)

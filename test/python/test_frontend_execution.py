@@ -15,7 +15,7 @@ from meshwright.types import PIPELINE_SCHEDULE_NAMES
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 
 def mesh(start, size, axes=("x",)):

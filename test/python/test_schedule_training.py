@@ -17,7 +17,7 @@ from schedule_training import (
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 # The other one orders forwards only.
 TRAINING = [
