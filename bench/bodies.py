@@ -3,26 +3,36 @@
 
     .venv/bin/python bench/bodies.py [--bin build/bin]
 
-Programs are GPT training steps as `bench/curve.py` traces them, for three
-microbatches; more are written by repeating what `@main` does for the third. Prints
+Programs are GPT training steps. Those with sums of gradients behind the calls are
+traced by `bench/curve.py` for three microbatches; more are written by repeating what
+`@main` does for the third. Such sums are operations of the program, and of the function
+for the last microbatch of each stage. Those with sums inside are what
+`mw.pipeline.accumulate` makes: a loop. Prints
 
-- growth: time and memory of four times the microbatches, by those of one time
-  (64 layers in 16 stages, 64 and 256 microbatches); memory is what bodies and the
-  operands, edges and shardings of their fragments take: the peak of the process less
-  that of a run that only parses and prints;
-- ops: the same of the ops in bodies, those of fragments and of functions that they
-  share, without edges and calls, behind each phase and where there are most (16 layers
-  in 4 stages, 16 and 64 microbatches);
+- growth: time and memory of four times the microbatches, by those of one time, sums
+  behind (64 layers in 16 stages, 64 and 256 microbatches); memory is all that the
+  compiler holds, the operands and shardings of each call above all: the peak of the
+  process less that of a run that only parses and prints;
+- bodies, calls: the same of the bytes that ops take, in bodies (those of fragments and
+  of functions that they share) and outside of them, where each call and its operands
+  are; sums inside (16 layers in 4 stages, 16 and 64 microbatches). Bytes are those of
+  MLIR's operations, operands and results, counted in what each phase leaves and where
+  there are most; attributes are there once for all;
+- ops: the ops in bodies behind each phase by those of the functions that come out of
+  the export phase, with sums behind and the same program sizes: what is there once in
+  the result is there once before;
 - folder: the peak of a run that writes the folder, by that of one that writes the
   module alone (64 layers in 16 stages, 256 microbatches);
 - large: seconds of all phases, and the peak, of 128 layers in 16 stages with 512
   microbatches, and how often they fit into the bounds.
 
-Exit code 1 if a bound is missed: 4.5 times the time, 1.2 times the memory, also with
-the folder, 20 s, 3 GiB.
+Exit code 1 if a bound is missed: 4.5 times the time, 1.2 times the memory of bodies,
+4.5 times all memory, 1.2 times the ops of the result, 1.2 times the memory with the
+folder, 20 s, 3 GiB.
 """
 
 import argparse
+import dataclasses
 import json
 import pathlib
 import re
@@ -35,26 +45,39 @@ sys.path[:0] = [str(ROOT / "bench")]
 
 import run  # noqa: E402
 
-MOST_TIME, MOST_MEMORY, MOST_FOLDER, MOST_OPS = 4.5, 1.2, 1.2, 1.2
+MOST_TIME, MOST_MEMORY, MOST_BODIES, MOST_FOLDER, MOST_OPS = 4.5, 4.5, 1.2, 1.2, 1.2
 MOST_SECONDS, MOST_MEGABYTES = 20, 3 * 1024
+# Of MLIR's Operation, OpOperand and OpResult; an argument of a block is an object.
+OP_BYTES, OPERAND_BYTES, RESULT_BYTES, ARGUMENT_BYTES = 64, 32, 16, 48
 
 OPENS_BODY = re.compile(r"mpmd\.fragment<|func\.func private @shared_body")
+OPENS_FUNCTION = re.compile(r"func\.func @(?!main)|func\.func private")
 
 TRACE = """
 import json, os, pathlib, sys
 layers, stages, path = int(sys.argv[1]), int(sys.argv[2]), pathlib.Path(sys.argv[3])
 os.environ["JAX_NUM_CPU_DEVICES"] = str(2 * stages)
 import curve
-text, config, _ = curve.trace(layers, stages, 3)
+if sys.argv[4] == "behind":
+    text, config, _ = curve.trace(layers, stages, int(sys.argv[5]))
+else:
+    text, config, _ = curve.trace(layers, stages, int(sys.argv[5]), inside=True)
 path.write_text(text)
 path.with_suffix(".json").write_text(json.dumps(config))
 """
 
 
-def trace(layers: int, stages: int, path: pathlib.Path) -> None:
-    """Writes the program for three microbatches, and its configuration beside it.
-    In a process of its own: the number of devices is one of a process."""
+def trace(
+    layers: int,
+    stages: int,
+    path: pathlib.Path,
+    sums: str = "behind",
+    microbatches: int = 3,
+) -> None:
+    """Writes the program, and its configuration beside it. In a process of its own:
+    the number of devices is one of a process."""
     command = [sys.executable, "-c", TRACE, str(layers), str(stages), str(path)]
+    command += [sums, str(microbatches)]
     subprocess.run(command, check=True, cwd=ROOT / "bench")
 
 
@@ -106,46 +129,112 @@ def repeat(text: str, microbatches: int) -> str:
 
 def measure(args, path: pathlib.Path, microbatches: int) -> tuple[float, float, float]:
     """Seconds of all phases, the peak, and that of only parsing and printing, in MB."""
-    program = path.with_name(f"{path.stem}_{microbatches}.mlir")
-    program.write_text(repeat(path.read_text(), microbatches))
-    program.with_suffix(".json").write_text(path.with_suffix(".json").read_text())
+    program = write_repeated(path, microbatches)
     runs = [run.run_ours(args.bin, program, output="-") for _ in range(args.repeat)]
     _, _, parsed = run.launch(args.bin / "mpmd-opt", program, "-o", "/dev/null")
     seconds = min(sum(seconds.values()) for seconds, _ in runs)
     return seconds, min(memory for _, memory in runs), parsed
 
 
-def count_in_bodies(text: str) -> int:
-    """The ops in fragments and shared bodies, but for what stands in for others."""
-    count, end = 0, ""
+@dataclasses.dataclass
+class Weight:
+    """Of a program: the ops in bodies, and the bytes of ops in them and of the rest."""
+
+    ops: int = 0
+    bodies: int = 0
+    calls: int = 0
+
+
+def count_bytes(line: str) -> int:
+    """Those of the operation that a line begins."""
+    results, equals, rest = line.partition(" = ")
+    if not equals:
+        results, rest = "", line
+    wide = re.findall(r":(\d+)", results)
+    numbers = results.count("%") + sum(int(width) - 1 for width in wide)
+    arguments = len(re.findall(r"%\w+: ", rest))
+    operands = rest.count("%") - arguments
+    opens = OP_BYTES * (" = " in line or "return" in line)
+    return (
+        opens
+        + numbers * RESULT_BYTES
+        + operands * OPERAND_BYTES
+        + arguments * ARGUMENT_BYTES
+    )
+
+
+def weigh(text: str, *, is_result: bool = False) -> Weight:
+    """Counts no edges, which come and go within a phase, as ops in bodies, nor what
+    stands for a shared body. In a result all functions but `@main` are bodies."""
+    weight, end = Weight(), ""
+    opens = OPENS_FUNCTION if is_result else OPENS_BODY
     for line in text.splitlines():
-        if end:
-            if line.startswith(end):
-                end = ""
-            elif " = " in line and "sdy.data_flow_edge" not in line:
-                count += "@mpmd.shared_body" not in line
-        elif line.endswith("{") and OPENS_BODY.search(line):
-            end = line[: len(line) - len(line.lstrip())] + "}"
-    return count
+        if end and line.startswith(end):
+            end = ""
+        elif not end or "@mpmd.shared_body" in line:
+            weight.calls += count_bytes(line)
+            if line.endswith("{") and opens.search(line):
+                end = line[: len(line) - len(line.lstrip())] + "}"
+        elif line.lstrip().startswith("mpmd.return"):
+            weight.calls += count_bytes(line)
+        else:
+            weight.bodies += count_bytes(line)
+            weight.ops += " = " in line and "sdy.data_flow_edge" not in line
+    return weight
 
 
-def count_by_phase(args, path: pathlib.Path, microbatches: int) -> dict[str, list[int]]:
-    """By phase, the ops in bodies in each dump of the whole program."""
-    program = path.with_name(f"{path.stem}_{microbatches}.mlir")
-    program.write_text(repeat(path.read_text(), microbatches))
+def weigh_by_phase(args, program: pathlib.Path) -> dict[str, list[Weight]]:
+    """By phase, each dump of the whole program."""
     folder = program.with_suffix(".dump")
-    command = [args.bin / "meshwright", "partition", program, "-o", "-"]
-    command += ["--config", path.with_suffix(".json"), "--set", f"mpmd_dump={folder}"]
-    subprocess.run(command, check=True, capture_output=True)
+    command = [args.bin / "meshwright", "partition", program, "-o", "-", "--config"]
+    command += [program.with_suffix(".json"), "--set", f"mpmd_dump={folder}"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     dumps = sorted(
         folder.glob("main/*/builtin_module_*/*.mlir"),
         key=lambda dump: (dump.parent, int(dump.name.split("_")[0])),
     )
-    counts: dict[str, list[int]] = {}
+    weights: dict[str, list[Weight]] = {}
     for dump in dumps:
         phase = dump.parent.parent.name.split("-")[1]
-        counts.setdefault(phase, []).append(count_in_bodies(dump.read_text()))
-    return counts
+        weights.setdefault(phase, []).append(weigh(dump.read_text()))
+    weights["result"] = [weigh(done.stdout, is_result=True)]
+    return weights
+
+
+def write_repeated(path: pathlib.Path, microbatches: int) -> pathlib.Path:
+    program = path.with_name(f"{path.stem}_{microbatches}.mlir")
+    program.write_text(repeat(path.read_text(), microbatches))
+    program.with_suffix(".json").write_text(path.with_suffix(".json").read_text())
+    return program
+
+
+def weigh_programs(args, path: pathlib.Path, hold) -> None:
+    few, many = 16, 64
+    size = f"16 layers, 4 stages, {few} to {many} microbatches"
+    by_count = []
+    for microbatches in (few, many):
+        inside = path.with_name(f"inside_{microbatches}.mlir")
+        trace(16, 4, inside, "inside", microbatches)
+        by_count.append(weigh_by_phase(args, inside))
+    for phase in ("import", "shard"):
+        small, large = (weights[phase] for weights in by_count)
+        for what in ("bodies", "calls"):
+            growth = max(getattr(weight, what) for weight in large) / max(
+                getattr(weight, what) for weight in small
+            )
+            print(f"{size}, {phase}, bytes of {what} {growth:.2f}")
+            if what == "bodies":
+                hold(f"memory of bodies, {phase}", growth, MOST_BODIES)
+    trace(16, 4, path)
+    for microbatches in (few, many):
+        weights = weigh_by_phase(args, write_repeated(path, microbatches))
+        for phase in ("import", "shard"):
+            ratio = weights[phase][-1].ops / weights["result"][0].ops
+            print(
+                f"16 layers, 4 stages, {microbatches} microbatches, {phase}, ops in "
+                f"bodies by those of the result {ratio:.2f}"
+            )
+            hold(f"ops in bodies, {phase}, {microbatches}", ratio, MOST_OPS)
 
 
 def main() -> int:
@@ -169,23 +258,15 @@ def main() -> int:
         memory = (large[1] - large[2]) / (small[1] - small[2])
         print(f"64 layers, 16 stages, 64 to 256 microbatches, time growth {time:.2f}")
         print(
-            f"64 layers, 16 stages, 64 to 256 microbatches, bodies growth {memory:.2f}"
+            f"64 layers, 16 stages, 64 to 256 microbatches, memory growth {memory:.2f}"
         )
         hold("time of four times the microbatches", time, MOST_TIME)
         hold("memory of four times the microbatches", memory, MOST_MEMORY)
-        trace(16, 4, path)
-        few, many = (count_by_phase(args, path, count) for count in (16, 64))
-        for phase in ("import", "shard"):
-            ends = many[phase][-1] / few[phase][-1]
-            most = max(many[phase]) / max(few[phase])
-            print(f"16 layers, 4 stages, 16 to 64 microbatches, {phase} ops {ends:.2f}")
-            hold(
-                f"ops in bodies of four times the microbatches, {phase}", most, MOST_OPS
-            )
         _, with_folder = run.run_ours(args.bin, path.with_name(f"{path.stem}_256.mlir"))
         folder_growth = with_folder / large[1]
         print(f"64 layers, 16 stages, 256 microbatches, folder {folder_growth:.2f}")
         hold("memory with the folder", folder_growth, MOST_FOLDER)
+        weigh_programs(args, path, hold)
         trace(128, 16, path)
         args.repeat = 1
         seconds, megabytes, _ = measure(args, path, 512)

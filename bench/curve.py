@@ -43,7 +43,9 @@ BATCH, LENGTH, SYMBOLS = 2, gpt.LENGTH, 64
 LEAST_RATIO = {128: 30}
 
 
-def make_step(stages: int, microbatches: int):
+def make_step(stages: int, microbatches: int, inside: bool = False):
+    """With the gradients added behind the calls, or inside of them."""
+
     def blocks(params, x):
         for block in params:
             x = gpt.block(block, x)
@@ -75,6 +77,10 @@ def make_step(stages: int, microbatches: int):
             total, grads = total + loss, jax.tree.map(jax.numpy.add, grads, more)
         return total, grads
 
+    if inside:
+        return mw.pipeline.accumulate(
+            jax.value_and_grad(microbatch), microbatches, reduce="sum"
+        )
     return loss_and_grads
 
 
@@ -104,11 +110,11 @@ def wrap(step, stages: int):
     return mw.jit(step, config)
 
 
-def trace(layers: int, stages: int, microbatches: int):
+def trace(layers: int, stages: int, microbatches: int, inside: bool = False):
     """The module's text, the configuration, and the seconds it took."""
     params = make_params(layers, stages)
     tokens = [np.zeros((BATCH, LENGTH), np.int32)] * microbatches
-    step = wrap(make_step(stages, microbatches), stages)
+    step = wrap(make_step(stages, microbatches, inside), stages)
     start = time.perf_counter()
     lowered = step.lower(params, tokens)
     seconds = time.perf_counter() - start

@@ -165,7 +165,8 @@ struct MarkAliasingAndDonationPass
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !isMpmdFunction(func))
       return markAllAnalysesPreserved();
-    LastUses lastUses(func.front());
+    auto &lastUses = getAnalysis<LastUses>();
+    markAnalysesPreserved<LastUses>();
     for (FragmentOp fragment : func.front().getOps<FragmentOp>()) {
       FreeResults results(fragment);
       SmallVector<Reuse> plan;

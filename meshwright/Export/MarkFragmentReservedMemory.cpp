@@ -111,8 +111,8 @@ private:
 /// The walk over one function.
 class LiveMemory {
 public:
-  explicit LiveMemory(func::FuncOp func)
-      : func(func), sizes(func), lastUses(func.front()) {}
+  LiveMemory(func::FuncOp func, const LastUses &lastUses)
+      : func(func), sizes(func), lastUses(lastUses) {}
 
   LogicalResult addArguments();
   /// Marks an op that is a fragment, then lets it take effect.
@@ -128,7 +128,7 @@ private:
 
   func::FuncOp func;
   LocalSizes sizes;
-  LastUses lastUses;
+  const LastUses &lastUses;
   llvm::StringMap<int64_t> bitsOnMesh;
 };
 } // namespace
@@ -218,7 +218,7 @@ struct MarkFragmentReservedMemoryPass
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !isMpmdFunction(func))
       return markAllAnalysesPreserved();
-    LiveMemory memory(func);
+    LiveMemory memory(func, getAnalysis<LastUses>());
     if (failed(memory.addArguments()))
       return signalPassFailure();
     // All ops, so that one run shows all that cannot be there.

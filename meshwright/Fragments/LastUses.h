@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_FRAGMENTS_LASTUSES_H
 #define MESHWRIGHT_FRAGMENTS_LASTUSES_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
@@ -18,6 +19,8 @@ namespace mlir::mpmd {
 class LastUses {
 public:
   explicit LastUses(Block &block);
+  /// As an analysis, of the function's only block.
+  explicit LastUses(func::FuncOp func) : LastUses(func.front()) {}
 
   /// Null if no op of the block reads the value.
   OpOperand *get(Value value) const { return lastUses.lookup(value); }

@@ -160,6 +160,12 @@ void mpmd::addImportPasses(OpPassManager &pm, const ImportOptions &options,
   addInference(pm, options);
   addCleanUp(pm, options, shares && !options.splitBwdFragments);
   addSchedulingUnits(pm, options);
+  if (shares) {
+    // Sums of gradients have joined what computes them.
+    ShareBodiesPassOptions share;
+    share.forPropagation = true;
+    pm.addPass(createShareBodiesPass(share));
+  }
 }
 
 #define MESHWRIGHT_OPTIONS ImportOptions

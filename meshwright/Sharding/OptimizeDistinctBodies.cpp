@@ -37,6 +37,11 @@ static bool hasOtherWork(func::FuncOp func) {
       .wasInterrupted();
 }
 
+static bool isOtherThan(FragmentOp fragment, FragmentOp other) {
+  return fragment != other &&
+         !areEqualBodies(fragment.getRegion(), other.getRegion());
+}
+
 static void replaceBody(FragmentOp fragment, FragmentOp by) {
   Region &body = fragment.getRegion();
   body.dropAllReferences();
@@ -83,7 +88,8 @@ struct OptimizeDistinctBodiesPass
               stablehlo::optimizeRegion(first.getRegion(), patterns, &changed)))
         return signalPassFailure();
       numBodies += changed;
-      if (changed)
+      // Constants that have moved to the front are no change by themselves.
+      if (changed || isOtherThan(first, equal.back()))
         for (FragmentOp other : equal.drop_front())
           replaceBody(other, first);
     }

@@ -50,16 +50,20 @@ void mpmd::addShardingPropagationPipeline(
   ShareBodiesPassOptions share;
   share.forPropagation = true;
   passes.addPass(createShareBodiesPass(share));
+  passes.addPass(createLiftArgumentConstraintsPass());
 
   sdy::PropagationOptions propagation;
   propagation.avoidExportForPartitioning = true;
   sdy::addPropagationPipeline(passes, propagation);
+  passes.addPass(createSinkArgumentConstraintsPass());
   bool looksIntoBodies = options.hoistInvariants || options.deferReductions;
   if (looksIntoBodies) {
     passes.addPass(createUnshareBodiesPass());
     passes.addNestedPass<func::FuncOp>(createForgetInnerShardingsPass());
     passes.addPass(createShareBodiesPass(share));
+    passes.addPass(createLiftArgumentConstraintsPass());
     sdy::addPropagationPipeline(passes, propagation);
+    passes.addPass(createSinkArgumentConstraintsPass());
   }
 
   passes.addNestedPass<func::FuncOp>(createPopulateUnreducedOutShardingPass());

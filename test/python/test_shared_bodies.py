@@ -17,7 +17,12 @@ import pytest
 import random_programs
 
 PHASES = ("import", "optimize", "shard", "export")
-SHARING = ("mpmd-share-bodies", "mpmd-unshare-bodies")
+SHARING = (
+    "mpmd-share-bodies",
+    "mpmd-unshare-bodies",
+    "mpmd-lift-argument-constraints",
+    "mpmd-sink-argument-constraints",
+)
 CALL = "stablehlo.custom_call @mpmd.shared_body("
 
 
@@ -56,6 +61,34 @@ def repeat(program: random_programs.Program, count: int) -> random_programs.Prog
     return random_programs.Program(text, program.config)
 
 
+OPERAND = re.compile(
+    r"^( +)%\w+ = stablehlo\.[a-z]+ (%[\w#]+)(, %[\w#]+)? : "
+    r"\(?tensor<4xf32>(\) -> .*)?$"
+)
+CONSTRAINTS = ('[{"x"}]', '[{"x"}]', "[{}]", "[{?}]", '[{"x", ?}]')
+
+
+def constrain(
+    program: random_programs.Program, rng: random.Random
+) -> random_programs.Program:
+    """The program with constraints on what some operations read."""
+    lines = []
+    for number, line in enumerate(program.text.splitlines()):
+        found = OPERAND.match(line)
+        if found and rng.random() < 0.3:
+            name, sharding = f"%held{number}", rng.choice(CONSTRAINTS)
+            lines.append(
+                f"{found[1]}{name} = sdy.sharding_constraint {found[2]} "
+                f"<@mesh, {sharding}> : {random_programs.T}"
+            )
+            line = line[: found.start(2)] + name + line[found.end(2) :]
+        lines.append(line)
+    text = "\n".join([*lines, ""])
+    if random_programs.MESH not in text:
+        text = random_programs.MESH + text
+    return random_programs.Program(text, program.config)
+
+
 def make(seed: int) -> random_programs.Program:
     rng = random.Random(f"shared {seed}")
     program = repeat(random_programs.generate_whole(seed), rng.randint(2, 4))
@@ -63,7 +96,7 @@ def make(seed: int) -> random_programs.Program:
     for option in ("hoist_invariants", "defer_reductions", "split_bwd_fragments"):
         if rng.random() < 0.3:
             options[f"mpmd_{option}"] = True
-    return program
+    return constrain(program, rng) if rng.random() < 0.4 else program
 
 
 def split(pipeline: str) -> list[str]:

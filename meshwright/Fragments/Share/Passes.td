@@ -8,6 +8,44 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LiftArgumentConstraintsPass
+    : Pass<"mpmd-lift-argument-constraints", "::mlir::ModuleOp"> {
+  let summary = "Takes constraints of arguments out of shared bodies";
+  let description = [{
+    A constraint that closes the sharding of a fragment's argument is one of the
+    argument itself, for all that reads it. So it leaves the shared body, and stands
+    in each fragment.
+
+    ```mlir
+    %1 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%x: tensor<4xf32>) {
+      %2 = stablehlo.custom_call @mpmd.shared_body(%x) {called_computations = [@shared_body]} : (tensor<4xf32>) -> tensor<4xf32>
+      mpmd.return %2 : tensor<4xf32>
+    } : (!m) -> !m
+    func.func private @shared_body(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
+      %c = sdy.sharding_constraint %a <@g, [{"x"} ]> : tensor<4xf32>
+      ...
+    // becomes
+    %1 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%x: tensor<4xf32>) {
+      %c = sdy.sharding_constraint %x <@g, [{"x"} ]> : tensor<4xf32>
+      %2 = stablehlo.custom_call @mpmd.shared_body(%c) {called_computations = [@shared_body]} : (tensor<4xf32>) -> tensor<4xf32>
+      mpmd.return %2 : tensor<4xf32>
+    } : (!m) -> !m
+    func.func private @shared_body(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
+      ...
+    ```
+
+    Leaves alone: constraints that others of the argument contradict, open ones, and
+    those of arguments that have a sharding. Fragments that do something else with such
+    an argument, or of whose arguments others have shardings than in the first fragment,
+    get their ops back. Cost: linear in calls and in the uses of arguments.
+  }];
+  let statistics = [
+    Statistic<"numLifted", "num-lifted", "Constraints taken out of functions">,
+    Statistic<"numInlined", "num-inlined", "Fragments that got their ops back">,
+  ];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
+}
+
 def ShareBodiesPass : Pass<"mpmd-share-bodies", "::mlir::ModuleOp"> {
   let summary = "Keeps equal bodies of fragments once";
   let description = [{
@@ -36,9 +74,8 @@ def ShareBodiesPass : Pass<"mpmd-share-bodies", "::mlir::ModuleOp"> {
     Leaves alone: bodies with effects, those of fewer than `min-ops` ops, those
     that return an argument twice, and fragments with tokens. With
     `for-propagation`, which is for programs with a function `@main` on meshes of
-    the same axes, also bodies with shardings, ops of dialect sdy or ops that
-    shardings flow through, such as loops. Cost: linear in the size of the
-    program.
+    the same axes, also bodies with shardings or ops of dialect sdy other than
+    constraints. Cost: linear in the size of the program.
   }];
   let options = [
     Option<"forPropagation", "for-propagation", "bool", /*default=*/"false",
@@ -57,6 +94,37 @@ def ShareBodiesPass : Pass<"mpmd-share-bodies", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::mlir::func::FuncDialect",
                            "::mlir::stablehlo::StablehloDialect"];
+}
+
+def SinkArgumentConstraintsPass
+    : Pass<"mpmd-sink-argument-constraints", "::mlir::ModuleOp"> {
+  let summary = "Puts constraints of arguments into shared bodies";
+  let description = [{
+    The inverse of `mpmd-lift-argument-constraints`, once shardings have spread: the
+    constraints of what shared bodies read become ops of these, so that what follows
+    finds all ops of a fragment together.
+
+    ```mlir
+    %1 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%x: tensor<4xf32>) {
+      %c = sdy.sharding_constraint %x <@g, [{"x"} ]> : tensor<4xf32>
+      %2 = stablehlo.custom_call @mpmd.shared_body(%c) {called_computations = [@shared_body]} : (tensor<4xf32>) -> tensor<4xf32>
+      mpmd.return %2 : tensor<4xf32>
+    } : (!m) -> !m
+    // becomes
+    %1 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%x: tensor<4xf32>) {
+      %2 = stablehlo.custom_call @mpmd.shared_body(%x) {called_computations = [@shared_body]} : (tensor<4xf32>) -> tensor<4xf32>
+      mpmd.return %2 : tensor<4xf32>
+    } : (!m) -> !m
+    ```
+
+    Fragments of which not all constraints are those of the first one with this body,
+    or are read elsewhere, get their ops back. Cost: linear in calls and their operands.
+  }];
+  let statistics = [
+    Statistic<"numSunk", "num-sunk", "Constraints put into functions">,
+    Statistic<"numInlined", "num-inlined", "Fragments that got their ops back">,
+  ];
+  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def UnshareBodiesPass : Pass<"mpmd-unshare-bodies", "::mlir::ModuleOp"> {

@@ -55,12 +55,20 @@ static bool returnsResults(Operation *terminator) {
   return computes;
 }
 
+/// Whether a body has so many ops beside its terminator, those of loops among them.
+static bool hasAtLeast(Block &body, unsigned minOps) {
+  uint64_t numOps = 0;
+  WalkResult result = body.walk([&](Operation *) {
+    return ++numOps > minOps ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 static bool isShareable(FragmentOp fragment, unsigned minOps) {
   Block &body = *fragment.getBody();
   Operation *terminator = body.getTerminator();
   auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
-  return llvm::hasNItemsOrMore(body.without_terminator(), minOps) &&
-         returnsResults(terminator) &&
+  return hasAtLeast(body, minOps) && returnsResults(terminator) &&
          llvm::all_of(body.getArgumentTypes(), isTensor) &&
          llvm::all_of(terminator->getOperandTypes(), isTensor) &&
          getSharedBodyCalls(fragment).empty() && !hasEffects(fragment);
@@ -79,16 +87,23 @@ static bool hasOneMesh(func::FuncOp func) {
   });
 }
 
-/// Whether shardings only pass from operands to results: what carries or demands
-/// some is not found behind a call.
+/// Constraints on each other, or that leave partial sums, are seen from outside.
+static bool isForPropagation(sdy::ShardingConstraintOp constraint) {
+  return constraint.getSharding().getUnreducedAxes().empty() &&
+         !constraint.getInput().getDefiningOp<sdy::ShardingConstraintOp>();
+}
+
+/// Whether shardings only pass from operands to results, and what constrains
+/// them is there for every fragment: what carries some is not found behind a call.
 static bool isForPropagation(FragmentOp fragment) {
   auto sharding = StringAttr::get(fragment.getContext(), sdy::kShardingAttr);
   WalkResult result = fragment.getRegion().walk([&](Operation *op) {
-    bool isSdy = isa_and_present<sdy::SdyDialect>(op->getDialect());
+    auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op);
+    bool isSdy = !(constraint && isForPropagation(constraint)) &&
+                 isa_and_present<sdy::SdyDialect>(op->getDialect());
     bool isUnused = op->use_empty() && isOpTriviallyDead(op);
     return (isSdy && !isa<sdy::ConstantOp>(op)) || isUnused ||
-                   isa<sdy::DataFlowOpInterface, CallOpInterface>(op) ||
-                   op->getDiscardableAttr(sharding)
+                   isa<CallOpInterface>(op) || op->getDiscardableAttr(sharding)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });

@@ -1,16 +1,23 @@
 // RUN: mpmd-opt %s --mpmd-share-bodies="for-propagation min-ops=1" --split-input-file | FileCheck %s
 
-// Shardings come to a shared body through operands and results alone: ops that
-// demand some, carry some or let them flow on, and ops that nothing uses, stay.
+// Shardings come to a shared body through operands and results, and from constraints in
+// it: what constrains a constraint or leaves partial sums, what carries some, and ops that
+// nothing uses, stay.
 
 !m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
 #topology = #mpmd.topology<<"m": <["x"=2]>>>
 
 // CHECK-LABEL: func @main
 // CHECK-COUNT-2: custom_call @mpmd.shared_body({{.*}}) {called_computations = [@shared_body]}
+// CHECK-COUNT-2: custom_call @mpmd.shared_body({{.*}}) {called_computations = [@shared_body_0], has_side_effect = true}
+// CHECK-COUNT-2: custom_call @mpmd.shared_body({{.*}}) {called_computations = [@shared_body_1]
 // CHECK-NOT: custom_call @mpmd.shared_body
 // CHECK: func private @shared_body(%[[X:.*]]: tensor<4xf32>)
 // CHECK-NEXT: stablehlo.sine %[[X]]
+// CHECK: func private @shared_body_0(%[[Y:.*]]: tensor<4xf32>)
+// CHECK-NEXT: sdy.sharding_constraint %[[Y]]
+// CHECK: func private @shared_body_1(%[[Z:.*]]: tensor<4xf32>)
+// CHECK-NEXT: stablehlo.optimization_barrier %[[Z]]
 // CHECK-NOT: func private
 func.func @main(%arg0: !m) -> !m attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%arg0) (%a: tensor<4xf32>) {
@@ -55,7 +62,25 @@ func.func @main(%arg0: !m) -> !m attributes {topology = #topology} {
     %s = stablehlo.cosine %a : tensor<4xf32>
     mpmd.return %s : tensor<4xf32>
   } : (!m) -> !m
-  return %9 : !m
+  %10 = mpmd.fragment<mesh="m", origin=["f"]> (%9) (%a: tensor<4xf32>) {
+    %c = sdy.sharding_constraint %a <@mesh, [{?}]> : tensor<4xf32>
+    %s = sdy.sharding_constraint %c <@mesh, [{"x"}]> : tensor<4xf32>
+    mpmd.return %s : tensor<4xf32>
+  } : (!m) -> !m
+  %11 = mpmd.fragment<mesh="m", origin=["f"]> (%10) (%a: tensor<4xf32>) {
+    %c = sdy.sharding_constraint %a <@mesh, [{?}]> : tensor<4xf32>
+    %s = sdy.sharding_constraint %c <@mesh, [{"x"}]> : tensor<4xf32>
+    mpmd.return %s : tensor<4xf32>
+  } : (!m) -> !m
+  %12 = mpmd.fragment<mesh="m", origin=["f"]> (%11) (%a: tensor<4xf32>) {
+    %s = sdy.sharding_constraint %a <@mesh, [{}], unreduced={"x"}> : tensor<4xf32>
+    mpmd.return %s : tensor<4xf32>
+  } : (!m) -> !m
+  %13 = mpmd.fragment<mesh="m", origin=["f"]> (%12) (%a: tensor<4xf32>) {
+    %s = sdy.sharding_constraint %a <@mesh, [{}], unreduced={"x"}> : tensor<4xf32>
+    mpmd.return %s : tensor<4xf32>
+  } : (!m) -> !m
+  return %13 : !m
 }
 sdy.mesh @mesh = <["x"=2]>
 

@@ -53,7 +53,7 @@ void Propagation::markReaders(unsigned slot) {
       kind == OpKind::Edge ? table.getOp(index)->getOperand(0) : value;
   if (DataFlowOpInterface flow = getDataFlowOp(owner))
     for (Value target : flow.getNonEdgeOwnerTargets(owner))
-      markUsers(target);
+      markUsers({target, placed.instance});
 }
 
 /// The users of a value, and the edges that it is a source of.
@@ -72,7 +72,7 @@ void Propagation::markUsers(PlacedValue value) {
       return;
     Value owner = flow.getEdgeOwnerFromSource(use);
     if (owner)
-      if (std::optional<unsigned> edge = table.getEdgeIndex(owner))
+      if (std::optional<unsigned> edge = table.getEdgeIndex({owner, instance}))
         mark(*edge);
   });
 }

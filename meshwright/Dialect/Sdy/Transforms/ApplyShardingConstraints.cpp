@@ -11,13 +11,16 @@
 //   %2 = stablehlo.sine %1            becomes %2 = sdy.sharding_constraint %1 …
 //   %3 = sdy.sharding_constraint %1 …         %3 = stablehlo.sine %2
 //
-// Operands of manual computations count as constrained by their in-shardings.
+// Operands of manual computations count as constrained by their in-shardings. What is
+// constrained behind the arguments of a shared body stands in the fragments that call
+// it (mpmd-lift-argument-constraints).
 //
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
+#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::sdy {
@@ -77,6 +80,15 @@ static void redirectToChain(ShardingConstraintOp head) {
 // Single demands
 //===----------------------------------------------------------------------===//
 
+static bool isOfSharedBody(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto func =
+      argument
+          ? dyn_cast_or_null<func::FuncOp>(argument.getOwner()->getParentOp())
+          : func::FuncOp();
+  return func && stablehlo::isSharedBody(func);
+}
+
 static bool isOnEdge(Value value) {
   return value.getDefiningOp<DataFlowEdgeOp>() || getEdgeOwner(value);
 }
@@ -107,7 +119,7 @@ static bool applyDemand(OpOperand &use) {
   TensorShardingAttr demand = getDemand(use);
   Value value = use.get();
   if (!demand || !demand.isFullyClosed() || !canHaveSharding(value) ||
-      getSharding(value))
+      isOfSharedBody(value) || getSharding(value))
     return false;
   for (OpOperand &other : value.getUses())
     if (TensorShardingAttr otherDemand = getDemand(other);

@@ -34,19 +34,19 @@ void ShardingTable::addFrameEdges(unsigned first, unsigned count) {
 }
 
 /// Whether a value has an edge without an op.
-bool ShardingTable::isFrameValue(Value value) const {
-  if (instances.size() == 1)
+bool ShardingTable::isFrameValue(PlacedValue placed) const {
+  if (instances.size() == 1 || placed.instance)
     return false;
-  Operation *op = value.getDefiningOp();
+  Operation *op = placed.value.getDefiningOp();
   if (!op)
-    op = cast<BlockArgument>(value).getOwner()->getParentOp();
+    op = cast<BlockArgument>(placed.value).getOwner()->getParentOp();
   return isa<DataFlowOpInterface>(op) && getKind(getIndex(op)) == OpKind::Frame;
 }
 
-std::optional<unsigned> ShardingTable::getEdgeIndex(Value owner) const {
+std::optional<unsigned> ShardingTable::getEdgeIndex(PlacedValue owner) const {
   if (!isFrameValue(owner)) {
-    DataFlowEdgeOp edge = DataFlowEdgeOp::getFor(owner);
-    return edge ? std::optional(getIndex(edge)) : std::nullopt;
+    DataFlowEdgeOp edge = DataFlowEdgeOp::getFor(owner.value);
+    return edge ? std::optional(getIndex(edge, owner.instance)) : std::nullopt;
   }
   return getOwner(getOwnSlot(owner));
 }

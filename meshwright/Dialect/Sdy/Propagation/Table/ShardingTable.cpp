@@ -52,9 +52,8 @@ ShardingTable::ShardingTable(ModuleOp module) : symbols(module), instances(1) {
   }
   for (auto &[func, body] : bodies)
     for (unsigned instance : body.instances)
-      for (auto [local, op] : llvm::enumerate(body.ops))
-        if (body.isAnnotated)
-          read(op, instances[instance].firstIndex + local, name);
+      for (unsigned local : body.annotated)
+        read(body.ops[local], instances[instance].firstIndex + local, name);
   forEachSharding([&](unsigned slot, TensorShardingAttr sharding) {
     initial[slot] = sharding;
   });
@@ -77,8 +76,7 @@ OpKind ShardingTable::classify(Operation *op) {
   return OpKind::Plain;
 }
 
-/// How many slots an op needs beside those of its results.
-static unsigned getNumArgumentSlots(Operation *op, OpKind kind) {
+unsigned ShardingTable::getNumArgumentSlots(Operation *op, OpKind kind) {
   if (kind == OpKind::Function)
     return cast<func::FuncOp>(op).getNumArguments() +
            cast<func::FuncOp>(op).getNumResults();
@@ -192,46 +190,6 @@ void ShardingTable::add(Operation *op, OpKind kind, unsigned firstSlot) {
   ++numOps;
 }
 
-ShardingTable::Body ShardingTable::makeBody(func::FuncOp func) {
-  Body body;
-  auto name = StringAttr::get(func.getContext(), kShardingAttr);
-  llvm::DenseMap<Value, unsigned> slotOf;
-  for (BlockArgument argument : func.getArguments())
-    slotOf[argument] = kFirstArgument + argument.getArgNumber();
-  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op == func || op == func.front().getTerminator())
-      return;
-    indices.try_emplace(op, body.ops.size());
-    body.ops.push_back(op);
-    body.kinds.push_back(classify(op));
-    body.isAnnotated |= isa_and_present<SdyDialect>(op->getDialect()) ||
-                        op->getDiscardableAttr(name);
-    body.firstSlots.push_back(body.numSlots);
-    body.owners.resize(body.numSlots + op->getNumResults(),
-                       body.ops.size() - 1);
-    for (Value result : op->getResults())
-      slotOf[result] = body.numSlots++;
-    SmallVector<unsigned, 4> &slots = body.slots.emplace_back();
-    for (Value operand : op->getOperands()) {
-      auto known = slotOf.find(operand);
-      slots.push_back(known == slotOf.end() ? kNoSlot : known->second);
-    }
-    for (Value result : op->getResults())
-      slots.push_back(slotOf.at(result));
-  });
-  return body;
-}
-
-const ShardingTable::Body &
-ShardingTable::getBody(stablehlo::CustomCallOp call) {
-  auto func = symbols.lookup<func::FuncOp>(
-      stablehlo::getSharedBodyName(call).getAttr());
-  auto known = bodies.find(func);
-  if (known == bodies.end())
-    known = bodies.insert({func, makeBody(func)}).first;
-  return known->second;
-}
-
 /// Lists that grow by themselves take twice the memory, for a time thrice.
 void ShardingTable::reserve(ModuleOp module) {
   size_t numOwn = 0, numOwnSlots = 0, numCalls = 0;
@@ -250,39 +208,6 @@ void ShardingTable::reserve(ModuleOp module) {
   firstSlots.reserve(numOwn);
   owners.reserve(numOwnSlots);
   runs.reserve(2 * numCalls + 1);
-}
-
-void ShardingTable::numberInstance(stablehlo::CustomCallOp call) {
-  getBody(call);
-  auto func = symbols.lookup<func::FuncOp>(
-      stablehlo::getSharedBodyName(call).getAttr());
-  auto known = bodies.find(func);
-  Body &body = known->second;
-  unsigned instance = instances.size();
-  instanceOfCall[call] = instance;
-  body.instances.push_back(instance);
-  instances.push_back({call, func, numOps, numSlots,
-                       static_cast<unsigned>(known - bodies.begin())});
-  beginRun({numOps, numSlots, instance});
-  numOps += body.ops.size();
-  numSlots += body.numSlots;
-}
-
-void ShardingTable::getSlotsInBody(unsigned index,
-                                   SmallVectorImpl<unsigned> &slots) const {
-  const Instance &instance = instances[getInstance(index)];
-  const Body &body = (bodies.begin() + instance.number)->second;
-  unsigned firstSlot = instance.firstSlot;
-  slots.clear();
-  for (unsigned slot : body.slots[index - instance.firstIndex]) {
-    if (slot == kNoSlot)
-      slots.push_back(kNoSlot);
-    else if (slot >= kFirstArgument)
-      slots.push_back(
-          argumentSlots[instance.firstArgument + slot - kFirstArgument]);
-    else
-      slots.push_back(firstSlot + slot);
-  }
 }
 
 void ShardingTable::read(Operation *op, unsigned index, StringAttr attrName) {
@@ -311,10 +236,11 @@ void ShardingTable::read(Operation *op, unsigned index, StringAttr attrName) {
   }
   case OpKind::DataFlow: {
     auto flow = cast<DataFlowOpInterface>(op);
+    unsigned instance = getInstance(index);
     readOwners(flow.getOpResultEdgeOwners(),
-               flow.getOpResultEdgeOwnerShardings());
+               flow.getOpResultEdgeOwnerShardings(), instance);
     readOwners(llvm::to_vector_of<Value>(flow.getBlockArgumentEdgeOwners()),
-               flow.getBlockArgumentEdgeOwnerShardings());
+               flow.getBlockArgumentEdgeOwnerShardings(), instance);
     return;
   }
   case OpKind::Frame: {
@@ -340,32 +266,35 @@ void ShardingTable::read(Operation *op, unsigned index, StringAttr attrName) {
 
 /// Where there is an edge op, that has the sharding.
 void ShardingTable::readOwners(ValueRange edgeOwners,
-                               ArrayRef<TensorShardingAttr> list) {
+                               ArrayRef<TensorShardingAttr> list,
+                               unsigned instance) {
   for (auto [owner, sharding] : llvm::zip(edgeOwners, list))
     if (sharding && !DataFlowEdgeOp::getFor(owner))
-      shardings.at(getOwnSlot(owner)) = sharding;
+      shardings.at(getOwnSlot({owner, instance})) = sharding;
 }
 
 //===----------------------------------------------------------------------===//
 // Slots
 //===----------------------------------------------------------------------===//
 
-unsigned ShardingTable::getOwnSlot(Value value) const {
+unsigned ShardingTable::getOwnSlot(PlacedValue placed) const {
+  auto [value, instance] = placed;
   if (auto result = dyn_cast<OpResult>(value))
-    return getFirstSlot(getIndex(result.getOwner())) + result.getResultNumber();
+    return getFirstSlot(getIndex(result.getOwner(), instance)) +
+           result.getResultNumber();
   auto arg = cast<BlockArgument>(value);
   Operation *parent = arg.getOwner()->getParentOp();
-  return getFirstSlot(getIndex(parent)) + parent->getNumResults() +
+  return getFirstSlot(getIndex(parent, instance)) + parent->getNumResults() +
          arg.getArgNumber();
 }
 
 unsigned ShardingTable::getEdgeSlot(DataFlowOpInterface flow,
-                                    Value target) const {
-  Value owner = flow.getEdgeOwnerFromTarget(target);
+                                    PlacedValue target) const {
+  Value owner = flow.getEdgeOwnerFromTarget(target.value);
   if (!owner)
     return kNoSlot;
   DataFlowEdgeOp edge = DataFlowEdgeOp::getFor(owner);
-  return getOwnSlot(edge ? edge.getResult() : owner);
+  return getOwnSlot({edge ? edge.getResult() : owner, target.instance});
 }
 
 PlacedValue ShardingTable::resolve(PlacedValue placed) const {
@@ -397,7 +326,8 @@ unsigned ShardingTable::getSlot(PlacedValue placed) const {
     unsigned def = getIndex(result.getOwner(), instance);
     OpKind kind = getKind(def);
     if (kind == OpKind::DataFlow)
-      return getEdgeSlot(cast<DataFlowOpInterface>(result.getOwner()), value);
+      return getEdgeSlot(cast<DataFlowOpInterface>(result.getOwner()),
+                         {value, instance});
     return getFirstSlot(def) + result.getResultNumber();
   }
   Block *block = cast<BlockArgument>(value).getOwner();
@@ -408,7 +338,7 @@ unsigned ShardingTable::getSlot(PlacedValue placed) const {
   case OpKind::Function:
     return getOwnSlot(value);
   case OpKind::DataFlow:
-    return getEdgeSlot(cast<DataFlowOpInterface>(parent), value);
+    return getEdgeSlot(cast<DataFlowOpInterface>(parent), {value, instance});
   case OpKind::Frame:
     return getOwnSlot(value);
   default:
@@ -434,7 +364,8 @@ PlacedValue ShardingTable::getValue(unsigned slot) const {
     return number < func.getNumArguments() && !func.isDeclaration()
                ? Value(func.getArgument(number))
                : Value();
-  return cast<DataFlowOpInterface>(op).getBlockArgumentEdgeOwners()[number];
+  return {cast<DataFlowOpInterface>(op).getBlockArgumentEdgeOwners()[number],
+          getInstance(owner)};
 }
 
 /// Where the ops of a body stood in place of its call, the edge of an argument
@@ -466,7 +397,7 @@ void ShardingTable::forEachUse(
     for (OpOperand *nested : llvm::reverse(inside))
       visitInside(*nested, known->second);
   };
-  if (!isFrameValue(value)) {
+  if (!isFrameValue(resolved)) {
     llvm::for_each(value.getUses(), visitUse);
     return;
   }

@@ -63,8 +63,7 @@ class ShardingTable {
 public:
   static constexpr unsigned kNoSlot = ~0u;
 
-  /// Shared bodies have no data-flow ops, no edges, no calls, and nothing that is
-  /// not used.
+  /// Shared bodies have no calls, and nothing that is not used.
   explicit ShardingTable(ModuleOp module);
 
   unsigned getNumOps() const { return numOps; }
@@ -82,7 +81,7 @@ public:
   /// Nothing if that is an argument.
   std::optional<unsigned> getDefiningIndex(Value value) const;
   /// The number of the edge of an owner, if it has one.
-  std::optional<unsigned> getEdgeIndex(Value owner) const;
+  std::optional<unsigned> getEdgeIndex(PlacedValue owner) const;
   /// Whether it is a frame, or an edge of one. They stay as ops of edges do, also
   /// where nothing uses them.
   bool isOfFrame(unsigned index) const {
@@ -138,8 +137,8 @@ private:
     unsigned numSlots = 0;
     /// By op, and by slot.
     std::vector<unsigned> firstSlots, owners;
-    /// Whether an op may have a sharding.
-    bool isAnnotated = false;
+    /// Those that may have a sharding.
+    std::vector<unsigned> annotated;
     /// By op: the slots of its operands, then of its results, behind that of the
     /// first op. Arguments have numbers from kFirstArgument on.
     std::vector<SmallVector<unsigned, 4>> slots;
@@ -172,6 +171,8 @@ private:
     return (bodies.begin() + instances[run.instance].number)->second;
   }
   unsigned getFirstSlot(unsigned index) const;
+  /// How many slots an op needs beside those of its results.
+  static unsigned getNumArgumentSlots(Operation *op, OpKind kind);
   /// Those that are stored with an op.
   llvm::iota_range<unsigned> getSlotsOf(unsigned index) const;
   Operation *&ownOp(unsigned index) {
@@ -185,6 +186,7 @@ private:
   void numberInstance(stablehlo::CustomCallOp call);
   const Body &getBody(stablehlo::CustomCallOp call);
   Body makeBody(func::FuncOp func);
+  void addSlots(func::FuncOp func, Body &body) const;
   void reserve(ModuleOp module);
   /// The value that an argument or result of a shared body stands for.
   PlacedValue resolve(PlacedValue placed) const;
@@ -192,10 +194,11 @@ private:
   OpKind classify(Operation *op);
   OpKind classifyOwn(Operation *op);
   void read(Operation *op, unsigned index, StringAttr attrName);
-  void readOwners(ValueRange owners, ArrayRef<TensorShardingAttr> list);
-  unsigned getOwnSlot(Value value) const;
-  bool isFrameValue(Value value) const;
-  unsigned getEdgeSlot(DataFlowOpInterface flow, Value target) const;
+  void readOwners(ValueRange owners, ArrayRef<TensorShardingAttr> list,
+                  unsigned instance);
+  unsigned getOwnSlot(PlacedValue placed) const;
+  bool isFrameValue(PlacedValue placed) const;
+  unsigned getEdgeSlot(DataFlowOpInterface flow, PlacedValue target) const;
   void storeSignature(func::FuncOp func, unsigned firstSlot);
   unsigned storeOp(Operation *op, unsigned index);
   void storeFrame(DataFlowOpInterface frame, unsigned firstSlot);

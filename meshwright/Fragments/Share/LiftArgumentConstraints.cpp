@@ -1,0 +1,138 @@
+//===- LiftArgumentConstraints.cpp ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What closes the sharding of an argument steps between the argument and all that
+// reads it (sdy-apply-sharding-constraints). The argument is each fragment's own,
+// so the constraint must be, too:
+//
+//   fragment (%x) (%a) {%r = custom_call @mpmd.shared_body(%a); return %r}
+//   func private @shared_body(%a) {%c = sharding_constraint %a; sine %c; …}
+//   // becomes
+//   fragment (%x) (%a) {%c = sharding_constraint %a
+//                       %r = custom_call @mpmd.shared_body(%c); return %r}
+//   func private @shared_body(%a) {sine %a; …}
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Fragments/Share/Passes.h"
+#include "meshwright/Fragments/SharedBodies.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_LIFTARGUMENTCONSTRAINTSPASS
+#include "meshwright/Fragments/Share/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+using sdy::ShardingConstraintOp;
+using stablehlo::CustomCallOp;
+
+/// The first constraint of an argument, if all are alike and closed.
+static ShardingConstraintOp findConstraint(BlockArgument argument) {
+  ShardingConstraintOp first;
+  for (Operation *user : argument.getUsers()) {
+    auto constraint = dyn_cast<ShardingConstraintOp>(user);
+    if (!constraint)
+      continue;
+    if (!constraint.getSharding().isFullyClosed() ||
+        (first && first.getSharding() != constraint.getSharding()))
+      return {};
+    if (!first || constraint->isBeforeInBlock(first))
+      first = constraint;
+  }
+  return first;
+}
+
+static unsigned getNumber(ShardingConstraintOp constraint) {
+  return cast<BlockArgument>(constraint.getInput()).getArgNumber();
+}
+
+/// Which constraints a fragment has to have itself. Nothing if it reads one of
+/// their arguments elsewhere, too.
+static std::optional<SmallVector<bool>>
+findLiftable(CustomCallOp call, ArrayRef<ShardingConstraintOp> constraints) {
+  SmallVector<bool> liftable;
+  for (ShardingConstraintOp constraint : constraints) {
+    Value operand = call.getOperand(getNumber(constraint));
+    if (!isa<BlockArgument>(operand) || !operand.hasOneUse())
+      return std::nullopt;
+    liftable.push_back(!sdy::getSharding(operand));
+  }
+  return liftable;
+}
+
+/// Lets what reads a constraint read its argument, in the order in which it would
+/// if the constraint stood behind the argument: that of other readers first.
+static void replaceByArgument(ShardingConstraintOp constraint) {
+  Value argument = constraint.getInput();
+  SmallVector<OpOperand *> uses;
+  for (Value value : {argument, Value(constraint)})
+    for (OpOperand &use : value.getUses())
+      if (use.getOwner() != constraint)
+        uses.push_back(&use);
+  constraint->dropAllReferences();
+  // The last that is set comes first, and calls are looked through from the last.
+  for (OpOperand *use : uses)
+    use->set(argument);
+  constraint.erase();
+}
+
+namespace {
+struct LiftArgumentConstraintsPass
+    : mpmd::impl::LiftArgumentConstraintsPassBase<LiftArgumentConstraintsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    for (auto &[body, calls] : collectSharedBodies(getOperation()))
+      lift(body, calls, rewriter);
+  }
+
+private:
+  void lift(func::FuncOp body, ArrayRef<CustomCallOp> calls,
+            IRRewriter &rewriter) {
+    SmallVector<ShardingConstraintOp> constraints;
+    for (BlockArgument argument : body.getArguments())
+      if (ShardingConstraintOp constraint = findConstraint(argument))
+        constraints.push_back(constraint);
+    if (constraints.empty())
+      return;
+
+    std::optional<SmallVector<bool>> common;
+    SmallVector<CustomCallOp> kept;
+    for (CustomCallOp call : calls) {
+      auto liftable = findLiftable(call, constraints);
+      if (!common)
+        common = liftable;
+      if (liftable && liftable == common) {
+        kept.push_back(call);
+        continue;
+      }
+      inlineSharedBodies(cast<FragmentOp>(call->getParentOp()), rewriter);
+      ++numInlined;
+    }
+    if (kept.empty())
+      return body.erase();
+    for (auto [constraint, isLiftable] : llvm::zip(constraints, *common))
+      if (isLiftable)
+        lift(constraint, kept, rewriter);
+  }
+
+  void lift(ShardingConstraintOp constraint, ArrayRef<CustomCallOp> calls,
+            IRRewriter &rewriter) {
+    for (CustomCallOp call : calls) {
+      OpOperand &operand = call->getOpOperand(getNumber(constraint));
+      rewriter.setInsertionPoint(call);
+      auto lifted = cast<ShardingConstraintOp>(rewriter.clone(*constraint));
+      lifted.getInputMutable().assign(operand.get());
+      operand.set(lifted);
+    }
+    replaceByArgument(constraint);
+    ++numLifted;
+  }
+};
+} // namespace

@@ -1,0 +1,109 @@
+//===- SinkArgumentConstraints.cpp ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The inverse of mpmd-lift-argument-constraints:
+//
+//   fragment (%x) (%a) {%c = sharding_constraint %a
+//                       %r = custom_call @mpmd.shared_body(%c); return %r}
+//   func private @shared_body(%a) {sine %a; …}
+//   // becomes
+//   fragment (%x) (%a) {%r = custom_call @mpmd.shared_body(%a); return %r}
+//   func private @shared_body(%a) {%c = sharding_constraint %a; sine %c; …}
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Fragments/Share/Passes.h"
+#include "meshwright/Fragments/SharedBodies.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_SINKARGUMENTCONSTRAINTSPASS
+#include "meshwright/Fragments/Share/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+using sdy::ShardingConstraintOp;
+using stablehlo::CustomCallOp;
+
+/// What stands in the fragment and constrains an operand.
+static ShardingConstraintOp getConstraint(Value operand) {
+  return operand.getDefiningOp<ShardingConstraintOp>();
+}
+
+/// The sharding that each operand is constrained to, null for none; nothing if the
+/// constraint of one is not of an argument, or is read elsewhere, too.
+static std::optional<SmallVector<Attribute>> findDemands(CustomCallOp call) {
+  SmallVector<Attribute> demands;
+  for (Value operand : call.getOperands()) {
+    ShardingConstraintOp constraint = getConstraint(operand);
+    if (constraint && (!isa<BlockArgument>(constraint.getInput()) ||
+                       !constraint->hasOneUse()))
+      return std::nullopt;
+    demands.push_back(constraint ? constraint->getAttrDictionary()
+                                 : Attribute());
+  }
+  return demands;
+}
+
+namespace {
+struct SinkArgumentConstraintsPass
+    : mpmd::impl::SinkArgumentConstraintsPassBase<SinkArgumentConstraintsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    for (auto &[body, calls] : collectSharedBodies(getOperation()))
+      sink(body, calls, rewriter);
+  }
+
+private:
+  void sink(func::FuncOp body, ArrayRef<CustomCallOp> calls,
+            IRRewriter &rewriter) {
+    if (llvm::none_of(calls, [](CustomCallOp call) {
+          return llvm::any_of(call.getOperands(), getConstraint);
+        }))
+      return;
+    std::optional<SmallVector<Attribute>> common;
+    SmallVector<CustomCallOp> kept;
+    for (CustomCallOp call : calls) {
+      auto demands = findDemands(call);
+      if (!common)
+        common = demands;
+      if (demands && demands == common) {
+        kept.push_back(call);
+        continue;
+      }
+      inlineSharedBodies(cast<FragmentOp>(call->getParentOp()), rewriter);
+      ++numInlined;
+    }
+    if (kept.empty())
+      return body.erase();
+    putIntoBody(body, kept.front(), rewriter);
+    for (CustomCallOp call : kept)
+      for (OpOperand &operand : call->getOpOperands())
+        if (ShardingConstraintOp constraint = getConstraint(operand.get())) {
+          operand.set(constraint.getInput());
+          rewriter.eraseOp(constraint);
+        }
+  }
+
+  /// In the order in which they stand in the fragment.
+  void putIntoBody(func::FuncOp body, CustomCallOp call, IRRewriter &rewriter) {
+    rewriter.setInsertionPointToStart(&body.front());
+    for (Operation &op : *call->getBlock()) {
+      auto constraint = dyn_cast<ShardingConstraintOp>(op);
+      if (!constraint || *constraint->user_begin() != call)
+        continue;
+      unsigned number = constraint->use_begin()->getOperandNumber();
+      BlockArgument argument = body.getArgument(number);
+      auto sunk = cast<ShardingConstraintOp>(rewriter.clone(op));
+      sunk.getInputMutable().assign(argument);
+      argument.replaceAllUsesExcept(sunk, sunk);
+      ++numSunk;
+    }
+  }
+};
+} // namespace
