@@ -6,6 +6,8 @@
 
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -256,8 +258,9 @@ private:
     auto visit = [&](const ProjectedTensor &tensor) {
       int64_t size = 1;
       for (auto [index, factor] : llvm::enumerate(tensor.factors))
-        if (factor.isPresent)
-          size *= rule.rule.getFactorSize(index);
+        if (factor.isPresent &&
+            llvm::MulOverflow(size, rule.rule.getFactorSize(index), size))
+          size = std::numeric_limits<int64_t>::max();
       for (FactorOffer &offer : offers)
         if (hasAll(tensor.factors[offer.factor], offer.axes) &&
             size > offer.sourceSize) {

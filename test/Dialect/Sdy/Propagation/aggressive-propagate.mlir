@@ -26,3 +26,18 @@ func.func @first_op_decides(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@g
   %1 = stablehlo.sine %0 {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{?}, {"a", ?}]>]>} : tensor<8x8xf32>
   return %1 : tensor<8x8xf32>
 }
+
+// -----
+
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+
+// CHECK-LABEL: func @largest_source_has_more_elements_than_can_be_counted
+// AGGRESSIVE-SAME: -> (tensor<8x9223372036854775806xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?}, {"x", ?}]>})
+// BASIC-SAME: -> tensor<8x9223372036854775806xf32> {
+func.func @largest_source_has_more_elements_than_can_be_counted(
+    %x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+    %w: tensor<4x9223372036854775806xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+    -> tensor<8x9223372036854775806xf32> {
+  %0 = stablehlo.dot %x, %w : (tensor<8x4xf32>, tensor<4x9223372036854775806xf32>) -> tensor<8x9223372036854775806xf32>
+  return %0 : tensor<8x9223372036854775806xf32>
+}
