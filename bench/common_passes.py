@@ -222,14 +222,14 @@ def main() -> None:
             ]
             # The clock has tenths of a millisecond: below this it decides.
             growth = [
-                b / a if a > 5e-3 else float("nan")
+                f"{b / a:.1f}" if a > 5e-3 else "-"
                 for a, b in zip(seconds, seconds[1:], strict=False)
             ]
             print(
                 f"{f'{shape}, {name}':<82}"
                 + "".join(f"{value:>10.4f}" for value in seconds)
                 + "   growth "
-                + " ".join(f"{value:.1f}" for value in growth),
+                + " ".join(growth),
                 flush=True,
             )
 

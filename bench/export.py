@@ -149,7 +149,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
     for shape in args.shapes:
-        print(f"\n{shape:<40}" + "".join(f"{size:>10}" for size in args.sizes))
+        print(f"\n{shape:<46}" + "".join(f"{size:>10}" for size in args.sizes))
         columns: list[dict[str, float]] = []
         for size in args.sizes:
             text = module(SHAPES[shape](size))
@@ -166,7 +166,7 @@ def main() -> None:
                 for a, b in zip(seconds, seconds[1:], strict=False)
             ]
             print(
-                f"{name:<40}"
+                f"{f'{shape}, {name}':<46}"
                 + "".join(f"{value:>10.4f}" for value in seconds)
                 + "   growth "
                 + " ".join(growth),

@@ -7,7 +7,9 @@ Pipelines of S stages and M microbatches, a mesh and a process each. What the pr
 in the middle does at load is done here, without the other processes: read the
 schedule as JSON, order its items, plan, keep its own share, and make the digests
 that processes compare. Prints a line of JSON per size: milliseconds of CPU by phase,
-microseconds per item of the whole program, and what is kept.
+microseconds per item of the whole program, what is kept, and, behind the second size,
+how much more an item takes than in the size before (the first loads what Python has
+not loaded yet).
 """
 
 import argparse
@@ -196,9 +198,14 @@ def main() -> None:
     )
     parser.add_argument("--sizes", default="16x16,64x64,128x128")
     sizes = parser.parse_args().sizes.split(",")
-    for size in sizes:
+    before = None
+    for number, size in enumerate(sizes):
         stages, microbatches = map(int, size.split("x"))
-        print(json.dumps(measure(stages, microbatches)), flush=True)
+        found = measure(stages, microbatches)
+        if number > 1:
+            found[f"ratio_{size}"] = round(found["us_per_item"] / before, 2)
+        before = found["us_per_item"]
+        print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

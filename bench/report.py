@@ -14,7 +14,8 @@ only what is worse each time is marked, and only what fails each time has failed
 What counts as a ratio, in what a bench prints:
 - in JSON, a number whose key has the word "ratio", or "to" as in `step_to_loop`;
 - in a row of text, a number with an x, as in `2.5x`, and all numbers behind the word
-  "growth". The words before the first decimal number are its name.
+  "growth". The words before the first decimal number are its name. A "-" stands for a
+  ratio of times that are too short to tell.
 """
 
 import argparse
@@ -55,7 +56,16 @@ class Run:
 
     @property
     def ratios(self) -> dict[str, float]:
-        return dict(find_ratios(self.output))
+        return {name: v for name, v in self._found if math.isfinite(v)}
+
+    @property
+    def untold(self) -> set[str]:
+        """Names of what is measured, and was too short for a ratio."""
+        return {name for name, value in self._found if math.isnan(value)}
+
+    @property
+    def _found(self) -> list[tuple[str, float]]:
+        return list(find_ratios(self.output))
 
 
 @dataclasses.dataclass
@@ -73,9 +83,9 @@ class Change:
 
 
 def find_ratios(text: str) -> Iterator[tuple[str, float]]:
+    """NaN where there is a "-" in its place."""
     for line in text.splitlines():
-        found = _in_json(line) if line.startswith("{") else _in_row(line)
-        yield from ((name, value) for name, value in found if math.isfinite(value))
+        yield from _in_json(line) if line.startswith("{") else _in_row(line)
 
 
 def _in_json(line: str) -> Iterator[tuple[str, float]]:
@@ -106,6 +116,8 @@ def _in_row(line: str) -> Iterator[tuple[str, float]]:
         number = word[:-1] if word.endswith("x") else word if behind else ""
         if re.fullmatch(r"\d+(\.\d+)?", number):
             values.append(float(number))
+        elif word == "-":
+            values.append(math.nan)
     name = []
     for word, unit in zip(words, [*words[1:], ""], strict=False):
         if re.fullmatch(r"\d+\.\d+x?|growth", word):
@@ -133,8 +145,8 @@ def run(bench: Bench, tools: pathlib.Path) -> Run:
 
 
 def compare(found: Run, baseline: dict[str, float]) -> list[Change]:
-    """Each ratio beside the one before. A ratio of the baseline that is missing now
-    counts as worse without bound."""
+    """Each ratio beside the one before. A ratio of the baseline that nothing stands
+    for now counts as worse without bound."""
     changes = []
     for name, ratio in found.ratios.items():
         before = baseline.get(name)
@@ -143,7 +155,7 @@ def compare(found: Run, baseline: dict[str, float]) -> list[Change]:
             badness = found.bench.badness
             worse = badness(name, ratio) / badness(name, before) - 1
         changes.append(Change(name, ratio, before, worse))
-    for name in baseline.keys() - found.ratios.keys():
+    for name in baseline.keys() - found.ratios.keys() - found.untold:
         changes.append(Change(name, math.nan, baseline[name], math.inf))
     return changes
 

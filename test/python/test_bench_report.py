@@ -22,13 +22,18 @@ GPipe, kept     4x64      512    0.0100    4.1x
 mpmd-fragment-dce                 0.0010    0.0041   growth 4.1 3.9
 optimize phase, gpt: 0.1000 s, jaxlib 0.3000 s, 3.0x
 page: 2.10 MB
+optimize       gpt_4_4_4       0.0001 s    0.0007 s   -
+chain, mpmd-dce                   0.0001    0.0004   growth -
 {"model": "gpt", "donated": {"ratio": 1.25, "jax_ms": 2.0}, "step_to_loop": 0.5}
 {"broken
 """
 
 
 def test_ratios_are_found_in_rows_and_json():
-    assert dict(report.find_ratios(TEXT)) == {
+    bench = benches.Bench("b", "b.py", "lower", "")
+    run = report.Run(bench, 1.0, 0, TEXT, "", 0.0)
+    assert run.untold == {"optimize gpt_4_4_4", "chain, mpmd-dce"}
+    assert run.ratios == {
         "import gpt_4_4_4": 3.71,
         "peak memory gpt_4_4_4": 1.52,
         "8": 1.5,
@@ -72,6 +77,8 @@ def test_what_is_gone_is_marked_and_what_is_new_is_not():
     new, gone = report.compare(run, {"c": 1.0})
     assert (new.name, new.before, new.is_flagged) == ("a", None, False)
     assert (gone.name, gone.worse, gone.is_flagged) == ("c", math.inf, True)
+    short = report.Run(bench, 1.0, 0, "c 0.1 s -", "", 0.0)
+    assert report.compare(short, {"c": 1.0}) == []
     text = report.as_markdown([run], {"b": [new, gone]}, {"commit": "abc"})
     assert "worse than the baseline: 1." in text
     assert "| c | nan | 1.00 | **gone** |" in text
