@@ -3,7 +3,12 @@
 # MLIR and LLVM are the packaged shared libraries, built without sanitizers. So what
 # both sides do to one object is seen in part, and some reports would be false:
 llvm=/usr/lib/llvm-22
+# What a process with a report ends with. By itself it would be 1, as for a program that
+# is refused: a test of an error would pass with it. 126 is what a shell has for a
+# program that cannot be run, and so "not" of lit, and fuzzing of commands, take it.
+report=126
 asan=(
+  exitcode=$report
   # LLVM frees little when a process ends, Python less.
   detect_leaks=0
   # A container that our code makes longer and libMLIR does.
@@ -18,8 +23,8 @@ asan=(
 )
 ubsan=(print_stacktrace=1)
 tsan=(
-  # A report fails the process that has it, at its end.
-  exitcode=66
+  # At its end: a process with a report of this one goes on.
+  exitcode=$report
   # What threads do within these libraries, their locks excepted, is not seen.
   ignore_noninstrumented_modules=1
 )
