@@ -22,6 +22,15 @@ def environment(**variables: str) -> dict[str, str]:
     return os.environ | given | variables
 
 
+def bare_environment(**variables: str) -> dict[str, str]:
+    """Nothing of what this process was told by its user or has set for itself; what
+    programs need that run under a sanitizer stays (scripts/sanitizers.sh)."""
+    sanitizer = ("LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH")
+    kept = {name: os.environ[name] for name in sanitizer if name in os.environ}
+    path = environment()["PYTHONPATH"]
+    return {"PYTHONPATH": path, "JAX_PLATFORMS": "cpu"} | kept | variables
+
+
 def launch(
     processes: int, devices: int, script: str, *args: str, options=(), **variables: str
 ) -> subprocess.CompletedProcess:

@@ -2,7 +2,6 @@
 loudly."""
 
 import logging
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import optax
 import pytest
 from conftest import ROOT
 from jax.sharding import Mesh
+from launching import bare_environment
 
 import meshwright as mw
 from meshwright import _logging
@@ -413,11 +413,7 @@ mw.make_config(meshes, {}, pipeline_schedule=schedule)
 def run(program, **environment):
     return subprocess.run(
         [sys.executable, "-c", program],
-        env={
-            "PYTHONPATH": f"{ROOT / 'python'}:{os.environ['MESHWRIGHT_EXTENSION']}",
-            "JAX_PLATFORMS": "cpu",
-            **environment,
-        },
+        env=bare_environment(**environment),
         capture_output=True,
         text=True,
         timeout=120,

@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import ROOT
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
+from launching import bare_environment
 
 import meshwright as mw
 
@@ -112,10 +112,7 @@ def test_a_script_prints_the_line(tmp_path):
         [sys.executable, script],
         capture_output=True,
         text=True,
-        env={
-            "PYTHONPATH": f"{ROOT / 'python'}:{ROOT / 'build' / 'python'}",
-            "JAX_PLATFORMS": "cpu",
-        },
+        env=bare_environment(),
     )
     lines = done.stderr.splitlines()
     files = [line.split('"')[1] for line in lines if line.startswith("  File ")]
