@@ -74,6 +74,8 @@ class Tools:
             timeout=300,
         )
         done.stderr = done.stderr.decode(errors="replace")
+        # Else it was ended by a signal, or by a report of a sanitizer.
+        assert done.returncode in (0, 1), done.stderr
         return done
 
     def check(self, tool: str, *args: object, stdin: str | bytes = "") -> str:
