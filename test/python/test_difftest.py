@@ -60,6 +60,13 @@ def test_seeds_of_fuzzing_agree_with_jaxlib(comparison):
     assert comparison.numbered >= 10
 
 
+@pytest.mark.parametrize("number", [2006490, 2013169])
+def test_differences_that_are_meant_are_no_findings(comparison, number):
+    """A barrier that both partitioners take out; a sum whose terms cancel out."""
+    comparison.check([random_ops.generate(number)])
+    assert not comparison.findings, "\n".join(map(str, comparison.findings))
+
+
 def test_programs_are_no_larger_than_those_of_the_peer(tools):
     comparison = difftest_programs.ProgramComparison(
         op_corpus.Tools(pathlib.Path(tools.folder))
