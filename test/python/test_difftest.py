@@ -223,6 +223,42 @@ def test_a_program_with_other_numbers_is_found(tools):
     assert [finding.route for finding in comparison.findings] == ["numbers"]
 
 
+def test_numbers_of_the_interpreter_are_a_first_answer_only(tools):
+    """It scatters into arrays that are read again: those of XLA count."""
+    comparison = difftest_programs.ProgramComparison(
+        op_corpus.Tools(pathlib.Path(tools.folder))
+    )
+    scatter = """
+    %NAME = "stablehlo.scatter"(%zeros, %i, %a) <{scatter_dimension_numbers =
+      #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+                         index_vector_dim = 1>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %sum = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %sum : tensor<f32>
+    }) : (tensor<4xf32>, tensor<2x1xi32>, tensor<2xf32>) -> tensor<4xf32>
+"""
+    text = """
+func.func @main(%a: tensor<2xf32>, %i: tensor<2x1xi32>)
+    -> (tensor<4xf32>, tensor<4xf32>) {
+  %zeros = stablehlo.constant dense<0.0> : tensor<4xf32>
+  FIRST
+  %zeros_again = stablehlo.constant dense<0.0> : tensor<4xf32>
+  SECOND
+  return %first, %second : tensor<4xf32>, tensor<4xf32>
+}
+"""
+    apart = text.replace("FIRST", scatter.replace("NAME", "first"))
+    second = scatter.replace("NAME", "second")
+    again = apart.replace("SECOND", second)
+    apart = apart.replace("SECOND", second.replace("(%zeros,", "(%zeros_again,"))
+    wrong = apart.replace("= stablehlo.add", "= stablehlo.subtract")
+    for seed, erased in enumerate((apart, again, wrong)):
+        comparison._check_numbers(seed, apart, erased)
+    comparison.close()
+    assert [finding.case for finding in comparison.findings] == ["program 2"]
+    assert comparison.compiled == 2
+
+
 def test_xla_sorts_along_dimensions_from_the_front():
     programs = [random_ops.generate(n, ("stablehlo.sort",)) for n in range(20)]
     before, after = (
