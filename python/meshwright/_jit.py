@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 from jax.experimental.layout import Format
 
 from . import _jax_compat as compat
@@ -292,7 +293,7 @@ class MpmdWrapped:
         other = None
         if not isinstance(leaf, (jax.Array, jax.ShapeDtypeStruct)):
             foreign.append(other)
-            return leaf
+            return _type_of_numpy(leaf)
         sharding = leaf.sharding
         if isinstance(sharding, Format):
             sharding = sharding.sharding
@@ -409,6 +410,18 @@ class MpmdWrapped:
         programs.append(compiled)
         ready = compiled.mpmd_executable.prepare(leaves, typed=True, new=True)
         return _Last(context, values, tree, compiled, programs), ready
+
+
+def _type_of_numpy(leaf: Any) -> Any:
+    """Of several processes JAX refuses NumPy arrays that an `in_shardings` splits, also
+    where only their types matter. What is no array stays, for JAX to say so."""
+    if type(leaf) is not np.ndarray:
+        return leaf
+    try:
+        aval = jax.typeof(leaf)
+    except TypeError:
+        return leaf
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype)
 
 
 def jit(

@@ -52,12 +52,11 @@ def train(parts) -> dict:
     random = np.random.default_rng(0)
     params = [random.normal(size=(12, 12)).astype(np.float32) for _ in range(2)]
     batch = random.normal(size=(4, 24, 12)).astype(np.float32)
-    types = [jax.ShapeDtypeStruct(p.shape, p.dtype) for p in params]
     split = None
     if len(parts[0]) == len(parts[1]):
         split = jax.NamedSharding(config.sharding_mesh, jax.P(None, "x"))
-    data = jax.ShapeDtypeStruct(batch.shape, batch.dtype, sharding=split)
-    compiled = mw.jit(step, config, donate_argnums=0).lower(types, data).compile()
+    jitted = mw.jit(step, config, donate_argnums=0, in_shardings=(None, split))
+    compiled = jitted.lower(params, batch).compile()
     state, placed = mw.distributed.place((params, batch), compiled.input_shardings[0])
     losses = []
     for _ in range(4):
