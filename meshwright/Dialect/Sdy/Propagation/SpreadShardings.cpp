@@ -22,6 +22,7 @@
 #include "meshwright/Dialect/Sdy/Propagation/UserPriorities.h"
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
+#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "meshwright/Files/WholeFile.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallString.h"
@@ -51,6 +52,20 @@ static LogicalResult verifyType(Type type, Operation *op) {
   return success();
 }
 
+/// Reports an op of a shared body that is not the same for each of its calls.
+static LogicalResult verifyInBody(Operation *op) {
+  if (!isa<ManualComputationOp, sdy::NamedComputationOp, ShardingGroupOp,
+           CallOpInterface>(op))
+    return success();
+  auto func = op->getParentOfType<func::FuncOp>();
+  if (!func || !stablehlo::isSharedBody(func))
+    return success();
+  return op->emitOpError() << "is in a function with the attribute "
+                           << stablehlo::kSharedBody
+                           << ", where shardings do not spread through it; run "
+                              "mpmd-unshare-bodies before";
+}
+
 static FailureOr<Findings> inspect(ModuleOp module) {
   Findings findings;
   auto ruleName = StringAttr::get(module.getContext(), kShardingRuleAttr);
@@ -58,6 +73,8 @@ static FailureOr<Findings> inspect(ModuleOp module) {
   WalkResult result = module.walk([&](Operation *op) -> WalkResult {
     findings.hasGroups |= isa<ShardingGroupOp>(op);
     findings.hasRules |= !!op->getDiscardableAttr(ruleName);
+    if (failed(verifyInBody(op)))
+      return failure();
     for (Type type : op->getResultTypes())
       if (!verified.contains(type)) {
         if (failed(verifyType(type, op)))

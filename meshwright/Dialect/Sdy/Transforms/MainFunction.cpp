@@ -3,16 +3,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
+#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 
 using namespace mlir;
 
 FailureOr<func::FuncOp> sdy::getMainFunction(ModuleOp module) {
   auto funcs = module.getOps<func::FuncOp>();
-  if (llvm::hasSingleElement(funcs))
-    return *funcs.begin();
+  bool isSingle = llvm::hasSingleElement(funcs);
   for (func::FuncOp func : funcs)
-    if (func.getName() == "main")
+    if ((isSingle || func.getName() == "main") &&
+        !stablehlo::isSharedBody(func))
       return func;
-  return module.emitError() << "module has no main function; expected a single "
-                               "function, or one called @main";
+  return module.emitError()
+         << "module has no main function; expected a single function, or one "
+            "called @main, that does not have the attribute "
+         << stablehlo::kSharedBody;
 }

@@ -196,6 +196,9 @@ static LogicalResult verifyBackendConfig(CustomCallOp op) {
                           << " attribute, but got " << *config;
 }
 
+// What makes a function one of a dialect above this one.
+static constexpr StringLiteral kMeshAttrs[] = {"topology", "mesh_shape"};
+
 /// What stands for the ops of a function is replaced by them, so it must name one
 /// that fits and that stands for no other in turn. Functions are only read here,
 /// which makes this safe where several are verified at once.
@@ -222,6 +225,22 @@ static LogicalResult verifySharedBody(CustomCallOp op) {
     return op.emitOpError() << "to " << kSharedBody
                             << " stands in such a function itself; its ops "
                                "must stand there in its place";
+  if (body.isPublic() || llvm::any_of(kMeshAttrs, [&](StringRef name) {
+        return body->hasAttr(name);
+      }))
+    return op.emitOpError()
+           << "to " << kSharedBody << " names @" << body.getSymName()
+           << ": expected a private function without "
+              "topology and mesh_shape, which is nothing but "
+              "the ops of fragments";
+  // Passes look for calls in fragments only, which this dialect does not know.
+  Operation *outer = op->getParentOp();
+  if (isa<FunctionOpInterface>(outer) ||
+      !outer->hasTrait<OpTrait::IsIsolatedFromAbove>())
+    return op.emitOpError() << "to " << kSharedBody
+                            << " stands for ops of a fragment: expected it "
+                               "right within an mpmd.fragment; elsewhere its "
+                               "ops must stand in its place";
   return success();
 }
 

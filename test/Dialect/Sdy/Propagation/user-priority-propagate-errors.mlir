@@ -37,3 +37,34 @@ func.func @warns_of_group_that_disagrees(%a: tensor<12x8xf32> {sdy.sharding = #s
   sdy.sharding_group %0 group_id=0 : tensor<12x8xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{module has no main function; expected a single function, or one called @main, that does not have the attribute mpmd.shared_body}}
+module {
+  func.func private @main(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
+    return %a : tensor<4xf32>
+  }
+}
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>>
+sdy.mesh @mesh = <["x"=2]>
+
+func.func @main(%arg0: !m) -> !m attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%arg0) (%a: tensor<4xf32>) {
+    %s = stablehlo.custom_call @mpmd.shared_body(%a) {called_computations = [@body]} : (tensor<4xf32>) -> tensor<4xf32>
+    mpmd.return %s : tensor<4xf32>
+  } : (!m) -> !m
+  return %0 : !m
+}
+func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
+  // expected-error@+1 {{is in a function with the attribute mpmd.shared_body, where shardings do not spread through it; run mpmd-unshare-bodies before}}
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<2xf32>) {
+    %1 = stablehlo.sine %b : tensor<2xf32>
+    sdy.return %1 : tensor<2xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
