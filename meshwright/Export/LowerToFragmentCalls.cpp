@@ -264,7 +264,7 @@ struct LowerToFragmentCallsPass
     for (const Program &program : programs)
       if (failed(lower(program, symbols)))
         return signalPassFailure();
-    eraseSharedBodies(module);
+    eraseUncalledBodies(module);
     numFragments += fragments.size();
     numFunctions += programs.size();
   }

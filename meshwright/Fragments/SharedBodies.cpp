@@ -5,6 +5,7 @@
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -76,10 +77,65 @@ void mpmd::inlineSharedBodiesIfUnused(FragmentOp fragment,
     inlineSharedBodies(fragment, rewriter);
 }
 
-void mpmd::eraseSharedBodies(ModuleOp module) {
-  for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-    if (stablehlo::isSharedBody(func))
-      func.erase();
+/// The fragments of a module that call shared bodies, in the order of the program.
+static SmallVector<FragmentOp> getSharingFragments(ModuleOp module) {
+  SmallVector<FragmentOp> fragments;
+  for (auto func : module.getOps<func::FuncOp>())
+    walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
+      if (!getSharedBodyCalls(fragment).empty())
+        fragments.push_back(fragment);
+    });
+  return fragments;
+}
+
+unsigned mpmd::inlineSeveralSharedBodies(ModuleOp module,
+                                         RewriterBase &rewriter) {
+  unsigned numInlined = 0;
+  for (FragmentOp fragment : getSharingFragments(module))
+    if (getSharedBodyCalls(fragment).size() > 1) {
+      inlineSharedBodies(fragment, rewriter);
+      ++numInlined;
+    }
+  return numInlined;
+}
+
+unsigned mpmd::unshareBodies(ModuleOp module, RewriterBase &rewriter) {
+  SmallVector<FragmentOp> fragments = getSharingFragments(module);
+  for (FragmentOp fragment : fragments)
+    inlineSharedBodies(fragment, rewriter);
+  eraseUncalledBodies(module);
+  return fragments.size();
+}
+
+/// The names of all functions that ops of a module refer to; nothing if an op is
+/// of an unknown dialect and may refer to any.
+static std::optional<llvm::DenseSet<StringAttr>> findNamed(ModuleOp module) {
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(&module.getBodyRegion());
+  if (!uses)
+    return std::nullopt;
+  llvm::DenseSet<StringAttr> named;
+  for (SymbolTable::SymbolUse use : *uses)
+    named.insert(use.getSymbolRef().getRootReference());
+  return named;
+}
+
+unsigned mpmd::eraseUncalledBodies(ModuleOp module) {
+  auto called = collectSharedBodies(module);
+  SmallVector<func::FuncOp> uncalled;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (stablehlo::isSharedBody(func) && !called.contains(func))
+      uncalled.push_back(func);
+  if (uncalled.empty())
+    return 0;
+  std::optional<llvm::DenseSet<StringAttr>> named = findNamed(module);
+  unsigned numErased = 0;
+  for (func::FuncOp body : uncalled)
+    if (named && !body.isPublic() && !named->contains(body.getSymNameAttr())) {
+      body.erase();
+      ++numErased;
+    }
+  return numErased;
 }
 
 Operation *mpmd::getDefiningOpInBody(Value value) {

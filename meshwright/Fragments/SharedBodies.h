@@ -51,9 +51,18 @@ void inlineSharedBodies(FragmentOp fragment, RewriterBase &rewriter);
 /// found in the body.
 void inlineSharedBodiesIfUnused(FragmentOp fragment, RewriterBase &rewriter);
 
+/// Gives the fragments that call several bodies, or one several times, their ops
+/// back. What is done to the calls of one body then takes away no call of another.
+/// Returns how many these are.
+unsigned inlineSeveralSharedBodies(ModuleOp module, RewriterBase &rewriter);
+
+/// Gives all fragments their ops back. Returns how many have had none.
+unsigned unshareBodies(ModuleOp module, RewriterBase &rewriter);
+
 /// Erases the functions of a module whose calls are gone, also of bodies that a
-/// pass has put back into all fragments.
-void eraseSharedBodies(ModuleOp module);
+/// pass has put back into all fragments. Those that something else names stay.
+/// Returns how many are gone.
+unsigned eraseUncalledBodies(ModuleOp module);
 
 /// The op that makes a value that a fragment returns; null if none does.
 Operation *getDefiningOpInBody(Value value);

@@ -88,8 +88,14 @@ struct LiftArgumentConstraintsPass
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    for (auto &[body, calls] : collectSharedBodies(getOperation()))
+    ModuleOp module = getOperation();
+    unsigned numBefore = inlineSeveralSharedBodies(module, rewriter);
+    isAnyInlined = numBefore > 0;
+    numInlined += numBefore;
+    for (auto &[body, calls] : collectSharedBodies(module))
       lift(body, calls, rewriter);
+    if (isAnyInlined)
+      eraseUncalledBodies(module);
   }
 
 private:
@@ -113,10 +119,11 @@ private:
         continue;
       }
       inlineSharedBodies(cast<FragmentOp>(call->getParentOp()), rewriter);
+      isAnyInlined = true;
       ++numInlined;
     }
     if (kept.empty())
-      return body.erase();
+      return;
     for (auto [constraint, isLiftable] : llvm::zip(constraints, *common))
       if (isLiftable)
         lift(constraint, kept, rewriter);
@@ -134,5 +141,7 @@ private:
     replaceByArgument(constraint);
     ++numLifted;
   }
+
+  bool isAnyInlined = false;
 };
 } // namespace

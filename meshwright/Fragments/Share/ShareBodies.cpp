@@ -26,6 +26,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_SHAREBODIESPASS
@@ -263,7 +264,7 @@ struct ShareBodiesPass : mpmd::impl::ShareBodiesPassBase<ShareBodiesPass> {
     for (ArrayRef<FragmentOp> equal : classes.get())
       if (equal.size() > 1)
         makeOne(equal, symbols);
-    eraseUncalled(symbols);
+    numErased += eraseUncalledBodies(module);
   }
 
 private:
@@ -335,20 +336,10 @@ private:
     }
   }
 
-  void eraseUncalled(SymbolTable &symbols) {
-    auto called = collectSharedBodies(getOperation());
-    for (func::FuncOp func :
-         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (stablehlo::isSharedBody(func) && !called.contains(func)) {
-        symbols.erase(func);
-        ++numErased;
-      }
-  }
-
   /// Fragments that return an argument now forward it, as canonicalization does
   /// where the ops stand in the fragment.
   void narrowKnown() {
-    IRRewriter rewriter(&getContext());
+    SetVector<FragmentOp> changed;
     for (auto &[body, calls] : collectSharedBodies(getOperation())) {
       auto fragments = llvm::map_to_vector(calls, [](CustomCallOp call) {
         return cast<FragmentOp>(call->getParentOp());
@@ -356,12 +347,18 @@ private:
       if (!narrow(body, calls))
         continue;
       ++numNarrowed;
-      PatternRewriter patterns(&getContext());
-      for (FragmentOp fragment : fragments) {
-        if (body.getNumResults() == 0)
-          inlineSharedBodies(fragment, rewriter);
-        (void)FragmentOp::canonicalize(fragment, patterns);
-      }
+      changed.insert_range(fragments);
+    }
+    // Not before: a fragment may have calls of several bodies.
+    IRRewriter rewriter(&getContext());
+    PatternRewriter patterns(&getContext());
+    for (FragmentOp fragment : changed) {
+      auto returnsNothing = [](CustomCallOp call) {
+        return call.getNumResults() == 0;
+      };
+      if (llvm::any_of(getSharedBodyCalls(fragment), returnsNothing))
+        inlineSharedBodies(fragment, rewriter);
+      (void)FragmentOp::canonicalize(fragment, patterns);
     }
   }
 

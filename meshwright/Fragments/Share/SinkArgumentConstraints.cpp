@@ -55,8 +55,14 @@ struct SinkArgumentConstraintsPass
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    for (auto &[body, calls] : collectSharedBodies(getOperation()))
+    ModuleOp module = getOperation();
+    unsigned numBefore = inlineSeveralSharedBodies(module, rewriter);
+    isAnyInlined = numBefore > 0;
+    numInlined += numBefore;
+    for (auto &[body, calls] : collectSharedBodies(module))
       sink(body, calls, rewriter);
+    if (isAnyInlined)
+      eraseUncalledBodies(module);
   }
 
 private:
@@ -77,10 +83,11 @@ private:
         continue;
       }
       inlineSharedBodies(cast<FragmentOp>(call->getParentOp()), rewriter);
+      isAnyInlined = true;
       ++numInlined;
     }
     if (kept.empty())
-      return body.erase();
+      return;
     putIntoBody(body, kept.front(), rewriter);
     for (CustomCallOp call : kept)
       for (OpOperand &operand : call->getOpOperands())
@@ -105,5 +112,7 @@ private:
       ++numSunk;
     }
   }
+
+  bool isAnyInlined = false;
 };
 } // namespace

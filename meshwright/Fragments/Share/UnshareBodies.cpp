@@ -13,7 +13,6 @@
 
 #include "meshwright/Fragments/Share/Passes.h"
 #include "meshwright/Fragments/SharedBodies.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_UNSHAREBODIESPASS
@@ -29,16 +28,8 @@ struct UnshareBodiesPass
   using Base::Base;
 
   void runOnOperation() override {
-    auto bodies = collectSharedBodies(getOperation());
-    SetVector<FragmentOp> fragments;
-    for (auto &[body, calls] : bodies)
-      for (stablehlo::CustomCallOp call : calls)
-        fragments.insert(cast<FragmentOp>(call->getParentOp()));
     IRRewriter rewriter(&getContext());
-    for (FragmentOp fragment : fragments)
-      inlineSharedBodies(fragment, rewriter);
-    numFragments += fragments.size();
-    eraseSharedBodies(getOperation());
+    numFragments += unshareBodies(getOperation(), rewriter);
   }
 };
 } // namespace

@@ -116,3 +116,29 @@ func.func private @body(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>,
   %s = stablehlo.sine %a : tensor<4xf32>
   return %s, %b : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Calls that return nothing but arguments go, also several of one fragment.
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>>
+
+// CHECK-LABEL: func @drops_several_calls_that_return_arguments
+// CHECK: mpmd.fragment<mesh="m", origin=["f"]> (%arg0) (%[[A:.*]]: tensor<4xf32>)
+// CHECK-NEXT: mpmd.return %[[A]], %[[A]]
+// CHECK-NOT: mpmd.shared_body
+func.func @drops_several_calls_that_return_arguments(%arg0: !m) -> (!m, !m) attributes {topology = #topology} {
+  %0:2 = mpmd.fragment<mesh="m", origin=["f"]> (%arg0) (%a: tensor<4xf32>) {
+    %s = stablehlo.custom_call @mpmd.shared_body(%a) {called_computations = [@body]} : (tensor<4xf32>) -> tensor<4xf32>
+    %t = stablehlo.custom_call @mpmd.shared_body(%s) {called_computations = [@other]} : (tensor<4xf32>) -> tensor<4xf32>
+    mpmd.return %s, %t : tensor<4xf32>, tensor<4xf32>
+  } : (!m) -> (!m, !m)
+  return %0#0, %0#1 : !m, !m
+}
+func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
+  return %a : tensor<4xf32>
+}
+func.func private @other(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
+  return %a : tensor<4xf32>
+}
