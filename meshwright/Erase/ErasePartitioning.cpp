@@ -31,6 +31,7 @@
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Erase/Passes.h"
+#include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/IR/OutsideReads.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -185,6 +186,12 @@ struct ReplacedOps : RewriterBase::Listener {
 };
 } // namespace
 
+/// Fragments go, and only there can a call stand for the ops of a shared body.
+static void unshareAll(ModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  module.walk([&](ModuleOp nested) { unshareBodies(nested, rewriter); });
+}
+
 static LogicalResult eraseOp(Operation *op, IRRewriter &rewriter) {
   rewriter.setInsertionPoint(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -295,6 +302,7 @@ struct ErasePartitioningPass
     if (!isPartitioned(module))
       return markAllAnalysesPreserved();
 
+    unshareAll(module);
     eraseMeshTensors(module);
     ReplacedOps replaced;
     IRRewriter rewriter(&getContext(), &replaced);

@@ -220,3 +220,23 @@ sdy.mesh @mesh = <["x"=2]>
 func.func @leaves_plain_modules_alone(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
   return
 }
+
+// -----
+
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+
+// CHECK-LABEL: func @puts_ops_of_shared_bodies_back
+// CHECK-NEXT: %[[S:.*]] = stablehlo.sine %{{.*}} : tensor<4xf32>
+// CHECK-NEXT: return %[[S]]
+// CHECK-NOT: @body
+func.func @puts_ops_of_shared_bodies_back(%x: !m1) -> !m1 attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: tensor<4xf32>) {
+    %s = stablehlo.custom_call @mpmd.shared_body(%a) {called_computations = [@body]} : (tensor<4xf32>) -> tensor<4xf32>
+    mpmd.return %s : tensor<4xf32>
+  } : (!m1) -> !m1
+  return %0 : !m1
+}
+func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
+  %s = stablehlo.sine %a : tensor<4xf32>
+  return %s : tensor<4xf32>
+}
