@@ -18,7 +18,8 @@
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Fragments/Share/Passes.h"
 #include "meshwright/Fragments/SharedBodies.h"
-#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_LIFTARGUMENTCONSTRAINTSPASS
@@ -31,24 +32,30 @@ using namespace mlir::mpmd;
 using sdy::ShardingConstraintOp;
 using stablehlo::CustomCallOp;
 
-/// The first constraint of an argument, if all are alike and closed.
-static ShardingConstraintOp findConstraint(BlockArgument argument) {
-  ShardingConstraintOp first;
-  for (Operation *user : argument.getUsers()) {
-    auto constraint = dyn_cast<ShardingConstraintOp>(user);
-    if (!constraint)
-      continue;
-    if (!constraint.getSharding().isFullyClosed() ||
-        (first && first.getSharding() != constraint.getSharding()))
-      return {};
-    if (!first || constraint->isBeforeInBlock(first))
-      first = constraint;
-  }
-  return first;
-}
-
 static unsigned getNumber(ShardingConstraintOp constraint) {
   return cast<BlockArgument>(constraint.getInput()).getArgNumber();
+}
+
+/// The first constraint of each argument whose constraints are all alike and closed,
+/// also of those in loops and branches.
+static SmallVector<ShardingConstraintOp> findConstraints(func::FuncOp body) {
+  SmallVector<ShardingConstraintOp> firsts(body.getNumArguments());
+  BitVector isContradicted(body.getNumArguments());
+  body.walk([&](ShardingConstraintOp constraint) {
+    auto argument = dyn_cast<BlockArgument>(constraint.getInput());
+    if (!argument || argument.getOwner() != &body.front())
+      return;
+    ShardingConstraintOp &first = firsts[argument.getArgNumber()];
+    if (!first)
+      first = constraint;
+    if (!constraint.getSharding().isFullyClosed() ||
+        first.getSharding() != constraint.getSharding())
+      isContradicted.set(argument.getArgNumber());
+  });
+  llvm::erase_if(firsts, [&](ShardingConstraintOp first) {
+    return !first || isContradicted[getNumber(first)];
+  });
+  return firsts;
 }
 
 /// Which constraints a fragment has to have itself. Nothing if it reads one of
@@ -101,10 +108,7 @@ struct LiftArgumentConstraintsPass
 private:
   void lift(func::FuncOp body, ArrayRef<CustomCallOp> calls,
             IRRewriter &rewriter) {
-    SmallVector<ShardingConstraintOp> constraints;
-    for (BlockArgument argument : body.getArguments())
-      if (ShardingConstraintOp constraint = findConstraint(argument))
-        constraints.push_back(constraint);
+    SmallVector<ShardingConstraintOp> constraints = findConstraints(body);
     if (constraints.empty())
       return;
 

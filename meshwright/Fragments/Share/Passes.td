@@ -37,7 +37,7 @@ def LiftArgumentConstraintsPass
     Leaves alone: constraints that others of the argument contradict, open ones, and
     those of arguments that have a sharding. Fragments that do something else with such
     an argument, or of whose arguments others have shardings than in the first fragment,
-    get their ops back. Cost: linear in calls and in the uses of arguments.
+    get their ops back. Cost: linear in calls and in the ops of functions.
   }];
   let statistics = [
     Statistic<"numLifted", "num-lifted", "Constraints taken out of functions">,
