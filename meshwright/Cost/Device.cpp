@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Cost/Device.h"
+#include "meshwright/Text/PlainJson.h"
 #include "meshwright/Text/NearestName.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -152,7 +153,7 @@ static bool readDevice(const json::Value &value, Device &device,
 
 llvm::Expected<std::vector<Device>>
 meshwright::parseDevices(llvm::StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parsePlainJson(text);
   if (!value)
     return value.takeError();
   json::Path::Root root("devices");

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Cost/Profile.h"
+#include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
@@ -228,7 +229,7 @@ static bool readRecording(const json::Object &object, Profile &profile,
 }
 
 llvm::Expected<Profile> meshwright::parseProfile(StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parsePlainJson(text);
   if (!value)
     return value.takeError();
   json::Path::Root root("profile");

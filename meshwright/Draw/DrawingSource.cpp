@@ -3,13 +3,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Draw/ReadDrawing.h"
+#include "meshwright/Text/PlainJson.h"
 
 using namespace meshwright;
 namespace json = llvm::json;
 
 /// Told by the keys that it has.
 llvm::Expected<Drawing> meshwright::readDrawing(llvm::StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parsePlainJson(text);
   if (!value)
     return value.takeError();
   if (const json::Object *object = value->getAsObject()) {

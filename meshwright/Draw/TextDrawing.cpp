@@ -6,6 +6,7 @@
 #include "meshwright/Draw/DrawingFormat.h"
 #include "meshwright/Draw/ReadDrawing.h"
 #include "meshwright/Files/CrashGuard.h"
+#include "meshwright/Text/PlainJson.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -25,7 +26,7 @@ static llvm::Expected<std::string> run(const TextDrawingRequest &request) {
     return error;
   if (!request.recording.empty()) {
     llvm::Expected<llvm::json::Value> recording =
-        llvm::json::parse(request.recording);
+        parsePlainJson(request.recording);
     if (!recording)
       return recording.takeError();
     if (llvm::Error error = addRecording(*recording, std::nullopt, *drawing))

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Files/FolderManifest.h"
+#include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
@@ -77,7 +78,7 @@ FolderManifest FolderManifest::read(StringRef folder) {
   std::string text;
   if (!readFile(folder, kName, [&](StringRef piece) { text += piece; }))
     return manifest;
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parsePlainJson(text);
   if (!value) {
     consumeError(value.takeError());
     return manifest;

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Planning/Layers.h"
+#include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include <cmath>
@@ -147,7 +148,7 @@ static bool readObject(const json::Value &value, Layers &layers,
 }
 
 llvm::Expected<Layers> meshwright::parseLayers(StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parsePlainJson(text);
   if (!value)
     return value.takeError();
   Layers layers;

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Simulator/ScheduleFile.h"
+#include "meshwright/Text/PlainJson.h"
 #include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -54,7 +55,7 @@ static llvm::Error readMesh(const json::Object &object,
 
 llvm::Error meshwright::readOrder(llvm::StringRef text,
                                   ExportedProgram &program) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parsePlainJson(text);
   if (!value)
     return value.takeError();
   const json::Object *object = value->getAsObject();

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Text/LocatedJson.h"
+#include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/SourceMgr.h"
@@ -138,25 +139,6 @@ private:
 };
 } // namespace
 
-/// Parsers descend into brackets by recursion, so that those of a malicious
-/// file would use up the stack. Returns where there are too many, or null.
-static const char *findTooDeep(StringRef text) {
-  constexpr unsigned kDeepest = 1000;
-  unsigned depth = 0;
-  bool isString = false;
-  for (const char *c = text.begin(); c != text.end(); ++c) {
-    if (isString && *c == '\\' && c + 1 != text.end())
-      ++c;
-    else if (*c == '"')
-      isString = !isString;
-    else if (!isString && (*c == '[' || *c == '{') && ++depth > kDeepest)
-      return c;
-    else if (!isString && (*c == ']' || *c == '}') && depth > 0)
-      --depth;
-  }
-  return nullptr;
-}
-
 LogicalResult meshwright::expectKind(const JsonValue &value,
                                      JsonValue::Kind kind, const Twine &key) {
   if (value.is(kind))
@@ -167,7 +149,7 @@ LogicalResult meshwright::expectKind(const JsonValue &value,
 
 FailureOr<JsonValue> meshwright::parseJson(StringRef text, StringRef fileName,
                                            MLIRContext *context) {
-  if (const char *where = findTooDeep(text))
+  if (const char *where = findTooDeepJson(text))
     return emitError(Reader(text, fileName, context).locate(where))
            << "malformed JSON: nested too deeply";
   Location start = FileLineColLoc::get(context, fileName, 1, 1);

@@ -275,6 +275,23 @@ def test_brackets_without_end(partition, opening):
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        ["draw", "{}", "-o", "-"],
+        ["plan", "{}", "--device=h100", "--devices=4"],
+        ["plan", "{}", "--device={}", "--devices=4"],
+        ["schedule", "auto", "--times={}", "--microbatches=4"],
+    ],
+)
+def test_brackets_without_end_in_other_files(tools, tmp_path, command):
+    source = tmp_path / "deep.json"
+    source.write_text("[" * 3000000)
+    done = tools.run("meshwright", *(word.format(source) for word in command))
+    assert done.returncode == 1
+    assert "deep.json: [1:1000, byte=1000]: Nested too deeply" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("program", "message"),
     [
         ("func.func @f() attributes {a = " + "[" * 300000, "more than 10000 deep"),

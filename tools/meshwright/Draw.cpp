@@ -8,6 +8,7 @@
 #include "meshwright/Draw/DrawingFormat.h"
 #include "meshwright/Draw/ReadDrawing.h"
 #include "meshwright/Schedule/PlanFile.h"
+#include "meshwright/Text/PlainJson.h"
 #include "meshwright/Text/Utf8.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -111,7 +112,7 @@ static llvm::Error addRecording(Drawing &drawing) {
   auto buffer = readText(recorded);
   if (!buffer)
     return buffer.takeError();
-  llvm::Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  llvm::Expected<json::Value> value = parsePlainJson((*buffer)->getBuffer());
   if (!value)
     return addPath(recorded, value.takeError());
   std::optional<int64_t> chosen;

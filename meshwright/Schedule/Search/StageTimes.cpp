@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Search/StageTimes.h"
+#include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -126,7 +127,7 @@ static bool readTimes(const json::Value &value, StageTimes &times,
 }
 
 llvm::Expected<StageTimes> meshwright::parseStageTimes(llvm::StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parsePlainJson(text);
   if (!value)
     return value.takeError();
   StageTimes times;
