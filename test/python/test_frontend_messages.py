@@ -268,6 +268,27 @@ def test_ordinary_programs_are_silent(said):
     assert said() == []
 
 
+@pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1", "ZeroBubbleV"])
+def test_tied_weights_contradict_no_schedule(said, schedule):
+    """Their gradient is sent behind the last microbatch, and nobody waits for it."""
+
+    def loss(w, x):
+        h = x @ w["embedding"]
+        for layer in w["layers"]:
+            h = mw.stage_boundary(jnp.tanh(h @ layer))
+        return ((h @ w["embedding"].T - x) ** 2).mean()
+
+    meshes = 2 if schedule == "ZeroBubbleV" else 4
+    topology = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(meshes)}
+    config = mw.make_config(
+        topology, pipeline_schedule=mw.get_pipeline_schedule(schedule)
+    )
+    step = mw.pipeline.accumulate(jax.value_and_grad(loss), 4)
+    weights = {"embedding": jnp.ones((8, 4)), "layers": [jnp.ones((4, 4))] * 3}
+    mw.jit(step, config).lower(weights, jnp.ones((8, 8)))
+    assert said() == []
+
+
 def test_choosing_a_schedule_is_no_warning(said):
     scheduled()
     assert said() == []

@@ -6,6 +6,15 @@
 // mesh waits for, and the gradients of its parameters, which nobody waits for
 // until the optimizer step. Split in two, the second half can fill the bubbles
 // of the schedule. A result belongs to the first half if a transfer reads it.
+// But the sum of the gradients of a weight that another mesh has, too, is sent
+// behind the last microbatch, and reads what second halves before it have added:
+//
+//   %g0 = fragment<["l"(1)]> {call_counter = 0, split_drop_transferred}
+//   %f:2 = fragment<["l"(1)]> (%g0, %x) {call_counter = 1} (%g, %u) {
+//     %d = tanh(%u)                     // early: the mesh before waits for it
+//     mpmd.return add(%g, %d), %d       // late, though both are transferred
+//   }
+//
 // What has effects goes along with later effects of the first half, so that all
 // keep their order.
 //
@@ -33,6 +42,41 @@ static BitVector findUntransferredResults(FragmentOp fragment) {
     if (llvm::none_of(result.getUsers(), llvm::IsaPred<TransferOp>))
       late.set(result.getResultNumber());
   return late;
+}
+
+static bool isOfLateHalf(Value value) {
+  auto fragment = value.getDefiningOp<FragmentOp>();
+  return fragment && fragment->hasAttr(kSplitDropTransferredAttr);
+}
+
+/// The results that depend on what late halves before the fragment compute.
+static BitVector findResultsOfLateHalves(FragmentOp fragment) {
+  BitVector late(fragment->getNumResults());
+  if (llvm::none_of(fragment.getOperands(), isOfLateHalf))
+    return late;
+  Block &body = fragment.getRegion().front();
+  DenseSet<Value> lateValues;
+  for (auto [operand, argument] :
+       llvm::zip_equal(fragment.getOperands(), body.getArguments()))
+    if (isOfLateHalf(operand))
+      lateValues.insert(argument);
+  for (Operation &op : body.without_terminator())
+    if (llvm::any_of(getOutsideReads(&op),
+                     [&](Value read) { return lateValues.contains(read); }))
+      lateValues.insert_range(op.getResults());
+  for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+    if (lateValues.contains(value))
+      late.set(i);
+  return late;
+}
+
+/// Where all that is transferred reads what is late, it is early all the same: no
+/// other mesh is waiting for the rest.
+static BitVector findLateResults(FragmentOp fragment) {
+  BitVector untransferred = findUntransferredResults(fragment);
+  BitVector late = untransferred;
+  late |= findResultsOfLateHalves(fragment);
+  return late.all() ? untransferred : late;
 }
 
 /// Adds the ops of the body that `values` depend on to those known so far.
@@ -79,7 +123,7 @@ struct SplitBwdFragmentsPass
 
     for (FragmentOp fragment : fragments) {
       FragmentCut cut;
-      cut.lateResults = findUntransferredResults(fragment);
+      cut.lateResults = findLateResults(fragment);
       if (cut.lateResults.none() || cut.lateResults.all())
         continue;
       if (failed(verifyNotYetSharded(fragment)))
