@@ -5,6 +5,7 @@
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -39,6 +40,18 @@ mpmd::collectSharedBodies(ModuleOp module) {
       }
     });
   return bodies;
+}
+
+static bool isPureOrCall(Operation &op) {
+  if (!isSharedBodyCall(&op))
+    return isPure(&op);
+  Block &body = getSharedBody(cast<CustomCallOp>(op)).front();
+  return llvm::all_of(body.without_terminator(),
+                      [](Operation &inner) { return isPure(&inner); });
+}
+
+bool mpmd::isPureFragment(FragmentOp fragment) {
+  return llvm::all_of(fragment.getBody()->without_terminator(), isPureOrCall);
 }
 
 CustomCallOp mpmd::createSharedBodyCall(OpBuilder &builder, Location loc,

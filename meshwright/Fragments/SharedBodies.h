@@ -38,6 +38,10 @@ func::FuncOp getSharedBody(stablehlo::CustomCallOp call);
 llvm::MapVector<func::FuncOp, SmallVector<stablehlo::CustomCallOp>>
 collectSharedBodies(ModuleOp module);
 
+/// Whether a fragment that nobody reads may go, and may be repeated, by what its
+/// ops do, also those behind calls. MLIR's `isPure` knows nothing of these.
+bool isPureFragment(FragmentOp fragment);
+
 /// Creates the call of a body, with the operands and result types of it.
 stablehlo::CustomCallOp createSharedBodyCall(OpBuilder &builder, Location loc,
                                              func::FuncOp body,

@@ -22,10 +22,10 @@
 #include "meshwright/Fragments/Merge/FragmentGroup.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Fragments/Merge/MergeRemarks.h"
+#include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/Order/BlockOrder.h"
 #include "meshwright/Order/EffectOrder.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include <set>
@@ -299,7 +299,7 @@ void MergeDriver::build() {
 FailureOr<unsigned> MergeDriver::run() {
   LogicalResult result = success();
   for (Node &node : llvm::reverse(nodes)) {
-    if (node.fragment->use_empty() && isPure(node.fragment)) {
+    if (node.fragment->use_empty() && isPureFragment(node.fragment)) {
       nodeOf.erase(node.fragment);
       rewriter.eraseOp(node.fragment);
       node.fragment = nullptr;

@@ -27,7 +27,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/Merge/MergeDriver.h"
 #include "meshwright/Fragments/Merge/Passes.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "meshwright/Fragments/SharedBodies.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::mpmd {
@@ -66,7 +66,7 @@ static void cloneForConsumers(func::FuncOp func) {
   OpBuilder builder(func.getContext());
   auto fragments = llvm::to_vector(func.front().getOps<FragmentOp>());
   for (FragmentOp fragment : llvm::reverse(fragments)) {
-    if (!isInferredFragment(fragment) || !isPure(fragment))
+    if (!isInferredFragment(fragment) || !isPureFragment(fragment))
       continue;
     SmallVector<FragmentOp> consumers = getConsumers(fragment);
     if (consumers.size() < 2)
