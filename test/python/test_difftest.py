@@ -77,14 +77,25 @@ def test_programs_are_no_larger_than_those_of_the_peer(tools):
     assert comparison.outcomes["same text"] >= 6, comparison.outcomes
 
 
-def test_fragments_left_whole_by_chance_are_no_finding(tools):
+@pytest.mark.parametrize("number", [100997, 302303])
+def test_fragments_left_whole_by_chance_are_no_finding(tools, number):
     comparison = difftest_programs.ProgramComparison(
         op_corpus.Tools(pathlib.Path(tools.folder))
     )
-    comparison.check([100997])
+    comparison.check([number])
     comparison.close()
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
     assert comparison.outcomes["the peer splits less by chance"] == 1
+
+
+def test_calls_in_calls_are_dissolved_for_the_peer_where_it_rejects_them(tools):
+    comparison = difftest_programs.ProgramComparison(
+        op_corpus.Tools(pathlib.Path(tools.folder))
+    )
+    comparison.check([301538])
+    comparison.close()
+    assert not comparison.findings, "\n".join(map(str, comparison.findings))
+    assert comparison.outcomes["same text"] == 1
 
 
 def test_models_have_the_numbers_of_jax():
