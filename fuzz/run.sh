@@ -2,6 +2,7 @@
 # Fuzzes each target for SECONDS (60 without), or those that TARGETS names:
 #
 #   make fuzz SECONDS=600 TARGETS="passes partition"
+#   make fuzz JOBS=2      by as many processes, which share a corpus
 #   make fuzz RUNS=5000   as many inputs, the same each time, and no corpus: for CI
 #   make fuzz PRESET=dev  in forked processes, without a build of its own
 #
@@ -63,7 +64,7 @@ for target in "${targets[@]}"; do
   else
     # All inputs that are given are run first: no more than there is time for.
     pick_seeds "$seeds" "$((seconds * 4))" "$build/picked"
-    "$build/bin/fuzz-$target" "${limits[@]}" -fork=1 -ignore_crashes=1 \
+    "$build/bin/fuzz-$target" "${limits[@]}" -fork="${JOBS:-1}" -ignore_crashes=1 \
       -ignore_timeouts=1 -ignore_ooms=1 -max_total_time="$seconds" \
       "$corpus" "$build/picked" >"$log" 2>&1 || true
     echo "corpus: $(find "$corpus" -type f | wc -l) inputs"
