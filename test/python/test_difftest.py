@@ -234,6 +234,15 @@ def test_a_program_with_other_numbers_is_found(tools):
     assert [finding.route for finding in comparison.findings] == ["numbers"]
 
 
+def test_the_order_of_operands_is_told_from_other_texts():
+    text = "%0 = f(%a, %b) {unroll_counter = 1 : ui32} : (tensor<f32>, tensor<2xf32>)"
+    other = "%1 = f(%b, %a) : (tensor<2xf32>, tensor<f32>)"
+    words = difftest_programs.words_of_lines
+    assert words(text) == words(other)
+    assert words(text) != words(other.replace("2xf32", "3xf32"))
+    assert words(text) != words(f"{text}\n{text}")
+
+
 def test_numbers_of_the_interpreter_are_a_first_answer_only(tools):
     """It scatters into arrays that are read again: those of XLA count."""
     comparison = difftest_programs.ProgramComparison(
