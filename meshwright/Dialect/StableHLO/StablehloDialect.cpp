@@ -13,6 +13,18 @@ using namespace mlir::stablehlo;
 
 #include "meshwright/Dialect/StableHLO/StablehloDialect.cpp.inc"
 
+/// One error where a type is wrong, not one more for each future around it: each
+/// repeats the line of the program.
+static ParseResult parseFutureTypes(AsmParser &parser,
+                                    SmallVector<Type> &types) {
+  return parser.parseCommaSeparatedList(
+      [&] { return parser.parseType(types.emplace_back()); });
+}
+
+static void printFutureTypes(AsmPrinter &printer, ArrayRef<Type> types) {
+  llvm::interleaveComma(types, printer.getStream());
+}
+
 #define GET_TYPEDEF_CLASSES
 #include "meshwright/Dialect/StableHLO/StablehloTypes.cpp.inc"
 

@@ -28,7 +28,7 @@ def Stablehlo_FutureType : TypeDef<Stablehlo_Dialect, "Future"> {
     ```
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::Type">:$types);
-  let assemblyFormat = "`<` $types `>`";
+  let assemblyFormat = "`<` custom<FutureTypes>($types) `>`";
   let genVerifyDecl = 1;
 }
 

@@ -243,6 +243,11 @@ func.func private @future_of_a_token(!stablehlo.future<!stablehlo.token>)
 
 // -----
 
+// expected-error@+1 {{future holds '!stablehlo.future<tensor<4xf32>>', expected only ranked tensor types}}
+func.func private @reports_futures_in_futures_once(!stablehlo.future<!stablehlo.future<!stablehlo.future<tensor<4xf32>>>>)
+
+// -----
+
 // expected-error@+1 {{unknown  type `x` in dialect `stablehlo`}}
 func.func private @unknown_type(!stablehlo.x)
 
