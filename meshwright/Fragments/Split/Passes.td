@@ -58,10 +58,10 @@ def SplitBwdFragmentsPass
     Acts on every function; requires that shardings are not yet propagated, and
     reports an error where they are. Transfers do not move. Both halves have the
     operands, the attributes and the location of the original, plus the mark of
-    their side. A transferred result that reads a late half before it, as a sum over
-    microbatches does, is late, too, unless all that is transferred does. Leaves
-    alone: fragments that are halves already, and those that would be wholly early in
-    a block as long as theirs. Cost: linear in the number of ops.
+    their side. In what is split, a transferred result that reads a late half before
+    it, as a sum over microbatches does, is late, too, unless all that is transferred
+    does. Leaves alone: fragments that are halves already, and those that would be
+    wholly early in a block as long as theirs. Cost: linear in the number of ops.
   }];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments split">,

@@ -70,10 +70,13 @@ static BitVector findResultsOfLateHalves(FragmentOp fragment) {
   return late;
 }
 
-/// Where all that is transferred reads what is late, it is early all the same: no
-/// other mesh is waiting for the rest.
+/// Sums are no reason to split a fragment that sends all that it computes. And where
+/// all that is sent reads what is late, it is early all the same: no other mesh is
+/// waiting for the rest.
 static BitVector findLateResults(FragmentOp fragment) {
   BitVector untransferred = findUntransferredResults(fragment);
+  if (untransferred.none())
+    return untransferred;
   BitVector late = untransferred;
   late |= findResultsOfLateHalves(fragment);
   return late.all() ? untransferred : late;

@@ -301,17 +301,39 @@ func.func private @late_results_may_come_from_early_values(%x: !m1) -> (!m1, !m1
 // The gradient of a weight that another mesh has, too, is sent behind the last
 // microbatch. What the mesh before waits for does not wait for that sum.
 // CHECK-LABEL: func @sums_of_late_halves_are_late_though_transferred
-func.func @sums_of_late_halves_are_late_though_transferred(%x: !m1, %y: !m1) -> (!m2, !m2, !m2) attributes {topology = #topology} {
+func.func @sums_of_late_halves_are_late_though_transferred(%x: !m1, %y: !m1) -> (!m2, !m2, !m2, !m1) attributes {topology = #topology} {
   // CHECK: %[[K0:.*]]:2 = mpmd.fragment{{.*}}call_counter = 0{{.*}}split_keep_transferred
   // CHECK: %[[L0:.*]] = mpmd.fragment{{.*}}call_counter = 0{{.*}}split_drop_transferred
   // CHECK: %[[K1:.*]]:3 = mpmd.fragment{{.*}}call_counter = 1{{.*}}split_keep_transferred} (%{{.*}}: tensor<4x4xf32>, %[[U:.*]]: tensor<4x4xf32>) {
   // CHECK-NEXT: %[[D:.*]] = stablehlo.tanh %[[U]]
   // CHECK-NEXT: mpmd.return %[[D]],
-  // CHECK: %[[L1:.*]] = mpmd.fragment<{{.*}}> (%[[L0]], {{.*}}call_counter = 1{{.*}}split_drop_transferred}
+  // CHECK: %[[L1:.*]]:2 = mpmd.fragment<{{.*}}> (%[[L0]], {{.*}}call_counter = 1{{.*}}split_drop_transferred}
   // CHECK-NEXT: %[[S:.*]] = stablehlo.add
-  // CHECK-NEXT: mpmd.return %[[S]]
+  // CHECK-NEXT: %[[OWN:.*]] = stablehlo.sine
+  // CHECK-NEXT: mpmd.return %[[S]], %[[OWN]]
   // CHECK: mpmd.transfer %[[K1]]#0
-  // CHECK: mpmd.transfer %[[L1]]
+  // CHECK: mpmd.transfer %[[L1]]#0
+  %first:2 = mpmd.fragment<mesh="m1", origin=["l"(1)]> (%x) {call_counter = 0 : ui32} (%u: !l) {
+    %d = stablehlo.tanh %u : !l
+    %g = stablehlo.sine %u : !l
+    mpmd.return %g, %d : !l, !l
+  } : (!m1) -> (!m1, !m1)
+  %second:3 = mpmd.fragment<mesh="m1", origin=["l"(1)]> (%first#0, %y) {call_counter = 1 : ui32} (%g: !l, %u: !l) {
+    %d = stablehlo.tanh %u : !l
+    %sum = stablehlo.add %g, %u : !l
+    %own = stablehlo.sine %u : !l
+    mpmd.return %sum, %d, %own : !l, !l, !l
+  } : (!m1, !m1) -> (!m1, !m1, !m1)
+  %0 = mpmd.transfer %first#1 : (!m1) -> !m2
+  %1 = mpmd.transfer %second#1 : (!m1) -> !m2
+  %2 = mpmd.transfer %second#0 : (!m1) -> !m2
+  return %0, %1, %2, %second#2 : !m2, !m2, !m2, !m1
+}
+
+// CHECK-LABEL: func @sums_do_not_split_what_is_all_transferred
+func.func @sums_do_not_split_what_is_all_transferred(%x: !m1, %y: !m1) -> (!m2, !m2, !m2) attributes {topology = #topology} {
+  // CHECK: call_counter = 0{{.*}}split_drop_transferred
+  // CHECK: call_counter = 1 : ui32} (
   %first:2 = mpmd.fragment<mesh="m1", origin=["l"(1)]> (%x) {call_counter = 0 : ui32} (%u: !l) {
     %d = stablehlo.tanh %u : !l
     %g = stablehlo.sine %u : !l
