@@ -276,7 +276,7 @@ def test_tied_weights_contradict_no_schedule(said, schedule):
         h = x @ w["embedding"]
         for layer in w["layers"]:
             h = mw.stage_boundary(jnp.tanh(h @ layer))
-        return ((h @ w["embedding"].T - x) ** 2).mean()
+        return (((h * w["scale"]) @ w["embedding"].T - x) ** 2).mean()
 
     meshes = 2 if schedule == "ZeroBubbleV" else 4
     topology = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(meshes)}
@@ -285,6 +285,7 @@ def test_tied_weights_contradict_no_schedule(said, schedule):
     )
     step = mw.pipeline.accumulate(jax.value_and_grad(loss), 4)
     weights = {"embedding": jnp.ones((8, 4)), "layers": [jnp.ones((4, 4))] * 3}
+    weights["scale"] = jnp.ones(4)
     mw.jit(step, config).lower(weights, jnp.ones((8, 8)))
     assert said() == []
 
