@@ -44,6 +44,11 @@ static LogicalResult verifyMeshTensor(func::ReturnOp returnOp, unsigned i) {
          << " but must be a mesh tensor to be copied; assign it to a mesh";
 }
 
+/// What only the signature of a function names is verified by nothing else.
+static LogicalResult verifyMesh(func::ReturnOp returnOp, Value copied) {
+  return cast<MeshTensorType>(copied.getType()).verifyForTopology(returnOp);
+}
+
 /// Creates a fragment before `returnOp` that copies each value of one mesh once
 /// per position, and returns the copies. Returns how many there are.
 static unsigned copyWithFragment(func::ReturnOp returnOp, StringRef meshName,
@@ -86,6 +91,9 @@ static LogicalResult uniquifyWithFragments(func::ReturnOp returnOp,
     positions.remove_if([](const auto &entry) {
       return entry.second.size() == 1 && !isa<BlockArgument>(entry.first);
     });
+    for (const auto &entry : positions)
+      if (failed(verifyMesh(returnOp, entry.first)))
+        return failure();
     if (!positions.empty())
       numCopies += copyWithFragment(returnOp, mesh, positions);
   }
@@ -100,7 +108,8 @@ static LogicalResult uniquifyWithTransfers(func::ReturnOp returnOp,
     Value value = operand.get();
     if (returned.insert(value).second && !isa<BlockArgument>(value))
       continue;
-    if (failed(verifyMeshTensor(returnOp, operand.getOperandNumber())))
+    if (failed(verifyMeshTensor(returnOp, operand.getOperandNumber())) ||
+        failed(verifyMesh(returnOp, value)))
       return failure();
     operand.set(
         TransferOp::create(builder, returnOp.getLoc(), value.getType(), value));
