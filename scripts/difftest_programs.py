@@ -69,8 +69,8 @@ def count(text: str) -> dict[str, int]:
 def words_of_lines(text: str) -> collections.Counter:
     """The lines, each as its words in order, without names of values, which come from
     the order of operands, and without what the peer leaves of unrolled loops."""
-    text = re.sub(r"%[\w#:]+|\{unroll_counter = \d+ : ui32\}", "", text)
-    lines = (sorted(re.findall(r"[^\s,()]+", line)) for line in text.splitlines())
+    text = re.sub(r"%[\w#:]+|unroll_counter = \d+ : ui32", "", text)
+    lines = (sorted(re.findall(r"[^\s,(){}]+", line)) for line in text.splitlines())
     return collections.Counter(tuple(words) for words in lines if words)
 
 
