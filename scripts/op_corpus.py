@@ -26,6 +26,7 @@ import collections
 import dataclasses
 import functools
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -35,8 +36,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Tests say which build they are of.
+EXTENSION = os.environ.get("MESHWRIGHT_EXTENSION", "build/python")
 sys.path[:0] = [
-    str(ROOT / path) for path in ("scripts", "python", "build/python", "test/python")
+    str(ROOT / path) for path in ("scripts", "python", EXTENSION, "test/python")
 ]
 
 import jax  # noqa: E402

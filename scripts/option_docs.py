@@ -11,6 +11,7 @@ With --check nothing is written; exit code 1 if something is stale.
 """
 
 import json
+import os
 import pathlib
 import re
 import sys
@@ -27,7 +28,9 @@ PHASES = {
 
 
 def read_options() -> list[tuple[str, ...]]:
-    sys.path[:0] = [str(ROOT / "build" / "python")]
+    # Tests say which build they are of.
+    extension = os.environ.get("MESHWRIGHT_EXTENSION", "build/python")
+    sys.path[:0] = [str(ROOT / extension)]
     import _meshwright
 
     return _meshwright.options()

@@ -41,6 +41,21 @@ SKIPS_ALLOWED = {
 
 
 def pytest_sessionfinish(session):
+    _check_extension(session)
+    _check_skips(session)
+
+
+def _check_extension(session):
+    """Scripts and benches that tests import may bring a path of their own."""
+    wanted = pathlib.Path(os.environ["MESHWRIGHT_EXTENSION"])
+    loaded = getattr(sys.modules.get("_meshwright"), "__file__", None)
+    if loaded and pathlib.Path(loaded).resolve().parent != wanted:
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        reporter.write_line(f"ERROR: {loaded} is not of {wanted}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _check_skips(session):
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     skipped = collections.Counter(
         pathlib.Path(report.nodeid.split("::")[0]).stem

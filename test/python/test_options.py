@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from conftest import ROOT
+from launching import bare_environment
 
 import meshwright as mw
 
@@ -24,6 +25,18 @@ def test_python_and_docs_have_the_compilers_options():
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_tests_start_has_the_extension_of_their_build(tmp_path):
+    """Also where there is another one in build/."""
+    (tmp_path / "_meshwright.py").write_text("print('this one'); raise SystemExit")
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "option_docs.py", "--check"],
+        env=bare_environment(MESHWRIGHT_EXTENSION=str(tmp_path)),
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "this one\n", done.stderr
 
 
 OTHER = {"bool": None, "int": 3, "text": "some text", "schedule": "Circular"}
