@@ -285,10 +285,10 @@ def read_baseline() -> dict:
 
 
 def update_baseline(runs: list[Run], about: dict) -> None:
-    """Puts what ran into the baseline; other benches keep what they have."""
+    """Puts what ran into the baseline, if it has ratios; others keep what they have."""
     baseline = read_baseline()
     for each in runs:
-        if not each.code:
+        if not each.code and each.ratios:
             entry = {"measured": about | {"load": round(each.load, 1)}}
             baseline[each.bench.name] = entry | {"ratios": each.ratios}
     with whole_file(BASELINE) as file:

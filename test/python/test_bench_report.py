@@ -101,6 +101,16 @@ def test_baseline_is_of_benches_that_there_are():
         assert entry["ratios"] and "commit" in entry["measured"]
 
 
+def test_a_bench_without_ratios_has_no_baseline(monkeypatch, tmp_path):
+    monkeypatch.setattr(report, "BASELINE", tmp_path / "baseline.json")
+    runs = [
+        report.Run(benches.Bench(name, "b.py", "lower", ""), 1.0, 0, text, "", 0.0)
+        for name, text in (("ratios", "a 0.1 s 2.0x"), ("times", "page: 0.12 s"))
+    ]
+    report.update_baseline(runs, {})
+    assert list(report.read_baseline()) == ["ratios"]
+
+
 def test_a_bench_that_fails_is_seen_and_leaves_the_others(
     tmp_path, monkeypatch, capsys
 ):
