@@ -75,10 +75,14 @@ static StringRef getSplitTypeName(FragmentOp fragment) {
   return "nullopt";
 }
 
-/// Whether it recomputes a forward fragment for a half of a backward one.
+/// Whether it recomputes a forward fragment for a half of a backward one, which it
+/// may have been merged with: that leaves no mark of the half.
 static bool isRematForHalf(FragmentOp fragment) {
-  return fragment->hasAttr(kRematAttr) &&
-         llvm::any_of(fragment->getUsers(), [](Operation *user) {
+  if (!fragment->hasAttr(kRematAttr))
+    return false;
+  bool isMerged =
+      !getSingleTransposeCount(fragment) && getMaxTransposeCount(fragment);
+  return isMerged || llvm::any_of(fragment->getUsers(), [](Operation *user) {
            return user->hasAttr(kSplitKeepTransferredAttr) ||
                   user->hasAttr(kSplitDropTransferredAttr);
          });
