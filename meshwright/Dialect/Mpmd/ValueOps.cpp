@@ -4,6 +4,7 @@
 
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Sdy/ShardingVerification.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -90,7 +91,9 @@ LogicalResult TransferOp::verify() {
   auto isHost = [](StringAttr kind) {
     return kind && kind.getValue() == kMemoryKindPinnedHost;
   };
-  if (isHost(getAttributeMemoryKind(getTensor()))) // (C4)
+  bool isAsked = !isa<BlockArgument>(getTensor()) ||
+                 sdy::isVerifiedBefore(getTensor(), *this);
+  if (isAsked && isHost(getAttributeMemoryKind(getTensor()))) // (C4)
     return emitError() << "Transfers from host with attributes are not "
                           "allowed; put the memory kind into the type";
   if (isHost((*this)->getAttrOfType<StringAttr>(kMemoryKindAttr)))

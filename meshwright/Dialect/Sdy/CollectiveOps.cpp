@@ -54,7 +54,7 @@ static FailureOr<Sides> getSides(Operation *op, TensorShardingAttr out,
                                  bool assumeReplicated,
                                  bool ignoreDeviceOrder = false) {
   Value operand = op->getOperand(0);
-  TensorShardingAttr in = getSharding(operand);
+  TensorShardingAttr in = getShardingToVerify(operand, op);
   if (!in && !assumeReplicated) {
     op->emitOpError() << "collective on operand without sharding";
     return failure();

@@ -19,9 +19,17 @@ using namespace mlir::sdy;
 /// New unreduced axes hold partial sums; the others are reduced as before.
 static LogicalResult verifyUnreduced(Operation *op, Value input,
                                      TensorShardingAttr sharding) {
-  while (auto barrier = input.getDefiningOp<PropagationBarrierOp>())
+  if (sharding.getUnreducedAxes().empty())
+    return success();
+  // Barriers that read each other would be followed for ever.
+  Operation *reader = op;
+  while (auto barrier = input.getDefiningOp<PropagationBarrierOp>()) {
+    if (!isVerifiedBefore(input, reader))
+      return success();
+    reader = barrier;
     input = barrier.getInput();
-  TensorShardingAttr inputSharding = getSharding(input);
+  }
+  TensorShardingAttr inputSharding = getShardingToVerify(input, reader);
   if (!inputSharding)
     return success();
   for (AxisRefAttr axis : sharding.getUnreducedAxes()) {

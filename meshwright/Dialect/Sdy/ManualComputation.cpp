@@ -164,7 +164,9 @@ ResultRange ManualComputationOp::getOpResultEdgeOwners() {
 
 SmallVector<TensorShardingAttr>
 ManualComputationOp::getOpResultEdgeOwnerShardings() {
-  return llvm::to_vector(getOutShardings());
+  // Ops behind this one are verified before it, and ask.
+  return getOutShardingsAttr() ? llvm::to_vector(getOutShardings())
+                               : SmallVector<TensorShardingAttr>();
 }
 
 void ManualComputationOp::setOpResultEdgeOwnerShardings(

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
 
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
 #include "llvm/ADT/DenseSet.h"
@@ -237,4 +238,27 @@ LogicalResult sdy::verifyShardings(TypeRange types,
       return failure();
   }
   return success();
+}
+
+bool sdy::isVerifiedBefore(Value value, Operation *op) {
+  if (auto arg = dyn_cast<BlockArgument>(value)) {
+    Operation *owner = arg.getOwner()->getParentOp();
+    return owner && owner->isProperAncestor(op);
+  }
+  Operation *def = value.getDefiningOp();
+  while (op && op->getBlock() != def->getBlock()) {
+    op = op->getParentOp();
+    // Isolated ops are verified apart from what is around them, maybe by threads
+    // of their own.
+    if (op && op->hasTrait<OpTrait::IsIsolatedFromAbove>())
+      return false;
+  }
+  return op && op != def && def->isBeforeInBlock(op);
+}
+
+TensorShardingAttr sdy::getShardingToVerify(Value value, Operation *op) {
+  // Other ops have them in attributes, which may be asked at any time.
+  bool isAsked = isa<BlockArgument>(value) || getDataFlowOp(value);
+  return isAsked && !isVerifiedBefore(value, op) ? TensorShardingAttr()
+                                                 : getSharding(value);
 }

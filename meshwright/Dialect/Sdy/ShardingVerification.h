@@ -31,6 +31,15 @@ LogicalResult verifyShardings(TypeRange types,
                               TensorShardingPerValueAttr shardings,
                               Operation *from, StringRef valueName);
 
+/// Whether what makes a value is around an op, or before it in a block. MLIR verifies
+/// whether values dominate their uses when it has verified all ops by themselves. So
+/// a value may be of an op that is not verified, or of one that reads the result of
+/// this one. A verifier may ask such for nothing but their types.
+bool isVerifiedBefore(Value value, Operation *op);
+
+/// The sharding of what an op reads, for its verifier.
+TensorShardingAttr getShardingToVerify(Value value, Operation *op);
+
 } // namespace mlir::sdy
 
 #endif

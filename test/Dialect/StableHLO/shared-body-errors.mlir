@@ -126,3 +126,17 @@ func.func @calls_on_meshes(%arg0: !m) -> !m attributes {topology = #topology} {
   } : (!m) -> !m
   return %0 : !m
 }
+
+// -----
+
+func.func @of_unverified_function(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{expected one called computation}}
+  %0 = stablehlo.custom_call @mpmd.shared_body(%arg0) {called_computations = [@body]} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// expected-error @+1 {{'func.func' op requires attribute 'function_type'}}
+"func.func"() <{sym_name = "body", sym_visibility = "private"}> ({
+^bb0(%arg0: tensor<4xf32>):
+  "func.return"(%arg0) : (tensor<4xf32>) -> ()
+}) {mpmd.shared_body} : () -> ()

@@ -201,7 +201,8 @@ static constexpr StringLiteral kMeshAttrs[] = {"topology", "mesh_shape"};
 
 /// What stands for the ops of a function is replaced by them, so it must name one
 /// that fits and that stands for no other in turn. Functions are only read here,
-/// which makes this safe where several are verified at once.
+/// which makes this safe where several are verified at once, and by their attributes,
+/// which may be missing where the function is not verified yet.
 static LogicalResult verifySharedBody(CustomCallOp op) {
   ArrayAttr names = op.getCalledComputations();
   auto name = names.size() == 1 ? dyn_cast<FlatSymbolRefAttr>(names[0])
@@ -210,9 +211,9 @@ static LogicalResult verifySharedBody(CustomCallOp op) {
                          op, name.getAttr())
                    : func::FuncOp();
   if (!body || !isSharedBody(body) || !body.getBody().hasOneBlock() ||
-      body.getFunctionType() != FunctionType::get(op.getContext(),
-                                                  op.getOperandTypes(),
-                                                  op.getResultTypes()))
+      body->getAttr(body.getFunctionTypeAttrName()) !=
+          TypeAttr::get(FunctionType::get(op.getContext(), op.getOperandTypes(),
+                                          op.getResultTypes())))
     return op.emitOpError()
            << "to " << kSharedBody
            << " stands for the ops of a function: expected one called "
@@ -225,9 +226,9 @@ static LogicalResult verifySharedBody(CustomCallOp op) {
     return op.emitOpError() << "to " << kSharedBody
                             << " stands in such a function itself; its ops "
                                "must stand there in its place";
-  if (body.isPublic() || llvm::any_of(kMeshAttrs, [&](StringRef name) {
-        return body->hasAttr(name);
-      }))
+  if (body.getSymVisibility() != StringRef("private") ||
+      llvm::any_of(kMeshAttrs,
+                   [&](StringRef name) { return body->hasAttr(name); }))
     return op.emitOpError()
            << "to " << kSharedBody << " names @" << body.getSymName()
            << ": expected a private function without "
