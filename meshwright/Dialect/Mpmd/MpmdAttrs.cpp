@@ -6,6 +6,7 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -32,6 +33,14 @@ LogicalResult TopologyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<NamedMeshAttr> meshes) {
   if (meshes.empty())
     return emitError() << "a topology must have at least one mesh";
+  // Those of all meshes are numbered in a row where transfers are timed.
+  int64_t numDevices = 0;
+  for (NamedMeshAttr mesh : meshes)
+    if (llvm::AddOverflow(numDevices, mesh.getMesh().getTotalSize(),
+                          numDevices))
+      return emitError() << "the meshes of a topology have more devices than "
+                            "fit 64 bits: up to mesh \""
+                         << mesh.getName() << "\"";
   return success();
 }
 

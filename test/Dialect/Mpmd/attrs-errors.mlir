@@ -32,3 +32,8 @@ func.func private @origin_cannot_stand_alone() attributes {a = #mpmd.origin"f"}
 
 // expected-error@+1 {{unknown attribute `mesh` in dialect `mpmd`}}
 func.func private @attribute_must_be_known() attributes {a = #mpmd.mesh<"f">}
+
+// -----
+
+// expected-error@+1 {{the meshes of a topology have more devices than fit 64 bits: up to mesh "m2"}}
+func.func private @topology_of_too_many_devices() attributes {a = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=9223372036854775807]>>>}
