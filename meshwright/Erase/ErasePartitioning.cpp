@@ -92,10 +92,22 @@ static LogicalResult eraseReduce(ReduceOp op, IRRewriter &rewriter) {
   return success();
 }
 
-static void eraseCall(Operation *op, FlatSymbolRefAttr callee,
-                      IRRewriter &rewriter) {
+/// COMPAT(call-arity): Calls on meshes verify with fewer or more operands and results
+/// than their callee has, plain ones do not.
+static LogicalResult eraseCall(Operation *op, FlatSymbolRefAttr callee,
+                               SymbolTableCollection &symbols,
+                               IRRewriter &rewriter) {
+  auto func = symbols.lookupNearestSymbolFrom<func::FuncOp>(op, callee);
+  if (!func || func.getNumArguments() != op->getNumOperands() ||
+      func.getNumResults() != op->getNumResults())
+    return op->emitError() << "cannot become a call: it has "
+                           << op->getNumOperands() << " operands and "
+                           << op->getNumResults()
+                           << " results, expected as many as " << callee
+                           << " has";
   rewriter.replaceOpWithNewOp<func::CallOp>(op, callee, op->getResultTypes(),
                                             op->getOperands());
+  return success();
 }
 
 /// Appends to a body whose terminator returns the loop-carried values.
@@ -192,7 +204,8 @@ static void unshareAll(ModuleOp module) {
   module.walk([&](ModuleOp nested) { unshareBodies(nested, rewriter); });
 }
 
-static LogicalResult eraseOp(Operation *op, IRRewriter &rewriter) {
+static LogicalResult eraseOp(Operation *op, SymbolTableCollection &symbols,
+                             IRRewriter &rewriter) {
   rewriter.setInsertionPoint(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<FragmentOp, NamedComputationOp, sdy::NamedComputationOp>(
@@ -206,8 +219,7 @@ static LogicalResult eraseOp(Operation *op, IRRewriter &rewriter) {
             return success();
           })
       .Case<CallOp, FragmentCallOp>([&](auto call) {
-        eraseCall(call, call.getCalleeAttr(), rewriter);
-        return success();
+        return eraseCall(call, call.getCalleeAttr(), symbols, rewriter);
       })
       .Case([&](ReduceOp reduce) { return eraseReduce(reduce, rewriter); })
       .Case([&](ForOp loop) { return eraseFor(loop, rewriter); })
@@ -306,9 +318,10 @@ struct ErasePartitioningPass
     eraseMeshTensors(module);
     ReplacedOps replaced;
     IRRewriter rewriter(&getContext(), &replaced);
+    SymbolTableCollection callees;
     WalkResult result = module.walk([&](Operation *op) {
-      return failed(eraseOp(op, rewriter)) ? WalkResult::interrupt()
-                                           : WalkResult::advance();
+      return failed(eraseOp(op, callees, rewriter)) ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
     });
     numReplaced += replaced.count;
     if (result.wasInterrupted())

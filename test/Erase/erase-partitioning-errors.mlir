@@ -23,3 +23,16 @@ func.func @reports_index_that_cannot_count(%x: tensor<4xf32>) -> tensor<4xf32> {
   } : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func private @callee() -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  %0 = stablehlo.constant dense<0.0> : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+func.func @reports_calls_of_more_operands_than_arguments(%x: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  // expected-error@+1 {{cannot become a call: it has 1 operands and 1 results, expected as many as @callee has}}
+  %0 = mpmd.call @callee(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
