@@ -330,6 +330,26 @@ LogicalResult LeafAssignment::run() {
   return failure(hasFailed);
 }
 
+/// Values of MPMD functions come to lie on meshes. Only calls that stand for their
+/// bodies go along with that.
+static LogicalResult verifyNamedByCalls(ModuleOp module) {
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(&module.getBodyRegion());
+  if (!uses)
+    return success();
+  SymbolTable symbols(module);
+  for (SymbolTable::SymbolUse use : *uses) {
+    auto func =
+        symbols.lookup<func::FuncOp>(use.getSymbolRef().getRootReference());
+    if (func && isMpmdFunction(func) && !isa<CallOp>(use.getUser()))
+      return use.getUser()->emitError()
+             << "names the MPMD function @" << func.getSymName()
+             << ", whose values get meshes; expected an mpmd.call, or a "
+                "function without topology";
+  }
+  return success();
+}
+
 namespace {
 struct InferMeshAssignMeshFuncLeavesPass
     : mpmd::impl::InferMeshAssignMeshFuncLeavesPassBase<
@@ -338,7 +358,8 @@ struct InferMeshAssignMeshFuncLeavesPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(verifyErrorLimit(module, errorLimit)))
+    if (failed(verifyErrorLimit(module, errorLimit)) ||
+        failed(verifyNamedByCalls(module)))
       return signalPassFailure();
     MeshDataFlow flow(module);
     CallGraph calls(module);

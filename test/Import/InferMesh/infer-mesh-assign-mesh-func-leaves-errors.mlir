@@ -44,3 +44,11 @@ func.func @reports_resultless_op_without_mesh(%p: !t) attributes {topology = #to
 func.func private @reports_unused_input_without_mesh(%p: !t {mpmd.src_set = #nowhere}) attributes {topology = #topology} {
   return
 }
+
+// -----
+
+func.func public @reports_mpmd_function_as_decomposition(%x: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  // expected-error@+1 {{names the MPMD function @reports_mpmd_function_as_decomposition, whose values get meshes; expected an mpmd.call, or a function without topology}}
+  %0 = stablehlo.composite "a.b" %x {decomposition = @reports_mpmd_function_as_decomposition} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
