@@ -211,6 +211,21 @@ static LogicalResult declareMesh(const Program &program, StringRef name,
   return success();
 }
 
+/// The function has the shardings of its types as attributes, which are verified.
+static LogicalResult verifyMeshNames(FragmentOp fragment,
+                                     const SymbolTable &symbols) {
+  for (TypeRange types : {TypeRange(fragment->getOperandTypes()),
+                          TypeRange(fragment->getResultTypes())})
+    for (Type type : types)
+      if (auto sharding = cast<MeshTensorType>(type).getSharding();
+          sharding && !sharding.getMesh(symbols))
+        return fragment.emitError()
+               << "a type has a sharding on mesh " << sharding.getMeshOrRef()
+               << ", which this module does not declare; expected an sdy.mesh "
+                  "of that name";
+  return success();
+}
+
 static void replaceByCall(FragmentOp fragment, StringRef callee) {
   OpBuilder builder(fragment);
   auto call = FragmentCallOp::create(
@@ -227,6 +242,8 @@ static void replaceByCall(FragmentOp fragment, StringRef callee) {
 static LogicalResult lower(const Program &program, SymbolTable &symbols) {
   FragmentOp first = program.members.front();
   if (!symbols.lookup(program.name)) {
+    if (failed(verifyMeshNames(first, symbols)))
+      return failure();
     func::FuncOp func = createFunction(program);
     symbols.insert(func);
     StringRef mesh = first.getMeshName();

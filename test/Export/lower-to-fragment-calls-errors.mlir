@@ -56,3 +56,13 @@ func.func @main(%a: !pa) -> !pa attributes {topology = #topology} {
 }
 // expected-note@+1 {{this has it; give it or the mesh another name}}
 func.func private @pa()
+
+// -----
+
+func.func @reports_sharding_on_mesh_that_is_not_declared(%x: !mpmd.mesh_tensor<"m", tensor<4xf32>, sharding=<@mesh, [{}]>>) attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  // expected-error@+1 {{a type has a sharding on mesh @mesh, which this module does not declare; expected an sdy.mesh of that name}}
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) (%a: tensor<4xf32>) {
+    mpmd.return %a : tensor<4xf32>
+  } : (!mpmd.mesh_tensor<"m", tensor<4xf32>, sharding=<@mesh, [{}]>>) -> !mpmd.mesh_tensor<"m", tensor<4xf32>, sharding=<@mesh, [{}]>>
+  return
+}
