@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Cost/Device.h"
-#include "meshwright/Text/PlainJson.h"
 #include "meshwright/Text/NearestName.h"
+#include "meshwright/Text/PlainJson.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
