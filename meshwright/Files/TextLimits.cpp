@@ -12,6 +12,7 @@ using namespace mlir;
 using namespace meshwright;
 
 static constexpr unsigned kMaxDepth = 10000;
+static constexpr unsigned kMaxTypeDepth = 500;
 
 /// The position behind the string that begins at `begin`.
 static size_t skipString(StringRef text, size_t begin) {
@@ -89,7 +90,12 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
   if (isBytecode(program))
     return std::nullopt;
   StringRef text = program.getBuffer();
-  unsigned depth = 0;
+  unsigned depth = 0, typeDepth = 0;
+  auto sayTooDeep = [](StringRef what, unsigned limit) {
+    return (what + " are nested more than " + Twine(limit) +
+            " deep here; the program cannot be read")
+        .str();
+  };
   ResultNumbers results(text.size());
   for (size_t i = 0; i < text.size();) {
     char next = i + 1 < text.size() ? text[i + 1] : '\0';
@@ -114,6 +120,10 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
     case '>':
       if (next == '=') // Nor does a comparison.
         break;
+      if (text[i] == '>')
+        typeDepth -= typeDepth > 0;
+      else if (++typeDepth > kMaxTypeDepth)
+        return TextExcess{i, sayTooDeep("types or attributes", kMaxTypeDepth)};
       [[fallthrough]];
     case '(':
     case ')':
@@ -123,9 +133,7 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
     case '}':
       if (StringRef("<([{").contains(text[i])) {
         if (++depth > kMaxDepth)
-          return TextExcess{i, "brackets are nested more than " +
-                                   std::to_string(kMaxDepth) +
-                                   " deep here; the program cannot be read"};
+          return TextExcess{i, sayTooDeep("brackets", kMaxDepth)};
       } else if (depth > 0) {
         --depth;
       }

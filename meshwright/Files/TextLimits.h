@@ -24,6 +24,8 @@ struct TextExcess {
 /// - Brackets of any kind that are open one in the other more than 10000 times.
 ///   The parser opens a function of its own for each, and its stack ends
 ///   somewhere.
+/// - Angle brackets, of types and attributes, that are open so more than 500 times.
+///   Around a wrong one, each adds an error of its own, which repeats the line.
 /// - Results, as in `%0#2147483647`, of higher numbers, over all names, than the
 ///   text has characters. The parser makes room for all of them, and does so anew
 ///   in what is nested and sees no values from outside.

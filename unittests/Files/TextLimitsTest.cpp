@@ -41,7 +41,13 @@ TEST_F(TextLimitsTest, CountsWhatIsOpen) {
   EXPECT_EQ(findError(repeat(10000, "{") + repeat(10000, "}")), "");
   EXPECT_EQ(findError("\n\n" + repeat(10001, "(")), "3:10001");
   EXPECT_EQ(findError(repeat(20000, "[]")), "");
-  EXPECT_EQ(findError(repeat(2501, "({[<")), "1:10001");
+  EXPECT_EQ(findError(repeat(3334, "({[")), "1:10001");
+}
+
+TEST_F(TextLimitsTest, TypesAreLessDeep) {
+  EXPECT_EQ(findError(repeat(500, "tuple<") + repeat(500, ">")), "");
+  EXPECT_EQ(findError("\n" + repeat(501, "#a.b<")), "2:2505");
+  EXPECT_EQ(findError(repeat(20000, "<>") + repeat(20000, ">")), "");
 }
 
 TEST_F(TextLimitsTest, SkipsWhatIsNoBracket) {
@@ -53,7 +59,7 @@ TEST_F(TextLimitsTest, SkipsWhatIsNoBracket) {
 }
 
 TEST_F(TextLimitsTest, ArrowsCloseNothing) {
-  EXPECT_EQ(findError(repeat(10001, "<->")), "1:30001");
+  EXPECT_EQ(findError(repeat(501, "<->")), "1:1501");
 }
 
 TEST_F(TextLimitsTest, ResultsAreNoMoreThanCharacters) {
