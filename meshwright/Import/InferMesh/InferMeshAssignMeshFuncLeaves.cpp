@@ -299,16 +299,12 @@ void LeafAssignment::visitBarrier(Operation *barrier) {
 
 void LeafAssignment::visitBlock(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (isa<FragmentOp>(op))
-      continue;
     if (isMeshlessOp(&op))
       visitComputation(&op);
     else if (isBarrierOp(&op))
       visitBarrier(&op);
-    else if (isa_and_nonnull<MpmdDialect>(op.getDialect()))
-      for (Region &region : op.getRegions())
-        for (Block &nested : region)
-          visitBlock(nested);
+    else if (auto loop = dyn_cast<ForOp>(op))
+      visitBlock(loop.getRegion().front());
   }
 }
 

@@ -82,3 +82,18 @@ func.func private @constant() -> tensor<4xf32> attributes {topology = #topology}
   %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// expected-error@+1 {{function input 0 has type 'tensor<4xf32>' after mesh inference}}
+func.func @reports_ops_of_computation_that_has_no_mesh(%p: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #topology} {
+  // expected-error@+1 {{mpmd.assign is not allowed after mesh inference}}
+  %0 = mpmd.named_computation<"f"> (%p) (%x: tensor<4xf32>) {
+    // expected-error@+1 {{has no mesh}}
+    %1 = stablehlo.custom_call @effect(%x) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
+    mpmd.return %x : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
