@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
@@ -10,9 +11,26 @@ using namespace mlir::mpmd;
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.cpp.inc"
 
+/// Whether `op`, from the top level of `callee`, may stand in `parent`: what
+/// verification asks of the op's place, and of its meshes.
+static bool mayStandIn(Operation *op, Operation *parent, func::FuncOp callee) {
+  if (!isa<CallOp, FragmentOp, FragmentCallOp, AssignOp, UnassignOp, TransferOp>(
+          op))
+    return true;
+  auto caller = dyn_cast<func::FuncOp>(parent);
+  if (!caller && isa<ForOp>(parent) && !isa<FragmentCallOp, TransferOp>(op))
+    caller = parent->getParentOfType<func::FuncOp>();
+  if (!caller)
+    return false;
+  if (isa<CallOp>(op))
+    return !isMpmdFunction(caller) || isEntryPointFunction(caller);
+  return getTopology(caller) == getTopology(callee);
+}
+
 namespace {
 /// The dialect's calls stand for a mesh and a counter that a body alone would
-/// lose; passes of their own inline them. Everything else may move.
+/// lose; passes of their own inline them. Everything else may move to where it
+/// verifies.
 struct MpmdInliner : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
 
@@ -22,7 +40,9 @@ struct MpmdInliner : DialectInlinerInterface {
   }
   bool isLegalToInline(Operation *op, Region *dest, bool wouldBeCloned,
                        IRMapping &mapping) const override {
-    return true;
+    // What is deeper keeps its parent.
+    auto callee = dyn_cast<func::FuncOp>(op->getParentOp());
+    return !callee || mayStandIn(op, dest->getParentOp(), callee);
   }
   bool isLegalToInline(Region *dest, Region *src, bool wouldBeCloned,
                        IRMapping &mapping) const override {
