@@ -247,8 +247,9 @@ static Attribute makeElements(Chance &chance, DenseElementsAttr dense) {
   Type element = dense.getElementType();
   if (dense.empty() || chance.oneIn(4))
     return retype(dense, makeType(chance, dense.getType()));
+  int64_t count = dense.getNumElements(); // Of huge sizes, it has overflowed.
   if (auto integer = dyn_cast<IntegerType>(element);
-      integer && dense.getNumElements() < 4096) {
+      integer && count > 0 && count < 4096) {
     SmallVector<APInt> numbers(dense.getValues<APInt>());
     APInt &number = chance.of(numbers);
     number = APInt(integer.getWidth(),
