@@ -147,10 +147,6 @@ static StringAttr getKindOfProducer(Value value) {
   return hasKind ? getAttributeMemoryKind(value) : StringAttr();
 }
 
-static bool isPinnedHost(StringAttr kind) {
-  return kind && kind.getValue() == kMemoryKindPinnedHost;
-}
-
 /// Marks one operand or result. Reports one that has a memory kind already.
 static LogicalResult mark(FragmentOp fragment, EntryAttrs &entries,
                           StringRef kind, unsigned index) {

@@ -12,9 +12,10 @@ StringAttr mpmd::getAttributeMemoryKind(Value value) {
   if (auto arg = dyn_cast<BlockArgument>(value)) {
     auto func =
         dyn_cast_if_present<func::FuncOp>(arg.getOwner()->getParentOp());
-    return func ? func.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
-                                                    kMemoryKindAttr)
-                : StringAttr();
+    return func && arg.getOwner()->isEntryBlock()
+               ? func.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
+                                                   kMemoryKindAttr)
+               : StringAttr();
   }
   auto result = cast<OpResult>(value);
   Operation *op = result.getOwner();
@@ -26,9 +27,12 @@ StringAttr mpmd::getAttributeMemoryKind(Value value) {
   return attrs ? attrs.getAs<StringAttr>(kMemoryKindAttr) : StringAttr();
 }
 
-bool mpmd::isOnHost(DictionaryAttr attrs) {
-  auto kind = attrs ? attrs.getAs<StringAttr>(kMemoryKindAttr) : StringAttr();
+bool mpmd::isPinnedHost(StringAttr kind) {
   return kind && kind.getValue() == kMemoryKindPinnedHost;
+}
+
+bool mpmd::isOnHost(DictionaryAttr attrs) {
+  return attrs && isPinnedHost(attrs.getAs<StringAttr>(kMemoryKindAttr));
 }
 
 bool mpmd::isCpuMesh(StringRef meshName) {

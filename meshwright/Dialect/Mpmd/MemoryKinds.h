@@ -15,6 +15,9 @@ namespace mlir::mpmd {
 /// `res_attrs` of the fragment, call or loop that made it. Null if none.
 StringAttr getAttributeMemoryKind(Value value);
 
+/// Null is none.
+bool isPinnedHost(StringAttr kind);
+
 /// Whether attributes of an argument or result put it into host memory. They
 /// may be null.
 bool isOnHost(DictionaryAttr attrs);

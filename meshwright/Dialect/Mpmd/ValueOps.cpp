@@ -88,15 +88,12 @@ LogicalResult TransferOp::verify() {
       return emitError() << "memory kind must be either \""
                          << kMemoryKindPinnedHost << "\" or \""
                          << kMemoryKindDevice << "\", found " << kind;
-  auto isHost = [](StringAttr kind) {
-    return kind && kind.getValue() == kMemoryKindPinnedHost;
-  };
   bool isAsked = !isa<BlockArgument>(getTensor()) ||
                  sdy::isVerifiedBefore(getTensor(), *this);
-  if (isAsked && isHost(getAttributeMemoryKind(getTensor()))) // (C4)
+  if (isAsked && isPinnedHost(getAttributeMemoryKind(getTensor()))) // (C4)
     return emitError() << "Transfers from host with attributes are not "
                           "allowed; put the memory kind into the type";
-  if (isHost((*this)->getAttrOfType<StringAttr>(kMemoryKindAttr)))
+  if (isPinnedHost((*this)->getAttrOfType<StringAttr>(kMemoryKindAttr)))
     return emitError() << "Transfers to host with attributes are not allowed; "
                           "put the memory kind into the type";
   return success();

@@ -56,7 +56,8 @@ LogicalResult FuncDataFlowEdgeOp::verify() {
   if (failed(verifyEdgeOperand(*this, getInput())))
     return failure();
   if (auto arg = dyn_cast<BlockArgument>(getInput()))
-    return isa_and_nonnull<func::FuncOp>(arg.getOwner()->getParentOp())
+    return isa_and_nonnull<func::FuncOp>(arg.getOwner()->getParentOp()) &&
+                   arg.getOwner()->isEntryBlock()
                ? success()
                : emitOpError() << "expected a block argument as operand to be "
                                   "an argument of a function";

@@ -197,5 +197,7 @@ bool sdy::canHaveSharding(Value value) {
   if (DataFlowOpInterface op = getDataFlowOp(value))
     return !!op.getEdgeOwnerFromTarget(value);
   auto arg = dyn_cast<BlockArgument>(value);
-  return !arg || isa_and_nonnull<func::FuncOp>(arg.getOwner()->getParentOp());
+  return !arg ||
+         (isa_and_nonnull<func::FuncOp>(arg.getOwner()->getParentOp()) &&
+          arg.getOwner()->isEntryBlock());
 }

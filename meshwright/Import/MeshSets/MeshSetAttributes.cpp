@@ -11,9 +11,12 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 bool mpmd::isMeshlessOp(Operation *op) {
+  auto isOnMesh = llvm::IsaPred<MeshTensorType>;
   return !op->hasTrait<OpTrait::IsTerminator>() &&
          !isa_and_nonnull<MpmdDialect>(op->getDialect()) &&
-         !isa<ModuleOp, func::FuncOp>(op);
+         !isa<ModuleOp, func::FuncOp>(op) &&
+         llvm::none_of(op->getOperandTypes(), isOnMesh) &&
+         llvm::none_of(op->getResultTypes(), isOnMesh);
 }
 
 bool mpmd::isBarrierOp(Operation *op) { return isa<BroadcastOp, ReduceOp>(op); }
@@ -105,6 +108,8 @@ static SmallVector<DictionaryAttr> getArgDictionaries(ForOp loop) {
 }
 
 MeshSet mpmd::getArgMeshSet(BlockArgument arg, StringRef name) {
+  if (!arg.getOwner()->isEntryBlock())
+    return {};
   Operation *parent = arg.getOwner()->getParentOp();
   if (auto func = dyn_cast_or_null<func::FuncOp>(parent)) {
     // A function that is being rewritten may have more arguments than its type.

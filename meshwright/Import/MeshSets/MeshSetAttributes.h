@@ -29,8 +29,8 @@ constexpr llvm::StringLiteral kReduceAttr = "mpmd.reduce";
 /// On arguments and results: the positions of their copies on other meshes.
 constexpr llvm::StringLiteral kCopiesAttr = "mpmd.copies";
 
-/// Whether inference has to find a mesh for `op`: it computes and is not in the
-/// mpmd dialect. Asked only of ops outside fragments.
+/// Whether inference has to find a mesh for `op`: it computes, is not in the mpmd
+/// dialect, and its values are on none, as those of edges between fragments are. Asked only of ops outside fragments.
 bool isMeshlessOp(Operation *op);
 
 /// Whether `op` cuts both analyses: a broadcast or a reduce.

@@ -210,3 +210,14 @@ func.func @broadcast_and_reduce(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<
 func.func @any_attribute_of_the_dialect_may_be_attached() attributes {mpmd.anything = 1 : i64} {
   return
 }
+
+// An argument of a block that is not the first is none of the function.
+// CHECK-LABEL: func @transfer_of_an_argument_of_another_block
+func.func @transfer_of_an_argument_of_another_block() attributes {topology = #topology} {
+  return
+// CHECK: ^bb1(%[[X:.*]]: !mpmd.mesh_tensor<"m1", tensor<4xf32>>)
+// CHECK-NEXT: mpmd.transfer %[[X]]
+^bb1(%x: !m1_4):
+  %0 = mpmd.transfer %x : (!m1_4) -> !m2_4
+  return
+}
