@@ -5,6 +5,7 @@
 #include "meshwright/Dialect/Mpmd/AttrSyntax.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Mpmd/RegionSyntax.h"
 
@@ -180,6 +181,8 @@ LogicalResult FragmentOp::verify() {
 ///
 /// COMPAT(use-order): Only at the return position that comes first in the
 /// argument's use list, if that has a reader.
+/// DEPARTURE(memory-kinds): Also one that an attribute has on the host, from where no
+/// transfer may be.
 LogicalResult FragmentOp::canonicalize(FragmentOp op,
                                        PatternRewriter &rewriter) {
   Operation *terminator = op.getBody()->getTerminator();
@@ -192,7 +195,9 @@ LogicalResult FragmentOp::canonicalize(FragmentOp op,
       continue;
     OpResult result = op->getResult(use->getOperandNumber());
     Value operand = op->getOperand(arg.getArgNumber());
-    if (result.use_empty() || result.getType() != operand.getType())
+    if (result.use_empty() || result.getType() != operand.getType() ||
+        isPinnedHost(getAttributeMemoryKind(result)) !=
+            isPinnedHost(getAttributeMemoryKind(operand)))
       continue;
     rewriter.replaceAllUsesWith(result, operand);
     changed = true;

@@ -19,6 +19,7 @@
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/Simplify/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -111,6 +112,14 @@ static LogicalResult uniquifyWithTransfers(func::ReturnOp returnOp,
     if (failed(verifyMeshTensor(returnOp, operand.getOperandNumber())) ||
         failed(verifyMesh(returnOp, value)))
       return failure();
+    if (isPinnedHost(getAttributeMemoryKind(value))) {
+      // From there no transfer may be.
+      Positions position;
+      position[value].push_back(operand.getOperandNumber());
+      StringRef mesh = cast<MeshTensorType>(value.getType()).getMeshName();
+      numCopies += copyWithFragment(returnOp, mesh, position);
+      continue;
+    }
     operand.set(
         TransferOp::create(builder, returnOp.getLoc(), value.getType(), value));
     ++numCopies;

@@ -260,3 +260,15 @@ func.func @constants_leave_loops_but_no_isolated_bodies(%x: tensor<4xf32>) -> te
   } : (tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+
+// From where attributes say the host, the fragment moves it.
+// CHECK-LABEL: func @fragment_keeps_argument_from_the_host
+// CHECK-NEXT:    %[[F:.*]] = mpmd.fragment
+// CHECK:         mpmd.transfer %[[F]]
+func.func @fragment_keeps_argument_from_the_host(%x: !m1 {mhlo.memory_kind = "pinned_host"}) -> !m2 attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: tensor<4x8xf32>) {
+    mpmd.return %a : tensor<4x8xf32>
+  } : (!m1) -> !m1
+  %1 = mpmd.transfer %0 : (!m1) -> !m2
+  return %1 : !m2
+}

@@ -110,3 +110,10 @@ func.func @leaves_functions_without_results_alone(%x: !m1) attributes {topology 
 // CHECK-LABEL: func private @skips_declarations
 // CHECK-SAME:    attributes {topology = #mpmd.topology<{{[^{}]*}}>}{{$}}
 func.func private @skips_declarations(!m1) -> !m1 attributes {topology = #topology}
+
+// From where attributes say the host, no transfer may be.
+// TRANSFER-LABEL: func @copies_from_the_host_with_a_fragment
+// TRANSFER-NEXT:    mpmd.fragment<mesh="m1", origin=[]>
+func.func @copies_from_the_host_with_a_fragment(%x: !m1 {mhlo.memory_kind = "pinned_host"}) -> !m1 attributes {topology = #topology} {
+  return %x : !m1
+}
