@@ -120,14 +120,16 @@ public:
     if (!match || match->isStuck || match->members.size() < 2)
       return failure();
     SmallVector<Operation *> members = listMembers(*match, fragment);
-    bool hasOneStage = succeeded(verifyStages(members));
-    hasError |= !hasOneStage;
-    if (!hasOneStage || !computeTopologicalSorting(members) ||
+    const FragmentInfo &target = rules[match->rule].target;
+    bool hasOnePlace = succeeded(verifyStages(members)) &&
+                       succeeded(verifyMesh(members.front(), target));
+    hasError |= !hasOnePlace;
+    if (!hasOnePlace || !computeTopologicalSorting(members) ||
         failed(verifyEffectOrder(members))) {
       match->isStuck = true;
       return failure();
     }
-    merge(members, rules[match->rule].target, rewriter);
+    merge(members, target, rewriter);
     return success();
   }
 
@@ -135,6 +137,8 @@ private:
   SmallVector<Operation *> listMembers(const Match &match,
                                        FragmentOp fragment) const;
   static LogicalResult verifyStages(ArrayRef<Operation *> members);
+  static LogicalResult verifyMesh(Operation *member,
+                                  const FragmentInfo &target);
   LogicalResult verifyEffectOrder(ArrayRef<Operation *> members) const;
   void merge(ArrayRef<Operation *> members, const FragmentInfo &target,
              PatternRewriter &rewriter) const;
@@ -171,6 +175,17 @@ LogicalResult MergeMatch::verifyStages(ArrayRef<Operation *> members) {
     staged = member;
   }
   return success();
+}
+
+LogicalResult MergeMatch::verifyMesh(Operation *member,
+                                     const FragmentInfo &target) {
+  StringRef mesh = cast<FragmentOp>(member).getMeshName();
+  if (mesh == target.meshName)
+    return success();
+  return member->emitError()
+         << "a merge rule puts this fragment and others on mesh \""
+         << target.meshName << "\", but their values are on mesh \"" << mesh
+         << "\"; name that in the target of the rule";
 }
 
 LogicalResult

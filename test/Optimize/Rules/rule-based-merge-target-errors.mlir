@@ -4,7 +4,7 @@
 #topology = #mpmd.topology<<"m1": <["x"=2]>>>
 
 func.func @reports_target_on_an_unknown_mesh(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
-  // expected-error@+1 {{mesh "m7" is not in the topology of function @reports_target_on_an_unknown_mesh}}
+  // expected-error@+1 {{a merge rule puts this fragment and others on mesh "m7", but their values are on mesh "m1"; name that in the target of the rule}}
   %0 = mpmd.fragment<mesh="m1", origin=["u"]> (%x) (%p: tensor<4xf32>) {
     mpmd.return %p : tensor<4xf32>
   } : (!m1) -> !m1
@@ -20,7 +20,7 @@ func.func @reports_target_on_an_unknown_mesh(%x: !m1) -> (!m1, !m1) attributes {
 #topology = #mpmd.topology<<"m1": <["x"=2]>>>
 
 func.func @reports_target_without_mesh(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
-  // expected-error@+1 {{mesh "" is not in the topology}}
+  // expected-error@+1 {{on mesh "", but their values are on mesh "m1"}}
   %0 = mpmd.fragment<mesh="m1", origin=["w"]> (%x) (%p: tensor<4xf32>) {
     mpmd.return %p : tensor<4xf32>
   } : (!m1) -> !m1
