@@ -77,6 +77,10 @@ private:
   void fail(Operation *op, StringRef what, StringRef remedy);
   AssignOp createAssign(Location loc, Value value, StringRef mesh,
                         StringRef origin) {
+    // A set may have been written by hand.
+    Operation *producer = value.getDefiningOp();
+    hasFailed |= failed(getMeshOrError(
+        producer ? producer : value.getParentBlock()->getParentOp(), mesh));
     ++numAssigned;
     return AssignOp::create(rewriter, loc, value, mesh,
                             rewriter.getStringAttr(origin));
@@ -324,26 +328,6 @@ LogicalResult LeafAssignment::run() {
   else if (failed(assignUnusedArguments()) || failed(assignUnusedResults()))
     return failure();
   return failure(hasFailed);
-}
-
-/// Values of MPMD functions come to lie on meshes. Only calls that stand for their
-/// bodies go along with that.
-static LogicalResult verifyNamedByCalls(ModuleOp module) {
-  std::optional<SymbolTable::UseRange> uses =
-      SymbolTable::getSymbolUses(&module.getBodyRegion());
-  if (!uses)
-    return success();
-  SymbolTable symbols(module);
-  for (SymbolTable::SymbolUse use : *uses) {
-    auto func =
-        symbols.lookup<func::FuncOp>(use.getSymbolRef().getRootReference());
-    if (func && isMpmdFunction(func) && !isa<CallOp>(use.getUser()))
-      return use.getUser()->emitError()
-             << "names the MPMD function @" << func.getSymName()
-             << ", whose values get meshes; expected an mpmd.call, or a "
-                "function without topology";
-  }
-  return success();
 }
 
 namespace {

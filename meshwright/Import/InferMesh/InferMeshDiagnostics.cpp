@@ -22,6 +22,30 @@ LogicalResult mpmd::verifyErrorLimit(Operation *op, int limit) {
                          << "; expected a positive number, or -1 for no limit";
 }
 
+LogicalResult mpmd::verifyNamedByCalls(ModuleOp module) {
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(&module.getBodyRegion());
+  if (!uses)
+    return success();
+  SymbolTable symbols(module);
+  for (SymbolTable::SymbolUse use : *uses) {
+    auto func =
+        symbols.lookup<func::FuncOp>(use.getSymbolRef().getRootReference());
+    if (!func || !isMpmdFunction(func))
+      continue;
+    auto caller = isa<CallOp>(use.getUser())
+                      ? use.getUser()->getParentOfType<func::FuncOp>()
+                      : func::FuncOp();
+    if (!caller || !isMpmdFunction(caller))
+      return use.getUser()->emitError()
+             << "names the MPMD function @" << func.getSymName()
+             << ", whose values get meshes; expected an mpmd.call in a "
+                "function "
+                "with topology, or a function without one";
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Pieces of text
 //===----------------------------------------------------------------------===//

@@ -33,6 +33,10 @@ private:
 /// Reports a limit that no count can reach.
 LogicalResult verifyErrorLimit(Operation *op, int limit);
 
+/// Values of MPMD functions come to lie on meshes. Reports what names such a
+/// function and, other than a call that stands for its body, does not go along.
+LogicalResult verifyNamedByCalls(ModuleOp module);
+
 class InferMeshDiagnostics {
 public:
   InferMeshDiagnostics(const MeshDataFlow &flow, const CallGraph &calls)

@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
 #include "meshwright/Import/InferMesh/MeshRewriting.h"
 #include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/InferMesh/PlaceMeshlessOp.h"
@@ -295,6 +296,8 @@ struct InferMeshRewriteUsingAnalysisPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (failed(verifyNamedByCalls(module)))
+      return signalPassFailure();
     MeshRewriting rewriting(module, maxClones);
     for (func::FuncOp func : getCallees(module))
       if (failed(rewriting.rewriteCallee(func)))

@@ -48,7 +48,15 @@ func.func private @reports_unused_input_without_mesh(%p: !t {mpmd.src_set = #now
 // -----
 
 func.func public @reports_mpmd_function_as_decomposition(%x: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
-  // expected-error@+1 {{names the MPMD function @reports_mpmd_function_as_decomposition, whose values get meshes; expected an mpmd.call, or a function without topology}}
+  // expected-error@+1 {{names the MPMD function @reports_mpmd_function_as_decomposition, whose values get meshes; expected an mpmd.call in a function with topology, or a function without one}}
   %0 = stablehlo.composite "a.b" %x {decomposition = @reports_mpmd_function_as_decomposition} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @reports_set_of_unknown_mesh(%p: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  // expected-error@+1 {{mesh "m6" is not in the topology}}
+  %0 = stablehlo.sine %p {mpmd.src_set = #mpmd.meshes_with_origins<"m6">} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -83,3 +83,15 @@ func.func private @f(%p: !t) -> !t attributes {topology = #topology} {
   %0 = stablehlo.sine %p : !t
   return %0 : !t
 }
+
+// What is on meshes already, such as the edge between two fragments, stays.
+// CHECK-LABEL: func @leaves_edges_between_fragments_alone
+// CHECK:         %[[E:.*]] = sdy.data_flow_edge %{{.*}} : !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+// CHECK-NEXT:    return %[[E]]
+func.func @leaves_edges_between_fragments_alone(%p: !m1) -> !m1 attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%p) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = sdy.data_flow_edge %0 : !m1
+  return %1 : !m1
+}
