@@ -23,6 +23,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Export/FragmentGroups.h"
 #include "meshwright/Export/FragmentNames.h"
 #include "meshwright/Export/Passes.h"
@@ -192,12 +193,35 @@ static bool rebindManualComputations(func::FuncOp func,
   return changed;
 }
 
-/// Declares the mesh of a program under the name that fragments know it by.
+/// They have been verified on the meshes that they named before.
+static LogicalResult verifyManualComputations(func::FuncOp func,
+                                              sdy::MeshAttr mesh) {
+  auto verify = [&](sdy::ManualComputationOp op, TypeRange types,
+                    sdy::TensorShardingPerValueAttr shardings, StringRef what) {
+    for (auto [type, sharding] : llvm::zip(types, shardings))
+      if (failed(sdy::verifySharding(type, sharding, mesh, [&] {
+            return op.emitOpError() << what << " - ";
+          })))
+        return false;
+    return true;
+  };
+  WalkResult result = func.walk([&](sdy::ManualComputationOp op) {
+    bool fits =
+        verify(op, op->getOperandTypes(), op.getInShardings(), "operand") &&
+        verify(op, op->getResultTypes(), op.getOutShardings(), "result");
+    return fits ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Declares the mesh of a program under the name that fragments know it by, for the
+/// manual computations in its function.
 static LogicalResult declareMesh(const Program &program, StringRef name,
-                                 Location loc, SymbolTable &symbols) {
+                                 func::FuncOp func, Location loc,
+                                 SymbolTable &symbols) {
   Operation *known = symbols.lookup(name);
-  if (isa_and_present<sdy::MeshOp>(known))
-    return success();
+  if (auto mesh = dyn_cast_if_present<sdy::MeshOp>(known))
+    return verifyManualComputations(func, mesh.getMesh());
   if (known)
     return (emitError(loc) << "manual computations of this fragment need an "
                               "`sdy.mesh` called @"
@@ -208,7 +232,7 @@ static LogicalResult declareMesh(const Program &program, StringRef name,
   OpBuilder builder = OpBuilder::atBlockBegin(body);
   auto mesh = sdy::MeshOp::create(builder, loc, name, program.mesh);
   symbols.insert(mesh, body->begin());
-  return success();
+  return verifyManualComputations(func, program.mesh);
 }
 
 /// The function has the shardings of its types as attributes, which are verified.
@@ -223,6 +247,22 @@ static LogicalResult verifyMeshNames(FragmentOp fragment,
                << "a type has a sharding on mesh " << sharding.getMeshOrRef()
                << ", which this module does not declare; expected an sdy.mesh "
                   "of that name";
+  return success();
+}
+
+/// And it has what is known of arguments and results.
+static LogicalResult verifyValueAttributes(FragmentOp fragment) {
+  for (StringRef list : {kArgAttrsAttr, kResAttrsAttr})
+    for (Attribute attrs :
+         fragment->getAttrOfType<ArrayAttr>(list)
+             ? fragment->getAttrOfType<ArrayAttr>(list).getValue()
+             : ArrayRef<Attribute>())
+      for (NamedAttribute attr : cast<DictionaryAttr>(attrs))
+        if (!attr.getName().strref().contains('.'))
+          return fragment.emitError()
+                 << list << " has the attribute " << attr.getName()
+                 << ", which no argument or result of a function can have; "
+                    "expected the name of a dialect before it, and a dot";
   return success();
 }
 
@@ -242,14 +282,15 @@ static void replaceByCall(FragmentOp fragment, StringRef callee) {
 static LogicalResult lower(const Program &program, SymbolTable &symbols) {
   FragmentOp first = program.members.front();
   if (!symbols.lookup(program.name)) {
-    if (failed(verifyMeshNames(first, symbols)))
+    if (failed(verifyMeshNames(first, symbols)) ||
+        failed(verifyValueAttributes(first)))
       return failure();
     func::FuncOp func = createFunction(program);
     symbols.insert(func);
     StringRef mesh = first.getMeshName();
     if (rebindManualComputations(
             func, FlatSymbolRefAttr::get(func.getContext(), mesh)) &&
-        failed(declareMesh(program, mesh, first.getLoc(), symbols)))
+        failed(declareMesh(program, mesh, func, first.getLoc(), symbols)))
       return failure();
   }
   for (FragmentOp member : program.members)

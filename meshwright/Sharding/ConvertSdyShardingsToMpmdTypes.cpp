@@ -42,6 +42,8 @@ public:
   void convert(Operation *op);
   void convertSignature(func::FuncOp func);
 
+  /// Whether a sharding did not fit its value, which is reported then.
+  bool hasFailed() const { return failed; }
   unsigned getNumTypes() const { return numTypes; }
   unsigned getNumAttributes() const { return numAttributes; }
 
@@ -51,10 +53,16 @@ private:
   void moveIntoType(Value value, TensorShardingAttr sharding);
   /// Does so if the value has no sharding yet.
   void moveIntoTypeIfNone(Value value, TensorShardingAttr sharding);
+  /// Does so with all but the values at the positions `skipped`.
+  void moveIntoTypes(FragmentOp op, ValueRange values,
+                     sdy::TensorShardingPerValueAttr shardings, StringRef what,
+                     ArrayRef<int64_t> skipped = {});
   void convertFragment(FragmentOp op);
   void convertFor(ForOp op);
 
   StringAttr shardingName;
+  DenseSet<Type> verified;
+  bool failed = false;
   unsigned numTypes = 0, numAttributes = 0;
 };
 } // namespace
@@ -63,7 +71,15 @@ void Converter::moveIntoType(Value value, TensorShardingAttr sharding) {
   auto type = dyn_cast<MeshTensorType>(value.getType());
   if (!type || !sharding || type.getSharding() == sharding)
     return;
-  value.setType(type.replaceSharding(sharding));
+  type = type.replaceSharding(sharding);
+  // Fragments do not verify their shardings, and on meshes of the topology nothing
+  // does before.
+  if (verified.insert(type).second) {
+    Operation *op = value.getDefiningOp();
+    failed |= ::failed(type.verifyForTopology(
+        op ? op : value.getParentBlock()->getParentOp()));
+  }
+  value.setType(type);
   ++numTypes;
 }
 
@@ -75,23 +91,33 @@ static TensorShardingAttr getSharding(Value value) {
   return type ? type.getSharding() : TensorShardingAttr();
 }
 
+void Converter::moveIntoTypes(FragmentOp op, ValueRange values,
+                              sdy::TensorShardingPerValueAttr shardings,
+                              StringRef what, ArrayRef<int64_t> skipped) {
+  if (shardings.size() != values.size()) {
+    op.emitError() << "fragment has " << values.size() << " " << what
+                   << ", but shardings of " << shardings.size();
+    failed = true;
+    return;
+  }
+  for (auto [index, value, sharding] : llvm::enumerate(values, shardings))
+    if (!llvm::is_contained(skipped, index))
+      moveIntoType(value, sharding);
+  ++numAttributes;
+}
+
 void Converter::convertFragment(FragmentOp op) {
   if (sdy::TensorShardingPerValueAttr shardings = op.getInShardingsAttr()) {
     auto unknown =
         op->getAttrOfType<DenseI64ArrayAttr>(kOperandsWithoutShardingAttr);
-    for (auto [index, value, sharding] :
-         llvm::enumerate(op->getOperands(), shardings))
-      if (!unknown || !llvm::is_contained(unknown.asArrayRef(), index))
-        moveIntoType(value, sharding);
+    moveIntoTypes(op, op->getOperands(), shardings, "operands",
+                  unknown ? unknown.asArrayRef() : ArrayRef<int64_t>());
     op.removeInShardingsAttr();
     op->removeAttr(kOperandsWithoutShardingAttr);
-    ++numAttributes;
   }
   if (sdy::TensorShardingPerValueAttr shardings = op.getOutShardingsAttr()) {
-    for (auto [value, sharding] : llvm::zip(op->getResults(), shardings))
-      moveIntoType(value, sharding);
+    moveIntoTypes(op, op->getResults(), shardings, "results");
     op.removeOutShardingsAttr();
-    ++numAttributes;
   }
 }
 
@@ -177,6 +203,8 @@ struct ConvertSdyShardingsToMpmdTypesPass
     func.walk([&](Operation *op) { converter.convert(op); });
     if (!isShared)
       converter.convertSignature(func);
+    if (converter.hasFailed())
+      return signalPassFailure();
     numTypes += converter.getNumTypes();
     numAttributes += converter.getNumAttributes();
     if (isShared)

@@ -19,6 +19,7 @@
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Fragments/OriginNames.h"
@@ -262,6 +263,11 @@ struct HoistInvariantComputationsPass
     func::FuncOp func = getOperation();
     if (!isMpmdFunction(func))
       return markAllAnalysesPreserved();
+    WalkResult result = func.walk([&](FragmentOp fragment) {
+      return WalkResult(sdy::verifyEdgeOwnerShardings(fragment));
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
     Hoister hoister(func);
     hoister.run(limit, memory);
     valuesHoisted += hoister.getNumHoisted();

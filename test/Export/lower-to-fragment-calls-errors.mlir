@@ -66,3 +66,31 @@ func.func @reports_sharding_on_mesh_that_is_not_declared(%x: !mpmd.mesh_tensor<"
   } : (!mpmd.mesh_tensor<"m", tensor<4xf32>, sharding=<@mesh, [{}]>>) -> !mpmd.mesh_tensor<"m", tensor<4xf32>, sharding=<@mesh, [{}]>>
   return
 }
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+
+func.func @reports_attribute_that_no_argument_can_have(%a: !m) -> !m attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  // expected-error@+1 {{arg_attrs has the attribute "kept", which no argument or result of a function can have; expected the name of a dialect before it, and a dot}}
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) {arg_attrs = [{kept}]} (%x: tensor<4xf32>) {
+    mpmd.return %x : tensor<4xf32>
+  } : (!m) -> !m
+  return %0 : !m
+}
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+sdy.mesh @mesh = <["x"=2]>
+
+func.func @reports_manual_computation_on_another_mesh(%a: !m) -> !m attributes {topology = #mpmd.topology<<"m": <["y"=2]>>>} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: tensor<4xf32>) {
+    // expected-error@+1 {{operand - unknown axis name: "x"; the mesh is #sdy.mesh<["y"=2]>}}
+    %1 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%y: tensor<2xf32>) {
+      sdy.return %y : tensor<2xf32>
+    } : (tensor<4xf32>) -> tensor<4xf32>
+    mpmd.return %1 : tensor<4xf32>
+  } : (!m) -> !m
+  return %0 : !m
+}

@@ -1,5 +1,5 @@
 // RUN: mpmd-opt %s -mpmd-convert-sdy-shardings-to-mpmd-types -verify-diagnostics -split-input-file
-// RUN: mpmd-opt %s -mpmd-convert-sdy-shardings-to-mpmd-types -split-input-file 2>/dev/null | FileCheck %s
+// RUN: not mpmd-opt %s -mpmd-convert-sdy-shardings-to-mpmd-types -split-input-file 2>/dev/null | FileCheck %s
 
 !m = !mpmd.mesh_tensor<"m", tensor<8x8xf32>>
 !n = !mpmd.mesh_tensor<"n", tensor<8x8xf32>>
@@ -30,4 +30,32 @@ func.func @accepts_missing_and_equivalent_shardings(%a: !m {sdy.sharding = #sdy.
   %0 = mpmd.transfer %a : (!m) -> !n
   %1 = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"x", ?}, {?}]>]>} %a : (!m) -> !n
   return %0, %1 : !n, !n
+}
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<8xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>>
+sdy.mesh @g = <["y"=2]>
+
+func.func @reports_sharding_that_does_not_fit_the_topology(%a: !m) -> !m attributes {topology = #topology} {
+  // expected-error@+1 {{unknown axis name: "y"; the mesh is #sdy.mesh<["x"=2]>}}
+  %0 = mpmd.fragment<mesh="m", origin=["f"], out_shardings=[<@g, [{"y"}]>]> (%a) (%x: tensor<8xf32>) {
+    mpmd.return %x : tensor<8xf32>
+  } : (!m) -> !m
+  return %0 : !m
+}
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<8xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>>
+sdy.mesh @g = <["x"=2]>
+
+func.func @reports_shardings_of_more_operands(%a: !m) -> !m attributes {topology = #topology} {
+  // expected-error@+1 {{fragment has 1 operands, but shardings of 2}}
+  %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{}]>, <@g, [{}]>]> (%a) (%x: tensor<8xf32>) {
+    mpmd.return %x : tensor<8xf32>
+  } : (!m) -> !m
+  return %0 : !m
 }

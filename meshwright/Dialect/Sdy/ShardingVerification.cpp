@@ -240,6 +240,26 @@ LogicalResult sdy::verifyShardings(TypeRange types,
   return success();
 }
 
+LogicalResult sdy::verifyEdgeOwnerShardings(DataFlowOpInterface op) {
+  auto verify = [&](auto owners, ArrayRef<TensorShardingAttr> shardings,
+                    StringRef what) {
+    size_t size = std::min<size_t>(owners.size(), shardings.size());
+    for (size_t i = 0; i < size; ++i)
+      if (shardings[i] &&
+          failed(verifySharding(owners[i].getType(), shardings[i], op, [&] {
+            return op->emitError() << what << " " << i << ": ";
+          })))
+        return failure();
+    return success();
+  };
+  return success(succeeded(verify(op.getBlockArgumentEdgeOwners(),
+                                  op.getBlockArgumentEdgeOwnerShardings(),
+                                  "sharding of argument")) &&
+                 succeeded(verify(op.getOpResultEdgeOwners(),
+                                  op.getOpResultEdgeOwnerShardings(),
+                                  "sharding of result")));
+}
+
 bool sdy::isVerifiedBefore(Value value, Operation *op) {
   if (auto arg = dyn_cast<BlockArgument>(value)) {
     Operation *owner = arg.getOwner()->getParentOp();

@@ -31,6 +31,10 @@ LogicalResult verifyShardings(TypeRange types,
                               TensorShardingPerValueAttr shardings,
                               Operation *from, StringRef valueName);
 
+/// Checks the shardings of the block arguments and results of an op. A fragment may
+/// have some that its program cannot, since it does not verify them.
+LogicalResult verifyEdgeOwnerShardings(DataFlowOpInterface op);
+
 /// Whether what makes a value is around an op, or before it in a block. MLIR verifies
 /// whether values dominate their uses when it has verified all ops by themselves. So
 /// a value may be of an op that is not verified, or of one that reads the result of

@@ -65,28 +65,6 @@ unsigned mlir::sdy::addDataFlowEdges(DataFlowOpInterface op,
                              op.getOpResultEdgeOwnerShardings(), builder);
 }
 
-/// A fragment may have shardings that its program cannot, since it does not verify
-/// them; an edge does.
-static LogicalResult verifyEdges(DataFlowOpInterface op) {
-  auto verify = [&](auto owners, ArrayRef<TensorShardingAttr> shardings,
-                    StringRef what) {
-    size_t size = std::min<size_t>(owners.size(), shardings.size());
-    for (size_t i = 0; i < size; ++i)
-      if (shardings[i] &&
-          failed(verifySharding(owners[i].getType(), shardings[i], op, [&] {
-            return op->emitError() << what << " " << i << ": ";
-          })))
-        return failure();
-    return success();
-  };
-  return success(succeeded(verify(op.getBlockArgumentEdgeOwners(),
-                                  op.getBlockArgumentEdgeOwnerShardings(),
-                                  "sharding of argument")) &&
-                 succeeded(verify(op.getOpResultEdgeOwners(),
-                                  op.getOpResultEdgeOwnerShardings(),
-                                  "sharding of result")));
-}
-
 namespace {
 struct AddDataFlowEdgesPass
     : sdy::impl::AddDataFlowEdgesPassBase<AddDataFlowEdgesPass> {
@@ -95,7 +73,7 @@ struct AddDataFlowEdgesPass
   void runOnOperation() override {
     OpBuilder builder(&getContext());
     WalkResult result = getOperation().walk([&](DataFlowOpInterface op) {
-      if (failed(verifyEdges(op)))
+      if (failed(verifyEdgeOwnerShardings(op)))
         return WalkResult::interrupt();
       numEdges += addDataFlowEdges(op, builder);
       return WalkResult::advance();
