@@ -135,3 +135,20 @@ func.func @select_and_scatter_of_windows(%x: tensor<6xf32>, %s: tensor<3xf32>, %
   }) : (tensor<6xf32>, tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
+
+// CHECK-LABEL: func @while_body_takes_another_type
+func.func @while_body_takes_another_type(%x: tensor<8xf32>, %p: tensor<i1>) -> tensor<8xf32> {
+  // CHECK:      stablehlo.while(%[[I:.*]] = %arg0) : tensor<8xf32>
+  // CHECK-NEXT: cond {
+  // CHECK:      } do(%[[J:.*]]: tensor<*xf32>) {
+  // CHECK-NEXT:   stablehlo.custom_call @f(%[[J]]) : (tensor<*xf32>) -> tensor<8xf32>
+  %0 = "stablehlo.while"(%x) ({
+  ^bb0(%a: tensor<8xf32>):
+    "stablehlo.return"(%p) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<*xf32>):
+    %1 = stablehlo.custom_call @f(%a) : (tensor<*xf32>) -> tensor<8xf32>
+    "stablehlo.return"(%1) : (tensor<8xf32>) -> ()
+  }) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -179,10 +179,20 @@ void WhileOp::print(OpAsmPrinter &printer) {
     printer << " : " << getOperandTypes();
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
   printer.printNewline();
-  printer << "cond ";
-  printer.printRegion(getCond(), /*printEntryBlockArgs=*/false);
-  printer << " do ";
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  auto printNamed = [&](StringRef keyword, Region &region) {
+    printer << keyword;
+    if (!llvm::equal(region.getArgumentTypes(), getOperandTypes())) {
+      printer << '(';
+      llvm::interleaveComma(
+          region.getArguments(), printer,
+          [&](BlockArgument arg) { printer.printRegionArgument(arg); });
+      printer << ')';
+    }
+    printer << ' ';
+    printer.printRegion(region, /*printEntryBlockArgs=*/false);
+  };
+  printNamed("cond", getCond());
+  printNamed(" do", getBody());
 }
 
 ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -202,10 +212,16 @@ ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   for (auto [argument, type] : llvm::zip_equal(arguments, result.types))
     argument.type = type;
-  return failure(parser.parseKeyword("cond") ||
-                 parser.parseRegion(*result.addRegion(), arguments) ||
-                 parser.parseKeyword("do") ||
-                 parser.parseRegion(*result.addRegion(), arguments));
+  auto parseNamed = [&](StringRef keyword) -> ParseResult {
+    SmallVector<OpAsmParser::Argument> own;
+    if (parser.parseKeyword(keyword) ||
+        parser.parseArgumentList(own, OpAsmParser::Delimiter::OptionalParen,
+                                 /*allowType=*/true))
+      return failure();
+    return parser.parseRegion(*result.addRegion(),
+                              own.empty() ? arguments : own);
+  };
+  return failure(parseNamed("cond") || parseNamed("do"));
 }
 
 //===----------------------------------------------------------------------===//
