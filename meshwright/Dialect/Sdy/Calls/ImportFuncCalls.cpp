@@ -18,6 +18,7 @@
 #include "meshwright/Dialect/Sdy/Transforms/AddDataFlowEdges.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 namespace mlir::sdy {
 #define GEN_PASS_DEF_IMPORTFUNCCALLSPASS
@@ -104,11 +105,7 @@ struct ImportFuncCallsPass
     // Finding the uses of symbols reads every attribute of a program.
     if (!order->hasCalls)
       return markAllAnalysesPreserved();
-    kept.clear();
-    getOperation().walk([&](CallOpInterface call) {
-      if (!isFuncCall(call))
-        kept.insert(call->getParentOfType<func::FuncOp>());
-    });
+    findKept();
     DenseSet<Operation *> dead = findDead(symbols);
     for (func::FuncOp func : order->calleesFirst)
       if (!dead.contains(func) && failed(importCallsIn(func, symbols)))
@@ -120,6 +117,29 @@ private:
     func::CallOp call;
     unsigned depth;
   };
+
+  void findKept() {
+    kept.clear();
+    getOperation().walk([&](CallOpInterface call) {
+      if (!isFuncCall(call))
+        kept.insert(call->getParentOfType<func::FuncOp>());
+    });
+    // Asked as when the body of a function came into a computation.
+    OperationState state(getOperation().getLoc(),
+                         NamedComputationOp::getOperationName());
+    state.addRegion();
+    OwningOpRef<Operation *> computation = Operation::create(state);
+    Region *inside = &computation.get()->getRegion(0);
+    IRMapping mapping;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      for (Operation &op : func.getOps()) {
+        auto *interface =
+            dyn_cast_or_null<DialectInlinerInterface>(op.getDialect());
+        if (interface && !interface->isLegalToInline(
+                             &op, inside, /*wouldBeCloned=*/true, mapping))
+          kept.insert(func);
+      }
+  }
 
   /// The function whose body is copied for `call`; null if the call stays.
   func::FuncOp getImported(func::CallOp call, const SymbolTable &symbols) {
@@ -182,7 +202,7 @@ private:
     return success();
   }
 
-  /// Functions with calls of other dialects, which may have to stand in one.
+  /// Functions with what may have to stand in one, such as calls of other dialects.
   DenseSet<Operation *> kept;
 };
 } // namespace

@@ -37,10 +37,12 @@ struct CloseShardingsPass
   using Base::Base;
 
   void runOnOperation() override {
-    transformShardings(getOperation(), [&](TensorShardingAttr sharding) {
-      TensorShardingAttr closed = closeSharding(sharding);
-      numClosed += closed != sharding;
-      return closed;
+    getOperation()->walk([&](ModuleOp module) {
+      transformShardings(module, [&](TensorShardingAttr sharding) {
+        TensorShardingAttr closed = closeSharding(sharding);
+        numClosed += closed != sharding;
+        return closed;
+      });
     });
   }
 };

@@ -160,8 +160,12 @@ struct LiftInlinedMeshesPass
 
 private:
   LogicalResult liftFromReplicaGroups(MeshNames &names) {
-    WalkResult result = getOperation().walk<WalkOrder::PreOrder>(
-        [&](Operation *op) { return liftFromReplicaGroups(op, names); });
+    WalkResult result =
+        getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+          return isa<ModuleOp>(op) && op != getOperation()
+                     ? WalkResult::skip()
+                     : liftFromReplicaGroups(op, names);
+        });
     return failure(result.wasInterrupted());
   }
 

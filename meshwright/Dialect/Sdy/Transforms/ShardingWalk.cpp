@@ -61,10 +61,13 @@ void sdy::transformShardings(Operation *root, ShardingFn transform) {
     return known->second;
   };
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<ModuleOp>(op) && op != root)
+      return WalkResult::skip();
     if (auto func = dyn_cast<func::FuncOp>(op))
       transformSignature(func, transform);
     transformAttrs(op, name, get, [&](Attribute attr) {
       return transformAttr(attr, transform);
     });
+    return WalkResult::advance();
   });
 }

@@ -14,7 +14,8 @@ using ShardingFn = llvm::function_ref<TensorShardingAttr(TensorShardingAttr)>;
 
 /// Replaces every sharding below an op, in program order: those of function
 /// arguments and results, `sdy.sharding` of ops, and those that data-flow ops
-/// and sdy ops hold themselves.
+/// and sdy ops hold themselves. Not those in a module within it, which knows other
+/// meshes.
 void transformShardings(Operation *root, ShardingFn transform);
 
 /// Replaces the shardings that one op other than a function holds itself. Null

@@ -89,3 +89,16 @@ func.func @keeps_call_of_function_with_other_calls(%x: tensor<8xf32>) -> tensor<
   %0 = call @calls_distributed(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// What has to stand in a function keeps its function.
+// CHECK-LABEL: func @keeps_call_of_what_assigns
+// CHECK-NEXT:    call @assigns
+func.func @keeps_call_of_what_assigns(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = call @assigns(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @assigns(%x: tensor<8xf32>) -> tensor<8xf32> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  %0 = mpmd.assign %x : (tensor<8xf32>) -> !mpmd.mesh_tensor<"m", tensor<8xf32>>
+  %1 = mpmd.unassign %0 : (!mpmd.mesh_tensor<"m", tensor<8xf32>>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

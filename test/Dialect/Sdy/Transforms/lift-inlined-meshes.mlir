@@ -84,3 +84,17 @@ module @replica_groups_refer_to_mesh {
     return
   }
 }
+
+// -----
+
+// A module within a module knows its own meshes.
+// CHECK-LABEL: module @leaves_inner_modules_alone
+module @leaves_inner_modules_alone {
+  // CHECK-NEXT: module @inner
+  // CHECK:      #sdy.sharding<mesh<["x"=2]>, [{"x"}]>
+  module @inner {
+    func.func @f(%x: tensor<12xf32> {sdy.sharding = #sdy.sharding<mesh<["x"=2]>, [{"x"}]>}) {
+      return
+    }
+  }
+}
