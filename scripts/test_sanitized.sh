@@ -10,10 +10,14 @@ cd "$(dirname "$0")/.."
 preset=$1
 build=build-$preset
 if [[ $preset == tsan && -z ${FILTER:-} ]]; then
-  # Only what runs is built; with FILTER, which may be of lit, it is everything.
+  # Only what runs is built.
   FILTER='^unit\.threads$'
   make configure PRESET="$preset"
   cmake --build "$build" --target meshwright-thread-tests
+elif [[ ${FILTER:-} == '^lit'* ]]; then
+  # What lit runs is two thirds of everything.
+  make configure PRESET="$preset"
+  cmake --build "$build" --target mpmd-opt meshwright
 else
   make build PRESET="$preset"
 fi
@@ -29,7 +33,7 @@ run() {
     -R "${FILTER:-.}" "$@" || failed=1
 }
 run -E "$left|^py\."
-if [[ $preset == asan ]]; then
+if [[ $preset == asan && ${FILTER:-} != '^lit'* ]]; then
   # ctest -R is given once: names of others are left out instead.
   LD_PRELOAD=$ASAN_RUNTIME run -E "$left|^(lit|unit)\."
 fi
