@@ -28,7 +28,9 @@ bool mpmd::isEntryPointFunction(func::FuncOp func) {
 }
 
 bool mpmd::isMpmdProgram(func::FuncOp func) {
-  return !func.isDeclaration() && isMpmdFunction(func) && func.isPublic();
+  // The verifier lets functions end in other ops, and have branches.
+  return !func.isDeclaration() && isMpmdFunction(func) && func.isPublic() &&
+         isa<func::ReturnOp>(func.front().getTerminator());
 }
 
 TopologyAttr mpmd::getTopology(func::FuncOp func) {

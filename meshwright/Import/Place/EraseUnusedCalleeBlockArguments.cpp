@@ -77,8 +77,9 @@ static bool isRewritable(func::FuncOp func, const References &references) {
     return !call->use_empty() && caller && isMpmdFunction(caller);
   };
   return func.isPrivate() && isMpmdFunction(func) &&
-         func.getBody().hasOneBlock() && !references.hasOther &&
-         llvm::all_of(references.calls, fits) &&
+         func.getBody().hasOneBlock() &&
+         isa<func::ReturnOp>(func.front().getTerminator()) &&
+         !references.hasOther && llvm::all_of(references.calls, fits) &&
          llvm::any_of(references.calls, isLive);
 }
 

@@ -52,3 +52,9 @@ func.func @leaves_plain_function_alone(%x: !t) -> !t {
   // CHECK-NEXT: return
   return %x : !t
 }
+
+// CHECK-LABEL: func @leaves_function_that_ends_otherwise_alone
+func.func @leaves_function_that_ends_otherwise_alone(%x: !t, %y: !t) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.return
+  mpmd.return
+}

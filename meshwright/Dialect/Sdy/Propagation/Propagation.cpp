@@ -125,7 +125,9 @@ void Propagation::sweep(SpreadStrategy strategy) {
 void Propagation::spreadFunctionResults(SpreadStrategy strategy) {
   if (!main.getBody().hasOneBlock())
     return;
-  Operation *terminator = main.front().getTerminator();
+  auto terminator = dyn_cast<func::ReturnOp>(main.front().getTerminator());
+  if (!terminator)
+    return;
   for (OpOperand &operand : terminator->getOpOperands()) {
     auto type = dyn_cast<ShapedType>(operand.get().getType());
     unsigned returned = table.getSlot(operand.get());

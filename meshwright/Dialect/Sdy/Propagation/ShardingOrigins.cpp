@@ -18,8 +18,11 @@ using namespace mlir::sdy;
 ShardingOrigins::ShardingOrigins(ModuleOp module, func::FuncOp main,
                                  const ShardingTable &table)
     : table(table), main(main) {
-  if (!main.isDeclaration())
-    for (OpOperand &operand : main.front().getTerminator()->getOpOperands())
+  if (auto terminator =
+          main.isDeclaration()
+              ? func::ReturnOp()
+              : dyn_cast<func::ReturnOp>(main.front().getTerminator()))
+    for (OpOperand &operand : terminator->getOpOperands())
       if (unsigned slot = table.getSlot(operand.get());
           slot != ShardingTable::kNoSlot)
         returnedBy.try_emplace(

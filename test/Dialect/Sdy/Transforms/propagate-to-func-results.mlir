@@ -30,3 +30,17 @@ sdy.mesh @mesh = <["x"=2]>
 func.func @only_function_is_the_main_one(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
+
+// -----
+
+func.func @main() {
+  return
+}
+
+// Nothing else says what a function returns.
+// CHECK-LABEL: func private @ends_in_another_return
+// CHECK-SAME:    -> tensor<8xf32> {
+// CHECK-NEXT:    sdy.return
+func.func private @ends_in_another_return(%x: tensor<8xf32>) -> tensor<8xf32> {
+  sdy.return
+}
