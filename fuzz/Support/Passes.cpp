@@ -77,7 +77,8 @@ void fuzz::runPasses(StringRef program, StringRef pipeline) {
   passes.enableVerifier(false);
   passes.addInstrumentation(std::make_unique<VerifyEach>());
   ErrorCount errors(module->getContext());
-  if (succeeded(passes.run(*module)))
+  bool isGood = succeeded(passes.run(*module)) && succeeded(verify(*module));
+  if (isGood)
     checkRoundTrip(*module);
   else if (errors.get() == 0)
     reportFinding("a pass fails without an error: " + pipeline);
