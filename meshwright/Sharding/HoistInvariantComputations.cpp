@@ -56,7 +56,8 @@ public:
   int64_t getKeptBytes() const { return keptBytes; }
 
 private:
-  void hoist(ArrayRef<HoistCandidate *> chosen);
+  FragmentOp compute(ArrayRef<HoistCandidate *> chosen);
+  void replaceUses(ArrayRef<HoistCandidate *> chosen, FragmentOp fragment);
   Value clone(Value value, IRMapping &mapping, OpBuilder &builder) const;
   void eraseUnread();
 
@@ -154,8 +155,13 @@ void Hoister::run(int64_t limit, int64_t memory) {
     });
     remarkOn(left, limit, memory, held, kept);
   }
+  // One stage may compute what another does first: all copies are of what is there
+  // before any use changes.
+  SmallVector<FragmentOp> fragments;
   for (auto &[stage, chosen] : byStage)
-    hoist(chosen);
+    fragments.push_back(compute(chosen));
+  for (auto [entry, fragment] : llvm::zip(byStage, fragments))
+    replaceUses(entry.second, fragment);
   eraseUnread();
 }
 
@@ -204,7 +210,7 @@ static BlockArgument addInput(FragmentOp fragment, Value value,
 }
 
 /// Computes values in a fragment before the first that reads one of them.
-void Hoister::hoist(ArrayRef<HoistCandidate *> chosen) {
+FragmentOp Hoister::compute(ArrayRef<HoistCandidate *> chosen) {
   FragmentOp first = chosen.front()->readers.front();
   SetVector<Value> inputs;
   SmallVector<Type> types;
@@ -237,9 +243,15 @@ void Hoister::hoist(ArrayRef<HoistCandidate *> chosen) {
       });
   for (auto [index, input] : llvm::enumerate(inputs))
     fragment.setInputSharding(index, sdy::getSharding(input));
-  for (auto [index, candidate] : llvm::enumerate(chosen)) {
-    ++numHoisted;
+  for (auto [index, candidate] : llvm::enumerate(chosen))
     fragment.setOutputSharding(index, candidate->sharding);
+  numHoisted += chosen.size();
+  return fragment;
+}
+
+void Hoister::replaceUses(ArrayRef<HoistCandidate *> chosen,
+                          FragmentOp fragment) {
+  for (auto [index, candidate] : llvm::enumerate(chosen)) {
     DenseMap<Operation *, BlockArgument> args;
     for (OpOperand *use : candidate->uses) {
       auto reader = use->getOwner()->getParentOfType<FragmentOp>();

@@ -223,3 +223,52 @@ func.func @leaves_alone(%w: !w, %s: !s) -> (!d, !s, !d, !s) attributes {
   } : (!w, !s) -> (!d, !s)
   return %0#0, %0#1, %1#0, %1#1 : !d, !s, !d, !s
 }
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<4x8xf32>>
+!s = !mpmd.mesh_tensor<"m", tensor<4x4xf32>>
+
+// Each stage computes what it reads, from the inputs, though another stage does first
+// what reads what is computed there before by now.
+// CHECK-LABEL: func @two_stages
+// CHECK-SAME:    (%[[W:arg[0-9]+]]:
+// CHECK:         mpmd.fragment<mesh="m", origin=["hoisted"]> (%[[W]]) (%[[A0:.*]]: tensor<4x8xf32>) {
+// CHECK:           %[[P0:.*]] = stablehlo.dot_general %[[A0]], %[[A0]]
+// CHECK:           %[[B0:.*]] = stablehlo.broadcast_in_dim %[[P0]]
+// CHECK-NEXT:      stablehlo.sine %[[B0]]
+// CHECK:         mpmd.fragment<mesh="m", origin=["hoisted"]> (%[[W]]) (%[[A1:.*]]: tensor<4x8xf32>) {
+// CHECK:           %[[P1:.*]] = stablehlo.dot_general %[[A1]], %[[A1]]
+// CHECK:           %[[B1:.*]] = stablehlo.broadcast_in_dim %[[P1]]
+// CHECK-NEXT:      stablehlo.sine %[[B1]]
+func.func @two_stages(%w: !w) -> (!s, !s, !s, !s) attributes {topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"], stage=0> (%w) (%a: tensor<4x8xf32>) {
+    %p = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
+    %b = stablehlo.broadcast_in_dim %p, dims = [0, 1] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %s = stablehlo.sine %b : tensor<4x4xf32>
+    %c = "stablehlo.custom_call"(%s) {call_target_name = "opaque0"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    mpmd.return %c : tensor<4x4xf32>
+  } : (!w) -> !s
+  %1 = mpmd.fragment<mesh="m", origin=["f"], stage=0> (%w) (%a: tensor<4x8xf32>) {
+    %p = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
+    %b = stablehlo.broadcast_in_dim %p, dims = [0, 1] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %s = stablehlo.sine %b : tensor<4x4xf32>
+    %c = "stablehlo.custom_call"(%s) {call_target_name = "opaque1"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    mpmd.return %c : tensor<4x4xf32>
+  } : (!w) -> !s
+  %2 = mpmd.fragment<mesh="m", origin=["g"], stage=1> (%w) (%a: tensor<4x8xf32>) {
+    %p = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
+    %b = stablehlo.broadcast_in_dim %p, dims = [0, 1] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %s = stablehlo.sine %b : tensor<4x4xf32>
+    %c = "stablehlo.custom_call"(%s) {call_target_name = "opaque2"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    mpmd.return %c : tensor<4x4xf32>
+  } : (!w) -> !s
+  %3 = mpmd.fragment<mesh="m", origin=["g"], stage=1> (%w) (%a: tensor<4x8xf32>) {
+    %p = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
+    %b = stablehlo.broadcast_in_dim %p, dims = [0, 1] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %s = stablehlo.sine %b : tensor<4x4xf32>
+    %c = "stablehlo.custom_call"(%s) {call_target_name = "opaque3"} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    mpmd.return %c : tensor<4x4xf32>
+  } : (!w) -> !s
+  return %0, %1, %2, %3 : !s, !s, !s, !s
+}
