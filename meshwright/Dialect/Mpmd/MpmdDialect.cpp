@@ -14,8 +14,8 @@ using namespace mlir::mpmd;
 /// Whether `op`, from the top level of `callee`, may stand in `parent`: what
 /// verification asks of the op's place, and of its meshes.
 static bool mayStandIn(Operation *op, Operation *parent, func::FuncOp callee) {
-  if (!isa<CallOp, FragmentOp, FragmentCallOp, AssignOp, UnassignOp, TransferOp>(
-          op))
+  if (!isa<CallOp, FragmentOp, FragmentCallOp, AssignOp, UnassignOp,
+           TransferOp>(op))
     return true;
   auto caller = dyn_cast<func::FuncOp>(parent);
   if (!caller && isa<ForOp>(parent) && !isa<FragmentCallOp, TransferOp>(op))
