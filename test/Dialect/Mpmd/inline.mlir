@@ -31,8 +31,7 @@ func.func private @itself(%x: tensor<f32>) -> tensor<f32> {
 // CHECK:       stablehlo.while
 // CHECK:         func.call @calls_that
 // CHECK-NEXT:    func.call @assigns
-func.func @calls_in_loop(%x: tensor<f32>, %p: tensor<i1>) -> tensor<f32>
-    attributes {topology = #topology} {
+func.func @calls_in_loop(%x: tensor<f32>, %p: tensor<i1>) -> tensor<f32> attributes {topology = #topology} {
   %0 = call @assigns(%x) : (tensor<f32>) -> tensor<f32>
   %1 = stablehlo.while(%a = %0) : tensor<f32>
   cond {
@@ -53,8 +52,7 @@ func.func private @calls_others(%x: tensor<f32>) -> tensor<f32> {
   %0 = mpmd.call @callee(%x) : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
-func.func private @assigns(%x: tensor<f32>) -> tensor<f32>
-    attributes {topology = #topology} {
+func.func private @assigns(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
   %0 = mpmd.assign %x : (tensor<f32>) -> !mpmd.mesh_tensor<"m", tensor<f32>>
   %1 = mpmd.unassign %0 : (!mpmd.mesh_tensor<"m", tensor<f32>>) -> tensor<f32>
   return %1 : tensor<f32>
@@ -71,8 +69,7 @@ func.func @knows_no_mesh(%x: tensor<f32>) -> tensor<f32> {
 // Nor a call into an MPMD function that is no entry point.
 // CHECK-LABEL: func private @inner
 // CHECK-NEXT:    call @calls_others
-func.func private @inner(%x: tensor<f32>) -> tensor<f32>
-    attributes {topology = #topology} {
+func.func private @inner(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
   %0 = func.call @calls_others(%x) : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
@@ -80,8 +77,7 @@ func.func private @inner(%x: tensor<f32>) -> tensor<f32>
 // CHECK-NEXT:    mpmd.call @inner
 // CHECK-NEXT:    mpmd.for
 // CHECK-NEXT:      mpmd.call @callee
-func.func @outer(%x: tensor<f32>) -> tensor<f32>
-    attributes {topology = #topology} {
+func.func @outer(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
   %0 = mpmd.call @inner(%x) : (tensor<f32>) -> tensor<f32>
   %1 = mpmd.for (%0) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%a: tensor<f32>, %i: tensor<ui32>) {
     %2 = func.call @calls_others(%a) : (tensor<f32>) -> tensor<f32>

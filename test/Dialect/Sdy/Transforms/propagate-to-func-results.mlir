@@ -40,7 +40,7 @@ func.func @main() {
 // Nothing else says what a function returns.
 // CHECK-LABEL: func private @ends_in_another_return
 // CHECK-SAME:    -> tensor<8xf32> {
-// CHECK-NEXT:    sdy.return
+// CHECK-NEXT:    stablehlo.return
 func.func private @ends_in_another_return(%x: tensor<8xf32>) -> tensor<8xf32> {
-  sdy.return
+  stablehlo.return
 }
