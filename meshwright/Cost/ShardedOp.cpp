@@ -42,11 +42,26 @@ static RankedTensorType getLocalType(RankedTensorType type,
   return sharding && mesh ? sharding.getLocalTensorType(type, mesh) : type;
 }
 
+TensorShardingAttr meshwright::getShardingOn(Value value, MeshAttr mesh) {
+  TensorShardingAttr sharding = sdy::getSharding(value);
+  if (!sharding || !mesh)
+    return sharding;
+  auto isOfMesh = [&](AxisRefAttr axis) {
+    return mesh.hasAxis(axis.getName());
+  };
+  for (sdy::DimensionShardingAttr dim : sharding.getDimShardings())
+    if (!llvm::all_of(dim.getAxes(), isOfMesh))
+      return {};
+  return llvm::all_of(sharding.getUnreducedAxes(), isOfMesh)
+             ? sharding
+             : TensorShardingAttr();
+}
+
 double meshwright::countLocalBytes(Value value, MeshAttr mesh) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
     return 0;
-  TensorShardingAttr sharding = sdy::getSharding(value);
+  TensorShardingAttr sharding = getShardingOn(value, mesh);
   return countBytes(getLocalType(type, sharding, mesh));
 }
 
@@ -153,7 +168,7 @@ public:
 private:
   AxisLists project(Value value, sdy::TensorMappingAttr mapping) {
     AxisLists lists(rule.getNumFactors());
-    TensorShardingAttr sharding = sdy::getSharding(value);
+    TensorShardingAttr sharding = getShardingOn(value, mesh);
     if (!sharding)
       return lists;
     sdy::ProjectedTensor tensor =
@@ -254,7 +269,7 @@ private:
     auto type = dyn_cast<RankedTensorType>(result.getType());
     if (!type)
       return;
-    TensorShardingAttr sharding = sdy::getSharding(result);
+    TensorShardingAttr sharding = getShardingOn(result, mesh);
     SmallVector<AxisRefAttr> axes(summed);
     if (sharding)
       llvm::erase_if(axes, [&](AxisRefAttr axis) {
@@ -344,15 +359,15 @@ ShardedOp meshwright::shareOp(Operation *op, MeshAttr mesh) {
                         countLocalBytes(op->getOperand(0), mesh), mesh,
                         shared.collectives);
         else
-          addReshard(type, sdy::getSharding(op->getOperand(0)),
-                     sdy::getSharding(op->getResult(0)), mesh,
+          addReshard(type, getShardingOn(op->getOperand(0), mesh),
+                     getShardingOn(op->getResult(0), mesh), mesh,
                      shared.collectives);
       }
     return shared;
   }
   // Nothing to share, and no rule has to be made.
-  auto isSplit = [](Value value) {
-    TensorShardingAttr sharding = sdy::getSharding(value);
+  auto isSplit = [mesh](Value value) {
+    TensorShardingAttr sharding = getShardingOn(value, mesh);
     return sharding && !sharding.emptyAxes();
   };
   if (llvm::none_of(op->getOperands(), isSplit) &&
@@ -363,6 +378,7 @@ ShardedOp meshwright::shareOp(Operation *op, MeshAttr mesh) {
   // Whoever does not know an op computes it as a whole, everywhere.
   for (Value operand : op->getOperands())
     if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
-      addReshard(type, sdy::getSharding(operand), {}, mesh, shared.collectives);
+      addReshard(type, getShardingOn(operand, mesh), {}, mesh,
+                 shared.collectives);
   return shared;
 }

@@ -35,6 +35,11 @@ void addReshard(mlir::RankedTensorType type, mlir::sdy::TensorShardingAttr from,
                 mlir::sdy::TensorShardingAttr to, mlir::sdy::MeshAttr mesh,
                 std::vector<Collective> &collectives);
 
+/// The sharding of a value if it is one of `mesh`: a constraint within a fragment may
+/// name another mesh of as many devices. Null if not, and if there is none.
+mlir::sdy::TensorShardingAttr getShardingOn(mlir::Value value,
+                                            mlir::sdy::MeshAttr mesh);
+
 /// Bytes of what one device has of a value.
 double countLocalBytes(mlir::Value value, mlir::sdy::MeshAttr mesh);
 
