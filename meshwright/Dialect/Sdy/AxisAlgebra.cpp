@@ -111,9 +111,11 @@ bool sdy::canMerge(AxisRefAttr a, AxisRefAttr b) {
 
 AxisRefAttr sdy::merge(AxisRefAttr a, AxisRefAttr b, MeshAttr mesh) {
   assert(canMerge(a, b) && "not adjacent");
-  return getAxisOrSubAxis(mesh, a.getName(), a.getPreSize(),
-                          a.getSubAxisInfo().getSize() *
-                              b.getSubAxisInfo().getSize());
+  // A verifier may ask for axes that are too large for any mesh.
+  return getAxisOrSubAxis(
+      mesh, a.getName(), a.getPreSize(),
+      static_cast<int64_t>(static_cast<uint64_t>(a.getSubAxisInfo().getSize()) *
+                           b.getSubAxisInfo().getSize()));
 }
 
 void sdy::appendOrMerge(SmallVectorImpl<AxisRefAttr> &axes, AxisRefAttr axis,

@@ -194,3 +194,12 @@ func.func @leaves_nothing_unreduced(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sh
   %0 = sdy.replicated_to_unreduced {} %x out_sharding=<@grid, [{"r"}, {}]> : tensor<16x8xf32>
   return
 }
+
+// -----
+
+sdy.mesh @grid = <["r"=2, "c"=4]>
+func.func @gathers_more_than_can_be_counted(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c"}, {}]>}) {
+  // expected-error@+1 {{axes do not match in dimension 0}}
+  %0 = sdy.all_gather [{"c":(2)-9223372036854775808}, {}] %x out_sharding=<@grid, [{"c":(1)2}, {}]> : tensor<12x8xf32>
+  return
+}
