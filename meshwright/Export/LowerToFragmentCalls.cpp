@@ -252,17 +252,18 @@ static LogicalResult verifyMeshNames(FragmentOp fragment,
 
 /// And it has what is known of arguments and results.
 static LogicalResult verifyValueAttributes(FragmentOp fragment) {
-  for (StringRef list : {kArgAttrsAttr, kResAttrsAttr})
-    for (Attribute attrs :
-         fragment->getAttrOfType<ArrayAttr>(list)
-             ? fragment->getAttrOfType<ArrayAttr>(list).getValue()
-             : ArrayRef<Attribute>())
-      for (NamedAttribute attr : cast<DictionaryAttr>(attrs))
+  for (StringRef name : {kArgAttrsAttr, kResAttrsAttr}) {
+    auto list = fragment->getAttrOfType<ArrayAttr>(name);
+    if (!list)
+      continue;
+    for (auto attrs : list.getAsRange<DictionaryAttr>())
+      for (NamedAttribute attr : attrs)
         if (!attr.getName().strref().contains('.'))
           return fragment.emitError()
-                 << list << " has the attribute " << attr.getName()
+                 << name << " has the attribute " << attr.getName()
                  << ", which no argument or result of a function can have; "
                     "expected the name of a dialect before it, and a dot";
+  }
   return success();
 }
 

@@ -40,8 +40,7 @@ LogicalResult mpmd::verifyNamedByCalls(ModuleOp module) {
       return use.getUser()->emitError()
              << "names the MPMD function @" << func.getSymName()
              << ", whose values get meshes; expected an mpmd.call in a "
-                "function "
-                "with topology, or a function without one";
+                "function with topology, or a function without one";
   }
   return success();
 }

@@ -30,7 +30,8 @@ constexpr llvm::StringLiteral kReduceAttr = "mpmd.reduce";
 constexpr llvm::StringLiteral kCopiesAttr = "mpmd.copies";
 
 /// Whether inference has to find a mesh for `op`: it computes, is not in the mpmd
-/// dialect, and its values are on none, as those of edges between fragments are. Asked only of ops outside fragments.
+/// dialect, and its values are on none, unlike those of edges between fragments.
+/// Asked only of ops outside fragments.
 bool isMeshlessOp(Operation *op);
 
 /// Whether `op` cuts both analyses: a broadcast or a reduce.
