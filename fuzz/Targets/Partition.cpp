@@ -72,18 +72,20 @@ void fuzz::takeInput(StringRef input) {
   }
   if (failed(verify(*module)))
     reportFinding("what was partitioned does not verify: " + errors.first());
-  std::string printed = checkRoundTrip(*module);
+  std::optional<std::string> printed = checkRoundTrip(*module);
+  if (!printed)
+    return;
   if (result->program)
     writeFiles(*module, *result->program);
   SimulationRequest simulation;
-  simulation.program = printed;
+  simulation.program = *printed;
   simulation.device = "h100";
   SimulationResult simulated = simulateText(simulation);
   if (!simulated.succeeded &&
       (simulated.error.empty() ||
        StringRef(simulated.error).contains("mistake in Meshwright")))
     reportFinding("simulation: " + simulated.error);
-  runPasses(printed, "mpmd-erase-partitioning");
+  runPasses(*printed, "mpmd-erase-partitioning");
 }
 
 std::string fuzz::mutateInput(StringRef input, uint64_t seed) {

@@ -1,4 +1,4 @@
-//===- DataFlowOps.cpp - Edges, named computations, StableHLO's data flow -===//
+//===- DataFlowOps.cpp - Edges, returns, named computations, StableHLO ----===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
@@ -65,6 +65,22 @@ LogicalResult FuncDataFlowEdgeOp::verify() {
     return emitOpError() << "expected the operand to be an argument of a "
                             "function or a result of a call";
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ReturnOp
+//===----------------------------------------------------------------------===//
+
+/// Other ops with regions say themselves what is returned to them.
+LogicalResult ReturnOp::verify() {
+  auto func = dyn_cast<func::FuncOp>((*this)->getParentOp());
+  if (!func || func.getResultTypes() == getOperandTypes()) // (C1)
+    return success();
+  return emitOpError() << "ends function @" << func.getSymName()
+                       << " and must return " << func.getResultTypes().size()
+                       << " values of types (" << func.getResultTypes()
+                       << "), got " << getNumOperands() << " of types ("
+                       << getOperandTypes() << ")";
 }
 
 //===----------------------------------------------------------------------===//

@@ -298,12 +298,16 @@ def Sdy_ReturnOp : Sdy_Op<"return", [Pure, Terminator]> {
     ```mlir
     sdy.return %0, %1 : tensor<8xf32>, tensor<i32>
     ```
+
+    Constraints:
+    * (C1) Where it ends a function, it returns values of the result types.
   }];
   let arguments = (ins Variadic<AnyType>:$results);
   let builders = [
     OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>
   ];
   let assemblyFormat = "attr-dict ($results^ `:` type($results))?";
+  let hasVerifier = 1;
 }
 
 #endif

@@ -15,6 +15,10 @@
 
 namespace mlir::mpmd {
 
+/// Ends what is said of programs that earlier passes would not have handed on.
+inline constexpr llvm::StringLiteral kRunFromStart =
+    "; run mesh inference from its first pass";
+
 /// Counts reported errors against the limit of a pass.
 class ErrorLimit {
 public:

@@ -33,9 +33,6 @@ namespace mlir::mpmd {
 using namespace mlir;
 using namespace mlir::mpmd;
 
-static constexpr StringLiteral kRunFromStart =
-    "; run mesh inference from its first pass";
-
 static bool isTensor(Value value) {
   return isa<RankedTensorType>(value.getType());
 }

@@ -45,7 +45,7 @@ private:
   LogicalResult rewriteLoop(ForOp loop, StringRef firstMesh);
   LogicalResult assignYielded(ForOp loop, StringRef firstMesh);
   LogicalResult rewriteLoopArgument(ForOp loop, BlockArgument arg);
-  void connectLoop(ForOp loop);
+  LogicalResult connectLoop(ForOp loop);
 
   FailureOr<AssignsByMesh> groupAssigns(BlockArgument arg);
   Value createUnassign(Location loc, Value value) {

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
 #include "meshwright/Import/InferMesh/MeshRewriting.h"
 
 using namespace mlir;
@@ -34,7 +35,8 @@ LogicalResult MeshRewriting::rewriteLoop(ForOp loop, StringRef firstMesh) {
   for (BlockArgument arg : body.getArguments())
     if (failed(rewriteLoopArgument(loop, arg)))
       return failure();
-  connectLoop(loop);
+  if (failed(connectLoop(loop)))
+    return failure();
   SmallVector<MeshSet> none(body.getNumArguments());
   setArgMeshSets(loop, kUseSetAttr, none);
   setArgMeshSets(loop, kSrcSetAttr, none);
@@ -105,7 +107,7 @@ LogicalResult MeshRewriting::rewriteLoopArgument(ForOp loop,
 }
 
 /// Fits operands and results of the loop to its rewritten body.
-void MeshRewriting::connectLoop(ForOp loop) {
+LogicalResult MeshRewriting::connectLoop(ForOp loop) {
   Block &body = loop.getRegion().front();
   rewriter.setInsertionPoint(loop);
   for (OpOperand &operand : loop->getOpOperands())
@@ -120,8 +122,14 @@ void MeshRewriting::connectLoop(ForOp loop) {
     if (!isTensor(result))
       continue;
     result.setType(yielded.getType());
-    for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
-      if (auto assign = dyn_cast<AssignOp>(user))
-        assign->setOperand(0, createUnassign(loop.getLoc(), result));
+    for (Operation *user : llvm::make_early_inc_range(result.getUsers())) {
+      auto assign = dyn_cast<AssignOp>(user);
+      if (!assign)
+        return user->emitError()
+               << "reads result " << cast<OpResult>(result).getResultNumber()
+               << " of a loop, which has no mesh" << kRunFromStart;
+      assign->setOperand(0, createUnassign(loop.getLoc(), result));
+    }
   }
+  return success();
 }

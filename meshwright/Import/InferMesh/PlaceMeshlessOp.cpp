@@ -5,6 +5,7 @@
 #include "meshwright/Import/InferMesh/PlaceMeshlessOp.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/IR/OutsideReads.h"
+#include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "meshwright/Import/Place/InferredFragment.h"
 #include "meshwright/Import/Place/MeshOrder.h"
@@ -75,7 +76,7 @@ static FailureOr<Readers> getReaders(Operation *op) {
         return op->emitError()
                << "needs a mesh, but its result is read by a \""
                << user->getName()
-               << "\" that has none; run mesh inference from its first pass";
+               << "\" that has none" << kRunFromStart;
       addAssignReaders(assign, readers);
     }
   }
@@ -84,8 +85,9 @@ static FailureOr<Readers> getReaders(Operation *op) {
                               .value_or(getFirstMesh(getTopology(
                                   op->getParentOfType<func::FuncOp>()))));
   if (readers.meshes.empty())
-    return op->emitError() << "needs a mesh, but no result of it is assigned "
-                              "to one; run mesh inference from its first pass";
+    return op->emitError()
+           << "needs a mesh, but no result of it is assigned to one"
+           << kRunFromStart;
   for (Value result : op->getResults())
     if (!isTensor(result))
       for (Operation *user : result.getUsers())

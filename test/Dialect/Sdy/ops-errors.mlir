@@ -227,3 +227,17 @@ func.func @constant_of_another_type_than_its_value() {
   %0 = "sdy.constant"() <{value = dense<1> : tensor<2xi32>}> : () -> tensor<3xi32>
   return
 }
+
+// -----
+
+func.func @returns_too_little(%x: tensor<12xf32>) -> tensor<12xf32> {
+  // expected-error@+1 {{'sdy.return' op ends function @returns_too_little and must return 1 values of types ('tensor<12xf32>'), got 0 of types ()}}
+  sdy.return
+}
+
+// -----
+
+func.func @returns_another_type(%x: tensor<12xf32>) -> tensor<6xf32> {
+  // expected-error@+1 {{must return 1 values of types ('tensor<6xf32>'), got 1 of types ('tensor<12xf32>')}}
+  sdy.return %x : tensor<12xf32>
+}

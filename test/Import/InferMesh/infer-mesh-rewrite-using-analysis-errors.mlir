@@ -7,3 +7,16 @@ func.func private @reports_plain_call_of_itself(%p: tensor<4xf32>) -> tensor<4xf
   %0 = func.call @reports_plain_call_of_itself(%p) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+func.func @reports_barrier_that_reads_loop(%p: tensor<4xf32>) attributes {topology = #topology} {
+  %0 = mpmd.for (%p) {iterations = 4 : ui32} (%a: tensor<4xf32>, %i: tensor<ui32>) {
+    mpmd.return %a : tensor<4xf32>
+  } : tensor<4xf32>
+  // expected-error@+1 {{reads result 0 of a loop, which has no mesh; run mesh inference from its first pass}}
+  %1 = mpmd.broadcast %0 : tensor<4xf32>
+  return
+}

@@ -288,7 +288,8 @@ def Stablehlo_CustomCallOp
       `Unpin` a tensor of a buffer; other buffers that are returned alias
       exactly one operand.
     * (C6) `mpmd.shared_body` names the function whose ops it stands for, of the
-      same types, and does not stand in such a function itself.
+      same types, private, without topology and mesh shape. It stands right
+      within a fragment, and not in such a function itself.
   }];
   let arguments = (ins
     Variadic<Stablehlo_CustomCallValue>:$inputs,
