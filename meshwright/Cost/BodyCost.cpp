@@ -196,7 +196,7 @@ FragmentCost BodyEstimator::estimate(Block &block) {
         for (auto [operand, to] :
              llvm::zip(manual.getTensors(), manual.getInShardings()))
           if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
-            addReshard(type, getShardingOn(operand, mesh), to, mesh,
+            addReshard(type, sdy::getSharding(operand), to, mesh,
                        shared.collectives);
     } else {
       Kernel &kernel = sums[kernels.get(&op)];
@@ -275,7 +275,7 @@ FragmentCost BodyEstimator::estimate(func::FuncOp function) {
     Operation *terminator = function.front().getTerminator();
     for (OpOperand &operand : terminator->getOpOperands())
       if (auto type = dyn_cast<RankedTensorType>(operand.get().getType()))
-        addReshard(type, getShardingOn(operand.get(), mesh),
+        addReshard(type, sdy::getSharding(operand.get()),
                    sdy::getResultSharding(function, operand.getOperandNumber()),
                    mesh, reshards);
     for (Collective &collective : reshards) {

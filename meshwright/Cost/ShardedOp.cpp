@@ -42,8 +42,9 @@ static RankedTensorType getLocalType(RankedTensorType type,
   return sharding && mesh ? sharding.getLocalTensorType(type, mesh) : type;
 }
 
-TensorShardingAttr meshwright::getShardingOn(Value value, MeshAttr mesh) {
-  TensorShardingAttr sharding = sdy::getSharding(value);
+/// Null for a sharding over another mesh of as many devices, which a constraint or a
+/// manual computation within a fragment may name.
+static TensorShardingAttr keepIfOn(TensorShardingAttr sharding, MeshAttr mesh) {
   if (!sharding || !mesh)
     return sharding;
   auto isOfMesh = [&](AxisRefAttr axis) {
@@ -55,6 +56,10 @@ TensorShardingAttr meshwright::getShardingOn(Value value, MeshAttr mesh) {
   return llvm::all_of(sharding.getUnreducedAxes(), isOfMesh)
              ? sharding
              : TensorShardingAttr();
+}
+
+static TensorShardingAttr getShardingOn(Value value, MeshAttr mesh) {
+  return keepIfOn(sdy::getSharding(value), mesh);
 }
 
 double meshwright::countLocalBytes(Value value, MeshAttr mesh) {
@@ -124,6 +129,8 @@ static AxisLists getDimAxes(TensorShardingAttr sharding, int64_t rank) {
 void meshwright::addReshard(RankedTensorType type, TensorShardingAttr from,
                             TensorShardingAttr to, MeshAttr mesh,
                             std::vector<Collective> &collectives) {
+  from = keepIfOn(from, mesh);
+  to = keepIfOn(to, mesh);
   double bytes = countBytes(getLocalType(type, from, mesh));
   ArrayRef<AxisRefAttr> partial =
       from ? from.getUnreducedAxes() : ArrayRef<AxisRefAttr>();
@@ -359,8 +366,8 @@ ShardedOp meshwright::shareOp(Operation *op, MeshAttr mesh) {
                         countLocalBytes(op->getOperand(0), mesh), mesh,
                         shared.collectives);
         else
-          addReshard(type, getShardingOn(op->getOperand(0), mesh),
-                     getShardingOn(op->getResult(0), mesh), mesh,
+          addReshard(type, sdy::getSharding(op->getOperand(0)),
+                     sdy::getSharding(op->getResult(0)), mesh,
                      shared.collectives);
       }
     return shared;
@@ -378,7 +385,7 @@ ShardedOp meshwright::shareOp(Operation *op, MeshAttr mesh) {
   // Whoever does not know an op computes it as a whole, everywhere.
   for (Value operand : op->getOperands())
     if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
-      addReshard(type, getShardingOn(operand, mesh), {}, mesh,
+      addReshard(type, sdy::getSharding(operand), {}, mesh,
                  shared.collectives);
   return shared;
 }

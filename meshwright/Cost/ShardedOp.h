@@ -30,15 +30,11 @@ struct ShardedOp {
 /// What the devices of `mesh` share of an op, and what they exchange for it.
 ShardedOp shareOp(mlir::Operation *op, mlir::sdy::MeshAttr mesh);
 
-/// What brings a value from one sharding to another. Null is replicated.
+/// What brings a value from one sharding to another. Null is replicated, and so is
+/// a sharding over another mesh.
 void addReshard(mlir::RankedTensorType type, mlir::sdy::TensorShardingAttr from,
                 mlir::sdy::TensorShardingAttr to, mlir::sdy::MeshAttr mesh,
                 std::vector<Collective> &collectives);
-
-/// The sharding of a value if it is one of `mesh`: a constraint within a fragment may
-/// name another mesh of as many devices. Null if not, and if there is none.
-mlir::sdy::TensorShardingAttr getShardingOn(mlir::Value value,
-                                            mlir::sdy::MeshAttr mesh);
 
 /// Bytes of what one device has of a value.
 double countLocalBytes(mlir::Value value, mlir::sdy::MeshAttr mesh);
