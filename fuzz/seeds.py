@@ -145,6 +145,8 @@ def add_tests(seeds: Seeds, binaries: pathlib.Path) -> None:
         for chunk in chunks_of(text):
             if len(chunk) > 60000:
                 continue
+            if "mpmd.fragment_call" in chunk:
+                seeds.add("simulation", chunk)
             others = pick(COMMON_PIPELINES, chunk, 2) + pick(singles, chunk + "1", 1)
             seeds.add_program(chunk, own + others)
 
@@ -245,6 +247,7 @@ def add_schedules(seeds: Seeds, binaries: pathlib.Path) -> None:
             schedule = json.dumps(json.loads((out / "schedule.json").read_text()))
             module = (out / "partitioned.mlir").read_text()
             seeds.add("schedule-json", f"// SCHEDULE: {schedule}\n{module}")
+            seeds.add("simulation", module)
 
 
 def add_command_lines(seeds: Seeds) -> None:
@@ -354,7 +357,7 @@ def main() -> None:
     add_texts(seeds)
     if seeds.wants("bytecode"):
         add_bytecode(seeds, args.bin)
-    if seeds.wants("schedule-json"):
+    if seeds.wants("schedule-json") or seeds.wants("simulation"):
         add_schedules(seeds, args.bin)
     add_command_lines(seeds)
     add_messages(seeds)

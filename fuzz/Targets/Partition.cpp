@@ -16,10 +16,10 @@
 #include "Support/Context.h"
 #include "Support/Passes.h"
 #include "Support/Programs.h"
+#include "Support/SimulateProgram.h"
 #include "Support/Target.h"
 #include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/Partitioner/Partitioner.h"
-#include "meshwright/Simulator/TextSimulator.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/JSON.h"
@@ -77,14 +77,7 @@ void fuzz::takeInput(StringRef input) {
     return;
   if (result->program)
     writeFiles(*module, *result->program);
-  SimulationRequest simulation;
-  simulation.program = *printed;
-  simulation.device = "h100";
-  SimulationResult simulated = simulateText(simulation);
-  if (!simulated.succeeded &&
-      (simulated.error.empty() ||
-       StringRef(simulated.error).contains("mistake in Meshwright")))
-    reportFinding("simulation: " + simulated.error);
+  simulateProgram(*printed);
   runPasses(*printed, "mpmd-erase-partitioning");
 }
 

@@ -235,18 +235,31 @@ static LogicalResult declareMesh(const Program &program, StringRef name,
   return verifyManualComputations(func, program.mesh);
 }
 
-/// The function has the shardings of its types as attributes, which are verified.
-static LogicalResult verifyMeshNames(FragmentOp fragment,
+/// The function has the shardings of its types as attributes, which are verified on
+/// the meshes that they name; types are on that of the topology.
+static LogicalResult verifyShardings(FragmentOp fragment,
                                      const SymbolTable &symbols) {
   for (TypeRange types : {TypeRange(fragment->getOperandTypes()),
                           TypeRange(fragment->getResultTypes())})
-    for (Type type : types)
-      if (auto sharding = cast<MeshTensorType>(type).getSharding();
-          sharding && !sharding.getMesh(symbols))
+    for (Type type : types) {
+      auto onMesh = cast<MeshTensorType>(type);
+      sdy::TensorShardingAttr sharding = onMesh.getSharding();
+      if (!sharding)
+        continue;
+      sdy::MeshAttr mesh = sharding.getMesh(symbols);
+      if (!mesh)
         return fragment.emitError()
                << "a type has a sharding on mesh " << sharding.getMeshOrRef()
                << ", which this module does not declare; expected an sdy.mesh "
                   "of that name";
+      if (failed(sdy::verifySharding(
+              onMesh.getRankedTensorType(), sharding, mesh, [&] {
+                return fragment.emitError()
+                       << "a type has a sharding that does not fit mesh "
+                       << sharding.getMeshOrRef() << ", which it names: ";
+              })))
+        return failure();
+    }
   return success();
 }
 
@@ -283,7 +296,7 @@ static void replaceByCall(FragmentOp fragment, StringRef callee) {
 static LogicalResult lower(const Program &program, SymbolTable &symbols) {
   FragmentOp first = program.members.front();
   if (!symbols.lookup(program.name)) {
-    if (failed(verifyMeshNames(first, symbols)) ||
+    if (failed(verifyShardings(first, symbols)) ||
         failed(verifyValueAttributes(first)))
       return failure();
     func::FuncOp func = createFunction(program);

@@ -94,3 +94,14 @@ func.func @reports_manual_computation_on_another_mesh(%a: !m) -> !m attributes {
   } : (!m) -> !m
   return %0 : !m
 }
+
+// -----
+
+sdy.mesh @mesh = <["x"=2]>
+func.func @reports_sharding_that_does_not_fit_the_mesh_it_names(%x: !mpmd.mesh_tensor<"m", tensor<4xf32>, sharding=<@mesh, [{"one"}]>>) attributes {topology = #mpmd.topology<<"m": <["x"=2, "one"=1]>>>} {
+  // expected-error@+1 {{a type has a sharding that does not fit mesh @mesh, which it names: unknown axis name: "one"}}
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) (%a: tensor<4xf32>) {
+    mpmd.return %a : tensor<4xf32>
+  } : (!mpmd.mesh_tensor<"m", tensor<4xf32>, sharding=<@mesh, [{"one"}]>>) -> !mpmd.mesh_tensor<"m", tensor<4xf32>, sharding=<@mesh, [{"one"}]>>
+  return
+}
