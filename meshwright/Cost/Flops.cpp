@@ -51,14 +51,16 @@ static int64_t getSize(ShapedType type, int64_t dim) {
   return type.isDynamicDim(dim) ? 1 : type.getDimSize(dim);
 }
 
+static double countElements(ArrayRef<int64_t> sizes) {
+  double count = 1;
+  for (int64_t size : sizes)
+    count *= ShapedType::isDynamic(size) ? 1 : size;
+  return count;
+}
+
 static double countElements(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
-  if (!shaped || !shaped.hasRank())
-    return 0;
-  double count = 1;
-  for (int64_t dim : shaped.getShape())
-    count *= ShapedType::isDynamic(dim) ? 1 : dim;
-  return count;
+  return shaped && shaped.hasRank() ? countElements(shaped.getShape()) : 0;
 }
 
 static double countElements(Value value) {
@@ -155,14 +157,12 @@ std::optional<double> meshwright::readTripCount(Operation *whileOp) {
 }
 
 static Work reduceWindowWork(stablehlo::ReduceWindowOp op, Work body) {
-  double window = 1, scan = 0;
+  double window = countElements(op.getWindowDimensions()), scan = 0;
   auto input = cast<ShapedType>(op.getInputs().front().getType());
-  for (auto [dim, size] : llvm::enumerate(op.getWindowDimensions())) {
-    window *= size;
-    // A window as wide as its dimension is a scan in disguise.
+  // A window as wide as its dimension is a scan in disguise.
+  for (auto [dim, size] : llvm::enumerate(op.getWindowDimensions()))
     if (size > 1 && size == input.getDimSize(dim))
       scan += ceilLog2(size);
-  }
   double outputs = countElements(op->getResult(0));
   double applications = (window - 1) * outputs;
   if (scan > 0)
@@ -320,10 +320,8 @@ Work WorkEstimator::estimate(Operation *op) {
         return reduceWindowWork(reduce, estimate(reduce.getBody()));
       })
       .Case([&](stablehlo::SelectAndScatterOp scatter) {
-        double window = 1;
-        for (int64_t size :
-             scatter.getWindowDimensions().value_or(ArrayRef<int64_t>()))
-          window *= size;
+        double window = countElements(
+            scatter.getWindowDimensions().value_or(ArrayRef<int64_t>()));
         Work once = estimate(scatter.getSelect()) * (window - 1);
         once += estimate(scatter.getScatter());
         return once * countElements(scatter.getSource());

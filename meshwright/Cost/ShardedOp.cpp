@@ -255,14 +255,17 @@ private:
   /// most.
   double getHalo(int64_t factor) {
     double reach = 0;
-    if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op)) {
-      for (int64_t size : window.getWindowDimensions())
+    auto reachBy = [&](int64_t size) {
+      if (ShapedType::isStatic(size))
         reach = std::max<double>(reach, size - 1);
+    };
+    if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op)) {
+      llvm::for_each(window.getWindowDimensions(), reachBy);
     } else if (auto conv = dyn_cast<stablehlo::ConvolutionOp>(op)) {
       auto kernel = cast<ShapedType>(conv.getRhs().getType());
       for (int64_t dim :
            conv.getDimensionNumbers().getKernelSpatialDimensions())
-        reach = std::max<double>(reach, kernel.getDimSize(dim) - 1);
+        reachBy(kernel.getDimSize(dim));
     } else {
       return 1;
     }

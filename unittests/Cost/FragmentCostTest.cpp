@@ -80,6 +80,27 @@ TEST_F(FragmentCostTest, StoresWhatAReductionGivesToOthers) {
 }
 
 // Megatron's pair of products: columns, then rows, then one sum.
+TEST_F(FragmentCostTest, TakesWindowsOfUnknownSizeForOneElement) {
+  FragmentCost cost = estimate(R"(
+    sdy.mesh @m = <["x"=2]>
+    func.func @f(%x: tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})
+        -> (tensor<64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})
+        attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
+      %c = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: -9223372036854775808>}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %s = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>}
+         : (tensor<64xf32>, tensor<f32>) -> tensor<64xf32>
+      return %0 : tensor<64xf32>
+    })");
+  EXPECT_EQ(cost.vectorFlops, 0);
+  const Collective *halo = find(cost, CollectiveKind::Permute);
+  ASSERT_TRUE(halo);
+  EXPECT_EQ(halo->bytes, 0);
+}
+
 TEST_F(FragmentCostTest, AddsUpWhatIsContractedAlongAnAxis) {
   FragmentCost cost = estimate(R"(
     sdy.mesh @m = <["d"=2, "t"=4]>

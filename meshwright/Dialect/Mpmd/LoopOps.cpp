@@ -161,11 +161,15 @@ static LogicalResult verifyTypes(ForOp op) {
       return op.emitError()
              << "wrong argument type at argument no. " << index << ": expected "
              << operand << " but found " << argument;
-  if (auto index = dyn_cast<RankedTensorType>(arguments.back())) // (C3)
-    if (index.getRank() != 0 || !index.getElementType().isInteger(32))
-      return op.emitError()
-             << "index must have a 32-bit integer rank-0 tensor type, but has "
-             << index;
+  Type index = arguments.back(); // (C3)
+  auto tensor = dyn_cast<RankedTensorType>(index);
+  if (tensor
+          ? tensor.getRank() != 0 || !tensor.getElementType().isInteger(32)
+          : !isa<MeshTensorType>(index) &&
+                !isa<IntegerType>(getElementTypeOrSelf(index)))
+    return op.emitError()
+           << "index must have a 32-bit integer rank-0 tensor type, but has "
+           << index;
   TypeRange returned = op.getBody()->back().getOperandTypes();
   if (!llvm::equal(returned, op.getResultTypes())) // (C4)
     return op.emitError() << "type mismatch for result of region: expected ("

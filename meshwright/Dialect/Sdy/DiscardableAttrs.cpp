@@ -1,7 +1,8 @@
-//===- DiscardableAttrs.cpp - Checks of sdy.sharding, sdy.sharding_rule ---===//
+//===- DiscardableAttrs.cpp - Checks of shardings, rules and edges on ops -===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/Sdy/PropagationEdgeNames.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -148,6 +149,19 @@ LogicalResult SdyDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError() << "should have a sharding rule of the form "
                                 "#sdy.op_sharding_rule as "
                              << attr.getName() << ", got " << attr.getValue();
+  }
+  if (attr.getName() == kPropagationEdgesAttr &&
+      !isa<PropagationEdgesAttr>(attr.getValue()))
+    return op->emitOpError() << "should have edges of the form "
+                                "#sdy.propagation_edges as "
+                             << attr.getName() << ", got " << attr.getValue();
+  if (attr.getName() == kResultPropagationEdgesAttr ||
+      attr.getName() == kBlockArgPropagationEdgesAttr) {
+    auto list = dyn_cast<ArrayAttr>(attr.getValue());
+    if (!list || !llvm::all_of(list, llvm::IsaPred<PropagationEdgesAttr>))
+      return op->emitOpError()
+             << "should have a list of #sdy.propagation_edges as "
+             << attr.getName() << ", got " << attr.getValue();
   }
   return success();
 }

@@ -149,3 +149,11 @@ func.func @c7_arg_attrs_is_a_number(%x: tensor<4xf32>) {
   %0 = mpmd.for (%x) {arg_attrs = 1, iterations = 6 : ui32} (%a: tensor<4xf32>, %i: tensor<ui32>) { mpmd.return %a : tensor<4xf32> } : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @c3_index_cannot_count(%x: tensor<4xf32>) {
+  // expected-error@+1 {{index must have a 32-bit integer rank-0 tensor type, but has 'f32'}}
+  %0 = mpmd.for (%x) {iterations = 2 : ui32} (%a: tensor<4xf32>, %i: f32) { mpmd.return %a : tensor<4xf32> } : tensor<4xf32>
+  return
+}

@@ -192,3 +192,27 @@ func.func @axis_is_manual_outside(%x: tensor<12xf32>) -> tensor<12xf32> {
   } : (tensor<12xf32>) -> tensor<12xf32>
   return %0 : tensor<12xf32>
 }
+
+// -----
+
+func.func @edges_of_another_kind(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{'stablehlo.sine' op should have edges of the form #sdy.propagation_edges as "sdy.propagation_edges", got []}}
+  %0 = "stablehlo.sine"(%x) {sdy.propagation_edges = []} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @edges_of_results_without_a_list(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{should have a list of #sdy.propagation_edges as "sdy.result_propagation_edges", got unit}}
+  %0 = "stablehlo.sine"(%x) {sdy.result_propagation_edges} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+func.func @edges_of_arguments_in_a_list_of_another_kind(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{should have a list of #sdy.propagation_edges as "sdy.block_arg_propagation_edges", got [unit]}}
+  %0 = "stablehlo.sine"(%x) {sdy.block_arg_propagation_edges = [unit]} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

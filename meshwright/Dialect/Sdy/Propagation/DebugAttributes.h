@@ -7,13 +7,13 @@
 
 #include "meshwright/Dialect/Sdy/Propagation/SpreadLog.h"
 #include "meshwright/Dialect/Sdy/Propagation/Table/ShardingTable.h"
+#include "meshwright/Dialect/Sdy/PropagationEdgeNames.h"
 
 namespace mlir::sdy {
 
 inline constexpr StringLiteral kShardingOriginsAttr = "sdy.sharding_origins";
 inline constexpr StringLiteral kShardingOriginNameAttr =
     "sdy.sharding_origin_name";
-inline constexpr StringLiteral kPropagationEdgesAttr = "sdy.propagation_edges";
 
 /// Writes the steps on the ops where they happened; those of all function
 /// results on the first, where Shardy has them.

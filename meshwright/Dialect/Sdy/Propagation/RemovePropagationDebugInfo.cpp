@@ -15,9 +15,9 @@ using namespace mlir::sdy;
 
 static constexpr StringLiteral kNames[] = {
     kShardingOriginsAttr,          kShardingOriginNameAttr,
-    kPropagationEdgesAttr,         "sdy.block_arg_sharding_origins",
-    "sdy.result_sharding_origins", "sdy.block_arg_propagation_edges",
-    "sdy.result_propagation_edges"};
+    "sdy.result_sharding_origins", "sdy.block_arg_sharding_origins",
+    kPropagationEdgesAttr,         kResultPropagationEdgesAttr,
+    kBlockArgPropagationEdgesAttr};
 
 namespace {
 struct RemovePropagationDebugInfoPass
