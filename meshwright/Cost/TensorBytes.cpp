@@ -5,6 +5,7 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -31,6 +32,16 @@ int64_t meshwright::countBytes(RankedTensorType type) {
   Type element = type.getElementType();
   uint64_t bits = element.isInteger(1) ? kBitsPerByte : getElementBits(element);
   return llvm::divideCeil(multiply(bits, type), kBitsPerByte);
+}
+
+void meshwright::addBytes(int64_t &sum, int64_t bytes) {
+  if (llvm::AddOverflow(sum, bytes, sum))
+    sum = std::numeric_limits<int64_t>::max();
+}
+
+int64_t meshwright::roundCount(double count) {
+  constexpr double kMost = int64_t(1) << 62;
+  return std::llround(std::min(count, kMost));
 }
 
 int64_t meshwright::countBits(RankedTensorType type) {

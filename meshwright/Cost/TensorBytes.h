@@ -14,6 +14,12 @@ namespace meshwright {
 /// one. A dynamic dimension counts as one. Never more than 2^61.
 int64_t countBytes(mlir::RankedTensorType type);
 
+/// Adds what a tensor takes, whatever its shape, as far as can be counted.
+void addBytes(int64_t &sum, int64_t bytes);
+
+/// What was added up as a fraction, as a whole number; as many as can be counted.
+int64_t roundCount(double count);
+
 /// The bits of all elements, of which a boolean has one. Never more than can be
 /// counted.
 int64_t countBits(mlir::RankedTensorType type);

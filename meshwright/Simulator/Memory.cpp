@@ -9,10 +9,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Simulator/Run.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <algorithm>
+#include <limits>
 
 using namespace meshwright;
 
@@ -55,14 +57,15 @@ void MeshMemory::listPeak(llvm::ArrayRef<uint32_t> values) {
   for (uint32_t index : values) {
     const Workload::Value &value = workload.values[index];
     if (getBegin(value) <= found.peakTime && found.peakTime < ends[index])
-      shares[describe(value)] += value.bytes;
+      addBytes(shares[describe(value)], value.bytes);
   }
   for (uint32_t item : workload.queues[mesh]) {
     const Workload::Activity &activity = workload.getActivity(item);
     if (activity.temporaryBytes > 0 &&
         simulation.start[item] <= found.peakTime &&
         found.peakTime < simulation.stop[item])
-      shares["temporaries of " + activity.name] += activity.temporaryBytes;
+      addBytes(shares["temporaries of " + activity.name],
+               activity.temporaryBytes);
   }
   for (const auto &share : shares)
     found.peak.push_back({share.first().str(), share.second});
@@ -89,9 +92,12 @@ void MeshMemory::account(llvm::ArrayRef<uint32_t> values, bool withLevels) {
   llvm::sort(changes,
              [](const auto &a, const auto &b) { return a.time < b.time; });
   Simulation::Mesh &found = simulation.meshes[mesh];
-  int64_t bytes = 0;
+  // Values may be of shapes that no machine holds.
+  __extension__ __int128 sum = 0;
   for (size_t i = 0; i < changes.size(); ++i) {
-    bytes += changes[i].bytes;
+    sum += changes[i].bytes;
+    auto bytes = static_cast<int64_t>(
+        std::min<decltype(sum)>(sum, std::numeric_limits<int64_t>::max()));
     if (i + 1 < changes.size() && changes[i + 1].time == changes[i].time)
       continue;
     if (bytes > found.peakBytes) {

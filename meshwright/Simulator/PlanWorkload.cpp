@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Simulator/PlanWorkload.h"
+#include "meshwright/Cost/TensorBytes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -248,9 +249,10 @@ void Builder::linkAction(const Action &action) {
   case ActionKind::Backward:
   case ActionKind::Input:
     if (forward != kNoItem) {
-      bool isWhole = action.kind == ActionKind::Backward;
-      read(run, makeValue(forward, stage.bytesUntilInput +
-                                       (isWhole ? stage.bytesUntilWeight : 0)));
+      int64_t bytes = stage.bytesUntilInput;
+      if (action.kind == ActionKind::Backward)
+        addBytes(bytes, stage.bytesUntilWeight);
+      read(run, makeValue(forward, bytes));
     }
     if (uint32_t gradient = findBackward(s + 1, m); gradient != kNoItem)
       send(gradient, run, getStage(s + 1).toPrevious, s + 1, m);

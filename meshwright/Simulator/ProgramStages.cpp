@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Simulator/Comparison.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -93,7 +94,7 @@ void StageFinder::addTransfer(uint32_t item) {
                            : found.toPrevious;
   sum.duration += activity.duration;
   sum.latency += activity.latency;
-  sum.bytes += activity.bytes;
+  addBytes(sum.bytes, activity.bytes);
 }
 
 /// What the backward of the same microbatch reads on this mesh, or what came
@@ -108,10 +109,11 @@ void StageFinder::addActivation(uint32_t index) {
     uint32_t sender = workload.values[operand].producer;
     StageSums &found = sums[producer.stage];
     if (sender != kNoItem)
-      (workload.getActivity(sender).kind == ItemKind::Forward
-           ? found.toNext
-           : found.toPrevious)
-          .deviceBytes += value.bytes;
+      addBytes((workload.getActivity(sender).kind == ItemKind::Forward
+                    ? found.toNext
+                    : found.toPrevious)
+                   .deviceBytes,
+               value.bytes);
     return;
   }
   if (producer.kind != ItemKind::Forward)
@@ -123,9 +125,9 @@ void StageFinder::addActivation(uint32_t index) {
     untilInput |= kind == ItemKind::Backward;
   }
   if (untilWeight)
-    sums[producer.stage].bytesUntilWeight += value.bytes;
+    addBytes(sums[producer.stage].bytesUntilWeight, value.bytes);
   else if (untilInput)
-    sums[producer.stage].bytesUntilInput += value.bytes;
+    addBytes(sums[producer.stage].bytesUntilInput, value.bytes);
 }
 
 /// Whether it stays on its mesh beyond its microbatch.
@@ -148,7 +150,7 @@ void StageFinder::addGradients() {
   for (uint32_t value = 0; value < workload.values.size(); ++value)
     if (uint32_t producer = workload.values[value].producer;
         producer != kNoItem && isGradient(value))
-      bytes[producer] += workload.values[value].bytes;
+      addBytes(bytes[producer], workload.values[value].bytes);
   for (uint32_t item = 0; item < bytes.size(); ++item)
     if (int32_t stage = workload.getActivity(item).stage; stage >= 0) {
       int64_t &most = result.model.stages[stage].gradientBytes;
@@ -175,7 +177,7 @@ void StageFinder::addArguments() {
           own >= 0)
         stage = own;
     if (stage < sums.size())
-      result.model.stages[stage].parameterBytes += value.bytes;
+      addBytes(result.model.stages[stage].parameterBytes, value.bytes);
   }
   for (uint32_t item = 0; item < workload.items.size(); ++item) {
     const Workload::Activity &activity = workload.getActivity(item);

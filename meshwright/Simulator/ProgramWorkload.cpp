@@ -3,11 +3,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Simulator/ProgramWorkload.h"
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Simulator/ItemRoles.h"
 #include "meshwright/Simulator/Times.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -126,7 +126,7 @@ FailureOr<uint32_t> WorkloadMaker::getRun(const Item &item,
   activity.name = func::FuncOp(fragment.function).getSymName().str();
   activity.origins = item.origins;
   activity.duration = findDuration(item, *cost);
-  activity.temporaryBytes = std::llround(cost->temporaryBytes);
+  activity.temporaryBytes = roundCount(cost->temporaryBytes);
   activity.flops = item.isRemat ? 0 : cost->total.flops;
   return entry->second;
 }

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Simulator/Simulation.h"
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Simulator/Run.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -41,7 +42,7 @@ static void summarizeEdges(const Workload &workload, Simulation &simulation) {
     Simulation::Edge &edge = entry->second;
     edge.slack = isNew ? simulation.slack[item]
                        : std::min(edge.slack, simulation.slack[item]);
-    edge.bytes += activity.bytes;
+    addBytes(edge.bytes, activity.bytes);
     edge.busy += activity.duration;
     ++edge.transfers;
   }

@@ -3,13 +3,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Simulator/Simulation.h"
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Simulator/Times.h"
 #include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include <cmath>
 
 using namespace meshwright;
 
@@ -96,8 +96,8 @@ void Writer::writeTraffic(const Workload::Traffic &traffic) {
   writeText("mesh", getMeshName(traffic.mesh));
   writeText("axes", traffic.axes);
   writeText("kind", traffic.kind);
-  json.attribute("count", static_cast<int64_t>(std::llround(traffic.count)));
-  json.attribute("bytes", static_cast<int64_t>(std::llround(traffic.bytes)));
+  json.attribute("count", roundCount(traffic.count));
+  json.attribute("bytes", roundCount(traffic.bytes));
   writeTime("busy_s", toTicks(traffic.seconds));
 }
 

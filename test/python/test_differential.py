@@ -49,8 +49,10 @@ UNKNOWN_TO_JAXLIB = (
     "sizes = []",
     '0:2 = "stablehlo.collective_broadcast"',
     "tensor<1099511627776x2xi64>",
-    # A loop whose body takes other types, which it prints as that of the operands.
+    # Loops of which a body or a result has other types than the operands, as which it
+    # prints them.
     "^bb0(%a: tensor<*xf32>):",
+    "(%x: tensor<?xf32>, %y: tensor<2xf32>, %p: tensor<i1>)",
     # Names that it prints as they are, and then cannot read.
     r'"a\22b"',
 )

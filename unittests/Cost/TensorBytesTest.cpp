@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/IR/Builders.h"
 #include "gtest/gtest.h"
+#include <limits>
 
 using namespace mlir;
 using meshwright::countBytes;
@@ -31,6 +32,17 @@ TEST_F(TensorBytesTest, CountsWholeBytesOfEachBuffer) {
   EXPECT_EQ(count({7}, builder.getIntegerType(2, /*isSigned=*/false)), 2);
   EXPECT_EQ(count({0, 9}, builder.getIntegerType(4)), 0);
   EXPECT_EQ(count({3}, ComplexType::get(builder.getF64Type())), 48);
+}
+
+TEST_F(TensorBytesTest, AddsAsFarAsCanBeCounted) {
+  int64_t sum = 3;
+  meshwright::addBytes(sum, 4);
+  EXPECT_EQ(sum, 7);
+  for (int i = 0; i < 4; ++i)
+    meshwright::addBytes(sum, int64_t(1) << 61);
+  EXPECT_EQ(sum, std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(meshwright::roundCount(2.5), 3);
+  EXPECT_EQ(meshwright::roundCount(1e300), int64_t(1) << 62);
 }
 
 TEST_F(TensorBytesTest, CountsTheStorageOfQuantizedNumbers) {

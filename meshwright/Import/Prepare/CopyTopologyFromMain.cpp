@@ -13,8 +13,7 @@
 //     mpmd.call @layer
 //   func private @layer attributes {topology = #t}
 //
-// One sweep in module order, so that a callee passes the topology on to its own
-// callees if it stands behind its caller.
+// A callee that calls others in turn would then be no function that may.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +51,22 @@ struct CopyTopologyFromMainPass
         ++numCalls;
       });
     }
+    if (failed(verifyCallees(module)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult verifyCallees(ModuleOp module) {
+    WalkResult result = module.walk([](CallOp call) -> WalkResult {
+      auto func = call->getParentOfType<func::FuncOp>();
+      if (!func || !isMpmdFunction(func) || isEntryPointFunction(func))
+        return WalkResult::advance();
+      return call.emitError()
+             << "stands in @" << func.getSymName()
+             << ", which an mpmd.call calls; run mpmd-inline-nested-calls "
+                "first, which puts the body in its place";
+    });
+    return failure(result.wasInterrupted());
   }
 };
 } // namespace

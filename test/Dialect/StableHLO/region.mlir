@@ -152,3 +152,16 @@ func.func @while_body_takes_another_type(%x: tensor<8xf32>, %p: tensor<i1>) -> t
   }) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// CHECK-LABEL: func @while_results_of_another_type
+func.func @while_results_of_another_type(%x: tensor<?xf32>, %y: tensor<2xf32>, %p: tensor<i1>) -> tensor<4xf32> {
+  // CHECK:      stablehlo.while(%{{.*}} = %arg0, %{{.*}} = %arg1) : tensor<?xf32>, tensor<2xf32> -> (tensor<4xf32>, tensor<2xf32>)
+  %0:2 = "stablehlo.while"(%x, %y) ({
+  ^bb0(%a: tensor<4xf32>, %b: tensor<2xf32>):
+    "stablehlo.return"(%p) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<2xf32>):
+    "stablehlo.return"(%a, %b) : (tensor<4xf32>, tensor<2xf32>) -> ()
+  }) : (tensor<?xf32>, tensor<2xf32>) -> (tensor<4xf32>, tensor<2xf32>)
+  return %0#0 : tensor<4xf32>
+}

@@ -177,6 +177,8 @@ void WhileOp::print(OpAsmPrinter &printer) {
   printer << ')';
   if (!getOperand().empty())
     printer << " : " << getOperandTypes();
+  if (getOperandTypes() != getResultTypes()) // They need only be compatible.
+    printer.printArrowTypeList(getResultTypes());
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
   printer.printNewline();
   auto printNamed = [&](StringRef keyword, Region &region) {
@@ -198,6 +200,7 @@ void WhileOp::print(OpAsmPrinter &printer) {
 ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> types;
   SMLoc loc = parser.getCurrentLocation();
   auto parseBinding = [&]() -> ParseResult {
     return failure(parser.parseArgument(arguments.emplace_back()) ||
@@ -206,11 +209,14 @@ ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &result) {
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren,
                                      parseBinding) ||
-      (!operands.empty() && parser.parseColonTypeList(result.types)) ||
+      (!operands.empty() && parser.parseColonTypeList(types)) ||
+      parser.parseOptionalArrowTypeList(result.types) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-      parser.resolveOperands(operands, result.types, loc, result.operands))
+      parser.resolveOperands(operands, types, loc, result.operands))
     return failure();
-  for (auto [argument, type] : llvm::zip_equal(arguments, result.types))
+  if (result.types.empty())
+    result.addTypes(types);
+  for (auto [argument, type] : llvm::zip_equal(arguments, types))
     argument.type = type;
   auto parseNamed = [&](StringRef keyword) -> ParseResult {
     SmallVector<OpAsmParser::Argument> own;

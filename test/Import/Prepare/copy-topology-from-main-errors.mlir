@@ -1,0 +1,29 @@
+// RUN: mpmd-opt %s -mpmd-copy-topology-from-main -verify-diagnostics -split-input-file
+
+func.func @reports_call_in_callee(%x: tensor<6xf32>) -> tensor<6xf32> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  %0 = mpmd.call @calls_another(%x) : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+func.func @calls_another(%x: tensor<6xf32>) -> tensor<6xf32> {
+  // expected-error@+1 {{stands in @calls_another, which an mpmd.call calls; run mpmd-inline-nested-calls first, which puts the body in its place}}
+  %0 = mpmd.call @last(%x) : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+func.func @last(%x: tensor<6xf32>) -> tensor<6xf32> {
+  return %x : tensor<6xf32>
+}
+
+// -----
+
+func.func @calls_another(%x: tensor<6xf32>) -> tensor<6xf32> {
+  // expected-error@+1 {{stands in @calls_another, which an mpmd.call calls}}
+  %0 = mpmd.call @last(%x) : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+func.func @last(%x: tensor<6xf32>) -> tensor<6xf32> {
+  return %x : tensor<6xf32>
+}
+func.func @reports_call_in_callee_before_it(%x: tensor<6xf32>) -> tensor<6xf32> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  %0 = mpmd.call @calls_another(%x) : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
