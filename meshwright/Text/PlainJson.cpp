@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Text/PlainJson.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace meshwright;
 using llvm::StringRef;
@@ -24,10 +25,27 @@ const char *meshwright::findTooDeepJson(StringRef text) {
   return nullptr;
 }
 
+/// 2^63 written as a fraction passes for an integer in LLVM, which it is too large
+/// for; as an unsigned number it does not.
+static void fixNumbers(llvm::json::Value &value) {
+  constexpr double kTooLarge = 0x1p63;
+  if (llvm::json::Array *array = value.getAsArray())
+    llvm::for_each(*array, fixNumbers);
+  else if (llvm::json::Object *object = value.getAsObject())
+    for (auto &member : *object)
+      fixNumbers(member.second);
+  else if (value.getAsNumber() == kTooLarge && !value.getAsUINT64())
+    value = uint64_t(1) << 63;
+}
+
 llvm::Expected<llvm::json::Value> meshwright::parsePlainJson(StringRef text) {
   const char *tooDeep = findTooDeepJson(text);
-  if (!tooDeep)
-    return llvm::json::parse(text);
+  if (!tooDeep) {
+    llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+    if (value)
+      fixNumbers(*value);
+    return value;
+  }
   StringRef before(text.begin(), tooDeep - text.begin());
   size_t column = before.size() - (before.rfind('\n') + 1);
   return llvm::make_error<llvm::json::ParseError>(

@@ -6,6 +6,7 @@
 #include "meshwright/Files/BooleanText.h"
 #include "meshwright/Files/JaxBytecode.h"
 #include "meshwright/Files/TextLimits.h"
+#include "meshwright/Text/PlainJson.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -76,7 +77,7 @@ static void changeParams(std::string &message, StringRef method,
                          function_ref<bool(json::Object &params)> change) {
   if (!StringRef(message).contains(method))
     return;
-  Expected<json::Value> value = json::parse(message);
+  Expected<json::Value> value = parsePlainJson(message);
   if (!value)
     return consumeError(value.takeError());
   json::Object *request = value->getAsObject();

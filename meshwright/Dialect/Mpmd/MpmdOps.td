@@ -228,7 +228,8 @@ def Mpmd_ForOp
     Constraints:
     * (C1) Operands and results have the same number and types.
     * (C2) The body has an argument per operand, of its type, and the index.
-    * (C3) An index that is a ranked tensor is of rank 0 and 32-bit integer.
+    * (C3) An index that is a ranked tensor is of rank 0 and 32-bit integer;
+      others are mesh tensors, or of integers.
     * (C4) The body returns values of the result types.
     * (C5) All operands are of one kind: tensors, or mesh tensors.
     * (C6) `iterations` is positive, `unroll_factor` divides it.

@@ -164,9 +164,12 @@ Value ForOp::getEdgeOwnerFromSource(OpOperand &source) {
 // transfer
 //===----------------------------------------------------------------------===//
 
-/// A factor per dimension, of its size, or none if the meshes differ.
+/// A factor per dimension, of its size, or none if the meshes differ, or a size
+/// is not known.
 sdy::OpShardingRuleAttr TransferOp::getShardingRule() {
   MeshTensorType from = getTensor().getType(), to = getType();
+  if (!to.hasStaticShape())
+    return {};
   if (!isIntraMesh()) {
     auto func = (*this)->getParentOfType<func::FuncOp>();
     TopologyAttr topology = func ? getTopology(func) : TopologyAttr();

@@ -9,6 +9,7 @@
 #include "meshwright/Dialect/Sdy/AttrSyntax.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -43,12 +44,12 @@ static ParseResult parseFactors(AsmParser &parser,
       rest = rest.drop_front(digits.size());
       int64_t offset;
       if (digits.empty() || digits.front() == '0' ||
-          digits.getAsInteger(10, offset))
+          digits.getAsInteger(10, offset) ||
+          llvm::AddOverflow(factor, offset, factor))
         return parser.emitError(loc)
                << "expecting positive integer without leading zeros after "
                   "'z_' in '"
                << word << "'";
-      factor += offset;
     }
     factors.push_back(factor);
   }

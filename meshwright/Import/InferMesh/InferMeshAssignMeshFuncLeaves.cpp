@@ -75,12 +75,16 @@ private:
 
   LogicalResult countError();
   void fail(Operation *op, StringRef what, StringRef remedy);
+  /// A set may have been written by hand.
+  bool isKnown(StringRef mesh, Operation *op) {
+    bool known = succeeded(getMeshOrError(op, mesh));
+    hasFailed |= !known;
+    return known;
+  }
   AssignOp createAssign(Location loc, Value value, StringRef mesh,
                         StringRef origin) {
-    // A set may have been written by hand.
     Operation *producer = value.getDefiningOp();
-    hasFailed |= failed(getMeshOrError(
-        producer ? producer : value.getParentBlock()->getParentOp(), mesh));
+    isKnown(mesh, producer ? producer : value.getParentBlock()->getParentOp());
     ++numAssigned;
     return AssignOp::create(rewriter, loc, value, mesh,
                             rewriter.getStringAttr(origin));
@@ -245,6 +249,9 @@ void LeafAssignment::wrapResultless(Operation *op) {
   // meshes.
   if (isPure(op) || effects.hasEffects(op))
     meshes.truncate(1);
+  for (StringRef mesh : meshes)
+    if (!isKnown(mesh, op))
+      return;
   setMeshSet(op, kUseSetAttr, {});
   setMeshSet(op, kSrcSetAttr, {});
   for (StringRef mesh : meshes)

@@ -110,6 +110,11 @@ func.func private @factor_z_0() attributes {a = #sdy.op_sharding_rule<([z_0])->(
 
 // -----
 
+// expected-error@+1 {{expecting positive integer without leading zeros after 'z_' in 'z_9223372036854775807'}}
+func.func private @factor_that_cannot_be_counted() attributes {a = #sdy.op_sharding_rule<([z_9223372036854775807])->([i]) {i=2}>}
+
+// -----
+
 // expected-error@+1 {{expected 'j', received 'k'}}
 func.func private @factor_sizes_out_of_order() attributes {a = #sdy.op_sharding_rule<([i])->([i]) {i=2, k=3, j=4}>}
 

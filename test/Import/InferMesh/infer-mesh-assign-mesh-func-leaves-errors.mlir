@@ -60,3 +60,11 @@ func.func @reports_set_of_unknown_mesh(%p: tensor<4xf32>) -> tensor<4xf32> attri
   %0 = stablehlo.sine %p {mpmd.src_set = #mpmd.meshes_with_origins<"m6">} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @reports_set_of_unknown_mesh_without_results(%p: tensor<4xf32>) attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  // expected-error@+1 {{mesh "m6" is not in the topology}}
+  sdy.sharding_group %p group_id=3 {mpmd.src_set = #mpmd.meshes_with_origins<"m6">} : tensor<4xf32>
+  return
+}

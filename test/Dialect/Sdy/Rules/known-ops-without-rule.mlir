@@ -43,3 +43,10 @@ func.func @says_nothing_about_callbacks(%x: tensor<4xf32>) -> tensor<4xf32> {
   %1 = stablehlo.custom_call @tpu_custom_call(%0) : (tensor<4xf32>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
+
+// CHECK-LABEL: func @says_nothing_about_transfers_of_unknown_sizes
+// CHECK-NOT: sharding_rule
+func.func @says_nothing_about_transfers_of_unknown_sizes(%x: !mpmd.mesh_tensor<"m", tensor<?xf32>>) -> !mpmd.mesh_tensor<"m", tensor<?xf32>> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  %0 = mpmd.transfer %x : (!mpmd.mesh_tensor<"m", tensor<?xf32>>) -> !mpmd.mesh_tensor<"m", tensor<?xf32>>
+  return %0 : !mpmd.mesh_tensor<"m", tensor<?xf32>>
+}
