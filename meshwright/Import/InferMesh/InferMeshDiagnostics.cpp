@@ -41,6 +41,16 @@ LogicalResult mpmd::verifyNamedByCalls(ModuleOp module) {
              << "names the MPMD function @" << func.getSymName()
              << ", whose values get meshes; expected an mpmd.call in a "
                 "function with topology, or a function without one";
+    TopologyAttr topology = getTopology(caller), ofCallee = getTopology(func);
+    if (ofCallee == topology)
+      continue;
+    for (NamedMeshAttr mesh : ofCallee.getMeshes())
+      if (!getMeshByName(topology, mesh.getName()))
+        return use.getUser()->emitError()
+               << "calls @" << func.getSymName() << " on mesh \""
+               << mesh.getName() << "\", which is not in the topology of @"
+               << caller.getSymName()
+               << "; run mpmd-copy-topology-from-main first";
   }
   return success();
 }

@@ -38,7 +38,8 @@ private:
 LogicalResult verifyErrorLimit(Operation *op, int limit);
 
 /// Values of MPMD functions come to lie on meshes. Reports what names such a
-/// function and, other than a call that stands for its body, does not go along.
+/// function and, other than a call that stands for its body and has its meshes,
+/// does not go along.
 LogicalResult verifyNamedByCalls(ModuleOp module);
 
 class InferMeshDiagnostics {

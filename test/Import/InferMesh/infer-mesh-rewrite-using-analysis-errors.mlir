@@ -20,3 +20,14 @@ func.func @reports_barrier_that_reads_loop(%p: tensor<4xf32>) attributes {topolo
   %1 = mpmd.broadcast %0 : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @reports_call_of_function_on_another_mesh(%p: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  // expected-error@+1 {{calls @callee on mesh "m3", which is not in the topology of @reports_call_of_function_on_another_mesh; run mpmd-copy-topology-from-main first}}
+  %0 = mpmd.call @callee(%p) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @callee(%p: tensor<4xf32> {mpmd.use_set = #mpmd.meshes_with_origins<"m3">}) -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m3": <["x"=2]>>>} {
+  return %p : tensor<4xf32>
+}
