@@ -75,16 +75,9 @@ private:
 
   LogicalResult countError();
   void fail(Operation *op, StringRef what, StringRef remedy);
-  /// A set may have been written by hand.
-  bool isKnown(StringRef mesh, Operation *op) {
-    bool known = succeeded(getMeshOrError(op, mesh));
-    hasFailed |= !known;
-    return known;
-  }
   AssignOp createAssign(Location loc, Value value, StringRef mesh,
                         StringRef origin) {
-    Operation *producer = value.getDefiningOp();
-    isKnown(mesh, producer ? producer : value.getParentBlock()->getParentOp());
+    hasFailed |= failed(verifyMeshOfSet(value, mesh));
     ++numAssigned;
     return AssignOp::create(rewriter, loc, value, mesh,
                             rewriter.getStringAttr(origin));
@@ -250,8 +243,10 @@ void LeafAssignment::wrapResultless(Operation *op) {
   if (isPure(op) || effects.hasEffects(op))
     meshes.truncate(1);
   for (StringRef mesh : meshes)
-    if (!isKnown(mesh, op))
+    if (failed(getMeshOrError(op, mesh))) {
+      hasFailed = true;
       return;
+    }
   setMeshSet(op, kUseSetAttr, {});
   setMeshSet(op, kSrcSetAttr, {});
   for (StringRef mesh : meshes)

@@ -55,6 +55,12 @@ LogicalResult mpmd::verifyNamedByCalls(ModuleOp module) {
   return success();
 }
 
+LogicalResult mpmd::verifyMeshOfSet(Value value, StringRef mesh) {
+  Operation *producer = value.getDefiningOp();
+  return getMeshOrError(
+      producer ? producer : value.getParentBlock()->getParentOp(), mesh);
+}
+
 //===----------------------------------------------------------------------===//
 // Pieces of text
 //===----------------------------------------------------------------------===//

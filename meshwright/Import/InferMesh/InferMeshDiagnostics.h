@@ -42,6 +42,10 @@ LogicalResult verifyErrorLimit(Operation *op, int limit);
 /// does not go along.
 LogicalResult verifyNamedByCalls(ModuleOp module);
 
+/// Sets may have been written by hand: reports a mesh for a value that is not in the
+/// topology of its function.
+LogicalResult verifyMeshOfSet(Value value, StringRef mesh);
+
 class InferMeshDiagnostics {
 public:
   InferMeshDiagnostics(const MeshDataFlow &flow, const CallGraph &calls)

@@ -18,7 +18,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
 #include "meshwright/Import/InferMesh/MeshRewriting.h"
 #include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/InferMesh/PlaceMeshlessOp.h"
@@ -297,12 +296,14 @@ struct InferMeshRewriteUsingAnalysisPass
       return signalPassFailure();
     MeshRewriting rewriting(module, maxClones);
     for (func::FuncOp func : getCallees(module))
-      if (failed(rewriting.rewriteCallee(func)))
+      if (failed(rewriting.rewriteCallee(func)) || rewriting.isWrong())
         return signalPassFailure();
     for (func::FuncOp func : getEntryPoints(module))
       if (failed(rewriting.rewriteBlock(func.front(),
                                         getFirstMesh(getTopology(func)))))
         return signalPassFailure();
+    if (rewriting.isWrong())
+      return signalPassFailure();
     for (func::FuncOp func : getMpmdFunctions(module))
       updateFunctionType(func);
     numOps += rewriting.getCounts().ops;

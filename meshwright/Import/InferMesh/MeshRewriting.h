@@ -11,6 +11,7 @@
 #define MESHWRIGHT_IMPORT_INFERMESH_MESHREWRITING_H
 
 #include "meshwright/Dialect/Mpmd/Effects.h"
+#include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
 #include "meshwright/Import/MeshSets/MeshDataFlow.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
@@ -35,6 +36,8 @@ public:
     unsigned ops = 0, calls = 0, copies = 0;
   };
   const Counts &getCounts() const { return counts; }
+  /// Whether something was reported in passing.
+  bool isWrong() const { return hasFailed; }
 
 private:
   void rewriteResults(func::FuncOp func);
@@ -52,6 +55,8 @@ private:
     return UnassignOp::create(rewriter, loc, value, /*origin=*/StringAttr());
   }
   Value createAssign(Location loc, Value value, Type type) {
+    hasFailed |= failed(
+        verifyMeshOfSet(value, cast<MeshTensorType>(type).getMeshName()));
     return AssignOp::create(rewriter, loc, type, value,
                             /*origin=*/StringAttr());
   }
@@ -61,6 +66,7 @@ private:
   int maxClones;
   IRRewriter rewriter;
   Counts counts;
+  bool hasFailed = false;
 };
 
 } // namespace mlir::mpmd

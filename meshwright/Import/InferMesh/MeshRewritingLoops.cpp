@@ -11,7 +11,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
 #include "meshwright/Import/InferMesh/MeshRewriting.h"
 
 using namespace mlir;

@@ -31,3 +31,17 @@ func.func @reports_call_of_function_on_another_mesh(%p: tensor<4xf32>) -> tensor
 func.func private @callee(%p: tensor<4xf32> {mpmd.use_set = #mpmd.meshes_with_origins<"m3">}) -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m3": <["x"=2]>>>} {
   return %p : tensor<4xf32>
 }
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+func.func @reports_set_of_unknown_mesh(%p: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #topology} {
+  %0 = mpmd.call @callee(%p) : (tensor<4xf32>) -> tensor<4xf32>
+  return %p : tensor<4xf32>
+}
+func.func private @callee(%p: tensor<4xf32>) -> (tensor<4xf32> {mpmd.use_set = #mpmd.meshes_with_origins<"m6">}) attributes {topology = #topology} {
+  // expected-error@+1 {{mesh "m6" is not in the topology of function @callee}}
+  %0 = stablehlo.sine %p : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
