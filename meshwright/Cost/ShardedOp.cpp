@@ -388,7 +388,6 @@ ShardedOp meshwright::shareOp(Operation *op, MeshAttr mesh) {
   // Whoever does not know an op computes it as a whole, everywhere.
   for (Value operand : op->getOperands())
     if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
-      addReshard(type, sdy::getSharding(operand), {}, mesh,
-                 shared.collectives);
+      addReshard(type, sdy::getSharding(operand), {}, mesh, shared.collectives);
   return shared;
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Simulator/Simulation.h"
 #include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Simulator/Simulation.h"
 #include "meshwright/Simulator/Times.h"
 #include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/STLExtras.h"

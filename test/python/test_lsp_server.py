@@ -1,6 +1,7 @@
 """The language server knows the dialects: it accepts and rejects like mpmd-opt."""
 
 import base64
+import contextlib
 import json
 import subprocess
 
@@ -58,8 +59,9 @@ def server(tools):
     )
     assert "capabilities" in server.receive()["result"]
     yield server
-    server.send("shutdown", {}, id=1)
-    server.send("exit", {})
+    with contextlib.suppress(BrokenPipeError):  # It may have ended.
+        server.send("shutdown", {}, id=1)
+        server.send("exit", {})
     server.process.communicate(timeout=30)
 
 
@@ -190,3 +192,13 @@ def test_help_is_printed_whole(tools):
     done = tools.run("mpmd-lsp-server", "--help")
     assert done.returncode == 0
     assert b"LSP" in done.stdout
+
+
+def test_it_ends_when_told_so_whatever_is_sent_behind_that(server):
+    server.send("shutdown", {}, id=1)
+    assert server.receive()["id"] == 1
+    server.send("exit", {})
+    with contextlib.suppress(BrokenPipeError):
+        for _ in range(2000):  # More than a pipe holds.
+            server.send("window/nobodyReads", {"text": "a" * 1000})
+    assert server.process.wait(timeout=60) == 0

@@ -7,6 +7,7 @@
 #include "meshwright/Files/DeepStack.h"
 #include "meshwright/InitAll.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include <csignal>
 #include <thread>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@ class Interception {
 public:
   /// Changes what is read from now on.
   bool startInput(MessageChange change);
+  /// Drops what is not read yet.
+  void finishInput();
   /// Changes what is written until finishOutput.
   bool startOutput(MessageChange change);
   /// Waits until everything is written, and puts the output back.
@@ -42,6 +45,13 @@ bool Interception::startInput(MessageChange change) {
   // It may wait for an editor that says nothing more, so nobody waits for it.
   std::thread(forwardMessages, from, to, std::move(change)).detach();
   return true;
+}
+
+void Interception::finishInput() {
+  // Who writes to a full pipe that nobody reads, the thread or at the end of the
+  // process its stream, would wait for ever.
+  signal(SIGPIPE, SIG_IGN);
+  close(STDIN_FILENO);
 }
 
 bool Interception::startOutput(MessageChange change) {
@@ -78,7 +88,10 @@ int main(int argc, char **argv) {
   static EditorMessages messages(registry);
   registerAllDialects(registry);
   llvm::outs(); // Goes after what is registered next.
-  atexit([] { interception.finishOutput(); });
+  atexit([] {
+    interception.finishInput();
+    interception.finishOutput();
+  });
   if (!interception.startInput(
           [](std::string &message) { messages.change(message); }) ||
       !interception.startOutput(

@@ -163,10 +163,9 @@ static LogicalResult verifyTypes(ForOp op) {
              << operand << " but found " << argument;
   Type index = arguments.back(); // (C3)
   auto tensor = dyn_cast<RankedTensorType>(index);
-  if (tensor
-          ? tensor.getRank() != 0 || !tensor.getElementType().isInteger(32)
-          : !isa<MeshTensorType>(index) &&
-                !isa<IntegerType>(getElementTypeOrSelf(index)))
+  if (tensor ? tensor.getRank() != 0 || !tensor.getElementType().isInteger(32)
+             : !isa<MeshTensorType>(index) &&
+                   !isa<IntegerType>(getElementTypeOrSelf(index)))
     return op.emitError()
            << "index must have a 32-bit integer rank-0 tensor type, but has "
            << index;

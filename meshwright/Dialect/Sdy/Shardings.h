@@ -10,6 +10,14 @@
 
 namespace mlir::sdy {
 
+/// How propagation reached an op: a `#sdy.propagation_edges`.
+inline constexpr StringLiteral kPropagationEdgesAttr = "sdy.propagation_edges";
+/// The same of the values that a data-flow op owns: lists of them.
+inline constexpr StringLiteral kResultPropagationEdgesAttr =
+    "sdy.result_propagation_edges";
+inline constexpr StringLiteral kBlockArgPropagationEdgesAttr =
+    "sdy.block_arg_propagation_edges";
+
 /// The sharding of a value: on the function for its arguments, in the op for
 /// sdy ops, with the edge for targets of data flow, else in `sdy.sharding`.
 /// Null if it has none or cannot have one.

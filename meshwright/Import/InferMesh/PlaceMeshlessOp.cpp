@@ -75,8 +75,7 @@ static FailureOr<Readers> getReaders(Operation *op) {
       if (!assign)
         return op->emitError()
                << "needs a mesh, but its result is read by a \""
-               << user->getName()
-               << "\" that has none" << kRunFromStart;
+               << user->getName() << "\" that has none" << kRunFromStart;
       addAssignReaders(assign, readers);
     }
   }

@@ -153,6 +153,9 @@ mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
   int64_t lastStage = 0;
   for (const MeshUnits &mesh : meshes)
     for (const WorkItem &item : mesh.items) {
+      if (*item.stage < 0)
+        return func.emitError() << "has a unit of stage " << *item.stage
+                                << "; schedule auto needs stages 0, 1, 2, ...";
       lastStage = std::max(lastStage, *item.stage);
       if (*item.stage <= static_cast<int64_t>(numUnits))
         isThere.set(*item.stage);

@@ -55,3 +55,20 @@ func.func @reports_the_first_stage_missing_below_the_largest_number(%x: !m0, %y:
   } : (!m1) -> !m1
   return %0, %1 : !m0, !m1
 }
+
+// -----
+
+!l = tensor<4xf32>
+!m0 = !mpmd.mesh_tensor<"m0", tensor<4xf32>>
+#topology = #mpmd.topology<<"m0": <["x"=2]>>>
+
+// expected-error@+1 {{has a unit of stage -1; schedule auto needs stages 0, 1, 2, ...}}
+func.func @reports_a_stage_below_zero(%x: !m0, %y: !m0) -> (!m0, !m0) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m0", origin=["f"], stage=0> (%x) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m0) -> !m0
+  %1 = mpmd.fragment<mesh="m0", origin=["f"], stage=-1> (%y) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m0) -> !m0
+  return %0, %1 : !m0, !m0
+}

@@ -7,7 +7,7 @@
 
 #include "meshwright/Dialect/Sdy/Propagation/SpreadLog.h"
 #include "meshwright/Dialect/Sdy/Propagation/Table/ShardingTable.h"
-#include "meshwright/Dialect/Sdy/PropagationEdgeNames.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
 
 namespace mlir::sdy {
 
