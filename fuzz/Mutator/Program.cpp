@@ -69,9 +69,9 @@ Value ProgramMutator::chooseValue(Type type) {
   return {};
 }
 
-/// Values of its regions may be read elsewhere by now.
+/// Values of its regions may be read elsewhere by now, also by the op itself.
 static bool isReadElsewhere(Operation *op) {
-  auto isOutside = [&](Operation *user) { return !op->isAncestor(user); };
+  auto isOutside = [&](Operation *user) { return !op->isProperAncestor(user); };
   bool isRead = false;
   for (Region &region : op->getRegions())
     region.walk([&](Block *block) {

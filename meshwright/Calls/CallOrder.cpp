@@ -11,7 +11,8 @@ using namespace meshwright;
 func::FuncOp meshwright::getCallee(CallOpInterface call,
                                    const SymbolTable &symbols) {
   auto name = dyn_cast_if_present<SymbolRefAttr>(call.getCallableForCallee());
-  if (!name || !name.getNestedReferences().empty())
+  if (!name || !name.getNestedReferences().empty() ||
+      SymbolTable::getNearestSymbolTable(call) != symbols.getOp())
     return {};
   return symbols.lookup<func::FuncOp>(name.getRootReference());
 }

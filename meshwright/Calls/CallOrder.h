@@ -29,7 +29,8 @@ struct CallOrder {
 CallOrder getCallOrder(mlir::ModuleOp module, const mlir::SymbolTable &symbols,
                        CallFilter isCounted);
 
-/// The function of the module that is called; null for anything else.
+/// The function of the module that is called; null for anything else. A call in
+/// a module within the module calls none: names are looked up there.
 mlir::func::FuncOp getCallee(mlir::CallOpInterface call,
                              const mlir::SymbolTable &symbols);
 

@@ -73,7 +73,7 @@ struct InlineNestedCallsPass
         continue;
       auto isKept = [&](CallOp call) {
         func::FuncOp callee = meshwright::getCallee(call, symbols);
-        bool isKept = isCounted(call) || !callers.contains(callee);
+        bool isKept = !callee || isCounted(call) || !callers.contains(callee);
         if (isKept)
           targets.insert(callee);
         return isKept;
@@ -81,10 +81,14 @@ struct InlineNestedCallsPass
       if (failed(inlineCallsIn(func, isKept, inliner)))
         return signalPassFailure();
     }
+    // Calls in modules within the functions are none of this program.
+    auto isForeign = [&](CallOp call) {
+      return !meshwright::getCallee(call, symbols);
+    };
     // A callee that is copied is as it will stay.
     for (func::FuncOp func : order.calleesFirst)
       if (targets.contains(func) && !isEntry(func) &&
-          failed(inlineCallsIn(func, [](CallOp) { return false; }, inliner)))
+          failed(inlineCallsIn(func, isForeign, inliner)))
         return signalPassFailure();
     eraseDissolved(order);
   }

@@ -91,6 +91,10 @@ static LogicalResult verifyNotRecursive(const CallOrder &order,
 }
 
 static LogicalResult verifyCallee(CallOp call, const SymbolTable &symbols) {
+  if (SymbolTable::getNearestSymbolTable(call) != symbols.getOp())
+    return call.emitError() << "call of @" << call.getCallee()
+                            << " is in a module within the program; expected "
+                               "calls in functions of the program itself";
   func::FuncOp callee = getCallee(call, symbols);
   if (!callee || !callee.getBody().hasOneBlock())
     return call.emitError() << "callee @" << call.getCallee()

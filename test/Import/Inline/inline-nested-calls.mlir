@@ -124,3 +124,34 @@ func.func private @g(%x: tensor<f32>) -> tensor<f32> {
   %0 = stablehlo.negate %x : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// Calls in a module within a function are of the functions there, whose names
+// may be those of others.
+// CHECK-LABEL: func @main
+// CHECK-NEXT: mpmd.call @g(%{{.*}}) {call_counter = 0 : ui32}
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %0 = mpmd.call @g(%x) {call_counter = 0 : ui32} : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+// CHECK: func private @g
+// CHECK-NEXT: builtin.module {
+// CHECK-NEXT: func @g
+// CHECK-NEXT: mpmd.call @g
+// CHECK: stablehlo.negate
+// CHECK-NEXT: return
+func.func private @g(%x: tensor<f32>) -> tensor<f32> {
+  builtin.module {
+    func.func @g(%y: tensor<f32>) -> tensor<f32> {
+      %0 = mpmd.call @g(%y) : (tensor<f32>) -> tensor<f32>
+      return %0 : tensor<f32>
+    }
+  }
+  %0 = mpmd.call @h(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @h(%x: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.negate %x : tensor<f32>
+  return %0 : tensor<f32>
+}

@@ -98,3 +98,20 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
   } : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+func.func private @f(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  builtin.module {
+    func.func @f(%y: tensor<f32>) -> tensor<f32> {
+      // expected-error@+1 {{call of @f is in a module within the program; expected calls in functions of the program itself}}
+      %0 = mpmd.call @f(%y) : (tensor<f32>) -> tensor<f32>
+      return %0 : tensor<f32>
+    }
+  }
+  %0 = mpmd.call @f(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
