@@ -6,6 +6,7 @@
 #include "Mutator/Chance.h"
 #include "Target.h"
 #include "meshwright/Files/DeepStack.h"
+#include <csignal>
 #include <cstring>
 
 using namespace meshwright;
@@ -64,7 +65,16 @@ extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
 }
 
 int main(int argc, char **argv) {
+  // The alarm by which libFuzzer looks how long an input takes counts in the
+  // thread that fuzzes only, and would be given to the one that waits for it.
+  sigset_t alarm;
+  sigemptyset(&alarm);
+  sigaddset(&alarm, SIGALRM);
+  pthread_sigmask(SIG_BLOCK, &alarm, nullptr);
   int code = 1;
-  runOnDeepStack([&] { code = LLVMFuzzerRunDriver(&argc, &argv, takeBytes); });
+  runOnDeepStack([&] {
+    pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
+    code = LLVMFuzzerRunDriver(&argc, &argv, takeBytes);
+  });
   return code;
 }

@@ -34,9 +34,10 @@ int64_t meshwright::countBytes(RankedTensorType type) {
   return llvm::divideCeil(multiply(bits, type), kBitsPerByte);
 }
 
-void meshwright::addBytes(int64_t &sum, int64_t bytes) {
-  if (llvm::AddOverflow(sum, bytes, sum))
-    sum = std::numeric_limits<int64_t>::max();
+void meshwright::addCount(int64_t &sum, int64_t count) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  if (llvm::AddOverflow(sum, count, sum))
+    sum = count > 0 ? kMost : -kMost;
 }
 
 int64_t meshwright::roundCount(double count) {

@@ -27,7 +27,6 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
-#include <limits>
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_MARKFRAGMENTRESERVEDMEMORYPASS
@@ -38,16 +37,6 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 static constexpr int64_t kBitsPerByte = 8;
-
-/// A program may be of shapes that no machine holds: their bits are as many as
-/// can be counted.
-static int64_t addBits(int64_t a, int64_t b) {
-  int64_t result;
-  if (!llvm::AddOverflow(a, b, result))
-    return result;
-  return b > 0 ? std::numeric_limits<int64_t>::max()
-               : -std::numeric_limits<int64_t>::max();
-}
 
 /// Whether a sharding can be of a value on the mesh.
 static bool fits(MeshTensorType type, sdy::MeshAttr mesh) {
@@ -151,10 +140,8 @@ LogicalResult LiveMemory::add(Value value, int64_t sign) {
   FailureOr<int64_t> bits = sizes.getBits(value);
   if (failed(bits))
     return failure();
-  if (auto type = dyn_cast<MeshTensorType>(value.getType())) {
-    int64_t &sum = bitsOnMesh[type.getMeshName()];
-    sum = addBits(sum, sign * *bits);
-  }
+  if (auto type = dyn_cast<MeshTensorType>(value.getType()))
+    meshwright::addCount(bitsOnMesh[type.getMeshName()], sign * *bits);
   return success();
 }
 
@@ -174,7 +161,7 @@ LogicalResult LiveMemory::mark(FragmentOp fragment, ArrayRef<Value> operands) {
     FailureOr<int64_t> bits = sizes.getBits(operand);
     if (failed(bits))
       return failure();
-    waiting = addBits(waiting, -*bits);
+    meshwright::addCount(waiting, -*bits);
   }
   fragment->setAttr(
       kReservedHbmBytesAttr,

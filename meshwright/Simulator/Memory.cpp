@@ -57,14 +57,14 @@ void MeshMemory::listPeak(llvm::ArrayRef<uint32_t> values) {
   for (uint32_t index : values) {
     const Workload::Value &value = workload.values[index];
     if (getBegin(value) <= found.peakTime && found.peakTime < ends[index])
-      addBytes(shares[describe(value)], value.bytes);
+      addCount(shares[describe(value)], value.bytes);
   }
   for (uint32_t item : workload.queues[mesh]) {
     const Workload::Activity &activity = workload.getActivity(item);
     if (activity.temporaryBytes > 0 &&
         simulation.start[item] <= found.peakTime &&
         found.peakTime < simulation.stop[item])
-      addBytes(shares["temporaries of " + activity.name],
+      addCount(shares["temporaries of " + activity.name],
                activity.temporaryBytes);
   }
   for (const auto &share : shares)

@@ -251,7 +251,7 @@ void Builder::linkAction(const Action &action) {
     if (forward != kNoItem) {
       int64_t bytes = stage.bytesUntilInput;
       if (action.kind == ActionKind::Backward)
-        addBytes(bytes, stage.bytesUntilWeight);
+        addCount(bytes, stage.bytesUntilWeight);
       read(run, makeValue(forward, bytes));
     }
     if (uint32_t gradient = findBackward(s + 1, m); gradient != kNoItem)

@@ -94,7 +94,7 @@ void StageFinder::addTransfer(uint32_t item) {
                            : found.toPrevious;
   sum.duration += activity.duration;
   sum.latency += activity.latency;
-  addBytes(sum.bytes, activity.bytes);
+  addCount(sum.bytes, activity.bytes);
 }
 
 /// What the backward of the same microbatch reads on this mesh, or what came
@@ -109,7 +109,7 @@ void StageFinder::addActivation(uint32_t index) {
     uint32_t sender = workload.values[operand].producer;
     StageSums &found = sums[producer.stage];
     if (sender != kNoItem)
-      addBytes((workload.getActivity(sender).kind == ItemKind::Forward
+      addCount((workload.getActivity(sender).kind == ItemKind::Forward
                     ? found.toNext
                     : found.toPrevious)
                    .deviceBytes,
@@ -125,9 +125,9 @@ void StageFinder::addActivation(uint32_t index) {
     untilInput |= kind == ItemKind::Backward;
   }
   if (untilWeight)
-    addBytes(sums[producer.stage].bytesUntilWeight, value.bytes);
+    addCount(sums[producer.stage].bytesUntilWeight, value.bytes);
   else if (untilInput)
-    addBytes(sums[producer.stage].bytesUntilInput, value.bytes);
+    addCount(sums[producer.stage].bytesUntilInput, value.bytes);
 }
 
 /// Whether it stays on its mesh beyond its microbatch.
@@ -150,7 +150,7 @@ void StageFinder::addGradients() {
   for (uint32_t value = 0; value < workload.values.size(); ++value)
     if (uint32_t producer = workload.values[value].producer;
         producer != kNoItem && isGradient(value))
-      addBytes(bytes[producer], workload.values[value].bytes);
+      addCount(bytes[producer], workload.values[value].bytes);
   for (uint32_t item = 0; item < bytes.size(); ++item)
     if (int32_t stage = workload.getActivity(item).stage; stage >= 0) {
       int64_t &most = result.model.stages[stage].gradientBytes;
@@ -177,7 +177,7 @@ void StageFinder::addArguments() {
           own >= 0)
         stage = own;
     if (stage < sums.size())
-      addBytes(result.model.stages[stage].parameterBytes, value.bytes);
+      addCount(result.model.stages[stage].parameterBytes, value.bytes);
   }
   for (uint32_t item = 0; item < workload.items.size(); ++item) {
     const Workload::Activity &activity = workload.getActivity(item);

@@ -42,7 +42,7 @@ static void summarizeEdges(const Workload &workload, Simulation &simulation) {
     Simulation::Edge &edge = entry->second;
     edge.slack = isNew ? simulation.slack[item]
                        : std::min(edge.slack, simulation.slack[item]);
-    addBytes(edge.bytes, activity.bytes);
+    addCount(edge.bytes, activity.bytes);
     edge.busy += activity.duration;
     ++edge.transfers;
   }

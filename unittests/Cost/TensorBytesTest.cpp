@@ -36,10 +36,10 @@ TEST_F(TensorBytesTest, CountsWholeBytesOfEachBuffer) {
 
 TEST_F(TensorBytesTest, AddsAsFarAsCanBeCounted) {
   int64_t sum = 3;
-  meshwright::addBytes(sum, 4);
+  meshwright::addCount(sum, 4);
   EXPECT_EQ(sum, 7);
   for (int i = 0; i < 4; ++i)
-    meshwright::addBytes(sum, int64_t(1) << 61);
+    meshwright::addCount(sum, int64_t(1) << 61);
   EXPECT_EQ(sum, std::numeric_limits<int64_t>::max());
   EXPECT_EQ(meshwright::roundCount(2.5), 3);
   EXPECT_EQ(meshwright::roundCount(1e300), int64_t(1) << 62);

@@ -166,3 +166,30 @@ TEST_F(BytecodeTest, IsRefusedWithTypesThatThereAreNot) {
   readWithByte("tensor<2x!quant.uniform<i8:f32, 1.5>>", "\xfe\x03\xfa\x03",
                "\xfe\x13\xfa\x03");
 }
+
+// A wide number is its words, of which the reader takes as many as it is told.
+TEST_F(BytecodeTest, RefusesNumbersOfMoreWordsThanTheirType) {
+  constexpr uint64_t kWord = 0x0123456789abcdef; // Kept as twice as much.
+  Builder builder(&context);
+  APInt number(256, {kWord, kWord});
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
+  (*module)->setAttr("test.number", builder.getIntegerAttr(
+                                        builder.getIntegerType(256), number));
+  std::string bytes;
+  llvm::raw_string_ostream os(bytes);
+  ASSERT_TRUE(succeeded(writeBytecodeToFile(*module, os)));
+  ASSERT_TRUE(read(bytes)) << errors.front();
+
+  // Two words, in a byte, and the first, behind a byte that says how long it is.
+  std::string two("\x05\0", 2), many("\0", 1);
+  for (unsigned shift = 0; shift < 64; shift += 8) {
+    two += char(2 * kWord >> shift);
+    many += char(uint64_t(1) << 30 >> shift);
+  }
+  size_t place = bytes.find(two);
+  ASSERT_NE(place, std::string::npos);
+  EXPECT_FALSE(read(bytes.replace(place, many.size(), many)));
+  EXPECT_NE(errors.front().find("is said to be of 1073741824 words"),
+            std::string::npos)
+      << errors.front();
+}
