@@ -90,10 +90,11 @@ bench: build  ## speed: all of bench/benches.py, as one report in build/bench (O
 	@scripts/deps.sh bench
 	@$(PYTHON) bench/report.py --bin $(BUILD)/bin --only "$(ONLY)"
 
-difftest: build  ## random programs against jaxlib (make difftest N=5000)
+difftest: build  ## random and changed programs against jaxlib (make difftest N=5000)
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --bin $(BUILD)/bin
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --bin $(BUILD)/bin --programs
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --models
+	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --mutants --bin $(BUILD)/bin
 
 wheel: deps  ## a wheel with LLVM linked in, for any Python and Linux, into dist/
 	@scripts/deps.sh wheel

@@ -151,6 +151,12 @@ def add_tests(seeds: Seeds, binaries: pathlib.Path) -> None:
             seeds.add_program(chunk, own + others)
 
 
+def add_operations(seeds: Seeds) -> None:
+    """Every operation of StableHLO and CHLO, with every element type."""
+    for program in op_seeds.programs(ROOT):
+        seeds.add_program(program, pick(COMMON_PIPELINES, program, 1))
+
+
 def add_edges(seeds: Seeds, binaries: pathlib.Path) -> None:
     """Each odd program with each pass."""
     singles = single_passes(binaries)
@@ -361,8 +367,7 @@ def main() -> None:
         add_schedules(seeds, args.bin)
     add_command_lines(seeds)
     add_messages(seeds)
-    for program in op_seeds.programs(ROOT):
-        seeds.add_program(program, pick(COMMON_PIPELINES, program, 1))
+    add_operations(seeds)
     for folder in sorted(args.out.iterdir()):
         print(f"{folder.name}: {len(list(folder.iterdir()))} seeds")
 

@@ -6,6 +6,7 @@
     .venv/bin/python scripts/difftest.py 200 --models         # mw.jit and jax.jit
     .venv/bin/python scripts/difftest.py 500 --ops gather,scatter --first 4000
     .venv/bin/python scripts/difftest.py 5000 --seeds         # those of fuzzing
+    .venv/bin/python scripts/difftest.py 5000 --mutants       # what is almost right
     .venv/bin/python scripts/difftest.py --show 4017          # the program of a number
 
 A program depends on its number and on nothing else. Prints a line per finding and a
@@ -27,6 +28,7 @@ sys.path[:0] = [
 ]
 
 import difftest_jit  # noqa: E402
+import difftest_mutants  # noqa: E402
 import difftest_ops  # noqa: E402
 import difftest_programs  # noqa: E402
 import difftest_seeds  # noqa: E402
@@ -60,7 +62,7 @@ def check_ops(tools, draw, numbers: range, routes, batch: int) -> int:
 
 
 def check_each(comparison, first: int, count: int, batch: int) -> int:
-    """Runs that many annotated programs, or models; returns the number of findings."""
+    """Runs that many programs, models or mutants; returns the number of findings."""
     start = time.time()
     numbers = range(first, first + count)
     try:
@@ -89,12 +91,19 @@ def main() -> int:
     parser.add_argument("--programs", action="store_true", help="annotated programs")
     parser.add_argument("--models", action="store_true", help="mw.jit and jax.jit")
     parser.add_argument("--seeds", action="store_true", help="seeds of fuzzing")
+    parser.add_argument("--mutants", action="store_true", help="changed programs")
     parser.add_argument("--show", type=int, help="print the program of a number")
     options = parser.parse_args()
     words = tuple(word for word in options.ops.split(",") if word)
     if options.show is not None and options.programs:
         program = difftest_programs.generate(options.show)
         print(f"// {json.dumps(program.config)}\n{program.text}")
+        return 0
+    if options.show is not None and options.mutants:
+        comparison = difftest_mutants.MutantComparison(op_corpus.Tools(options.bin))
+        number = options.show
+        sys.stdout.buffer.write(comparison.mutants(range(number, number + 1))[0])
+        comparison.close()
         return 0
     if options.show is not None:
         print(module([random_ops.generate(options.show, words)], constants=True))
@@ -107,6 +116,9 @@ def main() -> int:
         return 1 if check_each(comparison, *span) else 0
     if options.programs:
         comparison = difftest_programs.ProgramComparison(tools)
+        return 1 if check_each(comparison, *span) else 0
+    if options.mutants:
+        comparison = difftest_mutants.MutantComparison(tools)
         return 1 if check_each(comparison, *span) else 0
     numbers = range(options.first, options.first + options.count)
     draw = functools.partial(random_ops.generate, words=words)

@@ -17,7 +17,7 @@ sys.path[:0] = [str(op_corpus.ROOT / "fuzz")]
 
 import op_seeds  # noqa: E402
 
-PARSED_AT_ONCE = 100
+READ_AT_ONCE = 100
 HEAD = re.compile(r"func\.func @main\((.*)\) -> \((.*)\) \{")
 ARGUMENT = re.compile(r"%x\d+: (tensor<.*?>+)(?=, %x|$)")
 SHAPE = re.compile(r"tensor<((?:\d+x)*)(.*)>")
@@ -65,8 +65,8 @@ def programs(words: Sequence[str] = ()) -> list[Program]:
         texts = [t for t in texts if any(word in operation(t) for word in words)]
     jaxlib = Isolated()
     found = []
-    for at in range(0, len(texts), PARSED_AT_ONCE):
-        found += readable(jaxlib, texts[at : at + PARSED_AT_ONCE])
+    for at in range(0, len(texts), READ_AT_ONCE):
+        found += readable(jaxlib, texts[at : at + READ_AT_ONCE])
     jaxlib.close()
     made = [program(text, f"s{i}") for i, text in enumerate(found)]
     known = {kind(p) for p in made}

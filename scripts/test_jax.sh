@@ -30,4 +30,5 @@ inside "pip list 2>/dev/null | grep -E '^(jax|jaxlib|flax|optax|equinox|orbax-c\
 inside "python -m pytest --ignore=test/python/test_site.py \
   --ignore=test/python/test_draw_page.py --ignore=test/python/test_reduce.py \
   --ignore=test/python/test_installed.py --ignore=test/python/test_odd_programs.py \
+  --ignore=test/python/test_mutants.py \
   ${TESTS:-test/python}"

@@ -16,7 +16,8 @@ class Isolated:
     With `module` workers are forked by a process that has imported it, which makes
     little of it where many die: to start Python and JAX takes more than a second."""
 
-    def __init__(self, module: str = ""):
+    def __init__(self, module: str = "", timeout: float = TIMEOUT):
+        self.timeout = timeout
         self.context = _forking(module) if module else _spawning()
         self.pool = None
 
@@ -29,7 +30,7 @@ class Isolated:
             )
         try:
             task = self.pool.submit(_call, function, args)
-            ok, value = task.result(timeout=TIMEOUT)
+            ok, value = task.result(timeout=self.timeout)
         except concurrent.futures.process.BrokenProcessPool:
             self.pool = None
             raise Aborted(function.__name__) from None
@@ -37,7 +38,8 @@ class Isolated:
             for process in self.pool._processes.values():
                 process.kill()
             self.pool = None
-            raise Aborted(f"{function.__name__} took more than {TIMEOUT} s") from None
+            told = f"{function.__name__} took more than {self.timeout} s"
+            raise Aborted(told) from None
         if not ok:
             raise RuntimeError(value)
         return value
