@@ -93,6 +93,17 @@ func.func @replica_groups_of_padding_only(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 
+// CHECK-LABEL: func @more_groups_of_padding_than_can_be_counted
+func.func @more_groups_of_padding_than_can_be_counted(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: replica_groups = dense<-1> : tensor<9223372036854775807x2xi64>
+  %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<-1> : tensor<9223372036854775807x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
 // CHECK-LABEL: func @ids_may_be_as_large_as_they_get
 func.func @ids_may_be_as_large_as_they_get(%x: tensor<6xf32>) {
   // CHECK: replica_groups = dense<{{\[\[}}9223372036854775807, 9223372036854775806{{\]\]}}> : tensor<1x2xi64>

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/Collective/ReplicaGroups.h"
+#include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 #include <set>
 
 using namespace mlir;
@@ -23,8 +24,8 @@ LogicalResult stablehlo::verifyReplicaGroups(std::optional<Location> location,
   if (rules.groupSize && type.getDimSize(1) != *rules.groupSize)
     return emitOptionalError(location, "group size of replica_groups must be ",
                              *rules.groupSize, ", but is ", type.getDimSize(1));
-  // Of a splat, which may be huge, two elements tell all.
-  int64_t count = matrix.getNumElements();
+  // Of a splat, of which there may be more than can be counted, two tell all.
+  int64_t count = countElements(type).value_or(2);
   if (matrix.isSplat())
     count = std::min<int64_t>(count, 2);
   std::set<int64_t> seen; // A DenseSet would reserve two of the ids.
