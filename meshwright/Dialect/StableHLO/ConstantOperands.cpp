@@ -20,6 +20,9 @@ bool stablehlo::matchConstantOperand(Value operand,
   DenseIntElementsAttr value;
   if (!matchPattern(operand, m_Constant(&value)))
     return false;
+  // The constant may not be verified yet, and be of any size.
+  if (value.getType() != operand.getType())
+    return false;
   for (const APInt &element : value)
     elements.push_back(element.getSExtValue());
   return true;

@@ -13,7 +13,8 @@ namespace mlir::stablehlo {
 /// Returns true if the operand is produced by a constant.
 bool isConstantOperand(Value operand);
 
-/// Appends the elements of an integer tensor, if they are constant.
+/// Appends the elements of an integer tensor, if they are constant. The caller has
+/// seen that there are not too many.
 bool matchConstantOperand(Value operand, SmallVectorImpl<int64_t> &elements);
 
 /// Verifies that a 1-D operand has as many elements as `type` has dimensions

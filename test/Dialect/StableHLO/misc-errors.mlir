@@ -274,3 +274,14 @@ func.func @rng_shape_that_is_no_shape(%a: tensor<f32>, %s: tensor<46116860184273
   %0 = stablehlo.rng %a, %a, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<4611686018427387904xi32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+// What reads the constant is verified first, and takes none of its elements.
+func.func @rng_of_a_constant_larger_than_its_type(%x: tensor<f32>) -> tensor<8xf32> {
+  %0 = "stablehlo.rng"(%x, %x, %c) <{rng_distribution = #stablehlo<rng_distribution UNIFORM>}> : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<8xf32>
+  // expected-error@+2 {{'stablehlo.constant' op inferred type(s) 'tensor<4611686018427387904xi64>' are incompatible with return type(s) of operation 'tensor<1xi64>'}}
+  // expected-error@+1 {{'stablehlo.constant' op failed to infer returned types}}
+  %c = "stablehlo.constant"() <{value = dense<8> : tensor<4611686018427387904xi64>}> : () -> tensor<1xi64>
+  return %0 : tensor<8xf32>
+}

@@ -61,9 +61,14 @@ static FailureOr<MeshAttr> fromStablehloMesh(Operation *op,
                                  axis.getSize());
       });
   SmallVector<int64_t> ids;
-  if (DenseIntElementsAttr deviceIds = mesh.getDeviceIds())
-    for (const APInt &id : deviceIds.getValues<APInt>())
-      ids.push_back(id.getSExtValue());
+  if (DenseIntElementsAttr deviceIds = mesh.getDeviceIds()) {
+    // A splat may be huge, and is wrong with two of them.
+    if (deviceIds.isSplat() && !deviceIds.empty() && deviceIds.size() != 1)
+      ids.assign(2, deviceIds.getSplatValue<APInt>().getSExtValue());
+    else
+      for (const APInt &id : deviceIds.getValues<APInt>())
+        ids.push_back(id.getSExtValue());
+  }
   if (!axes.empty() && llvm::equal(ids, llvm::seq<int64_t>(ids.size())))
     ids.clear();
   if (failed(MeshAttr::verify(

@@ -205,7 +205,8 @@ LogicalResult DynamicConvOp::verify() {
     return emitOpError() << "expects padding to be of shape [" << numSpatial
                          << ", 2], but its type is " << type;
   DenseIntElementsAttr constant, padding;
-  if (matchPattern(getPadding(), m_Constant(&constant))) {
+  if (matchPattern(getPadding(), m_Constant(&constant)) &&
+      constant.getType() == type) { // It may not be verified yet.
     auto values = llvm::map_to_vector(
         constant.getValues<APInt>(), [&](const APInt &value) {
           return type.getElementType().isUnsignedInteger()

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/StableHLO/ConstantOperands.h"
 #include "meshwright/Dialect/StableHLO/GatherScatter/IndexedAccess.h"
 #include "meshwright/Dialect/StableHLO/ReducerRules.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
@@ -105,13 +105,9 @@ LogicalResult DynamicGatherOp::inferReturnTypes(
     return emitOptionalError(
         location, "slice_sizes size (", sizesType.getDimSize(0),
         ") not equal to operand rank (", operandType.getRank(), ")");
-  SmallVector<int64_t> sizes(operandType.getRank(), ShapedType::kDynamic);
-  if (DenseIntElementsAttr constant;
-      matchPattern(adaptor.getSliceSizes(), m_Constant(&constant)))
-    sizes =
-        llvm::map_to_vector(constant.getValues<APInt>(), [](const APInt &size) {
-          return size.getSExtValue();
-        });
+  SmallVector<int64_t> sizes;
+  if (!matchConstantOperand(adaptor.getSliceSizes(), sizes))
+    sizes.assign(operandType.getRank(), ShapedType::kDynamic);
   return inferGatherType(
       location, operandType,
       cast<RankedTensorType>(adaptor.getStartIndices().getType()),
@@ -119,7 +115,7 @@ LogicalResult DynamicGatherOp::inferReturnTypes(
 }
 
 Speculation::Speculatability DynamicGatherOp::getSpeculatability() {
-  return matchPattern(getSliceSizes(), m_Constant())
+  return isConstantOperand(getSliceSizes())
              ? detail::speculateIfStaticOperands(*this)
              : Speculation::NotSpeculatable;
 }
