@@ -230,11 +230,15 @@ void ProgramMutator::changeKind(Operation *op) {
   OperationState state(op->getLoc(), chance.of(kinds).getStringRef(),
                        op->getOperands(), op->getResultTypes(),
                        op->getAttrDictionary().getValue(), op->getSuccessors());
-  for (Region &region : op->getRegions()) {
-    Region *own = state.addRegion();
-    IRMapping mapping;
-    region.cloneInto(own, mapping);
-  }
+  IRMapping mapping;
+  for (Region &region : op->getRegions())
+    region.cloneInto(state.addRegion(), mapping);
+  // What reads a value of a region that was copied later on.
+  for (std::unique_ptr<Region> &region : state.regions)
+    region->walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands())
+        operand.set(mapping.lookupOrDefault(operand.get()));
+    });
   OpBuilder builder(op);
   ScopedDiagnosticHandler quiet(op->getContext(),
                                 [](Diagnostic &) { return success(); });
@@ -244,6 +248,7 @@ void ProgramMutator::changeKind(Operation *op) {
     if (!own.getType())
       own.setType(old.getType());
   op->replaceAllUsesWith(other);
+  op->dropAllReferences(); // One region may read what another one has.
   op->erase();
 }
 

@@ -35,3 +35,33 @@ def test_readers_that_differ_are_found():
     large = difftest_mutants.Reading(error="1:4: error: integer value too large")
     assert compare("#sdy.op_sharding_rule<>", good, large)[1] == ""
     assert compare("dense<0>", good, large)[1]
+
+
+def test_regions_that_read_each_other_are_changed(tools, tmp_path):
+    """A copy of the op must not read its values, nor a region another that is gone."""
+    program = tmp_path / "program.mlir"
+    program.write_text(
+        """
+"func.func"() <{function_type = (tensor<i32>) -> (), sym_name = "f"}> ({
+^bb0(%x: tensor<i32>):
+  %0 = "stablehlo.while"(%x) ({
+  ^bb0(%i: tensor<i32>):
+    %p = "stablehlo.compare"(%n, %m) <{comparison_direction =
+      #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    "stablehlo.return"(%p) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%j: tensor<i32>):
+    %n = "stablehlo.add"(%j, %j) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %m = "stablehlo.add"(%j, %n) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    "stablehlo.return"(%n) : (tensor<i32>) -> ()
+  }) : (tensor<i32>) -> tensor<i32>
+  "func.return"() : () -> ()
+}) : () -> ()
+"""
+    )
+    count = 1000
+    (tmp_path / "out").mkdir()
+    op_corpus.Tools(pathlib.Path(tools.folder)).run(
+        "fuzz-mutate", 0, tmp_path / "out", stdin=f"{program}\n" * count
+    )
+    assert len(list((tmp_path / "out").iterdir())) == count
