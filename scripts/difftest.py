@@ -95,12 +95,13 @@ def main() -> int:
     parser.add_argument("--show", type=int, help="print the program of a number")
     options = parser.parse_args()
     words = tuple(word for word in options.ops.split(",") if word)
+    tools = op_corpus.Tools(options.bin.resolve())
     if options.show is not None and options.programs:
         program = difftest_programs.generate(options.show)
         print(f"// {json.dumps(program.config)}\n{program.text}")
         return 0
     if options.show is not None and options.mutants:
-        comparison = difftest_mutants.MutantComparison(op_corpus.Tools(options.bin))
+        comparison = difftest_mutants.MutantComparison(tools)
         number = options.show
         sys.stdout.buffer.write(comparison.mutants(range(number, number + 1))[0])
         comparison.close()
@@ -108,7 +109,6 @@ def main() -> int:
     if options.show is not None:
         print(module([random_ops.generate(options.show, words)], constants=True))
         return 0
-    tools = op_corpus.Tools(options.bin.resolve())
     span = options.first, options.count, PER_BATCH
     if options.models:
         difftest_jit.use_devices()

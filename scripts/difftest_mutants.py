@@ -14,8 +14,7 @@ import tempfile
 from collections.abc import Sequence
 
 import op_corpus
-from difftest_seeds import READ_AT_ONCE
-from isolated import Aborted, Isolated
+from isolated import Isolated
 
 sys.path[:0] = [str(op_corpus.ROOT / "fuzz")]
 
@@ -124,7 +123,8 @@ class MutantComparison:
         for number in [number for number, text in texts.items() if "\0" in text]:
             self.outcomes["no text"] += 1
             del texts[number]
-        for number, theirs in zip(texts, self.theirs([*texts.values()]), strict=True):
+        readings = self.jaxlib.call_each(read_each, [*texts.values()], Reading())
+        for number, theirs in zip(texts, readings, strict=True):
             text = texts[number]
             outcome, wrong = compare(text, self.ours(text), theirs)
             self.outcomes[outcome] += 1
@@ -137,18 +137,6 @@ class MutantComparison:
         except op_corpus.ToolError as error:
             told = str(error)
             return Reading(error=told if "exits with 1: " in told else "")
-
-    def theirs(self, texts: Sequence[str]) -> list[Reading]:
-        if len(texts) > READ_AT_ONCE:
-            half = len(texts) // 2
-            return self.theirs(texts[:half]) + self.theirs(texts[half:])
-        try:
-            return self.jaxlib.call(read_each, texts)
-        except Aborted:
-            if len(texts) <= 1:
-                return [Reading() for _ in texts]
-            half = len(texts) // 2
-            return self.theirs(texts[:half]) + self.theirs(texts[half:])
 
 
 def compare(text: str, ours: Reading, theirs: Reading) -> tuple[str, str]:

@@ -10,14 +10,13 @@ import sys
 from collections.abc import Sequence
 
 import op_corpus
-from isolated import Aborted, Isolated
+from isolated import Isolated
 from random_ops.program import DTYPES, Builder, Program, Value
 
 sys.path[:0] = [str(op_corpus.ROOT / "fuzz")]
 
 import op_seeds  # noqa: E402
 
-READ_AT_ONCE = 100
 HEAD = re.compile(r"func\.func @main\((.*)\) -> \((.*)\) \{")
 ARGUMENT = re.compile(r"%x\d+: (tensor<.*?>+)(?=, %x|$)")
 SHAPE = re.compile(r"tensor<((?:\d+x)*)(.*)>")
@@ -47,27 +46,15 @@ def are_read(texts: Sequence[str]) -> list[bool]:
         return [is_read(text) for text in texts]
 
 
-def readable(jaxlib: Isolated, texts: Sequence[str]) -> list[str]:
-    try:
-        told = jaxlib.call(are_read, texts)
-        return [text for text, good in zip(texts, told, strict=True) if good]
-    except Aborted:
-        if len(texts) == 1:
-            return []
-        half = len(texts) // 2
-        return readable(jaxlib, texts[:half]) + readable(jaxlib, texts[half:])
-
-
 def programs(words: Sequence[str] = ()) -> list[Program]:
     """Those of operations that have one of `words` in their name, or all."""
     texts = [text for text in op_seeds.programs(op_corpus.ROOT) if CONSTANT not in text]
     if words:
         texts = [t for t in texts if any(word in operation(t) for word in words)]
     jaxlib = Isolated()
-    found = []
-    for at in range(0, len(texts), READ_AT_ONCE):
-        found += readable(jaxlib, texts[at : at + READ_AT_ONCE])
+    told = jaxlib.call_each(are_read, texts, False)
     jaxlib.close()
+    found = [text for text, good in zip(texts, told, strict=True) if good]
     made = [program(text, f"s{i}") for i, text in enumerate(found)]
     known = {kind(p) for p in made}
     for p in made:

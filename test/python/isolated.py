@@ -44,6 +44,23 @@ class Isolated:
             raise RuntimeError(value)
         return value
 
+    def call_each(self, function, items, aborted, at_once: int = 100) -> list:
+        """The results of `function`, which takes a list of items, for each of them;
+        `aborted` for an item with which the process died."""
+        if len(items) <= at_once:
+            try:
+                return self.call(function, items)
+            except Aborted:
+                if len(items) == 1:
+                    return [aborted]
+        half = len(items) // 2
+        pieces = (items[:half], items[half:])
+        return [
+            result
+            for piece in pieces
+            for result in self.call_each(function, piece, aborted, at_once)
+        ]
+
     def close(self):
         if self.pool is not None:
             self.pool.shutdown()
