@@ -1,6 +1,7 @@
 """Paths and tools that the Python tests share."""
 
 import collections
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -106,6 +107,17 @@ class Tools:
 @pytest.fixture(scope="session")
 def tools(request) -> Tools:
     return Tools(pathlib.Path(request.config.getoption("--bin")).resolve())
+
+
+@pytest.fixture
+def comparing(tools):
+    """Begins comparisons of `make difftest`, by class; ends them with the test."""
+    import op_corpus  # Imports JAX, which not every test needs.
+
+    with contextlib.ExitStack() as begun:
+        yield lambda kind: begun.enter_context(
+            contextlib.closing(kind(op_corpus.Tools(tools.folder)))
+        )
 
 
 # Runs a command where the folder $1 is a file system of $2.

@@ -3,15 +3,11 @@
 import json
 import math
 import re
-import sys
 
+import benches
 import pytest
+import report
 from conftest import ROOT
-
-sys.path[:0] = [str(ROOT / "bench")]
-
-import benches  # noqa: E402
-import report  # noqa: E402
 
 TEXT = """
                program            ours     jaxlib   ratio

@@ -4,18 +4,12 @@ Legalized by us, they must agree with what jaxlib makes of the same CHLO ops,
 or with a reference of more digits where jaxlib itself is not exact.
 """
 
-import sys
-
 import ml_dtypes
+import numerics
 import numpy as np
+import op_corpus
 import pytest
-from conftest import ROOT
 from jaxlib_releases import is_settled
-
-sys.path[:0] = [str(ROOT / "scripts")]
-
-import numerics  # noqa: E402
-import op_corpus  # noqa: E402
 
 REAL = {
     "f16": np.float16,

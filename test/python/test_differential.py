@@ -10,16 +10,12 @@ left out.
 import functools
 import io
 import re
-import sys
 
+import numerics
 import pytest
 from conftest import ROOT
 from isolated import Aborted, Isolated
 from jaxlib_releases import has_another_form, is_refused, without_defaults
-
-sys.path[:0] = [str(ROOT / "scripts")]
-
-import numerics  # noqa: E402
 
 DIALECTS = ROOT / "test" / "Dialect"
 SEPARATOR = "^// -----.*$|^//---.*$"

@@ -1,32 +1,23 @@
 """A part of what `make difftest` runs: operations, programs, models against JAX."""
 
 import dataclasses
-import pathlib
 import re
-import sys
 
+import difftest_jit
+import difftest_meant
+import difftest_ops
+import difftest_programs
+import difftest_seeds
+import difftest_values
 import numpy as np
 import pytest
 import random_functions
 import random_ops
-from conftest import ROOT
-
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
-
-import difftest_jit  # noqa: E402
-import difftest_meant  # noqa: E402
-import difftest_ops  # noqa: E402
-import difftest_programs  # noqa: E402
-import difftest_seeds  # noqa: E402
-import difftest_values  # noqa: E402
-import op_corpus  # noqa: E402
 
 
 @pytest.fixture
-def comparison(tools):
-    found = difftest_ops.OpComparison(op_corpus.Tools(pathlib.Path(tools.folder)))
-    yield found
-    found.close()
+def comparison(comparing):
+    return comparing(difftest_ops.OpComparison)
 
 
 def test_every_operation_agrees_with_jaxlib(comparison):
@@ -67,33 +58,24 @@ def test_differences_that_are_meant_are_no_findings(comparison, number):
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
 
 
-def test_programs_are_no_larger_than_those_of_the_peer(tools):
-    comparison = difftest_programs.ProgramComparison(
-        op_corpus.Tools(pathlib.Path(tools.folder))
-    )
+def test_programs_are_no_larger_than_those_of_the_peer(comparing):
+    comparison = comparing(difftest_programs.ProgramComparison)
     comparison.check(range(12))
-    comparison.close()
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
     assert comparison.outcomes["same text"] >= 6, comparison.outcomes
 
 
 @pytest.mark.parametrize("number", [100997, 302303])
-def test_fragments_left_whole_by_chance_are_no_finding(tools, number):
-    comparison = difftest_programs.ProgramComparison(
-        op_corpus.Tools(pathlib.Path(tools.folder))
-    )
+def test_fragments_left_whole_by_chance_are_no_finding(comparing, number):
+    comparison = comparing(difftest_programs.ProgramComparison)
     comparison.check([number])
-    comparison.close()
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
     assert comparison.outcomes["the peer splits less by chance"] == 1
 
 
-def test_calls_in_calls_are_dissolved_for_the_peer_where_it_rejects_them(tools):
-    comparison = difftest_programs.ProgramComparison(
-        op_corpus.Tools(pathlib.Path(tools.folder))
-    )
+def test_calls_in_calls_are_dissolved_for_the_peer_where_it_rejects_them(comparing):
+    comparison = comparing(difftest_programs.ProgramComparison)
     comparison.check([301538])
-    comparison.close()
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
     assert comparison.outcomes["same text"] == 1
 
@@ -228,18 +210,15 @@ func.func private @f(%a: tensor<2xf32>) -> tensor<2xf32> {
     assert first != other
 
 
-def test_a_program_with_other_numbers_is_found(tools):
+def test_a_program_with_other_numbers_is_found(comparing):
     """Also where another process partitions it."""
-    comparison = difftest_programs.ProgramComparison(
-        op_corpus.Tools(pathlib.Path(tools.folder))
-    )
+    comparison = comparing(difftest_programs.ProgramComparison)
     program = difftest_programs.generate(6)
     right = comparison._partitioned(6, program)
     assert "stablehlo.tanh" in right.ours
     wrong = right.ours.replace("stablehlo.tanh", "stablehlo.sine")
     for ours in (right.ours, wrong):
         comparison._check([dataclasses.replace(right, ours=ours)])
-    comparison.close()
     assert [finding.route for finding in comparison.findings] == ["numbers"]
 
 
@@ -252,11 +231,9 @@ def test_the_order_of_operands_is_told_from_other_texts():
     assert words(text) != words(f"{text}\n{text}")
 
 
-def test_numbers_of_the_interpreter_are_a_first_answer_only(tools):
+def test_numbers_of_the_interpreter_are_a_first_answer_only(comparing):
     """It scatters into arrays that are read again: those of XLA count."""
-    comparison = difftest_programs.ProgramComparison(
-        op_corpus.Tools(pathlib.Path(tools.folder))
-    )
+    comparison = comparing(difftest_programs.ProgramComparison)
     scatter = """
     %NAME = "stablehlo.scatter"(%zeros, %i, %a) <{scatter_dimension_numbers =
       #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
@@ -283,7 +260,6 @@ func.func @main(%a: tensor<2xf32>, %i: tensor<2x1xi32>)
     wrong = apart.replace("= stablehlo.add", "= stablehlo.subtract")
     for seed, erased in enumerate((apart, again, wrong)):
         comparison._check_numbers(seed, apart, erased)
-    comparison.close()
     assert [finding.case for finding in comparison.findings] == ["program 2"]
     assert comparison.compiled == 2
 

@@ -10,17 +10,13 @@ import subprocess
 import sys
 
 import jax
+import killed_runs
 import numpy as np
 import orbax.checkpoint as ocp
 import pytest
-from conftest import ROOT
 from launching import SCRIPTS, environment, launch, launch_all, reports
 
 from meshwright import launch as launcher
-
-sys.path.append(str(ROOT / "bench"))
-
-import killed_runs  # noqa: E402
 
 STAGES = ("first", "second")  # Of examples/resume.py.
 TIMEOUT = 8  # Seconds that a process waits for another one; a busy machine needs some.

@@ -8,14 +8,10 @@ split them by columns or by rows.
 import json
 import random
 import re
-import sys
 
+import peer
 import pytest
-from conftest import PROGRAMS, ROOT
-
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
-
-import peer  # noqa: E402
+from conftest import PROGRAMS
 
 # By the type of an argument: embedding and head are split by the vocabulary, of
 # two matrices in a row the first by columns and the second by rows.

@@ -7,22 +7,17 @@ module; `meshwright partition` must make the same of the same module.
 
 import functools
 import json
-import sys
 
 import jax
 import jax.numpy as jnp
+import numerics
 import numpy as np
+import peer
 import pytest
-from conftest import ROOT
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import meshwright as mw
-
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
-
-import numerics  # noqa: E402
-import peer  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("x32")
 

@@ -1,22 +1,12 @@
 """Programs that are almost right are read as by jaxlib: a part of `make difftest`."""
 
-import pathlib
-import sys
-
-from conftest import ROOT
-
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
-
-import difftest_mutants  # noqa: E402
-import op_corpus  # noqa: E402
+import difftest_mutants
+import op_corpus
 
 
-def test_programs_that_are_almost_right_are_read_as_by_jaxlib(tools):
-    comparison = difftest_mutants.MutantComparison(
-        op_corpus.Tools(pathlib.Path(tools.folder))
-    )
+def test_programs_that_are_almost_right_are_read_as_by_jaxlib(comparing):
+    comparison = comparing(difftest_mutants.MutantComparison)
     comparison.check(range(120))
-    comparison.close()
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
     assert comparison.outcomes["both read and print the same"] >= 10
     assert comparison.outcomes["both refuse"] >= 10
@@ -61,7 +51,7 @@ def test_regions_that_read_each_other_are_changed(tools, tmp_path):
     )
     count = 1000
     (tmp_path / "out").mkdir()
-    op_corpus.Tools(pathlib.Path(tools.folder)).run(
+    op_corpus.Tools(tools.folder).run(
         "fuzz-mutate", 0, tmp_path / "out", stdin=f"{program}\n" * count
     )
     assert len(list((tmp_path / "out").iterdir())) == count

@@ -2,18 +2,12 @@
 """What nobody writes, and mutations of tests make: every pass says what is wrong
 with it, or does its work; the seeds of fuzzing are made."""
 
-import pathlib
 import re
-import sys
 
+import op_seeds
 import pytest
-from conftest import Tools
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "fuzz"))
-
-import op_seeds  # noqa: E402
-import seeds as fuzz_seeds  # noqa: E402
+import seeds as fuzz_seeds
+from conftest import ROOT, Tools
 
 EDGES = ROOT / "fuzz/edges.mlir"
 

@@ -6,14 +6,10 @@ character by character.
 """
 
 import json
-import sys
 
+import peer
 import pytest
-from conftest import PROGRAMS, ROOT
-
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
-
-import peer  # noqa: E402
+from conftest import PROGRAMS
 
 PROGRAM = PROGRAMS / "mpmd" / "gpt_4_4_4.mlir"
 SCHEDULES = [

@@ -2,14 +2,10 @@
 
 import pathlib
 import re
-import sys
 
+import numerics
 import pytest
-from conftest import PROGRAMS, ROOT
-
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
-
-import numerics  # noqa: E402
+from conftest import PROGRAMS
 
 PLAIN = sorted(path.stem for path in PROGRAMS.glob("*.mlir"))
 MPMD = ["gpt_4_4_4", "gpt_8_4_8", "gpt_16_4_16", "gpt_32_8_32"]

@@ -9,15 +9,10 @@ numbers of the original, with effects replaced by something that can be computed
 import collections
 import json
 import re
-import sys
 
+import numerics
 import pytest
 import random_programs
-from conftest import ROOT
-
-sys.path[:0] = [str(ROOT / "scripts")]
-
-import numerics  # noqa: E402
 
 SEEDS = range(24)
 SCHEDULES = [

@@ -4,14 +4,9 @@ Both make the same text of a program, or both report an error. Layouts are left
 out: the peer in jaxlib resets those of all transferred values.
 """
 
-import sys
-
 import pytest
 import random_fragments
-from conftest import ROOT
 from isolated import Aborted, Isolated
-
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
 
 SEEDS = range(60)
 

@@ -9,16 +9,11 @@ where that accepts the program at all.
 import collections
 import json
 import re
-import sys
 
+import numerics
 import pytest
 import random_programs
-from conftest import ROOT
 from isolated import Aborted, Isolated
-
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench")]
-
-import numerics  # noqa: E402
 
 SEEDS = range(60)
 

@@ -6,15 +6,10 @@ has the numbers of the original. No pass adds a transfer between meshes.
 
 import random
 import re
-import sys
 
+import numerics
 import pytest
 import random_programs
-from conftest import ROOT
-
-sys.path[:0] = [str(ROOT / "scripts")]
-
-import numerics  # noqa: E402
 
 SEEDS = range(40)
 STEPS = 6

@@ -8,12 +8,10 @@ import tarfile
 import tomllib
 import zipfile
 
+import build_wheel
 import jsonschema
+import release
 from conftest import ROOT
-
-sys.path.append(str(ROOT / "scripts"))
-import build_wheel  # noqa: E402
-import release  # noqa: E402
 
 VERSION = release.read_version()
 

@@ -2,13 +2,13 @@
 
 import collections
 import json
-import sys
 
 import jax
+import numerics
 import numpy as np
 import pytest
 import runtime_programs  # noqa: F401  (sets the number of devices)
-from conftest import PROGRAMS, ROOT
+from conftest import PROGRAMS
 from jax.sharding import Mesh
 from meshwright.runtime import _jax_runtime
 from meshwright.runtime.memory import keep_account
@@ -16,10 +16,6 @@ from meshwright.runtime.placement import bind_meshes
 from meshwright.runtime.plan import Planner
 
 from meshwright import runtime
-
-sys.path[:0] = [str(ROOT / "scripts")]
-
-import numerics  # noqa: E402
 
 
 @pytest.fixture(scope="module")

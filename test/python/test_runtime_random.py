@@ -7,22 +7,17 @@ layouts, and on random meshes; programs with names go through every phase.
 import json
 import math
 import re
-import sys
 
 import jax
+import numerics
 import numpy as np
 import pytest
 import random_fragments
 import random_programs
 import runtime_programs  # noqa: F401  (sets the number of devices)
-from conftest import ROOT
 from jax.sharding import Mesh
 
 from meshwright import runtime
-
-sys.path[:0] = [str(ROOT / "scripts")]
-
-import numerics  # noqa: E402
 
 MARKS = r'(, )?(tf\.aliasing_output = \d+ : i32|mhlo\.layout_mode = "[^"]*")'
 

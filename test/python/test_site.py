@@ -7,12 +7,10 @@ import sys
 
 import browser
 import nbformat
+import notebook_page
 import pytest
+import site_builder
 from conftest import ROOT
-
-sys.path.append(str(ROOT / "scripts"))
-import notebook_page  # noqa: E402
-import site_builder  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,10 @@
 over microbatches: fewer collectives, the same numbers."""
 
 import re
-import sys
 
 import jax
 import jax.numpy as jnp
+import numerics
 import numpy as np
 import pytest
 from conftest import ROOT
@@ -14,10 +14,6 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import meshwright as mw
-
-sys.path[:0] = [str(ROOT / "scripts")]
-
-import numerics  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("x32")
 

@@ -12,6 +12,7 @@ import sys
 
 import jax
 import jax.numpy as jnp
+import numerics
 import numpy as np
 import pytest
 import schedule_training as training
@@ -23,10 +24,6 @@ from once import ONCE, work_done_once
 from schedule_training import count_copies, count_stages, read_plan
 
 import meshwright as mw
-
-sys.path[:0] = [str(ROOT / "scripts")]
-
-import numerics  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("x32", "quick_compiles")
 
