@@ -7,6 +7,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -39,7 +40,58 @@ static StringRef dropSpace(StringRef text) {
   }
 }
 
+static bool isInKeyword(char c) {
+  return llvm::isAlnum(c) || StringRef("$._").contains(c);
+}
+
+/// Of values and aliases, behind their first character.
+static bool isInName(char c) { return isInKeyword(c) || c == '-'; }
+
 namespace {
+/// Arrays of elements of the type `index`, by that name or an alias. MLIR's
+/// parser takes them for floats, and ends when it looks at their kind.
+class IndexArrays {
+public:
+  explicit IndexArrays(StringRef text) : text(text) {}
+
+  /// Takes note of an alias of the type, if one is defined at `place`.
+  void addAlias(size_t place) {
+    StringRef rest = text.drop_front(place + 1);
+    StringRef name = rest.take_while(isInName);
+    rest = dropSpace(rest.drop_front(name.size()));
+    if (rest.consume_front("=") && isIndex(dropSpace(rest)))
+      aliases.insert(name);
+  }
+
+  /// Where the type of the elements stands, if there is such an array at
+  /// `place`.
+  std::optional<size_t> findType(size_t place) const {
+    StringRef rest = text.drop_front(place);
+    auto isInOther = [](char c) {
+      return isInName(c) || StringRef("#!@%^").contains(c);
+    };
+    if ((place != 0 && isInOther(text[place - 1])) ||
+        !rest.consume_front("array"))
+      return std::nullopt;
+    rest = dropSpace(rest);
+    if (!rest.consume_front("<"))
+      return std::nullopt;
+    rest = dropSpace(rest);
+    if (!isIndex(rest))
+      return std::nullopt;
+    return text.size() - rest.size();
+  }
+
+private:
+  bool isIndex(StringRef type) const {
+    return type.consume_front("!") ? aliases.contains(type.take_while(isInName))
+                                   : type.take_while(isInKeyword) == "index";
+  }
+
+  StringRef text;
+  llvm::StringSet<> aliases;
+};
+
 /// References to one of several results, as in `%0#3`. MLIR's parser makes room
 /// for as many results of a name as the highest number says, and again in each
 /// operation around it that sees no values from outside.
@@ -49,9 +101,7 @@ public:
 
   /// What is too much about the reference that `text` begins with, if it is one.
   std::optional<std::string> add(StringRef text, unsigned depth) {
-    StringRef rest = text.drop_front().drop_while([](char c) {
-      return llvm::isAlnum(c) || StringRef("$._-").contains(c);
-    });
+    StringRef rest = text.drop_front().drop_while(isInName);
     StringRef name = text.drop_back(rest.size());
     rest = dropSpace(rest);
     StringRef number =
@@ -97,6 +147,7 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
         .str();
   };
   ResultNumbers results(text.size());
+  IndexArrays arrays(text);
   for (size_t i = 0; i < text.size();) {
     char next = i + 1 < text.size() ? text[i + 1] : '\0';
     switch (text[i]) {
@@ -112,6 +163,15 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
     case '%':
       if (auto excess = results.add(text.drop_front(i), depth))
         return TextExcess{i, *excess};
+      break;
+    case '!':
+      arrays.addAlias(i);
+      break;
+    case 'a':
+      if (auto place = arrays.findType(i))
+        return TextExcess{*place,
+                          "expected an array of integers or floats, got one of "
+                          "'index'; i64 holds any index"};
       break;
     case '-': // An arrow closes nothing.
       i += next == '>';

@@ -29,6 +29,7 @@ struct TextExcess {
 /// - Results, as in `%0#2147483647`, of higher numbers, over all names, than the
 ///   text has characters. The parser makes room for all of them, and does so anew
 ///   in what is nested and sees no values from outside.
+/// - `array<index>`, which no attribute is.
 std::optional<TextExcess> findTextExcess(llvm::MemoryBufferRef program);
 
 /// Reports such at its place.

@@ -298,6 +298,7 @@ def test_brackets_without_end_in_other_files(tools, tmp_path, command):
         ('"f"() ({' * 300000, "more than 10000 deep"),
         ("module attributes {a = " + "#mpmd.topology<" * 5000, "more than 500 deep"),
         ("%1 = stablehlo.abs %0#2147483647 : tensor<f32>", "result number 2147483647"),
+        ("module attributes {sdy.a = array<index: 1>} {}", "expected an array of"),
     ],
 )
 @pytest.mark.parametrize("command", [["mpmd-opt"], ["meshwright", "check"]])

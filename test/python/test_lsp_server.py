@@ -155,6 +155,7 @@ def test_a_length_that_is_none_does_not_end_the_server(server, length):
     [
         ("[" * 300000, 10000, "nested more than 10000 deep"),
         ('"mpmd.return"(%0 #2147483647) : (i32) -> ()', 14, "number 2147483647"),
+        ("module attributes {a.b = array<index>} {}", 31, "got one of 'index'"),
     ],
 )
 def test_text_that_no_parser_can_take_is_refused_at_its_place(

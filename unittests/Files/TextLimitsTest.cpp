@@ -87,3 +87,16 @@ TEST_F(TextLimitsTest, ResultsAreCountedAgainWhereTheyAreNested) {
   EXPECT_EQ(findError(types + repeat(500, "{") + "%0#60000"), "");
   EXPECT_EQ(findError(types + repeat(600, "{") + "%0#60000"), "1:60601");
 }
+
+TEST_F(TextLimitsTest, NoArrayIsOfIndices) {
+  EXPECT_EQ(findError("{a = array<index: 1>}"), "1:12");
+  EXPECT_EQ(findError("array // of\n < index->"), "2:4");
+  EXPECT_EQ(findError("array<i64: 1>, array<indexed>, dense<index>"), "");
+  EXPECT_EQ(findError("\"array<index>\" // array<index>"), "");
+  EXPECT_EQ(findError("#a.array<index>, #array<index>, subarray<index>"), "");
+}
+
+TEST_F(TextLimitsTest, NorOfAliasesOfIndices) {
+  EXPECT_EQ(findError("!a = index\n!b = !a\narray<!b>"), "3:7");
+  EXPECT_EQ(findError("!a = i64\n!b = !c.index\narray<!a>, array<!b>"), "");
+}
