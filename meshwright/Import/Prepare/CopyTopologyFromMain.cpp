@@ -21,6 +21,7 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Import/Prepare/Passes.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/Verifier.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_COPYTOPOLOGYFROMMAINPASS
@@ -42,20 +43,37 @@ struct CopyTopologyFromMainPass
       TopologyAttr topology = getTopology(caller);
       if (!topology)
         continue;
-      caller.walk([&](CallOp call) {
+      WalkResult result = caller.walk([&](CallOp call) -> WalkResult {
         auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
         if (!callee)
-          return;
-        setTopology(callee, topology);
-        callee.setPrivate();
+          return WalkResult::advance();
         ++numCalls;
+        callee.setPrivate();
+        return copyTopology(topology, callee, call);
       });
+      if (result.wasInterrupted())
+        return signalPassFailure();
     }
     if (failed(verifyCallees(module)))
       signalPassFailure();
   }
 
 private:
+  LogicalResult copyTopology(TopologyAttr topology, func::FuncOp callee,
+                             CallOp call) {
+    TopologyAttr replaced = getTopology(callee);
+    if (replaced == topology)
+      return success();
+    setTopology(callee, topology);
+    // What is in it may name meshes of the one that it had.
+    if (!replaced || succeeded(verify(callee)))
+      return success();
+    return call.emitError()
+           << "calls @" << callee.getSymName()
+           << ", which does not verify with the topology of @"
+           << call->getParentOfType<func::FuncOp>().getSymName();
+  }
+
   LogicalResult verifyCallees(ModuleOp module) {
     WalkResult result = module.walk([](CallOp call) -> WalkResult {
       auto func = call->getParentOfType<func::FuncOp>();
