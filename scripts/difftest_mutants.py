@@ -55,7 +55,7 @@ MEANT = (
     Meant("us", r"expects the root, the last operand", r"has_dynamic_root"),
     Meant("us", r"custom_call' op to mpmd\.shared_body"),
     Meant("jaxlib", r"induction variable has invalid type", r"mpmd\.for"),
-    Meant("jaxlib", r"", r"propagation_edges"),
+    Meant("jaxlib", r"edges attr to reference a sharding", r"propagation_edges"),
     Meant("jaxlib", r"integer value too large", r"op_sharding_rule"),
     Meant("jaxlib", r"requires one result", r"collective_broadcast"),
     Meant("jaxlib", r"unreduced_axes", r"unreduced\s*=\s*(max|min|sum)"),

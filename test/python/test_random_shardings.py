@@ -5,17 +5,12 @@ must be equal.
 """
 
 import re
-import sys
 
+import numerics
 import pytest
 import random_shardings
-from conftest import ROOT
 from isolated import Aborted, Isolated
 from jaxlib_releases import without_empty_shardings
-
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
-
-import numerics  # noqa: E402
 
 SEEDS = range(40)
 
@@ -121,6 +116,28 @@ def test_edges_are_as_jaxlibs(tools, jaxlib, kind, propagate):
     for seed in range(5):
         passes = f"{PREPARE},{propagate} debug-propagation-edge-sharding=true}}"
         assert agrees(tools, jaxlib, without(kind(seed), ops=False), passes)
+
+
+AXES = ['"a"', '"a":(1)2', '"a":(1)4', '"a":(2)2', '"a":(2)4', '"b"', '"b", "a"']
+AXES += ['"b", "a":(1)2', '"a":(1)2, "b"', '"a":(1)2, "b":(1)2', '"c"']
+
+
+@pytest.mark.parametrize("debug", ["propagation-edge-sharding", "sharding-origins"])
+@pytest.mark.parametrize("first", AXES)
+def test_where_parts_of_axes_come_from_is_as_jaxlibs(tools, jaxlib, first, debug):
+    for second in AXES:
+        shardings = [f"#sdy.sharding<@m, [{{{axes}, ?}}]>" for axes in (first, second)]
+        arguments = ", ".join(
+            f"%{name}: tensor<8xf32> {{sdy.sharding = {sharding}}}"
+            for name, sharding in zip("xy", shardings, strict=True)
+        )
+        text = f"""
+sdy.mesh @m = <["a"=8, "b"=4, "c"=2]>
+func.func @main({arguments}) -> tensor<8xf32> {{
+  %0 = stablehlo.add %x, %y : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}}"""
+        assert agrees(tools, jaxlib, text, f"sdy-basic-propagate{{debug-{debug}=true}}")
 
 
 @pytest.mark.parametrize("kind", [random_shardings.plain, random_shardings.partitioned])

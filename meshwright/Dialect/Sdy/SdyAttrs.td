@@ -467,6 +467,7 @@ def Sdy_AxisToPropagationDetails
   let assemblyFormat = [{
     `` $axis_name `=` $source `->` custom<BracketedAttrs>($targets)
   }];
+  let genVerifyDecl = 1;
 }
 
 def Sdy_PropagationOneStep
@@ -478,6 +479,7 @@ def Sdy_PropagationOneStep
     OptionalArrayRefParameter<"AxisToPropagationDetailsAttr">:$axis_entries
   );
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 def Sdy_PropagationEdges : Sdy_Attr<"PropagationEdges", "propagation_edges"> {
@@ -487,6 +489,7 @@ def Sdy_PropagationEdges : Sdy_Attr<"PropagationEdges", "propagation_edges"> {
   let parameters =
       (ins OptionalArrayRefParameter<"PropagationOneStepAttr">:$value);
   let assemblyFormat = "`<` custom<BracedAttrs>($value) `>`";
+  let genVerifyDecl = 1;
 }
 
 #endif

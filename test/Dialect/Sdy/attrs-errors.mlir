@@ -141,5 +141,40 @@ func.func private @edge_of_input() attributes {a = #sdy.propagation_edges<[{step
 
 // -----
 
+// expected-error@+1 {{propagation has no step, expected at least one}}
+func.func private @edges_without_steps() attributes {a = #sdy.propagation_edges<[]>}
+
+// -----
+
+// expected-error@+1 {{step 2 of propagation has no edge, expected at least one}}
+func.func private @step_without_edges() attributes {a = #sdy.propagation_edges<[{step-2 = []}]>}
+
+// -----
+
+// expected-error@+1 {{step of propagation must be non-negative, got -2}}
+func.func private @negative_step() attributes {a = #sdy.propagation_edges<[{step--2 = [{"c" = operand-1 -> [operand-0]}]}]>}
+
+// -----
+
+// expected-error@+1 {{step 2 of propagation stands twice}}
+func.func private @step_twice() attributes {a = #sdy.propagation_edges<[{step-2 = [{"c" = operand-1 -> [operand-0]}]}, {step-2 = [{"d" = operand-1 -> [operand-0]}]}]>}
+
+// -----
+
+// expected-error@+1 {{edge of axis "c" from operand-1 has no target, expected at least one}}
+func.func private @edge_without_targets() attributes {a = #sdy.propagation_edges<[{step-2 = [{"c" = operand-1 -> []}]}]>}
+
+// -----
+
+// expected-error@+1 {{edge of axis "c" from operand-1 goes to itself}}
+func.func private @edge_to_its_source() attributes {a = #sdy.propagation_edges<[{step-2 = [{"c" = operand-1 -> [operand-0, operand-1]}]}]>}
+
+// -----
+
+// expected-error@+1 {{edge of axis "c":(1)2 from operand-1 goes to result-0 twice}}
+func.func private @edge_to_a_target_twice() attributes {a = #sdy.propagation_edges<[{step-2 = [{"c":(1)2 = operand-1 -> [result-0, result-0]}]}]>}
+
+// -----
+
 // expected-error@+1 {{expected integer value}}
 sdy.mesh @empty_list_of_device_ids = <["r"=2], device_ids=[]>

@@ -57,7 +57,9 @@ func.func private @lists() attributes {
   // CHECK-SAME: g.moves = #sdy<all_to_all_param_list[{"c"}: 0->1, {"r"}: 1->0]>
   g.moves = #sdy<all_to_all_param_list[{"c"}:0->1,{"r"}: 1->0]>,
   // CHECK-SAME: h.edges = #sdy.propagation_edges<[{step-2 = [{"c" = operand-1 -> [operand-0, result-0]}]}]>
-  h.edges = #sdy.propagation_edges<[{step-2 = [{"c" = operand-1 -> [operand-0, result-0]}]}]>
+  h.edges = #sdy.propagation_edges<[{step-2 = [{"c" = operand-1 -> [operand-0, result-0]}]}]>,
+  // CHECK-SAME: i.edges_in_two_steps = #sdy.propagation_edges<[{step-9223372036854775807 = [{"c":(1)2 = result-0 -> [operand-0]}, {"c":(1)2 = result-0 -> [operand-1]}]}, {step-0 = [{"c" = operand--1 -> [operand-0]}]}]>
+  i.edges_in_two_steps = #sdy.propagation_edges<[{step-9223372036854775807 = [{"c":(1)2=result-0->[operand-0]}, {"c":(1)2 = result - 0 -> [operand-01]}]}, {step-0 = [{"c" = operand--1 -> [operand-0]}]}]>
 }
 
 // CHECK-LABEL: func.func private @rules

@@ -33,8 +33,9 @@ public:
       steps.push_back(PropagationOneStepAttr::get(context, number, edges));
   }
 
+  /// Null if nothing is known of where axes come from.
   PropagationEdgesAttr get(MLIRContext *context) const {
-    return PropagationEdgesAttr::get(context, steps);
+    return steps.empty() ? nullptr : PropagationEdgesAttr::get(context, steps);
   }
 
 private:
@@ -61,6 +62,8 @@ void sdy::writeEdges(const SpreadLog &log, const ShardingTable &table,
   }
   for (auto &[op, steps] : stepsOf) {
     PropagationEdgesAttr edges = steps.get(context);
+    if (!edges)
+      continue;
     if (op == main)
       main.setResultAttr(0, kPropagationEdgesAttr, edges);
     else

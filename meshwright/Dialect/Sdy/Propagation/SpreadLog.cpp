@@ -6,6 +6,7 @@
 
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
 #include "meshwright/Dialect/Sdy/Factors/ShardingProjection.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -34,13 +35,15 @@ static TensorMappingAttr getMapping(OpShardingRuleAttr rule,
              : rule.getResultMappings()[position - numOperands];
 }
 
-/// How many axes two lists have in common before they differ.
-static size_t countCommon(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b) {
+/// Into how many parts two lists of axes split alike, from the first on.
+static int64_t countCommonParts(ArrayRef<AxisRefAttr> a,
+                                ArrayRef<AxisRefAttr> b, MeshAttr mesh) {
   auto [first, second] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  size_t common = first - a.begin();
-  return first != a.end() && second != b.end() && overlaps(*first, *second)
-             ? common + 1
-             : common;
+  int64_t parts = getTotalSize(a.take_front(first - a.begin()), mesh);
+  if (first == a.end() || second == b.end())
+    return parts;
+  AxisRefAttr prefix = getCommonPrefix(*first, *second);
+  return prefix ? parts * prefix.getSize(mesh) : parts;
 }
 
 /// The factor of a dimension that an axis splits.
@@ -52,6 +55,22 @@ static std::optional<int64_t> findFactor(const ProjectedTensor &tensor,
                      [&](AxisRefAttr other) { return overlaps(axis, other); }))
       return index;
   return std::nullopt;
+}
+
+/// The first of the tensors, but for the target, whose factor is split most
+/// like that of the target is now.
+static unsigned findSource(ArrayRef<ProjectedTensor> tensors, unsigned target,
+                           int64_t factor, const ProjectedTensor &after,
+                           MeshAttr mesh) {
+  auto measure = [&](unsigned position) {
+    return countCommonParts(tensors[position].factors[factor].axes,
+                            after.factors[factor].axes, mesh);
+  };
+  std::optional<unsigned> source;
+  for (unsigned position : llvm::seq<unsigned>(0, tensors.size()))
+    if (position != target && (!source || measure(*source) < measure(position)))
+      source = position;
+  return *source;
 }
 
 SmallVector<SpreadEdge> sdy::getSpreadEdges(OpShardingRuleAttr rule,
@@ -87,15 +106,7 @@ SmallVector<SpreadEdge> sdy::getSpreadEdges(OpShardingRuleAttr rule,
             findFactor(after, mapping.getDimMappings()[dim], axis);
         if (!factor)
           continue;
-        auto getCommon = [&](const ProjectedTensor &tensor) {
-          return countCommon(tensor.factors[*factor].axes,
-                             after.factors[*factor].axes);
-        };
-        auto *source = llvm::max_element(
-            tensors, [&](const ProjectedTensor &a, const ProjectedTensor &b) {
-              return getCommon(a) < getCommon(b);
-            });
-        add(axis, source - tensors.begin(), target);
+        add(axis, findSource(tensors, target, *factor, after, mesh), target);
       }
     }
   }

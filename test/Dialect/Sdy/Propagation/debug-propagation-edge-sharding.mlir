@@ -26,3 +26,15 @@ func.func @longest_is_the_source(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding
   %0 = stablehlo.add %x, %y : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+sdy.mesh @grid = <["a"=4, "b"=2]>
+
+// Also where others have a part of the same axis.
+// CHECK-LABEL: func @part_is_no_source
+func.func @part_is_no_source(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"b", "a":(1)2, ?}]>}, %y: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"b", "a", ?}]>}) -> tensor<8xf32> {
+  // CHECK-NEXT: step-0 = [{"a" = operand-1 -> [operand-0, result-0]}, {"b" = operand-1 -> [result-0]}]
+  %0 = stablehlo.add %x, %y : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
