@@ -4,24 +4,36 @@
 
 #include "meshwright/Dialect/StableHLO/ConstantOperands.h"
 #include "meshwright/Dialect/StableHLO/TypeCompatibility.h"
-#include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Operation.h"
 
 using namespace mlir;
 using namespace mlir::stablehlo;
 
+/// Null if it is not constant. MLIR's matcher asserts that a constant has a
+/// value, which is seen only when it is verified, after what stands before it.
+static Attribute getConstant(Value operand) {
+  Operation *op = operand.getDefiningOp();
+  SmallVector<OpFoldResult, 1> folded;
+  if (!op || !op->hasTrait<OpTrait::ConstantLike>() ||
+      failed(op->fold(/*operands=*/{}, folded)))
+    return {};
+  return dyn_cast<Attribute>(folded.front());
+}
+
 bool stablehlo::isConstantOperand(Value operand) {
-  return matchPattern(operand, m_Constant());
+  return static_cast<bool>(getConstant(operand));
+}
+
+DenseIntElementsAttr stablehlo::getConstantOperand(Value operand) {
+  auto value = dyn_cast_or_null<DenseIntElementsAttr>(getConstant(operand));
+  // Before it is verified it may be of another type, and of any size.
+  return value && value.getType() == operand.getType() ? value : nullptr;
 }
 
 bool stablehlo::matchConstantOperand(Value operand,
                                      SmallVectorImpl<int64_t> &elements) {
-  DenseIntElementsAttr value;
-  if (!matchPattern(operand, m_Constant(&value)))
-    return false;
-  // The constant may not be verified yet, and be of any size.
-  if (value.getType() != operand.getType())
+  DenseIntElementsAttr value = getConstantOperand(operand);
+  if (!value)
     return false;
   for (const APInt &element : value)
     elements.push_back(element.getSExtValue());

@@ -5,13 +5,16 @@
 #ifndef MESHWRIGHT_DIALECT_STABLEHLO_CONSTANTOPERANDS_H
 #define MESHWRIGHT_DIALECT_STABLEHLO_CONSTANTOPERANDS_H
 
-#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Value.h"
 
 namespace mlir::stablehlo {
 
 /// Returns true if the operand is produced by a constant.
 bool isConstantOperand(Value operand);
+
+/// The value of an integer tensor; null if it is not constant.
+DenseIntElementsAttr getConstantOperand(Value operand);
 
 /// Appends the elements of an integer tensor, if they are constant. The caller has
 /// seen that there are not too many.

@@ -285,3 +285,12 @@ func.func @rng_of_a_constant_larger_than_its_type(%x: tensor<f32>) -> tensor<8xf
   %c = "stablehlo.constant"() <{value = dense<8> : tensor<4611686018427387904xi64>}> : () -> tensor<1xi64>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+func.func @rng_of_a_constant_without_value(%x: tensor<f32>) -> tensor<?xf32> {
+  %0 = "stablehlo.rng"(%x, %x, %c) <{rng_distribution = #stablehlo<rng_distribution UNIFORM>}> : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<?xf32>
+  // expected-error@+1 {{'stablehlo.constant' op requires attribute 'value'}}
+  %c = "stablehlo.constant"() : () -> tensor<1xi64>
+  return %0 : tensor<?xf32>
+}

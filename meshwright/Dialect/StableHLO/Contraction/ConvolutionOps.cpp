@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/StableHLO/ConstantOperands.h"
 #include "meshwright/Dialect/StableHLO/Contraction/QuantizedContraction.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Dialect/StableHLO/WindowShape.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
@@ -204,9 +204,8 @@ LogicalResult DynamicConvOp::verify() {
   if (type.getDimSize(0) != numSpatial || type.getDimSize(1) != 2)
     return emitOpError() << "expects padding to be of shape [" << numSpatial
                          << ", 2], but its type is " << type;
-  DenseIntElementsAttr constant, padding;
-  if (matchPattern(getPadding(), m_Constant(&constant)) &&
-      constant.getType() == type) { // It may not be verified yet.
+  DenseIntElementsAttr padding;
+  if (DenseIntElementsAttr constant = getConstantOperand(getPadding())) {
     auto values = llvm::map_to_vector(
         constant.getValues<APInt>(), [&](const APInt &value) {
           return type.getElementType().isUnsignedInteger()
@@ -223,7 +222,7 @@ LogicalResult DynamicConvOp::verify() {
 }
 
 Speculation::Speculatability DynamicConvOp::getSpeculatability() {
-  return matchPattern(getPadding(), m_Constant())
+  return isConstantOperand(getPadding())
              ? detail::speculateIfStaticOperands(*this)
              : Speculation::NotSpeculatable;
 }
