@@ -89,6 +89,13 @@ public:
     number = *found;
     return true;
   }
+  bool readCount(StringRef key, int64_t &count) {
+    std::optional<int64_t> found = object->getInteger(key);
+    if (!found || *found < 0)
+      return fail(key, "expected a whole number of at least 0");
+    count = *found;
+    return true;
+  }
   bool readTexts(StringRef key, std::vector<std::string> &texts) {
     const json::Array *list = object->getArray(key);
     if (!list)
@@ -137,15 +144,13 @@ static bool readProfileObject(const json::Object &object, Profile &profile,
                   [&](const json::Value &value, json::Path at) {
                     EntryReader reader(value, at);
                     Profile::Fragment fragment;
-                    double calls = 1;
                     if (!reader || !reader.readText("name", fragment.name) ||
                         !reader.readText("mesh", fragment.mesh) ||
                         !reader.readTexts("origins", fragment.origins) ||
                         !reader.readNumber("flops", fragment.flops, false) ||
-                        !reader.readNumber("calls", calls) ||
+                        !reader.readCount("calls", fragment.calls) ||
                         !reader.readNumber("seconds", fragment.seconds))
                       return false;
-                    fragment.calls = static_cast<int64_t>(calls);
                     profile.fragments.push_back(std::move(fragment));
                     return true;
                   }) &&
@@ -153,13 +158,11 @@ static bool readProfileObject(const json::Object &object, Profile &profile,
                   [&](const json::Value &value, json::Path at) {
                     EntryReader reader(value, at);
                     Profile::Transfer transfer;
-                    double calls = 1;
                     if (!reader || !reader.readText("name", transfer.name) ||
                         !reader.readNumber("bytes", transfer.bytes) ||
-                        !reader.readNumber("calls", calls) ||
+                        !reader.readCount("calls", transfer.calls) ||
                         !reader.readNumber("seconds", transfer.seconds))
                       return false;
-                    transfer.calls = static_cast<int64_t>(calls);
                     profile.transfers.push_back(std::move(transfer));
                     return true;
                   });

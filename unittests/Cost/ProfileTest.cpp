@@ -74,3 +74,19 @@ TEST(ProfileTest, TellsWhatIsWrong) {
                 .find("expected a text"),
             std::string::npos);
 }
+
+TEST(ProfileTest, CallsAreWholeNumbers) {
+  auto withCalls = [](const std::string &calls) {
+    return R"({"format": "meshwright-profile", "version": 1, "fragments": [],
+               "transfers": [{"name": "a -> b", "bytes": 1, "seconds": 1,
+                              "calls": )" +
+           calls + "}]}";
+  };
+  Profile profile =
+      llvm::cantFail(parseProfile(withCalls("9223372036854775807")));
+  EXPECT_EQ(profile.transfers.front().calls, 9223372036854775807);
+  for (const char *wrong : {"9223372036854775808", "1.5", "-1", "null"})
+    EXPECT_NE(getError(withCalls(wrong)).find("expected a whole number"),
+              std::string::npos)
+        << wrong;
+}
