@@ -3,12 +3,14 @@
 # By default these are the shared libraries libMLIR and libLLVM. With
 # MESHWRIGHT_STATIC_LLVM each binary contains what it uses of them and shows none
 # of it to others, so it runs where neither is installed, and beside another MLIR
-# in one process.
+# in one process. With MESHWRIGHT_STATIC_TOOLS the command-line tools do, which then
+# start in a fifth of the time.
 option(MESHWRIGHT_STATIC_LLVM "Link LLVM and MLIR into each binary" OFF)
+option(MESHWRIGHT_STATIC_TOOLS "Link LLVM and MLIR into the command-line tools" OFF)
 
-if(NOT MESHWRIGHT_STATIC_LLVM)
-  set(MESHWRIGHT_LLVM LLVM)
-  set(MESHWRIGHT_MLIR MLIR LLVM)
+set(MESHWRIGHT_LLVM LLVM)
+set(MESHWRIGHT_MLIR MLIR LLVM)
+if(NOT MESHWRIGHT_STATIC_LLVM AND NOT MESHWRIGHT_STATIC_TOOLS)
   return()
 endif()
 
@@ -18,7 +20,8 @@ if(NOT ${LLVM_LIBRARY_DIR}/libMLIRIR.a IN_LIST archives OR
   message(FATAL_ERROR
     "${LLVM_LIBRARY_DIR} has no static libraries of LLVM and MLIR; on Debian, "
     "install libmlir-22-dev and llvm-22-dev, or configure with "
-    "-DMESHWRIGHT_STATIC_LLVM=OFF, which links the shared ones")
+    "-DMESHWRIGHT_STATIC_LLVM=OFF -DMESHWRIGHT_STATIC_TOOLS=OFF, which links the "
+    "shared ones")
 endif()
 find_library(MESHWRIGHT_ZLIB libz.a)
 find_library(MESHWRIGHT_ZSTD libzstd.a)
@@ -52,5 +55,15 @@ foreach(symbol ${wrapped})
   target_link_options(MeshwrightStaticMLIR INTERFACE -Wl,--wrap=${symbol})
 endforeach()
 
-set(MESHWRIGHT_LLVM MeshwrightStaticMLIR)
-set(MESHWRIGHT_MLIR MeshwrightStaticMLIR)
+if(MESHWRIGHT_STATIC_LLVM)
+  set(MESHWRIGHT_LLVM MeshwrightStaticMLIR)
+  set(MESHWRIGHT_MLIR MeshwrightStaticMLIR)
+  return()
+endif()
+# A library asks the binary that it comes into.
+set(is_static $<BOOL:$<TARGET_PROPERTY:MESHWRIGHT_STATIC_TOOL>>)
+set(MESHWRIGHT_MLIR
+    $<BUILD_INTERFACE:$<IF:${is_static},MeshwrightStaticMLIR,MLIR>>
+    $<BUILD_INTERFACE:$<$<NOT:${is_static}>:LLVM>>
+    $<INSTALL_INTERFACE:MLIR>
+    $<INSTALL_INTERFACE:LLVM>)

@@ -95,6 +95,7 @@ function(meshwright_tool name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE MeshwrightAllocator ${ARG_LINK})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
-                        ${PROJECT_BINARY_DIR}/bin)
+  set_target_properties(${name} PROPERTIES
+    MESHWRIGHT_STATIC_TOOL ON
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()

@@ -16,7 +16,9 @@
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
 #include <cstdlib>
+#include <dlfcn.h>
 
 using namespace llvm;
 using namespace meshwright;
@@ -103,13 +105,17 @@ static std::optional<std::string> askPython(StringRef python, StringRef code) {
   return (*text)->getBuffer().trim().str();
 }
 
+/// Whether the binary that contains this contains LLVM, too.
+static bool isLLVMLinkedIn() {
+  Dl_info tool, llvm;
+  return dladdr(reinterpret_cast<void *>(&prepareTool), &tool) &&
+         dladdr(reinterpret_cast<void *>(&sys::getProcessTriple), &llvm) &&
+         tool.dli_fbase == llvm.dli_fbase;
+}
+
 static void printVersion(raw_ostream &os) {
   os << "meshwright " MESHWRIGHT_VERSION "\nLLVM " LLVM_VERSION_STRING
-#ifdef MESHWRIGHT_STATIC_LLVM
-        ", linked in\n";
-#else
-        ", a shared library\n";
-#endif
+     << (isLLVMLinkedIn() ? ", linked in\n" : ", a shared library\n");
   std::optional<PythonInstallation> python = findPython();
   if (!python) {
     os << "no Python\n";
