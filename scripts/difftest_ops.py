@@ -121,7 +121,7 @@ class OpComparison:
     def __init__(self, tools: Tools, routes: Sequence[str] = ROUTES):
         self.tools = tools
         self.routes = routes
-        self.jaxlib = Isolated()
+        self.jaxlib = Isolated(__name__)
         self.findings: list[Finding] = []
         self.passed: collections.Counter = collections.Counter()
         self.meant: collections.Counter = collections.Counter()

@@ -51,7 +51,7 @@ def programs(words: Sequence[str] = ()) -> list[Program]:
     texts = [text for text in op_seeds.programs(op_corpus.ROOT) if CONSTANT not in text]
     if words:
         texts = [t for t in texts if any(word in operation(t) for word in words)]
-    jaxlib = Isolated()
+    jaxlib = Isolated(__name__)
     told = jaxlib.call_each(are_read, texts, False)
     jaxlib.close()
     found = [text for text, good in zip(texts, told, strict=True) if good]

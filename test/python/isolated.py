@@ -13,12 +13,13 @@ TIMEOUT = 300
 class Isolated:
     """Runs functions in one worker process; starts another when it dies.
 
-    With `module` workers are forked by a process that has imported it, which makes
-    little of it where many die: to start Python and JAX takes more than a second."""
+    Workers are forked by a process that has imported `module`, the one of the first
+    that asks, which makes little of it where many die: to start Python and JAX takes
+    more than a second."""
 
-    def __init__(self, module: str = "", timeout: float = TIMEOUT):
+    def __init__(self, module: str, timeout: float = TIMEOUT):
         self.timeout = timeout
-        self.context = _forking(module) if module else _spawning()
+        self.context = _forking(module)
         self.pool = None
 
     def call(self, function, *args):
@@ -64,10 +65,6 @@ class Isolated:
     def close(self):
         if self.pool is not None:
             self.pool.shutdown()
-
-
-def _spawning():
-    return multiprocessing.get_context("spawn")
 
 
 def _forking(module: str):

@@ -36,7 +36,7 @@ def export_by_peer(text: str, topology: list) -> str:
 
 @pytest.fixture(scope="module")
 def peer():
-    worker = Isolated()
+    worker = Isolated(__name__)
     yield worker
     worker.close()
 

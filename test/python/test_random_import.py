@@ -55,7 +55,7 @@ def operations(module: str) -> collections.Counter:
 
 @pytest.fixture(scope="module")
 def peer():
-    worker = Peer()
+    worker = Peer(__name__)
     yield worker
     worker.close()
 

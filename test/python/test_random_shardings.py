@@ -60,7 +60,7 @@ def renumber_groups(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def jaxlib():
-    isolated = Isolated()
+    isolated = Isolated(__name__)
     yield isolated
     isolated.close()
 
