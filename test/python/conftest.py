@@ -176,16 +176,6 @@ def x32():
         yield
 
 
-@pytest.fixture(scope="module")
-def quick_compiles():
-    """XLA optimizes little: for tests of values and places that compile a lot."""
-    import jax
-
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
-
-
 @pytest.fixture(scope="session")
 def _compiled_once(tmp_path_factory):
     return tmp_path_factory.mktemp("compiled")

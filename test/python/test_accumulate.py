@@ -12,7 +12,7 @@ from meshwright.pipeline import accumulate
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32", "quick_compiles")
+pytestmark = pytest.mark.usefixtures("x32")
 
 MICROBATCHES, ROWS, WIDTH, RATE = 4, 2, 3, 0.1
 SCHEDULES = {
@@ -313,7 +313,8 @@ def test_state_of_nnx_modules_goes_from_one_to_the_next():
     for number in range(2):
         batch = make_batch(number)
         found = [step(m, batch) for step, m in zip(steps, models, strict=True)]
-        close(jax.tree.leaves(found[1]), jax.tree.leaves(found[0]), 1e-5)
+        # The variance of two rows is close to 0: what divides by it is less exact.
+        close(jax.tree.leaves(found[1]), jax.tree.leaves(found[0]), 1e-4)
     states = [jax.tree.leaves(nnx.state(model)) for model in models]
     arrays = [
         [leaf for leaf in state if not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)]

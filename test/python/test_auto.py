@@ -13,8 +13,6 @@ from meshwright._stage_search import SLACK, Line, best_cuts, make_line
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("quick_compiles")
-
 MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(4)}
 TWO = dict(list(MESHES.items())[:2])
 

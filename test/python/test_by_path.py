@@ -11,7 +11,7 @@ from meshwright.pipeline import accumulate, by_path
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32", "quick_compiles")
+pytestmark = pytest.mark.usefixtures("x32")
 
 WIDTH = 4
 PLACES = by_path({"embed|layers/[01]": "m0", "layers/.*": "m1", "head": "m1"})

@@ -25,7 +25,7 @@ from test_accumulate import (
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32", "quick_compiles")
+pytestmark = pytest.mark.usefixtures("x32")
 
 GRADIENT = jax.value_and_grad(loss)
 

@@ -9,8 +9,6 @@ from jax.sharding import Mesh
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("quick_compiles")
-
 MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(4)}
 TWO = dict(list(MESHES.items())[:2])
 TX = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(0.01))

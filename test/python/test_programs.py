@@ -75,7 +75,6 @@ def test_erased_program_computes_the_same_numbers(tools, tmp_path, name):
     assert "mpmd" not in erased
     original = numerics.strip_names((PROGRAMS / "mpmd" / f"{name}.mlir").read_text())
     arguments = numerics.random_arguments(original)
-    difference = numerics.largest_difference(
-        numerics.run(original, arguments), numerics.run(erased, arguments)
-    )
-    assert difference <= 1e-5
+    # With all of its optimizations, XLA compiles these for twice as long.
+    found = [numerics.run(text, arguments, fold=False) for text in (original, erased)]
+    assert numerics.largest_difference(*found) <= 1e-5

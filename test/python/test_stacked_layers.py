@@ -14,8 +14,6 @@ from launching import launch, reports
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("quick_compiles")
-
 DEVICES = jax.devices()
 TWO = {f"m{i}": Mesh(DEVICES[i : i + 1], "x") for i in range(2)}
 WIDE = {"a": Mesh(DEVICES[:2], "x"), "b": Mesh(DEVICES[2:4], "x")}

@@ -25,7 +25,7 @@ from schedule_training import count_copies, count_stages, read_plan
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32", "quick_compiles")
+pytestmark = pytest.mark.usefixtures("x32")
 
 MESHES, MICROBATCHES, ROWS, LENGTH, WIDTH, SYMBOLS = 2, 4, 2, 3, 4, 6
 # The others order forwards only, or train a model in two copies: below.
