@@ -12,12 +12,15 @@
 #include "meshwright/Fragments/LastUses.h"
 #include "meshwright/Text/SourcePlace.h"
 #include "llvm/ADT/StringMap.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::mpmd;
 using namespace meshwright;
 
 using Slot = ExportedProgram::Slot;
+
+static constexpr uint64_t kMaxAlias = std::numeric_limits<int64_t>::max();
 
 static std::string getText(DictionaryAttr attributes, StringRef key) {
   auto text = attributes ? attributes.getAs<StringAttr>(key) : StringAttr();
@@ -32,7 +35,7 @@ static Slot readSlot(DictionaryAttr attributes) {
     return slot;
   slot.sharding = attributes.getAs<sdy::TensorShardingAttr>(sdy::kShardingAttr);
   if (auto alias = attributes.getAs<IntegerAttr>(kAliasingOutputAttr))
-    slot.alias = alias.getInt();
+    slot.alias = alias.getValue().getLimitedValue(kMaxAlias);
   if (auto donor = attributes.getAs<BoolAttr>(kBufferDonorAttr))
     slot.isDonated = donor.getValue();
   slot.isDonated |= slot.alias.has_value();
@@ -62,7 +65,7 @@ private:
   LogicalResult addValue(Value value, std::string memoryKind = "");
   LogicalResult addCall(FragmentCallOp call);
   LogicalResult addTransfer(TransferOp transfer);
-  unsigned getFragment(FragmentCallOp call, unsigned mesh);
+  FailureOr<unsigned> getFragment(FragmentCallOp call, unsigned mesh);
   void addOutputs(Operation *terminator);
   void addLastUses(Operation *op, ExportedProgram::Item &item);
 
@@ -96,7 +99,22 @@ LogicalResult Describer::addValue(Value value, std::string memoryKind) {
   return success();
 }
 
-unsigned Describer::getFragment(FragmentCallOp call, unsigned mesh) {
+/// What an argument becomes must be a result of its function.
+static LogicalResult verifyAliases(func::FuncOp function,
+                                   ArrayRef<Slot> arguments) {
+  int64_t count = function.getNumResults();
+  for (auto [index, argument] : llvm::enumerate(arguments))
+    if (argument.alias && *argument.alias >= count)
+      return function.emitError()
+             << "cannot be run: argument " << index << " has "
+             << kAliasingOutputAttr << " = "
+             << function.getArgAttr(index, kAliasingOutputAttr)
+             << ", expected an index below the number of its results, "
+             << count;
+  return success();
+}
+
+FailureOr<unsigned> Describer::getFragment(FragmentCallOp call, unsigned mesh) {
   auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
   auto [entry, isNew] =
       fragmentIds.try_emplace(callee, program.fragments.size());
@@ -111,6 +129,8 @@ unsigned Describer::getFragment(FragmentCallOp call, unsigned mesh) {
       fragment.arguments.push_back(readSlot(callee.getArgAttrDict(i)));
     for (unsigned i = 0; i < callee.getNumResults(); ++i)
       fragment.results.push_back(readSlot(callee.getResultAttrDict(i)));
+    if (failed(verifyAliases(callee, fragment.arguments)))
+      return failure();
   }
   return entry->second;
 }
@@ -118,7 +138,10 @@ unsigned Describer::getFragment(FragmentCallOp call, unsigned mesh) {
 LogicalResult Describer::addCall(FragmentCallOp call) {
   unsigned mesh = meshIds.lookup(call.getMeshName());
   ExportedProgram::Item item;
-  item.fragment = getFragment(call, mesh);
+  FailureOr<unsigned> fragmentId = getFragment(call, mesh);
+  if (failed(fragmentId))
+    return failure();
+  item.fragment = *fragmentId;
   item.fromMesh = item.toMesh = mesh;
   ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
   ++fragment.calls;
