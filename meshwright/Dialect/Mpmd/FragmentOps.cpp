@@ -94,7 +94,7 @@ static ParseResult parseShardings(OpAsmParser &parser, StringRef attrName,
 }
 
 /// The optional rest of the header, in its fixed order; one trailing comma is
-/// allowed.
+/// allowed, but not behind all of it.
 static ParseResult parseOptionalHeader(OpAsmParser &parser,
                                        OperationState &result) {
   bool more = succeeded(parser.parseOptionalComma());
@@ -103,12 +103,14 @@ static ParseResult parseOptionalHeader(OpAsmParser &parser,
       return failure();
     more = succeeded(parser.parseOptionalComma());
   }
-  for (StringRef name : {"in_shardings", "out_shardings"})
-    if (more && succeeded(parser.parseOptionalKeyword(name))) {
-      if (parseShardings(parser, name, result))
-        return failure();
-      more = succeeded(parser.parseOptionalComma());
-    }
+  if (more && succeeded(parser.parseOptionalKeyword("in_shardings"))) {
+    if (parseShardings(parser, "in_shardings", result))
+      return failure();
+    more = succeeded(parser.parseOptionalComma());
+  }
+  if (more && succeeded(parser.parseOptionalKeyword("out_shardings")) &&
+      parseShardings(parser, "out_shardings", result))
+    return failure();
   return parser.parseGreater();
 }
 

@@ -8,6 +8,14 @@ func.func @origin_is_required() {
 
 // -----
 
+func.func @nothing_after_out_shardings() {
+  // expected-error@+1 {{expected '>'}}
+  mpmd.fragment<mesh="m1", origin=[], out_shardings=[],> () () { mpmd.return } : () -> ()
+  return
+}
+
+// -----
+
 func.func @origin_comes_after_mesh() {
   // expected-error@+1 {{expected 'mesh'}}
   mpmd.fragment<origin=[], mesh="m1"> () () { mpmd.return } : () -> ()

@@ -30,6 +30,13 @@ func.func @convolution_prints_given_window_fields(%x: tensor<1x8x2xi8>, %k: tens
   return
 }
 
+// CHECK-LABEL: func @convolution_reads_numbers_as_booleans
+func.func @convolution_reads_numbers_as_booleans(%x: tensor<1x8x8x2xi8>, %k: tensor<3x3x2x4xi8>) {
+  // CHECK: window = {reverse = [true, false]}
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {reverse = [-2, 0]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x2xi8>, tensor<3x3x2x4xi8>) -> tensor<1x6x6x4xi32>
+  return
+}
+
 // CHECK-LABEL: func @linear_algebra
 func.func @linear_algebra(%a: tensor<2x3x3xf64>, %b: tensor<2x3x5xf64>) {
   // CHECK: stablehlo.cholesky %{{.*}} : tensor<2x3x3xf64>

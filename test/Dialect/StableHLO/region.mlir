@@ -33,6 +33,14 @@ func.func @reduce_of_one_commutative_op_is_short(%x: tensor<2x7xi32>, %i: tensor
   return %0 : tensor<2xi32>
 }
 
+// CHECK-LABEL: func @reduce_with_nothing_around_commas
+func.func @reduce_with_nothing_around_commas(%x: tensor<2x7xi32>, %i: tensor<i32>) {
+  // CHECK-COUNT-2: stablehlo.reduce(%{{.*}} init: %{{.*}}) applies stablehlo.add across dimensions = [1] :
+  %0 = stablehlo.reduce(%x init: %i), applies stablehlo.add across dimensions = [1] : (tensor<2x7xi32>, tensor<i32>) -> tensor<2xi32>
+  %1 = stablehlo.reduce,,(%x init: %i) applies stablehlo.add across dimensions = [1] : (tensor<2x7xi32>, tensor<i32>) -> tensor<2xi32>
+  return
+}
+
 // CHECK-LABEL: func @reduce_of_other_op_is_long
 func.func @reduce_of_other_op_is_long(%x: tensor<2x7xi32>, %i: tensor<i32>) -> tensor<i32> {
   // CHECK: stablehlo.reduce(%{{.*}} init: %{{.*}}) across dimensions = [1, 0] : (tensor<2x7xi32>, tensor<i32>) -> tensor<i32>

@@ -151,7 +151,7 @@ static ParseResult parsePadding(OpAsmParser &parser,
   return success();
 }
 
-/// Parses booleans, also as 0 and 1.
+/// Parses booleans, also as numbers: all but 0 are true.
 static ParseResult parseReversal(OpAsmParser &parser,
                                  DenseBoolArrayAttr &reversal) {
   SmallVector<bool> values;
@@ -164,10 +164,11 @@ static ParseResult parseReversal(OpAsmParser &parser,
     }
     int64_t number;
     OptionalParseResult isNumber = parser.parseOptionalInteger(number);
-    if (!isNumber.has_value() || failed(*isNumber) ||
-        (number != 0 && number != 1))
-      return parser.emitError(loc) << "expected true, false, 1 or 0";
-    values.push_back(number == 1);
+    if (!isNumber.has_value())
+      return parser.emitError(loc) << "expected true, false or an integer";
+    if (failed(*isNumber))
+      return failure();
+    values.push_back(number != 0);
     return success();
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseEntry))

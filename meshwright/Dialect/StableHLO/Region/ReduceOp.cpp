@@ -150,20 +150,20 @@ void ReduceOp::print(OpAsmPrinter &printer) {
 // Parsing
 //===----------------------------------------------------------------------===//
 
-/// Parses `(%x init: %i), ...` into all inputs, then all init values.
+/// Parses `(%x init: %i), ...` into all inputs, then all init values. There may be
+/// nothing around a comma, as for jaxlib.
 static ParseResult
 parseOperandPairs(OpAsmParser &parser,
                   SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands) {
   SmallVector<OpAsmParser::UnresolvedOperand> inits;
-  if (failed(parser.parseOptionalLParen()))
-    return success();
   do {
+    if (failed(parser.parseOptionalLParen()))
+      continue;
     if (parser.parseOperand(operands.emplace_back()) ||
         parser.parseKeyword("init") || parser.parseColon() ||
         parser.parseOperand(inits.emplace_back()) || parser.parseRParen())
       return failure();
-  } while (succeeded(parser.parseOptionalComma()) &&
-           succeeded(parser.parseLParen()));
+  } while (succeeded(parser.parseOptionalComma()));
   llvm::append_range(operands, inits);
   return success();
 }
