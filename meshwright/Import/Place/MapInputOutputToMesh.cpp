@@ -35,8 +35,8 @@ using namespace mlir::mpmd;
 
 #define DEBUG_TYPE "mpmd-map-input-output-to-mesh"
 
-/// Reports indices that the signature does not have and values that are no
-/// plain tensors. `what` is "input" or "output".
+/// Reports indices that the signature does not have, values that are no plain
+/// tensors, and meshes that the topology does not have. `what` is "input" or "output".
 static LogicalResult verifyAssignment(func::FuncOp func, StringRef what,
                                       TypeRange types,
                                       const IndexAssignment &assignment) {
@@ -50,6 +50,11 @@ static LogicalResult verifyAssignment(func::FuncOp func, StringRef what,
       return func.emitError()
              << what << " " << index << " cannot be assigned to mesh \""
              << target << "\", it is not a ranked tensor but " << types[index];
+    StringRef mesh = splitMemoryKind(target).mesh;
+    if (!getMeshByName(getTopology(func), mesh))
+      return func.emitError()
+             << what << " " << index << " cannot be assigned to mesh \"" << mesh
+             << "\", which is not in the topology of @" << func.getSymName();
   }
   return success();
 }
