@@ -8,7 +8,6 @@
 option(MESHWRIGHT_STATIC_LLVM "Link LLVM and MLIR into each binary" OFF)
 option(MESHWRIGHT_STATIC_TOOLS "Link LLVM and MLIR into the command-line tools" OFF)
 
-set(MESHWRIGHT_LLVM LLVM)
 set(MESHWRIGHT_MLIR MLIR LLVM)
 if(NOT MESHWRIGHT_STATIC_LLVM AND NOT MESHWRIGHT_STATIC_TOOLS)
   return()
@@ -56,7 +55,6 @@ foreach(symbol ${wrapped})
 endforeach()
 
 if(MESHWRIGHT_STATIC_LLVM)
-  set(MESHWRIGHT_LLVM MeshwrightStaticMLIR)
   set(MESHWRIGHT_MLIR MeshwrightStaticMLIR)
   return()
 endif()

@@ -47,11 +47,8 @@ MEANT = (
     Meant("us", r"dynamic_iota' op output_shape has \d+ elements, but the rank"),
     Meant("us", r"do not broadcast|broadcast_dimensions", r"chlo\.broadcast_"),
     Meant("us", r"device_ids"),
-    Meant(
-        "us",
-        r"factor|without leading zeros after 'z_'|expected valid keyword",
-        r"op_sharding_rule",
-    ),
+    Meant("us", r"factor|without leading zeros after 'z_'", r"op_sharding_rule"),
+    Meant("us", r"expected valid keyword", r"op_sharding_rule<.*(\[\s*,|,\s*[,\]])"),
     Meant("us", r"more than 2\^63 - 1|makes the size -\d+ of|than fit 64 bits"),
     Meant("us", r"requires compatible bit widths", r"tensor<\d{18}"),
     Meant("us", r"at least one input and as many init values"),

@@ -44,8 +44,9 @@ def make_weights(stages):
     return [draw(WIDTH, WIDTH, seed=stage) for stage in range(stages)]
 
 
-def make_batch(seed=9):
-    rows = MICROBATCHES * ROWS
+def make_batch(seed=9, rows=ROWS):
+    """So many rows for each microbatch."""
+    rows *= MICROBATCHES
     return draw(rows, WIDTH, seed=seed), draw(rows, WIDTH, seed=seed + 1)
 
 
@@ -311,10 +312,10 @@ def test_state_of_nnx_modules_goes_from_one_to_the_next():
     models = [Net(nnx.Rngs(0)), Net(nnx.Rngs(0))]
     steps = [nnx.jit(plain), mw.nnx.jit(ours, make_config())]
     for number in range(2):
-        batch = make_batch(number)
+        # What divides by the variance of two rows depends on how XLA rounds.
+        batch = make_batch(number, rows=8)
         found = [step(m, batch) for step, m in zip(steps, models, strict=True)]
-        # The variance of two rows is close to 0: what divides by it is less exact.
-        close(jax.tree.leaves(found[1]), jax.tree.leaves(found[0]), 1e-4)
+        close(jax.tree.leaves(found[1]), jax.tree.leaves(found[0]), 1e-5)
     states = [jax.tree.leaves(nnx.state(model)) for model in models]
     arrays = [
         [leaf for leaf in state if not jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)]
