@@ -467,3 +467,63 @@ func.func public @main() {
   sdy.return } : () -> ()
   return
 }
+
+// -----
+
+// fragment sharded on another axis
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+sdy.mesh @mesh = <["x"=2]>
+func.func public @main(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m1", origin=["f"], in_shardings=[<@mesh, [{"y"}]>], out_shardings=[<@mesh, [{"x"}]>]> (%x) (%a: tensor<4xf32>) {
+  %1 = stablehlo.abs %a : tensor<4xf32> mpmd.return %1 : tensor<4xf32> } : (!m1) -> !m1
+  %2 = mpmd.fragment<mesh="m1", origin=["f"(1)], in_shardings=[<@mesh, [{"x"}]>], out_shardings=[<@mesh, [{"y"}]>]> (%0) (%a: tensor<4xf32>) {
+  %3 = stablehlo.abs %a : tensor<4xf32> mpmd.return %3 : tensor<4xf32> } : (!m1) -> !m1
+  return %0, %2 : !m1, !m1
+}
+
+// -----
+
+// fragment sharded on no mesh
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+func.func public @main(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m1", origin=["f"], in_shardings=[<@mesh, [{"x"}]>], out_shardings=[<@mesh, [{}]>]> (%x) (%a: tensor<4xf32>) {
+  %1 = stablehlo.abs %a : tensor<4xf32> mpmd.return %1 : tensor<4xf32> } : (!m1) -> !m1
+  %2 = mpmd.fragment<mesh="m1", origin=["g"(1)], in_shardings=[<@mesh, [{"y"}]>], out_shardings=[<@mesh, [{"x"}]>]> (%0) (%a: tensor<4xf32>) {
+  %3 = stablehlo.abs %a : tensor<4xf32> mpmd.return %3 : tensor<4xf32> } : (!m1) -> !m1
+  return %0, %2 : !m1, !m1
+}
+
+// -----
+
+// fragment sharded by another rank
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+!m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+sdy.mesh @mesh = <["x"=2]>
+func.func public @main(%x: !m1) -> (!m1, !m2) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m1", origin=["f"], in_shardings=[<@mesh, [{"x"}, {}]>], out_shardings=[<@mesh, []>]> (%x) (%a: tensor<4xf32>) {
+  %1 = stablehlo.abs %a : tensor<4xf32> mpmd.return %1 : tensor<4xf32> } : (!m1) -> !m1
+  %2 = mpmd.transfer %0 : (!m1) -> !m2
+  %3 = mpmd.fragment<mesh="m2", origin=["f"], in_shardings=[<@mesh, [{"x":(2)8}]>], out_shardings=[<@mesh, [{"x", "x"}]>]> (%2) (%a: tensor<4xf32>) {
+  %4 = stablehlo.abs %a : tensor<4xf32> mpmd.return %4 : tensor<4xf32> } : (!m2) -> !m2
+  return %0, %3 : !m1, !m2
+}
+
+// -----
+
+// types sharded by another rank, on other axes and on no mesh
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>, sharding=<@mesh, [{"x"}, {}]>>
+!m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>, sharding=<@mesh, [{"y"}]>>
+!m3 = !mpmd.mesh_tensor<"m2", tensor<4xf32>, sharding=<@other, [{"x"}]>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+sdy.mesh @mesh = <["x"=2]>
+func.func public @main(%x: !m1) -> (!m1, !m3) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: tensor<4xf32>) {
+  %1 = stablehlo.abs %a : tensor<4xf32> mpmd.return %1 : tensor<4xf32> } : (!m1) -> !m1
+  %2 = mpmd.transfer %0 : (!m1) -> !m2
+  %3 = mpmd.fragment<mesh="m2", origin=["f"]> (%2) (%a: tensor<4xf32>) {
+  %4 = stablehlo.abs %a : tensor<4xf32> mpmd.return %4 : tensor<4xf32> } : (!m2) -> !m3
+  return %0, %3 : !m1, !m3
+}

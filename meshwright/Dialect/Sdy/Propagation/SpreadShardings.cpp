@@ -21,6 +21,7 @@
 #include "meshwright/Dialect/Sdy/Propagation/ShardingGroups.h"
 #include "meshwright/Dialect/Sdy/Propagation/UserPriorities.h"
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
+#include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
 #include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "meshwright/Files/WholeFile.h"
@@ -74,6 +75,9 @@ static FailureOr<Findings> inspect(ModuleOp module) {
     findings.hasGroups |= isa<ShardingGroupOp>(op);
     findings.hasRules |= !!op->getDiscardableAttr(ruleName);
     if (failed(verifyInBody(op)))
+      return failure();
+    if (auto flow = dyn_cast<DataFlowOpInterface>(op);
+        flow && failed(verifyEdgeOwnerShardings(flow)))
       return failure();
     for (Type type : op->getResultTypes())
       if (!verified.contains(type)) {

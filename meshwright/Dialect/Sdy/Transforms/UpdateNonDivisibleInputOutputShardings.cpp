@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
@@ -118,19 +119,27 @@ struct UpdateNonDivisibleInputOutputShardingsPass
 
   void runOnOperation() override {
     DivisibleShardings shardings(getOperation());
-    getOperation().walk([&](Operation *op) {
-      if (auto func = dyn_cast<func::FuncOp>(op))
-        return shardings.update(func);
+    WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
+      if (auto func = dyn_cast<func::FuncOp>(op)) {
+        shardings.update(func);
+        return WalkResult::advance();
+      }
       if (auto flow = dyn_cast<DataFlowOpInterface>(op)) {
-        if (flow.shouldKeepEdgeOwnerShardingsDivisible())
-          shardings.updateOwners(flow);
-        return;
+        if (!flow.shouldKeepEdgeOwnerShardingsDivisible())
+          return WalkResult::advance();
+        if (failed(verifyEdgeOwnerShardings(flow)))
+          return WalkResult::interrupt();
+        shardings.updateOwners(flow);
+        return WalkResult::advance();
       }
       auto rule = dyn_cast<ShardingRuleOpInterface>(op);
       if (isa<func::CallOp>(op) ||
           (rule && rule.shouldKeepOutputShardingsDivisible()))
         shardings.updateResults(op);
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      return signalPassFailure();
     numChanged += shardings.getNumChanged();
   }
 };

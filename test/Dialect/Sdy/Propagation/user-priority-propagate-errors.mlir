@@ -68,3 +68,16 @@ func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.sha
   } : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<8xf32>>
+sdy.mesh @mesh = <["x"=2]>
+
+func.func @reports_sharding_of_fragment_on_another_axis(%a: !m) -> !m attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  // expected-error@+1 {{sharding of result 0: unknown axis name: "y"}}
+  %0 = mpmd.fragment<mesh="m", origin=["f"], out_shardings=[<@mesh, [{"y"}]>]> (%a) (%x: tensor<8xf32>) {
+    mpmd.return %x : tensor<8xf32>
+  } : (!m) -> !m
+  return %0 : !m
+}
