@@ -5,6 +5,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/Effects.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -46,6 +47,22 @@ TopologyAttr mpmd::getTopology(ModuleOp module) {
 
 void mpmd::setTopology(func::FuncOp func, TopologyAttr topology) {
   func->setAttr(kTopologyAttr, topology);
+}
+
+LogicalResult mpmd::verifyWithTopologyOfCaller(CallOp call,
+                                               func::FuncOp callee) {
+  auto caller = call->getParentOfType<func::FuncOp>();
+  TopologyAttr own = getTopology(callee), topology = getTopology(caller);
+  if (!own || !topology || own == topology)
+    return success();
+  setTopology(callee, topology);
+  LogicalResult verified = verify(callee);
+  setTopology(callee, own);
+  if (succeeded(verified))
+    return success();
+  return call.emitError() << "calls @" << callee.getSymName()
+                          << ", which does not verify with the topology of @"
+                          << caller.getSymName();
 }
 
 bool mpmd::isHomogeneous(TopologyAttr topology) {

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/Inline/CallInliner.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
@@ -37,6 +38,8 @@ FailureOr<func::FuncOp> CallInliner::getCallee(CallOp call) {
            << call->getNumResults() << " results, but callee @"
            << call.getCallee() << " has " << callee.getNumArguments()
            << " arguments and " << callee.getNumResults() << " results";
+  if (failed(verifyWithTopologyOfCaller(call, callee)))
+    return failure();
   return callee;
 }
 

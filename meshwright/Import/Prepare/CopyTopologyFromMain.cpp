@@ -21,7 +21,6 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Import/Prepare/Passes.h"
 #include "mlir/IR/SymbolTable.h"
-#include "mlir/IR/Verifier.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_COPYTOPOLOGYFROMMAINPASS
@@ -49,7 +48,10 @@ struct CopyTopologyFromMainPass
           return WalkResult::advance();
         ++numCalls;
         callee.setPrivate();
-        return copyTopology(topology, callee, call);
+        if (failed(verifyWithTopologyOfCaller(call, callee)))
+          return WalkResult::interrupt();
+        setTopology(callee, topology);
+        return WalkResult::advance();
       });
       if (result.wasInterrupted())
         return signalPassFailure();
@@ -59,21 +61,6 @@ struct CopyTopologyFromMainPass
   }
 
 private:
-  LogicalResult copyTopology(TopologyAttr topology, func::FuncOp callee,
-                             CallOp call) {
-    TopologyAttr replaced = getTopology(callee);
-    if (replaced == topology)
-      return success();
-    setTopology(callee, topology);
-    // What is in it may name meshes of the one that it had.
-    if (!replaced || succeeded(verify(callee)))
-      return success();
-    return call.emitError()
-           << "calls @" << callee.getSymName()
-           << ", which does not verify with the topology of @"
-           << call->getParentOfType<func::FuncOp>().getSymName();
-  }
-
   LogicalResult verifyCallees(ModuleOp module) {
     WalkResult result = module.walk([](CallOp call) -> WalkResult {
       auto func = call->getParentOfType<func::FuncOp>();

@@ -22,6 +22,7 @@
 #include "meshwright/Import/Prepare/Passes.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
@@ -47,6 +48,8 @@ namespace {
 /// Which sharding becomes which.
 struct Plan {
   llvm::MapVector<TensorShardingAttr, TensorShardingAttr> shardings;
+  /// Those that have shardings, in program order.
+  SmallVector<Operation *> ops;
   bool usesEmptyMesh = false;
 };
 
@@ -68,6 +71,8 @@ private:
     AttrTypeWalker walker;
     walker.addWalk([](Type) { return WalkResult::skip(); });
     walker.addWalk([&](TensorShardingAttr sharding) {
+      if (plan.ops.empty() || plan.ops.back() != op)
+        plan.ops.push_back(op);
       return plan.shardings.contains(sharding) ||
                      succeeded(planSharding(sharding, op))
                  ? WalkResult::skip()
@@ -234,6 +239,19 @@ struct GenerateSdyMeshesFromTopologyPass
       insertEmptyMesh(module, *main);
     for (MeshOp mesh : replaced)
       mesh.erase();
+    if (failed(verifyOps(plan->ops)))
+      signalPassFailure();
+  }
+
+private:
+  /// The meshes need not have the axes that the shardings have.
+  static LogicalResult verifyOps(ArrayRef<Operation *> ops) {
+    for (Operation *op : ops)
+      if (failed(verify(op, /*verifyRecursively=*/false)))
+        return op->emitError()
+               << "does not verify with its shardings on the meshes of the "
+                  "topology, which own the axes that start with their names";
+    return success();
   }
 };
 } // namespace

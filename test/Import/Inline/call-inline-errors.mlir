@@ -17,3 +17,17 @@ func.func @reports_call_that_passes_too_much(%x: tensor<4xf32>) -> tensor<4xf32>
 func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> {
   return %a : tensor<4xf32>
 }
+
+// -----
+
+func.func @reports_callee_on_other_meshes(%x: tensor<6xf32>) -> !mpmd.mesh_tensor<"m", tensor<6xf32>> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  // expected-error@+1 {{calls @on_two_meshes, which does not verify with the topology of @reports_callee_on_other_meshes}}
+  %0 = mpmd.call @on_two_meshes(%x) : (tensor<6xf32>) -> !mpmd.mesh_tensor<"m", tensor<6xf32>>
+  return %0 : !mpmd.mesh_tensor<"m", tensor<6xf32>>
+}
+func.func private @on_two_meshes(%x: tensor<6xf32>) -> !mpmd.mesh_tensor<"m", tensor<6xf32>> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>, <"n": <["x"=2]>>>} {
+  // expected-error@+1 {{mesh "n" is not in the topology of function @on_two_meshes}}
+  %0 = mpmd.assign %x : (tensor<6xf32>) -> !mpmd.mesh_tensor<"n", tensor<6xf32>>
+  %1 = mpmd.transfer %0 : (!mpmd.mesh_tensor<"n", tensor<6xf32>>) -> !mpmd.mesh_tensor<"m", tensor<6xf32>>
+  return %1 : !mpmd.mesh_tensor<"m", tensor<6xf32>>
+}

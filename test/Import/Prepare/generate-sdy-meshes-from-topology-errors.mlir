@@ -53,3 +53,24 @@ module {
     return
   }
 }
+
+// -----
+
+sdy.mesh @whole = <["gpu_r"=2, "gpu_z"=2]>
+// expected-error@+2 {{unknown axis name: "gpu_z"}}
+// expected-error@+1 {{does not verify with its shardings on the meshes of the topology, which own the axes that start with their names}}
+func.func @reports_axis_that_the_topology_does_not_have(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@whole, [{"gpu_z"}]>})
+    attributes {topology = #mpmd.topology<<"gpu": <["gpu_r"=2]>>>} {
+  return
+}
+
+// -----
+
+sdy.mesh @whole = <["gpu_r"=2]>
+func.func @reports_unreduced_axis_without_another(%a: tensor<8xf32>) -> tensor<8xf32>
+    attributes {topology = #mpmd.topology<<"gpu": <["gpu_r"=2]>>>} {
+  // expected-error@+2 {{unknown axis name: "gpu_r"}}
+  // expected-error@+1 {{does not verify with its shardings on the meshes of the topology}}
+  %0 = sdy.sharding_constraint %a <@whole, [{}], unreduced={"gpu_r"}> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
