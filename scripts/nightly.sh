@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What CI has no time for: everything under sanitizers, extension included, a minute of
-# fuzzing for each target, a program under valgrind, everything without assertions,
-# clang-tidy, headers by themselves, and the page of tools/page. Needs npm and valgrind.
+# fuzzing for each target, each program of the tests through each pass, a program under
+# valgrind, everything without assertions, clang-tidy, headers by themselves, and the page
+# of tools/page. Needs npm and valgrind.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for tool in npm valgrind; do
@@ -19,3 +20,5 @@ git ls-files '*.h' | xargs scripts/check_includes.py --build build-release
 make test-asan
 make test-tsan
 make fuzz
+. scripts/sanitizers.sh
+.venv/bin/python fuzz/every_pass.py

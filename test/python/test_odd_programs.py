@@ -4,6 +4,7 @@ with it, or does its work; the seeds of fuzzing are made."""
 
 import re
 
+import every_pass
 import op_seeds
 import pytest
 import seeds as fuzz_seeds
@@ -27,6 +28,24 @@ def test_a_tool_that_crashes_fails_what_runs_it(tmp_path, end):
     (tmp_path / "tool").chmod(0o755)
     with pytest.raises(AssertionError, match="error: no"):
         Tools(tmp_path).run("tool")
+
+
+def test_each_input_that_ends_a_target_is_told(tmp_path):
+    """One that ends it keeps it from those behind."""
+    target = tmp_path / "target"
+    target.write_text(
+        """#!/bin/sh
+for input; do
+  case $input in -*) continue;; esac
+  echo "Running: $input" >&2
+  ! grep -q bad "$input" || { echo "FINDING: $(cat "$input")" >&2; exit 77; }
+done
+"""
+    )
+    target.chmod(0o755)
+    found = every_pass.take(target, ["good", "bad 1", "good", "bad 2", "good"])
+    assert found == [("bad 1", "FINDING: bad 1"), ("bad 2", "FINDING: bad 2")]
+    assert not every_pass.take(target, ["good"] * 3)
 
 
 @pytest.fixture(scope="module")
