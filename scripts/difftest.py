@@ -7,6 +7,7 @@
     .venv/bin/python scripts/difftest.py 500 --ops gather,scatter --first 4000
     .venv/bin/python scripts/difftest.py 5000 --seeds         # those of fuzzing
     .venv/bin/python scripts/difftest.py 5000 --mutants       # what is almost right
+    .venv/bin/python scripts/difftest.py 5000 --tokens        # with one token changed
     .venv/bin/python scripts/difftest.py --show 4017          # the program of a number
 
 A program depends on its number and on nothing else. Prints a line per finding and a
@@ -32,6 +33,7 @@ import difftest_mutants  # noqa: E402
 import difftest_ops  # noqa: E402
 import difftest_programs  # noqa: E402
 import difftest_seeds  # noqa: E402
+import difftest_tokens  # noqa: E402
 import op_corpus  # noqa: E402
 import random_ops  # noqa: E402
 from random_ops.program import module  # noqa: E402
@@ -92,6 +94,7 @@ def main() -> int:
     parser.add_argument("--models", action="store_true", help="mw.jit and jax.jit")
     parser.add_argument("--seeds", action="store_true", help="seeds of fuzzing")
     parser.add_argument("--mutants", action="store_true", help="changed programs")
+    parser.add_argument("--tokens", action="store_true", help="one token changed")
     parser.add_argument("--show", type=int, help="print the program of a number")
     options = parser.parse_args()
     words = tuple(word for word in options.ops.split(",") if word)
@@ -100,8 +103,10 @@ def main() -> int:
         program = difftest_programs.generate(options.show)
         print(f"// {json.dumps(program.config)}\n{program.text}")
         return 0
-    if options.show is not None and options.mutants:
-        comparison = difftest_mutants.MutantComparison(tools)
+    changes = difftest_mutants.MutantComparison if options.mutants else None
+    changes = difftest_tokens.TokenComparison if options.tokens else changes
+    if options.show is not None and changes:
+        comparison = changes(tools)
         number = options.show
         sys.stdout.buffer.write(comparison.mutants(range(number, number + 1))[0])
         comparison.close()
@@ -117,8 +122,8 @@ def main() -> int:
     if options.programs:
         comparison = difftest_programs.ProgramComparison(tools)
         return 1 if check_each(comparison, *span) else 0
-    if options.mutants:
-        comparison = difftest_mutants.MutantComparison(tools)
+    if changes:
+        comparison = changes(tools)
         return 1 if check_each(comparison, *span) else 0
     numbers = range(options.first, options.first + options.count)
     draw = functools.partial(random_ops.generate, words=words)

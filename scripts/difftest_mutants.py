@@ -56,13 +56,23 @@ MEANT = (
     Meant("us", r"expects the root, the last operand", r"has_dynamic_root"),
     Meant("us", r"custom_call' op to mpmd\.shared_body"),
     Meant("us", r"attribute 'unroll_factor'", r"mpmd\.for"),
+    Meant("us", r"attribute '(in|out)_shardings'", r"mpmd\.fragment"),
     Meant("us", r"expected integer value", r"output_operand_alias<[^>]*\?"),
     Meant("jaxlib", r"induction variable has invalid type", r"mpmd\.for"),
     Meant("jaxlib", r"edges attr to reference a sharding", r"propagation_edges"),
     Meant("jaxlib", r"integer value too large", r"op_sharding_rule"),
     Meant("jaxlib", r"'axes'", r"all_to_all_param"),
     Meant("jaxlib", r"requires one result", r"collective_broadcast"),
-    Meant("jaxlib", r"unreduced_axes", r"unreduced\s*=\s*(max|min|sum)"),
+    Meant(
+        "jaxlib",
+        r"unreduced_axes",
+        r"unreduced\s*(=\s*(max|min|sum)|(=\s*)?\{\s*\}|\{)",
+    ),
+    Meant("jaxlib", r"replicated_axes", r"replicated\s*=\s*\{\s*\}"),
+    Meant("jaxlib", r"expected '\)'", r"chlo\.top_k.*is_stable"),
+    Meant("jaxlib", r"expected '\{'", r"sdy\.all_reduce (max|min|sum)"),
+    Meant("jaxlib", r"expected 'sizes'", r"dynamic_slice %\w+, ,"),
+    Meant("jaxlib", r"expected ':'", r"mpmd\.for \(\)"),
     Meant("jaxlib", r"", r"collective_reduce"),
 )
 # In programs that jaxlib prints in a way that it, or nobody, reads, as hex digits, or
@@ -86,10 +96,14 @@ def read_each(texts: Sequence[str]) -> list[Reading]:
                 readings.append(Reading(module.get_asm(assume_verified=True).strip()))
             except ir.MLIRError as error:
                 readings.append(Reading(error=str(error)))
+            except ValueError:  # A list longer than LLVM has.
+                readings.append(Reading())
     return readings
 
 
 class MutantComparison:
+    single_operations = True
+
     def __init__(self, tools: op_corpus.Tools):
         self.tools = tools
         self.findings: list[op_corpus.Finding] = []
@@ -99,7 +113,8 @@ class MutantComparison:
         seeds = fuzz_seeds.Seeds(pathlib.Path(self.folder.name) / "seeds", ["text"])
         fuzz_seeds.add_tests(seeds, tools.folder)
         fuzz_seeds.add_edges(seeds, tools.folder)
-        fuzz_seeds.add_operations(seeds)
+        if self.single_operations:
+            fuzz_seeds.add_operations(seeds)
         self.programs = sorted((seeds.out / "text").iterdir())
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """Programs that are almost right are read as by jaxlib: a part of `make difftest`."""
 
 import difftest_mutants
+import difftest_tokens
 import op_corpus
 
 
@@ -10,6 +11,30 @@ def test_programs_that_are_almost_right_are_read_as_by_jaxlib(comparing):
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
     assert comparison.outcomes["both read and print the same"] >= 10
     assert comparison.outcomes["both refuse"] >= 10
+
+
+def test_programs_with_a_token_changed_are_read_as_by_jaxlib(comparing):
+    comparison = comparing(difftest_tokens.TokenComparison)
+    comparison.check(range(200))
+    assert not comparison.findings, "\n".join(map(str, comparison.findings))
+    assert comparison.outcomes["both read and print the same"] >= 5
+    assert comparison.outcomes["both refuse"] >= 100
+
+
+def test_one_token_changes_or_what_stands_in_brackets():
+    text = 'sdy.mesh @m = <["a"=2, "b"=4]>\n'
+    changed = [difftest_tokens.change(text, number) for number in range(3000)]
+    assert changed == [difftest_tokens.change(text, number) for number in range(3000)]
+    for expected in (
+        'sdy.mesh @m = <["a"=2 "b"=4]>',
+        'sdy.mesh @m = <["a"=2, , "b"=4]>',
+        'sdy.mesh @m = <["a"=2, = "b"4]>',
+        'sdy.mesh @m = <["a"=2, "a"=4]>',
+        'sdy.mesh @m = <["a"=2, ? "b"=4]>',
+        "sdy.mesh @m = <[]>",
+        "sdy.mesh @m = <>",
+    ):
+        assert f"{expected}\n" in changed
 
 
 def test_readers_that_differ_are_found():

@@ -9,16 +9,10 @@ using namespace mlir::sdy;
 
 ParseResult sdy::parseRegionWithArgs(OpAsmParser &parser, Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
-  if (parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren,
+  return failure(
+      parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren,
                                /*allowType=*/true, /*allowAttrs=*/true) ||
-      parser.parseRegion(region, arguments, /*enableNameShadowing=*/true))
-    return failure();
-  if (region.empty())
-    region.emplaceBlock();
-  ManualComputationOp::ensureTerminator(
-      region, parser.getBuilder(),
-      parser.getEncodedSourceLoc(parser.getNameLoc()));
-  return success();
+      parser.parseRegion(region, arguments, /*enableNameShadowing=*/true));
 }
 
 void sdy::printRegionWithArgs(OpAsmPrinter &printer, Operation *,

@@ -241,3 +241,21 @@ func.func @returns_another_type(%x: tensor<12xf32>) -> tensor<6xf32> {
   // expected-error@+1 {{must return 1 values of types ('tensor<6xf32>'), got 1 of types ('tensor<12xf32>')}}
   sdy.return %x : tensor<12xf32>
 }
+
+// -----
+
+func.func @reports_computation_that_returns_nothing(%a: tensor<4xf32>) {
+  // expected-error@+1 {{'sdy.named_computation' op expects a non-empty block}}
+  sdy.named_computation<"f">(%a) (%b: tensor<4xf32>) {
+  } : (tensor<4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @reports_manual_computation_without_body() {
+  // expected-error@+1 {{'sdy.manual_computation' op region #0 ('body') failed to verify constraint: region with 1 blocks}}
+  sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={} () {
+  } : () -> ()
+  return
+}
