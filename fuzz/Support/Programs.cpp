@@ -17,6 +17,9 @@ OwningOpRef<ModuleOp> fuzz::readProgram(StringRef text) {
   OwningOpRef<ModuleOp> module = parseProgram(text, context, "input");
   if (!module && errors.get() == 0)
     reportFinding("the program is rejected without an error");
+  if (module && errors.get() != 0)
+    reportFinding("the program is read in spite of an error: " +
+                  errors.first());
   return module;
 }
 

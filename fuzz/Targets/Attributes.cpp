@@ -23,6 +23,8 @@ static void check(StringRef input, Parse parse) {
       reportFinding("rejected without an error");
     return;
   }
+  if (errors.get() != 0)
+    reportFinding("read in spite of an error: " + errors.first());
   std::string text;
   llvm::raw_string_ostream(text) << value;
   if (parse(text) != value)

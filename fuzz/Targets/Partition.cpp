@@ -70,6 +70,9 @@ void fuzz::takeInput(StringRef input) {
       reportFinding("partitioning fails without an error");
     return;
   }
+  if (errors.get() != 0)
+    reportFinding("partitioning succeeds in spite of an error: " +
+                  errors.first());
   if (failed(verify(*module)))
     reportFinding("what was partitioned does not verify: " + errors.first());
   std::optional<std::string> printed = checkRoundTrip(*module);

@@ -50,8 +50,12 @@ Attribute MeshesWithOriginsAttr::parse(AsmParser &parser, Type) {
     return parser.parseCustomAttributeWithFallback(value.emplace_back());
   };
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
-                                     parseElement))
+  // With a delimiter of its own, MLIR's parser takes a list that is not there for an
+  // empty one, after an error.
+  if (parser.parseLess())
+    return {};
+  if (failed(parser.parseOptionalGreater()) &&
+      (parser.parseCommaSeparatedList(parseElement) || parser.parseGreater()))
     return {};
   return parser.getChecked<MeshesWithOriginsAttr>(loc, parser.getContext(),
                                                   value);

@@ -183,9 +183,9 @@ void OutputOperandAliasAttr::print(AsmPrinter &printer) const {
 
 Attribute TypeExtensionsAttr::parse(AsmParser &parser, Type) {
   SmallVector<int64_t> bounds;
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, [&] {
-        return parseDimension(parser, bounds);
-      }))
+  if (parser.parseCommaSeparatedList(
+          AsmParser::Delimiter::OptionalLessGreater,
+          [&] { return parseDimension(parser, bounds); }))
     return {};
   return TypeExtensionsAttr::get(parser.getContext(), bounds);
 }

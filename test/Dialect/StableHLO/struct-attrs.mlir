@@ -59,3 +59,10 @@ func.func @mesh_with_device_ids() attributes {my.a = #stablehlo.mesh<axes=[<name
 func.func @axes_of_inline_mesh() attributes {my.a = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes=[<name = "p", size = 4>]>, axes = [#stablehlo.axis_ref<name = "p", sub_axis_info = (2)2>]>} {
   return
 }
+
+// As by jaxlib, though there it is read after an error.
+// CHECK-LABEL: func @bounds_without_a_list
+// CHECK-SAME:    my.a = #stablehlo.bounds<>, my.b = #stablehlo.bounds<>}
+func.func @bounds_without_a_list() attributes {my.a = #stablehlo.bounds, my.b = #stablehlo.bounds<>} {
+  return
+}
