@@ -527,3 +527,32 @@ func.func public @main(%x: !m1) -> (!m1, !m3) attributes {topology = #topology} 
   %4 = stablehlo.abs %a : tensor<4xf32> mpmd.return %4 : tensor<4xf32> } : (!m2) -> !m3
   return %0, %3 : !m1, !m3
 }
+
+// -----
+
+// argument on the host by an attribute
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+!m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+func.func public @main(%x: !m1 {mhlo.memory_kind = "pinned_host"}, %y: !m1) -> (!m1, !m2, !m2) attributes {topology = #topology} {
+  %0:2 = mpmd.fragment<mesh="m1", origin=["f"]> (%x, %y) (%a: tensor<4xf32>, %b: tensor<4xf32>) {
+  mpmd.return %a, %b : tensor<4xf32>, tensor<4xf32> } : (!m1, !m1) -> (!m1, !m1)
+  %1 = mpmd.transfer %0#0 : (!m1) -> !m2
+  %2 = mpmd.transfer %0#1 : (!m1) -> !m2
+  return %0#0, %1, %2 : !m1, !m2, !m2
+}
+
+// -----
+
+// results on the host by attributes
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+!m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+func.func public @main(%x: !m1) -> (!m1, !m2, !m1) attributes {topology = #topology} {
+  %0:2 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) {res_attrs = [{mhlo.memory_kind = "pinned_host"}, {}]} (%a: tensor<4xf32>) {
+  %1 = stablehlo.abs %a : tensor<4xf32> mpmd.return %1, %1 : tensor<4xf32>, tensor<4xf32> } : (!m1) -> (!m1, !m1)
+  %2 = mpmd.transfer %0#1 : (!m1) -> !m2
+  %3 = mpmd.fragment<mesh="m1", origin=["g"]> (%0#0) (%a: tensor<4xf32>) {
+  %4 = stablehlo.abs %a : tensor<4xf32> mpmd.return %4 : tensor<4xf32> } : (!m1) -> !m1
+  return %0#0, %2, %3 : !m1, !m2, !m1
+}

@@ -211,3 +211,30 @@ func.func @merges_results_that_become_equal_with_operands(%a: !m) -> (!m_x, !m_x
   } : (!m, !m) -> (!m_x, !m_x)
   return %0#0, %0#1 : !m_x, !m_x
 }
+
+// From where attributes say the host, no transfer may be.
+// CHECK-LABEL: func @keeps_argument_from_the_host
+// CHECK-NEXT:    %[[F:.*]] = mpmd.fragment
+// CHECK:         mpmd.transfer %[[F]]
+#pair = #mpmd.topology<<"m": <["x"=2]>>, <"n": <["x"=2]>>>
+!n = !mpmd.mesh_tensor<"n", tensor<4xf32>>
+func.func @keeps_argument_from_the_host(%a: !m {mhlo.memory_kind = "pinned_host"}) -> !n attributes {topology = #pair} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: !l) {
+    mpmd.return %x : !l
+  } : (!m) -> !m
+  %1 = mpmd.transfer %0 : (!m) -> !n
+  return %1 : !n
+}
+
+// CHECK-LABEL: func @keeps_result_on_the_device
+// CHECK-NEXT:    %[[F:.*]]:2 = mpmd.fragment
+// CHECK:         %[[T:.*]] = mpmd.transfer %[[F]]#1
+// CHECK-NEXT:    return %[[F]]#0, %[[T]]
+func.func @keeps_result_on_the_device(%a: !m) -> (!m, !n) attributes {topology = #pair} {
+  %0:2 = mpmd.fragment<mesh="m", origin=["f"]> (%a) {res_attrs = [{mhlo.memory_kind = "pinned_host"}, {}]} (%x: !l) {
+    %s = stablehlo.negate %x : !l
+    mpmd.return %s, %s : !l, !l
+  } : (!m) -> (!m, !m)
+  %1 = mpmd.transfer %0#1 : (!m) -> !n
+  return %0#0, %1 : !m, !n
+}

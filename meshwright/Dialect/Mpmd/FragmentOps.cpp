@@ -198,8 +198,7 @@ LogicalResult FragmentOp::canonicalize(FragmentOp op,
     OpResult result = op->getResult(use->getOperandNumber());
     Value operand = op->getOperand(arg.getArgNumber());
     if (result.use_empty() || result.getType() != operand.getType() ||
-        isPinnedHost(getAttributeMemoryKind(result)) !=
-            isPinnedHost(getAttributeMemoryKind(operand)))
+        !isOnHostAs(result, operand))
       continue;
     rewriter.replaceAllUsesWith(result, operand);
     changed = true;

@@ -31,6 +31,11 @@ bool mpmd::isPinnedHost(StringAttr kind) {
   return kind && kind.getValue() == kMemoryKindPinnedHost;
 }
 
+bool mpmd::isOnHostAs(Value value, Value other) {
+  return isPinnedHost(getAttributeMemoryKind(value)) ==
+         isPinnedHost(getAttributeMemoryKind(other));
+}
+
 bool mpmd::isOnHost(DictionaryAttr attrs) {
   return attrs && isPinnedHost(attrs.getAs<StringAttr>(kMemoryKindAttr));
 }

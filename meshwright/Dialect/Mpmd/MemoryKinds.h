@@ -18,6 +18,10 @@ StringAttr getAttributeMemoryKind(Value value);
 /// Null is none.
 bool isPinnedHost(StringAttr kind);
 
+/// Whether attributes have both values, or neither, in host memory, from where no
+/// transfer may be. Else one cannot stand for the other.
+bool isOnHostAs(Value value, Value other);
+
 /// Whether attributes of an argument or result put it into host memory. They
 /// may be null.
 bool isOnHost(DictionaryAttr attrs);

@@ -24,6 +24,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "meshwright/Fragments/Simplify/Passes.h"
 #include "llvm/ADT/DenseMap.h"
@@ -61,7 +62,7 @@ static unsigned dedupResults(FragmentOp fragment) {
   for (auto [returned, result] :
        llvm::zip_equal(terminator->getOperands(), fragment->getResults())) {
     auto [it, isNew] = first.try_emplace({returned, result.getType()}, result);
-    if (isNew || result.use_empty())
+    if (isNew || result.use_empty() || !isOnHostAs(result, it->second))
       continue;
     result.replaceAllUsesWith(it->second);
     ++count;

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Fragments/Simplify/SimplifyRegionOp.h"
+#include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/IR/RebuildOp.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -51,7 +52,7 @@ void Simplifier::markDuplicateResults() {
   for (auto [returned, result] :
        llvm::zip_equal(terminator->getOperands(), op->getResults())) {
     auto [it, isNew] = first.try_emplace({returned, result.getType()}, result);
-    if (isNew)
+    if (isNew || !mpmd::isOnHostAs(result, it->second))
       continue;
     rewriter.replaceAllUsesWith(result, it->second);
     isSuperfluousResult.set(result.getResultNumber());
@@ -79,7 +80,8 @@ void Simplifier::markReturnedArguments() {
       Value result = use.getOwner() == terminator
                          ? op->getResult(use.getOperandNumber())
                          : Value();
-      if (!result || result.getType() != operand.getType()) {
+      if (!result || result.getType() != operand.getType() ||
+          !mpmd::isOnHostAs(result, operand)) {
         isNeeded = true;
         continue;
       }

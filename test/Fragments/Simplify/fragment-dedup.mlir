@@ -84,3 +84,14 @@ func.func @leaves_function_without_mesh_alone(%x: !t) -> (!t, !t) {
   } : (!t) -> (!t, !t)
   return %0#0, %0#1 : !t, !t
 }
+
+// A reader of one on the device, by attributes, cannot read one on the host.
+// CHECK-LABEL: func @keeps_result_on_the_device
+// CHECK:         return %[[F:.*]]#0, %[[F]]#1, %[[F]]#0
+func.func @keeps_result_on_the_device(%x: !m1) -> (!m1, !m1, !m1) attributes {topology = #topology} {
+  %0:3 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) {res_attrs = [{mhlo.memory_kind = "pinned_host"}, {}, {mhlo.memory_kind = "pinned_host"}]} (%a: !t) {
+    %1 = stablehlo.negate %a : !t
+    mpmd.return %1, %1, %1 : !t, !t, !t
+  } : (!m1) -> (!m1, !m1, !m1)
+  return %0#0, %0#1, %0#2 : !m1, !m1, !m1
+}
