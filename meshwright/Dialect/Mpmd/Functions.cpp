@@ -52,17 +52,25 @@ void mpmd::setTopology(func::FuncOp func, TopologyAttr topology) {
 LogicalResult mpmd::verifyWithTopologyOfCaller(CallOp call,
                                                func::FuncOp callee) {
   auto caller = call->getParentOfType<func::FuncOp>();
-  TopologyAttr own = getTopology(callee), topology = getTopology(caller);
-  if (!own || !topology || own == topology)
+  TopologyAttr topology = caller ? getTopology(caller) : TopologyAttr();
+  TopologyAttr own = getTopology(callee);
+  if (!own || own == topology)
     return success();
-  setTopology(callee, topology);
+  if (topology)
+    setTopology(callee, topology);
+  else
+    callee->removeAttr(kTopologyAttr);
   LogicalResult verified = verify(callee);
   setTopology(callee, own);
   if (succeeded(verified))
     return success();
-  return call.emitError() << "calls @" << callee.getSymName()
-                          << ", which does not verify with the topology of @"
-                          << caller.getSymName();
+  InFlightDiagnostic diag = call.emitError() << "calls @" << callee.getSymName()
+                                             << ", which does not verify ";
+  if (topology)
+    diag << "with the topology of @" << caller.getSymName();
+  else
+    diag << "without a topology, as there is none where the call stands";
+  return diag;
 }
 
 bool mpmd::isHomogeneous(TopologyAttr topology) {

@@ -35,8 +35,8 @@ TopologyAttr getTopology(ModuleOp module);
 void setTopology(func::FuncOp func, TopologyAttr topology);
 
 /// Checks that a callee would also verify with the topology of the function that
-/// calls it, where it has another: what is in it may name meshes that only its own
-/// has. Emits errors there and on the call.
+/// calls it, or without one, where it has another: what is in it may name meshes that
+/// only its own has. Emits errors there and on the call.
 LogicalResult verifyWithTopologyOfCaller(CallOp call, func::FuncOp callee);
 
 /// Whether all meshes have the axes, those of size 1 aside, and the device ids

@@ -31,3 +31,17 @@ func.func private @on_two_meshes(%x: tensor<6xf32>) -> !mpmd.mesh_tensor<"m", te
   %1 = mpmd.transfer %0 : (!mpmd.mesh_tensor<"n", tensor<6xf32>>) -> !mpmd.mesh_tensor<"m", tensor<6xf32>>
   return %1 : !mpmd.mesh_tensor<"m", tensor<6xf32>>
 }
+
+// -----
+
+func.func @reports_callee_on_meshes_without_any(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{calls @on_a_mesh, which does not verify without a topology, as there is none where the call stands}}
+  %0 = mpmd.call @on_a_mesh(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @on_a_mesh(%x: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  // expected-error@+1 {{topology}}
+  %0 = mpmd.assign %x : (tensor<4xf32>) -> !mpmd.mesh_tensor<"m", tensor<4xf32>>
+  %1 = mpmd.unassign %0 : (!mpmd.mesh_tensor<"m", tensor<4xf32>>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}

@@ -198,3 +198,17 @@ func.func private @f(%x: !t) -> !t {
   %1 = stablehlo.abs %0 : !t loc(callsite("g":3:4 at "h":5:6))
   return %1 : !t
 }
+
+// -----
+
+// CHECK-LABEL: func private @called_outside_of_functions
+// CHECK:       mpmd.for {{.*}} (%[[A:.*]]: tensor<4xf32>, %{{.*}}: tensor<ui32>) {
+// CHECK-NEXT:    mpmd.return %[[A]]
+func.func private @called_outside_of_functions(%x: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  return %x : tensor<4xf32>
+}
+%c = stablehlo.constant dense<1.0> : tensor<4xf32>
+%r = mpmd.for (%c) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%a: tensor<4xf32>, %i: tensor<ui32>) {
+  %0 = mpmd.call @called_outside_of_functions(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  mpmd.return %0 : tensor<4xf32>
+} : tensor<4xf32>
