@@ -72,10 +72,11 @@ def main() -> int:
         for pipeline in seeds.single_passes(options.bin) + seeds.COMMON_PIPELINES
         if any(word in pipeline for word in words)
     ]
+    chunks = programs()
     inputs = [
-        f"// PIPELINE: {pipeline}\n{program}"
+        f"// PIPELINE: {pipeline}\n{chunk}"
         for pipeline in pipelines
-        for program in programs()
+        for chunk in chunks
     ]
     binary = options.bin.resolve() / "fuzz-passes"
     batches = [

@@ -65,10 +65,10 @@ def change(text: str, number: int) -> str:
 
 def closing(tokens: list[re.Match[str]], at: int) -> int | None:
     """Which token closes the bracket that another opens, if it does."""
-    open, close = tokens[at][0], CLOSED_BY.get(tokens[at][0])
+    opened, closed = tokens[at][0], CLOSED_BY.get(tokens[at][0])
     depth = 0
-    for i in range(at, len(tokens) if close else at):
-        depth += (tokens[i][0] == open) - (tokens[i][0] == close)
+    for i in range(at, len(tokens) if closed else at):
+        depth += (tokens[i][0] == opened) - (tokens[i][0] == closed)
         if depth == 0:
             return i
     return None

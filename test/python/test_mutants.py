@@ -3,22 +3,22 @@
 import difftest_mutants
 import difftest_tokens
 import op_corpus
+import pytest
 
 
-def test_programs_that_are_almost_right_are_read_as_by_jaxlib(comparing):
-    comparison = comparing(difftest_mutants.MutantComparison)
-    comparison.check(range(120))
+@pytest.mark.parametrize(
+    ("kind", "count", "read", "refused"),
+    [
+        (difftest_mutants.MutantComparison, 120, 10, 10),
+        (difftest_tokens.TokenComparison, 200, 5, 100),
+    ],
+)
+def test_changed_programs_are_read_as_by_jaxlib(comparing, kind, count, read, refused):
+    comparison = comparing(kind)
+    comparison.check(range(count))
     assert not comparison.findings, "\n".join(map(str, comparison.findings))
-    assert comparison.outcomes["both read and print the same"] >= 10
-    assert comparison.outcomes["both refuse"] >= 10
-
-
-def test_programs_with_a_token_changed_are_read_as_by_jaxlib(comparing):
-    comparison = comparing(difftest_tokens.TokenComparison)
-    comparison.check(range(200))
-    assert not comparison.findings, "\n".join(map(str, comparison.findings))
-    assert comparison.outcomes["both read and print the same"] >= 5
-    assert comparison.outcomes["both refuse"] >= 100
+    assert comparison.outcomes["both read and print the same"] >= read
+    assert comparison.outcomes["both refuse"] >= refused
 
 
 def test_one_token_changes_or_what_stands_in_brackets():
