@@ -13,6 +13,14 @@ using namespace meshwright;
 using namespace meshwright::fuzz;
 using llvm::StringRef;
 
+/// Of a word that is none. Behind an attribute of a dialect, MLIR's parser goes on
+/// behind it; programs are read with an ErrorWatch.
+static bool isFromLexer(StringRef error) {
+  return error.contains("string literal") ||
+         error.contains("@ identifier expected") ||
+         error.contains("unexpected character");
+}
+
 /// What is printed is the same value again.
 template <typename Value, typename Parse>
 static void check(StringRef input, Parse parse) {
@@ -23,7 +31,7 @@ static void check(StringRef input, Parse parse) {
       reportFinding("rejected without an error");
     return;
   }
-  if (errors.get() != 0)
+  if (errors.get() != 0 && !isFromLexer(errors.first()))
     reportFinding("read in spite of an error: " + errors.first());
   std::string text;
   llvm::raw_string_ostream(text) << value;

@@ -4,6 +4,7 @@
 
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Files/BooleanText.h"
+#include "meshwright/Files/ErrorWatch.h"
 #include "meshwright/Files/JaxBytecode.h"
 #include "meshwright/Files/TextLimits.h"
 #include "mlir/AsmParser/AsmParser.h"
@@ -69,8 +70,11 @@ OwningOpRef<ModuleOp> meshwright::parseProgram(StringRef program,
   std::string own = program.str();
   if (hasByteBooleans(own))
     packByteBooleans(llvm::MutableArrayRef(own.data(), own.size()));
-  return written ? parseWithNames(own, context, name, *written)
-                 : parseSourceString<ModuleOp>(own, context, name);
+  ErrorWatch watch(context);
+  OwningOpRef<ModuleOp> module =
+      written ? parseWithNames(own, context, name, *written)
+              : parseSourceString<ModuleOp>(own, context, name);
+  return watch.hasSeenError() ? nullptr : std::move(module);
 }
 
 void meshwright::printProgram(ModuleOp module, llvm::raw_ostream &os,

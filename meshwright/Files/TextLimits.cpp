@@ -15,12 +15,17 @@ using namespace meshwright;
 static constexpr unsigned kMaxDepth = 10000;
 static constexpr unsigned kMaxTypeDepth = 500;
 
-/// The position behind the string that begins at `begin`.
+/// The position behind the string that begins at `begin`. One that is not closed
+/// ends with its line: an error, behind which the next part of a file is parsed.
 static size_t skipString(StringRef text, size_t begin) {
-  size_t i = text.find_first_of("\"\\", begin + 1);
-  // What a backslash stands before is part of the string.
-  while (i != StringRef::npos && text[i] == '\\')
-    i = text.find_first_of("\"\\", i + 2);
+  constexpr StringLiteral kEnds = "\"\\\n\v\f";
+  size_t i = text.find_first_of(kEnds, begin + 1);
+  while (i != StringRef::npos && text[i] == '\\') {
+    // A quote or backslash that a backslash stands before is part of the string.
+    bool isPair =
+        i + 1 < text.size() && StringRef("\"\\").contains(text[i + 1]);
+    i = text.find_first_of(kEnds, i + 1 + isPair);
+  }
   return i == StringRef::npos ? text.size() : i + 1;
 }
 

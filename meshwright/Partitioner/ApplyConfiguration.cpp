@@ -5,6 +5,7 @@
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Files/ErrorWatch.h"
 #include "meshwright/Partitioner/Passes.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/ADT/BitVector.h"
@@ -58,9 +59,10 @@ struct ApplyConfigurationPass
       return signalPassFailure();
     }
     std::string text = "#mpmd.topology" + topology.getValue().text;
-    auto attribute = dyn_cast_or_null<TopologyAttr>(
-        parseAttribute(text, getOperation().getContext()));
-    if (!attribute) {
+    meshwright::ErrorWatch watch(&getContext());
+    auto attribute =
+        dyn_cast_or_null<TopologyAttr>(parseAttribute(text, &getContext()));
+    if (!attribute || watch.hasSeenError()) {
       getOperation().emitError()
           << "topology: expected what stands behind #mpmd.topology, as in "
              "<<\"m\" : <[\"x\"=2]>>>";

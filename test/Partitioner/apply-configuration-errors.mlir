@@ -4,6 +4,7 @@
 // RUN: mpmd-opt %t/largest.mlir '-mpmd-apply-configuration=topology={<<"m": <["x"=2]>>>} donate=9223372036854775807' -verify-diagnostics
 // RUN: mpmd-opt %t/unlisted.mlir '-mpmd-apply-configuration=topology={<<"m": <["x"=2]>>>} donate=1' -verify-diagnostics
 // RUN: not mpmd-opt %t/topology.mlir '-mpmd-apply-configuration=topology=m' 2>&1 | FileCheck %s
+// RUN: not mpmd-opt %t/topology.mlir '-mpmd-apply-configuration=topology={<<"m": <["x"=2]>>>"open}' 2>&1 | FileCheck %s
 
 //--- main.mlir
 // expected-error@+1 {{function: no function @other with a body in this program}}

@@ -311,6 +311,14 @@ def test_text_that_no_parser_can_take(tools, tmp_path, command, program, message
     assert message in done.stderr
 
 
+def test_a_string_without_end_behind_an_alias(tools, tmp_path):
+    source = tmp_path / "program.mlir"
+    source.write_text('#mesh = #sdy.mesh<["x"=2]>\n"open\nfunc.func @main() { return }')
+    done = tools.run("meshwright", "check", source)
+    assert done.returncode == 1
+    assert "program.mlir:2:6: error: expected '\"' in string literal" in done.stderr
+
+
 def test_schedule_in_a_file_that_is_too_large(tools, tmp_path):
     plan = tmp_path / "plan.csv"
     plan.touch()

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Files/ProgramText.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "gtest/gtest.h"
 
@@ -24,4 +25,20 @@ TEST(ProgramTextTest, DoesNotReadBehindTheText) {
       parseProgram(text.take_front(text.size() / 2), &context, "");
   ASSERT_TRUE(module);
   EXPECT_TRUE(llvm::hasSingleElement(*module->getBody()));
+}
+
+TEST(ProgramTextTest, RefusesWhatMlirReadsInSpiteOfAnError) {
+  MLIRContext context;
+  context.loadDialect<func::FuncDialect, sdy::SdyDialect>();
+  for (llvm::StringRef end :
+       {"\"never closed", "\"never closed\nfunc.func private @f()",
+        "\"\\z\nfunc.func private @f()", "@\nfunc.func private @f()"}) {
+    std::string text = ("#mesh = #sdy.mesh<[\"x\"=2]>\n" + end).str();
+    unsigned errors = 0;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &) { ++errors; });
+    EXPECT_FALSE(parseProgram(text, &context, "")) << text;
+    EXPECT_NE(errors, 0u) << text;
+    WrittenValues written;
+    EXPECT_FALSE(parseProgram(text, &context, "", &written)) << text;
+  }
 }

@@ -56,6 +56,9 @@ TEST_F(TextLimitsTest, SkipsWhatIsNoBracket) {
   EXPECT_EQ(findError("// {\n" + repeat(20000, "<=")), "");
   EXPECT_EQ(findError("// {\r" + repeat(10001, "(")), "1:10006");
   EXPECT_EQ(findError("\"never closed" + repeat(20000, "{")), "");
+  EXPECT_EQ(findError("\"never closed\n" + repeat(10001, "{")), "2:10001");
+  EXPECT_EQ(findError("\"never closed\\\n" + repeat(10001, "{")), "2:10001");
+  EXPECT_EQ(findError("\"\\\\\"" + repeat(10001, "{")), "1:10005");
 }
 
 TEST_F(TextLimitsTest, ArrowsCloseNothing) {
