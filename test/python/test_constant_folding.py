@@ -286,3 +286,21 @@ def test_chains_of_constants_are_bounded(tools):
     folded = tools.opt(text, FOLD, "--mlir-elide-elementsattrs-if-larger=10")
     # 2^24 elements are 256 of these constants.
     assert folded.count("stablehlo.add") == length - 1 - 256
+
+
+def test_concatenations_are_bounded(tools):
+    """Of different splats, too, which take no room in the text."""
+    half, count = "tensor<32768xi8>", 300
+    tensor = "tensor<65536xi8>"
+    lines = [f"%c{i} = stablehlo.constant dense<{i}> : {half}" for i in range(2)]
+    lines += [
+        f"%{i} = stablehlo.concatenate %c0, %c1, dim = 0 : ({half}, {half}) -> {tensor}"
+        for i in range(count)
+    ]
+    results = ", ".join(f"%{i}" for i in range(count))
+    types = ", ".join([tensor] * count)
+    body = "\n".join(lines)
+    text = f"func.func @main() -> ({types}) {{\n{body}\nreturn {results} : {types}\n}}"
+    folded = tools.opt(text, FOLD, "--mlir-elide-elementsattrs-if-larger=10")
+    # 2^24 elements are 256 of these constants.
+    assert folded.count("stablehlo.concatenate") == count - 256

@@ -126,8 +126,12 @@ template <typename AdaptorT>
 static LogicalResult inferBinary(std::optional<Location> location,
                                  AdaptorT adaptor, Type elementType,
                                  SmallVectorImpl<Type> &inferred) {
-  FailureOr<Type> type = inferBroadcast(location, adaptor.getLhs().getType(),
-                                        adaptor.getRhs().getType(), elementType,
+  Type lhs = adaptor.getLhs().getType(), rhs = adaptor.getRhs().getType();
+  if (!stablehlo::areElementTypesCompatible(lhs, rhs)) // (C3)
+    return emitOptionalError(
+        location, "expects operands of compatible element types, but got ", lhs,
+        " and ", rhs);
+  FailureOr<Type> type = inferBroadcast(location, lhs, rhs, elementType,
                                         adaptor.getBroadcastDimensions());
   if (failed(type))
     return failure();

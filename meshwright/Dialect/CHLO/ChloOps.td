@@ -179,6 +179,7 @@ class Chlo_BroadcastBase<string mnemonic, Stablehlo_KindSet operandKinds,
     * (C1) Explicit dimensions, one per dimension of the operand of lower rank,
       are increasing and in range of the other.
     * (C2) Sizes that meet are equal, or one of them is 1.
+    * (C3) The element types of the operands are compatible.
   }]);
   let arguments = (ins Chlo_Tensor<operandKinds>:$lhs, Chlo_Tensor<operandKinds>:$rhs,
                        OptionalAttr<DenseI64ArrayAttr>:$broadcast_dimensions);

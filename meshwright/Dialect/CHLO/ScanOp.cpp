@@ -91,7 +91,10 @@ LogicalResult ScanOp::verify() {
        llvm::enumerate(getBody().getArgumentTypes(), getOperandTypes())) {
     Type expected = operand;
     auto tensor = dyn_cast<RankedTensorType>(operand);
-    if (index < getInputs().size() && tensor) {
+    if (!tensor)
+      return emitOpError() << "expects operand " << index
+                           << " to be ranked, but it is " << operand;
+    if (index < getInputs().size()) {
       if (tensor.getRank() <= static_cast<int64_t>(getDimension()))
         return success(); // Reported by inference, which is verified later.
       SmallVector<int64_t> shape(tensor.getShape());

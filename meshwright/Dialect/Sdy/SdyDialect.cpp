@@ -9,6 +9,7 @@
 #include "meshwright/Dialect/Sdy/StablehloDataFlow.h"
 #include "meshwright/Dialect/StableHLO/ResultAttrs.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
@@ -24,19 +25,22 @@ using namespace mlir::sdy;
 
 namespace {
 
-/// Any op of the dialect may be inlined anywhere.
+/// Any op of the dialect may be inlined anywhere but the end of a function: only
+/// func.return is known to be one.
 struct SdyInlinerInterface : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
 
-  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
-    return true;
+  bool isLegalToInline(Operation *op, Region *, bool, IRMapping &) const final {
+    return !isa<sdy::ReturnOp>(op) ||
+           !isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
   }
   bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
     return true;
   }
 };
 
-/// An op that loses results loses their shardings.
+/// An op that loses results loses their shardings. A rule, which maps operands
+/// to results, is for one op alone.
 struct SdyResultAttrs : stablehlo::ResultAttrs {
   using ResultAttrs::ResultAttrs;
 
@@ -52,6 +56,10 @@ struct SdyResultAttrs : stablehlo::ResultAttrs {
       if (!dropped[index])
         kept.push_back(sharding);
     return TensorShardingPerValueAttr::get(getContext(), kept);
+  }
+
+  bool speaksOfOperands(NamedAttribute attr) const final {
+    return attr.getName() == kShardingRuleAttr;
   }
 };
 

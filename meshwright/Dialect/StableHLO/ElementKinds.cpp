@@ -4,6 +4,7 @@
 
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -135,16 +136,25 @@ bool stablehlo::isMemRefOf(Type type, unsigned kinds) {
   return memref && (getElementKind(memref.getElementType()) & kinds);
 }
 
-bool stablehlo::isTupleOfValues(Type type) {
-  auto tuple = dyn_cast<TupleType>(type);
-  if (!tuple)
-    return false;
+/// Whether a tuple holds values only, in tuples, too. Parts that were `seen`
+/// are not looked at again: one may stand there more often than can be counted.
+static bool holdsValues(TupleType tuple, DenseSet<Type> &seen) {
   constexpr unsigned kPlain =
       kFloat | kPredicate | kSignless | kUnsigned | kComplex | kQuantized;
-  return llvm::all_of(tuple.getTypes(), [](Type leaf) {
-    return isa<TokenType>(leaf) || isTensorOf(leaf, kPlain | kAxisQuantized) ||
-           isMemRefOf(leaf, kPlain) || isTupleOfValues(leaf);
+  return llvm::all_of(tuple.getTypes(), [&](Type part) {
+    if (!seen.insert(part).second)
+      return true;
+    if (auto nested = dyn_cast<TupleType>(part))
+      return holdsValues(nested, seen);
+    return isa<TokenType>(part) || isTensorOf(part, kPlain | kAxisQuantized) ||
+           isMemRefOf(part, kPlain);
   });
+}
+
+bool stablehlo::isTupleOfValues(Type type) {
+  auto tuple = dyn_cast<TupleType>(type);
+  DenseSet<Type> seen; // Membership only.
+  return tuple && holdsValues(tuple, seen);
 }
 
 bool stablehlo::isLayout(Attribute attribute) {

@@ -12,7 +12,8 @@
 namespace mlir::stablehlo {
 
 /// For dialects that put discardable attributes on the ops of others: what
-/// becomes of one that speaks of each result when an op loses some of them.
+/// becomes of one that speaks of operands or results when an op loses some of
+/// them, or another op takes its place.
 class ResultAttrs : public DialectInterface::Base<ResultAttrs> {
 public:
   ResultAttrs(Dialect *dialect) : Base(dialect) {}
@@ -21,7 +22,19 @@ public:
   /// nothing is left.
   virtual Attribute withoutResults(NamedAttribute attr,
                                    const BitVector &dropped) const = 0;
+
+  /// Whether `attr` speaks of operands: an op of others must not have it.
+  virtual bool speaksOfOperands(NamedAttribute attr) const = 0;
 };
+
+/// Whether the dialect of a discardable attribute says that it speaks of
+/// operands.
+inline bool speaksOfOperands(NamedAttribute attr) {
+  Dialect *dialect = attr.getNameDialect();
+  auto *owner =
+      dialect ? dialect->getRegisteredInterface<ResultAttrs>() : nullptr;
+  return owner && owner->speaksOfOperands(attr);
+}
 
 } // namespace mlir::stablehlo
 

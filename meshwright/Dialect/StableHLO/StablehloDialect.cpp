@@ -29,7 +29,8 @@ static void printFutureTypes(AsmPrinter &printer, ArrayRef<Type> types) {
 #include "meshwright/Dialect/StableHLO/StablehloTypes.cpp.inc"
 
 namespace {
-/// Everything may be inlined into everything.
+/// Everything may be inlined into everything but the end of a function: only
+/// func.return is known to be one.
 struct StablehloInlinerInterface : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
 
@@ -39,9 +40,10 @@ struct StablehloInlinerInterface : DialectInlinerInterface {
   bool isLegalToInline(Region *, Region *, bool, IRMapping &) const override {
     return true;
   }
-  bool isLegalToInline(Operation *, Region *, bool,
+  bool isLegalToInline(Operation *op, Region *, bool,
                        IRMapping &) const override {
-    return true;
+    return !isa<ReturnOp>(op) ||
+           !isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
   }
 };
 } // namespace

@@ -223,3 +223,41 @@ func.func @scan_body_takes_one_argument_per_operand(%x: tensor<6x2xf32>, %i: ten
 func.func @ragged_dot_field_is_known() attributes {my.a = #chlo.ragged_dot<groups = [0]>} {
   return
 }
+
+// -----
+
+func.func @broadcast_logic_takes_one_element_type(%x: tensor<4xi32>, %y: tensor<4xi1>) {
+  // expected-error@+2 {{expects operands of compatible element types, but got 'tensor<4xi32>' and 'tensor<4xi1>'}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = chlo.broadcast_and %x, %y : (tensor<4xi32>, tensor<4xi1>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @broadcast_complex_takes_one_element_type(%x: tensor<4xf32>, %y: tensor<4xf64>) {
+  // expected-error@+2 {{expects operands of compatible element types}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = chlo.broadcast_complex %x, %y : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @broadcast_compare_takes_one_element_type(%x: tensor<4xf32>, %y: tensor<4xi32>) {
+  // expected-error@+2 {{expects operands of compatible element types}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = chlo.broadcast_compare %x, %y {comparison_direction = #chlo<comparison_direction LT>} : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @scan_takes_ranked_operands(%x: tensor<*xf32>, %c: tensor<4xf32>) {
+  // expected-error@+1 {{expects operand 0 to be ranked, but it is 'tensor<*xf32>'}}
+  %0:2 = chlo.scan(%x) inits (%c) dimension=0 {
+  ^bb0(%input: tensor<*xf32>, %carry: tensor<4xf32>):
+    stablehlo.return %carry, %carry : tensor<4xf32>, tensor<4xf32>
+  } : (tensor<*xf32>, tensor<4xf32>) -> (tensor<6x4xf32>, tensor<4xf32>)
+  return
+}

@@ -187,3 +187,12 @@ func.func @dynamic_gather_size_of_slice_sizes(%x: tensor<3x4x2xi32>, %i: tensor<
   %0 = "stablehlo.dynamic_gather"(%x, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [2, 3], collapsed_slice_dims = [0], start_index_map = [1, 0], index_vector_dim = 2>}> : (tensor<3x4x2xi32>, tensor<2x3x2xi64>, tensor<1099511627776xi64>) -> tensor<2x3x2x2xi32>
   return
 }
+
+// -----
+
+func.func @smallest_slice_size(%x: tensor<4xf32>, %i: tensor<1xi32>) {
+  // expected-error@+2 {{slice size (-9223372036854775808) is out of bounds for operand dimension (4) at index 0}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], start_index_map = [0]>, slice_sizes = array<i64: -9223372036854775808>}> : (tensor<4xf32>, tensor<1xi32>) -> tensor<?xf32>
+  return
+}

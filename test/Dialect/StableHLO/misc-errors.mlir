@@ -148,6 +148,31 @@ func.func @call_with_alias_of_another_type(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @constant_with_two_values() {
+  // expected-error@+1 {{attribute 'value' occurs more than once in the attribute list}}
+  %0 = stablehlo.constant {value = dense<1> : tensor<2xi32>} dense<5> : tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @frequencies_of_nothing(%x: tensor<0xf32>) {
+  // expected-error@+2 {{inferred type(s) 'tensor<0xcomplex<f32>>' are incompatible}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = stablehlo.fft %x, type = RFFT, length = [0] : (tensor<0xf32>) -> tensor<1xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @call_with_alias_but_no_results(%x: tuple<>) {
+  // expected-error@+1 {{has no results that an operand could alias, but got #stablehlo.output_operand_alias<}}
+  stablehlo.custom_call @f(%x) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]} : (tuple<>) -> ()
+  return
+}
+
+// -----
+
 func.func @call_with_untyped_dictionary(%x: tensor<4xf32>) {
   // expected-error@+1 {{api_version 1 requires backend_config to be a string attribute}}
   stablehlo.custom_call @f(%x) {backend_config = {a = 1 : i32}} : (tensor<4xf32>) -> ()

@@ -128,3 +128,12 @@ func.func @barriers_and_tuples(%x: tensor<6xf32>, %t: !stablehlo.token) {
 }
 
 func.func private @norm_impl(tensor<6xf32>) -> tensor<6xf32>
+
+// CHECK-LABEL: func @transforms_of_nothing
+func.func @transforms_of_nothing(%x: tensor<0xf32>, %y: tensor<0xcomplex<f32>>, %z: tensor<1xcomplex<f32>>) -> (tensor<0xcomplex<f32>>, tensor<0xf32>, tensor<0xf32>) {
+  // CHECK-COUNT-3: stablehlo.fft
+  %0 = stablehlo.fft %x, type = RFFT, length = [0] : (tensor<0xf32>) -> tensor<0xcomplex<f32>>
+  %1 = stablehlo.fft %y, type = IRFFT, length = [0] : (tensor<0xcomplex<f32>>) -> tensor<0xf32>
+  %2 = stablehlo.fft %z, type = IRFFT, length = [0] : (tensor<1xcomplex<f32>>) -> tensor<0xf32>
+  return %0, %1, %2 : tensor<0xcomplex<f32>>, tensor<0xf32>, tensor<0xf32>
+}

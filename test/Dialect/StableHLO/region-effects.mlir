@@ -100,3 +100,16 @@ func.func @keeps_equal_collectives_apart(%x: tensor<4xf32>) -> (tensor<4xf32>, t
   %1 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// CHECK-LABEL: func @keeps_branch_that_returns_the_result
+func.func @keeps_branch_that_returns_the_result() {
+  // CHECK: "stablehlo.case"
+  builtin.module {
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    %0 = "stablehlo.case"(%i) ({
+      stablehlo.return %0 : tensor<f32>
+    }) : (tensor<i32>) -> tensor<f32>
+    stablehlo.custom_call @f(%0) {has_side_effect = true} : (tensor<f32>) -> ()
+  }
+  return
+}

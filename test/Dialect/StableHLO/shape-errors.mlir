@@ -258,6 +258,33 @@ func.func @update_that_is_too_big(%x: tensor<4xf32>, %u: tensor<5xf32>, %i: tens
 
 // -----
 
+func.func @slice_to_another_scale(%x: tensor<4x!quant.uniform<i8:f32, 1.0>>, %i: tensor<i32>) {
+  // expected-error@+1 {{all of {operand, result} have same element type}}
+  %0 = stablehlo.dynamic_slice %x, %i, sizes = [2] : (tensor<4x!quant.uniform<i8:f32, 1.0>>, tensor<i32>) -> tensor<2x!quant.uniform<i8:f32, 2.0>>
+  return
+}
+
+// -----
+
+!q = tensor<2x2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>
+func.func @broadcast_that_leaves_scales_behind(%x: !q) {
+  // expected-error@+1 {{requires compatible element types, but got '!quant.uniform<i8:f32:1, {1.000000e+00,2.000000e+00}>' and '!quant.uniform<i8:f32:0, {1.000000e+00,2.000000e+00}>'}}
+  %0 = stablehlo.broadcast_in_dim %x, dims = [1, 0] : (!q) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<3x2x!quant.uniform<i8:f32:1, {1.0, 2.0}>>
+!r = tensor<2x3x!quant.uniform<i8:f32:1, {1.0, 2.0, 3.0}>>
+func.func @dynamic_reshape_that_changes_scales(%x: !q, %s: tensor<2xi32>) {
+  // expected-error@+1 {{moves the quantized dimension}}
+  %0 = stablehlo.dynamic_reshape %x, %s : (!q, tensor<2xi32>) -> !r
+  return
+}
+
+// -----
+
 func.func @real_dynamic_slice_with_mixed_indices(%x: tensor<4xf32>, %s: tensor<1xindex>, %t: tensor<1xi32>) {
   // expected-error@+1 {{start_indices, limit_indices and strides must have the same type}}
   %0 = stablehlo.real_dynamic_slice %x, %s, %s, %t : (tensor<4xf32>, tensor<1xindex>, tensor<1xindex>, tensor<1xi32>) -> tensor<?xf32>

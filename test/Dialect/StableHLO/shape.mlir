@@ -97,3 +97,17 @@ func.func @padding_whose_sum_is_a_size(%x: tensor<3xf32>, %v: tensor<f32>) {
   %0 = stablehlo.pad %x, %v, low = [-9223372036854775807], high = [-4], interior = [4611686018427387904] : (tensor<3xf32>, tensor<f32>) -> tensor<0xf32>
   return
 }
+
+!quantized = tensor<2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>
+!moved = tensor<1x2x!quant.uniform<i8:f32:1, {1.0, 2.0}>>
+
+// CHECK-LABEL: func @scales_move_with_their_dimension
+func.func @scales_move_with_their_dimension(%x: !quantized, %s: tensor<2xi32>) -> (!moved, !moved, !moved) {
+  // CHECK-NEXT: stablehlo.reshape
+  // CHECK-NEXT: stablehlo.dynamic_reshape
+  // CHECK-NEXT: stablehlo.broadcast_in_dim
+  %0 = stablehlo.reshape %x : (!quantized) -> !moved
+  %1 = stablehlo.dynamic_reshape %x, %s : (!quantized, tensor<2xi32>) -> !moved
+  %2 = stablehlo.broadcast_in_dim %x, dims = [1] : (!quantized) -> !moved
+  return %0, %1, %2 : !moved, !moved, !moved
+}

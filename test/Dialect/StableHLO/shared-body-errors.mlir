@@ -140,3 +140,18 @@ func.func @of_unverified_function(%arg0: tensor<4xf32>) -> tensor<4xf32> {
 ^bb0(%arg0: tensor<4xf32>):
   "func.return"(%arg0) : (tensor<4xf32>) -> ()
 }) {mpmd.shared_body} : () -> ()
+
+// -----
+
+func.func private @body(%arg0: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
+  return %arg0 : tensor<4xf32>
+}
+
+func.func @in_computation(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = mpmd.named_computation<"f"> (%arg0) (%a: tensor<4xf32>) {
+    // expected-error @+1 {{expected it right within an mpmd.fragment}}
+    %1 = stablehlo.custom_call @mpmd.shared_body(%a) {called_computations = [@body]} : (tensor<4xf32>) -> tensor<4xf32>
+    mpmd.return %1 : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

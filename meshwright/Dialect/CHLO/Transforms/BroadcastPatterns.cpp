@@ -24,8 +24,23 @@ static Value broadcastTo(Value value, ArrayRef<int64_t> shape,
     mapping.assign(dimensions->begin(), dimensions->end());
   else
     llvm::append_range(mapping, llvm::seq<int64_t>(offset, shape.size()));
-  return stablehlo::BroadcastInDimOp::create(builder, type.clone(shape), value,
-                                             mapping);
+  // Without bounds, which are for dimensions that are no longer these.
+  return stablehlo::BroadcastInDimOp::create(
+      builder, RankedTensorType::get(shape, type.getElementType()), value,
+      mapping);
+}
+
+/// Whether a value keeps its element type where it is broadcast: scales along a
+/// dimension must go with it.
+static bool keepsElementType(Value value, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto quantized =
+      dyn_cast<quant::UniformQuantizedPerAxisType>(type.getElementType());
+  if (!quantized)
+    return true;
+  int32_t axis = quantized.getQuantizedDimension();
+  return type.getRank() == static_cast<int64_t>(shape.size()) &&
+         type.getDimSize(axis) == shape[axis];
 }
 
 static bool areStatic(Operation *op) {
@@ -78,6 +93,9 @@ struct LegalizeBinary : OpRewritePattern<BroadcastOp> {
     if (!takesElement<TargetOp>(getElementTypeOrSelf(op.getLhs())))
       return rewriter.notifyMatchFailure(op, "not defined for such elements");
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    if (!keepsElementType(op.getLhs(), type.getShape()) ||
+        !keepsElementType(op.getRhs(), type.getShape()))
+      return rewriter.notifyMatchFailure(op, "scales along what is repeated");
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
     Value lhs = broadcastTo(op.getLhs(), type.getShape(),
                             op.getBroadcastDimensions(), builder);
@@ -118,6 +136,8 @@ struct LegalizeSelect : OpRewritePattern<BroadcastSelectOp> {
     if (!areStatic(op))
       return rewriter.notifyMatchFailure(op, "dynamic shapes");
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    if (isa<quant::UniformQuantizedPerAxisType>(type.getElementType()))
+      return rewriter.notifyMatchFailure(op, "not defined for such elements");
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
     auto spread = [&](Value value) {
       return broadcastTo(value, type.getShape(), std::nullopt, builder);

@@ -4,6 +4,7 @@
 
 #include "meshwright/Dialect/CHLO/Transforms/LegalizePatterns.h"
 #include "meshwright/Dialect/CHLO/Transforms/SpecialFunctions.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::chlo;
@@ -29,9 +30,18 @@ struct LegalizeByFormula : OpRewritePattern<OpTy> {
 
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    if (!llvm::all_of(op->getOperandTypes(),
-                      [&](Type type) { return isSupported(type); }))
-      return rewriter.notifyMatchFailure(op, "needs static float tensors");
+    Type resultType = op->getResult(0).getType();
+    Type resultElement = getElementTypeOrSelf(resultType);
+    if (!llvm::all_of(op->getOperandTypes(), [&](Type type) {
+          return isSupported(type) && cast<RankedTensorType>(type).clone(
+                                          resultElement) == resultType;
+        }))
+      return rewriter.notifyMatchFailure(op,
+                                         "needs static float tensors, and a "
+                                         "result of their shape");
+    // In a graph region; the formula may be nothing but the operand.
+    if (llvm::is_contained(op->getOperands(), op->getResult(0)))
+      return rewriter.notifyMatchFailure(op, "reads its own result");
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
     Type element =
         cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
@@ -44,8 +54,7 @@ struct LegalizeByFormula : OpRewritePattern<OpTy> {
       else
         return formula(operand(0), operand(1));
     }();
-    auto resultType = cast<RankedTensorType>(op->getResult(0).getType());
-    rewriter.replaceOp(op, value.as(resultType.getElementType()).getValue());
+    rewriter.replaceOp(op, value.as(resultElement).getValue());
     return success();
   }
 

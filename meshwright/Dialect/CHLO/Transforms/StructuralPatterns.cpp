@@ -14,6 +14,14 @@ static RankedTensorType getStaticType(Value value) {
   return type && type.hasStaticShape() ? type : RankedTensorType();
 }
 
+/// The static type of all operands and the result, null if they have none.
+static RankedTensorType getCommonStaticType(Operation *op) {
+  RankedTensorType type = getStaticType(op->getResult(0));
+  auto isCommon = [&](Type operand) { return operand == type; };
+  return llvm::all_of(op->getOperandTypes(), isCommon) ? type
+                                                       : RankedTensorType();
+}
+
 namespace {
 struct LegalizeConstant : OpRewritePattern<ConstantOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -48,7 +56,7 @@ struct LegalizeMulhi : OpRewritePattern<MulhiOp> {
 
   LogicalResult matchAndRewrite(MulhiOp op,
                                 PatternRewriter &rewriter) const override {
-    RankedTensorType type = getStaticType(op.getResult());
+    RankedTensorType type = getCommonStaticType(op);
     if (!type)
       return rewriter.notifyMatchFailure(op, "dynamic shape");
     auto element = cast<IntegerType>(type.getElementType());
@@ -104,7 +112,7 @@ struct LegalizeNextAfter : OpRewritePattern<NextAfterOp> {
 
   LogicalResult matchAndRewrite(NextAfterOp op,
                                 PatternRewriter &rewriter) const override {
-    RankedTensorType type = getStaticType(op.getResult());
+    RankedTensorType type = getCommonStaticType(op);
     if (!type)
       return rewriter.notifyMatchFailure(op, "dynamic shape");
     // In narrower formats the bits of zero, infinity and NaN are others.

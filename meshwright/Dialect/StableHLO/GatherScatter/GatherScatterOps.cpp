@@ -34,7 +34,7 @@ static IndexedAccess getAccess(GatherDimensionNumbersAttr dims) {
           dims.getIndexVectorDim()};
 }
 
-/// Checks the size of every slice (C4); a dynamic size fits.
+/// Checks the size of every slice (C4).
 static LogicalResult verifySliceSizes(std::optional<Location> location,
                                       const IndexedAccess &access,
                                       RankedTensorType operand,
@@ -44,8 +44,6 @@ static LogicalResult verifySliceSizes(std::optional<Location> location,
                              ") not equal to operand rank (", operand.getRank(),
                              ")");
   for (auto [dim, size] : llvm::enumerate(sliceSizes)) {
-    if (ShapedType::isDynamic(size))
-      continue;
     if (access.isDropped(dim) && size > 1)
       return emitOptionalError(location, "expects slice size of dimension ",
                                dim,
@@ -61,19 +59,23 @@ static LogicalResult verifySliceSizes(std::optional<Location> location,
   return success();
 }
 
+/// Infers the type of the result; nothing is known of sizes that are not given.
 static LogicalResult
 inferGatherType(std::optional<Location> location, RankedTensorType operand,
                 RankedTensorType indices, GatherDimensionNumbersAttr dims,
-                ArrayRef<int64_t> sliceSizes, SmallVectorImpl<Type> &inferred) {
+                std::optional<ArrayRef<int64_t>> sliceSizes,
+                SmallVectorImpl<Type> &inferred) {
   IndexedAccess access = getAccess(dims);
   if (failed(access.verify(location, operand, indices, "operand", // (C1)-(C3)
                            "start_indices")) ||
-      failed(verifySliceSizes(location, access, operand, sliceSizes)))
+      (sliceSizes &&
+       failed(verifySliceSizes(location, access, operand, *sliceSizes))))
     return failure();
   SmallVector<int64_t> windowSizes;
-  for (auto [dim, size] : llvm::enumerate(sliceSizes))
+  for (int64_t dim = 0, rank = operand.getRank(); dim < rank; ++dim)
     if (!access.isDropped(dim))
-      windowSizes.push_back(size);
+      windowSizes.push_back(sliceSizes ? (*sliceSizes)[dim]
+                                       : ShapedType::kDynamic);
   inferred.push_back(RankedTensorType::get( // (C5)
       access.interleave(access.getBatchSizes(indices), windowSizes),
       operand.getElementType()));
@@ -106,12 +108,13 @@ LogicalResult DynamicGatherOp::inferReturnTypes(
         location, "slice_sizes size (", sizesType.getDimSize(0),
         ") not equal to operand rank (", operandType.getRank(), ")");
   SmallVector<int64_t> sizes;
-  if (!matchConstantOperand(adaptor.getSliceSizes(), sizes))
-    sizes.assign(operandType.getRank(), ShapedType::kDynamic);
+  std::optional<ArrayRef<int64_t>> knownSizes;
+  if (matchConstantOperand(adaptor.getSliceSizes(), sizes))
+    knownSizes = sizes;
   return inferGatherType(
       location, operandType,
       cast<RankedTensorType>(adaptor.getStartIndices().getType()),
-      adaptor.getDimensionNumbers(), sizes, inferred);
+      adaptor.getDimensionNumbers(), knownSizes, inferred);
 }
 
 Speculation::Speculatability DynamicGatherOp::getSpeculatability() {

@@ -96,6 +96,10 @@ static Type getPart(Type type, ArrayRef<int64_t> indices) {
 
 static LogicalResult verifyAlias(CustomCallOp op,
                                  OutputOperandAliasAttr alias) {
+  if (op.getNumResults() == 0)
+    return op.emitOpError()
+           << "has no results that an operand could alias, but got " << alias
+           << "; expected output_operand_aliases to be empty";
   int64_t index = alias.getOperandIndex();
   if (index < 0 || index >= static_cast<int64_t>(op.getNumOperands()))
     return op.emitOpError()
@@ -198,6 +202,8 @@ static LogicalResult verifyBackendConfig(CustomCallOp op) {
 
 // What makes a function one of a dialect above this one.
 static constexpr StringLiteral kMeshAttrs[] = {"topology", "mesh_shape"};
+// What makes an op with a body a fragment.
+static constexpr StringLiteral kMeshNameAttr = "mesh_name";
 
 /// What stands for the ops of a function is replaced by them, so it must name one
 /// that fits and that stands for no other in turn. Functions are only read here,
@@ -236,8 +242,8 @@ static LogicalResult verifySharedBody(CustomCallOp op) {
               "the ops of fragments";
   // Passes look for calls in fragments only, which this dialect does not know.
   Operation *outer = op->getParentOp();
-  if (isa<FunctionOpInterface>(outer) ||
-      !outer->hasTrait<OpTrait::IsIsolatedFromAbove>())
+  if (!outer->hasTrait<OpTrait::IsIsolatedFromAbove>() ||
+      !outer->getInherentAttr(kMeshNameAttr))
     return op.emitOpError() << "to " << kSharedBody
                             << " stands for ops of a fragment: expected it "
                                "right within an mpmd.fragment; elsewhere its "

@@ -90,7 +90,8 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseOptionalAttrDict(result.attributes) ||
       parser.parseAttribute(value))
     return failure();
-  result.getOrAddProperties<Properties>().value = value;
+  // With those of the dictionary, so that one that is given twice is an error.
+  result.addAttribute(getValueAttrName(result.name), value);
   result.addTypes(value.getType());
   return success();
 }

@@ -52,7 +52,10 @@ LogicalResult FftOp::inferReturnTypes(MLIRContext *context,
                              element);
   SmallVector<int64_t> shape(operand.getShape());
   SmallVector<int64_t> halved(lengths);
-  halved.back() = lengths.back() / 2 + 1;
+  // Of no numbers there are no frequencies; one is taken back for none, too.
+  if (lengths.back() != 0 ||
+      (kind == FftType::IRFFT && operand.getShape().back() == 1))
+    halved.back() = lengths.back() / 2 + 1;
   if (kind == FftType::RFFT) { // (C3)
     if (failed(verifyLastSizes(location, operand, lengths)))
       return failure();

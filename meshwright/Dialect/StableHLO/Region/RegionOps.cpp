@@ -107,6 +107,10 @@ LogicalResult mlir::stablehlo::inlineConstantBranch(CaseOp op,
   // A branch may return a more specific type than users of the result take.
   if (terminator->getOperandTypes() != op.getResultTypes())
     return rewriter.notifyMatchFailure(op, "branch returns other types");
+  if (llvm::any_of(terminator->getOperands(), [&](Value returned) {
+        return returned.getDefiningOp() == op;
+      })) // In a graph region.
+    return rewriter.notifyMatchFailure(op, "branch returns the result");
   rewriter.inlineBlockBefore(&branch, op);
   rewriter.replaceOp(op, terminator->getOperands());
   rewriter.eraseOp(terminator);

@@ -114,33 +114,59 @@ static LogicalResult verifySameNumElements(Operation *op, RankedTensorType from,
                            << describe(from) << ")";
 }
 
-/// The quantized dimension keeps its size and what lies before it.
-static LogicalResult verifyAxisKept(ReshapeOp op) {
-  RankedTensorType from = op.getOperand().getType(), to = op.getType();
-  auto fromAxis =
-      dyn_cast<quant::UniformQuantizedPerAxisType>(from.getElementType());
-  auto toAxis =
-      dyn_cast<quant::UniformQuantizedPerAxisType>(to.getElementType());
-  if (!fromAxis || !toAxis)
+/// The dimension that the scales lie along, if they do.
+static std::optional<int64_t> getAxis(RankedTensorType type) {
+  auto axis =
+      dyn_cast<quant::UniformQuantizedPerAxisType>(type.getElementType());
+  return axis ? std::optional<int64_t>(axis.getQuantizedDimension())
+              : std::nullopt;
+}
+
+/// Returns the element type once the dimension that the scales lie along, if
+/// they do, has become dimension `dim`.
+static Type moveAxis(Type elementType, int64_t dim) {
+  auto axis = dyn_cast<quant::UniformQuantizedPerAxisType>(elementType);
+  if (!axis)
+    return elementType;
+  return quant::UniformQuantizedPerAxisType::get(
+      axis.getFlags(), axis.getStorageType(), axis.getExpressedType(),
+      axis.getScales(), axis.getZeroPoints(), dim, axis.getStorageTypeMin(),
+      axis.getStorageTypeMax());
+}
+
+static LogicalResult verifyElementTypes(Operation *op, Type moved, Type to) {
+  if (areElementTypesCompatible(moved, to))
     return success();
-  int64_t fromDim = fromAxis.getQuantizedDimension();
-  int64_t toDim = toAxis.getQuantizedDimension();
+  return op->emitOpError() << "requires compatible element types, but got "
+                           << moved << " and " << to;
+}
+
+/// The quantized dimension keeps its size and what lies before it.
+static LogicalResult verifyAxisKept(Operation *op, RankedTensorType from,
+                                    RankedTensorType to) {
+  std::optional<int64_t> fromAxis = getAxis(from), toAxis = getAxis(to);
+  if (!fromAxis || !toAxis)
+    return verifyElementTypes(op, from.getElementType(), to.getElementType());
+  if (failed(verifyElementTypes(op, moveAxis(from.getElementType(), *toAxis),
+                                to.getElementType())))
+    return failure();
+  int64_t fromDim = *fromAxis, toDim = *toAxis;
   auto fromBefore = countElements(from.getShape().take_front(fromDim));
   auto toBefore = countElements(to.getShape().take_front(toDim));
   if (areDimsCompatible(from.getDimSize(fromDim), to.getDimSize(toDim)) &&
       (!fromBefore || !toBefore || *fromBefore == *toBefore))
     return success();
-  return op.emitOpError() << "moves the quantized dimension from " << from
-                          << " to " << to
-                          << "; expected the same size and the same number of "
-                             "elements before it";
+  return op->emitOpError() << "moves the quantized dimension from " << from
+                           << " to " << to
+                           << "; expected the same size and the same number of "
+                              "elements before it";
 }
 
 LogicalResult ReshapeOp::verify() {
-  if (failed(verifySameNumElements(*this, getOperand().getType(), // (C1)
-                                   getType())))
+  RankedTensorType from = getOperand().getType(), to = getType();
+  if (failed(verifySameNumElements(*this, from, to))) // (C1)
     return failure();
-  return verifyAxisKept(*this); // (C2)
+  return verifyAxisKept(*this, from, to); // (C2)
 }
 
 Speculation::Speculatability ReshapeOp::getSpeculatability() {
@@ -149,10 +175,8 @@ Speculation::Speculatability ReshapeOp::getSpeculatability() {
 
 LogicalResult DynamicReshapeOp::verify() {
   RankedTensorType from = getOperand().getType(), to = getType();
-  if (!areElementTypesCompatible(from, to)) // (C1)
-    return emitOpError() << "requires compatible element types, but got "
-                         << from.getElementType() << " and "
-                         << to.getElementType();
+  if (failed(verifyAxisKept(*this, from, to))) // (C1)
+    return failure();
   if (failed(verifyShapeOperand(*this, "output_shape", getOutputShape(), to)))
     return failure(); // (C2)
   // (C3)
@@ -229,19 +253,6 @@ Speculation::Speculatability BitcastConvertOp::getSpeculatability() {
 // TransposeOp, ReverseOp
 //===----------------------------------------------------------------------===//
 
-/// Returns the element type after dimensions have moved.
-static Type permuteAxis(Type elementType, ArrayRef<int64_t> permutation) {
-  auto axis = dyn_cast<quant::UniformQuantizedPerAxisType>(elementType);
-  if (!axis)
-    return elementType;
-  const int64_t *moved =
-      llvm::find(permutation, int64_t(axis.getQuantizedDimension()));
-  return quant::UniformQuantizedPerAxisType::get(
-      axis.getFlags(), axis.getStorageType(), axis.getExpressedType(),
-      axis.getScales(), axis.getZeroPoints(), moved - permutation.begin(),
-      axis.getStorageTypeMin(), axis.getStorageTypeMax());
-}
-
 LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
                                             std::optional<Location> location,
                                             Adaptor adaptor,
@@ -258,7 +269,10 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
     shape.push_back(type.getDimSize(dim));
     limits.push_back(getLimit(type, dim));
   }
-  Type elementType = permuteAxis(type.getElementType(), permutation);
+  Type elementType = type.getElementType();
+  if (std::optional<int64_t> axis = getAxis(type))
+    elementType = moveAxis(elementType, llvm::find(permutation, *axis) -
+                                            permutation.begin());
   inferred.push_back(
       getBoundedType(type.clone(elementType), shape, std::move(limits)));
   return success();
@@ -327,12 +341,15 @@ static LogicalResult verifyBroadcast(Operation *op, RankedTensorType from,
              << ") is not equal to 1 or size of result dimension " << dim
              << " (" << toSize << ")";
   }
-  return success();
+  Type elementType = from.getElementType();
+  if (std::optional<int64_t> axis = getAxis(from))
+    elementType = moveAxis(elementType, dims[*axis]);
+  return verifyElementTypes(op, elementType, to.getElementType());
 }
 
 LogicalResult BroadcastInDimOp::verify() {
   return verifyBroadcast(*this, getOperand().getType(), getType(),
-                         getBroadcastDimensions()); // (C1) (C2) (C3)
+                         getBroadcastDimensions()); // (C1) to (C4)
 }
 
 /// Verifies the dimensions known to expand or not to expand.
@@ -349,15 +366,11 @@ static LogicalResult verifyKnownDims(DynamicBroadcastInDimOp op) {
 
 LogicalResult DynamicBroadcastInDimOp::verify() {
   RankedTensorType from = getOperand().getType(), to = getType();
-  if (!areElementTypesCompatible(from, to)) // (C1)
-    return emitOpError() << "requires compatible element types, but got "
-                         << from.getElementType() << " and "
-                         << to.getElementType();
   if (failed(verifyShapeOperand(*this, "output_dimensions", // (C2)
                                 getOutputDimensions(), to)))
     return failure();
   if (failed(verifyBroadcast(*this, from, to, getBroadcastDimensions())))
-    return failure();            // (C3) (C4)
+    return failure();            // (C1) (C3) (C4)
   return verifyKnownDims(*this); // (C5)
 }
 

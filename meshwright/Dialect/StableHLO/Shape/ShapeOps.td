@@ -13,8 +13,7 @@ include "meshwright/Dialect/StableHLO/StablehloBase.td"
 //===----------------------------------------------------------------------===//
 
 def Stablehlo_ReshapeOp
-    : Stablehlo_Op<"reshape", [Stablehlo_CompatibleElementTypes, NoMemoryEffect,
-                               Stablehlo_OwnSpeculatability]> {
+    : Stablehlo_Op<"reshape", [NoMemoryEffect, Stablehlo_OwnSpeculatability]> {
   let summary = "Gives the elements another shape, in the same order";
   let description = [{
     ```mlir
@@ -81,8 +80,7 @@ def Stablehlo_BitcastConvertOp
 }
 
 def Stablehlo_TransposeOp
-    : Stablehlo_Op<"transpose", [Stablehlo_CompatibleElementTypes,
-                                 Stablehlo_Inferred, NoMemoryEffect,
+    : Stablehlo_Op<"transpose", [Stablehlo_Inferred, NoMemoryEffect,
                                  Stablehlo_OwnSpeculatability]> {
   let summary = "Permutes the dimensions";
   let description = [{
@@ -150,8 +148,7 @@ def Stablehlo_BroadcastOp
 }
 
 def Stablehlo_BroadcastInDimOp
-    : Stablehlo_Op<"broadcast_in_dim", [Stablehlo_CompatibleElementTypes,
-                                        Stablehlo_PureIfStaticOperands]> {
+    : Stablehlo_Op<"broadcast_in_dim", [Stablehlo_PureIfStaticOperands]> {
   let summary = "Repeats a tensor along some dimensions of the result";
   let description = [{
     Dimension k of the operand becomes dimension `dims[k]` of the result;
@@ -165,6 +162,8 @@ def Stablehlo_BroadcastInDimOp
     * (C1) There is one entry per dimension of the operand.
     * (C2) The entries are unique dimensions of the result.
     * (C3) A dimension of the operand is 1 or that of the result.
+    * (C4) The element types are compatible; a quantized dimension k is
+      dimension `dims[k]` of the result.
   }];
   let arguments = (ins Stablehlo_FPICQATensor:$operand,
                        DenseI64ArrayAttr:$broadcast_dimensions);
@@ -250,7 +249,9 @@ def Stablehlo_SliceOp
 }
 
 def Stablehlo_DynamicSliceOp
-    : Stablehlo_Op<"dynamic_slice", [Pure, Stablehlo_Inferred]> {
+    : Stablehlo_Op<"dynamic_slice", [Pure, Stablehlo_Inferred,
+                                     AllElementTypesMatch<["operand",
+                                                           "result"]>]> {
   let summary = "Cuts out a part of fixed size at a computed position";
   let description = [{
     ```mlir
@@ -261,6 +262,7 @@ def Stablehlo_DynamicSliceOp
     * (C1) There is one start and one size per dimension.
     * (C2) The starts have the same element type.
     * (C3) 0 <= size <= size of the dimension.
+    * (C4) Operand and result have the same element type.
   }];
   let arguments = (ins Stablehlo_FPICQTensor:$operand,
                        Variadic<Stablehlo_ScalarIntTensor>:$start_indices,

@@ -165,7 +165,7 @@ static LogicalResult simplifySelect(SelectOp op, PatternRewriter &rewriter) {
   if (isConstantZero(op.getPred()))
     return forward(op, op.getOnFalse(), rewriter);
   auto negated = op.getPred().getDefiningOp<NotOp>();
-  if (!negated)
+  if (!negated || negated.getOperand().getType() != op.getPred().getType())
     return failure();
   rewriter.modifyOpInPlace(op, [&] {
     op->setOperands({negated.getOperand(), op.getOnFalse(), op.getOnTrue()});

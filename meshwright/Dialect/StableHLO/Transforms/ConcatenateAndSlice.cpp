@@ -50,7 +50,7 @@ static LogicalResult flattenConcatenate(ConcatenateOp op,
       inputs.push_back(input);
     }
   }
-  if (!changed)
+  if (!changed || !canReplace<ConcatenateOp>(op, inputs, op.getProperties()))
     return failure();
   replaceByNewOp<ConcatenateOp>(rewriter, op, inputs, op.getDimension());
   return success();
@@ -68,7 +68,7 @@ static LogicalResult sliceCoveredPieces(SliceOp op, PatternRewriter &rewriter) {
   SmallVector<Value> covered;
   int64_t begin = 0, size = 0, coveredBegin = 0;
   for (Value input : concat.getInputs()) {
-    if (getType(input).isDynamicDim(dim))
+    if (!getType(input).hasStaticShape())
       return failure();
     int64_t end = begin + getType(input).getDimSize(dim);
     if (begin < limit && start < end) {

@@ -41,16 +41,18 @@ static thread_local int64_t remainingElements = 0;
 FoldingBudget::FoldingBudget() { remainingElements = kBudget; }
 FoldingBudget::~FoldingBudget() { remainingElements = 0; }
 
-bool stablehlo::isWithinLimit(RankedTensorType type,
-                              ArrayRef<DenseElementsAttr> operands,
-                              int64_t limit) {
-  if (areSplats(operands))
-    return true;
+bool stablehlo::takeFromBudget(RankedTensorType type, int64_t limit) {
   std::optional<int64_t> count = countElements(type);
   if (!count || *count > limit || *count > remainingElements)
     return false;
   remainingElements -= *count;
   return true;
+}
+
+bool stablehlo::isWithinLimit(RankedTensorType type,
+                              ArrayRef<DenseElementsAttr> operands,
+                              int64_t limit) {
+  return areSplats(operands) || takeFromBudget(type, limit);
 }
 
 int64_t stablehlo::getEagerLimit(const OptimizationOptions &options) {

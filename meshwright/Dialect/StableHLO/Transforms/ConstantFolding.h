@@ -34,9 +34,12 @@ public:
   FoldingBudget &operator=(const FoldingBudget &) = delete;
 };
 
-/// Whether a result that an op computes from constants is neither too large nor
-/// beyond the budget, from which it is taken. One of splats is itself a splat
-/// and takes no more room.
+/// Whether a constant is neither too large nor beyond the budget, from which it
+/// is taken.
+bool takeFromBudget(RankedTensorType type, int64_t limit);
+
+/// The same for a result that an op computes from constants element by element.
+/// One of splats is itself a splat and takes no more room.
 bool isWithinLimit(RankedTensorType type, ArrayRef<DenseElementsAttr> operands,
                    int64_t limit);
 

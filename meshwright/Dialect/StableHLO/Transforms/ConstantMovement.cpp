@@ -209,8 +209,7 @@ struct FoldConcatenate : OpRewritePattern<ConcatenateOp> {
       return success();
     }
     // Even of splats, if they differ.
-    std::optional<int64_t> count = countElements(type);
-    if (!count || *count > limit)
+    if (!takeFromBudget(type, limit))
       return failure();
 
     // Outside the dimension, pieces of all operands alternate.

@@ -107,6 +107,8 @@ struct RemoveUnusedLoop : OpRewritePattern<WhileOp> {
 // Pattern: reduce(x) whose body returns constants -> those, broadcast
 static LogicalResult simplifyReduce(ReduceOp op, PatternRewriter &rewriter) {
   auto inputs = op.getInputs();
+  if (!isMemoryEffectFree(op))
+    return failure();
   if (op.getDimensions().empty() &&
       TypeRange(inputs) == TypeRange(op->getResultTypes())) {
     rewriter.replaceOp(op, inputs);
@@ -117,8 +119,6 @@ static LogicalResult simplifyReduce(ReduceOp op, PatternRewriter &rewriter) {
         auto type = cast<RankedTensorType>(input.getType());
         return !type.hasStaticShape() || countElements(type) == 0;
       }))
-    return failure();
-  if (!isMemoryEffectFree(op))
     return failure();
   SmallVector<DenseElementsAttr> values;
   for (auto [returned, type] :

@@ -40,7 +40,7 @@ static LogicalResult makeStridedSlice(RealDynamicSliceOp op,
   RankedTensorType from = getType(op.getOperand());
   RankedTensorType to = getType(op->getResult(0));
   if (!starts || !limits || !strides || !from.hasStaticShape() ||
-      !to.hasStaticShape())
+      !to.hasStaticShape() || from.getRank() != to.getRank())
     return failure();
   // The parameters of a dynamic op are not verified; those of a slice are.
   for (auto [start, limit, stride, size, dimSize] : llvm::zip_equal(
@@ -118,13 +118,19 @@ static LogicalResult makeGather(DynamicGatherOp op, PatternRewriter &rewriter) {
   if (!sizes || !from.hasStaticShape() ||
       !getType(op->getResult(0)).hasStaticShape())
     return failure();
-  for (auto [size, dimSize] : llvm::zip_equal(*sizes, from.getShape()))
-    if (size < 0 || size > dimSize)
-      return failure();
+  // Sizes that have just become constant are not verified; those of a gather
+  // are.
+  GatherOp::Properties properties;
+  properties.dimension_numbers = op.getDimensionNumbersAttr();
+  properties.slice_sizes = rewriter.getDenseI64ArrayAttr(*sizes);
+  properties.indices_are_sorted =
+      rewriter.getBoolAttr(op.getIndicesAreSorted());
+  if (!canReplace<GatherOp>(op, {op.getOperand(), op.getStartIndices()},
+                            properties))
+    return failure();
   replaceByNewOp<GatherOp>(rewriter, op, op.getOperand(), op.getStartIndices(),
-                           op.getDimensionNumbersAttr(),
-                           rewriter.getDenseI64ArrayAttr(*sizes),
-                           rewriter.getBoolAttr(op.getIndicesAreSorted()));
+                           properties.dimension_numbers, properties.slice_sizes,
+                           properties.indices_are_sorted);
   return success();
 }
 

@@ -67,6 +67,13 @@ struct MakeEmptyConstants : RewritePattern {
 };
 } // namespace
 
+/// Whether a value is a scalar that broadcasts to a type as it is.
+static bool canBroadcast(Value value, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.hasStaticShape() &&
+         value.getType() == RankedTensorType::get({}, tensor.getElementType());
+}
+
 /// Creates a broadcast of a scalar.
 static Value createBroadcast(Location loc, Type type, Value scalar,
                              PatternRewriter &rewriter) {
@@ -78,7 +85,8 @@ static Value createBroadcast(Location loc, Type type, Value scalar,
 // Pattern: pad(empty, x) -> broadcast_in_dim(x)
 static LogicalResult broadcastPadding(PadOp op, PatternRewriter &rewriter) {
   if (!isEmpty(op.getOperand().getType()) ||
-      isEmpty(op->getResult(0).getType()))
+      isEmpty(op->getResult(0).getType()) ||
+      !canBroadcast(op.getPaddingValue(), op->getResult(0).getType()))
     return failure();
   replaceKeepingAttrs(rewriter, op,
                       createBroadcast(op.getLoc(), op->getResult(0).getType(),
@@ -89,11 +97,8 @@ static LogicalResult broadcastPadding(PadOp op, PatternRewriter &rewriter) {
 // Pattern: reduce(empty, init = x) -> broadcast_in_dim(x)
 static LogicalResult broadcastInitialValues(ReduceOp op,
                                             PatternRewriter &rewriter) {
-  auto isStatic = [](Type type) {
-    return cast<RankedTensorType>(type).hasStaticShape();
-  };
   if (!isEmpty(op.getInputs().front().getType()) ||
-      !llvm::all_of(op->getResultTypes(), isStatic))
+      !llvm::all_of_zip(op.getInitValues(), op->getResultTypes(), canBroadcast))
     return failure();
   SmallVector<Value> broadcasts;
   for (auto [type, init] :

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
+#include "meshwright/Dialect/StableHLO/ResultAttrs.h"
 
 using namespace mlir;
 using namespace mlir::stablehlo;
@@ -81,11 +82,14 @@ void mlir::stablehlo::replaceKeepingAttrs(PatternRewriter &rewriter,
   if (producer && producer->getNumResults() == 1 &&
       !op->getDiscardableAttrDictionary().empty())
     rewriter.modifyOpInPlace(producer, [&] {
-      for (NamedAttribute attr : op->getDiscardableAttrs())
+      for (NamedAttribute attr : op->getDiscardableAttrs()) {
+        if (speaksOfOperands(attr)) // Those of `op`.
+          continue;
         producer->setDiscardableAttr(
             attr.getName(),
             mergeAttr(attr.getName(), attr.getValue(),
                       producer->getDiscardableAttr(attr.getName())));
+      }
     });
   rewriter.replaceOp(op, replacement);
 }

@@ -81,6 +81,20 @@ std::optional<SmallVector<int64_t>> getConstantIntegers(Value value);
 /// it must stay, even if it does nothing.
 bool isStartedAsynchronously(Operation *op);
 
+/// Whether an op of such operands and properties, which infers its type, may
+/// have that of `op`. What is compatible with a type in between need not be
+/// compatible with each other.
+template <typename OpT>
+bool canReplace(Operation *op, ValueRange operands,
+                const typename OpT::Properties &properties) {
+  SmallVector<Type> inferred;
+  return succeeded(OpT::inferReturnTypes(
+             op->getContext(), /*location=*/std::nullopt,
+             typename OpT::Adaptor(operands, /*attrs=*/{}, properties),
+             inferred)) &&
+         areTypesCompatible(inferred, op->getResultTypes());
+}
+
 /// Replaces `op` and merges its discardable attributes into those of the op
 /// that makes `replacement`, where that makes nothing else. Those of `op` win;
 /// `mhlo.frontend_attributes` is merged entry by entry.

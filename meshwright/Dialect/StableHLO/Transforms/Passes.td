@@ -30,8 +30,9 @@ def TargetIndependentOptimizationPass
     that makes the value in its place. Leaves alone: quantized tensors, dynamic
     shapes, constants of other dialects, and ops whose value is up to the
     compiler: division of integers by zero, conversions out of range, subnormal
-    numbers, arithmetic on floats narrower than 16 bits. Cost: linear in the
-    size of the program. Only splats are evaluated at any size, since they are
+    numbers, arithmetic on floats narrower than 16 bits, and functions with a
+    graph region in them, where values may depend on themselves. Reports sizes
+    that turn out to contradict types. Cost: linear in the size of the program. Only splats are evaluated at any size, since they are
     one number; other constants of up to 65536 elements, or as many as the limit
     says if it is larger, and of 2^24 elements in a function.
   }];

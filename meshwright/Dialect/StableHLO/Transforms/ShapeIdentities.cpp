@@ -86,10 +86,17 @@ static LogicalResult forwardUnresized(SetDimensionSizeOp op,
 // Reshape, transpose, broadcast
 //===----------------------------------------------------------------------===//
 
+/// Whether the scales lie along a dimension: a reshape must keep what lies
+/// before it.
+static bool isQuantizedPerAxis(RankedTensorType type) {
+  return getElementKind(type.getElementType()) == kAxisQuantized;
+}
+
 // Pattern: reshape(reshape(x)) -> reshape(x)
 static LogicalResult mergeReshapes(ReshapeOp op, PatternRewriter &rewriter) {
   auto inner = op.getOperand().getDefiningOp<ReshapeOp>();
-  if (!inner)
+  // Sizes on both sides fit each other only through one that is known.
+  if (!inner || !getType(inner->getResult(0)).hasStaticShape())
     return failure();
   replaceByNewOp<ReshapeOp>(rewriter, op, inner.getOperand());
   return success();
@@ -103,7 +110,8 @@ static LogicalResult simplifyTranspose(TransposeOp op,
   if (isIdentity(op.getPermutation()) &&
       op.getOperand().getType() == op->getResult(0).getType())
     return forwardOperand(op, rewriter);
-  if (!type.hasStaticShape() || !getType(op->getResult(0)).hasStaticShape())
+  if (!type.hasStaticShape() || isQuantizedPerAxis(type) ||
+      !getType(op->getResult(0)).hasStaticShape())
     return failure();
   auto moved = llvm::filter_to_vector(op.getPermutation(), [&](int64_t dim) {
     return type.getDimSize(dim) != 1;
@@ -123,6 +131,10 @@ static LogicalResult mergeTransposes(TransposeOp op,
   auto permutation = llvm::map_to_vector(op.getPermutation(), [&](int64_t dim) {
     return inner.getPermutation()[dim];
   });
+  TransposeOp::Properties properties;
+  properties.permutation = rewriter.getDenseI64ArrayAttr(permutation);
+  if (!canReplace<TransposeOp>(op, inner.getOperand(), properties))
+    return failure();
   replaceByNewOp<TransposeOp>(rewriter, op, inner.getOperand(), permutation);
   return success();
 }
@@ -131,7 +143,7 @@ static LogicalResult mergeTransposes(TransposeOp op,
 static LogicalResult mergeBroadcasts(BroadcastInDimOp op,
                                      PatternRewriter &rewriter) {
   auto inner = op.getOperand().getDefiningOp<BroadcastInDimOp>();
-  if (!inner)
+  if (!inner || !getType(inner->getResult(0)).hasStaticShape())
     return failure();
   auto dims =
       llvm::map_to_vector(inner.getBroadcastDimensions(), [&](int64_t dim) {
@@ -152,9 +164,11 @@ static LogicalResult simplifyBroadcast(BroadcastInDimOp op,
   if (!haveAsManyElements(from, to) ||
       from.getElementType() != to.getElementType())
     return failure();
+  if (isIdentity(dims) && from == to)
+    return forwardOperand(op, rewriter);
+  if (isQuantizedPerAxis(from))
+    return failure();
   if (llvm::is_sorted(dims)) {
-    if (from == to)
-      return forwardOperand(op, rewriter);
     replaceByNewOp<ReshapeOp>(rewriter, op, op.getOperand());
     return success();
   }

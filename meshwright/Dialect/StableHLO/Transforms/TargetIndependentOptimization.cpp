@@ -19,6 +19,8 @@
 #include "meshwright/Dialect/StableHLO/Transforms/ConstantFolding.h"
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
 #include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::stablehlo {
@@ -44,14 +46,46 @@ void stablehlo::populateTargetIndependentOptimization(
   populateUnusedResults(patterns);
 }
 
+/// Whether values may depend on themselves in a region, or in one within it.
+/// Patterns expect an end of what they follow: they rewrite a cycle for ever.
+static bool holdsGraphRegion(Region &region) {
+  return !mayHaveSSADominance(region) ||
+         region
+             .walk([](Operation *op) {
+               return WalkResult(success(
+                   llvm::all_of(op->getRegions(), mayHaveSSADominance)));
+             })
+             .wasInterrupted();
+}
+
+/// Reports ops whose sizes have become constants that their types contradict:
+/// the program has no meaning, which nobody could see before.
+static LogicalResult verifySizes(Region &region) {
+  return failure(
+      region
+          .walk([](Operation *op) {
+            bool readsSizes =
+                isa<DynamicBroadcastInDimOp, DynamicConvOp, DynamicGatherOp,
+                    DynamicIotaOp, DynamicPadOp, DynamicReshapeOp, RngOp,
+                    SetDimensionSizeOp>(op);
+            return WalkResult(failure(
+                readsSizes && failed(verify(op, /*verifyRecursively=*/false))));
+          })
+          .wasInterrupted());
+}
+
 LogicalResult stablehlo::optimizeRegion(Region &region,
                                         const FrozenRewritePatternSet &patterns,
                                         bool *changed) {
+  if (holdsGraphRegion(region))
+    return success();
   FoldingBudget budget;
   // Operands first: what a producer becomes decides what can merge with it.
   GreedyRewriteConfig config;
   config.setUseTopDownTraversal();
-  return applyPatternsGreedily(region, patterns, config, changed);
+  if (failed(applyPatternsGreedily(region, patterns, config, changed)))
+    return failure();
+  return verifySizes(region);
 }
 
 /// Larger constants would take gigabytes while they are evaluated.

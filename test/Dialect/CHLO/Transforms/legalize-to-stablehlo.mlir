@@ -72,3 +72,50 @@ func.func @leaves_what_has_no_counterpart_alone(%b: tensor<4xi1>, %f: tensor<4xf
   %3 = chlo.broadcast_polygamma %b, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
   return %0, %1, %2, %3 : tensor<4xi1>, tensor<4xi1>, tensor<4xf32>, tensor<4xi1>
 }
+
+// What replaces an op must have the type that its users read.
+// CHECK-LABEL: func @leaves_types_that_are_only_compatible_alone
+func.func @leaves_types_that_are_only_compatible_alone(%f: tensor<4xf32>, %g: tensor<?xf32>, %i: tensor<4xi32>, %j: tensor<?xi32>) -> (tensor<?xf32>, tensor<*xf32>, tensor<4xi32>, tensor<4xf32>) {
+  // CHECK-NEXT: chlo.erf
+  // CHECK-NEXT: chlo.zeta
+  // CHECK-NEXT: chlo.mulhi
+  // CHECK-NEXT: chlo.next_after
+  %0 = chlo.erf %f : tensor<4xf32> -> tensor<?xf32>
+  %1 = chlo.zeta %f, %f : tensor<4xf32>, tensor<4xf32> -> tensor<*xf32>
+  %2 = chlo.mulhi %j, %i : tensor<?xi32>, tensor<4xi32> -> tensor<4xi32>
+  %3 = chlo.next_after %g, %f : tensor<?xf32>, tensor<4xf32> -> tensor<4xf32>
+  return %0, %1, %2, %3 : tensor<?xf32>, tensor<*xf32>, tensor<4xi32>, tensor<4xf32>
+}
+
+!quantized = tensor<2x3x!quant.uniform<i8:f32:0, {1.0, 2.0}>>
+!column = tensor<2x1x!quant.uniform<i8:f32:0, {1.0, 2.0}>>
+!row = tensor<1x3x!quant.uniform<i8:f32:0, {1.0}>>
+
+// CHECK-LABEL: func @repeats_quantized_tensors_across_their_scales
+func.func @repeats_quantized_tensors_across_their_scales(%x: !quantized, %y: !column, %z: !row, %p: tensor<2x3xi1>) -> (!quantized, !quantized, !quantized) {
+  // CHECK-NEXT: %[[WIDE:.*]] = stablehlo.broadcast_in_dim %arg1, dims = [0, 1]
+  // CHECK-NEXT: stablehlo.add %arg0, %[[WIDE]]
+  // CHECK-NEXT: chlo.broadcast_add %arg0, %arg2
+  // CHECK-NEXT: chlo.broadcast_select
+  %0 = chlo.broadcast_add %x, %y : (!quantized, !column) -> !quantized
+  %1 = chlo.broadcast_add %x, %z : (!quantized, !row) -> !quantized
+  %2 = chlo.broadcast_select %p, %x, %y : (tensor<2x3xi1>, !quantized, !column) -> !quantized
+  return %0, %1, %2 : !quantized, !quantized, !quantized
+}
+
+// The operand of lower rank has bounds for fewer dimensions.
+// CHECK-LABEL: func @broadcasts_without_bounds
+func.func @broadcasts_without_bounds(%x: tensor<4xf32, #stablehlo.bounds<?>>, %y: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  // CHECK-NEXT: stablehlo.broadcast_in_dim %arg0, dims = [1] : (tensor<4xf32, #stablehlo.bounds<?>>) -> tensor<3x4xf32>
+  %0 = chlo.broadcast_add %x, %y : (tensor<4xf32, #stablehlo.bounds<?>>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// CHECK-LABEL: func @leaves_what_reads_its_own_result_alone
+func.func @leaves_what_reads_its_own_result_alone() {
+  // CHECK: %[[X:.*]] = chlo.conj %[[X]]
+  builtin.module {
+    %0 = chlo.conj %0 : tensor<4xf32> -> tensor<4xf32>
+  }
+  return
+}

@@ -121,6 +121,44 @@ func.func @makes_dynamic_ops_static(%x: tensor<8xf32>, %s: tensor<f32>, %m: tens
   return %0, %1, %2, %3, %4, %5 : tensor<2xf32>, tensor<17xf32>, tensor<2x4xf32>, tensor<8x2xf32>, tensor<3xi32>, tensor<2x3xf32>
 }
 
+// CHECK-LABEL: func @leaves_slice_to_another_rank_alone
+func.func @leaves_slice_to_another_rank_alone(%x: tensor<4xf32>) -> tensor<4x1xf32> {
+  // CHECK: stablehlo.real_dynamic_slice
+  %start = stablehlo.constant dense<0> : tensor<1xi64>
+  %limit = stablehlo.constant dense<4> : tensor<1xi64>
+  %stride = stablehlo.constant dense<1> : tensor<1xi64>
+  %0 = stablehlo.real_dynamic_slice %x, %start, %limit, %stride : (tensor<4xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4x1xf32>
+  return %0 : tensor<4x1xf32>
+}
+
+// Sizes that contradict each other are not known to.
+// CHECK-LABEL: func @leaves_chains_through_unknown_sizes_alone
+func.func @leaves_chains_through_unknown_sizes_alone(%x: tensor<2x1xf32>, %p: tensor<2xi1>, %y: tensor<3xf32>) -> (tensor<3xf32>, tensor<1x3xf32>, tensor<3xf32>, tensor<5x3xf32>) {
+  // CHECK-COUNT-2: stablehlo.reshape
+  // CHECK-COUNT-2: stablehlo.{{transpose|reshape}}
+  // CHECK:         stablehlo.not
+  // CHECK-COUNT-2: stablehlo.concatenate
+  %0 = stablehlo.reshape %x : (tensor<2x1xf32>) -> tensor<?xf32, #stablehlo.bounds<4>>
+  %1 = stablehlo.reshape %0 : (tensor<?xf32, #stablehlo.bounds<4>>) -> tensor<3xf32>
+  %2 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x1xf32>) -> tensor<1x?xf32>
+  %3 = stablehlo.transpose %2, dims = [0, 1] : (tensor<1x?xf32>) -> tensor<1x3xf32>
+  %4 = stablehlo.not %p : (tensor<2xi1>) -> tensor<?xi1>
+  %5 = stablehlo.select %4, %y, %1 : tensor<?xi1>, tensor<3xf32>
+  %6 = stablehlo.concatenate %x, %x, dim = 0 : (tensor<2x1xf32>, tensor<2x1xf32>) -> tensor<4x?xf32>
+  %7 = stablehlo.concatenate %6, %3, dim = 0 : (tensor<4x?xf32>, tensor<1x3xf32>) -> tensor<5x3xf32>
+  return %1, %3, %5, %7 : tensor<3xf32>, tensor<1x3xf32>, tensor<3xf32>, tensor<5x3xf32>
+}
+
+!unit = tensor<1x2x!quant.uniform<i8:f32:0, {1.0}>>
+!turned = tensor<2x1x!quant.uniform<i8:f32:1, {1.0}>>
+
+// CHECK-LABEL: func @leaves_dimension_of_scales_alone
+func.func @leaves_dimension_of_scales_alone(%x: !unit) -> !turned {
+  // CHECK-NEXT: stablehlo.transpose
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (!unit) -> !turned
+  return %0 : !turned
+}
+
 //===----------------------------------------------------------------------===//
 // Control flow and reductions
 //===----------------------------------------------------------------------===//
@@ -172,6 +210,17 @@ func.func @knows_trivial_reductions(%x: tensor<2x3xf32>, %s: tensor<f32>) -> (te
     stablehlo.return %seven : tensor<f32>
   }
   return %0, %1 : tensor<2x3xf32>, tensor<2xf32>
+}
+
+// CHECK-LABEL: func @keeps_what_trivial_reductions_do
+func.func @keeps_what_trivial_reductions_do(%x: tensor<3xf32>, %s: tensor<f32>) -> tensor<3xf32> {
+  // CHECK: stablehlo.custom_call @print
+  %0 = stablehlo.reduce(%x init: %s) across dimensions = [] : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+   reducer(%a: tensor<f32>, %b: tensor<f32>) {
+    stablehlo.custom_call @print(%a) {has_side_effect = true} : (tensor<f32>) -> ()
+    stablehlo.return %a : tensor<f32>
+  }
+  return %0 : tensor<3xf32>
 }
 
 // CHECK-LABEL: func @leaves_if_alone

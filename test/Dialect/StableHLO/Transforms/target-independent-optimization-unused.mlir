@@ -105,6 +105,26 @@ func.func @knows_what_empty_operands_leave(%x: tensor<0x3xf32>, %y: tensor<4x3xf
   return %0, %1, %2 : tensor<2x3xf32>, tensor<3xf32>, tensor<4x3xf32>
 }
 
+// CHECK-LABEL: func @broadcasts_only_to_known_shape_and_same_type
+func.func @broadcasts_only_to_known_shape_and_same_type(%x: tensor<0xf32>, %s: tensor<f32>, %y: tensor<0x3x2xf32>, %v: tensor<2xf32>) -> (tensor<?xf32>, tensor<f64>, tensor<3x2xf32>) {
+  // CHECK-NOT: stablehlo.broadcast_in_dim
+  // CHECK:     stablehlo.pad
+  // CHECK:     stablehlo.reduce
+  // CHECK:     stablehlo.reduce
+  %0 = stablehlo.pad %x, %s, low = [2], high = [1], interior = [0] : (tensor<0xf32>, tensor<f32>) -> tensor<?xf32>
+  %1 = stablehlo.reduce(%x init: %s) across dimensions = [0] : (tensor<0xf32>, tensor<f32>) -> tensor<f64>
+   reducer(%a: tensor<f64>, %b: tensor<f64>) {
+    %2 = stablehlo.add %a, %b : tensor<f64>
+    stablehlo.return %2 : tensor<f64>
+  }
+  %3 = stablehlo.reduce(%y init: %v) across dimensions = [0] : (tensor<0x3x2xf32>, tensor<2xf32>) -> tensor<3x2xf32>
+   reducer(%a: tensor<2xf32>, %b: tensor<2xf32>) {
+    %4 = stablehlo.add %a, %b : tensor<2xf32>
+    stablehlo.return %4 : tensor<2xf32>
+  }
+  return %0, %1, %3 : tensor<?xf32>, tensor<f64>, tensor<3x2xf32>
+}
+
 //===----------------------------------------------------------------------===//
 // Others
 //===----------------------------------------------------------------------===//
@@ -175,4 +195,33 @@ func.func @sorts_lose_the_shardings_of_unused_results(%a: tensor<12x8xf32>, %b: 
     stablehlo.return %1 : tensor<i1>
   }) {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r"}, {}]>, <@grid, [{"c"}, {}]>]>} : (tensor<12x8xf32>, tensor<12x8xf32>) -> (tensor<12x8xf32>, tensor<12x8xf32>)
   return %0#0 : tensor<12x8xf32>
+}
+
+// A rule maps the dimensions of operands, which the other op does not have.
+// CHECK-LABEL: func @rules_stay_with_their_operands
+func.func @rules_stay_with_their_operands(%a: tensor<12xf32>, %b: tensor<12xf32>) -> (tensor<12xf32>, tensor<12xf32>) {
+  // CHECK-NOT: sdy.sharding_rule
+  %zero = stablehlo.constant dense<-0.0> : tensor<12xf32>
+  %0 = stablehlo.negate %a : tensor<12xf32>
+  %1 = stablehlo.add %0, %zero {sdy.sharding_rule = #sdy.op_sharding_rule<([i], [i])->([i]) {i=12}>} : tensor<12xf32>
+  %2:2 = "stablehlo.sort"(%a, %b) <{dimension = 0 : i64}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>, %p: tensor<f32>, %q: tensor<f32>):
+    %3 = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %3 : tensor<i1>
+  }) {sdy.sharding_rule = #sdy.op_sharding_rule<([i], [i])->([i], [i]) {i=12}>} : (tensor<12xf32>, tensor<12xf32>) -> (tensor<12xf32>, tensor<12xf32>)
+  return %1, %2#0 : tensor<12xf32>, tensor<12xf32>
+}
+
+// Values may depend on themselves there, without end.
+// CHECK-LABEL: func @leaves_graph_regions_alone
+func.func @leaves_graph_regions_alone(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // CHECK:      %[[Y:.*]] = stablehlo.transpose %[[Y]]
+  // CHECK-NEXT: stablehlo.reshape
+  builtin.module {
+    %0 = stablehlo.transpose %0, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = stablehlo.reshape %2 : (tensor<4x4xf32>) -> tensor<16xf32>
+    %2 = stablehlo.reshape %1 : (tensor<16xf32>) -> tensor<4x4xf32>
+    stablehlo.custom_call @f(%0, %2) {has_side_effect = true} : (tensor<4x4xf32>, tensor<4x4xf32>) -> ()
+  }
+  return %x : tensor<4x4xf32>
 }
