@@ -63,6 +63,12 @@ static FailureOr<Sides> getSides(Operation *op, TensorShardingAttr out,
         return op->emitOpError() << "out_sharding - ";
       })))
     return failure();
+  // That of an op behind this one is verified later.
+  if (in && !isVerifiedBefore(operand, op) &&
+      failed(verifySharding(operand.getType(), in, op, [&] {
+        return op->emitOpError() << "sharding of the operand - ";
+      })))
+    return failure();
   if (!in)
     in = TensorShardingAttr::getFullyClosed(op->getContext(), out.getRank(),
                                             out.getMeshOrRef());
@@ -93,6 +99,10 @@ static LogicalResult verifyAxes(Operation *op, ArrayRef<AxisRefAttr> axes,
     if (!mesh.hasAxis(axis.getName()))
       return op->emitOpError()
              << "unknown axis name: \"" << axis.getName() << "\"";
+    if (axis.isSubAxis() &&
+        failed(verifySubAxis(axis, mesh.getAxisSize(axis.getName()),
+                             [&] { return op->emitOpError(); })))
+      return failure();
     for (AxisRefAttr other : seen)
       if (overlaps(axis, other))
         return op->emitOpError()
@@ -373,7 +383,8 @@ static bool isNoOp(AxisRefListAttr axes) { return axes.empty(); }
 /// Pattern: collective without axes -> its operand.
 template <typename OpT, auto GetAxes>
 static LogicalResult eraseNoOp(OpT op, PatternRewriter &rewriter) {
-  if (!isNoOp((op.*GetAxes)()))
+  if (!isNoOp((op.*GetAxes)()) ||
+      !canReadInstead(op.getResult(), op.getTensor()))
     return failure();
   rewriter.replaceOp(op, op.getTensor());
   return success();
@@ -383,7 +394,9 @@ static LogicalResult eraseNoOp(OpT op, PatternRewriter &rewriter) {
 static LogicalResult eraseIdentityPermute(CollectivePermuteOp op,
                                           PatternRewriter &rewriter) {
   TensorShardingAttr in = getSharding(op.getTensor());
-  if (!in || !op.getOutSharding().isEquivalent(in))
+  if (!in || !op.getOutSharding().isEquivalent(in) ||
+      op.getOutSharding().getMesh(op) != in.getMesh(op) ||
+      !canReadInstead(op.getResult(), op.getTensor()))
     return failure();
   rewriter.replaceOp(op, op.getTensor());
   return success();
@@ -393,7 +406,8 @@ static LogicalResult eraseIdentityPermute(CollectivePermuteOp op,
 static LogicalResult cancelSliceOfGather(AllSliceOp op,
                                          PatternRewriter &rewriter) {
   auto gather = op.getTensor().getDefiningOp<AllGatherOp>();
-  if (!gather || gather.getGatheringAxes() != op.getSlicingAxes())
+  if (!gather || gather.getGatheringAxes() != op.getSlicingAxes() ||
+      !canReadInstead(op.getResult(), gather.getTensor()))
     return failure();
   rewriter.replaceOp(op, gather.getTensor());
   return success();
@@ -435,7 +449,7 @@ static LogicalResult fuseReduceScatter(AllSliceOp op,
 static LogicalResult combineAllToAlls(AllToAllOp op,
                                       PatternRewriter &rewriter) {
   auto inner = op.getTensor().getDefiningOp<AllToAllOp>();
-  if (!inner || !inner->hasOneUse())
+  if (!inner || !inner->hasOneUse() || inner.getTensor() == op.getResult())
     return failure();
   llvm::SmallBitVector dims(op.getOutSharding().getRank());
   auto params = llvm::to_vector(inner.getParams());

@@ -16,45 +16,58 @@ using namespace mlir::sdy;
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// New unreduced axes hold partial sums; the others are reduced as before.
-static LogicalResult verifyUnreduced(Operation *op, Value input,
-                                     TensorShardingAttr sharding) {
-  if (sharding.getUnreducedAxes().empty())
-    return success();
+/// The sharding of what an op reads, maybe through barriers.
+static TensorShardingAttr getInputSharding(Value input, Operation *reader) {
   // Barriers that read each other would be followed for ever.
-  Operation *reader = op;
   while (auto barrier = input.getDefiningOp<PropagationBarrierOp>()) {
     if (!isVerifiedBefore(input, reader))
-      return success();
+      return {};
     reader = barrier;
     input = barrier.getInput();
   }
-  TensorShardingAttr inputSharding = getShardingToVerify(input, reader);
-  if (!inputSharding)
-    return success();
-  for (AxisRefAttr axis : sharding.getUnreducedAxes()) {
-    bool wasUnreduced =
-        llvm::any_of(inputSharding.getUnreducedAxes(), [&](AxisRefAttr before) {
-          return contains(before, axis);
-        });
-    ReductionKind expected =
-        wasUnreduced ? inputSharding.getReductionKind() : ReductionKind::Sum;
-    if (sharding.getReductionKind() != expected)
-      return op->emitOpError()
-             << (wasUnreduced ? "unreduced axis " : "newly unreduced axis ")
-             << axis.toString() << " must keep reduction kind "
-             << stringifyReductionKind(expected) << ", got "
-             << stringifyReductionKind(sharding.getReductionKind());
-  }
-  return success();
+  return getShardingToVerify(input, reader);
+}
+
+static bool wasUnreduced(AxisRefAttr axis, TensorShardingAttr input) {
+  return llvm::any_of(input.getUnreducedAxes(), [&](AxisRefAttr before) {
+    return contains(before, axis);
+  });
+}
+
+/// New unreduced axes hold partial sums; the others are reduced as before.
+static ReductionKind getExpectedKind(AxisRefAttr axis,
+                                     TensorShardingAttr input) {
+  return wasUnreduced(axis, input) ? input.getReductionKind()
+                                   : ReductionKind::Sum;
+}
+
+/// An unreduced axis that must be of another kind, behind a value of sharding
+/// `input`; null if there is none, or nothing is known of the value.
+static AxisRefAttr findWrongKind(TensorShardingAttr input,
+                                 TensorShardingAttr sharding) {
+  if (input)
+    for (AxisRefAttr axis : sharding.getUnreducedAxes())
+      if (getExpectedKind(axis, input) != sharding.getReductionKind())
+        return axis;
+  return {};
 }
 
 static LogicalResult verifyNewSharding(Operation *op, Value input,
                                        TensorShardingAttr sharding) {
-  if (failed(verifySharding(input.getType(), sharding, op,
-                            [&] { return op->emitOpError(); })))
+  auto emitError = [&] { return op->emitOpError(); };
+  if (failed(verifySharding(input.getType(), sharding, op, emitError)))
     return failure();
-  return verifyUnreduced(op, input, sharding);
+  if (sharding.getUnreducedAxes().empty())
+    return success();
+  TensorShardingAttr before = getInputSharding(input, op);
+  if (AxisRefAttr axis = findWrongKind(before, sharding))
+    return emitError() << (wasUnreduced(axis, before) ? "unreduced axis "
+                                                      : "newly unreduced axis ")
+                       << axis.toString() << " must keep reduction kind "
+                       << stringifyReductionKind(getExpectedKind(axis, before))
+                       << ", got "
+                       << stringifyReductionKind(sharding.getReductionKind());
+  return success();
 }
 
 LogicalResult ShardingConstraintOp::verify() {
@@ -79,7 +92,11 @@ LogicalResult PropagationBarrierOp::verify() {
 /// Pattern: reshard(reshard(x)) -> reshard(x), if nothing else reads between.
 static LogicalResult skipReshard(ReshardOp op, PatternRewriter &rewriter) {
   auto inner = op.getInput().getDefiningOp<ReshardOp>();
-  if (!inner || !inner->hasOneUse())
+  if (!inner || !inner->hasOneUse() || inner.getInput() == op.getResult())
+    return failure();
+  // What is reduced by one kind and then by another has to be reduced between.
+  if (findWrongKind(getInputSharding(inner.getInput(), inner),
+                    op.getSharding()))
     return failure();
   rewriter.modifyOpInPlace(
       op, [&] { op.getInputMutable().assign(inner.getInput()); });
@@ -120,13 +137,17 @@ static std::optional<SmallVector<int64_t>> getDimSources(Operation *op) {
   return next == from.getRank() ? std::optional(sources) : std::nullopt;
 }
 
-/// The sharding behind a transpose or reshape. Null if an axis would be lost.
+/// The sharding behind a transpose or reshape. Null if an axis would be lost, or
+/// if it is maximal and has no dimensions.
 static TensorShardingAttr passThrough(TensorShardingAttr sharding,
                                       ArrayRef<int64_t> sources) {
   SmallVector<DimensionShardingAttr> dims;
   auto closed = DimensionShardingAttr::getClosed(sharding.getContext());
-  for (int64_t source : sources)
+  for (int64_t source : sources) {
+    if (source >= sharding.getRank())
+      return {};
     dims.push_back(source < 0 ? closed : sharding.getDimShardings()[source]);
+  }
   for (auto [index, dim] : llvm::enumerate(sharding.getDimShardings()))
     if (!dim.emptyAxes() &&
         !llvm::is_contained(sources, static_cast<int64_t>(index)))
@@ -152,7 +173,7 @@ static LogicalResult shareReshard(ReshardOp op, PatternRewriter &rewriter) {
       findEarlierReshard(op, op.getInput(), [&](ReshardOp candidate) {
         return candidate.getSharding().isEquivalent(op.getSharding());
       });
-  if (!other)
+  if (!other || !canReadInstead(op.getResult(), other.getResult()))
     return failure();
   rewriter.replaceOp(op, other);
   return success();

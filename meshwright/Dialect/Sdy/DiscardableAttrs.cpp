@@ -116,6 +116,11 @@ static LogicalResult verifySpecialFactors(Operation *op,
 }
 
 static LogicalResult verifyRule(Operation *op, OpShardingRuleAttr rule) {
+  for (int64_t index : llvm::seq<int64_t>(0, rule.getNumFactors()))
+    if (rule.getFactorSize(index) < 0)
+      return op->emitOpError()
+             << "has a factor of size " << rule.getFactorSize(index)
+             << " at index " << index << ", expected none below 0";
   BitVector used(rule.getNumFactors());
   if (failed(verifyMappings(op, rule, op->getOperandTypes(),
                             rule.getOperandMappings(), "operand", used)) ||
@@ -158,7 +163,11 @@ LogicalResult SdyDialect::verifyOperationAttribute(Operation *op,
   if (attr.getName() == kResultPropagationEdgesAttr ||
       attr.getName() == kBlockArgPropagationEdgesAttr) {
     auto list = dyn_cast<ArrayAttr>(attr.getValue());
-    if (!list || !llvm::all_of(list, llvm::IsaPred<PropagationEdgesAttr>))
+    // Values that no axis came to have an empty dictionary.
+    if (!list || !llvm::all_of(list, [](Attribute entry) {
+          auto none = dyn_cast<DictionaryAttr>(entry);
+          return isa<PropagationEdgesAttr>(entry) || (none && none.empty());
+        }))
       return op->emitOpError()
              << "should have a list of #sdy.propagation_edges as "
              << attr.getName() << ", got " << attr.getValue();

@@ -5,6 +5,7 @@
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -77,8 +78,10 @@ static LogicalResult verifyValues(ManualComputationOp op, TypeRange globalTypes,
            << "number of op " << valueName << "s and region " << valueName
            << "s must match, but the op has " << globalTypes.size()
            << " and the region " << bodyTypes.size();
-  for (auto [index, global, inBody, sharding] :
-       llvm::enumerate(globalTypes, bodyTypes, shardings)) {
+  // No value may have one sharding.
+  for (auto [index, global, inBody, sharding] : llvm::enumerate(
+           globalTypes, bodyTypes,
+           shardings.getShardings().take_front(globalTypes.size()))) {
     FailureOr<Type> expected =
         getTypeInBody(op, global, sharding, valueName, index);
     if (failed(expected))
@@ -303,10 +306,20 @@ static LogicalResult dropUnusedArguments(ManualComputationOp op,
   return success();
 }
 
-/// Moves the body out if the manual axes do not cut anything.
+/// Moves the body out if the manual axes do not cut anything. A collective would
+/// see them in the sharding of its operand.
 static LogicalResult inlineTrivial(ManualComputationOp op,
                                    PatternRewriter &rewriter) {
   MeshAttr mesh = getCommonMesh(op);
+  if (!op.getManualAxes().empty() &&
+      (op.getBody()
+           .walk([](Operation *inner) {
+             return isCollective(inner) ? WalkResult::interrupt()
+                                        : WalkResult::advance();
+           })
+           .wasInterrupted() ||
+       llvm::any_of(op->getUsers(), isCollective)))
+    return failure();
   for (StringAttr axis : op.getManualAxes())
     if (!mesh || mesh.findAxisSize(axis) != 1)
       return failure();

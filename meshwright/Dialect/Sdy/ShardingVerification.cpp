@@ -52,8 +52,8 @@ static LogicalResult verifyMeshOrder(ArrayRef<AxisRefAttr> axes, MeshAttr mesh,
   return success();
 }
 
-static LogicalResult verifySubAxis(AxisRefAttr axis, int64_t fullSize,
-                                   EmitErrorFn emitError) {
+LogicalResult sdy::verifySubAxis(AxisRefAttr axis, int64_t fullSize,
+                                 EmitErrorFn emitError) {
   SubAxisInfoAttr info = axis.getSubAxisInfo();
   if (info.getPreSize() < 1)
     return emitError() << "sub-axis pre-size must be at least 1: "
@@ -96,11 +96,14 @@ static LogicalResult verifyPartsOfAxis(SmallVector<AxisRefAttr> parts,
   return success();
 }
 
-/// A sub-axis of size 0 is reported later, with all parts of its axis.
+/// Sub-axes that no mesh has are reported later, with all parts of their axis.
 static LogicalResult verifyDivisible(size_t index, int64_t size,
                                      DimensionShardingAttr dim, MeshAttr mesh,
                                      EmitErrorFn emitError) {
-  int64_t shardedSize = dim.getShardedSize(mesh);
+  int64_t shardedSize = 1;
+  for (AxisRefAttr axis : dim.getAxes())
+    if (llvm::MulOverflow(shardedSize, axis.getSize(mesh), shardedSize))
+      return success();
   if (ShapedType::isDynamic(size) || shardedSize == 0 ||
       size % shardedSize == 0)
     return success();
@@ -281,4 +284,36 @@ TensorShardingAttr sdy::getShardingToVerify(Value value, Operation *op) {
   bool isAsked = isa<BlockArgument>(value) || getDataFlowOp(value);
   return isAsked && !isVerifiedBefore(value, op) ? TensorShardingAttr()
                                                  : getSharding(value);
+}
+
+/// Whether verifiers compare the sharding of the operand of `op` with another.
+static bool isCheckedAgainstOperand(Operation *op) {
+  if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
+    return !constraint.getSharding().getUnreducedAxes().empty();
+  if (auto reshard = dyn_cast<ReshardOp>(op))
+    return !reshard.getSharding().getUnreducedAxes().empty();
+  return isCollective(op) || isa<PropagationBarrierOp>(op);
+}
+
+/// Whether both have the same axes on the same mesh, be they open or closed.
+static bool haveSameAxes(TensorShardingAttr a, TensorShardingAttr b) {
+  return a.getMeshOrRef() == b.getMeshOrRef() &&
+         a.getReplicatedAxes() == b.getReplicatedAxes() &&
+         a.getUnreducedAxes() == b.getUnreducedAxes() &&
+         a.getReductionKind() == b.getReductionKind() &&
+         llvm::equal(
+             a.getDimShardings(), b.getDimShardings(),
+             [](DimensionShardingAttr dim, DimensionShardingAttr other) {
+               return dim.getAxes() == other.getAxes();
+             });
+}
+
+bool sdy::canReadInstead(Value value, Value replacement) {
+  if (value == replacement) // Of itself, in a graph region.
+    return false;
+  if (llvm::none_of(value.getUsers(), isCheckedAgainstOperand))
+    return true;
+  TensorShardingAttr before = getSharding(value);
+  TensorShardingAttr after = getSharding(replacement);
+  return before && after && haveSameAxes(before, after);
 }

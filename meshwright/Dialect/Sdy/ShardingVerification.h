@@ -31,6 +31,10 @@ LogicalResult verifyShardings(TypeRange types,
                               TensorShardingPerValueAttr shardings,
                               Operation *from, StringRef valueName);
 
+/// Checks a sub-axis of an axis of `fullSize` by itself.
+LogicalResult verifySubAxis(AxisRefAttr axis, int64_t fullSize,
+                            EmitErrorFn emitError);
+
 /// Checks the shardings of the block arguments and results of an op. A fragment may
 /// have some that its program cannot, since it does not verify them.
 LogicalResult verifyEdgeOwnerShardings(DataFlowOpInterface op);
@@ -43,6 +47,10 @@ bool isVerifiedBefore(Value value, Operation *op);
 
 /// The sharding of what an op reads, for its verifier.
 TensorShardingAttr getShardingToVerify(Value value, Operation *op);
+
+/// Whether what reads `value` verifies if it reads `replacement` instead: some ops
+/// are checked against the sharding of their operand.
+bool canReadInstead(Value value, Value replacement);
 
 } // namespace mlir::sdy
 

@@ -19,18 +19,55 @@ SmallVector<TensorShardingAttr> sdy::getResultShardings(Operation *op) {
               : SmallVector<TensorShardingAttr>();
 }
 
+/// Whether a sharding is one of a single device, which has no dimensions whatever
+/// the value.
+static bool isOfOneDevice(TensorShardingAttr sharding, Operation *from) {
+  MeshAttr mesh = sharding.getRank() == 0 ? sharding.getMesh(from) : MeshAttr();
+  return mesh && mesh.isMaximal();
+}
+
+static bool canBeOpen(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped ? shaped.hasRank() : !isa<TupleType>(type);
+}
+
+bool sdy::fillShardings(MutableArrayRef<TensorShardingAttr> shardings,
+                        TypeRange types, Operation *from) {
+  TensorShardingAttr like;
+  bool isOneDevice = true;
+  for (TensorShardingAttr sharding : shardings)
+    if (sharding && isOneDevice) {
+      like = sharding;
+      isOneDevice = isOfOneDevice(sharding, from);
+    }
+  if (!like)
+    return false;
+  for (auto [sharding, type] : llvm::zip(shardings, types)) {
+    if (sharding)
+      continue;
+    if (isOneDevice)
+      sharding = like;
+    else if (canBeOpen(type))
+      sharding = TensorShardingAttr::getFullyOpenLike(type, like);
+    else
+      return false;
+  }
+  return true;
+}
+
 void sdy::setResultShardings(Operation *op,
                              ArrayRef<TensorShardingAttr> shardings) {
-  auto first =
-      llvm::find_if(shardings, [](TensorShardingAttr attr) { return !!attr; });
-  if (first == shardings.end())
-    return;
   auto filled = llvm::to_vector(shardings);
-  for (auto [sharding, type] : llvm::zip(filled, op->getResultTypes()))
-    if (!sharding)
-      sharding = TensorShardingAttr::getFullyOpenLike(type, *first);
+  if (!fillShardings(filled, op->getResultTypes(), op))
+    return;
   op->setAttr(kShardingAttr,
               TensorShardingPerValueAttr::get(op->getContext(), filled));
+}
+
+bool sdy::isCollective(Operation *op) {
+  return isa<AllGatherOp, AllSliceOp, AllToAllOp, CollectivePermuteOp,
+             AllReduceOp, ReduceScatterOp, ShardedToUnreducedOp,
+             ReplicatedToUnreducedOp>(op);
 }
 
 /// The name of the attribute in which an sdy op keeps the sharding of its only
@@ -38,8 +75,7 @@ void sdy::setResultShardings(Operation *op,
 static StringRef getOwnShardingAttrName(Operation *op) {
   if (isa<ShardingConstraintOp, ReshardOp, DataFlowEdgeOp>(op))
     return "sharding";
-  if (isa<AllGatherOp, AllSliceOp, AllToAllOp, CollectivePermuteOp, AllReduceOp,
-          ReduceScatterOp, ShardedToUnreducedOp, ReplicatedToUnreducedOp>(op))
+  if (isCollective(op))
     return "out_sharding";
   return {};
 }
@@ -132,17 +168,18 @@ TensorShardingAttr sdy::getEdgeOwnerSharding(DataFlowOpInterface op,
 static void setEdgeOwnerSharding(DataFlowOpInterface op, Value owner,
                                  TensorShardingAttr sharding) {
   auto shardings = getFamilyShardings(op, owner);
-  auto open = [&](Type type) {
-    return TensorShardingAttr::getFullyOpenLike(type, sharding);
-  };
   bool isArgument = isa<BlockArgument>(owner);
-  if (shardings.empty())
-    shardings =
+  if (shardings.empty()) {
+    auto types =
         isArgument
             ? llvm::map_to_vector(op.getBlockArgumentEdgeOwners(),
-                                  [&](Value v) { return open(v.getType()); })
-            : llvm::map_to_vector(op.getOpResultEdgeOwners(),
-                                  [&](Value v) { return open(v.getType()); });
+                                  [](Value value) { return value.getType(); })
+            : llvm::to_vector(op.getOpResultEdgeOwners().getTypes());
+    shardings.resize(types.size());
+    shardings[indexInFamily(op, owner)] = sharding;
+    if (!fillShardings(shardings, types, op))
+      return;
+  }
   shardings[indexInFamily(op, owner)] = sharding;
   if (isArgument)
     op.setBlockArgumentEdgeOwnerShardings(shardings);

@@ -26,8 +26,15 @@ TensorShardingAttr getSharding(Value value);
 /// of an op without shardings become fully open. Does nothing for a null
 /// sharding or a value that cannot have one.
 void setSharding(Value value, TensorShardingAttr sharding);
+/// Gives what has no sharding an open one on the mesh that others are on, so that
+/// there is one for each type. False if no list of shardings can be: there is none at
+/// all, or a value without one is no ranked tensor.
+bool fillShardings(MutableArrayRef<TensorShardingAttr> shardings,
+                   TypeRange types, Operation *from);
 /// Whether a value can have a sharding.
 bool canHaveSharding(Value value);
+/// Whether an op moves a value from one sharding to another by known axes.
+bool isCollective(Operation *op);
 
 TensorShardingAttr getArgSharding(func::FuncOp func, unsigned index);
 void setArgSharding(func::FuncOp func, unsigned index,

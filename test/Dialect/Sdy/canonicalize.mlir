@@ -133,3 +133,55 @@ func.func @keeps_all_to_alls_that_move_the_same_dimension(%x: tensor<12x8xf32> {
   %1 = sdy.all_to_all [{"r", "c"}: 0->1] %0 out_sharding=<@grid, [{}, {"r", "c"}]> : tensor<12x8xf32>
   return %1 : tensor<12x8xf32>
 }
+
+sdy.mesh @one_device = <[], device_ids=[0]>
+sdy.mesh @reversed = <["r"=2, "c"=4, "one"=1], device_ids=[7, 6, 5, 4, 3, 2, 1, 0]>
+
+// CHECK-LABEL: func @one_device_has_no_dimensions
+func.func @one_device_has_no_dimensions(%x: tensor<12x8xf32>) -> (tensor<12x8xf32>, tensor<8x12xf32>) {
+  // CHECK-COUNT-2: sdy.reshard
+  %0 = sdy.reshard %x <@one_device, []> : tensor<12x8xf32>
+  %1 = stablehlo.transpose %x, dims = [1, 0] : (tensor<12x8xf32>) -> tensor<8x12xf32>
+  %2 = sdy.reshard %1 <@one_device, []> : tensor<8x12xf32>
+  return %0, %2 : tensor<12x8xf32>, tensor<8x12xf32>
+}
+
+// What reads them is checked against the sharding of its operand.
+// CHECK-LABEL: func @collectives_that_others_read
+func.func @collectives_that_others_read(%x: tensor<12x8xf32>, %y: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{}, {}]>}, %z: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) -> (tensor<12x8xf32>, tensor<12x8xf32>, tensor<12x8xf32>, tensor<12x8xf32>) {
+  // CHECK-NEXT: sdy.all_slice [{}, {}]
+  %0 = sdy.all_slice [{}, {}] %x out_sharding=<@grid, [{}, {}]> : tensor<12x8xf32>
+  // CHECK-NEXT: sdy.replicated_to_unreduced
+  %1 = sdy.replicated_to_unreduced {"r"} %0 out_sharding=<@grid, [{}, {}], unreduced={"r"}> : tensor<12x8xf32>
+  // CHECK-NEXT: sdy.collective_permute
+  %2 = sdy.collective_permute %y out_sharding=<@reversed, [{}, {}]> : tensor<12x8xf32>
+  // CHECK-NEXT: sdy.all_slice
+  %3 = sdy.all_slice [{"r"}, {}] %2 out_sharding=<@reversed, [{"r"}, {}]> : tensor<12x8xf32>
+  // CHECK-COUNT-2: sdy.reshard
+  %4 = sdy.reshard %z <@grid, [{}, {}], replicated={"r"}> : tensor<12x8xf32>
+  %5 = sdy.reshard %z <@grid, [{}, {}]> : tensor<12x8xf32>
+  // CHECK-NEXT: sdy.all_reduce
+  %6 = sdy.all_reduce {"r"} %5 out_sharding=<@grid, [{}, {}]> : tensor<12x8xf32>
+  return %1, %3, %4, %6 : tensor<12x8xf32>, tensor<12x8xf32>, tensor<12x8xf32>, tensor<12x8xf32>
+}
+
+// CHECK-LABEL: func @keeps_collective_in_trivial_manual_computation
+func.func @keeps_collective_in_trivial_manual_computation(%x: tensor<12x8xf32>) -> tensor<12x8xf32> {
+  // CHECK-NEXT: sdy.manual_computation
+  %0 = sdy.manual_computation(%x) in_shardings=[<@grid, [{"one", "r"}, {}]>] out_shardings=[<@grid, [{"one"}, {}]>] manual_axes={"one"} (%a: tensor<12x8xf32>) {
+    %1 = sdy.all_gather [{"r"}, {}] %a out_sharding=<@grid, [{}, {}]> : tensor<12x8xf32>
+    sdy.return %1 : tensor<12x8xf32>
+  } : (tensor<12x8xf32>) -> tensor<12x8xf32>
+  return %0 : tensor<12x8xf32>
+}
+
+// A graph region.
+// CHECK-LABEL: module @reads_itself
+module @reads_itself {
+  // CHECK-NEXT: sdy.mesh
+  sdy.mesh @grid = <["r"=2]>
+  // CHECK-NEXT: %[[G:.*]] = sdy.all_gather [{}] %[[G]]
+  %0 = sdy.all_gather [{}] %0 out_sharding=<@grid, [{}]> : tensor<8xf32>
+  // CHECK-NEXT: sdy.sharding_constraint %[[G]]
+  %1 = sdy.sharding_constraint %0 <@grid, [{}]> : tensor<8xf32>
+}

@@ -199,7 +199,26 @@ func.func @leaves_nothing_unreduced(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sh
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 func.func @gathers_more_than_can_be_counted(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c"}, {}]>}) {
-  // expected-error@+1 {{axes do not match in dimension 0}}
+  // expected-error@+1 {{sub-axis size must be greater than 1: "c":(2)-9223372036854775808}}
   %0 = sdy.all_gather [{"c":(2)-9223372036854775808}, {}] %x out_sharding=<@grid, [{"c":(1)2}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=8]>
+func.func @sub_axis_that_no_mesh_has(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}]>}) {
+  // expected-error@+1 {{sub-axis next pre-size (pre-size times size) doesn't divide the size of the full axis 8: "r":(4611686018427387904)4}}
+  %0 = sdy.all_gather [{"r":(4611686018427387904)4}] %x out_sharding=<@grid, [{}]> : tensor<8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @grid = <["r"=8]>
+func.func @operand_that_is_not_verified_yet() {
+  // expected-error@+1 {{sharding of the operand - unknown axis name: "q"}}
+  %0 = sdy.collective_permute %1 out_sharding=<@grid, [{"r"}]> : tensor<8xf32>
+  %1 = sdy.reshard %0 <@grid, [{"q"}]> : tensor<8xf32>
   return
 }

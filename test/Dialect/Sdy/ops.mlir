@@ -146,3 +146,14 @@ func.func @shardings_on_ops_and_functions(%x: tensor<12x8xf32> {sdy.sharding = #
   %0 = stablehlo.sine %x {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r"}, {?}]>]>, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=12, j=8}>} : tensor<12x8xf32>
   return %0 : tensor<12x8xf32>
 }
+
+// No value may have one sharding.
+// CHECK-LABEL: func @manual_computation_of_nothing
+func.func @manual_computation_of_nothing() -> tensor<12x8xf32> {
+  // CHECK: sdy.manual_computation() in_shardings=[<@[[M:.*]], []>]
+  %0 = sdy.manual_computation() in_shardings=[<@grid, []>] out_shardings=[<@grid, [{}, {}]>] manual_axes={} () {
+    %1 = stablehlo.constant dense<1.0> : tensor<12x8xf32>
+    sdy.return %1 : tensor<12x8xf32>
+  } : () -> tensor<12x8xf32>
+  return %0 : tensor<12x8xf32>
+}

@@ -117,3 +117,11 @@ func.func @reduction_factor_in_result(%x: tensor<8x8xf32>) {
   %0 = stablehlo.sine %x {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=8} reduction={i}>} : tensor<8x8xf32>
   return
 }
+
+// -----
+
+func.func @factor_below_0(%x: tensor<8xf32>) {
+  // expected-error@+1 {{has a factor of size -9223372036854775808 at index 0, expected none below 0}}
+  %0 = stablehlo.custom_call @f(%x) {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=-9223372036854775808}, custom>} : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}

@@ -216,3 +216,9 @@ func.func @edges_of_arguments_in_a_list_of_another_kind(%x: tensor<8xf32>) -> te
   %0 = "stablehlo.sine"(%x) {sdy.block_arg_propagation_edges = [unit]} : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+sdy.mesh @grid = <["r"=8]>
+// expected-error@+1 {{arg 0 - sub-axis next pre-size (pre-size times size) doesn't divide the size of the full axis 8: "r":(4611686018427387904)4}}
+func.func private @sub_axes_beyond_all_numbers(tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r":(4611686018427387904)4, "r":(1)2}]>})

@@ -4,6 +4,8 @@
 
 #include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
 #include "meshwright/Calls/InlinedSize.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -26,5 +28,37 @@ FailureOr<CallOrder> mlir::sdy::getOrderOfInlining(ModuleOp module,
                           "that end";
   diag.attachNote(callee.getLoc())
       << "this function calls itself, directly or through others";
+  return diag;
+}
+
+LogicalResult mlir::sdy::verifyManualAxes(func::CallOp call,
+                                          func::FuncOp callee) {
+  llvm::StringSet<> manual;
+  for (auto around = call->getParentOfType<ManualComputationOp>(); around;
+       around = around->getParentOfType<ManualComputationOp>())
+    for (StringAttr axis : around.getManualAxes())
+      manual.insert(axis.getValue());
+  if (manual.empty())
+    return success();
+  AxisRefAttr found;
+  Operation *place = nullptr;
+  callee->walk([&](Operation *op) {
+    op->getAttrDictionary().walk([&](AxisRefAttr axis) {
+      if (manual.contains(axis.getName()))
+        found = axis;
+      return found ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    place = op;
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!found)
+    return success();
+  InFlightDiagnostic diag =
+      call.emitError() << "axis " << found.toString()
+                       << " is manual around this call of @"
+                       << callee.getSymName()
+                       << ", which is sharded on it; call a function without "
+                          "shardings on manual axes";
+  diag.attachNote(place->getLoc()) << "sharded here";
   return diag;
 }

@@ -24,6 +24,10 @@ FailureOr<meshwright::CallOrder> getOrderOfInlining(ModuleOp module,
                                                     const SymbolTable &symbols,
                                                     int64_t maxInlinedOps);
 
+/// Reports a call in a manual computation of a function that names axes which are
+/// manual there.
+LogicalResult verifyManualAxes(func::CallOp call, func::FuncOp callee);
+
 } // namespace mlir::sdy
 
 #endif

@@ -46,8 +46,9 @@ sinkEdges(ValueRange owners, std::optional<TensorShardingPerValueAttr> stored,
 static func::FuncOp outline(NamedComputationOp computation,
                             SymbolTable &symbols, RewriterBase &rewriter) {
   rewriter.setInsertionPointToEnd(&symbols.getOp()->getRegion(0).back());
+  StringRef name = computation.getName();
   auto func = func::FuncOp::create(
-      rewriter, computation.getLoc(), computation.getName(),
+      rewriter, computation.getLoc(), name.empty() ? "computation" : name,
       rewriter.getFunctionType(computation->getOperandTypes(),
                                computation->getResultTypes()));
   func.setPrivate();
@@ -99,7 +100,9 @@ struct ExportNamedComputationsPass
     // Inner ones first; new functions are not visited.
     SmallVector<NamedComputationOp> computations;
     getOperation().walk([&](NamedComputationOp computation) {
-      computations.push_back(computation);
+      // Those in a module within this one could not call what is here.
+      if (computation->getParentOfType<ModuleOp>() == getOperation())
+        computations.push_back(computation);
     });
     for (NamedComputationOp computation : computations)
       exportComputation(computation, symbols, rewriter);

@@ -73,6 +73,9 @@ struct FlattenCallGraphPass
   using Base::Base;
 
   void runOnOperation() override {
+    // A program that says itself what is a clone may be wrong.
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      func->removeAttr(kOriginalFuncNameAttr);
     SymbolTable symbols(getOperation());
     FailureOr<meshwright::CallOrder> order =
         getOrderOfInlining(getOperation(), symbols, maxInlinedOps);

@@ -30,17 +30,11 @@ using namespace mlir::sdy;
 
 /// One list of all shardings, or null if there are none at all.
 static TensorShardingPerValueAttr
-joinShardings(TypeRange types, ArrayRef<TensorShardingAttr> shardings) {
-  auto isThere = [](TensorShardingAttr sharding) { return !!sharding; };
-  const TensorShardingAttr *first = llvm::find_if(shardings, isThere);
-  if (first == shardings.end())
+joinShardings(TypeRange types, SmallVector<TensorShardingAttr> shardings,
+              func::FuncOp func) {
+  if (!fillShardings(shardings, types, func))
     return {};
-  SmallVector<TensorShardingAttr> all;
-  for (auto [type, sharding] : llvm::zip_equal(types, shardings))
-    all.push_back(sharding
-                      ? sharding
-                      : TensorShardingAttr::getFullyOpenLike(type, *first));
-  return TensorShardingPerValueAttr::get(first->getContext(), all);
+  return TensorShardingPerValueAttr::get(func.getContext(), shardings);
 }
 
 static TensorShardingPerValueAttr getInShardings(func::FuncOp func) {
@@ -48,7 +42,8 @@ static TensorShardingPerValueAttr getInShardings(func::FuncOp func) {
                        llvm::map_to_vector(llvm::seq(func.getNumArguments()),
                                            [&](unsigned index) {
                                              return getArgSharding(func, index);
-                                           }));
+                                           }),
+                       func);
 }
 
 static TensorShardingPerValueAttr getOutShardings(func::CallOp call,
@@ -56,11 +51,21 @@ static TensorShardingPerValueAttr getOutShardings(func::CallOp call,
   if (auto shardings =
           call->getAttrOfType<TensorShardingPerValueAttr>(kShardingAttr))
     return shardings;
-  return joinShardings(
-      func.getResultTypes(),
-      llvm::map_to_vector(llvm::seq(func.getNumResults()), [&](unsigned index) {
-        return getResultSharding(func, index);
-      }));
+  return joinShardings(func.getResultTypes(),
+                       llvm::map_to_vector(llvm::seq(func.getNumResults()),
+                                           [&](unsigned index) {
+                                             return getResultSharding(func,
+                                                                      index);
+                                           }),
+                       func);
+}
+
+/// Takes away the edges of values that no longer cross the border of a function.
+static void dropFuncEdges(ValueRange values, RewriterBase &rewriter) {
+  for (Value value : values)
+    for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
+      if (auto edge = dyn_cast<FuncDataFlowEdgeOp>(user))
+        rewriter.replaceOp(edge, value);
 }
 
 /// Replaces a call by a named computation with a copy of the function's body.
@@ -85,6 +90,8 @@ static NamedComputationOp importCall(func::CallOp call, func::FuncOp func,
   exit->setDiscardableAttrs(terminator->getDiscardableAttrDictionary());
   rewriter.eraseOp(terminator);
   rewriter.replaceOp(call, computation);
+  dropFuncEdges(computation.getBody().getArguments(), rewriter);
+  dropFuncEdges(computation.getResults(), rewriter);
   return computation;
 }
 
@@ -132,20 +139,23 @@ private:
     Region *inside = &computation.get()->getRegion(0);
     IRMapping mapping;
     for (auto func : getOperation().getOps<func::FuncOp>())
-      for (Operation &op : func.getOps()) {
+      func.walk([&](Operation *op) {
         auto *interface =
-            dyn_cast_or_null<DialectInlinerInterface>(op.getDialect());
-        if (interface && !interface->isLegalToInline(
-                             &op, inside, /*wouldBeCloned=*/true, mapping))
+            dyn_cast_or_null<DialectInlinerInterface>(op->getDialect());
+        if (op != func && interface &&
+            !interface->isLegalToInline(op, inside, /*wouldBeCloned=*/true,
+                                        mapping))
           kept.insert(func);
-      }
+      });
   }
 
   /// The function whose body is copied for `call`; null if the call stays.
   func::FuncOp getImported(func::CallOp call, const SymbolTable &symbols) {
     func::FuncOp callee = getCallee(call, symbols);
     // Only a single block can be the body of an op.
-    bool isBody = callee && callee.getBody().hasOneBlock();
+    bool isBody =
+        callee && callee.getBody().hasOneBlock() &&
+        isa<func::ReturnOp, sdy::ReturnOp>(callee.front().getTerminator());
     return isBody && !kept.contains(callee) ? callee : func::FuncOp();
   }
 
@@ -193,6 +203,8 @@ private:
         return call.emitError() << "calls are nested more than " << kMaxDepth
                                 << " deep; let a function do what many that "
                                    "call each other do";
+      if (failed(verifyManualAxes(call, callee)))
+        return failure();
       NamedComputationOp computation = importCall(call, callee, rewriter);
       addCalls(computation, depth + 1);
       if (addDataFlowEdgesOnNamedComputations)

@@ -12,6 +12,7 @@
 #include "meshwright/Dialect/Sdy/Calls/Passes.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
 
 namespace mlir::sdy {
 #define GEN_PASS_DEF_INSERTFUNCCALLRESHARDSPASS
@@ -28,32 +29,47 @@ struct InsertFuncCallReshardsPass
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    getOperation().walk([&](func::CallOp call) {
-      if (func::FuncOp callee = getCallee(call, symbols)) {
-        reshardOperands(call, callee);
-        reshardResults(call, callee);
-      }
-    });
+    WalkResult result =
+        getOperation().walk([&](func::CallOp call) -> WalkResult {
+          func::FuncOp callee = getCallee(call, symbols);
+          return failure(callee && (failed(verifyManualAxes(call, callee)) ||
+                                    failed(reshardOperands(call, callee)) ||
+                                    failed(reshardResults(call, callee))));
+        });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 
 private:
-  void reshardOperands(func::CallOp call, func::FuncOp callee) {
+  LogicalResult reshardOperands(func::CallOp call, func::FuncOp callee) {
     OpBuilder builder(call);
     for (OpOperand &operand : call->getOpOperands()) {
       TensorShardingAttr wanted =
           getArgSharding(callee, operand.getOperandNumber());
       if (!wanted || areEquivalent(getSharding(operand.get()), wanted))
         continue;
-      operand.set(ReshardOp::create(builder, call.getLoc(),
-                                    operand.get().getType(), operand.get(),
-                                    wanted));
+      auto reshard =
+          ReshardOp::create(builder, call.getLoc(), operand.get().getType(),
+                            operand.get(), wanted);
+      // Not all shardings can be made of all others.
+      if (failed(verify(reshard)))
+        return failure();
+      operand.set(reshard);
       ++numReshards;
     }
+    return success();
   }
 
-  void reshardResults(func::CallOp call, func::FuncOp callee) {
+  /// What reads the result of a call: an edge stays right behind it.
+  static Value getBehindEdge(OpResult result) {
+    auto edge = result.hasOneUse()
+                    ? dyn_cast<FuncDataFlowEdgeOp>(*result.user_begin())
+                    : FuncDataFlowEdgeOp();
+    return edge ? edge.getResult() : Value(result);
+  }
+
+  LogicalResult reshardResults(func::CallOp call, func::FuncOp callee) {
     OpBuilder builder(&getContext());
-    builder.setInsertionPointAfter(call);
     for (OpResult result : call->getResults()) {
       TensorShardingAttr given =
           getResultSharding(callee, result.getResultNumber());
@@ -63,11 +79,16 @@ private:
       setSharding(result, given);
       if (!wanted || result.use_empty())
         continue;
+      Value behind = getBehindEdge(result);
+      builder.setInsertionPointAfterValue(behind);
       auto reshard = ReshardOp::create(builder, call.getLoc(), result.getType(),
-                                       result, wanted);
-      result.replaceAllUsesExcept(reshard.getResult(), reshard);
+                                       behind, wanted);
+      if (failed(verify(reshard)))
+        return failure();
+      behind.replaceAllUsesExcept(reshard.getResult(), reshard);
       ++numReshards;
     }
+    return success();
   }
 };
 } // namespace

@@ -28,17 +28,22 @@ struct PropagateShardingFromFuncToCallPass
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    getOperation().walk([&](func::CallOp call) {
+    WalkResult result = getOperation().walk([&](func::CallOp call) {
       func::FuncOp callee = getCallee(call, symbols);
       if (!callee || call->hasAttr(kShardingAttr))
-        return;
+        return WalkResult::advance();
+      if (failed(verifyManualAxes(call, callee)))
+        return WalkResult::interrupt();
       setResultShardings(
           call, llvm::map_to_vector(llvm::seq(callee.getNumResults()),
                                     [&](unsigned index) {
                                       return getResultSharding(callee, index);
                                     }));
       numCalls += call->hasAttr(kShardingAttr);
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 };
 } // namespace

@@ -21,11 +21,15 @@ void Propagation::logStep(SpreadStep step, const OpPlan &plan,
 }
 
 void Propagation::change(unsigned slot, TensorShardingAttr sharding) {
+  if (fixed.contains(slot))
+    return;
   if (auto group = groupOf.find(slot); group != groupOf.end()) {
     if (settings.log)
       settings.log->addGroup(group->second, slot, groups[group->second],
                              sharding);
     for (unsigned member : groups[group->second]) {
+      if (fixed.contains(member))
+        continue;
       table.set(member, sharding);
       markReaders(member);
     }

@@ -45,6 +45,10 @@ Propagation::Propagation(ModuleOp module, func::FuncOp main,
       bits.set(index);
   for (unsigned index : table.getDataFlowOps())
     collectManualEdges(table.getOp(index));
+  for (Operation *op : settings.collectives) {
+    fixed.insert(table.getSlot(op->getOperand(0)));
+    fixed.insert(table.getSlot(op->getResult(0)));
+  }
 }
 
 /// The shardings of arguments do not show manual axes, but may have some.
@@ -202,7 +206,9 @@ void Propagation::visit(unsigned index, SpreadStrategy strategy) {
     TensorShardingAttr changed = sharding;
     if (manualEdges.test(index) && position + 1 == state.size())
       transformEdge(index, changed, /*toSources=*/false);
-    if (unsigned slot = slots[position]; slot != ShardingTable::kNoSlot)
+    // An op may read a value many times.
+    if (unsigned slot = slots[position];
+        slot != ShardingTable::kNoSlot && table.get(slot) != changed)
       change(slot, changed);
   }
 }

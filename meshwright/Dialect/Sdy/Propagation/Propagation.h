@@ -11,6 +11,7 @@
 #include "meshwright/Dialect/Sdy/Propagation/Table/ShardingTable.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/PointerIntPair.h"
 #include "llvm/Support/Allocator.h"
 
@@ -29,6 +30,8 @@ public:
     bool isConservative = false;
     /// Where to write down what happens, if anywhere.
     SpreadLog *log = nullptr;
+    /// Ops between shardings that are known; outside of shared bodies.
+    ArrayRef<Operation *> collectives;
   };
 
   /// Members of a group are kept alike.
@@ -86,6 +89,8 @@ private:
   /// By slot, where it is in a group; and the slots of each group.
   llvm::DenseMap<unsigned, unsigned> groupOf;
   std::vector<SmallVector<unsigned>> groups;
+  /// What collectives read and make.
+  llvm::DenseSet<unsigned> fixed; // Membership only.
 
   /// Ops that read a sharding with axes.
   BitVector active;

@@ -55,15 +55,26 @@ static void separateMembers(ArrayRef<ShardingGroupOp> members,
   }
 }
 
+/// Whether two values can have one sharding. The axes of a manual computation are
+/// not there in its body.
+static bool canBeAlike(ShardingGroupOp a, ShardingGroupOp b) {
+  return a.getInput().getType().getShape() ==
+             b.getInput().getType().getShape() &&
+         a->getParentOfType<ManualComputationOp>() ==
+             b->getParentOfType<ManualComputationOp>();
+}
+
 ShardingGroups sdy::getShardingGroups(ModuleOp module) {
   // A DenseMap, the default, would reserve two of the ids.
   llvm::MapVector<int64_t, SmallVector<ShardingGroupOp>,
                   std::map<int64_t, unsigned>>
       groups;
   module.walk([&](ShardingGroupOp op) {
+    // A module within this one knows other meshes.
+    if (op->getParentOfType<ModuleOp>() != module)
+      return;
     SmallVector<ShardingGroupOp> &members = groups[op.getGroupId()];
-    if (members.empty() || op.getInput().getType().getShape() ==
-                               members.front().getInput().getType().getShape())
+    if (members.empty() || canBeAlike(op, members.front()))
       members.push_back(op);
   });
   return llvm::map_to_vector(llvm::make_second_range(groups),

@@ -32,12 +32,16 @@ ShardingOrigins::ShardingOrigins(ModuleOp module, func::FuncOp main,
   auto isShared = [&](Operation *op) {
     return table.getOp(table.getIndex(op)) != op;
   };
+  // A module within this one knows other meshes.
+  auto isOwn = [&](Operation *op) {
+    return op->getParentOfType<ModuleOp>() == module;
+  };
   module.walk([&](ShardingConstraintOp op) {
-    if (isShared(op))
+    if (!isOwn(op) || isShared(op))
       return;
     unsigned slot = table.getSlot(op.getResult());
     std::string name = ("constraint_" + Twine(numConstraints++)).str();
-    names.emplace_back(op, name);
+    names.emplace_back(table.getIndex(op), name);
     add(slot, table.get(slot), slot, name);
     // What a constraint is applied to has its sharding from it.
     if (unsigned input = table.getSlot(op.getInput());
@@ -45,7 +49,8 @@ ShardingOrigins::ShardingOrigins(ModuleOp module, func::FuncOp main,
       add(input, table.get(input), slot, name);
   });
   module.walk([&](ManualComputationOp op) {
-    addManual(op, "mc_" + Twine(numManual++));
+    if (isOwn(op))
+      addManual(op, "mc_" + Twine(numManual++));
   });
   for (BlockArgument argument : main.getArguments())
     addOwn(table.getSlot(argument), "input: " + Twine(argument.getArgNumber()));
@@ -53,8 +58,8 @@ ShardingOrigins::ShardingOrigins(ModuleOp module, func::FuncOp main,
     addOwn(table.getResultSlot(main, result), "output: " + Twine(result));
   module.walk([&](Operation *op) {
     std::string name = ("op_" + Twine(numOthers)).str();
-    if (op != main && !isShared(op) && addOther(op, name)) {
-      names.emplace_back(op, name);
+    if (op != main && isOwn(op) && !isShared(op) && addOther(op, name)) {
+      names.emplace_back(table.getIndex(op), name);
       ++numOthers;
     }
   });
@@ -91,8 +96,13 @@ bool ShardingOrigins::addOwn(unsigned slot, const Twine &name) {
 
 /// The shardings of edges do not show manual axes here, those of the op do.
 void ShardingOrigins::addManual(ManualComputationOp op, const Twine &name) {
-  names.emplace_back(op, name.str());
-  for (auto [i, sharding] : llvm::enumerate(op.getInShardings())) {
+  names.emplace_back(table.getIndex(op), name.str());
+  // No value may have one sharding.
+  auto inShardings =
+      op.getInShardings().getShardings().take_front(op.getNumOperands());
+  auto outShardings =
+      op.getOutShardings().getShardings().take_front(op.getNumResults());
+  for (auto [i, sharding] : llvm::enumerate(inShardings)) {
     std::string input = (name + "_input: " + Twine(i)).str();
     unsigned slot = table.getSlot(op.getBody().getArgument(i));
     add(slot, sharding, slot, input);
@@ -100,7 +110,7 @@ void ShardingOrigins::addManual(ManualComputationOp op, const Twine &name) {
         operand != ShardingTable::kNoSlot)
       add(operand, table.get(operand), slot, input);
   }
-  for (auto [i, sharding] : llvm::enumerate(op.getOutShardings())) {
+  for (auto [i, sharding] : llvm::enumerate(outShardings)) {
     unsigned slot = table.getSlot(op->getResult(i));
     add(slot, sharding, slot, name + "_output: " + Twine(i));
   }
@@ -115,6 +125,8 @@ bool ShardingOrigins::addOwners(ValueRange owners, const Twine &name) {
 
 bool ShardingOrigins::addOther(Operation *op, const Twine &name) {
   if (auto func = dyn_cast<func::FuncOp>(op)) {
+    if (func.isDeclaration()) // No value has its shardings.
+      return false;
     bool isAny = addOwners(llvm::to_vector_of<Value>(func.getArguments()),
                            name + "_input: ");
     for (unsigned result = 0; result < func.getNumResults(); ++result)
@@ -179,6 +191,8 @@ DictionaryAttr ShardingOrigins::getEntry(MLIRContext *context,
   NamedAttrList entries;
   for (auto [axis, number] : it->second) {
     const ShardingOrigin &origin = origins[number];
+    if (axis.getName().empty()) // No dictionary that is read has such a key.
+      continue;
     std::string name = axis.getName().str();
     if (axis.isSubAxis())
       name += llvm::formatv(":({0}){1}", axis.getPreSize(),
@@ -192,14 +206,17 @@ DictionaryAttr ShardingOrigins::getEntry(MLIRContext *context,
 
 void ShardingOrigins::write(ModuleOp module) const {
   MLIRContext *context = module.getContext();
-  for (auto [op, name] : names)
-    op->setDiscardableAttr(kShardingOriginNameAttr,
-                           StringAttr::get(context, name));
+  for (auto [index, name] : names)
+    if (Operation *op = table.getOp(index))
+      op->setDiscardableAttr(kShardingOriginNameAttr,
+                             StringAttr::get(context, name));
   for (unsigned index = 0; index < table.getNumOps(); ++index) {
     Operation *op = table.getOp(index);
     if (!op || table.getInstance(index))
       continue;
     if (auto func = dyn_cast<func::FuncOp>(op)) {
+      if (func.isDeclaration())
+        continue;
       for (unsigned arg = 0; arg < func.getNumArguments(); ++arg)
         if (auto entry =
                 getEntry(context, table.getSlot(func.getArgument(arg))))

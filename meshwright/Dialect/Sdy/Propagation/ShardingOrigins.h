@@ -59,8 +59,8 @@ private:
   llvm::DenseMap<unsigned, AxisOrigins> axesOf;
   /// Function results are as what is returned.
   llvm::DenseMap<unsigned, unsigned> returnedBy;
-  /// The names of ops that are origins.
-  SmallVector<std::pair<Operation *, std::string>> names;
+  /// The names of ops that are origins, by their numbers: a dead one is erased.
+  SmallVector<std::pair<unsigned, std::string>> names;
 };
 
 } // namespace mlir::sdy

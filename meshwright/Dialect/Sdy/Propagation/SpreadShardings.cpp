@@ -22,6 +22,7 @@
 #include "meshwright/Dialect/Sdy/Propagation/UserPriorities.h"
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
 #include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "meshwright/Files/WholeFile.h"
@@ -37,6 +38,7 @@ namespace {
 struct Findings {
   bool hasGroups = false;
   bool hasRules = false;
+  SmallVector<Operation *> collectives;
 };
 } // namespace
 
@@ -53,13 +55,16 @@ static LogicalResult verifyType(Type type, Operation *op) {
   return success();
 }
 
+static bool isInSharedBody(Operation *op) {
+  auto func = op->getParentOfType<func::FuncOp>();
+  return func && stablehlo::isSharedBody(func);
+}
+
 /// Reports an op of a shared body that is not the same for each of its calls.
 static LogicalResult verifyInBody(Operation *op) {
   if (!isa<ManualComputationOp, sdy::NamedComputationOp, ShardingGroupOp,
-           CallOpInterface>(op))
-    return success();
-  auto func = op->getParentOfType<func::FuncOp>();
-  if (!func || !stablehlo::isSharedBody(func))
+           CallOpInterface>(op) ||
+      !isInSharedBody(op))
     return success();
   return op->emitOpError() << "is in a function with the attribute "
                            << stablehlo::kSharedBody
@@ -71,22 +76,27 @@ static FailureOr<Findings> inspect(ModuleOp module) {
   Findings findings;
   auto ruleName = StringAttr::get(module.getContext(), kShardingRuleAttr);
   llvm::DenseSet<Type> verified; // Membership only: its order never shows.
-  WalkResult result = module.walk([&](Operation *op) -> WalkResult {
-    findings.hasGroups |= isa<ShardingGroupOp>(op);
-    findings.hasRules |= !!op->getDiscardableAttr(ruleName);
-    if (failed(verifyInBody(op)))
-      return failure();
-    if (auto flow = dyn_cast<DataFlowOpInterface>(op);
-        flow && failed(verifyEdgeOwnerShardings(flow)))
-      return failure();
-    for (Type type : op->getResultTypes())
-      if (!verified.contains(type)) {
-        if (failed(verifyType(type, op)))
+  WalkResult result =
+      module->walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
+        if (isa<ModuleOp>(op) && op != module) // It knows other meshes.
+          return WalkResult::skip();
+        findings.hasGroups |= isa<ShardingGroupOp>(op);
+        findings.hasRules |= !!op->getDiscardableAttr(ruleName);
+        if (isCollective(op) && !isInSharedBody(op))
+          findings.collectives.push_back(op);
+        if (failed(verifyInBody(op)))
           return failure();
-        verified.insert(type);
-      }
-    return WalkResult::advance();
-  });
+        if (auto flow = dyn_cast<DataFlowOpInterface>(op);
+            flow && failed(verifyEdgeOwnerShardings(flow)))
+          return failure();
+        for (Type type : op->getResultTypes())
+          if (!verified.contains(type)) {
+            if (failed(verifyType(type, op)))
+              return failure();
+            verified.insert(type);
+          }
+        return WalkResult::advance();
+      });
   if (result.wasInterrupted())
     return failure();
   return findings;
@@ -165,7 +175,8 @@ FailureOr<unsigned> sdy::spreadShardings(ModuleOp module,
   bool isLogged = origins || options.debugPropagationEdgeSharding;
   Propagation propagation(module, *main, table, groups,
                           {options.byOpPriority ? 0 : kLastLevel,
-                           options.isConservative, isLogged ? &log : nullptr});
+                           options.isConservative, isLogged ? &log : nullptr,
+                           findings->collectives});
   unsigned numChanged = 0;
   bool dumps = options.byUserPriority && !options.dumpDirectory.empty();
   for (auto [round, priority] : llvm::enumerate(priorities)) {

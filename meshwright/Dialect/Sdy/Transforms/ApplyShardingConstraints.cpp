@@ -50,7 +50,7 @@ static ShardingConstraintOp getEndOfChain(ShardingConstraintOp head) {
   ShardingConstraintOp last = head;
   while (last->hasOneUse()) {
     auto next = dyn_cast<ShardingConstraintOp>(*last->user_begin());
-    if (!next)
+    if (!next || next == head) // Of each other, in a graph region.
       break;
     last = next;
   }
@@ -114,6 +114,17 @@ static void constrainAtSource(OpOperand &use, TensorShardingAttr demand) {
                                         demand.getReductionKind()));
 }
 
+/// Whether a use is checked against the sharding of its value, and cannot be with
+/// that of a demand.
+static bool conflictsWith(OpOperand &use, TensorShardingAttr demand) {
+  if (isCollective(use.getOwner()))
+    return true;
+  auto reshard = dyn_cast<ReshardOp>(use.getOwner());
+  return reshard && !demand.getUnreducedAxes().empty() &&
+         !reshard.getSharding().getUnreducedAxes().empty() &&
+         demand.getReductionKind() != reshard.getSharding().getReductionKind();
+}
+
 /// Returns whether the value got a sharding.
 static bool applyDemand(OpOperand &use) {
   TensorShardingAttr demand = getDemand(use);
@@ -123,7 +134,7 @@ static bool applyDemand(OpOperand &use) {
     return false;
   for (OpOperand &other : value.getUses())
     if (TensorShardingAttr otherDemand = getDemand(other);
-        otherDemand && otherDemand != demand)
+        (otherDemand && otherDemand != demand) || conflictsWith(other, demand))
       return false;
   if (isOnEdge(value))
     constrainAtSource(use, demand);

@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Calls/InlinedSize.h"
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
@@ -43,6 +44,9 @@ static bool isScalarExpansion(Operation *op) {
 
 static void replaceStablehloConstants(ModuleOp module) {
   module.walk([](stablehlo::ConstantOp op) {
+    // No op of sdy may be read by one.
+    if (llvm::any_of(op->getUsers(), llvm::IsaPred<DataFlowEdgeOp>))
+      return;
     OpBuilder builder(op);
     auto constant =
         ConstantOp::create(builder, op.getLoc(), op.getType(), op.getValue());
@@ -57,10 +61,11 @@ namespace {
 /// Splits the constants of one function.
 class Splitter {
 public:
-  explicit Splitter(func::FuncOp func) : func(func) {}
+  Splitter(func::FuncOp func, int64_t maxCopies)
+      : func(func), maxCopies(maxCopies) {}
 
-  /// Returns how many operations were copied.
-  unsigned run() {
+  /// Returns how many operations were copied, at most `maxCopies`.
+  FailureOr<int64_t> run() {
     func.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isConstantExpression(op)) {
         constantExpressions.insert(op);
@@ -73,8 +78,15 @@ public:
       }
     });
     for (Operation *op : consumers)
-      for (OpOperand &operand : op->getOpOperands())
+      for (OpOperand &operand : op->getOpOperands()) {
         splitOperand(operand);
+        if (numCopies > maxCopies)
+          return op->emitError()
+                 << "more than " << maxCopies
+                 << " operations would be copied, so that each reader of a "
+                    "constant has its own; raise max-copied-ops, or let fewer "
+                    "read what many operations compute of constants";
+      }
     eraseUnusedOriginals();
     return numCopies;
   }
@@ -153,7 +165,7 @@ private:
   }
 
   func::FuncOp func;
-  unsigned numCopies = 0;
+  int64_t maxCopies, numCopies = 0;
   llvm::DenseSet<Operation *> constantExpressions; // Membership only.
   llvm::DenseSet<Operation *> scalarExpansions;    // Membership only.
   SmallVector<Operation *> originals, consumers;
@@ -166,8 +178,14 @@ struct ConstantOrScalarSplitterPass
 
   void runOnOperation() override {
     replaceStablehloConstants(getOperation());
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      numCopies += Splitter(func).run();
+    int64_t numLeft = maxCopiedOps;
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      FailureOr<int64_t> numCopied = Splitter(func, numLeft).run();
+      if (failed(numCopied))
+        return signalPassFailure();
+      numLeft -= *numCopied;
+      numCopies += *numCopied;
+    }
   }
 };
 

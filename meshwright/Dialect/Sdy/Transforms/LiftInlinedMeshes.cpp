@@ -16,9 +16,11 @@
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/Sequence.h"
 
 namespace mlir::sdy {
@@ -51,6 +53,9 @@ static DictionaryAttr getStablehloForm(MeshAttr mesh) {
   return builder.getDictionaryAttr(fields);
 }
 
+/// The number of a device, which no mesh takes if it is too large.
+static int64_t toId(const APInt &id) { return id.trySExtValue().value_or(-1); }
+
 /// The mesh written in the replica groups of a collective. StableHLO does not
 /// check it, so an error is reported here if it is none for us.
 static FailureOr<MeshAttr> fromStablehloMesh(Operation *op,
@@ -64,10 +69,10 @@ static FailureOr<MeshAttr> fromStablehloMesh(Operation *op,
   if (DenseIntElementsAttr deviceIds = mesh.getDeviceIds()) {
     // A splat may be huge, and is wrong with two of them.
     if (deviceIds.isSplat() && !deviceIds.empty() && deviceIds.size() != 1)
-      ids.assign(2, deviceIds.getSplatValue<APInt>().getSExtValue());
+      ids.assign(2, toId(deviceIds.getSplatValue<APInt>()));
     else
       for (const APInt &id : deviceIds.getValues<APInt>())
-        ids.push_back(id.getSExtValue());
+        ids.push_back(toId(id));
   }
   if (!axes.empty() && llvm::equal(ids, llvm::seq<int64_t>(ids.size())))
     ids.clear();
@@ -92,9 +97,11 @@ class MeshNames {
 public:
   explicit MeshNames(ModuleOp module) : module(module), symbols(module) {}
 
-  /// Erases mesh ops that equal an earlier one; their names stay known.
+  /// Erases mesh ops that equal an earlier one; their names stay known. Those that
+  /// the types of values name stay.
   unsigned mergeEqualOps() {
     unsigned numMerged = 0;
+    llvm::DenseSet<StringAttr> inTypes = getNamesInTypes();
     for (MeshOp op : llvm::make_early_inc_range(module.getOps<MeshOp>())) {
       auto [known, isNew] =
           nameOf.try_emplace(op.getMesh(), op.getSymNameAttr());
@@ -103,6 +110,8 @@ public:
         continue;
       }
       firstName[op.getSymNameAttr()] = known->second;
+      if (inTypes.contains(op.getSymNameAttr()))
+        continue;
       symbols.erase(op);
       ++numMerged;
     }
@@ -124,6 +133,24 @@ public:
   unsigned getNumInserted() const { return numInserted; }
 
 private:
+  llvm::DenseSet<StringAttr> getNamesInTypes() {
+    llvm::DenseSet<StringAttr> names; // Membership only: its order never shows.
+    AttrTypeWalker walker;
+    walker.addWalk([&](TensorShardingAttr sharding) {
+      if (auto name = dyn_cast<FlatSymbolRefAttr>(sharding.getMeshOrRef()))
+        names.insert(name.getAttr());
+    });
+    module.walk([&](Operation *op) {
+      for (Type type : op->getResultTypes())
+        walker.walk(type);
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (Type type : block.getArgumentTypes())
+            walker.walk(type);
+    });
+    return names;
+  }
+
   StringAttr insertMesh(MeshAttr mesh) {
     OpBuilder builder(module.getBodyRegion());
     if (last)

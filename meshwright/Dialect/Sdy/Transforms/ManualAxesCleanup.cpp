@@ -40,6 +40,7 @@ static ManualAxesAttr sortAxes(ManualAxesAttr axes, MeshAttr mesh) {
   llvm::stable_sort(sorted, [&](StringAttr a, StringAttr b) {
     return mesh.getAxisPosition(a) < mesh.getAxisPosition(b);
   });
+  sorted.erase(llvm::unique(sorted), sorted.end()); // It may name one twice.
   return ManualAxesAttr::get(axes.getContext(), sorted);
 }
 
@@ -97,6 +98,9 @@ struct ManualAxesCleanupPass
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     WalkResult result = getOperation().walk([&](ManualComputationOp op) {
+      // A module within this one knows other meshes.
+      if (op->getParentOfType<ModuleOp>() != getOperation())
+        return WalkResult::advance();
       DictionaryAttr before = op->getAttrDictionary();
       if (failed(cleanUp(op, symbols)))
         return WalkResult::interrupt();

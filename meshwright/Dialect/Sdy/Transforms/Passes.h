@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_DIALECT_SDY_TRANSFORMS_PASSES_H
 #define MESHWRIGHT_DIALECT_SDY_TRANSFORMS_PASSES_H
 
+#include "meshwright/Calls/InlinedSize.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 

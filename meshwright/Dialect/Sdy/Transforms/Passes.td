@@ -124,8 +124,14 @@ def ConstantOrScalarSplitterPass
     ```
 
     Copies stand before what they copy and join its sharding groups; originals
-    that nothing else uses are erased.
+    that nothing else uses are erased. Fails if it would copy more than
+    `max-copied-ops` operations.
   }];
+  let options = [
+    Option<"maxCopiedOps", "max-copied-ops", "int64_t",
+           /*default=*/"meshwright::kMaxInlinedOps",
+           "Fail rather than copy more operations.">,
+  ];
   let statistics = [
     Statistic<"numCopies", "num-copies", "Operations copied for a reader">,
   ];

@@ -7,10 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/AxisAlgebra.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mlir::sdy {
 #define GEN_PASS_DEF_REMOVESIZEONEAXESPASS
@@ -25,12 +27,30 @@ static bool hasSizeOneAxis(MeshAttr mesh) {
                       [](MeshAxisAttr axis) { return axis.getSize() == 1; });
 }
 
+/// The axes that collectives move. They are in the shardings on both sides.
+static llvm::StringSet<> getMovedAxes(ModuleOp module) {
+  llvm::StringSet<> moved;
+  module.walk([&](Operation *op) {
+    if (isCollective(op))
+      for (NamedAttribute attr : op->getAttrs())
+        if (!isa<TensorShardingAttr>(attr.getValue()))
+          attr.getValue().walk(
+              [&](AxisRefAttr axis) { moved.insert(axis.getName()); });
+  });
+  return moved;
+}
+
+/// Drops the axes of size 1 but those in `moved`.
 static TensorShardingAttr dropSizeOneAxes(TensorShardingAttr sharding,
-                                          MeshAttr mesh) {
+                                          MeshAttr mesh,
+                                          const llvm::StringSet<> &moved) {
   auto keepOthers = [&](ArrayRef<AxisRefAttr> axes) {
     SmallVector<AxisRefAttr> kept;
-    llvm::copy_if(axes, std::back_inserter(kept),
-                  [&](AxisRefAttr axis) { return axis.getSize(mesh) != 1; });
+    for (AxisRefAttr axis : axes)
+      if (axis.isSubAxis() || mesh.findAxisSize(axis.getName()) != 1 ||
+          moved.contains(axis.getName()))
+        appendOrMerge(kept, axis,
+                      mesh); // Maybe there was one between two parts.
     return kept;
   };
   auto dims = llvm::map_to_vector(
@@ -56,11 +76,12 @@ struct RemoveSizeOneAxesPass
         }))
       return;
     SymbolTable symbols(module);
+    llvm::StringSet<> moved = getMovedAxes(module);
     transformShardings(module, [&](TensorShardingAttr sharding) {
       MeshAttr mesh = sharding.getMesh(symbols);
       if (!mesh || !hasSizeOneAxis(mesh))
         return sharding;
-      TensorShardingAttr dropped = dropSizeOneAxes(sharding, mesh);
+      TensorShardingAttr dropped = dropSizeOneAxes(sharding, mesh, moved);
       numChanged += dropped != sharding;
       return dropped;
     });

@@ -9,9 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
 
 namespace mlir::sdy {
 #define GEN_PASS_DEF_SINKDATAFLOWEDGESPASS
@@ -27,22 +28,28 @@ static SmallVector<DataFlowEdgeOp> getEdges(ValueRange owners) {
       owners, [](Value owner) { return DataFlowEdgeOp::getFor(owner); });
 }
 
-/// The shardings of a family, read off its edge ops; none if no edge op has
-/// one.
+/// Whether sdy-add-data-flow-edges gives a value of this type an edge op.
+static bool canHaveEdge(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped && shaped.hasStaticShape();
+}
+
+/// The shardings of a family, read off its edge ops; none if no edge op has one.
+/// Owners that never have an edge op keep theirs.
 static SmallVector<TensorShardingAttr>
-getFamilyShardings(ValueRange owners, ArrayRef<DataFlowEdgeOp> edges) {
+getFamilyShardings(ValueRange owners, ArrayRef<DataFlowEdgeOp> edges,
+                   ArrayRef<TensorShardingAttr> stored, Operation *from) {
   auto shardings = llvm::map_to_vector(edges, [](DataFlowEdgeOp edge) {
     return edge ? edge.getShardingAttr() : TensorShardingAttr();
   });
-  auto isThere = [](TensorShardingAttr sharding) { return !!sharding; };
-  const TensorShardingAttr *first = llvm::find_if(shardings, isThere);
-  if (first == shardings.end())
+  if (llvm::none_of(shardings,
+                    [](TensorShardingAttr sharding) { return !!sharding; }))
     return {};
-  TensorShardingAttr firstSharding = *first;
-  for (auto [owner, sharding] : llvm::zip(owners, shardings))
-    if (!sharding)
-      sharding =
-          TensorShardingAttr::getFullyOpenLike(owner.getType(), firstSharding);
+  for (auto [owner, sharding, before] : llvm::zip(owners, shardings, stored))
+    if (!canHaveEdge(owner.getType()))
+      sharding = before;
+  if (!fillShardings(shardings, owners.getTypes(), from))
+    return {};
   return shardings;
 }
 
@@ -69,7 +76,16 @@ struct SinkDataFlowEdgesPass
   using Base::Base;
 
   void runOnOperation() override {
-    getOperation().walk([&](DataFlowOpInterface op) { sinkEdgesOf(op); });
+    WalkResult result = getOperation().walk([&](DataFlowOpInterface op) {
+      sinkEdgesOf(op);
+      // An edge op may have a sharding that fits the value, but not the body.
+      return isa<ManualComputationOp>(op) &&
+                     failed(verify(op, /*verifyRecursively=*/false))
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
     // Also those whose owner is not in a data-flow op.
     getOperation().walk([&](DataFlowEdgeOp edge) {
       edge.replaceAllUsesWith(edge.getInput());
@@ -82,14 +98,17 @@ private:
   void sinkEdgesOf(DataFlowOpInterface op) {
     auto arguments = llvm::to_vector_of<Value>(op.getBlockArgumentEdgeOwners());
     SmallVector<DataFlowEdgeOp> edges = getEdges(arguments);
-    if (auto shardings = getFamilyShardings(arguments, edges);
+    if (auto shardings = getFamilyShardings(
+            arguments, edges, op.getBlockArgumentEdgeOwnerShardings(), op);
         !shardings.empty())
       op.setBlockArgumentEdgeOwnerShardings(shardings);
     sinkDebugAttrs(op, edges, "block_arg");
 
     ValueRange results = op.getOpResultEdgeOwners();
     edges = getEdges(results);
-    if (auto shardings = getFamilyShardings(results, edges); !shardings.empty())
+    if (auto shardings = getFamilyShardings(
+            results, edges, op.getOpResultEdgeOwnerShardings(), op);
+        !shardings.empty())
       op.setOpResultEdgeOwnerShardings(shardings);
     sinkDebugAttrs(op, edges, "result");
   }

@@ -119,25 +119,29 @@ struct UpdateNonDivisibleInputOutputShardingsPass
 
   void runOnOperation() override {
     DivisibleShardings shardings(getOperation());
-    WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
-      if (auto func = dyn_cast<func::FuncOp>(op)) {
-        shardings.update(func);
-        return WalkResult::advance();
-      }
-      if (auto flow = dyn_cast<DataFlowOpInterface>(op)) {
-        if (!flow.shouldKeepEdgeOwnerShardingsDivisible())
+    WalkResult result = getOperation().walk<WalkOrder::PreOrder>(
+        [&](Operation *op) -> WalkResult {
+          // A module within this one knows other meshes.
+          if (isa<ModuleOp>(op) && op != getOperation())
+            return WalkResult::skip();
+          if (auto func = dyn_cast<func::FuncOp>(op)) {
+            shardings.update(func);
+            return WalkResult::advance();
+          }
+          if (auto flow = dyn_cast<DataFlowOpInterface>(op)) {
+            if (!flow.shouldKeepEdgeOwnerShardingsDivisible())
+              return WalkResult::advance();
+            if (failed(verifyEdgeOwnerShardings(flow)))
+              return WalkResult::interrupt();
+            shardings.updateOwners(flow);
+            return WalkResult::advance();
+          }
+          auto rule = dyn_cast<ShardingRuleOpInterface>(op);
+          if (isa<func::CallOp>(op) ||
+              (rule && rule.shouldKeepOutputShardingsDivisible()))
+            shardings.updateResults(op);
           return WalkResult::advance();
-        if (failed(verifyEdgeOwnerShardings(flow)))
-          return WalkResult::interrupt();
-        shardings.updateOwners(flow);
-        return WalkResult::advance();
-      }
-      auto rule = dyn_cast<ShardingRuleOpInterface>(op);
-      if (isa<func::CallOp>(op) ||
-          (rule && rule.shouldKeepOutputShardingsDivisible()))
-        shardings.updateResults(op);
-      return WalkResult::advance();
-    });
+        });
     if (result.wasInterrupted())
       return signalPassFailure();
     numChanged += shardings.getNumChanged();

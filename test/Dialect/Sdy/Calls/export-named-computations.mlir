@@ -66,3 +66,25 @@ func.func @makes_names_unique(%x: tensor<8xf32>) -> tensor<8xf32> {
 // CHECK: func private @[[INNER:[a-z_0-9]+]](
 // CHECK: func private @[[OUTER]](
 // CHECK-NEXT: call @[[INNER]](
+
+// -----
+
+// CHECK-LABEL: func @without_a_name
+func.func @without_a_name(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: call @computation(
+  %0 = sdy.named_computation<"">(%x) (%a: tensor<8xf32>) {
+    sdy.return %a : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+// What is in a module of its own could not call what is here.
+// CHECK: module @apart
+module @apart {
+  func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+    // CHECK: sdy.named_computation<"g">
+    %0 = sdy.named_computation<"g">(%x) (%a: tensor<8xf32>) {
+      sdy.return %a : tensor<8xf32>
+    } : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}

@@ -77,3 +77,13 @@ module @leaves_external_function_alone {
   }
   func.func private @external()
 }
+
+// -----
+
+// CHECK-LABEL: module @knows_itself_what_is_a_clone
+module @knows_itself_what_is_a_clone {
+  // CHECK-NOT: sdy.original_func_name
+  func.func private @g(%x: tensor<8xf32>) -> tensor<8xf32> attributes {sdy.original_func_name = "f"} {
+    return %x : tensor<8xf32>
+  }
+}

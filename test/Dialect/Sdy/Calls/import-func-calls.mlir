@@ -102,3 +102,43 @@ func.func private @assigns(%x: tensor<8xf32>) -> tensor<8xf32> attributes {topol
   %1 = mpmd.unassign %0 : (!mpmd.mesh_tensor<"m", tensor<8xf32>>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
+
+func.func private @edges_of_a_call(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.func_data_flow_edge %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+// CHECK-LABEL: func @drops_edges_of_calls
+func.func @drops_edges_of_calls(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: sdy.named_computation<"edges_of_a_call">
+  // CHECK-NEXT: sdy.return
+  // CHECK-NEXT: }
+  // CHECK-NEXT: return
+  %0 = call @edges_of_a_call(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = sdy.func_data_flow_edge %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+func.func private @ends_otherwise(%x: tensor<8xf32>) -> tensor<8xf32> {
+  stablehlo.return %x, %x : tensor<8xf32>, tensor<8xf32>
+}
+// CHECK-LABEL: func @keeps_call_of_what_ends_otherwise
+func.func @keeps_call_of_what_ends_otherwise(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: call @ends_otherwise
+  %0 = call @ends_otherwise(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: func @keeps_call_of_what_assigns_in_a_loop
+// CHECK-NEXT:    call @assigns_in_a_loop
+func.func @keeps_call_of_what_assigns_in_a_loop(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = call @assigns_in_a_loop(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @assigns_in_a_loop(%x: tensor<8xf32>) -> tensor<8xf32> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  %0 = mpmd.for (%x) {iterations = 2 : ui32} (%a: tensor<8xf32>, %i: tensor<ui32>) {
+    %1 = mpmd.assign %a : (tensor<8xf32>) -> !mpmd.mesh_tensor<"m", tensor<8xf32>>
+    %2 = mpmd.unassign %1 : (!mpmd.mesh_tensor<"m", tensor<8xf32>>) -> tensor<8xf32>
+    mpmd.return %2 : tensor<8xf32>
+  } : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -47,3 +47,14 @@ func.func @leaves_call_of_unsharded_function_alone(%x: tensor<8xf32> {sdy.shardi
   %0 = call @unsharded(%x) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// CHECK-LABEL: func @behind_an_edge
+func.func @behind_an_edge(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK:      %[[C:.*]] = call @g(
+  // CHECK-NEXT: %[[E:.*]] = sdy.func_data_flow_edge %[[C]]
+  // CHECK-NEXT: %[[R:.*]] = sdy.reshard %[[E]] <@mesh, [{}]>
+  // CHECK-NEXT: return %[[R]]
+  %0 = call @g(%x) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = sdy.func_data_flow_edge %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

@@ -38,3 +38,15 @@ func.func @priorities_do_not_count(%x: tensor<8x8xf32> {sdy.sharding = #sdy.shar
   %0 = stablehlo.sine %x : tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }
+
+// -----
+
+sdy.mesh @grid = <["a"=2, "b"=2]>
+
+// CHECK-LABEL: func @not_through_collectives
+func.func @not_through_collectives(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"a"}]>}, %y: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"b"}]>}) -> tensor<8xf32> {
+  // CHECK-NEXT: sdy.all_gather [{"a"}] %{{.*}} out_sharding=<@grid, [{?}]>
+  %0 = sdy.all_gather [{"a"}] %x out_sharding=<@grid, [{?}]> : tensor<8xf32>
+  %1 = stablehlo.add %y, %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

@@ -52,3 +52,17 @@ func.func @annotated_ops(%x: tensor<8xf32>) -> tensor<8xf32> {
   %1 = stablehlo.cosine %0 : tensor<8xf32>
   return %1 : tensor<8xf32>
 }
+
+// -----
+
+// Nobody reads the sum, which goes; a declaration has no values.
+sdy.mesh @grid = <["a"=2, ""=2]>
+// CHECK-LABEL: func @main
+// CHECK-SAME: sdy.sharding_origins = {a = "self"}
+func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"a", ""}]>}) -> tensor<8xf32> {
+  // CHECK-NEXT: return
+  %0 = stablehlo.add %x, %x {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"a"}]>]>} : tensor<8xf32>
+  return %x : tensor<8xf32>
+}
+// CHECK: func.func private @declared(tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"a"}]>})
+func.func private @declared(tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"a"}]>})

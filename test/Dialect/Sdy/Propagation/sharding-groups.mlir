@@ -126,3 +126,27 @@ func.func @open_member_says_nothing(%a: tensor<12x8xf32> {sdy.sharding = #sdy.sh
   sdy.sharding_group %b group_id=0 : tensor<12x8xf32>
   return %0, %1 : tensor<12x8xf32>, tensor<12x8xf32>
 }
+
+// -----
+
+// Where axes are manual, or in a module of other meshes, values cannot be as the
+// members outside.
+sdy.mesh @grid = <["r"=2, "c"=4]>
+// CHECK-LABEL: func @main
+func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}]>}) -> tensor<8xf32> {
+  sdy.sharding_group %x group_id=0 : tensor<8xf32>
+  %0 = sdy.manual_computation(%x) in_shardings=[<@grid, [{}], replicated={"r"}>] out_shardings=[<@grid, [{}], replicated={"r"}>] manual_axes={"r"} (%a: tensor<8xf32>) {
+    // CHECK: stablehlo.negate %{{[^ ]*}} : tensor<8xf32>
+    %1 = stablehlo.negate %a : tensor<8xf32>
+    sdy.sharding_group %1 group_id=0 : tensor<8xf32>
+    sdy.return %1 : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+module @apart {
+  // CHECK: func.func @main(%{{[^ ]*}}: tensor<8xf32>)
+  func.func @main(%x: tensor<8xf32>) {
+    sdy.sharding_group %x group_id=0 : tensor<8xf32>
+    return
+  }
+}

@@ -90,3 +90,30 @@ func.func @uses_behind_chain_read_its_end(%x: tensor<12x8xf32>) -> (tensor<12x8x
   %3 = stablehlo.cosine %x : tensor<12x8xf32>
   return %x, %0, %3 : tensor<12x8xf32>, tensor<12x8xf32>, tensor<12x8xf32>
 }
+
+sdy.mesh @one_device = <[], device_ids=[0]>
+
+// CHECK-LABEL: func @one_device_for_one_of_two
+func.func @one_device_for_one_of_two(%x: tensor<12x8xf32>) {
+  // CHECK-NEXT: stablehlo.custom_call @f(%{{.*}}) {sdy.sharding = #sdy.sharding_per_value<[<@one_device, []>, <@one_device, []>]>}
+  %0:2 = stablehlo.custom_call @f(%x) : (tensor<12x8xf32>) -> (tensor<12x8xf32>, tensor<12xf32>)
+  %1 = sdy.sharding_constraint %0#0 <@one_device, []> : tensor<12x8xf32>
+  return
+}
+
+// CHECK-LABEL: func @not_beside_a_collective
+func.func @not_beside_a_collective(%x: tensor<12x8xf32>) {
+  // CHECK-NEXT: stablehlo.sine %{{[^ ]*}} : tensor<12x8xf32>
+  %0 = stablehlo.sine %x : tensor<12x8xf32>
+  %1 = sdy.sharding_constraint %0 <@grid, [{"r"}, {}]> : tensor<12x8xf32>
+  %2 = sdy.all_slice [{"c"}, {}] %0 out_sharding=<@grid, [{"c"}, {}]> : tensor<12x8xf32>
+  return
+}
+
+// CHECK-LABEL: module @of_each_other
+module @of_each_other {
+  sdy.mesh @grid = <["r"=2]>
+  // CHECK-COUNT-2: sdy.sharding_constraint
+  %0 = sdy.sharding_constraint %1 <@grid, [{}]> : tensor<8xf32>
+  %1 = sdy.sharding_constraint %0 <@grid, [{}]> : tensor<8xf32>
+}

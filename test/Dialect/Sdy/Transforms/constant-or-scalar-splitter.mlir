@@ -82,3 +82,12 @@ func.func @shared_parts_are_copied_once_per_use(%x: tensor<8xf32>) -> tensor<8xf
   %3 = stablehlo.add %2, %x : tensor<8xf32>
   return %3 : tensor<8xf32>
 }
+
+// CHECK-LABEL: func @keeps_what_an_edge_reads
+func.func @keeps_what_an_edge_reads() -> tensor<8xf32> {
+  // CHECK-NEXT: stablehlo.constant
+  // CHECK-NEXT: sdy.data_flow_edge
+  %0 = stablehlo.constant dense<0.0> : tensor<8xf32>
+  %1 = sdy.data_flow_edge %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

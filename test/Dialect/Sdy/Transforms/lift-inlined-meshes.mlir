@@ -98,3 +98,16 @@ module @leaves_inner_modules_alone {
     }
   }
 }
+
+// -----
+
+// CHECK-LABEL: module @keeps_meshes_that_types_name
+module @keeps_meshes_that_types_name {
+  // CHECK: sdy.mesh @first
+  // CHECK: sdy.mesh @second
+  sdy.mesh @first = <["r"=2]>
+  sdy.mesh @second = <["r"=2]>
+  func.func @f(%x: !mpmd.mesh_tensor<"m", tensor<8xf32>, sharding=<@second, [{"r"}]>>) attributes {topology = #mpmd.topology<<"m": <["r"=2]>>>} {
+    return
+  }
+}

@@ -19,3 +19,24 @@ func.func @leaves_empty_computation_alone() {
   } : () -> ()
   return
 }
+
+// CHECK-LABEL: func @names_an_axis_twice
+func.func @names_an_axis_twice(%x: tensor<12xf32>) -> tensor<12xf32> {
+  // CHECK-NEXT: in_shardings=[<@grid, [{}], replicated={"r"}>] out_shardings=[<@grid, [{}], replicated={"r"}>] manual_axes={"r"}
+  %0 = sdy.manual_computation(%x) in_shardings=[<@grid, [{}]>] out_shardings=[<@grid, [{}]>] manual_axes={"r", "r"} (%y: tensor<12xf32>) {
+    sdy.return %y : tensor<12xf32>
+  } : (tensor<12xf32>) -> tensor<12xf32>
+  return %0 : tensor<12xf32>
+}
+
+// CHECK-LABEL: module @knows_another_mesh
+module @knows_another_mesh {
+  sdy.mesh @grid = <["d"=2, "r"=2]>
+  func.func @f(%x: tensor<12xf32>) -> tensor<12xf32> {
+    // CHECK: in_shardings=[<@grid, [{}]>]
+    %0 = sdy.manual_computation(%x) in_shardings=[<@grid, [{}]>] out_shardings=[<@grid, [{}]>] manual_axes={"r", "d"} (%y: tensor<12xf32>) {
+      sdy.return %y : tensor<12xf32>
+    } : (tensor<12xf32>) -> tensor<12xf32>
+    return %0 : tensor<12xf32>
+  }
+}

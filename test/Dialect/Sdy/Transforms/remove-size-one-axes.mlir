@@ -13,3 +13,21 @@ func.func @drops_axes_of_size_1_everywhere(
   %0 = sdy.sharding_constraint %x <@grid, [{}, {}], replicated={"one", "r"}, unreduced={"uno"}> : tensor<12x8xf32>
   return
 }
+
+sdy.mesh @split = <["one"=1, "r"=8, "moved"=1]>
+
+// CHECK-LABEL: func @joins_what_it_stood_between
+// CHECK-SAME: #sdy.sharding<@split, [{"r":(1)4}]>
+func.func @joins_what_it_stood_between(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@split, [{"r":(1)2, "one", "r":(2)2}]>}) {
+  return
+}
+
+// CHECK-LABEL: func @keeps_what_collectives_move
+// CHECK-SAME: #sdy.sharding<@split, [{"moved"}]>
+func.func @keeps_what_collectives_move(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@split, [{"moved", "one"}]>}) {
+  // CHECK-NEXT: sdy.reshard %{{.*}} <@split, [{"moved"}]>
+  %0 = sdy.reshard %x <@split, [{"moved"}]> : tensor<8xf32>
+  // CHECK-NEXT: sdy.all_gather [{"moved"}] %{{.*}} out_sharding=<@split, [{}]>
+  %1 = sdy.all_gather [{"moved"}] %0 out_sharding=<@split, [{}]> : tensor<8xf32>
+  return
+}

@@ -40,3 +40,24 @@ func.func @families_are_written_apart(%x: tensor<12x8xf32>) -> tensor<12x8xf32> 
   %3 = sdy.data_flow_edge %0 : tensor<12x8xf32>
   return %3 : tensor<12x8xf32>
 }
+
+// CHECK-LABEL: func @keeps_sharding_without_edge
+func.func @keeps_sharding_without_edge(%x: tensor<8xf32>, %y: tensor<?xf32>) -> (tensor<8xf32>, tensor<?xf32>) {
+  // CHECK-NEXT: out_shardings=[<@grid, [{"r"}]>, <@grid, [{"r"}]>]
+  // DEBUG-LABEL: func @keeps_sharding_without_edge
+  %0:2 = sdy.manual_computation(%x, %y) in_shardings=[<@grid, [{"r"}]>, <@grid, [{"r"}]>] out_shardings=[<@grid, [{"r"}]>, <@grid, [{"r"}]>] manual_axes={"r"} (%a: tensor<4xf32>, %b: tensor<?xf32>) {
+    sdy.return %a, %b : tensor<4xf32>, tensor<?xf32>
+  } : (tensor<8xf32>, tensor<?xf32>) -> (tensor<8xf32>, tensor<?xf32>)
+  %1 = sdy.data_flow_edge %0#0 sharding=<@grid, [{"r"}]> : tensor<8xf32>
+  return %1, %0#1 : tensor<8xf32>, tensor<?xf32>
+}
+
+// CHECK-LABEL: func @edges_of_one_of_two
+func.func @edges_of_one_of_two(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // DEBUG-LABEL: func @edges_of_one_of_two
+  // DEBUG-NEXT: sdy.result_propagation_edges = [#sdy.propagation_edges<[{step-0 = [{"r" = operand-0 -> [result-0]}]}]>, {}]
+  %0:2 = stablehlo.optimization_barrier %x, %x : tensor<8xf32>, tensor<8xf32>
+  %1 = sdy.data_flow_edge %0#0 sharding=<@grid, [{"r"}]> {sdy.propagation_edges = #sdy.propagation_edges<[{step-0 = [{"r" = operand-0 -> [result-0]}]}]>} : tensor<8xf32>
+  %2 = sdy.data_flow_edge %0#1 : tensor<8xf32>
+  return %1, %2 : tensor<8xf32>, tensor<8xf32>
+}

@@ -34,3 +34,12 @@ func.func @borders_of_manual_computations(%x: tensor<12xf32>) -> tensor<12xf32> 
   return %2 : tensor<12xf32>
 }
 func.func private @callee(tensor<12xf32>) -> tensor<12xf32>
+
+// CHECK-LABEL: module @knows_another_mesh
+module @knows_another_mesh {
+  sdy.mesh @grid = <["e"=5]>
+  // CHECK: func @f(%{{.*}}: tensor<12xf32> {sdy.sharding = #sdy.sharding<@grid, [{"e"}]>})
+  func.func @f(%x: tensor<12xf32> {sdy.sharding = #sdy.sharding<@grid, [{"e"}]>}) {
+    return
+  }
+}

@@ -19,6 +19,9 @@ using namespace mlir::sdy;
 template <typename OnOp, typename OnCall>
 static void walkNumbered(ModuleOp module, OnOp onOp, OnCall onCall) {
   module->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    // A module within this one knows other meshes.
+    if (isa<ModuleOp>(op) && op != module)
+      return WalkResult::skip();
     if (auto func = dyn_cast<func::FuncOp>(op);
         func && stablehlo::isSharedBody(func))
       return WalkResult::skip();
@@ -354,6 +357,8 @@ unsigned ShardingTable::getResultSlot(func::FuncOp func,
 PlacedValue ShardingTable::getValue(unsigned slot) const {
   unsigned owner = getOwner(slot);
   Operation *op = getOp(owner);
+  if (!op)
+    return Value();
   if (getKind(owner) == OpKind::FrameEdge)
     owner = getIndex(op);
   unsigned number = slot - getFirstSlot(owner);

@@ -106,7 +106,8 @@ public:
   /// The op that a slot belongs to: what defines the value, or the function or
   /// data-flow op that it is an argument or function result of.
   unsigned getOwner(unsigned slot) const;
-  /// The value that a slot was made for; null for function results.
+  /// The value that a slot was made for; null for function results, arguments of
+  /// declarations and what ops had that are erased.
   PlacedValue getValue(unsigned slot) const;
   /// Those of the operands and results of an op in a shared body.
   void getSlotsInBody(unsigned index, SmallVectorImpl<unsigned> &slots) const;
