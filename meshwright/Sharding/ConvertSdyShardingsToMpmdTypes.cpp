@@ -41,6 +41,7 @@ public:
 
   void convert(Operation *op);
   void convertSignature(func::FuncOp func);
+  void verifyEdges();
 
   /// Whether a sharding did not fit its value, which is reported then.
   bool hasFailed() const { return failed; }
@@ -61,6 +62,7 @@ private:
   void convertFor(ForOp op);
 
   StringAttr shardingName;
+  SmallVector<sdy::DataFlowEdgeOp> edges;
   DenseSet<Type> verified;
   bool failed = false;
   unsigned numTypes = 0, numAttributes = 0;
@@ -151,6 +153,8 @@ void Converter::convert(Operation *op) {
     moveIntoType(transfer.getResult(), sdy::getSharding(transfer.getResult()));
   } else if (auto loop = dyn_cast<ForOp>(op)) {
     convertFor(loop);
+  } else if (auto edge = dyn_cast<sdy::DataFlowEdgeOp>(op)) {
+    edges.push_back(edge);
   }
   // The devices that these send to and receive from remain on them.
   if (op->getDiscardableAttr(shardingName) &&
@@ -158,6 +162,20 @@ void Converter::convert(Operation *op) {
     op->removeDiscardableAttr(shardingName);
     ++numAttributes;
   }
+}
+
+/// An edge op has the sharding of the value that it hands on, which the owner of
+/// that value lacks then.
+void Converter::verifyEdges() {
+  for (sdy::DataFlowEdgeOp edge : edges)
+    if (edge.getInput().getType() != edge.getResult().getType()) {
+      edge.emitError() << edge->getName()
+                       << " keeps the sharding of what it hands on; expected "
+                          "sdy-sink-data-flow-edges before shardings become "
+                          "types";
+      failed = true;
+      return;
+    }
 }
 
 void Converter::convertSignature(func::FuncOp func) {
@@ -203,6 +221,7 @@ struct ConvertSdyShardingsToMpmdTypesPass
     func.walk([&](Operation *op) { converter.convert(op); });
     if (!isShared)
       converter.convertSignature(func);
+    converter.verifyEdges();
     if (converter.hasFailed())
       return signalPassFailure();
     numTypes += converter.getNumTypes();

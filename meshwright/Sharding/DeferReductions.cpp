@@ -73,8 +73,7 @@ static Value spread(Value value, RankedTensorType type, OpBuilder &builder) {
 
 static Value createZero(Location loc, RankedTensorType type,
                         OpBuilder &builder) {
-  return stablehlo::ConstantOp::create(
-      builder, loc, cast<ElementsAttr>(builder.getZeroAttr(type)));
+  return stablehlo::ConstantOp::create(builder, loc, getZeros(type));
 }
 
 namespace {
@@ -103,7 +102,6 @@ private:
 
   PartialSums sums;
   func::FuncOp func;
-  Attribute mesh; ///< Of the shardings of the current fragment.
   int64_t numDeferred = 0;
   int64_t numReduced = 0;
 };
@@ -116,18 +114,9 @@ RankedTensorType Deferral::getStackedType(Value value) const {
 
 TensorShardingAttr
 Deferral::getStackedSharding(Value value, TensorShardingAttr whole) const {
-  DimensionShardingAttr axes = sums.getAxes(value);
-  SmallVector<DimensionShardingAttr> dims(
-      cast<RankedTensorType>(getGlobalType(value.getType())).getRank() + 1,
-      DimensionShardingAttr::get(value.getContext(), {}, /*isClosed=*/true));
-  if (whole)
-    for (auto [to, from] :
-         llvm::zip(llvm::drop_begin(dims), whole.getDimShardings()))
-      to = withoutAxes(from, axes);
-  dims.front() = axes;
-  return TensorShardingAttr::get(value.getContext(),
-                                 whole ? whole.getMeshOrRef() : mesh, dims, {},
-                                 {}, sdy::ReductionKind::Sum);
+  auto type = cast<RankedTensorType>(getGlobalType(value.getType()));
+  return insertDim(whole, type.getRank(), /*at=*/0, sums.getAxes(value),
+                   sums.getMesh(value));
 }
 
 void Deferral::run() {
@@ -176,7 +165,7 @@ void Deferral::rewrite(Operation *op) {
                     [&](Value value) { return sums.isPartial(value); })) {
     ++numDeferred;
     splitContraction(
-        op, *sums.findContraction(op), sums.getAxes(result), mesh,
+        op, *sums.findContraction(op), sums.getAxes(result),
         [&] {
           Value zero = createZero(op->getLoc(), type, builder);
           sdy::setSharding(zero, stacked);
@@ -212,7 +201,9 @@ void Deferral::rewrite(Operation *op) {
     slice.setStrides(prepend(1, slice.getStrides()));
   } else if (auto slice = dyn_cast<stablehlo::DynamicSliceOp>(op)) {
     slice.setSliceSizes(prepend(type.getDimSize(0), slice.getSliceSizes()));
-    auto index = cast<RankedTensorType>(slice.getStartIndices()[0].getType());
+    auto index = RankedTensorType::get({}, builder.getI32Type());
+    if (ValueRange indices = slice.getStartIndices(); !indices.empty())
+      index = cast<RankedTensorType>(indices.front().getType());
     op->insertOperands(1, createZero(op->getLoc(), index, builder));
   } else if (auto pad = dyn_cast<stablehlo::PadOp>(op)) {
     pad.setEdgePaddingLow(prepend(0, pad.getEdgePaddingLow()));
@@ -226,24 +217,8 @@ void Deferral::rewrite(Operation *op) {
   reduceForOthers(result, whole, builder);
 }
 
-/// The mesh that shardings of a fragment name, or those of what it takes and
-/// computes. Null if there are none.
-static Attribute findMesh(FragmentOp fragment) {
-  SmallVector<Value> values(fragment->getOperands());
-  llvm::append_range(values, fragment->getResults());
-  llvm::append_range(values, fragment.getBody()->getArguments());
-  for (Operation &op : fragment.getBody()->without_terminator())
-    llvm::append_range(values, op.getResults());
-  for (Value value : values)
-    if (TensorShardingAttr sharding = sdy::getSharding(value))
-      return sharding.getMeshOrRef();
-  return {};
-}
-
 void Deferral::rewrite(FragmentOp fragment) {
   Block *body = fragment.getBody();
-  mesh = findMesh(fragment);
-
   OpBuilder builder = OpBuilder::atBlockBegin(body);
   SmallVector<Operation *> ops = llvm::map_to_vector(
       body->without_terminator(), [](Operation &op) { return &op; });

@@ -28,6 +28,9 @@ namespace {
 /// Most steps that are told of one way.
 constexpr size_t maxSteps = 64;
 
+/// What is called so was erased, since nothing reads it.
+constexpr const char *goneName = "an op that is gone";
+
 /// What happened at one step to an axis on its way.
 struct Hop {
   const SpreadStep *step;
@@ -158,11 +161,27 @@ private:
     return name;
   }
 
+  /// The results of functions and the arguments of declarations are no values.
+  std::string getNameWithoutValue(unsigned slot) {
+    auto func =
+        dyn_cast_or_null<func::FuncOp>(table.getOp(table.getOwner(slot)));
+    if (!func)
+      return goneName;
+    unsigned first = table.getResultSlot(func, 0); // Behind the arguments.
+    std::string name =
+        slot < first ? "argument " +
+                           std::to_string(func.getNumArguments() + slot - first)
+                     : "result " + std::to_string(slot - first);
+    return name + " of @" + func.getSymName().str();
+  }
+
   std::string getName(unsigned slot) {
     std::string ofMain = " of @" + main.getSymName().str();
     if (auto result = resultOf.find(slot); result != resultOf.end())
       return "result " + std::to_string(result->second) + ofMain;
     Value value = getShownValue(slot);
+    if (!value)
+      return getNameWithoutValue(slot);
     if (auto arg = dyn_cast<BlockArgument>(value)) {
       Operation *parent = arg.getOwner()->getParentOp();
       auto func = dyn_cast<func::FuncOp>(parent);
@@ -293,7 +312,7 @@ private:
               (hop.target == 0 ? "from result " : "to result ") + index};
     Operation *op = table.getOp(step.index);
     if (!op)
-      return {"an op that is gone", {}, ""};
+      return {goneName, {}, ""};
     if (isa<DataFlowEdgeOp>(op)) {
       unsigned slot = table.getSlot(op->getResult(0));
       return {(hop.target < step.numOperands ? "out of " : "into ") +

@@ -25,9 +25,11 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Sharding/Passes.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MathExtras.h"
 #include <atomic>
 
 namespace mlir::mpmd {
@@ -51,27 +53,28 @@ static int64_t getNumPieces(sdy::DimensionShardingAttr dim,
   return pieces;
 }
 
-/// The number of elements that one device holds.
-static int64_t getLocalNumElements(RankedTensorType type,
-                                   TensorShardingAttr sharding,
-                                   sdy::MeshAttr mesh) {
-  int64_t count = 1;
+/// The number of elements that one device holds, as far as can be counted.
+static uint64_t getLocalNumElements(RankedTensorType type,
+                                    TensorShardingAttr sharding,
+                                    sdy::MeshAttr mesh) {
+  uint64_t count = 1;
   for (auto [index, size] : llvm::enumerate(type.getShape())) {
     if (ShapedType::isDynamic(size))
       continue;
     bool isSharded = sharding && index < sharding.getDimShardings().size();
-    count *=
+    uint64_t local =
         isSharded
             ? llvm::divideCeil(
                   size, getNumPieces(sharding.getDimShardings()[index], mesh))
             : size;
+    count = llvm::SaturatingMultiply(count, local);
   }
   return count;
 }
 
-/// Transfers and returns read a value as it is; a fragment can reshard it.
+/// A fragment can reshard what it reads; all else reads a value as it is.
 static bool needsShardingOfValue(Operation *user) {
-  return isa<TransferOp, func::ReturnOp>(user);
+  return !isa<FragmentOp>(user);
 }
 
 /// The type of a value of global type `type` in the device memory of a mesh.
@@ -101,9 +104,11 @@ class Extractor {
 public:
   explicit Extractor(func::FuncOp func)
       : mesh(getTopology(func).getMeshes().front().getMesh()) {
-    for (TransferOp op : func.getOps<TransferOp>()) {
-      positions[op] = transfers.size();
-      transfers.push_back(op);
+    for (Operation &op : func.getOps()) {
+      if (needsShardingOfValue(&op))
+        positions[&op] = positions.size();
+      if (auto transfer = dyn_cast<TransferOp>(op))
+        transfers.push_back(transfer);
     }
   }
 
@@ -129,7 +134,7 @@ private:
   sdy::MeshAttr mesh;
   SmallVector<TransferOp> transfers;
   unsigned numReshards = 0;
-  /// Where a transfer stands among all.
+  /// Where an op that is not a fragment stands among all.
   DenseMap<Operation *, size_t> positions;
 };
 } // namespace
@@ -176,8 +181,8 @@ void Extractor::extract(TransferOp &op) {
     op = reshardAtConsumer(op, from, to);
 }
 
-/// Lets the transfers other than `op` and the returns that read its operand
-/// read a copy that keeps the sharding.
+/// Lets all but `op` and fragments that read its operand read a copy that keeps
+/// the sharding.
 void Extractor::keepForOtherUsers(TransferOp op, TensorShardingAttr sharding) {
   Value operand = op.getTensor();
   auto isOther = [&](OpOperand &use) {
@@ -187,10 +192,12 @@ void Extractor::keepForOtherUsers(TransferOp op, TensorShardingAttr sharding) {
     return;
   // The copy stands before `op`, but also before all that read it.
   Operation *first = op;
-  for (Operation *user : operand.getUsers())
+  for (Operation *user : operand.getUsers()) {
+    user = op->getBlock()->findAncestorOpInBlock(*user); // Around it: a loop.
     if (auto it = positions.find(user);
         it != positions.end() && it->second < positions.lookup(first))
       first = user;
+  }
   OpBuilder builder(first);
   FragmentOp copy = createReshard(operand.getLoc(), operand,
                                   op.getTensor().getType(), sharding, builder);
@@ -223,7 +230,7 @@ TransferOp Extractor::reshardAtConsumer(TransferOp op, TensorShardingAttr from,
       builder, op.getLoc(), getTypeOnMesh(meshName, op.getTensor().getType()),
       op.getTensor());
   sdy::setSharding(transfer.getResult(), from);
-  MeshTensorType type = getTypeOnMesh(meshName, op.getType());
+  MeshTensorType type = op.getType();
   positions[transfer] = positions.lookup(op);
   positions.erase(op);
   op.getResult().replaceAllUsesWith(transfer.getResult());
@@ -260,8 +267,14 @@ struct ExtractReshardsFromInterMeshTransfersPass
                        << '`';
       return signalPassFailure();
     }
-    if (isHomogeneous(getTopology(func)))
-      numReshards += Extractor(func).run();
+    if (!isHomogeneous(getTopology(func)))
+      return;
+    WalkResult result = func.walk([](FragmentOp fragment) {
+      return WalkResult(sdy::verifyEdgeOwnerShardings(fragment));
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    numReshards += Extractor(func).run();
   }
 };
 } // namespace

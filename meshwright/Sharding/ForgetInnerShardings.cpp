@@ -20,6 +20,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Sharding/Passes.h"
 
 namespace mlir::mpmd {
@@ -41,6 +42,9 @@ struct ForgetInnerShardingsPass
       return markAllAnalysesPreserved();
     for (FragmentOp fragment : func.getOps<FragmentOp>())
       fragment.getBody()->walk([&](Operation *op) {
+        // The devices that these send to and receive from remain on them.
+        if (isa<stablehlo::SendOp, stablehlo::RecvOp>(op))
+          return;
         numForgotten +=
             op->removeDiscardableAttr(sdy::kShardingAttr) != nullptr;
       });

@@ -4,6 +4,7 @@
 
 #include "meshwright/Sharding/HeldBytes.h"
 #include "meshwright/Cost/BodyCost.h"
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
@@ -40,7 +41,7 @@ public:
     // Which device it is does not matter to bytes.
     const meshwright::Device &device = meshwright::getDevices().front();
     meshwright::BodyEstimator estimator(module, mesh, device, works);
-    return it->second = static_cast<int64_t>(
+    return it->second = meshwright::roundCount(
                estimator.estimate(*function).temporaryBytes);
   }
 
@@ -75,8 +76,9 @@ llvm::StringMap<int64_t> mpmd::findHeldBytes(func::FuncOp func) {
     if (kind && kind.getValue() != "device")
       return;
     int64_t &bytes = held[type.getMeshName()];
-    bytes += sign * countLocalBytes(type.getRankedTensorType(),
-                                    sdy::getSharding(value), func);
+    meshwright::addCount(bytes,
+                         sign * countLocalBytes(type.getRankedTensorType(),
+                                                sdy::getSharding(value), func));
     int64_t &peak = most[type.getMeshName()];
     peak = std::max(peak, bytes);
   };
@@ -86,9 +88,10 @@ llvm::StringMap<int64_t> mpmd::findHeldBytes(func::FuncOp func) {
     for (Value result : op.getResults())
       add(result, 1);
     if (auto fragment = dyn_cast<FragmentOp>(op)) {
+      int64_t bytes = held.lookup(fragment.getMeshName());
+      meshwright::addCount(bytes, temporaries.estimate(fragment));
       int64_t &peak = most[fragment.getMeshName()];
-      peak = std::max(peak, held.lookup(fragment.getMeshName()) +
-                                temporaries.estimate(fragment));
+      peak = std::max(peak, bytes);
     }
     for (Value value : lastUses.getEnding(&op))
       if (auto arg = dyn_cast<BlockArgument>(value);

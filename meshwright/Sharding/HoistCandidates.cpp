@@ -4,9 +4,12 @@
 
 #include "meshwright/Sharding/HoistCandidates.h"
 #include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -122,6 +125,15 @@ HoistOrigin HoistCandidates::findOrigin(Value value) const {
   return origin;
 }
 
+/// Whether a sharding uses the axes of the mesh of a fragment, as those of what
+/// fragments pass on must. Within a body others have a meaning, too.
+bool HoistCandidates::isOnMesh(TensorShardingAttr sharding,
+                               FragmentOp fragment) const {
+  sdy::MeshAttr mesh = sharding.getMesh(func);
+  return mesh && mesh.equalsIgnoringDeviceOrder(
+                     getMeshByName(getTopology(func), fragment.getMeshName()));
+}
+
 void HoistCandidates::collect(FragmentOp fragment, Value value) {
   std::optional<unsigned> number = numbers.getNumber(value);
   if (!number || !getTensorType(value)) // A loop may also return a token.
@@ -142,6 +154,8 @@ void HoistCandidates::collect(FragmentOp fragment, Value value) {
     TensorShardingAttr own = sdy::getSharding(value);
     TensorShardingAttr needed = getNeededSharding(use);
     bool isGathered = own && own != needed && !own.isEquivalent(needed);
+    if (needed && !isOnMesh(needed, fragment))
+      continue;
     Value first = numbers.getFirst(value);
     if (InvariantNumbers::isInput(first) ? !isGathered
                                          : numbers.countFragments(value) < 2)
@@ -171,12 +185,14 @@ bool HoistCandidates::isWorthIt(HoistCandidate &candidate) const {
         cast<MeshTensorType>(input.getType()).getMeshName() !=
             candidate.readers.front().getMeshName())
       return false;
-    inputBytes += meshwright::countBytes(getTensorType(input));
+    meshwright::addCount(inputBytes,
+                         meshwright::countBytes(getTensorType(input)));
   }
   int64_t again = candidate.readers.size() - 1;
-  candidate.savedBytes =
-      again * (candidate.isGathered || origin.gathers ? candidate.keptBytes
-                                                      : inputBytes);
+  int64_t once =
+      candidate.isGathered || origin.gathers ? candidate.keptBytes : inputBytes;
+  if (llvm::MulOverflow(again, once, candidate.savedBytes))
+    candidate.savedBytes = std::numeric_limits<int64_t>::max();
   // What only copies is fused into its reader; what is large and cheap, such as
   // a mask of small inputs, is not worth its place.
   return candidate.isGathered ||

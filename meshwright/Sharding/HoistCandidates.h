@@ -45,6 +45,7 @@ private:
   using Key = std::tuple<StringRef, int64_t, unsigned, Attribute>;
 
   void collect(FragmentOp fragment, Value value);
+  bool isOnMesh(sdy::TensorShardingAttr sharding, FragmentOp fragment) const;
   bool isWorthIt(HoistCandidate &candidate) const;
 
   func::FuncOp func;

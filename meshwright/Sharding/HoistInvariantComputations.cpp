@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
@@ -141,12 +142,15 @@ void Hoister::run(int64_t limit, int64_t memory) {
     FragmentOp reader = candidate->readers.front();
     StringRef mesh = reader.getMeshName();
     int64_t bound = limit >= 0 ? limit : memory - held.lookup(mesh);
-    if (isBounded && kept[mesh] + candidate->keptBytes > bound) {
+    int64_t &keptOnMesh = kept[mesh];
+    int64_t withThis = keptOnMesh;
+    meshwright::addCount(withThis, candidate->keptBytes);
+    if (isBounded && withThis > bound) {
       left.push_back(candidate);
       continue;
     }
-    kept[mesh] += candidate->keptBytes;
-    keptBytes += candidate->keptBytes;
+    keptOnMesh = withThis;
+    meshwright::addCount(keptBytes, candidate->keptBytes);
     byStage[{mesh, reader.getStageId().value_or(-1)}].push_back(candidate);
   }
   if (func.getContext()->getRemarkEngine()) {

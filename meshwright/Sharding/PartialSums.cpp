@@ -92,7 +92,7 @@ void PartialSums::mark(Value value, Value like) {
 void PartialSums::start(Value value, const SplitDimension &dim) {
   splits[value] = {DimensionShardingAttr::get(value.getContext(), dim.axes,
                                               /*isClosed=*/true),
-                   dim.pieces};
+                   dim.mesh, dim.pieces};
   together.insert(value.getAsOpaquePointer());
 }
 
@@ -160,11 +160,16 @@ void PartialSums::visit(Operation *op) {
       mark(result, operand.get());
 }
 
+/// Whether the partial sums of two values are on the same devices.
+bool PartialSums::areSplitAlike(Value first, Value second) const {
+  return getAxes(first) == getAxes(second) && getMesh(first) == getMesh(second);
+}
+
 /// What adds up or joins partial sums of the same axes, and zeros.
 void PartialSums::visitSum(Operation *op) {
   Value like;
   for (Value operand : op->getOperands()) {
-    if (isPartial(operand) ? like && getAxes(operand) != getAxes(like)
+    if (isPartial(operand) ? like && !areSplitAlike(operand, like)
                            : !isZero(operand))
       return;
     // Joining would not add parts to parts.
@@ -210,7 +215,7 @@ void PartialSums::stackZeros(FragmentOp fragment) {
         sums.push_back(user->getNumResults() ? user->getResult(0) : Value());
     }
     auto fits = [&](Value sum) {
-      return sum && isPartial(sum) && getAxes(sum) == getAxes(sums[0]) &&
+      return sum && isPartial(sum) && areSplitAlike(sum, sums[0]) &&
              isa<stablehlo::AddOp>(sum.getDefiningOp());
     };
     if (sums.empty() || !llvm::all_of(sums, fits))
@@ -229,7 +234,7 @@ bool PartialSums::takesPartial(OpOperand &use) const {
   if (isa<ReturnOp>(owner))
     return isPartial(owner->getParentOp()->getResult(use.getOperandNumber()));
   return owner->getNumResults() == 1 && isPartial(owner->getResult(0)) &&
-         getAxes(owner->getResult(0)) == getAxes(use.get());
+         areSplitAlike(owner->getResult(0), use.get());
 }
 
 /// Keeps those that need fewer bytes reduced than before, or none at all.
@@ -254,13 +259,13 @@ void PartialSums::dropUnprofitable(func::FuncOp func) {
     Operation *op = value.getDefiningOp();
     if (op && llvm::none_of(op->getOperands(),
                             [&](Value v) { return isPartial(v); })) {
-      group.savedBytes += bytes;
+      meshwright::addCount(group.savedBytes, bytes);
       reductions.push_back({op, getLeader(value)});
     }
     for (OpOperand &use : value.getUses()) {
       if (takesPartial(use))
         continue;
-      group.savedBytes -= bytes;
+      meshwright::addCount(group.savedBytes, -bytes);
       if (!group.read)
         group.read = &use;
       break;

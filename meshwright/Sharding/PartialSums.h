@@ -38,6 +38,8 @@ public:
   sdy::DimensionShardingAttr getAxes(Value value) const {
     return splits.lookup(value).axes;
   }
+  /// The mesh of these axes, or the name of it.
+  Attribute getMesh(Value value) const { return splits.lookup(value).mesh; }
   /// The number of partial sums of such a value.
   int64_t getNumPieces(Value value) const {
     return splits.lookup(value).pieces;
@@ -69,13 +71,16 @@ private:
   void mark(Value value, Value like);
   void start(Value value, const SplitDimension &dim);
   void visitSum(Operation *op);
+  bool areSplitAlike(Value first, Value second) const;
   bool takesParts(OpOperand &operand) const;
   void stackZeros(FragmentOp fragment);
   void dropUnprofitable(func::FuncOp func);
 
-  /// Of a partial value: the axes that hold its parts, and how many there are.
+  /// Of a partial value: the axes that hold its parts, their mesh, and how many
+  /// there are.
   struct Split {
     sdy::DimensionShardingAttr axes;
+    Attribute mesh;
     int64_t pieces = 0;
   };
   DenseMap<Value, Split> splits;

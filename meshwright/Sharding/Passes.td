@@ -309,8 +309,9 @@ def RetargetShardingsPass
     differ and sizes do not. A value that no axis of its mesh can split so is
     not split, with a warning; inside a fragment a sharding of a mesh with as
     many devices stays. The axes of manual computations are found by position;
-    one on a mesh of other sizes is an error. Does nothing if all meshes have the
-    same axes and nothing names others. Cost: linear in ops.
+    one on a mesh of other sizes is an error, as is a collective of axes that its
+    mesh does not have. Does nothing if all meshes have the same axes and nothing
+    names others. Cost: linear in ops.
   }];
   let options = [
     Option<"warn", "warn", "bool", /*default=*/"true",
@@ -341,8 +342,8 @@ def SimplifyProgramPass
     Acts on every function and on fragments only, also those in loops, until
     nothing changes. A fragment without side effects goes if nothing reads it;
     one with side effects stays whole if nothing reads it. Rebuilt fragments
-    keep all attributes; lists per operand or result are not shortened, so there
-    should be none.
+    keep all attributes; `arg_attrs` and `res_attrs` lose the entries of what
+    goes, but lists of shardings are not shortened, so there should be none.
   }];
   let options = [
     Option<"skipBodies", "skip-bodies", "bool", /*default=*/"false",

@@ -21,14 +21,14 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
+#include "meshwright/Dialect/Sdy/Transforms/TranslateShardings.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SmallVectorExtras.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_RETARGETSHARDINGSPASS
@@ -39,47 +39,16 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 using sdy::AxisRefAttr;
-using sdy::DimensionShardingAttr;
 using sdy::MeshAttr;
-using sdy::MeshAxisAttr;
 using sdy::MeshOp;
 using sdy::TensorShardingAttr;
+using sdy::Translation;
 
 static bool areAlike(TopologyAttr topology) {
   MeshAttr first = topology.getMeshes().front().getMesh();
   return llvm::all_of(topology.getMeshes(), [&](NamedMeshAttr mesh) {
     return mesh.getMesh().equalsIgnoringDeviceOrder(first);
   });
-}
-
-/// The axes that cut something.
-static SmallVector<MeshAxisAttr> getRealAxes(MeshAttr mesh) {
-  return llvm::filter_to_vector(
-      mesh.getAxes(), [](MeshAxisAttr axis) { return axis.getSize() != 1; });
-}
-
-/// Which axis of `to` each real axis of `from` is if only positions count;
-/// nothing if the sizes differ.
-static std::optional<llvm::StringMap<StringRef>> matchByPosition(MeshAttr from,
-                                                                 MeshAttr to) {
-  llvm::StringMap<StringRef> names;
-  auto ours = getRealAxes(from), theirs = getRealAxes(to);
-  if (ours.size() != theirs.size())
-    return std::nullopt;
-  for (auto [our, their] : llvm::zip(ours, theirs)) {
-    if (our.getSize() != their.getSize())
-      return std::nullopt;
-    names[our.getName()] = their.getName();
-  }
-  return names;
-}
-
-static llvm::StringMap<StringRef> matchByName(MeshAttr from, MeshAttr to) {
-  llvm::StringMap<StringRef> names;
-  for (MeshAxisAttr axis : from.getAxes())
-    if (to.hasAxis(axis.getName()))
-      names[axis.getName()] = axis.getName();
-  return names;
 }
 
 namespace {
@@ -89,13 +58,6 @@ struct Place {
   /// Whether only XLA will read the sharding, which takes any mesh of as many
   /// devices; the program's inputs, outputs and transfers need the mesh's axes.
   bool isInBody;
-};
-
-/// A sharding with the axes of another mesh.
-struct Translation {
-  TensorShardingAttr sharding;
-  /// The first axis that the mesh does not have; null if it has all.
-  AxisRefAttr lost;
 };
 
 /// Moves the shardings of one MPMD function.
@@ -112,6 +74,7 @@ private:
   bool canSkip();
   void moveSignature();
   LogicalResult moveFragment(FragmentOp fragment);
+  LogicalResult verifyCollectives(FragmentOp fragment, NamedMeshAttr mesh);
   LogicalResult moveManual(sdy::ManualComputationOp op, MeshAttr own,
                            NamedMeshAttr mesh);
   TensorShardingAttr move(TensorShardingAttr sharding, Place place,
@@ -161,73 +124,11 @@ FlatSymbolRefAttr Retargeter::getSymbol(NamedMeshAttr mesh) {
     if (op.getMesh().equalsIgnoringDeviceOrder(mesh.getMesh()))
       return symbol = FlatSymbolRefAttr::get(op.getSymNameAttr());
   OpBuilder builder(module.getContext());
-  auto op =
-      MeshOp::create(builder, func.getLoc(), mesh.getName(), mesh.getMesh());
+  // A mesh may be called "", a symbol may not.
+  StringRef name = mesh.getName().empty() ? "mesh" : mesh.getName();
+  auto op = MeshOp::create(builder, func.getLoc(), name, mesh.getMesh());
   symbols.insert(op, module.getBody()->begin());
   return symbol = FlatSymbolRefAttr::get(op.getSymNameAttr());
-}
-
-/// The axes that are left, in the order of the mesh.
-static SmallVector<AxisRefAttr> sorted(SmallVector<AxisRefAttr> axes,
-                                       MeshAttr mesh) {
-  llvm::sort(axes, [&](AxisRefAttr a, AxisRefAttr b) {
-    return std::pair(mesh.getAxisPosition(a.getName()), a.getPreSize()) <
-           std::pair(mesh.getAxisPosition(b.getName()), b.getPreSize());
-  });
-  return axes;
-}
-
-/// The same axis, or part of an axis, on another mesh; null if it has none.
-static AxisRefAttr translateAxis(AxisRefAttr axis, MeshAttr to,
-                                 const llvm::StringMap<StringRef> &names) {
-  auto found = names.find(axis.getName());
-  if (found == names.end())
-    return {};
-  StringRef name = found->second;
-  sdy::SubAxisInfoAttr part = axis.getSubAxisInfo();
-  if (!part)
-    return AxisRefAttr::get(axis.getContext(), name);
-  int64_t size = to.getAxisSize(name);
-  if (size % part.getNextPreSize() != 0) // The axis is shorter here.
-    return {};
-  if (part.getSize() == size)
-    return AxisRefAttr::get(axis.getContext(), name);
-  return AxisRefAttr::get(axis.getContext(), name, part.getPreSize(),
-                          part.getSize());
-}
-
-static Translation translateSharding(TensorShardingAttr sharding, MeshAttr from,
-                                     MeshAttr to, FlatSymbolRefAttr symbol,
-                                     const llvm::StringMap<StringRef> &names) {
-  AxisRefAttr lost;
-  // Axes of a dimension that stand behind one that is lost would split it in
-  // another place.
-  auto map = [&](ArrayRef<AxisRefAttr> axes, bool stopAtLost) {
-    SmallVector<AxisRefAttr> result;
-    for (AxisRefAttr axis : axes) {
-      if (AxisRefAttr found = translateAxis(axis, to, names)) {
-        result.push_back(found);
-      } else if (axis.getSize(from) != 1) {
-        lost = lost ? lost : axis;
-        if (stopAtLost)
-          break;
-      }
-    }
-    return result;
-  };
-  auto dims = llvm::map_to_vector(
-      sharding.getDimShardings(), [&](DimensionShardingAttr dim) {
-        auto axes = map(dim.getAxes(), /*stopAtLost=*/true);
-        DimensionShardingAttr result = dim.replaceAxes(axes);
-        bool isClosedAndEmpty = axes.empty() && dim.getIsClosed();
-        return isClosedAndEmpty ? result.dropPriority() : result;
-      });
-  auto replicated = sorted(map(sharding.getReplicatedAxes(), false), to);
-  auto unreduced = sorted(map(sharding.getUnreducedAxes(), false), to);
-  return {TensorShardingAttr::get(sharding.getContext(), symbol, dims,
-                                  replicated, unreduced,
-                                  sharding.getReductionKind()),
-          lost};
 }
 
 TensorShardingAttr Retargeter::translate(TensorShardingAttr sharding,
@@ -235,12 +136,13 @@ TensorShardingAttr Retargeter::translate(TensorShardingAttr sharding,
                                          Operation *op) {
   MeshAttr target = place.mesh.getMesh();
   FlatSymbolRefAttr symbol = getSymbol(place.mesh);
-  Translation byName = translateSharding(sharding, own, target, symbol,
-                                         matchByName(own, target));
+  Translation byName = sdy::translateSharding(sharding, own, target, symbol,
+                                              sdy::matchByName(own, target));
   if (!byName.lost)
     return byName.sharding;
-  if (auto names = matchByPosition(own, target))
-    return translateSharding(sharding, own, target, symbol, *names).sharding;
+  if (auto names = sdy::matchByPosition(own, target))
+    return sdy::translateSharding(sharding, own, target, symbol, *names)
+        .sharding;
   if (hasOneMesh ||
       (place.isInBody && own.getTotalSize() == target.getTotalSize()))
     return sharding;
@@ -302,7 +204,7 @@ MeshAttr Retargeter::getOwnMesh(sdy::ManualComputationOp op) const {
 LogicalResult Retargeter::moveManual(sdy::ManualComputationOp op, MeshAttr own,
                                      NamedMeshAttr mesh) {
   MeshAttr target = mesh.getMesh();
-  auto names = matchByPosition(own, target);
+  auto names = sdy::matchByPosition(own, target);
   if (!names)
     return op.emitError() << "manual computation (`jax.shard_map`) over " << own
                           << " runs on mesh \"" << mesh.getName() << "\", "
@@ -310,13 +212,16 @@ LogicalResult Retargeter::moveManual(sdy::ManualComputationOp op, MeshAttr own,
                           << "\", or assign it to a mesh of its axes";
   FlatSymbolRefAttr symbol = getSymbol(mesh);
   op->walk([&](Operation *nested) {
+    auto manual = dyn_cast<sdy::ManualComputationOp>(nested);
+    MeshAttr nestedMesh = manual ? getOwnMesh(manual) : MeshAttr();
     sdy::transformShardingsOf(nested, [&](TensorShardingAttr sharding) {
       if (!sharding || sharding.getMesh(symbols) != own)
         return sharding;
       ++numMoved;
-      return translateSharding(sharding, own, target, symbol, *names).sharding;
+      return sdy::translateSharding(sharding, own, target, symbol, *names)
+          .sharding;
     });
-    if (auto manual = dyn_cast<sdy::ManualComputationOp>(nested)) {
+    if (manual && (!nestedMesh || nestedMesh == own)) {
       SmallVector<StringAttr> axes;
       for (StringAttr axis : manual.getManualAxes())
         if (auto it = names->find(axis.getValue()); it != names->end())
@@ -327,10 +232,46 @@ LogicalResult Retargeter::moveManual(sdy::ManualComputationOp op, MeshAttr own,
   return success();
 }
 
+/// Collectives name the axes that they move, so they need the same on their mesh.
+LogicalResult Retargeter::verifyCollectives(FragmentOp fragment,
+                                            NamedMeshAttr mesh) {
+  MeshAttr target = mesh.getMesh();
+  WalkResult result = fragment->walk([&](Operation *op) {
+    if (!sdy::isCollective(op))
+      return WalkResult::advance();
+    MeshAttr own = sdy::getSharding(op->getResult(0)).getMesh(symbols);
+    if (!own || own.getAxes().empty() || own.equalsIgnoringDeviceOrder(target))
+      return WalkResult::advance();
+    auto names = sdy::matchByName(own, target);
+    auto fits = [&](Attribute attr) {
+      return !attr ||
+             !attr.walk([&](AxisRefAttr axis) {
+                    return sdy::translateAxis(axis, target, names) == axis
+                               ? WalkResult::advance()
+                               : WalkResult::interrupt();
+                  })
+                  .wasInterrupted();
+    };
+    if (fits(op->getAttrDictionary()) &&
+        fits(sdy::getSharding(op->getOperand(0))))
+      return WalkResult::advance();
+    op->emitError() << op->getName() << " over " << own << " runs on mesh \""
+                    << mesh.getName() << "\", " << target
+                    << ", which lacks some of its axes; let it move axes of "
+                       "mesh \""
+                    << mesh.getName() << '"';
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult Retargeter::moveFragment(FragmentOp fragment) {
   NamedMeshAttr mesh = getMesh(fragment.getMeshName());
   if (!mesh)
     return success();
+  if (failed(sdy::verifyEdgeOwnerShardings(fragment)) ||
+      failed(verifyCollectives(fragment, mesh)))
+    return failure();
   WalkResult result = fragment->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto manual = dyn_cast<sdy::ManualComputationOp>(op)) {
       MeshAttr own = getOwnMesh(manual);

@@ -67,8 +67,24 @@ bool mpmd::isSum(Operation *op) {
          isAddition(reduce.getBody().front());
 }
 
-DimensionShardingAttr mpmd::withoutAxes(DimensionShardingAttr dim,
-                                        DimensionShardingAttr taken) {
+DenseElementsAttr mpmd::getZeros(RankedTensorType type) {
+  Builder builder(type.getContext());
+  Type element = type.getElementType();
+  auto complex = dyn_cast<ComplexType>(element);
+  TypedAttr zero =
+      builder.getZeroAttr(complex ? complex.getElementType() : element);
+  // Types of nothing but powers of two get the smallest one.
+  auto real = dyn_cast_or_null<FloatAttr>(zero);
+  if (!zero || (real && !real.getValue().isZero()))
+    return {};
+  if (complex)
+    return DenseElementsAttr::get(type, builder.getArrayAttr({zero, zero}));
+  return DenseElementsAttr::get(type, zero);
+}
+
+/// A dimension without what the axes of `taken` already split; closed.
+static DimensionShardingAttr withoutAxes(DimensionShardingAttr dim,
+                                         DimensionShardingAttr taken) {
   SmallVector<AxisRefAttr> kept;
   for (AxisRefAttr axis : dim.getAxes())
     if (llvm::none_of(taken.getAxes(), [&](AxisRefAttr other) {
@@ -76,6 +92,19 @@ DimensionShardingAttr mpmd::withoutAxes(DimensionShardingAttr dim,
         }))
       kept.push_back(axis);
   return DimensionShardingAttr::get(dim.getContext(), kept, /*isClosed=*/true);
+}
+
+TensorShardingAttr mpmd::insertDim(TensorShardingAttr whole, int64_t rank,
+                                   int64_t at, DimensionShardingAttr axes,
+                                   Attribute mesh) {
+  SmallVector<DimensionShardingAttr> dims(
+      rank, DimensionShardingAttr::get(axes.getContext(), {}, true));
+  if (whole && whole.getMeshOrRef() == mesh)
+    for (auto [to, from] : llvm::zip(dims, whole.getDimShardings()))
+      to = withoutAxes(from, axes);
+  dims.insert(dims.begin() + at, axes);
+  return TensorShardingAttr::get(axes.getContext(), mesh, dims, {}, {},
+                                 sdy::ReductionKind::Sum);
 }
 
 /// The axes that split a dimension of a value.
@@ -120,6 +149,14 @@ describeSplit(Operation *op, Place input, Place other, std::string &why) {
       other.dim >= 0 ? getAxesOf(whole, other.dim) : axes;
   if (axes.empty() && otherAxes.empty())
     return std::nullopt;
+  auto getMesh = [](Value value) {
+    TensorShardingAttr sharding = sdy::getSharding(value);
+    return sharding ? sharding.getMeshOrRef() : Attribute();
+  };
+  if (other.dim >= 0 && axes == otherAxes && getMesh(split) != getMesh(whole)) {
+    why = "its operands are split by axes of different meshes there";
+    return std::nullopt;
+  }
   if (axes != otherAxes) {
     if (!axes.empty() && !otherAxes.empty()) {
       why = "its operands are split by different axes there";
@@ -154,7 +191,7 @@ describeSplit(Operation *op, Place input, Place other, std::string &why) {
                         pieces, size);
     return std::nullopt;
   }
-  return SplitDimension{input, other, axes, pieces};
+  return SplitDimension{input, other, axes, getMesh(split), pieces};
 }
 
 /// The dimensions of scatter indices and updates that count its windows: those
@@ -228,9 +265,13 @@ mpmd::findSplitContraction(Operation *op, function_ref<bool(Value)> isZero,
   Contraction contraction = findContraction(op, isZero);
   for (auto [input, other] : contraction.places) {
     auto split = describeSplit(op, input, other, reason);
-    if (split && contraction.why.empty())
+    if (!split)
+      continue;
+    if (!getZeros(type))
+      reason = "its type has no zero";
+    else if (contraction.why.empty())
       return split;
-    if (split)
+    else
       reason = contraction.why;
   }
   if (why)
@@ -247,17 +288,11 @@ static Value splitDimension(Value value, int64_t dim, int64_t pieces,
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] /= pieces;
   shape.insert(shape.begin() + dim, pieces);
-  auto inner = DimensionShardingAttr::get(type.getContext(), {}, true);
-  SmallVector<DimensionShardingAttr> dims(type.getRank(), inner);
-  if (TensorShardingAttr whole = sdy::getSharding(value))
-    for (auto [to, from] : llvm::zip(dims, whole.getDimShardings()))
-      to = withoutAxes(from, axes);
-  dims.insert(dims.begin() + dim, axes);
   auto split = stablehlo::ReshapeOp::create(builder, value.getLoc(),
                                             type.clone(shape), value);
-  sdy::setSharding(split.getResult(),
-                   TensorShardingAttr::get(type.getContext(), mesh, dims, {},
-                                           {}, sdy::ReductionKind::Sum));
+  sdy::setSharding(
+      split.getResult(),
+      insertDim(sdy::getSharding(value), type.getRank(), dim, axes, mesh));
   return split;
 }
 
@@ -360,13 +395,13 @@ static void addBatch(stablehlo::ConvolutionOp conv, int64_t input,
 }
 
 void mpmd::splitContraction(Operation *op, const SplitDimension &split,
-                            DimensionShardingAttr axes, Attribute mesh,
+                            DimensionShardingAttr axes,
                             function_ref<Value()> zero, OpBuilder &builder) {
   for (Place place : {split.input, split.other})
     if (place.dim >= 0)
       op->setOperand(place.operand,
                      splitDimension(op->getOperand(place.operand), place.dim,
-                                    split.pieces, axes, mesh, builder));
+                                    split.pieces, axes, split.mesh, builder));
   int64_t input = split.input.dim, other = split.other.dim;
   if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op))
     return addBatch(dot, input, other);

@@ -20,6 +20,7 @@ struct SplitDimension {
   };
   Place input, other;
   ArrayRef<sdy::AxisRefAttr> axes;
+  Attribute mesh; ///< That of the axes, or the name of it.
   int64_t pieces;
 };
 
@@ -36,12 +37,18 @@ findSplitContraction(Operation *op, function_ref<bool(Value)> isZero,
 /// its result, whose type and sharding it leaves to the caller. `zero` makes a
 /// zero of the type that the result gets.
 void splitContraction(Operation *op, const SplitDimension &split,
-                      sdy::DimensionShardingAttr axes, Attribute mesh,
+                      sdy::DimensionShardingAttr axes,
                       function_ref<Value()> zero, OpBuilder &builder);
 
-/// A dimension without what the axes of `taken` already split; closed.
-sdy::DimensionShardingAttr withoutAxes(sdy::DimensionShardingAttr dim,
-                                       sdy::DimensionShardingAttr taken);
+/// The sharding of a tensor of one dimension more than those of `rank`, which
+/// the axes of `mesh` split: it is inserted at `at`. Of the sharding `whole`,
+/// without that dimension, it keeps what other axes of that mesh split.
+sdy::TensorShardingAttr insertDim(sdy::TensorShardingAttr whole, int64_t rank,
+                                  int64_t at, sdy::DimensionShardingAttr axes,
+                                  Attribute mesh);
+
+/// A tensor of zeros; null if its elements cannot be zero.
+DenseElementsAttr getZeros(RankedTensorType type);
 
 /// The one number of a constant whose elements are all equal, or null.
 Attribute getSplatNumber(Value value);

@@ -59,3 +59,22 @@ func.func @reports_shardings_of_more_operands(%a: !m) -> !m attributes {topology
   } : (!m) -> !m
   return %0 : !m
 }
+
+// -----
+
+!l = tensor<8xf32>
+!m = !mpmd.mesh_tensor<"m", tensor<8xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>>
+sdy.mesh @g = <["x"=2]>
+
+func.func @reports_edge(%a: !m {sdy.sharding = #sdy.sharding<@g, [{"x"}]>}) -> !m attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: !l) {
+    mpmd.return %x : !l
+  } : (!m) -> !m
+  // expected-error@+1 {{sdy.data_flow_edge keeps the sharding of what it hands on; expected sdy-sink-data-flow-edges before shardings become types}}
+  %1 = sdy.data_flow_edge %0 sharding=<@g, [{"x"}]> : !m
+  %2 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"x"}]>]> (%1) (%x: !l) {
+    mpmd.return %x : !l
+  } : (!m) -> !m
+  return %2 : !m
+}

@@ -266,3 +266,73 @@ func.func @sums_without_shardings(%x: !x) -> !w attributes {
   } : (!w) -> !w
   return %2 : !w
 }
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<4x4xcomplex<f32>>>
+!x = !mpmd.mesh_tensor<"m", tensor<8x4xcomplex<f32>>>
+
+sdy.mesh @g = <["d"=2]>
+sdy.mesh @one = <[], device_ids=[0]>
+sdy.mesh @other = <["q"=2]>
+
+// Complex numbers have a zero as well. What is said of a product on another mesh
+// is said of its sum.
+// CHECK-LABEL: func @complex_numbers
+func.func @complex_numbers(%x: !x) -> !w attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  // CHECK: stablehlo.dot_general {{.*}} {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}, {}]>]>} : {{.*}} -> tensor<2x4x4xcomplex<f32>>
+  %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>]> (%x) (%a: tensor<8x4xcomplex<f32>>) {
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>} : (tensor<8x4xcomplex<f32>>, tensor<8x4xcomplex<f32>>) -> tensor<4x4xcomplex<f32>>
+    mpmd.return %d : tensor<4x4xcomplex<f32>>
+  } : (!x) -> !w
+  // CHECK: %[[HALF:.*]] = stablehlo.constant dense<(5.000000e-01,1.000000e+00)> : tensor<2x4x4xcomplex<f32>>
+  // CHECK: stablehlo.multiply %{{.*}}, %[[HALF]]
+  // CHECK: %[[ZERO:.*]] = stablehlo.constant dense<(0.000000e+00,0.000000e+00)> : tensor<complex<f32>>
+  // CHECK: stablehlo.reduce(%{{.*}} init: %[[ZERO]]) applies stablehlo.add across dimensions = [0] {sdy.sharding = #sdy.sharding_per_value<[<@other, [{"q"}, {}]>]>}
+  %1 = mpmd.fragment<mesh="m", origin=["g"], in_shardings=[<@g, [{"d"}, {}]>, <@g, [{}, {}]>]> (%x, %0) (%a: tensor<8x4xcomplex<f32>>, %c: tensor<4x4xcomplex<f32>>) {
+    %half = stablehlo.constant dense<(0.5, 1.0)> : tensor<4x4xcomplex<f32>>
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xcomplex<f32>>, tensor<8x4xcomplex<f32>>) -> tensor<4x4xcomplex<f32>>
+    %s = stablehlo.add %c, %d : tensor<4x4xcomplex<f32>>
+    %n = stablehlo.multiply %s, %half {sdy.sharding = #sdy.sharding_per_value<[<@other, [{"q"}, {}]>]>} : tensor<4x4xcomplex<f32>>
+    mpmd.return %n : tensor<4x4xcomplex<f32>>
+  } : (!x, !w) -> !w
+  return %1 : !w
+}
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<4x4xf32>>
+!x = !mpmd.mesh_tensor<"m", tensor<8x4xf32>>
+
+sdy.mesh @g = <["d"=2]>
+
+// The fragments that make the zeros and read the sum have no sharding at all.
+// CHECK-LABEL: func @zeros_without_shardings
+func.func @zeros_without_shardings(%x: !x) -> !w attributes {
+    topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  // CHECK: mpmd.fragment<mesh="m", origin=["z"], out_shardings=[<@g, [{"d"}, {}, {}]>]>
+  // CHECK: %[[ZERO:.*]] = stablehlo.constant {{.*}} : tensor<2x4x4xf32>
+  // CHECK-NEXT: mpmd.return %[[ZERO]]
+  %z = mpmd.fragment<mesh="m", origin=["z"]> () () {
+    %c = stablehlo.constant dense<0.0> : tensor<4x4xf32>
+    mpmd.return %c : tensor<4x4xf32>
+  } : () -> !w
+  %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>, <@g, [{}, {}]>]> (%x, %z) (%a: tensor<8x4xf32>, %c: tensor<4x4xf32>) {
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    %e = stablehlo.add %d, %c : tensor<4x4xf32>
+    mpmd.return %e : tensor<4x4xf32>
+  } : (!x, !w) -> !w
+  %1 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>, <@g, [{}, {}]>]> (%x, %0) (%a: tensor<8x4xf32>, %c: tensor<4x4xf32>) {
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+    %e = stablehlo.add %d, %c : tensor<4x4xf32>
+    mpmd.return %e : tensor<4x4xf32>
+  } : (!x, !w) -> !w
+  // CHECK: mpmd.fragment<mesh="m", origin=["g"], in_shardings=[<@g, [{"d"}, {}, {}]>]>
+  // CHECK: stablehlo.reduce
+  %2 = mpmd.fragment<mesh="m", origin=["g"]> (%1) (%a: tensor<4x4xf32>) {
+    %t = stablehlo.sine %a : tensor<4x4xf32>
+    mpmd.return %t : tensor<4x4xf32>
+  } : (!w) -> !w
+  return %2 : !w
+}

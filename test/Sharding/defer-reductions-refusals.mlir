@@ -253,3 +253,30 @@ func.func @reader_of_another_kind(%x: !x) -> !w attributes {topology = #mpmd.top
   return %1 : !w
 }
 // WHY: remark: [Missed] not deferred{{.*}}stablehlo.dot_general are reduced at once: mpmd.for reads it
+
+// -----
+
+!q = tensor<4x4x!quant.uniform<i32:f32, 1.0>>
+!l = tensor<8x4x!quant.uniform<i8:f32, 1.0>>
+!w = !mpmd.mesh_tensor<"m", !q>
+!x = !mpmd.mesh_tensor<"m", !l>
+
+sdy.mesh @g = <["d"=2]>
+sdy.mesh @h = <["d"=2]>
+
+// No constant zero can be written, and the axes are those of two meshes.
+// CHECK-LABEL: func @quantized_and_two_meshes
+// CHECK-NOT: stablehlo.reshape
+func.func @quantized_and_two_meshes(%x: !x) -> (!w, !w) attributes {topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>]> (%x) (%a: !l) {
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (!l, !l) -> !q
+    mpmd.return %d : !q
+  } : (!x) -> !w
+  %1 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"d"}, {}]>, <@h, [{"d"}, {}]>]> (%x, %x) (%a: !l, %b: !l) {
+    %d = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (!l, !l) -> !q
+    mpmd.return %d : !q
+  } : (!x, !x) -> !w
+  return %0, %1 : !w, !w
+}
+// WHY: remark: [Missed] not deferred{{.*}}stablehlo.dot_general are reduced at once: its type has no zero
+// WHY: remark: [Missed] not deferred{{.*}}stablehlo.dot_general are reduced at once: its operands are split by axes of different meshes there

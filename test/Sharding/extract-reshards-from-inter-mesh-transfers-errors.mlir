@@ -46,3 +46,38 @@ func.func @warns_once_per_process(%a: !m {sdy.sharding = #sdy.sharding<@g, [{"x"
 func.func @reports_spmd_function(%a: tensor<8xf32>) attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
   return
 }
+
+// -----
+
+!l = tensor<8x8xf32>
+!m = !mpmd.mesh_tensor<"m", tensor<8x8xf32>>
+!n = !mpmd.mesh_tensor<"n", tensor<8x8xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>, <"n": <["x"=2]>>>
+sdy.mesh @g = <["x"=2]>
+
+// Fragments do not verify their shardings.
+func.func @reports_part_of_no_size(%a: !m) -> !n attributes {topology = #topology} {
+  // expected-error@+1 {{sharding of result 0: }}
+  %0 = mpmd.fragment<mesh="m", origin=["f"], out_shardings=[<@g, [{"x":(1)0}, {}]>]> (%a) (%x: !l) {
+    mpmd.return %x : !l
+  } : (!m) -> !m
+  %1 = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"x"}, {}]>]>} %0 : (!m) -> !n
+  return %1 : !n
+}
+
+// -----
+
+!l = tensor<8x8xf32>
+!m = !mpmd.mesh_tensor<"m", tensor<8x8xf32>>
+!n = !mpmd.mesh_tensor<"n", tensor<8x8xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>, <"n": <["x"=2]>>>
+sdy.mesh @g = <["x"=2]>
+
+func.func @reports_parts_of_more_than_the_axis(%a: !m) -> !n attributes {topology = #topology} {
+  // expected-error@+1 {{sharding of result 0: }}
+  %0 = mpmd.fragment<mesh="m", origin=["f"], out_shardings=[<@g, [{"x":(1)4611686018427387904, "x":(1)4}, {}]>]> (%a) (%x: !l) {
+    mpmd.return %x : !l
+  } : (!m) -> !m
+  %1 = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"x"}, {}]>]>} %0 : (!m) -> !n
+  return %1 : !n
+}

@@ -3,6 +3,7 @@
 !l = tensor<8x8xf32>
 !m = !mpmd.mesh_tensor<"m", tensor<8x8xf32>>
 !n = !mpmd.mesh_tensor<"n", tensor<8x8xf32>>
+!m_device = !mpmd.mesh_tensor<"m", tensor<8x8xf32>, memory_kind="device">
 !m_host = !mpmd.mesh_tensor<"m", tensor<8x8xf32>, memory_kind="pinned_host">
 !n_host = !mpmd.mesh_tensor<"n", tensor<8x8xf32>, memory_kind="pinned_host">
 #topology = #mpmd.topology<<"m": <["x"=2, "y"=4]>>, <"n": <["x"=2, "y"=4]>>>
@@ -310,4 +311,39 @@ func.func @follows_chain_of_transfers(%a: !m {sdy.sharding = #sdy.sharding<@g, [
   %0 = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@g, [{}, {"x"}]>]>} %a : (!m) -> !n
   %1 = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"x", "y"}, {}]>]>} %0 : (!n) -> !m
   return %1 : !m
+}
+
+// Only a fragment takes a value in another sharding, and of another memory kind.
+// CHECK-LABEL: func @keeps_type_for_calls_and_loops
+func.func @keeps_type_for_calls_and_loops(%a: !m) -> (!n, !m_device, !m_device) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[F:.*]] = mpmd.fragment<mesh="m", origin=["f"], out_shardings=[<@g, [{"x"}, {}]>]>
+  // CHECK: -> !mpmd.mesh_tensor<"m", tensor<8x8xf32>>
+  // CHECK-NEXT: %[[K:.*]] = mpmd.fragment<mesh="m", origin=[], out_shardings=[<@g, [{}, {}]>]> (%[[F]])
+  // CHECK: -> !mpmd.mesh_tensor<"m", tensor<8x8xf32>, memory_kind="device">
+  %0 = mpmd.fragment<mesh="m", origin=["f"], out_shardings=[<@g, [{}, {}]>]> (%a) (%x: !l) {
+    mpmd.return %x : !l
+  } : (!m) -> !m_device
+  // CHECK: mpmd.call @called(%[[K]])
+  %1 = mpmd.call @called(%0) : (!m_device) -> !m_device
+  // CHECK: mpmd.for (%[[K]])
+  %2 = mpmd.for (%0) {iterations = 2 : ui32, unroll_factor = 1 : ui32} (%l: !m_device, %index: tensor<ui32>) {
+    mpmd.return %l : !m_device
+  } : !m_device
+  // CHECK: mpmd.transfer {{.*}} %[[F]]
+  %3 = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@g, [{"x"}, {}]>]>} %0 : (!m_device) -> !n
+  return %3, %1, %2 : !n, !m_device, !m_device
+}
+
+func.func private @called(%a: !m_device) -> !m_device attributes {topology = #topology} {
+  return %a : !m_device
+}
+
+// CHECK-LABEL: func @keeps_type_at_the_consumer
+func.func @keeps_type_at_the_consumer(%a: !n {sdy.sharding = #sdy.sharding<@g, [{"x"}, {}]>}) -> !m_device attributes {topology = #topology} {
+  // CHECK-NEXT: %[[T:.*]] = mpmd.transfer {{.*}} -> !mpmd.mesh_tensor<"m", tensor<8x8xf32>>
+  // CHECK-NEXT: %[[K:.*]] = mpmd.fragment<mesh="m"
+  // CHECK: -> !mpmd.mesh_tensor<"m", tensor<8x8xf32>, memory_kind="device">
+  %0 = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@g, [{}, {"x"}]>]>} %a : (!n) -> !m_device
+  // CHECK-NEXT: return %[[K]]
+  return %0 : !m_device
 }

@@ -6,6 +6,7 @@
 // the inputs alone, the rows split it, and the weight is gathered.
 
 sdy.mesh @g = <["d"=2]>
+sdy.mesh @one = <[], device_ids=[1]>
 !x = !mpmd.mesh_tensor<"m", tensor<4x8xf32>>
 !w = !mpmd.mesh_tensor<"m", tensor<8x8xf32>>
 #x = #sdy.sharding<@g, [{"d"}, {}]>
@@ -20,6 +21,10 @@ func.func @main(%x: !x {sdy.sharding = #x}, %w: !w {sdy.sharding = #x}) -> (!x {
     // CHECK-NEXT: stablehlo.dot_general %{{.*}}, contracting_dims = [1] x [1] : (
     // AGAIN: stablehlo.dot_general {{.*}}sdy.sharding = #sdy.sharding_per_value<[<@g, [{"d"}, {}]>]>
     %y = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] {sdy.sharding = #sdy.sharding_per_value<[<@g, [{}, {"d"}]>]>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    // The devices that send and receive stay.
+    // CHECK: stablehlo.send{{.*}}sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>
+    %tok = stablehlo.create_token : !stablehlo.token
+    %sent = "stablehlo.send"(%y, %tok) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, is_host_transfer = true, sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>} : (tensor<4x8xf32>, !stablehlo.token) -> !stablehlo.token
     // In regions, too.
     // CHECK: stablehlo.while
     // CHECK-NOT: sdy.sharding =

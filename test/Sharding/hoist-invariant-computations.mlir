@@ -272,3 +272,33 @@ func.func @two_stages(%w: !w) -> (!s, !s, !s, !s) attributes {topology = #mpmd.t
   } : (!w) -> !s
   return %0, %1, %2, %3 : !s, !s, !s, !s
 }
+
+// -----
+
+!w = !mpmd.mesh_tensor<"m", tensor<8xf32>>
+
+sdy.mesh @g = <["d"=2]>
+sdy.mesh @one = <[], device_ids=[0]>
+sdy.mesh @other = <["z"=2]>
+
+// What a fragment passes on is on its mesh; within a body, a sharding may be on
+// another one.
+// CHECK-LABEL: func @shardings_of_bodies
+// CHECK-NOT: hoisted
+func.func @shardings_of_bodies(%w: !w, %x: !w, %y: !w) -> (!w, !w) attributes {topology = #mpmd.topology<<"m" : <["d"=2]>>>} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%w, %x) (%a: tensor<8xf32>, %b: tensor<8xf32>) {
+    %s = stablehlo.sine %a {sdy.sharding = #sdy.sharding_per_value<[<@other, [{"z"}]>]>} : tensor<8xf32>
+    %c = stablehlo.cosine %a {sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>} : tensor<8xf32>
+    %t = stablehlo.add %s, %b : tensor<8xf32>
+    %u = stablehlo.add %c, %t : tensor<8xf32>
+    mpmd.return %u : tensor<8xf32>
+  } : (!w, !w) -> !w
+  %1 = mpmd.fragment<mesh="m", origin=["f"]> (%w, %y) (%a: tensor<8xf32>, %b: tensor<8xf32>) {
+    %s = stablehlo.sine %a {sdy.sharding = #sdy.sharding_per_value<[<@other, [{"z"}]>]>} : tensor<8xf32>
+    %c = stablehlo.cosine %a {sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>} : tensor<8xf32>
+    %t = stablehlo.add %s, %b : tensor<8xf32>
+    %u = stablehlo.add %c, %t : tensor<8xf32>
+    mpmd.return %u : tensor<8xf32>
+  } : (!w, !w) -> !w
+  return %0, %1 : !w, !w
+}

@@ -138,3 +138,64 @@ func.func @takes_the_size_of_the_topology(
   return
 }
 func.func private @taken()
+
+// -----
+
+!l = tensor<8x8xf32>
+!b = !mpmd.mesh_tensor<"b", tensor<8x8xf32>>
+sdy.mesh @mesh = <["x"=4]>
+sdy.mesh @other = <["z"=2]>
+
+// CHECK-LABEL: func @leaves_nested_manual_computation_of_another_mesh
+func.func @leaves_nested_manual_computation_of_another_mesh(%b: !b) -> !b
+    attributes {topology = #mpmd.topology<<"a": <["x"=4]>>, <"b": <["y"=4]>>>} {
+  %0 = mpmd.fragment<mesh="b", origin=["f"]> (%b) (%x: !l) {
+    // CHECK: in_shardings=[<@b, [{"y"}, {}]>] out_shardings=[<@b, [{"y"}, {}]>] manual_axes={"y"}
+    %c = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%y: tensor<2x8xf32>) {
+      // CHECK: in_shardings=[<@other, [{"z"}, {}]>] out_shardings=[<@other, [{"z"}, {}]>] manual_axes={"z"}
+      %d = sdy.manual_computation(%y) in_shardings=[<@other, [{"z"}, {}]>] out_shardings=[<@other, [{"z"}, {}]>] manual_axes={"z"} (%z: tensor<1x8xf32>) {
+        sdy.return %z : tensor<1x8xf32>
+      } : (tensor<2x8xf32>) -> tensor<2x8xf32>
+      sdy.return %d : tensor<2x8xf32>
+    } : (!l) -> !l
+    mpmd.return %c : !l
+  } : (!b) -> !b
+  return %0 : !b
+}
+
+// -----
+
+// A symbol needs a name.
+// CHECK: sdy.mesh @mesh_0 = <["x"=2]>
+// CHECK-LABEL: func @names_mesh_without_a_name
+// CHECK-SAME: #sdy.sharding<@mesh_0, [{"x"}]>
+sdy.mesh @mesh = <["x"=4]>
+func.func @names_mesh_without_a_name(
+    %a: !mpmd.mesh_tensor<"", tensor<8xf32>> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    attributes {topology = #mpmd.topology<<"": <["x"=2]>>>} {
+  return
+}
+
+// -----
+
+!l = tensor<8x8xf32>
+!b = !mpmd.mesh_tensor<"b", tensor<8x8xf32>>
+sdy.mesh @mesh = <["o"=1, "y"=8, "z"=2]>
+
+// Parts of an axis that an axis of size 1 kept apart are one now; that nothing is
+// unreduced is written in one way; collectives move axes of the same name.
+// CHECK-LABEL: func @writes_each_sharding_in_one_way
+func.func @writes_each_sharding_in_one_way(%b: !b) -> !b
+    attributes {topology = #mpmd.topology<<"a": <["x"=4]>>, <"b": <["y"=8]>>>} {
+  // CHECK: out_shardings=[<@b, [{}, {}]>]
+  %0 = mpmd.fragment<mesh="b", origin=["f"], out_shardings=[<@mesh, [{}, {}], unreduced=max{"z"}>]> (%b) (%x: !l) {
+    // CHECK: sdy.sharding_constraint %{{.*}} <@b, [{"y":(1)4}, {}]>
+    %c = sdy.sharding_constraint %x <@mesh, [{"y":(1)2, "o", "y":(2)2}, {}]> : !l
+    // CHECK: %[[Q:.*]] = sdy.sharding_constraint
+    %q = sdy.sharding_constraint %c <@mesh, [{"y":(1)4}, {}]> : !l
+    // CHECK: sdy.all_gather [{"y":(2)2}, {}] %[[Q]] out_sharding=<@b, [{"y":(1)2}, {}]>
+    %d = sdy.all_gather [{"y":(2)2}, {}] %q out_sharding=<@mesh, [{"y":(1)2}, {}]> : !l
+    mpmd.return %d : !l
+  } : (!b) -> !b
+  return %0 : !b
+}

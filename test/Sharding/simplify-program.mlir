@@ -147,7 +147,7 @@ func.func @redirects_uses_of_fragment_with_effects(%a: !m) -> !m attributes {top
 
 // CHECK-LABEL: func @keeps_origin_stage_and_all_attributes
 func.func @keeps_origin_stage_and_all_attributes(%a: !m) -> !m attributes {topology = #topology} {
-  // CHECK-NEXT: mpmd.fragment<mesh="m", origin=["f", "g"(1)], stage=2> (%{{[^{]*}}) {arg_attrs = [{a}, {b}], call_counter = 1 : ui32, mpmd.inferred_by = ["p"]}
+  // CHECK-NEXT: mpmd.fragment<mesh="m", origin=["f", "g"(1)], stage=2> (%{{[^{]*}}) {arg_attrs = [{a}], call_counter = 1 : ui32, mpmd.inferred_by = ["p"]}
   %0 = mpmd.fragment<mesh="m", origin=["f", "g"(1)], stage=2> (%a, %a) {arg_attrs = [{a}, {b}], call_counter = 1 : ui32, mpmd.inferred_by = ["p"]} (%x: !l, %y: !l) {
     %s = stablehlo.add %x, %y : !l
     mpmd.return %s : !l
@@ -237,4 +237,17 @@ func.func @keeps_result_on_the_device(%a: !m) -> (!m, !n) attributes {topology =
   } : (!m) -> (!m, !m)
   %1 = mpmd.transfer %0#1 : (!m) -> !n
   return %0#0, %1 : !m, !n
+}
+
+// CHECK-LABEL: func @keeps_entries_with_their_values
+// CHECK-NEXT:    %[[F:.*]]:2 = mpmd.fragment<mesh="m", origin=["f"]> (%{{.*}}) {arg_attrs = [{b, tf.aliasing_output = 0 : i32}], res_attrs = [{mhlo.memory_kind = "pinned_host"}, {}]}
+// CHECK:         mpmd.transfer %[[F]]#1
+func.func @keeps_entries_with_their_values(%a: !m, %b: !m) -> (!m, !n) attributes {topology = #pair} {
+  %0:3 = mpmd.fragment<mesh="m", origin=["f"]> (%a, %b) {arg_attrs = [{a}, {b, tf.aliasing_output = 1 : i32}], res_attrs = [{}, {mhlo.memory_kind = "pinned_host"}, {}]} (%x: !l, %y: !l) {
+    %s = stablehlo.negate %y : !l
+    %t = stablehlo.sine %y : !l
+    mpmd.return %x, %s, %t : !l, !l, !l
+  } : (!m, !m) -> (!m, !m, !m)
+  %1 = mpmd.transfer %0#2 : (!m) -> !n
+  return %0#1, %1 : !m, !n
 }
