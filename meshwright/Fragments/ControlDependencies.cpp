@@ -137,6 +137,9 @@ LogicalResult mlir::mpmd::restoreControlDependencies(func::FuncOp func) {
   NumberedFragments fragments;
   LogicalResult result = success();
   walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
+    // What the body takes is not for control.
+    if (fragment->getNumOperands() <= fragment.getBody()->getNumArguments())
+      fragment->removeAttr(kControlOperandStartIdxAttr);
     if (Attribute numbers = fragment->removeAttr(kControlAfterAttr))
       if (failed(fragments.makeWait(fragment, numbers)))
         result = failure();

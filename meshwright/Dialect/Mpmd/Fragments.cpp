@@ -3,10 +3,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Effects.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -87,8 +90,9 @@ bool mpmd::isExecutedImmediatelyAfter(FragmentOp first, FragmentOp second) {
 bool mpmd::isNegligibleOp(Operation *op) {
   // DEPARTURE(effects-once): The reference asks for the shape alone, so that
   // what draws or acts on the world is repeated too. Meaning goes before that.
+  // The decomposition of a composite may do so until it is expanded.
   return op->getNumOperands() == 0 && op->getNumResults() == 1 &&
-         !hasEffects(op);
+         !hasEffects(op) && !isa<stablehlo::CompositeOp>(op);
 }
 
 void mpmd::setInferredBy(Operation *op, ArrayRef<StringRef> passes) {
@@ -137,4 +141,61 @@ void mpmd::setArgAttr(Operation *op, unsigned index, unsigned size,
 void mpmd::setResAttr(Operation *op, unsigned index, unsigned size,
                       StringRef name, Attribute value) {
   setEntry(op, kResAttrsAttr, index, size, name, value);
+}
+
+static void dropEntries(Operation *op, StringRef list,
+                        const BitVector &dropped) {
+  auto known = dyn_cast_or_null<ArrayAttr>(op->getDiscardableAttr(list));
+  if (!known)
+    return;
+  SmallVector<Attribute> kept;
+  for (auto [index, entry] :
+       llvm::enumerate(known.getValue().take_front(dropped.size())))
+    if (!dropped[index])
+      kept.push_back(entry);
+  op->setDiscardableAttr(list, ArrayAttr::get(op->getContext(), kept));
+}
+
+void mpmd::dropArgAttrs(Operation *op, const BitVector &dropped) {
+  dropEntries(op, kArgAttrsAttr, dropped);
+}
+
+void mpmd::dropResAttrs(Operation *op, const BitVector &dropped) {
+  dropEntries(op, kResAttrsAttr, dropped);
+  auto args =
+      dyn_cast_or_null<ArrayAttr>(op->getDiscardableAttr(kArgAttrsAttr));
+  if (!args)
+    return;
+  auto getNewNumber = [&](uint64_t result) -> std::optional<unsigned> {
+    if (result >= dropped.size() || dropped[result])
+      return std::nullopt;
+    return result - llvm::count_if(dropped.set_bits(), [&](unsigned other) {
+             return other < result;
+           });
+  };
+  op->setDiscardableAttr(
+      kArgAttrsAttr,
+      ArrayAttr::get(
+          op->getContext(), llvm::map_to_vector(args, [&](Attribute entry) {
+            return Attribute(
+                renumberAlias(cast<DictionaryAttr>(entry), getNewNumber));
+          })));
+}
+
+DictionaryAttr mpmd::renumberAlias(
+    DictionaryAttr entry,
+    function_ref<std::optional<unsigned>(uint64_t)> getNewNumber) {
+  auto alias = entry.getAs<IntegerAttr>(kAliasingOutputAttr);
+  if (!alias)
+    return entry;
+  std::optional<int64_t> old = alias.getValue().trySExtValue();
+  std::optional<unsigned> number =
+      old && *old >= 0 ? getNewNumber(*old) : std::nullopt;
+  NamedAttrList attrs(entry);
+  if (number)
+    attrs.set(kAliasingOutputAttr,
+              Builder(entry.getContext()).getI32IntegerAttr(*number));
+  else
+    attrs.erase(kAliasingOutputAttr);
+  return attrs.getDictionary(entry.getContext());
 }

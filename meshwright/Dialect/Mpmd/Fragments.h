@@ -6,6 +6,7 @@
 #define MESHWRIGHT_DIALECT_MPMD_FRAGMENTS_H
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "llvm/ADT/BitVector.h"
 #include <optional>
 
 namespace mlir::mpmd {
@@ -73,6 +74,19 @@ void setArgAttr(Operation *op, unsigned index, unsigned size, StringRef name,
                 Attribute value);
 void setResAttr(Operation *op, unsigned index, unsigned size, StringRef name,
                 Attribute value);
+
+/// DEPARTURE(moved-entries): Takes the entries of operands, or of results, that
+/// go out of the list, if there is one. `dropped` has a bit for each that there
+/// was; entries behind those belong to none, and go as well. What operands are
+/// aliased with is numbered anew.
+void dropArgAttrs(Operation *op, const BitVector &dropped);
+void dropResAttrs(Operation *op, const BitVector &dropped);
+
+/// An entry of an operand, with the new number of the result that it aliases;
+/// without the alias if there is no such result any more.
+DictionaryAttr
+renumberAlias(DictionaryAttr entry,
+              function_ref<std::optional<unsigned>(uint64_t)> getNewNumber);
 
 } // namespace mlir::mpmd
 

@@ -29,9 +29,14 @@ bool mpmd::isEntryPointFunction(func::FuncOp func) {
 }
 
 bool mpmd::isMpmdProgram(func::FuncOp func) {
+  return isMpmdFunction(func) && func.isPublic() && getReturnOp(func);
+}
+
+func::ReturnOp mpmd::getReturnOp(func::FuncOp func) {
   // The verifier lets functions end in other ops, and have branches.
-  return !func.isDeclaration() && isMpmdFunction(func) && func.isPublic() &&
-         isa<func::ReturnOp>(func.front().getTerminator());
+  if (!func.getBody().hasOneBlock())
+    return {};
+  return dyn_cast<func::ReturnOp>(func.getBody().front().getTerminator());
 }
 
 TopologyAttr mpmd::getTopology(func::FuncOp func) {
@@ -181,6 +186,23 @@ CallGraph::CallGraph(ModuleOp module) {
 ArrayRef<CallOp> CallGraph::getCalls(func::FuncOp callee) const {
   auto it = calls.find(callee);
   return it == calls.end() ? ArrayRef<CallOp>() : ArrayRef(it->second);
+}
+
+DenseMap<StringAttr, FunctionReferences>
+mpmd::collectFunctionReferences(ModuleOp module) {
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(&module.getBodyRegion());
+  if (!uses)
+    return DenseMap<StringAttr, FunctionReferences>();
+  DenseMap<StringAttr, FunctionReferences> references;
+  module.walk<WalkOrder::PreOrder>([&](CallOp call) {
+    if (SymbolTable::getNearestSymbolTable(call) == module)
+      references[call.getCalleeAttr().getAttr()].calls.push_back(call);
+  });
+  for (SymbolTable::SymbolUse use : *uses)
+    if (!isa<CallOp>(use.getUser()))
+      references[use.getSymbolRef().getRootReference()].hasOther = true;
+  return references;
 }
 
 SmallVector<CallOp> mpmd::getCallOps(func::FuncOp callee) {

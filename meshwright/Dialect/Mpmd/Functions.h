@@ -25,8 +25,11 @@ bool isSpmdFunction(func::FuncOp func);
 bool isDistributedFunction(func::FuncOp func);
 /// Distributed and public.
 bool isEntryPointFunction(func::FuncOp func);
-/// MPMD, public and with a body: a program that passes go through.
+/// MPMD, public and with a body of one block: a program that passes go through.
 bool isMpmdProgram(func::FuncOp func);
+
+/// The return of a function with one block, null for any other function.
+func::ReturnOp getReturnOp(func::FuncOp func);
 
 /// The topology of a function, or that of the first MPMD function of a module;
 /// null if there is none.
@@ -73,6 +76,20 @@ public:
 private:
   DenseMap<Operation *, SmallVector<CallOp>> calls;
 };
+
+/// Who refers to a function of a module.
+struct FunctionReferences {
+  /// In program order, dead calls and calls in any region included.
+  SmallVector<CallOp> calls;
+  /// Something that is no mpmd.call and would break if the signature changed.
+  bool hasOther = false;
+};
+
+/// The references to the functions of a module that are referred to. Names in
+/// modules within it are looked up there. Nothing where ops of unknown dialects
+/// may refer to any function.
+DenseMap<StringAttr, FunctionReferences>
+collectFunctionReferences(ModuleOp module);
 
 /// The calls of one function, for passes that look at a single callee.
 SmallVector<CallOp> getCallOps(func::FuncOp callee);

@@ -26,6 +26,7 @@ ParseResult NamedComputationOp::parse(OpAsmParser &parser,
                  parseFunctionalTypes(parser, result, operands, operandsLoc));
 }
 
+/// COMPAT(unprinted-name): A discardable `name` is not printed.
 void NamedComputationOp::print(OpAsmPrinter &printer) {
   printer << '<';
   printShortOrigin(printer, getOrigin(), /*escaped=*/true);
@@ -196,6 +197,16 @@ LogicalResult ForOp::verify() {
       return emitError() << "number of iterations " << iterations
                          << " isn't divisible by unroll factor " << *factor;
   return verifyLists(*this); // (C7)
+}
+
+bool ForOp::mayMoveOut(Operation *op) {
+  return isa<func::FuncOp, ForOp>((*this)->getParentOp()) ||
+         !isa<AssignOp, CallOp, FragmentOp, UnassignOp>(op);
+}
+
+void ForOp::moveOutOfLoop(Operation *op) {
+  if (mayMoveOut(op))
+    op->moveBefore(*this);
 }
 
 SmallVector<Region *> ForOp::getLoopRegions() { return {&getRegion()}; }

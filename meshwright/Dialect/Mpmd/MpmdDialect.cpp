@@ -11,14 +11,17 @@ using namespace mlir::mpmd;
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.cpp.inc"
 
-/// Whether `op`, from the top level of `callee`, may stand in `parent`: what
+/// Whether `op` may come, with the body of its function, into `parent`: what
 /// verification asks of the op's place, and of its meshes.
-static bool mayStandIn(Operation *op, Operation *parent, func::FuncOp callee) {
-  if (!isa<CallOp, FragmentOp, FragmentCallOp, AssignOp, UnassignOp,
-           TransferOp>(op))
+static bool mayStandIn(Operation *op, Operation *parent) {
+  auto callee = op->getParentOfType<func::FuncOp>();
+  if (!callee || !isa<CallOp, FragmentOp, FragmentCallOp, AssignOp, UnassignOp,
+                      TransferOp>(op))
     return true;
   auto caller = dyn_cast<func::FuncOp>(parent);
-  if (!caller && isa<ForOp>(parent) && !isa<FragmentCallOp, TransferOp>(op))
+  // What is deeper in the callee keeps its parent.
+  if (!caller && (op->getParentOp() != callee ||
+                  (isa<ForOp>(parent) && !isa<FragmentCallOp, TransferOp>(op))))
     caller = parent->getParentOfType<func::FuncOp>();
   if (!caller)
     return false;
@@ -40,9 +43,7 @@ struct MpmdInliner : DialectInlinerInterface {
   }
   bool isLegalToInline(Operation *op, Region *dest, bool wouldBeCloned,
                        IRMapping &mapping) const override {
-    // What is deeper keeps its parent.
-    auto callee = dyn_cast<func::FuncOp>(op->getParentOp());
-    return !callee || mayStandIn(op, dest->getParentOp(), callee);
+    return mayStandIn(op, dest->getParentOp());
   }
   bool isLegalToInline(Region *dest, Region *src, bool wouldBeCloned,
                        IRMapping &mapping) const override {

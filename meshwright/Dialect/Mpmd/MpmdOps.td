@@ -210,7 +210,7 @@ def Mpmd_ForOp
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
         DeclareOpInterfaceMethods<LoopLikeOpInterface, [
           "getInitsMutable", "getRegionIterArgs", "getYieldedValuesMutable",
-          "getLoopResults"]>,
+          "getLoopResults", "moveOutOfLoop"]>,
         DeclareOpInterfaceMethods<Sdy_DataFlowOpInterface,
                                   ["getNonEdgeOwnerTargets"]>]> {
   let summary = "Runs its body a fixed number of times";
@@ -263,6 +263,10 @@ def Mpmd_ForOp
     ::mlir::BlockArgument getIndexArg() {
       return getRegion().getArguments().back();
     }
+
+    /// Whether an op of the body may stand where the loop does, which can be a
+    /// fragment or a branch.
+    bool mayMoveOut(::mlir::Operation *op);
   }];
 }
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Reductions.h"
+#include "meshwright/Dialect/StableHLO/ElementKinds.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -41,6 +42,18 @@ std::optional<ReductionType> mpmd::getReductionKind(Block &body) {
       return std::nullopt;
   }
   return kind;
+}
+
+bool mpmd::canCompute(ReduceOp reduce) {
+  ReductionType kind = reduce.getReduction();
+  unsigned kinds =
+      stablehlo::kPredicate | stablehlo::kSignless | stablehlo::kUnsigned;
+  if (kind != ReductionType::Or && kind != ReductionType::And)
+    kinds |= stablehlo::kFloat | stablehlo::kComplex | stablehlo::kQuantized;
+  if (kind == ReductionType::Add)
+    kinds |= stablehlo::kAxisQuantized;
+  return reduce.getTensors().size() == 1 ||
+         stablehlo::isTensorOf(reduce.getType(), kinds);
 }
 
 Operation *mpmd::createReductionOp(OpBuilder &builder, Location loc,

@@ -17,6 +17,10 @@ std::optional<ReductionType> getReductionKind(Operation *op);
 /// kind, the two arguments of its position.
 std::optional<ReductionType> getReductionKind(Block &body);
 
+/// Whether StableHLO has an op of the kind for the type, or none is needed, as
+/// there is one operand.
+bool canCompute(ReduceOp reduce);
+
 /// The StableHLO op of a kind other than none.
 Operation *createReductionOp(OpBuilder &builder, Location loc,
                              ReductionType kind, Value lhs, Value rhs);

@@ -154,8 +154,9 @@ public:
                                 PatternRewriter &rewriter) const override {
     state.visited.insert(root);
     state.changed.erase(root);
+    // Of other blocks the order of effects is not known.
     if (state.hasError || !isa<func::FuncOp>(root->getParentOp()) ||
-        !isRoot(root))
+        !root->getBlock()->isEntryBlock() || !isRoot(root))
       return failure();
     if (succeeded(absorbProducer(root, rewriter)))
       return success();

@@ -361,6 +361,46 @@ Block &FragmentGroup::mergeBodies(ArrayRef<OpResult> results,
   return host;
 }
 
+static void setList(FragmentOp fragment, StringRef name,
+                    ArrayRef<Attribute> entries) {
+  auto isEmpty = [](Attribute entry) {
+    return cast<DictionaryAttr>(entry).empty();
+  };
+  if (!llvm::all_of(entries, isEmpty))
+    fragment->setDiscardableAttr(
+        name, ArrayAttr::get(fragment.getContext(), entries));
+}
+
+/// Gives operands and results the entries that they have at the members.
+void FragmentGroup::setEntries(FragmentOp merged,
+                               ArrayRef<OpResult> results) const {
+  auto none = DictionaryAttr::get(merged.getContext());
+  SmallVector<Attribute> ofOperands, ofResults;
+  for (const Slot &slot : slots) {
+    if (!slot.argument)
+      continue;
+    Operation *member = slot.argument.getOwner()->getParentOp();
+    DictionaryAttr entry = getArgAttrs(member, slot.argument.getArgNumber());
+    ofOperands.push_back(renumberAlias(
+        entry ? entry : none, [&](uint64_t number) -> std::optional<unsigned> {
+          auto it = llvm::find_if(results, [&](OpResult result) {
+            return result.getOwner() == member &&
+                   result.getResultNumber() == number;
+          });
+          if (it == results.end())
+            return std::nullopt;
+          return it - results.begin();
+        }));
+  }
+  for (OpResult result : results) {
+    DictionaryAttr entry =
+        getResAttrs(result.getOwner(), result.getResultNumber());
+    ofResults.push_back(entry ? entry : none);
+  }
+  setList(merged, kArgAttrsAttr, ofOperands);
+  setList(merged, kResAttrsAttr, ofResults);
+}
+
 /// COMPAT(use-order): Every merge that a result goes through replaces it by a
 /// new one, which turns the order of its uses around.
 static void reverseUses(Value value) {
@@ -393,6 +433,8 @@ FragmentOp FragmentGroup::build(RewriterBase &rewriter, FragmentOp place,
                          /*in_shardings=*/nullptr,
                          /*out_shardings=*/nullptr);
   merged->setDiscardableAttrs(attributes.others);
+  if (attributes.keepsEntries)
+    setEntries(merged, results);
   if (!controlOperands.empty())
     merged->setDiscardableAttr(kControlOperandStartIdxAttr,
                                rewriter.getI64IntegerAttr(numSlots));

@@ -80,6 +80,7 @@ private:
   void connectArguments(RewriterBase &rewriter);
   size_t findLargest() const;
   SmallVector<OpResult> getResults() const;
+  void setEntries(FragmentOp merged, ArrayRef<OpResult> results) const;
 
   std::deque<Member> members;
   DenseSet<Operation *> memberSet; // Membership only.

@@ -98,7 +98,7 @@ MergeDriver::MergeDriver(func::FuncOp func, MergePartner partner,
       rewriter(func.getContext()), effects(func.front()) {
   // Before anything is taken out of the block.
   order.getPosition(block.getTerminator());
-  for (FragmentOp fragment : func.getOps<FragmentOp>()) {
+  for (FragmentOp fragment : block.getOps<FragmentOp>()) {
     Node &node = nodes.emplace_back();
     node.fragment = fragment;
     nodeOf[fragment] = &node;

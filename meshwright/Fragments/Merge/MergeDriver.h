@@ -20,7 +20,7 @@ enum class MergePartner {
   NextOnMesh,
 };
 
-/// Merges the fragments that stand directly in `func`, from the last to the
+/// Merges the fragments of the first block of `func`, from the last to the
 /// first, each with its partners for as long as `mayMerge` accepts them. Only
 /// fragments of one mesh are offered to `mayMerge`.
 ///

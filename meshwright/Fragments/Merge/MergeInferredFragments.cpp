@@ -60,10 +60,17 @@ static SmallVector<FragmentOp> getConsumers(FragmentOp fragment) {
   return sorted;
 }
 
+static uint64_t countOps(FragmentOp fragment) {
+  uint64_t numOps = 0;
+  fragment->walk([&](Operation *) { ++numOps; });
+  return numOps;
+}
+
 /// Gives each of several consumers of an inferred fragment a copy of its own,
 /// from the last fragment to the first. The original stays for other users.
-static void cloneForConsumers(func::FuncOp func) {
+static LogicalResult cloneForConsumers(func::FuncOp func, int64_t maxOps) {
   OpBuilder builder(func.getContext());
+  uint64_t numOps = 0;
   auto fragments = llvm::to_vector(func.front().getOps<FragmentOp>());
   for (FragmentOp fragment : llvm::reverse(fragments)) {
     if (!isInferredFragment(fragment) || !isPureFragment(fragment))
@@ -71,6 +78,14 @@ static void cloneForConsumers(func::FuncOp func) {
     SmallVector<FragmentOp> consumers = getConsumers(fragment);
     if (consumers.size() < 2)
       continue;
+    numOps += countOps(fragment) * consumers.size();
+    if (numOps > static_cast<uint64_t>(std::max<int64_t>(maxOps, 0)))
+      return fragment.emitError()
+             << "cloning inferred fragments for all that read them makes more "
+                "than "
+             << maxOps
+             << " operations; merge without clone-inferred-fragments, or allow "
+                "more by the option max-cloned-ops of the pass";
     for (FragmentOp consumer : consumers) {
       builder.setInsertionPoint(consumer);
       Operation *copy = builder.clone(*fragment);
@@ -82,6 +97,7 @@ static void cloneForConsumers(func::FuncOp func) {
     if (fragment->use_empty())
       fragment->erase();
   }
+  return success();
 }
 
 namespace {
@@ -98,8 +114,9 @@ struct MergeInferredFragmentsPass
                           "other; run the pass twice, once with each";
       return signalPassFailure();
     }
-    if (cloneInferredFragments && !func.isDeclaration())
-      cloneForConsumers(func);
+    if (cloneInferredFragments && !func.isDeclaration() &&
+        failed(cloneForConsumers(func, maxClonedOps)))
+      return signalPassFailure();
     MergePartner partner = mergeSideways      ? MergePartner::NextOnMesh
                            : mergeAnyConsumer ? MergePartner::AnyConsumer
                                               : MergePartner::ClosestConsumer;

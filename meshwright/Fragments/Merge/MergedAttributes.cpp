@@ -84,6 +84,9 @@ MergedAttributes MergedAttributes::ofRoot(ArrayRef<FragmentOp> members,
   MergedAttributes result = ofNone(members);
   NamedAttrList kept(root->getDiscardableAttrDictionary());
   kept.erase(kControlOperandStartIdxAttr);
+  kept.erase(kArgAttrsAttr);
+  kept.erase(kResAttrsAttr);
+  result.keepsEntries = true;
   if (isInferredFragment(root) &&
       llvm::any_of(absorbed, [](FragmentOp fragment) {
         return fragment->hasAttr(kInferredByAttr);

@@ -17,6 +17,9 @@ struct MergedAttributes {
   ArrayAttr origin;
   IntegerAttr stage;
   DictionaryAttr others; ///< Discardable.
+  /// DEPARTURE(moved-entries): Whether operands and results keep their entries
+  /// of `arg_attrs` and `res_attrs`, which are not in `others`.
+  bool keepsEntries = false;
 
   /// Nothing else: the caller puts back what should be kept.
   static MergedAttributes ofNone(ArrayRef<FragmentOp> members);
@@ -24,7 +27,7 @@ struct MergedAttributes {
   /// of the only user fragment; of two inferred ones, who inferred either.
   static MergedAttributes ofBoth(FragmentOp first, FragmentOp second);
   /// Of one that absorbs others: all that it has; if it is inferred, then also
-  /// who inferred those, in the order of `absorbed`.
+  /// who inferred those, in the order of `absorbed`. Each keeps its entries.
   static MergedAttributes ofRoot(ArrayRef<FragmentOp> members, FragmentOp root,
                                  ArrayRef<FragmentOp> absorbed);
   /// What the fragment has that stands for them all.

@@ -36,12 +36,14 @@ def AbsorbInferredFragmentsPass
     } : (!m) -> !m
     ```
 
-    Acts on the fragments that stand directly in an MPMD function, by default
-    only in callees. Leaves alone: user fragments among each other, other
+    Acts on the fragments in the first block of an MPMD function, by default
+    only of callees. Leaves alone: user fragments among each other, other
     meshes, fragments in loops. The merged fragment stands where the root stood
-    and has its discardable attributes; an inferred one lists who inferred the
-    root, then who inferred what it absorbed. Being a greedy rewrite, the pass
-    also removes unused ops without effects and moves constants to the front.
+    and has its discardable attributes, except that operands and results keep
+    their own entries of `arg_attrs` and `res_attrs`; an inferred one lists who
+    inferred the root, then who inferred what it absorbed. Being a greedy
+    rewrite, the pass also removes unused ops without effects and moves
+    constants to the front.
   }];
   let options = [
     Option<"absorbOnEntryPointFunction", "absorb-on-entry-point-function",
@@ -79,7 +81,7 @@ def MergeInferredFragmentsPass
     } : (!m, !m) -> !m
     ```
 
-    Acts on the fragments that stand directly in a distributed function, from
+    Acts on the fragments in the first block of a distributed function, from
     the last to the first. Leaves alone: pairs of user fragments, the two halves
     of a split fragment, pairs with something in between that depends on one and
     feeds the other. The merged fragment stands where the second one stood if it
@@ -87,13 +89,16 @@ def MergeInferredFragmentsPass
     `call_counter` (the user fragment's where two differ) and, if both fragments
     are inferred, the union of `mpmd.inferred_by`. Fragments that are pure and
     unused are erased; nothing else is cleaned up. A call counter that is no
-    `ui32` is an error.
+    `ui32` is an error, and so are clones of more than `max-cloned-ops`
+    operations.
   }];
   let options = [
     Option<"cloneInferredFragments", "clone-inferred-fragments", "bool",
            /*default=*/"false",
            "Before merging, give each of several fragments that read a pure "
            "inferred one a copy of its own.">,
+    Option<"maxClonedOps", "max-cloned-ops", "int64_t", /*default=*/"1 << 19",
+           "Fail rather than clone more operations.">,
     Option<"mergeAnyConsumer", "merge-any-consumer", "bool",
            /*default=*/"false",
            "Merge with the first consumer that may be merged, even if another "

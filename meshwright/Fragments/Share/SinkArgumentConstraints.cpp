@@ -102,7 +102,8 @@ private:
     rewriter.setInsertionPointToStart(&body.front());
     for (Operation &op : *call->getBlock()) {
       auto constraint = dyn_cast<ShardingConstraintOp>(op);
-      if (!constraint || *constraint->user_begin() != call)
+      if (!constraint || !constraint->hasOneUse() ||
+          *constraint->user_begin() != call)
         continue;
       unsigned number = constraint->use_begin()->getOperandNumber();
       BlockArgument argument = body.getArgument(number);

@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/Fragments/Simplify/Passes.h"
@@ -58,6 +59,7 @@ static FragmentOp dropUnusedResults(FragmentOp fragment,
   auto rebuilt =
       cast<FragmentOp>(rebuildOp(fragment, fragment->getOperands(),
                                  TypeRange(ValueRange(used)), rewriter));
+  dropResAttrs(rebuilt, isUnused);
   for (auto [result, replacement] :
        llvm::zip_equal(used, rebuilt->getResults()))
     rewriter.replaceAllUsesWith(result, replacement);
@@ -73,6 +75,7 @@ static void dropUnusedOperands(FragmentOp fragment) {
   for (BlockArgument argument : body.getArguments())
     if (argument.use_empty())
       isUnused.set(argument.getArgNumber());
+  dropArgAttrs(fragment, isUnused);
   fragment->eraseOperands(isUnused);
   isUnused.resize(body.getNumArguments());
   body.eraseArguments(isUnused);

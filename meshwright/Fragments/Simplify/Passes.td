@@ -32,8 +32,9 @@ def FragmentDcePass : Pass<"mpmd-fragment-dce", "::mlir::func::FuncOp"> {
 
     Acts on all fragments of a distributed function, also in loops. Leaves
     alone: ops with side effects, other ops outside fragments, and function
-    arguments. Attributes and locations stay; lists per operand or result are
-    not shortened. Cost: linear in the size of the function.
+    arguments. Attributes and locations stay; `arg_attrs` and `res_attrs` lose
+    the entries of what goes, lists of shardings are not shortened. Cost: linear
+    in the size of the function.
   }];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments erased">,

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Fragments/Simplify/SimplifyRegionOp.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/IR/RebuildOp.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -119,10 +120,12 @@ void Simplifier::rebuild(mpmd::SimplifiedAttrs attrs) {
   body.eraseArguments(isSuperfluousOperand);
   Operation *rebuilt =
       mpmd::rebuildOp(op, operands, TypeRange(ValueRange(results)), rewriter);
-  if (attrs == mpmd::SimplifiedAttrs::Inherent)
-    rewriter.modifyOpInPlace(rebuilt, [&] {
-      rebuilt->setDiscardableAttrs(ArrayRef<NamedAttribute>());
-    });
+  rewriter.modifyOpInPlace(rebuilt, [&] {
+    if (attrs == mpmd::SimplifiedAttrs::Inherent)
+      return rebuilt->setDiscardableAttrs(ArrayRef<NamedAttribute>());
+    mpmd::dropArgAttrs(rebuilt, isSuperfluousOperand);
+    mpmd::dropResAttrs(rebuilt, isSuperfluousResult);
+  });
   // Success only tells whether anything was dead.
   (void)simplifyRegions(rewriter, rebuilt->getRegions(), /*mergeBlocks=*/false);
 

@@ -11,7 +11,7 @@ namespace mlir::mpmd {
 
 /// Which attributes an op has after simplification.
 enum class SimplifiedAttrs {
-  /// All, as they were: lists per operand or result are not shortened.
+  /// All; `arg_attrs` and `res_attrs` lose the entries of what goes.
   All,
   /// Those that belong to the op; discardable ones are lost.
   Inherent,

@@ -26,9 +26,10 @@ def SplitAndPrioritizeTransferIndependentComputationsPass
     Acts on every function; requires that shardings are not yet propagated, and
     reports an error where they are. Leaves alone: fragments all or none of
     whose operands come from transfers, those that are halves already, and those
-    that would be wholly late, or wholly early in a block as long as theirs. Both
-    halves have the operands, the attributes and the location of the original,
-    plus the mark of their side. Cost: linear in the number of ops.
+    that would be wholly late, or wholly early in a block as long as theirs.
+    Both halves have the operands, the attributes and the location of the
+    original, plus the mark of their side; an entry of `res_attrs` goes with its
+    result. Cost: linear in the number of ops.
   }];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments split">,
@@ -58,10 +59,11 @@ def SplitBwdFragmentsPass
     Acts on every function; requires that shardings are not yet propagated, and
     reports an error where they are. Transfers do not move. Both halves have the
     operands, the attributes and the location of the original, plus the mark of
-    their side. In what is split, a transferred result that reads a late half before
-    it, as a sum over microbatches does, is late, too, unless all that is transferred
-    does. Leaves alone: fragments that are halves already, and those that would be
-    wholly early in a block as long as theirs. Cost: linear in the number of ops.
+    their side; an entry of `res_attrs` goes with its result. In what is split,
+    a transferred result that reads a late half before it, as a sum over
+    microbatches does, is late, too, unless all that is transferred does. Leaves
+    alone: fragments that are halves already, and those that would be wholly
+    early in a block as long as theirs. Cost: linear in the number of ops.
   }];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments split">,

@@ -97,6 +97,7 @@ static FragmentOp createHalf(FragmentOp fragment, TypeRange resultTypes,
   auto half = FragmentOp::create(rewriter, fragment.getLoc(), resultTypes,
                                  operands, fragment->getAttrs());
   half->setAttr(mark, rewriter.getUnitAttr());
+  dropArgAttrs(half, BitVector(fragment->getNumOperands()));
   Block &body = half.getRegion().emplaceBlock();
   for (BlockArgument arg : getBody(fragment).getArguments())
     mapping.map(arg, body.addArgument(arg.getType(), arg.getLoc()));
@@ -120,6 +121,7 @@ static FragmentOp createEarlyHalf(FragmentOp fragment, const FragmentCut &cut,
   IRMapping mapping;
   FragmentOp half = createHalf(fragment, types, fragment->getOperands(),
                                kSplitKeepTransferredAttr, mapping, rewriter);
+  dropResAttrs(half, cut.lateResults);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToEnd(&getBody(half));
   for (Operation &op : body.without_terminator())
@@ -148,6 +150,8 @@ static FragmentOp createLateHalf(FragmentOp fragment, const FragmentCut &cut,
   IRMapping mapping;
   FragmentOp half = createHalf(fragment, types, operands,
                                kSplitDropTransferredAttr, mapping, rewriter);
+  BitVector earlyResults(cut.lateResults);
+  dropResAttrs(half, earlyResults.flip());
   for (Value residual : residuals)
     mapping.map(residual, getBody(half).addArgument(residual.getType(),
                                                     residual.getLoc()));

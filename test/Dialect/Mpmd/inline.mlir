@@ -88,3 +88,26 @@ func.func @outer(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topolog
 func.func private @callee(%x: tensor<f32>) -> tensor<f32> {
   return %x : tensor<f32>
 }
+
+// Also not if it is in a loop of the callee.
+// CHECK-LABEL: func @knows_no_mesh_either
+// CHECK-NEXT:    call @assigns_in_loop
+func.func @knows_no_mesh_either(%x: tensor<f32>) -> tensor<f32> {
+  %0 = func.call @assigns_in_loop(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+// CHECK-LABEL: func @knows_the_mesh
+// CHECK-NEXT:    mpmd.for
+// CHECK-NEXT:      mpmd.assign
+func.func @knows_the_mesh(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  %0 = func.call @assigns_in_loop(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @assigns_in_loop(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+  %0 = mpmd.for (%x) {iterations = 2 : ui32} (%a: tensor<f32>, %i: tensor<ui32>) {
+    %1 = mpmd.assign %a : (tensor<f32>) -> !mpmd.mesh_tensor<"m", tensor<f32>>
+    %2 = mpmd.unassign %1 : (!mpmd.mesh_tensor<"m", tensor<f32>>) -> tensor<f32>
+    mpmd.return %2 : tensor<f32>
+  } : tensor<f32>
+  return %0 : tensor<f32>
+}

@@ -32,3 +32,14 @@ func.func @other_characters_stand_for_themselves(%x: !n) -> !n attributes {topol
   } : (!n) -> !n
   return %0 : !n
 }
+
+// -----
+
+// CHECK-LABEL: func @name_of_computation_is_not_printed
+func.func @name_of_computation_is_not_printed(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: mpmd.named_computation<"f"> (%{{.*}}) {other = 1 : i32} (
+  %0 = mpmd.named_computation<"f"> (%x) {name = "g", other = 1 : i32} (%a: tensor<4xf32>) {
+    mpmd.return %a : tensor<4xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

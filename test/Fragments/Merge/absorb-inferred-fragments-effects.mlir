@@ -60,3 +60,25 @@ func.func @absorbs_nothing_past_an_effect(%x: !m1) -> (!m1, !m1, !m1) attributes
   } : (!m1) -> !m1
   return %1, %3, %4 : !m1, !m1, !m1
 }
+
+// CHECK-LABEL: func @leaves_other_blocks_alone
+// CHECK:         @first
+// CHECK:         @second
+// CHECK:         @third
+func.func @leaves_other_blocks_alone(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
+  cf.br ^bb1
+^bb1:
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%a: tensor<f32>) {
+    %c = stablehlo.custom_call @first(%a) {has_side_effect = true} : (tensor<f32>) -> tensor<f32>
+    mpmd.return %c : tensor<f32>
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: tensor<f32>) {
+    %c = stablehlo.custom_call @second(%a) {has_side_effect = true} : (tensor<f32>) -> tensor<f32>
+    mpmd.return %c : tensor<f32>
+  } : (!m1) -> !m1
+  %2 = mpmd.fragment<mesh="m1", origin=["g"]> (%0) (%a: tensor<f32>) {
+    %c = stablehlo.custom_call @third(%a) {has_side_effect = true} : (tensor<f32>) -> tensor<f32>
+    mpmd.return %c : tensor<f32>
+  } : (!m1) -> !m1
+  return %1, %2 : !m1, !m1
+}

@@ -506,3 +506,19 @@ func.func private @leaves_function_with_one_mesh_alone() attributes {mesh_shape 
 
 // CHECK-LABEL: func private @leaves_declarations_alone
 func.func private @leaves_declarations_alone(!m1) -> !m1 attributes {topology = #topology}
+
+// ENTRY-LABEL: func @keeps_entries_with_their_values
+// ENTRY:         %[[F:.*]]:2 = mpmd.fragment<mesh="m1", origin=["f"]> ({{.*}}) {arg_attrs = [{b}, {tf.aliasing_output = 1 : i32}], res_attrs = [{}, {mhlo.memory_kind = "pinned_host"}]}
+// ENTRY:         mpmd.transfer %[[F]]#0
+func.func @keeps_entries_with_their_values(%x: !m1, %y: !m1) -> (!m1, !m2) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%y) {arg_attrs = [{b}]} (%a: !t) {
+    %2 = stablehlo.abs %a : !t
+    mpmd.return %2 : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=["f"]> (%x, %0) {arg_attrs = [{tf.aliasing_output = 0 : i32}, {}], res_attrs = [{mhlo.memory_kind = "pinned_host"}]} (%a: !t, %b: !t) {
+    %2 = stablehlo.add %a, %b : !t
+    mpmd.return %2 : !t
+  } : (!m1, !m1) -> !m1
+  %t = mpmd.transfer %0 : (!m1) -> !m2
+  return %1, %t : !m1, !m2
+}

@@ -96,3 +96,21 @@ func.func private @acts(%x: !m1) -> !m1 attributes {topology = #topology} {
   } : (!m1) -> !m1
   return %0 : !m1
 }
+
+// CHECK-LABEL: func @effect_does_not_move_into_a_branch
+// CHECK:         @act
+// CHECK:         cf.cond_br
+func.func @effect_does_not_move_into_a_branch(%p: i1, %x: !m1) -> !m1 attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%a: !t) {
+    %c = stablehlo.custom_call @act(%a) {has_side_effect = true} : (!t) -> !t
+    mpmd.return %c : !t
+  } : (!m1) -> !m1
+  cf.cond_br %p, ^bb1, ^bb2
+^bb1:
+  %1 = mpmd.fragment<mesh="m1", origin=["g"]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %1 : !m1
+^bb2:
+  return %x : !m1
+}

@@ -611,3 +611,40 @@ func.func @leaves_function_without_mesh_alone() {
   } : () -> ()
   return
 }
+
+// CHECK-LABEL: func @leaves_other_blocks_alone
+// CHECK-NEXT:    mpmd.fragment<mesh="m1", origin=[]>
+// CHECK:         cf.cond_br
+// CHECK:         mpmd.fragment<mesh="m1", origin=["g"]>
+// CHECK:         mpmd.fragment<mesh="m1", origin=["h"]>
+func.func @leaves_other_blocks_alone(%p: i1, %x: !m1) -> !m1 attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%x) (%a: !t) {
+    %1 = stablehlo.abs %a : !t
+    mpmd.return %1 : !t
+  } : (!m1) -> !m1
+  cf.cond_br %p, ^bb1, ^bb2
+^bb1:
+  %2 = mpmd.fragment<mesh="m1", origin=["g"]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %2 : !m1
+^bb2:
+  %3 = mpmd.fragment<mesh="m1", origin=["h"]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %3 : !m1
+}
+
+// CHECK-LABEL: func @leaves_a_circle_that_is_never_reached
+// CHECK-COUNT-2: mpmd.fragment
+func.func @leaves_a_circle_that_is_never_reached(%x: !m1) -> !m1 attributes {topology = #topology} {
+  return %x : !m1
+^bb1:
+  %0 = mpmd.fragment<mesh="m1", origin=[]> (%1) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=[]> (%0) (%a: !t) {
+    mpmd.return %a : !t
+  } : (!m1) -> !m1
+  return %1 : !m1
+}

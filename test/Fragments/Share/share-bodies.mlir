@@ -142,3 +142,40 @@ func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.sha
 func.func private @other(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
   return %a : tensor<4xf32>
 }
+
+// -----
+
+// Fragments of a module within a function share none with those around it.
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>>
+
+// CHECK-LABEL: func @outer
+// CHECK:         module
+// CHECK:           custom_call @mpmd.shared_body(%{{.*}}) {called_computations = [@inner]}
+// CHECK:           stablehlo.sine
+// CHECK:         stablehlo.sine
+func.func @outer(%x: !m) -> !m attributes {topology = #topology} {
+  builtin.module {
+    func.func private @inner(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
+      %0 = stablehlo.negate %a : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    func.func @f(%y: !m) -> !m attributes {topology = #topology} {
+      %0 = mpmd.fragment<mesh="m", origin=["f"]> (%y) (%a: tensor<4xf32>) {
+        %2 = stablehlo.custom_call @mpmd.shared_body(%a) {called_computations = [@inner]} : (tensor<4xf32>) -> tensor<4xf32>
+        mpmd.return %2 : tensor<4xf32>
+      } : (!m) -> !m
+      %1 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%a: tensor<4xf32>) {
+        %2 = stablehlo.sine %a : tensor<4xf32>
+        mpmd.return %2 : tensor<4xf32>
+      } : (!m) -> !m
+      return %1 : !m
+    }
+  }
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) (%a: tensor<4xf32>) {
+    %1 = stablehlo.sine %a : tensor<4xf32>
+    mpmd.return %1 : tensor<4xf32>
+  } : (!m) -> !m
+  return %0 : !m
+}

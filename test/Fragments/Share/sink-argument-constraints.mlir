@@ -52,3 +52,24 @@ func.func private @body(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> a
   %s = stablehlo.add %a, %b : tensor<4xf32>
   return %s : tensor<4xf32>
 }
+
+// One that nothing reads stays.
+// CHECK-LABEL: func @unread
+// CHECK:         mpmd.fragment
+// CHECK-NEXT:      sdy.sharding_constraint %{{.*}} <@mesh, [{}]>
+// CHECK-NEXT:      stablehlo.custom_call
+// CHECK:       func private @negate
+// CHECK-NEXT:    sdy.sharding_constraint %{{.*}} <@mesh, [{"x"}]>
+func.func @unread(%arg0: !m) -> !m attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%arg0) (%a: tensor<4xf32>) {
+    %u = sdy.sharding_constraint %a <@mesh, [{}]> : tensor<4xf32>
+    %c = sdy.sharding_constraint %a <@mesh, [{"x"}]> : tensor<4xf32>
+    %s = stablehlo.custom_call @mpmd.shared_body(%c) {called_computations = [@negate]} : (tensor<4xf32>) -> tensor<4xf32>
+    mpmd.return %s : tensor<4xf32>
+  } : (!m) -> !m
+  return %0 : !m
+}
+func.func private @negate(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
+  %s = stablehlo.negate %a : tensor<4xf32>
+  return %s : tensor<4xf32>
+}

@@ -106,10 +106,11 @@ func.func @keeps_operand_passed_through_to_used_result(%x: !m1) -> (!m1, !m1)
   return %0#0, %0#1 : !m1, !m1
 }
 
-// CHECK-LABEL: func @copies_lists_per_operand_and_result_whole
-func.func @copies_lists_per_operand_and_result_whole(%x: !m1, %y: !m1) -> !m1
+// Lists of shardings are copied whole.
+// CHECK-LABEL: func @keeps_entries_with_their_values
+func.func @keeps_entries_with_their_values(%x: !m1, %y: !m1) -> !m1
     attributes {topology = #topology} {
-  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"], in_shardings=[<@mesh, [{"x"}]>, <@mesh, [{}]>], out_shardings=[<@mesh, [{}]>, <@mesh, [{"x"}]>]> (%{{.*}}) {arg_attrs = [{}, {a}], res_attrs = [{b}, {}]} (%{{[^,]*}}) {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"], in_shardings=[<@mesh, [{"x"}]>, <@mesh, [{}]>], out_shardings=[<@mesh, [{}]>, <@mesh, [{"x"}]>]> (%{{.*}}) {arg_attrs = [{a}], res_attrs = [{}]} (%{{[^,]*}}) {
   %0:2 = mpmd.fragment<mesh="m1", origin=["f"], in_shardings=[<@mesh, [{"x"}]>, <@mesh, [{}]>], out_shardings=[<@mesh, [{}]>, <@mesh, [{"x"}]>]> (%x, %y) {arg_attrs = [{}, {a}], res_attrs = [{b}, {}]} (%a: !t, %b: !t) {
     mpmd.return %a, %b : !t, !t
   } : (!m1, !m1) -> (!m1, !m1)
@@ -178,4 +179,18 @@ func.func @leaves_function_without_mesh_alone() {
     mpmd.return
   } : () -> ()
   return
+}
+
+// CHECK-LABEL: func @keeps_results_where_they_are
+// CHECK-NEXT:    %[[F:.*]]:2 = mpmd.fragment<mesh="m1", origin=["f"]> (%{{.*}}) {arg_attrs = [{tf.aliasing_output = 1 : i32}], res_attrs = [{mhlo.memory_kind = "pinned_host"}, {}]}
+// CHECK:         mpmd.transfer %[[F]]#1
+func.func @keeps_results_where_they_are(%x: !m1) -> (!m1, !m2) attributes {topology = #topology} {
+  %0:3 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) {arg_attrs = [{tf.aliasing_output = 2 : i32}], res_attrs = [{}, {mhlo.memory_kind = "pinned_host"}, {}]} (%a: !t) {
+    %2 = stablehlo.abs %a : !t
+    %3 = stablehlo.negate %a : !t
+    %4 = stablehlo.sine %a : !t
+    mpmd.return %2, %3, %4 : !t, !t, !t
+  } : (!m1) -> (!m1, !m1, !m1)
+  %1 = mpmd.transfer %0#2 : (!m1) -> !m2
+  return %0#1, %1 : !m1, !m2
 }

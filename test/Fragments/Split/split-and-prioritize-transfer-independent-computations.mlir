@@ -168,3 +168,18 @@ func.func @leaves_other_fragments_alone(%x: !m1, %y: !m1) -> (!m1, !m1, !m1, !m1
   } : (!m1, !m1) -> !m1
   return %none, %all, %half, %late, %early : !m1, !m1, !m1, !m1, !m1
 }
+
+// CHECK-LABEL: func @keeps_entries_with_their_results
+// CHECK:         %[[K:.*]]:3 = mpmd.fragment<mesh="m1", origin=["f"]> ({{.*}}) {res_attrs = [{}], split_keep_transferred}
+// CHECK:         mpmd.fragment<mesh="m1", origin=["f"]> ({{.*}}) {res_attrs = [{mhlo.memory_kind = "pinned_host"}], split_drop_transferred}
+// CHECK:         mpmd.transfer %[[K]]#0
+func.func @keeps_entries_with_their_results(%x: !m1, %y: !m2) -> (!m1, !m2) attributes {topology = #topology} {
+  %0 = mpmd.transfer %y : (!m2) -> !m1
+  %1:2 = mpmd.fragment<mesh="m1", origin=["f"]> (%x, %0) {res_attrs = [{mhlo.memory_kind = "pinned_host"}, {}]} (%a: !l, %b: !l) {
+    %3 = stablehlo.negate %a : !l
+    %4 = stablehlo.add %3, %b : !l
+    mpmd.return %4, %3 : !l, !l
+  } : (!m1, !m1) -> (!m1, !m1)
+  %2 = mpmd.transfer %1#1 : (!m1) -> !m2
+  return %1#0, %2 : !m1, !m2
+}

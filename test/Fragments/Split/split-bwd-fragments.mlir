@@ -374,3 +374,17 @@ func.func @is_early_if_all_that_is_transferred_reads_late_halves(%x: !m1) -> (!m
 // CHECK-LABEL: func private @skips_declarations
 // CHECK-SAME:    attributes {topology = #mpmd.topology<{{[^{}]*}}>}{{$}}
 func.func private @skips_declarations(!m1) -> !m2 attributes {topology = #topology}
+
+// CHECK-LABEL: func @keeps_entries_with_their_results
+// CHECK-NEXT:    %[[K:.*]]:2 = mpmd.fragment<mesh="m1", origin=["l"(1)]> (%{{.*}}) {arg_attrs = [{tf.aliasing_output = 0 : i32}], res_attrs = [{}], split_keep_transferred}
+// CHECK:         mpmd.fragment<mesh="m1", origin=["l"(1)]> (%{{.*}}) {arg_attrs = [{}], res_attrs = [{mhlo.memory_kind = "pinned_host"}], split_drop_transferred}
+// CHECK:         mpmd.transfer %[[K]]#0
+func.func @keeps_entries_with_their_results(%x: !m1) -> (!m1, !m2) attributes {topology = #topology} {
+  %0:2 = mpmd.fragment<mesh="m1", origin=["l"(1)]> (%x) {arg_attrs = [{tf.aliasing_output = 1 : i32}, {none}], res_attrs = [{mhlo.memory_kind = "pinned_host"}, {}]} (%a: !l) {
+    %2 = stablehlo.negate %a : !l
+    %3 = stablehlo.sine %2 : !l
+    mpmd.return %3, %2 : !l, !l
+  } : (!m1) -> (!m1, !m1)
+  %1 = mpmd.transfer %0#1 : (!m1) -> !m2
+  return %0#0, %1 : !m1, !m2
+}
