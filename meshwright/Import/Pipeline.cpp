@@ -91,6 +91,7 @@ static void addInference(OpPassManager &pm, const ImportOptions &options) {
   inference.inferTransfers = options.inferTransfers;
   inference.inferCrossMeshReductions = options.inferCrossMeshReductions;
   inference.copyBetweenMemories = options.copyBetweenMemories;
+  inference.keepInitValues = options.keepInitValues;
   inference.maxClones = options.maxClones;
   inference.errorLimit = options.errorLimit;
   inference.constraints = options.constraints;

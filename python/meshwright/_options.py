@@ -9,6 +9,7 @@ TYPES = {
     "mpmd_infer_transfers": "bool",
     "mpmd_infer_cross_mesh_reductions": "bool",
     "mpmd_copy_between_memories": "bool",
+    "mpmd_keep_init_values": "bool",
     "mpmd_max_clones": "int",
     "mpmd_error_limit": "int",
     "mpmd_report_placement": "bool",

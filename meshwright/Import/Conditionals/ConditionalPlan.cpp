@@ -8,6 +8,7 @@
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <map>
 
 using namespace mlir;
@@ -39,7 +40,7 @@ static bool hasZeros(Operation *op) {
   });
 }
 
-static int64_t countElements(Type type) {
+static uint64_t countElements(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.hasStaticShape() ? tensor.getNumElements() : 1;
 }
@@ -82,7 +83,9 @@ void ConditionalPlan::groupResults(const ConditionalHomes &homes) {
     auto [entry, isNew] = indexOfHome.try_emplace(home, groups.size());
     if (isNew)
       groups.emplace_back().home = home;
-    groups[entry->second].numElements += countElements(result.getType());
+    uint64_t &numElements = groups[entry->second].numElements;
+    numElements =
+        llvm::SaturatingAdd(numElements, countElements(result.getType()));
     groupOfResult.push_back(entry->second);
   }
 }
@@ -192,7 +195,7 @@ SmallVector<Value> ConditionalPlan::getCommonValues(Block &branch) const {
 /// Numbers what is left of the groups. The larger one has the say.
 void ConditionalPlan::mergeJoined() {
   SmallVector<ConditionalGroup> merged;
-  SmallVector<int64_t> largest;
+  SmallVector<uint64_t> largest;
   llvm::SmallDenseMap<unsigned, unsigned> indexOfLeader;
   SmallVector<unsigned> newIndex;
   for (unsigned index = 0, e = groups.size(); index != e; ++index) {

@@ -23,7 +23,7 @@ namespace mlir::mpmd {
 struct ConditionalGroup {
   MeshNames home;
   SmallVector<unsigned> results;
-  int64_t numElements = 0;
+  uint64_t numElements = 0;
 };
 
 class ConditionalPlan {

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
 #include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/MeshSets/MeshDataFlow.h"
 #include "mlir/IR/Builders.h"
@@ -83,13 +84,16 @@ struct InferMeshAssignUsingInputOutputConstraintsPass
   using Base::Base;
 
   void runOnOperation() override {
+    if (!constraints.empty() && failed(verifyNamedByCalls(getOperation())))
+      return signalPassFailure();
     MeshDataFlow flow(getOperation());
     for (func::FuncOp func : getEntryPoints(getOperation())) {
       for (const InputOutputConstraint &constraint : constraints)
         if (failed(checkRange(func, constraint)))
           return signalPassFailure();
       for (const InputOutputConstraint &constraint : constraints)
-        apply(func, constraint, flow);
+        if (failed(apply(func, constraint, flow)))
+          return signalPassFailure();
       updateFunctionType(func);
     }
   }
@@ -110,8 +114,9 @@ struct InferMeshAssignUsingInputOutputConstraintsPass
            << " outputs; constraints are input:output, counted from 0";
   }
 
-  void apply(func::FuncOp func, const InputOutputConstraint &constraint,
-             const MeshDataFlow &flow) {
+  LogicalResult apply(func::FuncOp func,
+                      const InputOutputConstraint &constraint,
+                      const MeshDataFlow &flow) {
     BlockArgument input = func.getArgument(constraint.input);
     OpOperand &output = getReturnOp(func)->getOpOperand(constraint.output);
     auto canBePlaced = [](Value value) {
@@ -119,19 +124,22 @@ struct InferMeshAssignUsingInputOutputConstraintsPass
     };
     if ((isOnMesh(input) && isOnMesh(output.get())) || !canBePlaced(input) ||
         !canBePlaced(output.get()))
-      return;
+      return success();
     std::optional<StringRef> mesh = chooseMesh(input, output.get(), flow);
     if (verboseLogging)
       llvm::errs() << "input " << constraint.input << " and output "
                    << constraint.output << " of \"" << func.getSymName()
                    << "\": " << mesh.value_or("no common mesh") << "\n";
     if (!mesh)
-      return;
+      return success();
+    if (failed(getMeshOrError(func, *mesh)))
+      return failure();
     if (!isOnMesh(output.get()))
       assignOutput(func, output, *mesh);
     if (!isOnMesh(input))
       assignInput(input, *mesh);
     ++numConstraints;
+    return success();
   }
 };
 } // namespace

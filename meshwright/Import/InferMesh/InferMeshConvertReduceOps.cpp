@@ -16,10 +16,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Reductions.h"
+#include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace mlir::mpmd {
@@ -32,6 +34,12 @@ using namespace mlir::mpmd;
 
 /// Marks ops that an mpmd.reduce<none> allows to become reductions.
 static constexpr StringLiteral kCanConvertAttr = "mpmd.can_convert_to_reduce";
+
+/// How many operands of reduces that have other readers one reduce takes over. It
+/// computes them once more, and what then reads it twice does so once more.
+/// DEPARTURE(repeated-operands): The reference has no limit, so that sums which are
+/// read twice double from one to the next.
+static constexpr unsigned kMaxRepeatedOperands = 16;
 
 static bool isAllowed(Operation *op) { return op->hasAttr(kCanConvertAttr); }
 
@@ -76,8 +84,9 @@ static void allowReductionBehind(ReduceOp reduce,
 namespace {
 class Conversion {
 public:
-  Conversion(MLIRContext *context, bool convertAll)
-      : rewriter(context), convertAll(convertAll) {}
+  Conversion(MLIRContext *context, bool convertAll, bool keepInitValues)
+      : rewriter(context), convertAll(convertAll),
+        keepInitValues(keepInitValues) {}
 
   void visitRegions(Operation *op);
   unsigned getNumReduces() const { return numReduces; }
@@ -88,11 +97,12 @@ private:
   void convertConcatAndReduce(stablehlo::ReduceOp reduce, ReductionType kind);
   bool isInnerOp(Operation *op, ReductionType kind) const;
   SmallVector<Value> collectLeaves(Operation *root, ReductionType kind);
+  Value spreadInit(Value init, RankedTensorType type, Location loc);
   ReduceOp createReduce(Operation *op, ReductionType kind,
                         ArrayRef<Value> values);
 
   IRRewriter rewriter;
-  bool convertAll;
+  bool convertAll, keepInitValues;
   unsigned numReduces = 0;
   /// Ops that become part of the reduce of their only user; dead by then.
   DenseSet<Operation *> deferred;
@@ -116,7 +126,8 @@ void Conversion::visitRegions(Operation *op) {
           continue;
         }
         ReductionType kind = *getMarkedReduction(&child);
-        if (auto reduce = dyn_cast<stablehlo::ReduceOp>(child))
+        auto reduce = dyn_cast<stablehlo::ReduceOp>(child);
+        if (reduce && getBodyReductionKind(reduce) == kind)
           convertConcatAndReduce(reduce, kind);
         else if (getReductionKind(&child) == kind)
           convertBinaryOp(&child, kind);
@@ -138,6 +149,7 @@ bool Conversion::isInnerOp(Operation *op, ReductionType kind) const {
 SmallVector<Value> Conversion::collectLeaves(Operation *root,
                                              ReductionType kind) {
   SmallVector<Value> leaves;
+  unsigned numRepeated = 0;
   auto reversed = llvm::reverse(root->getOperands());
   SmallVector<Value> stack(reversed.begin(), reversed.end());
   while (!stack.empty()) {
@@ -149,13 +161,16 @@ SmallVector<Value> Conversion::collectLeaves(Operation *root,
       continue;
     }
     auto inner = dyn_cast_or_null<ReduceOp>(producer);
-    if (!inner || inner.getReduction() != kind) {
-      leaves.push_back(value);
-      continue;
-    }
-    llvm::append_range(leaves, inner->getOperands());
-    if (inner->hasOneUse())
+    bool isReplaceable = inner && inner.getReduction() == kind;
+    if (isReplaceable && inner->hasOneUse())
       toErase.push_back(inner);
+    else if (isReplaceable)
+      isReplaceable =
+          (numRepeated += inner->getNumOperands()) <= kMaxRepeatedOperands;
+    if (isReplaceable)
+      llvm::append_range(leaves, inner->getOperands());
+    else
+      leaves.push_back(value);
   }
   return leaves;
 }
@@ -185,6 +200,29 @@ void Conversion::convertBinaryOp(Operation *op, ReductionType kind) {
   toErase.clear();
 }
 
+/// Lets `op`, which computes with `value` alone, be had where that is.
+static void copySources(Value value, Operation *op) {
+  if (Operation *producer = value.getDefiningOp())
+    setMeshSet(op, kSrcSetAttr, getMeshSet(producer, kSrcSetAttr));
+}
+
+/// What is said of a piece holds for its reshape, unless it speaks of dimensions.
+static void copyAttributes(Operation *producer, stablehlo::ReshapeOp reshape) {
+  for (NamedAttribute attr : producer->getDiscardableAttrs())
+    if (!isa_and_nonnull<sdy::SdyDialect>(attr.getNameDialect()))
+      reshape->setDiscardableAttr(attr.getName(), attr.getValue());
+}
+
+/// The init value as one more piece.
+Value Conversion::spreadInit(Value init, RankedTensorType type, Location loc) {
+  if (init.getType() == type)
+    return init;
+  auto broadcast = stablehlo::BroadcastInDimOp::create(
+      rewriter, loc, type, init, rewriter.getDenseI64ArrayAttr({}));
+  copySources(init, broadcast);
+  return broadcast;
+}
+
 void Conversion::convertConcatAndReduce(stablehlo::ReduceOp reduce,
                                         ReductionType kind) {
   stablehlo::ConcatenateOp concat = getConcatOfPieces(reduce);
@@ -194,7 +232,9 @@ void Conversion::convertConcatAndReduce(stablehlo::ReduceOp reduce,
     return from && type && from.hasStaticShape() && type.hasStaticShape() &&
            from.getElementType() == type.getElementType();
   };
-  if (!concat || !isReshapable(concat->getOperand(0).getType()))
+  Value init = reduce.getInitValues().front();
+  if (!concat || !isReshapable(concat->getOperand(0).getType()) ||
+      (keepInitValues && getElementTypeOrSelf(init) != type.getElementType()))
     return;
   rewriter.setInsertionPoint(reduce);
   SmallVector<Value> pieces;
@@ -202,9 +242,13 @@ void Conversion::convertConcatAndReduce(stablehlo::ReduceOp reduce,
     auto reshape =
         stablehlo::ReshapeOp::create(rewriter, concat.getLoc(), type, piece);
     if (Operation *producer = piece.getDefiningOp())
-      reshape->setDiscardableAttrs(producer->getDiscardableAttrDictionary());
+      copyAttributes(producer, reshape);
     pieces.push_back(reshape);
   }
+  // DEPARTURE(reduction-init): The reference drops the init value, whatever it
+  // is.
+  if (keepInitValues && !isIdentity(init, kind))
+    pieces.push_back(spreadInit(init, type, reduce.getLoc()));
   rewriter.replaceOp(reduce, createReduce(reduce, kind, pieces));
   rewriter.eraseOp(concat);
 }
@@ -222,7 +266,8 @@ struct InferMeshConvertReduceOpsPass
       if (reduce.getReduction() == ReductionType::None)
         allowReductionBehind(reduce, visited);
     });
-    Conversion conversion(&getContext(), inferCrossMeshReductions);
+    Conversion conversion(&getContext(), inferCrossMeshReductions,
+                          keepInitValues);
     conversion.visitRegions(func);
     numReduces += conversion.getNumReduces();
     func.walk([](Operation *op) { op->removeAttr(kCanConvertAttr); });

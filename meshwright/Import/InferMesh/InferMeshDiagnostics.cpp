@@ -41,6 +41,15 @@ LogicalResult mpmd::verifyNamedByCalls(ModuleOp module) {
              << "names the MPMD function @" << func.getSymName()
              << ", whose values get meshes; expected an mpmd.call in a "
                 "function with topology, or a function without one";
+    Operation *around = use.getUser()->getParentOp();
+    while (isa<ForOp>(around))
+      around = around->getParentOp();
+    if (around != caller)
+      return use.getUser()->emitError()
+             << "calls @" << func.getSymName() << " inside a `"
+             << around->getName()
+             << "`, which runs on one mesh; expected an mpmd.call in a "
+                "function or in a loop of it";
     TopologyAttr topology = getTopology(caller), ofCallee = getTopology(func);
     if (ofCallee == topology)
       continue;

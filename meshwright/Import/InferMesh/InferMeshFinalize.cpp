@@ -16,6 +16,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Mpmd/Reductions.h"
+#include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
 #include "meshwright/Import/InferMesh/LowerCrossMeshReduce.h"
 #include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
@@ -141,7 +143,8 @@ public:
       return failure();
     Value source = unassign.getTensor();
     bool isSameMesh = getMeshName(source) == getMeshName(assign);
-    if (isSameMesh && isOnHost(source) == isOnHost(assign)) {
+    if (isSameMesh && isOnHost(source) == isOnHost(assign) &&
+        (source.getType() == assign.getType() || !isBoundToType(assign))) {
       rewriter.replaceOp(assign, source);
       return success();
     }
@@ -155,13 +158,15 @@ public:
       rewriter.replaceOp(assign, transfer.getResult());
       return success();
     }
+    if (!isa<func::FuncOp>(assign->getParentOp()))
+      return failure();
     if (isSameMesh) { // Which memory it is in is not inferred, the user said
                       // so.
       rewriter.replaceOpWithNewOp<TransferOp>(assign, assign.getType(), source);
       return success();
     }
     bool mayTransfer = inferTransfers || isEntryPointArgument(source);
-    if (!mayTransfer || !isa<func::FuncOp>(assign->getParentOp()))
+    if (!mayTransfer)
       return failure();
     SmallVector<AssignOp> assigns = getCrossMeshAssigns(unassign);
     llvm::erase_if(assigns, [&, block = assign->getBlock()](AssignOp other) {
@@ -172,6 +177,15 @@ public:
   }
 
 private:
+  /// Whether something that reads the value also says of which type it is.
+  static bool isBoundToType(AssignOp assign) {
+    return llvm::any_of(assign->getUsers(), [](Operation *user) {
+      if (auto ret = dyn_cast<func::ReturnOp>(user))
+        return !isEntryPointFunction(cast<func::FuncOp>(ret->getParentOp()));
+      return isa<CallOp, ForOp, ReturnOp>(user);
+    });
+  }
+
   /// Lets an entry point return `source` from where the user put it: nobody
   /// said in which memory a result is to be. Returns whether it did.
   static bool returnFromHost(AssignOp assign, Value source,
@@ -209,7 +223,11 @@ public:
       if (auto assign = dyn_cast<AssignOp>(user);
           assign && assign->getBlock() == broadcast->getBlock())
         assigns.push_back(assign);
-    if (assigns.empty())
+    auto isOfSourceType = [&](AssignOp assign) {
+      return assign.getType() == unassign.getTensor().getType();
+    };
+    if (assigns.empty() || (!isa<func::FuncOp>(broadcast->getParentOp()) &&
+                            !llvm::all_of(assigns, isOfSourceType)))
       return failure();
     chainTransfers(unassign.getTensor(), std::move(assigns), order, rewriter);
     return success();
@@ -266,6 +284,15 @@ static LogicalResult verifySignature(func::FuncOp func) {
   return result;
 }
 
+static StringRef getRemedy(Operation *op) {
+  auto isInLoop = [](Operation *op) { return isa<ForOp>(op->getParentOp()); };
+  return isInLoop(op) || llvm::any_of(op->getUsers(), isInLoop)
+             ? "loops have no transfers, so unroll the loop, or place what is "
+               "in it on one mesh and in one memory"
+             : "set the partitioning option `mpmd_infer_transfers` to allow a "
+               "transfer";
+}
+
 static LogicalResult verifyBody(func::FuncOp func) {
   bool hasFailed = false;
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -274,9 +301,8 @@ static LogicalResult verifyBody(func::FuncOp func) {
     if (isa<AssignOp, UnassignOp, BroadcastOp>(op)) {
       op->emitError() << op->getName()
                       << " is not allowed after mesh inference: the value is "
-                         "needed on a mesh where it is not; set the "
-                         "partitioning option `mpmd_infer_transfers` to allow "
-                         "a transfer";
+                         "needed on a mesh where it is not; "
+                      << getRemedy(op);
       hasFailed = true;
     } else if (isMeshlessOp(op)) {
       op->emitError() << "has no mesh; there should be no more meshless ops "
@@ -305,6 +331,21 @@ static unsigned removeSets(func::FuncOp func) {
   return numSets;
 }
 
+/// What is reduced across meshes becomes ops of fragments.
+static LogicalResult verifyReductions(ModuleOp module) {
+  bool hasFailed = false;
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto reduce = dyn_cast<ReduceOp>(op); reduce && !canCompute(reduce)) {
+      op->emitError() << "cannot be computed: StableHLO has no op of kind "
+                      << stringifyReductionType(reduce.getReduction())
+                      << " for " << reduce.getType();
+      hasFailed = true;
+    }
+    return isa<FragmentOp>(op) ? WalkResult::skip() : WalkResult::advance();
+  });
+  return failure(hasFailed);
+}
+
 namespace {
 struct InferMeshFinalizePass
     : mpmd::impl::InferMeshFinalizePassBase<InferMeshFinalizePass> {
@@ -312,13 +353,15 @@ struct InferMeshFinalizePass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (failed(verifyNamedByCalls(module)) || failed(verifyReductions(module)))
+      return signalPassFailure();
     for (func::FuncOp func : getEntryPoints(module)) {
       FailureOr<unsigned> numPlaced = placeArguments(func, copyBetweenMemories);
       if (failed(numPlaced))
         return signalPassFailure();
       numArguments += *numPlaced;
     }
-    if (failed(rewrite(module)))
+    if (failed(rewrite(module)) || failed(verifyTransfers(module)))
       return signalPassFailure();
     for (auto func : module.getOps<func::FuncOp>()) {
       if (!isMpmdFunction(func) || func.isDeclaration())

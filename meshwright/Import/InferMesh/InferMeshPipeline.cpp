@@ -31,6 +31,7 @@ static void addAnalysis(OpPassManager &pm, const InferMeshOptions &options) {
   InferMeshConvertReduceOpsPassOptions convertOptions;
   convertOptions.inferCrossMeshReductions =
       options.inferCrossMeshReductions || options.inferTransfers;
+  convertOptions.keepInitValues = options.keepInitValues;
   pm.addNestedPass<func::FuncOp>(
       createInferMeshConvertReduceOpsPass(convertOptions));
   if (!options.inferTransfers) {

@@ -20,6 +20,9 @@ struct InferMeshOptions {
   /// Copy an argument that is needed in several memories; without it that is an
   /// error.
   bool copyBetweenMemories = false;
+  /// The init value of a reduction over meshes is one more operand where it makes a
+  /// difference; without it, it is dropped.
+  bool keepInitValues = false;
   /// Into how many fragments an op may be cloned that is not cheap to repeat.
   int maxClones = 1;
   /// After how many errors to stop; -1 for never.

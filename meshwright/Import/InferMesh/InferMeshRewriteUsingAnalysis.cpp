@@ -77,15 +77,17 @@ static SmallVector<StringRef> getResultMeshes(func::FuncOp func,
   return {mesh.value_or(getFirstMesh(getTopology(func)))};
 }
 
-/// Sets `mpmd.copies` in those of the dictionaries that have copies.
+/// Sets `mpmd.copies` in those of the dictionaries that have copies, and removes
+/// what others say.
 static void addCopies(MutableArrayRef<DictionaryAttr> dictionaries,
                       ArrayRef<SmallVector<int64_t>> copies) {
   for (auto [dictionary, positions] : llvm::zip(dictionaries, copies)) {
-    if (positions.empty())
-      continue;
     NamedAttrList attributes(dictionary);
-    attributes.set(kCopiesAttr,
-                   DenseI64ArrayAttr::get(dictionary.getContext(), positions));
+    if (positions.empty())
+      attributes.erase(kCopiesAttr);
+    else
+      attributes.set(kCopiesAttr, DenseI64ArrayAttr::get(
+                                      dictionary.getContext(), positions));
     dictionary = attributes.getDictionary(dictionary.getContext());
   }
 }

@@ -7,6 +7,7 @@
 #include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "meshwright/Import/Place/MeshOrder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -14,7 +15,7 @@ using namespace mlir::mpmd;
 
 namespace {
 using ValuesByMesh = SmallVector<std::pair<StringRef, SmallVector<Value>>>;
-using AssignsByMesh = llvm::MapVector<StringRef, SmallVector<AssignOp>>;
+using AssignsByType = llvm::MapVector<MeshTensorType, SmallVector<AssignOp>>;
 } // namespace
 
 /// The operands by mesh, meshes in mesh order, values in operand order.
@@ -35,18 +36,22 @@ static FailureOr<ValuesByMesh> groupOperands(ReduceOp reduce) {
   return sorted;
 }
 
-/// The assigns that read the reduce on the meshes of its use set, in its order.
-static AssignsByMesh getTargets(ReduceOp reduce) {
-  AssignsByMesh targets;
+/// The assigns that read the reduce on the meshes of its use set, in its order,
+/// and on one mesh those to each memory, in use order.
+static AssignsByType getTargets(ReduceOp reduce) {
+  llvm::MapVector<StringRef, SmallVector<AssignOp>> assignsByMesh;
   MeshSet uses = getMeshSet(reduce, kUseSetAttr);
   for (MeshWithOriginsAttr mesh : uses.getMeshes())
-    targets[mesh.getMeshName()];
+    assignsByMesh[mesh.getMeshName()];
   for (Operation *user : reduce->getUsers())
     if (auto assign = dyn_cast<AssignOp>(user))
-      if (auto it = targets.find(assign.getType().getMeshName());
-          it != targets.end())
+      if (auto it = assignsByMesh.find(assign.getType().getMeshName());
+          it != assignsByMesh.end())
         it->second.push_back(assign);
-  targets.remove_if([](const auto &target) { return target.second.empty(); });
+  AssignsByType targets;
+  for (auto &[mesh, assigns] : assignsByMesh)
+    for (AssignOp assign : assigns)
+      targets[assign.getType()].push_back(assign);
   return targets;
 }
 
@@ -69,11 +74,23 @@ static Value createFold(ReduceOp reduce, ArrayRef<Value> values,
   return fragment->getResult(0);
 }
 
+/// Whether every target has the type of all operands.
+static bool isOfOneType(const ValuesByMesh &groups,
+                        const AssignsByType &targets) {
+  return targets.size() == 1 && llvm::all_of(groups, [&](const auto &group) {
+           return group.second.front().getType() == targets.front().first;
+         });
+}
+
 LogicalResult mpmd::lowerCrossMeshReduce(ReduceOp reduce,
                                          RewriterBase &rewriter) {
-  AssignsByMesh targets = getTargets(reduce);
+  AssignsByType targets = getTargets(reduce);
   FailureOr<ValuesByMesh> groups = groupOperands(reduce);
   if (targets.empty() || failed(groups))
+    return failure();
+  // A transfer has to be in a function, not in a loop.
+  if (!isa<func::FuncOp>(reduce->getParentOp()) &&
+      !isOfOneType(*groups, targets))
     return failure();
 
   rewriter.setInsertionPointAfter(reduce);
@@ -85,8 +102,7 @@ LogicalResult mpmd::lowerCrossMeshReduce(ReduceOp reduce,
             : createFold(reduce, values,
                          cast<MeshTensorType>(values.front().getType()),
                          rewriter));
-  for (auto &[mesh, assigns] : targets) {
-    MeshTensorType type = assigns.front().getType();
+  for (auto &[type, assigns] : targets) {
     SmallVector<Value> onMesh;
     for (Value partial : partials) {
       if (partial.getType() != type)

@@ -21,8 +21,8 @@ namespace mlir::mpmd {
 ///   %t = mpmd.transfer %f : m1 -> m2
 ///   %2 = mpmd.fragment<m2> (%t, b) { add }
 ///
-/// Fails, without a change, if there is nothing to do or an operand has no
-/// mesh.
+/// Fails, without a change, if there is nothing to do, an operand has no mesh, or
+/// it takes a transfer in a loop.
 LogicalResult lowerCrossMeshReduce(ReduceOp reduce, RewriterBase &rewriter);
 
 } // namespace mlir::mpmd

@@ -105,8 +105,12 @@ def InferMeshConvertReduceOpsPass
     %3 = mpmd.reduce<add> %0, %1, %0
     ```
 
+    If operands that others read, too, are replaced, then by 16 values in all.
+
     A reduce of a concatenation of pieces becomes an mpmd.reduce of the reshaped
     pieces. The new op keeps `mpmd.src_set` and no other attribute.
+    DEPARTURE(reduction-init): with `keep-init-values`, an init value that makes a
+    difference is one more operand; without it, it is dropped as by the reference.
 
     Acts on any function; requires src sets. Leaves alone: marked ops that may
     not be converted. Cost: linear in the size of the program.
@@ -114,6 +118,8 @@ def InferMeshConvertReduceOpsPass
   let options = [
     Option<"inferCrossMeshReductions", "infer-cross-mesh-reductions", "bool",
            /*default=*/"false", "Convert every op that is marked.">,
+    Option<"keepInitValues", "keep-init-values", "bool", /*default=*/"false",
+           "Let an init value that makes a difference be an operand.">,
   ];
   let statistics = [
     Statistic<"numReduces", "num-reduces", "Reductions over meshes made">,

@@ -25,6 +25,8 @@
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 namespace mlir::mpmd {
 #define GEN_PASS_DEF_REPORTPLACEMENTPASS
@@ -141,7 +143,8 @@ static std::vector<Input> collectInputs(func::FuncOp func,
 }
 
 static void printBytes(double bytes, InFlightDiagnostic &diag) {
-  diag << static_cast<int64_t>(bytes) << " bytes";
+  // The sum over inputs may be more than what any integer type holds.
+  diag << llvm::formatv("{0:f0}", std::floor(bytes)).str() << " bytes";
 }
 
 /// The largest inputs first.

@@ -92,8 +92,7 @@ struct CallInlinePass : mpmd::impl::CallInlinePassBase<CallInlinePass> {
       auto giveAttributes = [attributes = llvm::to_vector(
                                  call->getDiscardableAttrs())](Operation *op) {
         if (isa<FragmentOp, FragmentCallOp>(op))
-          for (NamedAttribute attr : attributes)
-            op->setAttr(attr.getName(), attr.getValue());
+          giveDiscardableAttrs(attributes, op);
       };
       if (failed(inliner.run(call, giveAttributes)))
         return signalPassFailure();

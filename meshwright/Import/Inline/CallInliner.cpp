@@ -27,10 +27,10 @@ static LocationAttr getInlinedLoc(LocationAttr loc, Location caller) {
 FailureOr<func::FuncOp> CallInliner::getCallee(CallOp call) {
   auto callee = symbolTables.lookupNearestSymbolFrom<func::FuncOp>(
       call, call.getCalleeAttr());
-  if (!callee || !callee.getBody().hasOneBlock())
+  if (!callee || !getReturnOp(callee))
     return call.emitError() << "callee @" << call.getCallee()
-                            << " is not a function whose body is one block, "
-                               "which inlining needs";
+                            << " is not a function whose body is one block "
+                               "that returns, which inlining needs";
   if (call->getNumOperands() != callee.getNumArguments() ||
       call->getNumResults() != callee.getNumResults())
     return call.emitError()
@@ -80,4 +80,10 @@ LogicalResult CallInliner::run(CallOp call,
   call->replaceAllUsesWith(results);
   call->erase();
   return success();
+}
+
+void mpmd::giveDiscardableAttrs(ArrayRef<NamedAttribute> attrs, Operation *op) {
+  for (NamedAttribute attr : attrs)
+    if (!op->getInherentAttr(attr.getName()))
+      op->setDiscardableAttr(attr.getName(), attr.getValue());
 }

@@ -32,7 +32,7 @@ public:
 
   /// Replaces `call` by a copy of what the callee is now, and calls `onCopy`
   /// for each op of it. Reports an error on a callee that is no function of one
-  /// block, on numbers of operands and results that are not the callee's, and
+  /// block that returns, on numbers of operands and results that are not the callee's, and
   /// if the copy is too much.
   LogicalResult run(CallOp call, function_ref<void(Operation *)> onCopy);
 
@@ -46,6 +46,10 @@ private:
   DenseSet<Operation *> changing;
   DenseMap<Operation *, std::shared_ptr<const BlockTemplate>> templates;
 };
+
+/// Sets attributes of a call on an op of its callee, except those that mean
+/// something else there, as the mesh of a fragment.
+void giveDiscardableAttrs(ArrayRef<NamedAttribute> attrs, Operation *op);
 
 } // namespace mlir::mpmd
 

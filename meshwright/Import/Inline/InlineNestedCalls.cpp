@@ -132,8 +132,7 @@ private:
       SmallVector<CallOp> copied;
       auto onCopy = [&](Operation *op) {
         if (isa<CallOp, FragmentOp, FragmentCallOp>(op))
-          for (NamedAttribute attr : attributes)
-            op->setAttr(attr.getName(), attr.getValue());
+          giveDiscardableAttrs(attributes, op);
         if (auto nested = dyn_cast<CallOp>(op))
           copied.push_back(nested);
       };

@@ -5,6 +5,8 @@
 #include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 #include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -44,6 +46,55 @@ mpmd::getBodyReductionKind(stablehlo::ReduceOp reduce) {
   if (!body.hasOneBlock())
     return std::nullopt;
   return getReductionKind(body.front());
+}
+
+static bool isIdentity(const APInt &number, bool isUnsigned,
+                       ReductionType kind) {
+  switch (kind) {
+  case ReductionType::None:
+    return false;
+  case ReductionType::Add:
+  case ReductionType::Or:
+    return number.isZero();
+  case ReductionType::Mul:
+    return number.isOne();
+  case ReductionType::And:
+    return number.isAllOnes();
+  case ReductionType::Max:
+    return isUnsigned ? number.isMinValue() : number.isMinSignedValue();
+  case ReductionType::Min:
+    return isUnsigned ? number.isMaxValue() : number.isMaxSignedValue();
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+static bool isIdentity(const APFloat &number, ReductionType kind) {
+  // The largest number stands for infinity in types that have none.
+  bool isLargest = APFloat::semanticsHasInf(number.getSemantics())
+                       ? number.isInfinity()
+                       : number.isLargest();
+  switch (kind) {
+  case ReductionType::Add:
+    return number.isZero();
+  case ReductionType::Mul:
+    return number.isExactlyValue(1.0);
+  case ReductionType::Max:
+    return isLargest && number.isNegative();
+  case ReductionType::Min:
+    return isLargest && !number.isNegative();
+  default:
+    return false;
+  }
+}
+
+bool mpmd::isIdentity(Value init, ReductionType kind) {
+  Type type = getElementTypeOrSelf(init);
+  if (APInt number; matchPattern(init, m_ConstantInt(&number)))
+    return ::isIdentity(number, type.isUnsignedInteger() || type.isInteger(1),
+                        kind);
+  if (APFloat number(0.0); matchPattern(init, m_ConstantFloat(&number)))
+    return ::isIdentity(number, kind);
+  return false;
 }
 
 std::optional<ReductionType> mpmd::getMarkedReduction(Operation *op) {

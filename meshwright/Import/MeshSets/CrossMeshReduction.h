@@ -31,6 +31,10 @@ stablehlo::ConcatenateOp getConcatOfPieces(stablehlo::ReduceOp reduce);
 /// What the body of `reduce` computes, none if it is no reduction we know.
 std::optional<ReductionType> getBodyReductionKind(stablehlo::ReduceOp reduce);
 
+/// Whether combining with `init` makes no difference to any number: it is 0 in a
+/// sum, for instance.
+bool isIdentity(Value init, ReductionType kind);
+
 /// The kind of reduction that `op` is marked with by `mpmd.reduce`.
 std::optional<ReductionType> getMarkedReduction(Operation *op);
 

@@ -28,12 +28,6 @@ StringRef mpmd::getFirstMesh(TopologyAttr topology) {
   return first;
 }
 
-func::ReturnOp mpmd::getReturnOp(func::FuncOp func) {
-  if (!func.getBody().hasOneBlock())
-    return {};
-  return dyn_cast<func::ReturnOp>(func.getBody().front().getTerminator());
-}
-
 static SmallVector<func::FuncOp>
 getFunctionsWhere(ModuleOp module, function_ref<bool(func::FuncOp)> accepts) {
   SmallVector<func::FuncOp> result;

@@ -40,9 +40,6 @@ bool isBarrierOp(Operation *op);
 /// The name of the smallest mesh of a topology, in string order.
 StringRef getFirstMesh(TopologyAttr topology);
 
-/// The return of a function with one block, null for any other function.
-func::ReturnOp getReturnOp(func::FuncOp func);
-
 /// The MPMD functions of a module that have a body, entry points or callees.
 SmallVector<func::FuncOp> getEntryPoints(ModuleOp module);
 SmallVector<func::FuncOp> getCallees(ModuleOp module);

@@ -4,6 +4,7 @@
 
 #include "meshwright/Import/Place/ChainTransfers.h"
 #include "meshwright/Import/Place/MeshOrder.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -43,4 +44,12 @@ void mlir::mpmd::chainTransfers(Value source, SmallVector<AssignOp> assigns,
   }
   for (auto [assign, link] : llvm::zip_equal(assigns, links))
     rewriter.replaceOp(assign, link);
+}
+
+LogicalResult mlir::mpmd::verifyTransfers(Operation *root) {
+  bool isValid = true;
+  root->walk([&](TransferOp transfer) {
+    isValid &= succeeded(verify(transfer, /*verifyRecursively=*/false));
+  });
+  return success(isValid);
 }

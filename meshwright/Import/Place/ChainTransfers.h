@@ -29,6 +29,11 @@ SmallVector<AssignOp> getCrossMeshAssigns(UnassignOp unassign);
 void chainTransfers(Value source, SmallVector<AssignOp> assigns,
                     BlockOrder &order, RewriterBase &rewriter);
 
+/// To be called when transfers were made: reports those that do not verify, since
+/// their values are where none starts or ends, such as in host memory by an
+/// attribute.
+LogicalResult verifyTransfers(Operation *root);
+
 } // namespace mlir::mpmd
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Import/Place/ChainTransfers.h"
 #include "meshwright/Import/Place/MeshAssignment.h"
 #include "meshwright/Import/Place/Passes.h"
 #include "mlir/IR/PatternMatch.h"
@@ -88,6 +89,8 @@ struct EnforceInputOutputEquishardingPass
       ++numTransfers;
     }
     updateFunctionType(func);
+    if (failed(verifyTransfers(func)))
+      signalPassFailure();
   }
 };
 } // namespace

@@ -14,12 +14,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Effects.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/IR/RebuildOp.h"
 #include "meshwright/Import/Place/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -33,14 +33,6 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 namespace {
-/// Who refers to a function.
-struct References {
-  /// In program order, dead calls included.
-  SmallVector<CallOp> calls;
-  /// Something that is no call and would break if the signature changed.
-  bool hasOther = false;
-};
-
 /// What the callers of a function need not give and get.
 struct Superfluous {
   BitVector arguments;
@@ -48,25 +40,10 @@ struct Superfluous {
 };
 } // namespace
 
-/// Nothing where ops of unknown dialects may refer to any function.
-static DenseMap<StringAttr, References> collectReferences(ModuleOp module) {
-  std::optional<SymbolTable::UseRange> uses =
-      SymbolTable::getSymbolUses(&module.getBodyRegion());
-  if (!uses)
-    return DenseMap<StringAttr, References>();
-  DenseMap<StringAttr, References> references;
-  module.walk<WalkOrder::PreOrder>([&](CallOp call) {
-    references[call.getCalleeAttr().getAttr()].calls.push_back(call);
-  });
-  for (SymbolTable::SymbolUse use : *uses)
-    if (!isa<CallOp>(use.getUser()))
-      references[use.getSymbolRef().getRootReference()].hasOther = true;
-  return references;
-}
-
 /// Whether the signature of `func` may change: all who refer to it are calls
 /// that fit, and one of them has a result that is used.
-static bool isRewritable(func::FuncOp func, const References &references) {
+static bool isRewritable(func::FuncOp func,
+                         const FunctionReferences &references) {
   auto fits = [&](CallOp call) {
     return call->getNumOperands() == func.getNumArguments() &&
            call->getNumResults() == func.getNumResults();
@@ -76,9 +53,7 @@ static bool isRewritable(func::FuncOp func, const References &references) {
     auto caller = call->getParentOfType<func::FuncOp>();
     return !call->use_empty() && caller && isMpmdFunction(caller);
   };
-  return func.isPrivate() && isMpmdFunction(func) &&
-         func.getBody().hasOneBlock() &&
-         isa<func::ReturnOp>(func.front().getTerminator()) &&
+  return func.isPrivate() && isMpmdFunction(func) && getReturnOp(func) &&
          !references.hasOther && llvm::all_of(references.calls, fits) &&
          llvm::any_of(references.calls, isLive);
 }
@@ -122,6 +97,8 @@ static void rebuildCall(CallOp call, const Superfluous &superfluous,
       results.push_back(result);
   Operation *rebuilt =
       rebuildOp(call, operands, TypeRange(ValueRange(results)), rewriter);
+  dropArgAttrs(rebuilt, superfluous.arguments);
+  dropResAttrs(rebuilt, superfluous.results);
   for (auto [result, replacement] :
        llvm::zip_equal(results, rebuilt->getResults()))
     rewriter.replaceAllUsesWith(result, replacement);
@@ -143,7 +120,8 @@ struct EraseUnusedCalleeBlockArgumentsPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    DenseMap<StringAttr, References> references = collectReferences(module);
+    DenseMap<StringAttr, FunctionReferences> references =
+        collectFunctionReferences(module);
     CalleeEffects effects;
     IRRewriter rewriter(&getContext());
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))

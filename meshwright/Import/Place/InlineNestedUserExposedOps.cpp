@@ -23,6 +23,7 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Import/Place/MeshAssignment.h"
 #include "meshwright/Import/Place/Passes.h"
 #include "mlir/IR/PatternMatch.h"
@@ -85,6 +86,19 @@ static void inlineIntoParent(NamedComputationOp nested,
   rewriter.eraseOp(terminator);
 }
 
+/// What a broadcast or a reduce is where all values are on one mesh.
+/// DEPARTURE(nested-reduction): The reference takes the first operand of a reduce
+/// for all of them.
+static Value computeOnOneMesh(Operation *op, RewriterBase &rewriter) {
+  Value result = op->getOperand(0);
+  rewriter.setInsertionPoint(op);
+  for (Value other : op->getOperands().drop_front())
+    result = createReductionOp(rewriter, op->getLoc(),
+                               cast<ReduceOp>(op).getReduction(), result, other)
+                 ->getResult(0);
+  return result;
+}
+
 namespace {
 struct InlineNestedUserExposedOpsPass
     : mpmd::impl::InlineNestedUserExposedOpsPassBase<
@@ -109,7 +123,7 @@ private:
     if (!parent)
       return WalkResult::advance();
     if (isa<BroadcastOp, ReduceOp>(op)) {
-      rewriter.replaceOp(op, op->getOperand(0));
+      rewriter.replaceOp(op, computeOnOneMesh(op, rewriter));
       return WalkResult::advance();
     }
 

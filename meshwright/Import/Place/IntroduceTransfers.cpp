@@ -59,9 +59,10 @@ static UnassignOp resolveSource(Value value, const SymbolTable &symbols) {
   if (auto call = value.getDefiningOp<CallOp>()) {
     auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
     unsigned index = cast<OpResult>(value).getResultNumber();
-    if (!callee || callee.isDeclaration() || index >= callee.getNumResults())
+    func::ReturnOp ret = callee ? getReturnOp(callee) : func::ReturnOp();
+    if (!ret || index >= ret->getNumOperands())
       return {};
-    value = callee.front().getTerminator()->getOperand(index);
+    value = ret->getOperand(index);
   }
   return value.getDefiningOp<UnassignOp>();
 }
@@ -109,7 +110,8 @@ static void pushAssignsIntoCallees(ModuleOp module) {
       if (llvm::none_of(arg.getUsers(), llvm::IsaPred<AssignOp>))
         continue;
       if (MeshTensorType type =
-              getCommonSourceType(calls, arg.getArgNumber(), symbols))
+              getCommonSourceType(calls, arg.getArgNumber(), symbols);
+          type && getMeshByName(getTopology(callee), type.getMeshName()))
         pushAssignIntoCallee(arg, type);
     }
   }
@@ -208,7 +210,8 @@ private:
       stablehlo::AddOp part = parts[next];
       if (order.knownSums.contains(part))
         continue;
-      if (!part->hasOneUse())
+      // A fragment has to be in a function or a loop.
+      if (!part->hasOneUse() || !isa<func::FuncOp, ForOp>(part->getParentOp()))
         return false;
       for (Value term : part->getOperands()) {
         if (term.getDefiningOp<UnassignOp>())
@@ -241,7 +244,8 @@ struct IntroduceTransfersPass
     config.enableFolding(false).enableConstantCSE(false);
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     config.setListener(&order);
-    if (failed(applyPatternsGreedily(module, std::move(patterns), config)))
+    if (failed(applyPatternsGreedily(module, std::move(patterns), config)) ||
+        failed(verifyTransfers(module)))
       signalPassFailure();
     numAssigns += order.numAssigns;
   }

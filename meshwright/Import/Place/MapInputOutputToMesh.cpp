@@ -23,6 +23,7 @@
 #include "meshwright/Import/Place/MeshAssignment.h"
 #include "meshwright/Import/Place/Passes.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace mlir::mpmd {
@@ -114,6 +115,18 @@ static void dropMemoryKinds(func::FuncOp func) {
           i, StringAttr::get(func.getContext(), kMemoryKindAttr));
 }
 
+/// Reports what names `func`, whose signature changes.
+static LogicalResult verifyNotNamed(func::FuncOp func, ModuleOp module) {
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(func, module);
+  if (!uses || uses->empty())
+    return success();
+  return uses->begin()->getUser()->emitError()
+         << "names @" << func.getSymName()
+         << ", whose inputs and outputs are assigned to meshes; expected that "
+            "nothing in the module calls it";
+}
+
 namespace {
 struct MapInputOutputToMeshPass
     : mpmd::impl::MapInputOutputToMeshPassBase<MapInputOutputToMeshPass> {
@@ -127,6 +140,10 @@ struct MapInputOutputToMeshPass
                                   inputAssignment)) ||
           failed(verifyAssignment(func, "output", func.getResultTypes(),
                                   outputAssignment)))
+        return signalPassFailure();
+      bool isChanged = !inputAssignment.getValue().entries.empty() ||
+                       !outputAssignment.getValue().entries.empty();
+      if (isChanged && failed(verifyNotNamed(func, getOperation())))
         return signalPassFailure();
       assignInputs(func, inputAssignment);
       assignOutputs(func, outputAssignment);

@@ -78,7 +78,9 @@ def InlineNestedUserExposedOpsPass
   let summary = "Dissolves named ops inside named computations";
   let description = [{
     Inlines named computations that are nested in others, and replaces nested
-    named tensors, broadcasts and reduces by their (first) operand.
+    named tensors and broadcasts by their operand, reduces by operations of
+    StableHLO that combine their operands.
+    DEPARTURE(nested-reduction): the reference takes the first operand for all.
 
     ```mlir
     %0 = mpmd.named_computation<"outer"> (%x) (%a: T) {
@@ -109,7 +111,8 @@ def InlineNestedUserExposedOpsPass
     Statistic<"numInlined", "num-inlined",
               "Named computations and tensors dissolved">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
+                           "::mlir::stablehlo::StablehloDialect"];
 }
 
 def IntroduceTransfersPass

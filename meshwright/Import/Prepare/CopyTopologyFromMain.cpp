@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Calls/CallOrder.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Import/Prepare/Passes.h"
@@ -43,7 +44,7 @@ struct CopyTopologyFromMainPass
       if (!topology)
         continue;
       WalkResult result = caller.walk([&](CallOp call) -> WalkResult {
-        auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+        func::FuncOp callee = meshwright::getCallee(call, symbols);
         if (!callee)
           return WalkResult::advance();
         ++numCalls;

@@ -39,6 +39,11 @@ struct FromUnrollToCallCounterPass
       bool isCall = isa<CallOp>(op);
       if (!isCall && !eraseOthers)
         return;
+      if (isCall && !counter.getType().isUnsignedInteger(32)) {
+        op->emitError() << kUnrollCounterAttr << " is " << counter
+                        << "; expected a number of type ui32";
+        return signalPassFailure();
+      }
       if (isCall)
         op->setAttr(kCallCounterAttr, counter);
       op->removeAttr(kUnrollCounterAttr);

@@ -23,6 +23,7 @@
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
@@ -175,7 +176,16 @@ static void applyPlan(ModuleOp module, const Plan &plan) {
 static LogicalResult insertMeshes(ModuleOp module, TopologyAttr topology,
                                   ArrayRef<MeshOp> kept) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  SymbolTable symbols(module);
+  llvm::SmallDenseSet<StringRef> names;
   for (NamedMeshAttr mesh : topology.getMeshes()) {
+    // COMPAT(repeated-mesh): The first one is meant.
+    if (!names.insert(mesh.getName()).second)
+      continue;
+    Operation *symbol = symbols.lookup(mesh.getName());
+    if (symbol && !isa<MeshOp>(symbol))
+      return symbol->emitError() << "has the name of mesh \"" << mesh.getName()
+                                 << "\" of the topology; rename one of them";
     const auto *same = llvm::find_if(
         kept, [&](MeshOp op) { return op.getSymName() == mesh.getName(); });
     if (same == kept.end()) {

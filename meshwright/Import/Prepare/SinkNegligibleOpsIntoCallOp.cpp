@@ -68,6 +68,7 @@ static BitVector sinkIntoCallee(func::FuncOp callee, ArrayRef<CallOp> calls) {
 static void eraseOperands(CallOp call, const BitVector &erased) {
   BitVector ofCall = erased;
   ofCall.resize(call->getNumOperands());
+  dropArgAttrs(call, ofCall);
   call->eraseOperands(ofCall);
 }
 
@@ -81,6 +82,15 @@ static void repairOtherCall(CallOp call, func::FuncOp callee,
       return eraseOperands(call, erased);
 }
 
+/// Whether anything but `calls` has a say in what the callee gets: another way
+/// of calling it, or a call that is read where no MPMD function makes it.
+static bool hasOtherReader(const FunctionReferences &references,
+                           ArrayRef<CallOp> calls) {
+  auto isRead = [](CallOp call) { return !call->use_empty(); };
+  return references.hasOther || llvm::count_if(references.calls, isRead) >
+                                    llvm::count_if(calls, isRead);
+}
+
 namespace {
 struct SinkNegligibleOpsIntoCallOpPass
     : mpmd::impl::SinkNegligibleOpsIntoCallOpPassBase<
@@ -91,10 +101,8 @@ struct SinkNegligibleOpsIntoCallOpPass
     ModuleOp module = getOperation();
     CallGraph callGraph(module);
     CalleeEffects effects;
-    llvm::DenseMap<StringAttr, SmallVector<CallOp>> callsByName;
-    module.walk([&](CallOp call) {
-      callsByName[call.getCalleeAttr().getAttr()].push_back(call);
-    });
+    DenseMap<StringAttr, FunctionReferences> references =
+        collectFunctionReferences(module);
 
     IRRewriter rewriter(&getContext());
     for (func::FuncOp callee : module.getOps<func::FuncOp>()) {
@@ -109,7 +117,9 @@ struct SinkNegligibleOpsIntoCallOpPass
                       // nothing else, does not count.
                       return !call->use_empty() || effects.hasEffects(call);
                     });
-      if (calls.empty())
+      auto it = references.find(callee.getSymNameAttr());
+      if (calls.empty() || it == references.end() ||
+          hasOtherReader(it->second, calls))
         continue;
       BitVector sunk = sinkIntoCallee(callee, calls);
       if (sunk.none() || failed(callee.eraseArguments(sunk)))
@@ -121,7 +131,7 @@ struct SinkNegligibleOpsIntoCallOpPass
         eraseOperands(call, sunk);
         callers.insert(call->getParentOfType<func::FuncOp>());
       }
-      for (CallOp call : callsByName[callee.getSymNameAttr()])
+      for (CallOp call : it->second.calls)
         repairOtherCall(call, callee, sunk);
       for (Operation *caller : callers)
         (void)runRegionDCE(rewriter, caller->getRegions());

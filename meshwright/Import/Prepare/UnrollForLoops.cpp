@@ -43,8 +43,8 @@ static constexpr StringLiteral kFirstCounterAttr = "mpmd.first_counter";
 /// constant can.
 static RankedTensorType getIndexType(ForOp loop) {
   BlockArgument index = loop.getIndexArg();
-  if (auto type = dyn_cast<RankedTensorType>(index.getType()))
-    return type;
+  if (isStablehloTensor(index.getType()))
+    return cast<RankedTensorType>(index.getType());
   if (!index.use_empty())
     return {};
   Type ui32 = IntegerType::get(loop.getContext(), 32, IntegerType::Unsigned);
@@ -79,6 +79,12 @@ static LogicalResult verifyUnrollable(ForOp loop, int64_t maxOps) {
     return loop.emitError()
            << "loop index has type " << loop.getIndexArg().getType()
            << "; unrolling needs tensor<ui32>";
+  for (Operation &op : *loop.getBody())
+    if (!loop.mayMoveOut(&op))
+      return op.emitError()
+             << "would stand right in a `" << loop->getParentOp()->getName()
+             << "` if the loop was unrolled, but may stand in functions and "
+                "loops only; expected the loop right in a function";
   if (Attribute first = loop->getAttr(kFirstCounterAttr)) {
     auto number = dyn_cast<IntegerAttr>(first);
     if (!number || !number.getType().isUnsignedInteger(32))
@@ -116,8 +122,11 @@ static void unroll(ForOp loop, uint32_t firstCounter, RewriterBase &rewriter) {
     mapping.map(body.getArguments().drop_back(), carried);
     if (!body.getArguments().back().use_empty())
       mapping.map(body.getArguments().back(), index->getResult(0));
-    for (Operation &op : body.without_terminator())
-      rewriter.clone(op, mapping)->setAttr(kUnrollCounterAttr, counter);
+    for (Operation &op : body.without_terminator()) {
+      Operation *clone = rewriter.clone(op, mapping);
+      if (!isa<ModuleOp>(clone)) // Its attributes need the name of a dialect.
+        clone->setAttr(kUnrollCounterAttr, counter);
+    }
     // Taken from the previous iteration as a whole: a body may swap values.
     carried =
         llvm::map_to_vector(body.getTerminator()->getOperands(), [&](Value v) {

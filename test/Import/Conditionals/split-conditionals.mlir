@@ -319,3 +319,29 @@ func.func @gives_costly_common_work_a_part_of_its_own(%ok: tensor<i1>, %k: !m, %
   }) : (tensor<i1>) -> (!t, !t)
   return %r#0, %r#1 : !t, !t
 }
+
+// -----
+
+!t = tensor<4xf32>
+!h = tensor<9223372036854775807xi8>
+!a = !mpmd.mesh_tensor<"a", !h>
+!b = !mpmd.mesh_tensor<"b", tensor<4xf32>>
+!c = !mpmd.mesh_tensor<"c", tensor<4xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>, <"c": <["x"=2]>>>
+
+// CHECK-LABEL: func @largest_part_has_the_say
+func.func @largest_part_has_the_say(%ok: tensor<i1>, %w0: !a, %w1: !b, %w2: !c) -> (!h, !h, !t, !t) attributes {topology = #topology} {
+  // CHECK: stablehlo.custom_call @draw
+  // CHECK: mpmd.assign {origin = "conditional"} %{{.*}}#2 : {{.*}} -> !mpmd.mesh_tensor<"a"
+  %u0 = mpmd.unassign %w0 : (!a) -> !h
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %u2 = mpmd.unassign %w2 : (!c) -> !t
+  %r:4 = "stablehlo.if"(%ok) ({
+    %0 = stablehlo.custom_call @draw(%u0) {has_side_effect = true} : (!h) -> !h
+    %1 = stablehlo.custom_call @draw(%u1) {has_side_effect = true} : (!t) -> !t
+    stablehlo.return %0, %u0, %1, %u2 : !h, !h, !t, !t
+  }, {
+    stablehlo.return %u0, %u0, %u1, %u2 : !h, !h, !t, !t
+  }) : (tensor<i1>) -> (!h, !h, !t, !t)
+  return %r#0, %r#1, %r#2, %r#3 : !h, !h, !t, !t
+}

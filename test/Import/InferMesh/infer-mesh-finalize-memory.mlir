@@ -55,3 +55,35 @@ func.func @argument_in_two_memories(%p: !t) -> (!host, !m) attributes {topology 
   %1 = mpmd.assign %p : (!t) -> !m
   return %0, %1 : !host, !m
 }
+
+!other = !mpmd.mesh_tensor<"n", tensor<4xf32>>
+#two = #mpmd.topology<<"m": <["x"=2]>>, <"n": <["x"=2]>>>
+
+// CHECK-LABEL: func @reduction_is_in_both_memories
+// CHECK-SAME:    -> (!mpmd.mesh_tensor<"m", tensor<4xf32>>, !mpmd.mesh_tensor<"m", tensor<4xf32>, memory_kind="pinned_host">)
+func.func @reduction_is_in_both_memories(%p: !other) -> (!m, !host) attributes {topology = #two} {
+  // CHECK: %[[H:.*]] = mpmd.transfer %arg0 {{.*}} memory_kind="pinned_host">
+  // CHECK: %[[G:.*]] = mpmd.fragment<mesh="m", origin=[]> (%[[H]])
+  // CHECK: %[[D:.*]] = mpmd.transfer %arg0 {{.*}} -> !mpmd.mesh_tensor<"m", tensor<4xf32>>
+  // CHECK: %[[F:.*]] = mpmd.fragment<mesh="m", origin=[]> (%[[D]])
+  // CHECK: return %[[F]], %[[G]]
+  %u = mpmd.unassign %p : (!other) -> !t
+  %r = mpmd.reduce<none> {mpmd.use_set = #mpmd.meshes_with_origins<"m">} %u : (!t) -> !t
+  %0 = mpmd.assign %r : (!t) -> !m
+  %1 = mpmd.assign %r : (!t) -> !host
+  return %0, %1 : !m, !host
+}
+
+// Both are device memory, but the callee says how it is written.
+// CHECK-LABEL: func @value_has_the_type_that_a_callee_asks_for
+func.func @value_has_the_type_that_a_callee_asks_for(%p: !m) -> !device attributes {topology = #topology} {
+  // CHECK-NEXT: %[[T:.*]] = mpmd.transfer %arg0
+  // CHECK-NEXT: mpmd.call @callee(%[[T]])
+  %u = mpmd.unassign %p : (!m) -> !t
+  %0 = mpmd.assign %u : (!t) -> !device
+  %1 = mpmd.call @callee(%0) : (!device) -> !device
+  return %1 : !device
+}
+func.func private @callee(%p: !device) -> !device attributes {topology = #topology} {
+  return %p : !device
+}

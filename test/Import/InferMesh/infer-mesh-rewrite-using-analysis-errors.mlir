@@ -45,3 +45,23 @@ func.func private @callee(%p: tensor<4xf32>) -> (tensor<4xf32> {mpmd.use_set = #
   %0 = stablehlo.sine %p : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+func.func @reports_call_in_branch(%p: !t, %i: tensor<i32>) -> !t attributes {topology = #topology} {
+  %0 = "stablehlo.case"(%i) ({
+    %1 = mpmd.for (%p) {iterations = 2 : ui32} (%q: !t, %index: tensor<ui32>) {
+      // expected-error@+1 {{calls @f inside a `stablehlo.case`, which runs on one mesh; expected an mpmd.call in a function or in a loop of it}}
+      %2 = mpmd.call @f(%q) : (!t) -> !t
+      mpmd.return %2 : !t
+    } : !t
+    stablehlo.return %1 : !t
+  }) : (tensor<i32>) -> !t
+  return %0 : !t
+}
+func.func private @f(%p: !t) -> !t attributes {topology = #topology} {
+  return %p : !t
+}

@@ -185,3 +185,17 @@ func.func @op_of_which_only_the_token_is_read_is_on_the_first_mesh(%a: !m2, %p: 
   } : (!m2, !stablehlo.token) -> !m2
   return %1 : !m2
 }
+
+// What copies there are is found out here.
+// CHECK-LABEL: func @copies_that_are_said_to_be_there
+func.func @copies_that_are_said_to_be_there(%p: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK: mpmd.call @without_copies(%{{.*}}) : (!mpmd.mesh_tensor<"m1", tensor<4xf32>>) -> !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+  %0 = mpmd.unassign %p : (!m1) -> !t
+  %1 = mpmd.call @without_copies(%0) : (!t) -> !t
+  %2 = mpmd.assign %1 : (!t) -> !m1
+  return %2 : !m1
+}
+// CHECK:     func private @without_copies(%{{[a-z0-9]*}}: !mpmd.mesh_tensor<"m1", tensor<4xf32>>) -> !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+func.func private @without_copies(%p: !t {mpmd.copies = array<i64: 1000000>}) -> (!t {mpmd.copies = array<i64: 99>}) attributes {topology = #topology} {
+  return %p : !t
+}

@@ -106,3 +106,25 @@ func.func @takes_calls_of_declarations(%w: !a) -> !a attributes {topology = #top
   %0 = mpmd.call @declared(%w) : (!a) -> !a
   return %0 : !a
 }
+
+// -----
+
+!t = tensor<2305843009213693951xf32>
+!a = !mpmd.mesh_tensor<"a", !t>
+!b = !mpmd.mesh_tensor<"b", !t>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+func.func @adds_up_more_than_an_integer_holds(%w0: !a, %w1: !a, %w2: !a, %w3: !a) -> (!a, !b) attributes {topology = #topology} {
+  %f = mpmd.fragment<mesh="a", origin=["f"]> (%w0, %w1, %w2, %w3) (%x0: !t, %x1: !t, %x2: !t, %x3: !t) {
+    mpmd.return %x0 : !t
+  } : (!a, !a, !a, !a) -> !a
+  %t0 = mpmd.transfer %w0 : (!a) -> !b
+  %t1 = mpmd.transfer %w1 : (!a) -> !b
+  %t2 = mpmd.transfer %w2 : (!a) -> !b
+  %t3 = mpmd.transfer %w3 : (!a) -> !b
+  // expected-remark@+1 {{together 9223372036854775808 bytes in each step}}
+  %r = mpmd.fragment<mesh="b", origin=[]> (%t0, %t1, %t2, %t3) (%x0: !t, %x1: !t, %x2: !t, %x3: !t) {
+    mpmd.return %x0 : !t
+  } : (!b, !b, !b, !b) -> !b
+  return %f, %r : !a, !b
+}

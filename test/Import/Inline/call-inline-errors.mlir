@@ -1,7 +1,7 @@
-// RUN: mpmd-opt %s -mpmd-call-inline -verify-diagnostics -split-input-file
+// RUN: mpmd-opt %s -mpmd-call-inline -allow-unregistered-dialect -verify-diagnostics -split-input-file
 
 func.func @reports_callee_without_body(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{callee @f is not a function whose body is one block, which inlining needs}}
+  // expected-error @+1 {{callee @f is not a function whose body is one block that returns, which inlining needs}}
   %0 = mpmd.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -44,4 +44,15 @@ func.func private @on_a_mesh(%x: tensor<4xf32>) -> tensor<4xf32> attributes {top
   %0 = mpmd.assign %x : (tensor<4xf32>) -> !mpmd.mesh_tensor<"m", tensor<4xf32>>
   %1 = mpmd.unassign %0 : (!mpmd.mesh_tensor<"m", tensor<4xf32>>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
+}
+
+// -----
+
+func.func @reports_callee_that_does_not_return(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{callee @f is not a function whose body is one block that returns, which inlining needs}}
+  %0 = mpmd.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  "test.end"() : () -> ()
 }

@@ -212,3 +212,22 @@ func.func private @called_outside_of_functions(%x: tensor<4xf32>) -> tensor<4xf3
   %0 = mpmd.call @called_outside_of_functions(%a) : (tensor<4xf32>) -> tensor<4xf32>
   mpmd.return %0 : tensor<4xf32>
 } : tensor<4xf32>
+
+// -----
+
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+
+// What a fragment says of itself, no call says for it.
+// CHECK-LABEL: func public @keeps_mesh_and_stage_of_fragments
+func.func public @keeps_mesh_and_stage_of_fragments(%x: !m1) -> !m1 attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"]> (%{{.*}}) {note} (
+  %0 = mpmd.call @f(%x) {mesh_name = "m2", note, stage_id = true} : (!m1) -> !m1
+  return %0 : !m1
+}
+func.func private @f(%x: !m1) -> !m1 attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: tensor<4xf32>) {
+    mpmd.return %a : tensor<4xf32>
+  } : (!m1) -> !m1
+  return %0 : !m1
+}

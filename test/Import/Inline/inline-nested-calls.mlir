@@ -155,3 +155,22 @@ func.func private @h(%x: tensor<f32>) -> tensor<f32> {
   %0 = stablehlo.negate %x : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// CHECK-LABEL: func @keeps_meshes_of_fragments
+func.func @keeps_meshes_of_fragments(%x: tensor<f32>) -> tensor<f32> attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>} {
+  // CHECK-NEXT: mpmd.fragment<mesh="m1", origin=["f"]> () {note} (
+  %0 = mpmd.call @f(%x) {mesh_name = "m2", note} : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @f(%x: tensor<f32>) -> tensor<f32> {
+  mpmd.fragment<mesh="m1", origin=["f"]> () () {
+    mpmd.return
+  } : () -> ()
+  %0 = mpmd.call @g(%x) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+func.func private @g(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}

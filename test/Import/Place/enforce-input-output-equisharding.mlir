@@ -52,3 +52,11 @@ func.func @leaves_plain_function_alone(%x: tensor<i32>) -> !t {
   %0 = builtin.unrealized_conversion_cast %x : tensor<i32> to !t
   return %0 : !t
 }
+
+// CHECK-LABEL: func @leaves_functions_of_two_blocks_alone
+// CHECK-NOT:     mpmd.transfer
+func.func @leaves_functions_of_two_blocks_alone(%x: !p, %y: !p_sharded, %z: !q) -> !q attributes {topology = #topology} {
+  return %z : !q
+^bb1:
+  return %z : !q
+}

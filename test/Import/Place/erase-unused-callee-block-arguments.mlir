@@ -223,3 +223,52 @@ func.func private @acts(%x: tensor<f32>) -> tensor<f32> attributes {topology = #
   stablehlo.custom_call @act() {has_side_effect = true} : () -> ()
   return %x : tensor<f32>
 }
+
+// -----
+
+!t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// A function of that name in another module is another one.
+// CHECK-LABEL: func public @bypasses_calls_of_its_module
+// CHECK-NEXT:    return %arg0
+func.func public @bypasses_calls_of_its_module(%x: !t) -> !t attributes {topology = #topology} {
+  %0 = mpmd.call @f(%x) : (!t) -> !t
+  return %0 : !t
+}
+func.func private @f(%x: !t) -> !t attributes {topology = #topology} {
+  return %x : !t
+}
+module @inner {
+  func.func private @f(%x: !t) -> !t attributes {topology = #topology} {
+    %0 = stablehlo.negate %x : !t
+    return %0 : !t
+  }
+  func.func public @g(%x: !t) -> !t attributes {topology = #topology} {
+    // CHECK: %[[R:.*]] = mpmd.call @f(%{{.*}})
+    // CHECK-NEXT: return %[[R]]
+    %0 = mpmd.call @f(%x) : (!t) -> !t
+    return %0 : !t
+  }
+}
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+!n = !mpmd.mesh_tensor<"n", tensor<4xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>, <"n": <["x"=2]>>>
+
+// CHECK-LABEL: func public @keeps_entries_with_their_values
+// CHECK-NEXT:    %[[R:.*]] = mpmd.call @h(%{{.*}}) {arg_attrs = [{b}], res_attrs = [{}]}
+// CHECK-NEXT:    mpmd.transfer %[[R]]
+func.func public @keeps_entries_with_their_values(%x: !m, %y: !m) -> (!m, !n) attributes {topology = #topology} {
+  %0:2 = mpmd.call @h(%x, %y) {arg_attrs = [{a}, {b}], res_attrs = [{mhlo.memory_kind = "pinned_host"}, {}]} : (!m, !m) -> (!m, !m)
+  %1 = mpmd.transfer %0#1 : (!m) -> !n
+  return %0#0, %1 : !m, !n
+}
+func.func private @h(%x: !m, %y: !m) -> (!m, !m) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%y) (%a: tensor<4xf32>) {
+    mpmd.return %a : tensor<4xf32>
+  } : (!m) -> !m
+  return %x, %0 : !m, !m
+}

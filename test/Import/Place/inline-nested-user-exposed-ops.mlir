@@ -7,7 +7,9 @@
 func.func @dissolves_all_exposed_ops(%x: !t) -> !t attributes {topology = #topology} {
   // CHECK-NEXT: mpmd.named_computation<"outer"> (%{{.*}}) (%[[A:.*]]: tensor<3xf32>) {
   // CHECK-NEXT:   %[[M:.*]] = stablehlo.maximum %[[A]], %[[A]]
-  // CHECK-NEXT:   mpmd.return %[[M]]
+  // CHECK-NEXT:   %[[S:.*]] = stablehlo.add %[[M]], %[[A]] : tensor<3xf32>
+  // CHECK-NEXT:   %[[R:.*]] = stablehlo.add %[[S]], %[[M]] : tensor<3xf32>
+  // CHECK-NEXT:   mpmd.return %[[R]]
   // CHECK-NEXT: }
   %0 = mpmd.named_computation<"outer"> (%x) (%a: !t) {
     %1 = mpmd.named_tensor %a name="tag" : !t
@@ -16,8 +18,9 @@ func.func @dissolves_all_exposed_ops(%x: !t) -> !t attributes {topology = #topol
       mpmd.return %3 : !t
     } : (!t, !t) -> !t
     %4 = mpmd.broadcast %2 : !t
-    %5 = mpmd.reduce<add> %4, %a : (!t, !t) -> !t
-    mpmd.return %5 : !t
+    %5 = mpmd.reduce<add> %4, %a, %2 : (!t, !t, !t) -> !t
+    %6 = mpmd.reduce<none> %5 : (!t) -> !t
+    mpmd.return %6 : !t
   } : (!t) -> !t
   return %0 : !t
 }

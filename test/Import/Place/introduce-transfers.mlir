@@ -260,3 +260,44 @@ func.func private @leaves_callee_alone_without_common_mesh(%x: !t, %y: !t, %z: !
   %b = mpmd.assign %s : (!t) -> !b
   return %a, %b : !b, !b
 }
+
+// -----
+
+!t = tensor<4xf32>
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+!m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+
+// CHECK-LABEL: func public @leaves_callees_on_other_meshes_alone
+func.func public @leaves_callees_on_other_meshes_alone(%x: !m1) -> !t attributes {topology = #topology} {
+  %0 = mpmd.unassign %x : (!m1) -> !t
+  %1 = mpmd.call @f(%0) : (!t) -> !t
+  return %1 : !t
+}
+// CHECK: func private @f
+// CHECK-NEXT: mpmd.assign %arg0 : (tensor<4xf32>) -> !mpmd.mesh_tensor<"m2", tensor<4xf32>>
+func.func private @f(%x: !t) -> !t attributes {topology = #mpmd.topology<<"m2": <["x"=2]>>>} {
+  %1 = mpmd.assign %x : (!t) -> !m2
+  %2 = mpmd.unassign %1 : (!m2) -> !t
+  return %2 : !t
+}
+
+// CHECK-LABEL: func public @leaves_sums_in_branches_alone
+func.func public @leaves_sums_in_branches_alone(%x: !m1, %i: tensor<i32>) attributes {topology = #topology} {
+  // CHECK: "stablehlo.case"(%arg1) ({
+  // CHECK-NEXT: stablehlo.add
+  %0 = mpmd.unassign %x : (!m1) -> !t
+  "stablehlo.case"(%i) ({
+    %s = stablehlo.add %0, %0 : !t
+    mpmd.for () {iterations = 2 : ui32} (%idx: tensor<ui32>) {
+      %1 = mpmd.assign %s : (!t) -> !m1
+      mpmd.fragment<mesh="m1", origin=["f"]> (%1) (%a: !t) {
+        stablehlo.custom_call @act(%a) {has_side_effect = true} : (!t) -> ()
+        mpmd.return
+      } : (!m1) -> ()
+      mpmd.return
+    }
+    stablehlo.return
+  }) : (tensor<i32>) -> ()
+  return
+}

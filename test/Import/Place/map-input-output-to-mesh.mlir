@@ -58,3 +58,11 @@ func.func @leaves_function_that_ends_otherwise_alone(%x: !t, %y: !t) -> (!t, !t)
   // CHECK-NEXT: mpmd.return
   mpmd.return
 }
+
+// CHECK-LABEL: func @leaves_functions_of_two_blocks_alone
+// CHECK-NOT:     mpmd.assign
+func.func @leaves_functions_of_two_blocks_alone(%x: !t, %y: !t) -> (!t, !t) attributes {topology = #topology} {
+  return %x, %y : !t, !t
+^bb1:
+  return %y, %x : !t, !t
+}

@@ -53,3 +53,26 @@ func.func @finds_call_in_loop(%x: tensor<6xf32>) -> tensor<6xf32>
 func.func @body(%x: tensor<6xf32>) -> tensor<6xf32> {
   return %x : tensor<6xf32>
 }
+
+// -----
+
+!t = tensor<8xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func.func public @leaves_names_of_other_modules_alone
+func.func public @leaves_names_of_other_modules_alone(%x: !t) -> !t attributes {topology = #topology} {
+  builtin.module {
+    func.func private @f(%y: !t) -> !t {
+      return %y : !t
+    }
+    func.func public @g(%y: !t) -> !t attributes {topology = #topology} {
+      %0 = mpmd.call @f(%y) : (!t) -> !t
+      return %0 : !t
+    }
+  }
+  return %x : !t
+}
+// CHECK: func.func public @f(%{{.*}}: tensor<8xf32>) -> tensor<8xf32> {
+func.func public @f(%x: !t) -> !t {
+  return %x : !t
+}

@@ -74,3 +74,10 @@ func.func @reports_unreduced_axis_without_another(%a: tensor<8xf32>) -> tensor<8
   %0 = sdy.sharding_constraint %a <@whole, [{}], unreduced={"gpu_r"}> : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// expected-error@+1 {{has the name of mesh "gpu" of the topology; rename one of them}}
+func.func @gpu() attributes {topology = #mpmd.topology<<"gpu": <["gpu_r"=2]>>>} {
+  return
+}

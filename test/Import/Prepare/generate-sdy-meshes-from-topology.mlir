@@ -74,3 +74,13 @@ func.func @leaves_types_alone(%a: !mpmd.mesh_tensor<"gpu", tensor<8xf32>, shardi
     attributes {topology = #mpmd.topology<<"gpu": <["gpu_r"=2]>>>} {
   return
 }
+
+// -----
+
+// CHECK:      module
+// CHECK-NEXT: sdy.mesh @gpu = <["gpu_r"=2]>
+// CHECK-NEXT: func.func @takes_the_first_of_two_meshes
+func.func @takes_the_first_of_two_meshes(%a: tensor<8xf32>)
+    attributes {topology = #mpmd.topology<<"gpu": <["gpu_r"=2]>>, <"gpu": <["gpu_q"=4]>>>} {
+  return
+}

@@ -30,3 +30,21 @@ func.func @does_not_repeat_effects() -> (!t, !stablehlo.token) attributes {topol
   %7 = stablehlo.after_all %r#3 : !stablehlo.token
   return %6, %7 : !t, !stablehlo.token
 }
+
+// Its decomposition may draw.
+// CHECK-LABEL: func @leaves_composite_alone
+// CHECK-COUNT-1: stablehlo.composite
+// CHECK-NOT:     stablehlo.composite
+// CHECK:       func private @d
+func.func @leaves_composite_alone() -> (tensor<4xf32>, tensor<4xf32>) attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  %0 = mpmd.named_computation<"f"> () () {
+    %3 = stablehlo.composite "a.b" {decomposition = @d} : () -> tensor<4xf32>
+    mpmd.return %3 : tensor<4xf32>
+  } : () -> tensor<4xf32>
+  %1 = stablehlo.negate %0 : tensor<4xf32>
+  return %1, %0 : tensor<4xf32>, tensor<4xf32>
+}
+func.func private @d() -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @draw() {has_side_effect = true} : () -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

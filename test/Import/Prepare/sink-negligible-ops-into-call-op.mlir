@@ -265,3 +265,76 @@ func.func private @other(%p: tensor<f32>, %q: tensor<f32>) -> tensor<f32> {
   %0 = mpmd.call @leaves_calls_in_a_cycle_alone(%q) : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// A function of that name in another module is another one.
+// CHECK-LABEL: func @leaves_calls_of_other_modules_alone
+// CHECK-NEXT:    mpmd.call @f(%{{.*}}) : (tensor<8xf32>)
+func.func @leaves_calls_of_other_modules_alone(%x: tensor<8xf32>) -> tensor<8xf32> attributes {topology = #topology} {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %1 = mpmd.call @f(%c, %x) : (tensor<4xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+func.func private @f(%c: tensor<4xf32>, %x: tensor<8xf32>) -> tensor<8xf32> attributes {topology = #topology} {
+  return %x : tensor<8xf32>
+}
+module @inner {
+  func.func private @f(%c: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #topology} {
+    return %c : tensor<4xf32>
+  }
+  func.func public @g(%x: tensor<4xf32>) -> tensor<4xf32> attributes {topology = #topology} {
+    // CHECK: mpmd.call @f(%{{.*}}) : (tensor<4xf32>)
+    %1 = mpmd.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+}
+
+// -----
+
+!t = tensor<8xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// Every call that is read has a say: in a branch, of a function on no meshes, and
+// plain ones.
+// CHECK-LABEL: func @keeps_operands_that_other_calls_pass
+func.func @keeps_operands_that_other_calls_pass(%x: !t, %i: tensor<i32>) -> (!t, !t, !t, !t) attributes {topology = #topology} {
+  // CHECK-COUNT-3: mpmd.call @{{[fgh]}}(%{{.*}}, %arg0) :
+  %c = stablehlo.constant dense<1.0> : !t
+  %d = stablehlo.constant dense<7.0> : !t
+  %1 = mpmd.call @f(%c, %x) : (!t, !t) -> !t
+  %2 = mpmd.call @g(%c, %x) : (!t, !t) -> !t
+  %3 = mpmd.call @h(%c, %x) : (!t, !t) -> !t
+  %4 = "stablehlo.case"(%i) ({
+    // CHECK: mpmd.call @f(%{{.*}}, %{{.*}}) :
+    %5 = mpmd.for (%x) {iterations = 2 : ui32} (%y: !t, %idx: tensor<ui32>) {
+      %6 = mpmd.call @f(%d, %y) : (!t, !t) -> !t
+      mpmd.return %6 : !t
+    } : !t
+    stablehlo.return %5 : !t
+  }) : (tensor<i32>) -> !t
+  return %1, %2, %3, %4 : !t, !t, !t, !t
+}
+// CHECK: func private @f(%{{.*}}: tensor<8xf32>, %{{.*}}: tensor<8xf32>)
+func.func private @f(%c: !t, %x: !t) -> !t attributes {topology = #topology} {
+  %0 = stablehlo.add %c, %x : !t
+  return %0 : !t
+}
+// CHECK: func private @g(%{{.*}}: tensor<8xf32>, %{{.*}}: tensor<8xf32>)
+func.func private @g(%c: !t, %x: !t) -> !t attributes {topology = #topology} {
+  %0 = stablehlo.add %c, %x : !t
+  return %0 : !t
+}
+// CHECK: func private @h(%{{.*}}: tensor<8xf32>, %{{.*}}: tensor<8xf32>)
+func.func private @h(%c: !t, %x: !t) -> !t attributes {topology = #topology} {
+  %0 = stablehlo.add %c, %x : !t
+  return %0 : !t
+}
+func.func @on_no_meshes(%x: !t) -> (!t, !t) {
+  %c = stablehlo.constant dense<7.0> : !t
+  %0 = mpmd.call @g(%c, %x) : (!t, !t) -> !t
+  %1 = func.call @h(%c, %x) : (!t, !t) -> !t
+  return %0, %1 : !t, !t
+}

@@ -202,3 +202,16 @@ func.func @counts_from_the_number_that_a_loop_gives(%x: tensor<f32>) -> tensor<f
   } : tensor<f32>
   return %2 : tensor<f32>
 }
+
+// Constants have no type of signed integers, modules no attributes without the
+// name of a dialect.
+// CHECK-LABEL: func @unrolls_what_takes_no_counter
+func.func @unrolls_what_takes_no_counter(%x: tensor<f32>) -> tensor<f32> attributes {mesh_shape = #sdy.mesh<["d"=2]>} {
+  // CHECK-NEXT: stablehlo.constant {unroll_counter = 0 : ui32} dense<0> : tensor<ui32>
+  // CHECK-NEXT: module {
+  %0 = mpmd.for (%x) {iterations = 1 : ui32, unroll_factor = 1 : ui32} (%s: tensor<f32>, %index: tensor<si32>) {
+    builtin.module {}
+    mpmd.return %s : tensor<f32>
+  } : tensor<f32>
+  return %0 : tensor<f32>
+}
