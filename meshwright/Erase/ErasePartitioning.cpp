@@ -74,10 +74,7 @@ static void inlineBody(Operation *op, IRRewriter &rewriter) {
 /// reduce<K> x, y, z  becomes  K(K(x, y), z).
 static LogicalResult eraseReduce(ReduceOp op, IRRewriter &rewriter) {
   ReductionType kind = op.getReduction();
-  Type element = op.getType().getElementType();
-  bool isLogical = kind == ReductionType::Or || kind == ReductionType::And;
-  if (op.getTensors().size() > 1 &&
-      (!isStablehloTensor(op.getType()) || (isLogical && !element.isInteger())))
+  if (!canCompute(op))
     return op.emitError() << "cannot be computed on one device: StableHLO has "
                              "no op of kind "
                           << stringifyReductionType(kind) << " for "
@@ -142,6 +139,16 @@ static void fillCondition(Region &region, TypeRange types, Location loc,
   stablehlo::ReturnOp::create(rewriter, loc, more);
 }
 
+/// Whether a while can carry values of a type.
+static bool canCarry(Type type) {
+  constexpr unsigned kPlain = stablehlo::kFloat | stablehlo::kPredicate |
+                              stablehlo::kSignless | stablehlo::kUnsigned |
+                              stablehlo::kComplex | stablehlo::kQuantized;
+  return isa<stablehlo::TokenType>(type) ||
+         stablehlo::isTensorOf(type, kPlain | stablehlo::kAxisQuantized) ||
+         stablehlo::isMemRefOf(type, kPlain);
+}
+
 /// The loop becomes a while that also carries the counter, in front, and the
 /// values of outside that the body reads, at the end.
 static LogicalResult eraseFor(ForOp op, IRRewriter &rewriter) {
@@ -152,6 +159,13 @@ static LogicalResult eraseFor(ForOp op, IRRewriter &rewriter) {
                           << op.getIndexArg().getType()
                           << " instead of a 32-bit integer rank-0 tensor";
   SetVector<Value> captured = getCaptures(op);
+  for (Value value : getOutsideReads(op))
+    if (!canCarry(value.getType()))
+      return op.emitError()
+             << "cannot become a while: it carries or reads a value of type "
+             << value.getType()
+             << "; expected tensors of StableHLO element types, memrefs of "
+                "them, and tokens";
 
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
@@ -318,6 +332,8 @@ struct ErasePartitioningPass
     eraseMeshTensors(module);
     ReplacedOps replaced;
     IRRewriter rewriter(&getContext(), &replaced);
+    // There, ops may read themselves.
+    (void)eraseUnreachableBlocks(rewriter, module->getRegions());
     SymbolTableCollection callees;
     WalkResult result = module.walk([&](Operation *op) {
       return failed(eraseOp(op, callees, rewriter)) ? WalkResult::interrupt()

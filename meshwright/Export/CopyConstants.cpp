@@ -49,10 +49,10 @@ struct CopyConstantsPass
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
+    if (func.isDeclaration() || !isDistributedFunction(func))
       return markAllAnalysesPreserved();
     IRRewriter rewriter(&getContext());
-    auto fragments = llvm::to_vector(func.getOps<FragmentOp>());
+    auto fragments = llvm::to_vector(func.front().getOps<FragmentOp>());
     for (FragmentOp fragment : llvm::reverse(fragments))
       copyConstantsInto(fragment, rewriter);
   }

@@ -24,6 +24,7 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
+#include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Export/FragmentGroups.h"
 #include "meshwright/Export/FragmentNames.h"
 #include "meshwright/Export/Passes.h"
@@ -237,29 +238,47 @@ static LogicalResult declareMesh(const Program &program, StringRef name,
 
 /// The function has the shardings of its types as attributes, which are verified on
 /// the meshes that they name; types are on that of the topology.
-static LogicalResult verifyShardings(FragmentOp fragment,
+static LogicalResult verifySharding(FragmentOp fragment,
+                                    sdy::TensorShardingAttr sharding,
+                                    RankedTensorType type, StringRef where,
+                                    const SymbolTable &symbols) {
+  sdy::MeshAttr mesh = sharding.getMesh(symbols);
+  if (!mesh)
+    return fragment.emitError()
+           << where << " has a sharding on mesh " << sharding.getMeshOrRef()
+           << ", which this module does not declare; expected an sdy.mesh "
+              "of that name";
+  return sdy::verifySharding(type, sharding, mesh, [&] {
+    return fragment.emitError()
+           << where << " has a sharding that does not fit mesh "
+           << sharding.getMeshOrRef() << ", which it names: ";
+  });
+}
+
+/// Where a type has no sharding, the function has that of the list.
+static LogicalResult verifyShardings(FragmentOp fragment, StringRef list,
+                                     TypeRange types,
                                      const SymbolTable &symbols) {
-  for (TypeRange types : {TypeRange(fragment->getOperandTypes()),
-                          TypeRange(fragment->getResultTypes())})
-    for (Type type : types) {
-      auto onMesh = cast<MeshTensorType>(type);
-      sdy::TensorShardingAttr sharding = onMesh.getSharding();
-      if (!sharding)
-        continue;
-      sdy::MeshAttr mesh = sharding.getMesh(symbols);
-      if (!mesh)
-        return fragment.emitError()
-               << "a type has a sharding on mesh " << sharding.getMeshOrRef()
-               << ", which this module does not declare; expected an sdy.mesh "
-                  "of that name";
-      if (failed(sdy::verifySharding(
-              onMesh.getRankedTensorType(), sharding, mesh, [&] {
-                return fragment.emitError()
-                       << "a type has a sharding that does not fit mesh "
-                       << sharding.getMeshOrRef() << ", which it names: ";
-              })))
-        return failure();
+  auto entries = fragment->getAttrOfType<ArrayAttr>(list);
+  for (auto [index, type] : llvm::enumerate(types)) {
+    auto onMesh = cast<MeshTensorType>(type);
+    Attribute sharding = onMesh.getSharding();
+    StringRef where = "a type";
+    if (!sharding && entries && index < entries.size()) {
+      where = list;
+      sharding = cast<DictionaryAttr>(entries[index]).get(sdy::kShardingAttr);
     }
+    if (!sharding)
+      continue;
+    auto known = dyn_cast<sdy::TensorShardingAttr>(sharding);
+    if (!known)
+      return fragment.emitError()
+             << where << " has the " << sdy::kShardingAttr << ' ' << sharding
+             << "; expected an #sdy.sharding";
+    if (failed(verifySharding(fragment, known, onMesh.getRankedTensorType(),
+                              where, symbols)))
+      return failure();
+  }
   return success();
 }
 
@@ -280,6 +299,19 @@ static LogicalResult verifyValueAttributes(FragmentOp fragment) {
   return success();
 }
 
+/// And it knows no meshes; a loop in a fragment may hold what does.
+static LogicalResult verifyBody(FragmentOp fragment) {
+  WalkResult result = fragment.getBody()->walk([](Operation *op) {
+    if (!isa<AssignOp, FragmentOp, UnassignOp>(op))
+      return WalkResult::advance();
+    op->emitError() << "is in a fragment, which becomes a function without "
+                       "meshes; move it, or the loop around it, out of the "
+                       "fragment";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 static void replaceByCall(FragmentOp fragment, StringRef callee) {
   OpBuilder builder(fragment);
   auto call = FragmentCallOp::create(
@@ -293,11 +325,35 @@ static void replaceByCall(FragmentOp fragment, StringRef callee) {
   fragment->erase();
 }
 
+/// What has the name of a program already is called instead, if it can be.
+static LogicalResult checkCallable(Operation *known, const Program &program) {
+  FragmentOp first = program.members.front();
+  Block &body = *first.getBody();
+  auto type = FunctionType::get(first.getContext(), body.getArgumentTypes(),
+                                body.getTerminator()->getOperandTypes());
+  auto func = dyn_cast<func::FuncOp>(known);
+  if (func && func.getFunctionType() == type &&
+      func->getAttr(kMeshShapeAttr) == program.mesh)
+    return success();
+  return (first.emitError()
+          << "becomes a call of @" << program.name
+          << ", but something else has that name; expected a function of type "
+          << type << " with " << kMeshShapeAttr << " = " << program.mesh)
+             .attachNote(known->getLoc())
+         << "this has it; give it another name";
+}
+
 static LogicalResult lower(const Program &program, SymbolTable &symbols) {
   FragmentOp first = program.members.front();
-  if (!symbols.lookup(program.name)) {
-    if (failed(verifyShardings(first, symbols)) ||
-        failed(verifyValueAttributes(first)))
+  if (Operation *known = symbols.lookup(program.name)) {
+    if (failed(checkCallable(known, program)))
+      return failure();
+  } else {
+    if (failed(verifyShardings(first, kArgAttrsAttr, first->getOperandTypes(),
+                               symbols)) ||
+        failed(verifyShardings(first, kResAttrsAttr, first->getResultTypes(),
+                               symbols)) ||
+        failed(verifyValueAttributes(first)) || failed(verifyBody(first)))
       return failure();
     func::FuncOp func = createFunction(program);
     symbols.insert(func);

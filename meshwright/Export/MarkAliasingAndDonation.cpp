@@ -115,7 +115,12 @@ static std::optional<Reuse> planReuse(OpOperand &operand, func::FuncOp func,
   auto fragment = cast<FragmentOp>(operand.getOwner());
   unsigned index = operand.getOperandNumber();
   auto producer = operand.get().getDefiningOp<FragmentOp>();
-  if ((producer && isHoisted(producer.getOriginAttr())) ||
+  // A loop or another block may read it later.
+  auto isElsewhere = [&](Operation *user) {
+    return user->getBlock() != fragment->getBlock();
+  };
+  if (llvm::any_of(operand.get().getUsers(), isElsewhere) ||
+      (producer && isHoisted(producer.getOriginAttr())) ||
       isOnHost(getArgAttrs(fragment, index)) ||
       llvm::any_of(operand.get().getUsers(), llvm::IsaPred<TransferOp>))
     return std::nullopt;

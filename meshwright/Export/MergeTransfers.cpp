@@ -54,13 +54,21 @@ struct TransferGroup {
 };
 } // namespace
 
+/// Nothing else can be concatenated, and taken apart again.
+static bool isConcatenable(RankedTensorType type) {
+  return stablehlo::isTensorOf(type,
+                               stablehlo::kFloat | stablehlo::kPredicate |
+                                   stablehlo::kSignless | stablehlo::kUnsigned |
+                                   stablehlo::kComplex | stablehlo::kQuantized);
+}
+
 static bool isMergeable(Type resultType) {
   auto type = dyn_cast<MeshTensorType>(resultType);
   if (!type || type.isOnHost() || !type.isFullyReplicated())
     return false;
   RankedTensorType tensor = type.getRankedTensorType();
   std::optional<int64_t> count = stablehlo::countElements(tensor);
-  return count && *count <= kMaxNumElements;
+  return count && *count <= kMaxNumElements && isConcatenable(tensor);
 }
 
 /// The transfers of `value` that were there before this pass.
@@ -231,7 +239,7 @@ struct MergeTransfersPass
     // fragments it feeds.
     IRRewriter rewriter(&getContext());
     for (FragmentOp producer :
-         llvm::make_early_inc_range(func.getOps<FragmentOp>())) {
+         llvm::make_early_inc_range(func.front().getOps<FragmentOp>())) {
       SmallVector<TransferGroup> groups = groupResults(producer);
       for (const TransferGroup &group : groups)
         numTransfers += group.results.size();

@@ -62,14 +62,6 @@ static auto withoutDropped(Range &&entries, const llvm::BitVector &dropped) {
   return kept;
 }
 
-static void dropEntries(Operation *op, StringRef list,
-                        const llvm::BitVector &dropped) {
-  if (auto entries = op->getAttrOfType<ArrayAttr>(list))
-    op->setAttr(list,
-                ArrayAttr::get(op->getContext(),
-                               withoutDropped<Attribute>(entries, dropped)));
-}
-
 static sdy::TensorShardingPerValueAttr
 dropShardings(sdy::TensorShardingPerValueAttr shardings,
               const llvm::BitVector &dropped) {
@@ -94,7 +86,7 @@ static bool createTokensInside(FragmentOp fragment) {
   fragment->eraseOperands(tokens);
   fragment.setInShardingsAttr(
       dropShardings(fragment.getInShardingsAttr(), tokens));
-  dropEntries(fragment, kArgAttrsAttr, tokens);
+  dropArgAttrs(fragment, tokens);
   return true;
 }
 
@@ -111,7 +103,7 @@ static void dropReturnedTokens(FragmentOp fragment, RewriterBase &rewriter) {
                                  ValueRange(kept).getTypes(), rewriter));
   rebuilt.setOutShardingsAttr(
       dropShardings(rebuilt.getOutShardingsAttr(), tokens));
-  dropEntries(rebuilt, kResAttrsAttr, tokens);
+  dropResAttrs(rebuilt, tokens);
   for (auto [from, to] : llvm::zip_equal(kept, rebuilt->getResults()))
     rewriter.replaceAllUsesWith(from, to);
   rewriter.eraseOp(fragment);

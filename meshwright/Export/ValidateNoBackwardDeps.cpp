@@ -68,7 +68,7 @@ struct ValidateNoBackwardDepsPass
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !isMpmdFunction(func))
       return;
-    auto calls = llvm::to_vector(func.getOps<FragmentCallOp>());
+    auto calls = llvm::to_vector(func.front().getOps<FragmentCallOp>());
     if (auto transposed = llvm::find_if(calls, isTransposed);
         transposed != calls.end()) {
       if (!failOnBackwardDeps)

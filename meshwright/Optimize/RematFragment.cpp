@@ -156,7 +156,8 @@ public:
   void addReads(FragmentOp forward, FragmentOp backward) {
     unsigned position = positions.at(backward);
     for (Value operand : backward->getOperands())
-      if (operand.getDefiningOp() == forward) {
+      if (operand.getDefiningOp() == forward &&
+          isa<MeshTensorType>(operand.getType())) {
         unsigned &last = lastReads[operand];
         last = std::max(last, position);
       }

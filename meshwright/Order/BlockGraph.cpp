@@ -23,14 +23,12 @@ EdgeTable::EdgeTable(ArrayRef<Edge> edges, size_t numNodes)
 }
 
 BlockGraph::BlockGraph(Block &block, Effects effects) : block(block) {
-  for (Operation &op : block) {
+  for (Operation &op : getOpsBeforeTerminator(block)) {
     ops.push_back(&op);
     // In a large block this walk waits for each op to come from memory; what
     // the op reads can come meanwhile.
     LLVM_PREFETCH(op.getOpOperands().data(), /*rw=*/0, /*locality=*/3);
   }
-  if (!ops.empty() && ops.back()->hasTrait<OpTrait::IsTerminator>())
-    ops.pop_back();
   positions.reserve(ops.size());
   for (auto [position, op] : llvm::enumerate(ops))
     positions.try_emplace(op, position);

@@ -8,6 +8,7 @@
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
+#include <iterator>
 
 namespace mlir::mpmd {
 
@@ -28,6 +29,13 @@ public:
 private:
   std::vector<unsigned> starts, targets;
 };
+
+/// The ops of a block but its terminator, which may be one that no dialect knows
+/// as such.
+inline iterator_range<Block::iterator> getOpsBeforeTerminator(Block &block) {
+  return {block.begin(),
+          block.mightHaveTerminator() ? std::prev(block.end()) : block.end()};
+}
 
 /// The ops of a block but its terminator, by position, and what each reads. An
 /// op also reads what the ops nested in it read, and counts as a reader of what

@@ -180,5 +180,6 @@ bool mlir::mpmd::sortBlockTopologically(Block &block) {
     if (sortBlockTopologically(graph, OrderDemands(graph)))
       return true;
   }
-  return sortTopologically(&block); // Has a cycle; as sorted as can be.
+  // Has a cycle; as sorted as can be.
+  return sortTopologically(&block, getOpsBeforeTerminator(block));
 }

@@ -4,6 +4,7 @@
 
 #include "meshwright/Order/EffectOrder.h"
 #include "meshwright/Dialect/Mpmd/Effects.h"
+#include "meshwright/Order/BlockGraph.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -15,7 +16,7 @@ void mpmd::forEachEffectPair(
   // The last op with effects on each mesh, and the last on any.
   llvm::MapVector<StringAttr, Operation *> lastOnMesh;
   Operation *lastOnAny = nullptr;
-  for (Operation &op : block) {
+  for (Operation &op : getOpsBeforeTerminator(block)) {
     if (!hasEffects(&op))
       continue;
     if (auto fragment = dyn_cast<FragmentOp>(op)) {

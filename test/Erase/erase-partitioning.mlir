@@ -240,3 +240,18 @@ func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.sha
   %s = stablehlo.sine %a : tensor<4xf32>
   return %s : tensor<4xf32>
 }
+
+// -----
+
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+
+// Where nothing comes, ops may read themselves.
+// CHECK-LABEL: func @drops_blocks_that_nothing_reaches
+// CHECK-NEXT:    return
+// CHECK-NEXT:  }
+func.func @drops_blocks_that_nothing_reaches(%x: !m1) -> !m1 attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+  return %x : !m1
+^bb1:
+  %0 = mpmd.transfer %0 : (!m1) -> !m1
+  return %0 : !m1
+}

@@ -140,3 +140,16 @@ func.func @leaves_fragments_in_loops_alone(%x: !m1) -> !m1 attributes {topology 
   } : !m1
   return %1 : !m1
 }
+
+// What reads itself, where nothing comes, has no producer.
+// CHECK-LABEL: func @leaves_other_blocks_alone
+// CHECK:         mpmd.transfer
+func.func @leaves_other_blocks_alone(%x: !m1) -> !m1 attributes {topology = #topology} {
+  return %x : !m1
+^bb1:
+  %0 = mpmd.transfer %0 : (!m1) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=["f"]> (%0) (%a: tensor<4xf32>) {
+    mpmd.return %a : tensor<4xf32>
+  } : (!m1) -> !m1
+  return %1 : !m1
+}

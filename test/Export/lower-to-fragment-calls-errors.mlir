@@ -105,3 +105,75 @@ func.func @reports_sharding_that_does_not_fit_the_mesh_it_names(%x: !mpmd.mesh_t
   } : (!mpmd.mesh_tensor<"m", tensor<4xf32>, sharding=<@mesh, [{"one"}]>>) -> !mpmd.mesh_tensor<"m", tensor<4xf32>, sharding=<@mesh, [{"one"}]>>
   return
 }
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+
+func.func @reports_name_that_no_function_has(%a: !m) -> !m attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  // expected-error@+1 {{becomes a call of @p0_f.main, but something else has that name; expected a function of type '(tensor<4xf32>) -> tensor<4xf32>' with mesh_shape = #sdy.mesh<["x"=2]>}}
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: tensor<4xf32>) {
+    mpmd.return %x : tensor<4xf32>
+  } : (!m) -> !m
+  return %0 : !m
+}
+// expected-note@+1 {{this has it; give it another name}}
+sdy.mesh @p0_f.main = <["x"=2]>
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+
+func.func @reports_function_on_another_mesh(%a: !m) -> !m attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  // expected-error@+1 {{becomes a call of @p0_f.main, but something else has that name}}
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: tensor<4xf32>) {
+    mpmd.return %x : tensor<4xf32>
+  } : (!m) -> !m
+  return %0 : !m
+}
+// expected-note@+1 {{this has it}}
+func.func @p0_f.main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {mesh_shape = #sdy.mesh<["x"=4]>} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+sdy.mesh @mesh = <["x"=2]>
+
+func.func @reports_sharding_of_another_rank(%a: !m) -> !m attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  // expected-error@+1 {{arg_attrs has a sharding that does not fit mesh @mesh, which it names: sharding doesn't match tensor rank}}
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) {arg_attrs = [{sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}]} (%x: tensor<4xf32>) {
+    mpmd.return %x : tensor<4xf32>
+  } : (!m) -> !m
+  return %0 : !m
+}
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+
+func.func @reports_sharding_that_is_none(%a: !m) -> !m attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  // expected-error@+1 {{res_attrs has the sdy.sharding 1 : i32; expected an #sdy.sharding}}
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) {res_attrs = [{sdy.sharding = 1 : i32}]} (%x: tensor<4xf32>) {
+    mpmd.return %x : tensor<4xf32>
+  } : (!m) -> !m
+  return %0 : !m
+}
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+
+func.func @reports_assign_in_a_fragment(%a: !m) -> !m attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: tensor<4xf32>) {
+    %1 = mpmd.for (%x) {iterations = 2 : ui32} (%b: tensor<4xf32>, %n: tensor<ui32>) {
+      // expected-error@+1 {{is in a fragment, which becomes a function without meshes; move it, or the loop around it, out of the fragment}}
+      %2 = mpmd.assign %b : (tensor<4xf32>) -> !m
+      %3 = mpmd.unassign %2 : (!m) -> tensor<4xf32>
+      mpmd.return %3 : tensor<4xf32>
+    } : tensor<4xf32>
+    mpmd.return %1 : tensor<4xf32>
+  } : (!m) -> !m
+  return %0 : !m
+}

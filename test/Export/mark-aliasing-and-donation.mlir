@@ -160,3 +160,24 @@ func.func @hoisted(%x: !m) -> !m
   } : (!m) -> !m
   return %1 : !m
 }
+
+// A loop, or another block, may read it later.
+// CHECK-LABEL: func @leaves_what_others_read
+// CHECK:         origin=["g"]> (%0, %{{.*}}) (%
+func.func @leaves_what_others_read(%x: !m, %y: !m {jax.buffer_donor = true}) -> (!m, !m, !m) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) (%a: tensor<4xf32>) {
+    mpmd.return %a : tensor<4xf32>
+  } : (!m) -> !m
+  %1 = mpmd.fragment<mesh="m", origin=["g"]> (%0, %y) (%a: tensor<4xf32>, %b: tensor<4xf32>) {
+    mpmd.return %a : tensor<4xf32>
+  } : (!m, !m) -> !m
+  %2 = mpmd.for (%x) {iterations = 2 : ui32} (%c: !m, %i: tensor<ui32>) {
+    %3 = mpmd.fragment<mesh="m", origin=["h"]> (%c, %0) (%a: tensor<4xf32>, %b: tensor<4xf32>) {
+      mpmd.return %b : tensor<4xf32>
+    } : (!m, !m) -> !m
+    mpmd.return %3 : !m
+  } : !m
+  cf.br ^bb1
+^bb1:
+  return %1, %2, %y : !m, !m, !m
+}

@@ -372,3 +372,37 @@ func.func @merges_what_a_consumer_sends_on(%x: !a) -> !a attributes {topology = 
 // CHECK-LABEL: func private @skips_declarations
 // CHECK-SAME:    attributes {topology = #mpmd.topology<{{[^{}]*}}>}{{$}}
 func.func private @skips_declarations(!a) -> !b attributes {topology = #topology}
+
+!axis = tensor<1x!quant.uniform<i8:f32:0, {2.0:1}>>
+!axis_a = !mpmd.mesh_tensor<"m1", !axis>
+!axis_b = !mpmd.mesh_tensor<"m2", !axis>
+
+// There is no concatenation of what is quantized per axis.
+// CHECK-LABEL: func @leaves_values_quantized_per_axis_alone
+// CHECK-NOT:     concatenate
+func.func @leaves_values_quantized_per_axis_alone(%x: !axis_a, %y: !axis_a) -> !axis_b attributes {topology = #topology} {
+  %p:2 = mpmd.fragment<mesh="m1", origin=["f"]> (%x, %y) (%u: !axis, %v: !axis) {
+    mpmd.return %u, %v : !axis, !axis
+  } : (!axis_a, !axis_a) -> (!axis_a, !axis_a)
+  %t0 = mpmd.transfer %p#0 : (!axis_a) -> !axis_b
+  %t1 = mpmd.transfer %p#1 : (!axis_a) -> !axis_b
+  %c = mpmd.fragment<mesh="m2", origin=["g"]> (%t0, %t1) (%u: !axis, %v: !axis) {
+    %s = stablehlo.add %u, %v : !axis
+    mpmd.return %s : !axis
+  } : (!axis_b, !axis_b) -> !axis_b
+  return %c : !axis_b
+}
+
+// Where nothing comes, a fragment may read what it sends.
+// CHECK-LABEL: func @leaves_other_blocks_alone
+// CHECK-NOT:     concatenate
+func.func @leaves_other_blocks_alone(%x: !a) -> !a attributes {topology = #topology} {
+  return %x : !a
+^bb1:
+  %0:2 = mpmd.fragment<mesh="m1", origin=["f"]> (%1, %2) (%u: !i, %v: !i) {
+    mpmd.return %u, %v : !i, !i
+  } : (!a, !a) -> (!a, !a)
+  %1 = mpmd.transfer %0#0 : (!a) -> !a
+  %2 = mpmd.transfer %0#1 : (!a) -> !a
+  return %0#0 : !a
+}

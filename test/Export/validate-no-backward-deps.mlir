@@ -70,3 +70,12 @@ func.func @accepts_everything_if_something_is_transposed(%a: !pb) -> !pa attribu
   %2 = mpmd.fragment_call<mesh="pa", origin=["f", "f"(1)]> @p0_f(%1) : (!pa) -> !pa
   return %2 : !pa
 }
+
+// What reads itself, where nothing comes, has no producer.
+func.func @accepts_other_blocks(%a: !pa) -> !pa attributes {topology = #topology} {
+  return %a : !pa
+^bb1:
+  %0 = mpmd.transfer %0 : (!pa) -> !pa
+  %1 = mpmd.fragment_call<mesh="pa", origin=["f"]> @p0_f(%0) : (!pa) -> !pa
+  return %1 : !pa
+}

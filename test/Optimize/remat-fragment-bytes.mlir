@@ -35,3 +35,18 @@ func.func @counts_results_that_are_read_earlier_only(%x: !m1) -> (!m1, !m1) attr
   } : (!m1) -> !m1
   return %b, %o : !m1, !m1
 }
+
+// A token takes none.
+// CHECK: [Passed] recomputed {{.*}}1 forward fragments are recomputed for their backward fragments; 16 bytes are no longer kept until these
+func.func @counts_no_tokens(%x: !m1, %t: !stablehlo.token) -> (!m1, !m1) attributes {topology = #topology} {
+  %f:2 = mpmd.fragment<mesh="m1", origin=["f"]> (%x, %t) {call_counter = 0 : ui32} (%u: !l, %k: !stablehlo.token) {
+    mpmd.return %u, %k : !l, !stablehlo.token
+  } : (!m1, !stablehlo.token) -> (!m1, !stablehlo.token)
+  %o = mpmd.fragment<mesh="m1", origin=["o"]> (%x) (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m1) -> !m1
+  %b = mpmd.fragment<mesh="m1", origin=["f"(1)]> (%f#0, %f#1) {call_counter = 0 : ui32} (%u: !l, %k: !stablehlo.token) {
+    mpmd.return %u : !l
+  } : (!m1, !stablehlo.token) -> !m1
+  return %b, %o : !m1, !m1
+}

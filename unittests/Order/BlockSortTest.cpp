@@ -14,7 +14,8 @@
 using namespace mlir;
 
 namespace {
-/// A block of ops that carry their number. Op i reads what `reads` says.
+/// A block of ops that carry their number, and a terminator. Op i reads what
+/// `reads` says.
 class NumberedBlock {
 public:
   NumberedBlock(MLIRContext *context, ArrayRef<SmallVector<unsigned>> reads) {
@@ -27,6 +28,7 @@ public:
       state.addAttribute("number", builder.getI64IntegerAttr(i));
       ops.push_back(builder.create(state));
     }
+    builder.create(OperationState(builder.getUnknownLoc(), "test.end"));
     for (auto [op, producers] : llvm::zip(ops, reads))
       for (unsigned producer : producers)
         op->insertOperands(op->getNumOperands(), ops[producer]->getResult(0));
@@ -36,7 +38,7 @@ public:
 
   std::vector<int64_t> getOrder() {
     std::vector<int64_t> order;
-    for (Operation &op : block)
+    for (Operation &op : mpmd::getOpsBeforeTerminator(block))
       order.push_back(op.getAttrOfType<IntegerAttr>("number").getInt());
     return order;
   }
@@ -70,7 +72,9 @@ TEST_F(BlockSortTest, EqualsUpstreamOnRandomGraphs) {
 
     NumberedBlock ours(&context, reads), upstream(&context, reads);
     bool isSorted = mpmd::sortBlockTopologically(ours.block);
-    EXPECT_EQ(isSorted, sortTopologically(&upstream.block));
+    EXPECT_EQ(isSorted,
+              sortTopologically(&upstream.block,
+                                mpmd::getOpsBeforeTerminator(upstream.block)));
     EXPECT_EQ(ours.getOrder(), upstream.getOrder());
   }
 }
@@ -80,6 +84,13 @@ TEST_F(BlockSortTest, OpThatWaitsLandsBehindAllThatWereReady) {
   NumberedBlock block(&context, {{1}, {}, {}, {}});
   EXPECT_TRUE(mpmd::sortBlockTopologically(block.block));
   EXPECT_EQ(block.getOrder(), (std::vector<int64_t>{1, 2, 3, 0}));
+}
+
+// No dialect says of an unknown op that it ends the block.
+TEST_F(BlockSortTest, UnknownTerminatorStaysLast) {
+  NumberedBlock block(&context, {{1}, {}});
+  EXPECT_TRUE(mpmd::sortBlockTopologically(block.block));
+  EXPECT_EQ(block.block.back().getName().getStringRef(), "test.end");
 }
 
 // Quadratic time would take minutes.

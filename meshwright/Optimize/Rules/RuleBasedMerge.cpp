@@ -60,7 +60,7 @@ class MatchIndex : public BlockOrder {
 public:
   MatchIndex(func::FuncOp func, const RuleOfSource &ruleOfSource)
       : ruleOfSource(ruleOfSource) {
-    for (FragmentOp fragment : func.getOps<FragmentOp>())
+    for (FragmentOp fragment : func.front().getOps<FragmentOp>())
       add(fragment);
   }
 

@@ -8,6 +8,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
+#include <functional>
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -19,6 +20,10 @@ using meshwright::WorkKind;
 /// The longest action in units of time: fine enough for any difference that
 /// matters, and far from an overflow.
 static constexpr double kLongestAction = 1000;
+
+/// Transfers may be far longer than all work, and are added up as well. As long
+/// as in a file of times.
+static constexpr double kLongestTransfer = int64_t(1) << 32;
 
 namespace {
 /// The work of one microbatch in a stage.
@@ -35,7 +40,8 @@ using Estimate = function_ref<FailureOr<double>(FragmentOp)>;
 /// Microbatches are alike, so the first one seen of a kind stands for all.
 static LogicalResult collectWork(ArrayRef<MeshUnits> meshes, Estimate estimate,
                                  SmallVectorImpl<StageWork> &stages) {
-  for (const MeshUnits &mesh : meshes)
+  for (const MeshUnits &mesh :
+       llvm::make_filter_range(meshes, std::mem_fn(&MeshUnits::isInPipeline)))
     for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items)) {
       StageWork &stage = stages[item.stage.value_or(mesh.mesh.index)];
       stage.isSplit |= item.kind == WorkKind::Weight;
@@ -80,15 +86,18 @@ static PipelineProblem makeProblem(ArrayRef<StageWork> stages,
   double most = 0;
   for (const StageWork &stage : stages)
     for (auto &work : {stage.forward, stage.backward, stage.weight})
-      most = std::max(most, work.value_or(0));
-  auto scale = [&](double work) {
-    return most == 0 ? 0 : std::llround(work / most * kLongestAction);
+      most = std::max(most, meshwright::saturate(work.value_or(0)));
+  auto scale = [&](double work, double longest) -> int64_t {
+    if (most == 0)
+      return 0;
+    double relative = meshwright::saturate(work) / most * kLongestAction;
+    return std::llround(std::min(relative, longest));
   };
   auto toTime = [&](std::optional<double> work) {
-    return std::max<int64_t>(1, scale(work.value_or(0)));
+    return std::max<int64_t>(1, scale(work.value_or(0), kLongestAction));
   };
   PipelineProblem problem;
-  problem.costs.transfer = scale(transfer);
+  problem.costs.transfer = scale(transfer, kLongestTransfer);
   for (const StageWork &stage : stages) {
     ActionCosts costs;
     costs.forward = toTime(stage.forward);

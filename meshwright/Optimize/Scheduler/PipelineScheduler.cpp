@@ -49,10 +49,19 @@ using meshwright::Schedule;
 
 using OrderedMeshes = std::vector<OrderedMesh>;
 
+static PipelineNeed getNeed(const ScheduleOption &option) {
+  return option.schedule ? option.schedule->need : PipelineNeed::Position;
+}
+
 /// Of a pipeline without meshes there is nothing that a schedule could order.
+static bool canOrder(const ScheduleOption &option, ArrayRef<MeshUnits> meshes) {
+  return getNeed(option) == PipelineNeed::Nothing ||
+         llvm::any_of(meshes, std::mem_fn(&MeshUnits::isInPipeline));
+}
+
 static LogicalResult verifySomeMeshTakesPart(const ScheduleOption &option,
                                              ArrayRef<MeshUnits> meshes) {
-  if (llvm::any_of(meshes, std::mem_fn(&MeshUnits::isInPipeline)))
+  if (canOrder(option, meshes))
     return success();
   for (const MeshUnits &mesh : meshes)
     if (!mesh.fragments.empty())
@@ -63,10 +72,6 @@ static LogicalResult verifySomeMeshTakesPart(const ScheduleOption &option,
                 "the topology does: their names end in \"/cpu\"; rename one, "
                 "or take schedule none";
   return success();
-}
-
-static PipelineNeed getNeed(const ScheduleOption &option) {
-  return option.schedule ? option.schedule->need : PipelineNeed::Position;
 }
 
 /// Leaves the meshes whose units the schedule orders.
@@ -97,8 +102,7 @@ static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
                                                  const ScheduleOption &option,
                                                  const TimeSource &times) {
   SmallVector<MeshUnits> meshes = collectUnits(func, graph);
-  if (getNeed(option) != PipelineNeed::Nothing &&
-      failed(verifySomeMeshTakesPart(option, meshes)))
+  if (failed(verifySomeMeshTakesPart(option, meshes)))
     return failure();
   dropOthers(meshes, option);
   const Schedule *schedule = option.schedule;
@@ -150,7 +154,7 @@ static void warnOfUnusedTimes(func::FuncOp func, const ScheduleOption &option,
 /// How many ops stand behind one that they stood before.
 static unsigned countMoved(const BlockGraph &graph) {
   unsigned numMoved = 0, last = 0;
-  for (Operation &op : graph.getBlock().without_terminator()) {
+  for (Operation &op : getOpsBeforeTerminator(graph.getBlock())) {
     unsigned position = graph.getPosition(&op);
     numMoved += position < last;
     last = std::max(last, position);
@@ -251,6 +255,8 @@ void PipelineSchedulerPass::restoreOrder(func::FuncOp func,
                                          const BlockGraph &graph) {
   const ScheduleOption &option = mustHappenBefore.getValue();
   SmallVector<MeshUnits> meshes = collectUnits(func, graph);
+  if (!canOrder(option, meshes))
+    return;
   dropOthers(meshes, option);
   for (const MeshUnits &mesh : meshes)
     numUnits += mesh.fragments.size();

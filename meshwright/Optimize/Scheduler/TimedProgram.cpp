@@ -71,6 +71,7 @@ TimedProgram::make(func::FuncOp func, const TimeSource &source) {
     return failure();
   program->units =
       collectUnits(program->copy, BlockGraph(program->copy.front()));
+  program->symbols.emplace(*program->module);
   program->works.emplace(*program->module, program->customs);
   if (program->device)
     program->costs.emplace(*program->module, *program->device,
@@ -113,7 +114,8 @@ FailureOr<double> TimedProgram::measure(FragmentOp unit) {
   OwningOpRef<FragmentOp> own = cast<FragmentOp>(unit->clone());
   func::FuncOp function =
       meshwright::makeFragmentFunction(*own, "measured", *mesh);
-  module->push_back(function);
+  // Has another name if something of the program has this one.
+  symbols->insert(function);
   FailureOr<meshwright::FragmentCost> cost = costs->estimate(function);
   if (failed(cost))
     return failure();

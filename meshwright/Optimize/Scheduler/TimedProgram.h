@@ -16,6 +16,7 @@
 #include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
 #include <memory>
 #include <optional>
@@ -65,6 +66,7 @@ private:
   std::optional<meshwright::Profile> profile;
   meshwright::CustomCosts customs;
   OwningOpRef<ModuleOp> module;
+  std::optional<SymbolTable> symbols; ///< Of the module.
   func::FuncOp copy;
   SmallVector<MeshUnits> units;
   std::optional<meshwright::CostModel> costs;

@@ -221,3 +221,24 @@ func.func private @orders_operands_by_producer(%a: !m1, %b: !m1, %c: !m1) -> (!m
   } : (!m1, !m1, !m1) -> !m1
   return %1, %t : !m1, !m2
 }
+
+// -----
+
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+// CHECK-LABEL: func @leaves_other_blocks_alone
+// CHECK:         origin=["u"]
+// CHECK:         cf.br
+// CHECK:         origin=["w"]
+func.func @leaves_other_blocks_alone(%x: !m1) -> !m1 attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m1", origin=["u"]> (%x) (%p: tensor<4xf32>) {
+    mpmd.return %p : tensor<4xf32>
+  } : (!m1) -> !m1
+  cf.br ^bb1(%0 : !m1)
+^bb1(%y: !m1):
+  %1 = mpmd.fragment<mesh="m1", origin=["w"], stage=1> (%y) (%p: tensor<4xf32>) {
+    mpmd.return %p : tensor<4xf32>
+  } : (!m1) -> !m1
+  return %1 : !m1
+}

@@ -62,6 +62,18 @@
 // RUN:   | FileCheck %s --check-prefix=UNUSED
 // UNUSED: warning: schedule 1F1B does not depend on times; mpmd_schedule_device and mpmd_schedule_profile are for schedule auto
 
+// Units on the host are no stages, and helpers may have any name.
+// RUN: mpmd-opt %t/helper.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto device=cpu" \
+// RUN:   | FileCheck %s --check-prefix=HELPER
+// HELPER: func.func private @measured
+
+// Transfers that take far longer than all work can still be added up.
+// RUN: mpmd-opt %t/transfer.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto profile={\"%t/far.json\"}" \
+// RUN:   | FileCheck %s --check-prefix=FAR
+// FAR: mpmd.transfer
+
 // ALIKE:      mesh="m1", {{.*}}["g"]{{.*}}call_counter = 0
 // ALIKE:      mesh="m1", {{.*}}["g"(1)]{{.*}}call_counter = 0 {{.*}}split_keep
 // ALIKE:      mesh="m1", {{.*}}["g"]{{.*}}call_counter = 1
@@ -136,3 +148,40 @@ func.func @main(%x: !m0, %y: !m1) -> (!m0, !m0, !m0, !m0, !m1, !m1, !m1, !m1, !m
   {"name": "p1", "mesh": "m0", "origins": ["f(1)"], "flops": 4, "calls": 2, "seconds": 0.001}]}
 //--- newer.json
 {"format": "meshwright-profile", "version": 2, "transfers": [], "fragments": []}
+//--- helper.mlir
+!l = tensor<4xf32>
+!m0 = !mpmd.mesh_tensor<"m0", tensor<4xf32>>
+!host = !mpmd.mesh_tensor<"m0/cpu", tensor<4xf32>>
+func.func private @measured(%x: !l) -> !l {
+  %0 = stablehlo.abs %x : !l
+  return %0 : !l
+}
+func.func @main(%x: !m0, %y: !host) -> (!m0, !host) attributes {topology = #mpmd.topology<<"m0": <["x"=2]>>, <"m0/cpu": <["x"=2]>>>} {
+  %0 = mpmd.fragment<mesh="m0", origin=["f"], stage=0> (%x) {call_counter = 0 : ui32} (%a: !l) {
+    %s = func.call @measured(%a) : (!l) -> !l
+    mpmd.return %s : !l
+  } : (!m0) -> !m0
+  %1 = mpmd.fragment<mesh="m0/cpu", origin=["f"], stage=1000000> (%y) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!host) -> !host
+  return %0, %1 : !m0, !host
+}
+//--- transfer.mlir
+!l = tensor<4xf32>
+!m0 = !mpmd.mesh_tensor<"m0", tensor<4xf32>>
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+func.func @main(%x: !m0) -> !m1 attributes {topology = #mpmd.topology<<"m0": <["x"=2]>>, <"m1": <["x"=2]>>>} {
+  %0 = mpmd.fragment<mesh="m0", origin=["f"], stage=0> (%x) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m0) -> !m0
+  %t = mpmd.transfer %0 : (!m0) -> !m1
+  %1 = mpmd.fragment<mesh="m1", origin=["g"], stage=1> (%t) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m1) -> !m1
+  return %1 : !m1
+}
+//--- far.json
+{"format": "meshwright-profile", "version": 1, "fragments": [
+  {"name": "p0", "mesh": "m0", "origins": ["f"], "calls": 1, "seconds": 1e-300},
+  {"name": "p1", "mesh": "m1", "origins": ["g"], "calls": 1, "seconds": 1e-300}],
+ "transfers": [{"name": "m0 -> m1", "bytes": 16, "calls": 1, "seconds": 9e-285}]}

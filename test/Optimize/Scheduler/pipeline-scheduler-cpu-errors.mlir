@@ -4,6 +4,7 @@
 // RUN: mpmd-opt %t.mlir -mpmd-pipeline-scheduler=must-happen-before=LoopedBFS -verify-diagnostics
 // RUN: sed '/expected-error/d' %s | mpmd-opt -mpmd-pipeline-scheduler=must-happen-before=GPipe -verify-diagnostics
 // RUN: sed '/expected-error/d' %s | mpmd-opt -mpmd-pipeline-scheduler=must-happen-before=none -verify-diagnostics
+// RUN: sed '/expected-error/d' %s | mpmd-opt "-mpmd-pipeline-scheduler=must-happen-before=Circular only-restore=true" -verify-diagnostics
 
 !l = tensor<4xf32>
 !cpu = !mpmd.mesh_tensor<"a/cpu", tensor<4xf32>>

@@ -220,3 +220,25 @@ func.func @leaves_functions_without_topology_alone(%x: tensor<4xf32>) -> tensor<
 // CHECK-LABEL: func private @leaves_declarations_alone
 // CHECK-SAME:    attributes {topology = #mpmd.topology<{{[^{}]*}}>}{{$}}
 func.func private @leaves_declarations_alone(!m0) -> !m0 attributes {topology = #topology}
+
+// CHECK-LABEL: func @operands_of_a_body_stay
+// CHECK-NEXT:    mpmd.fragment<mesh="m0", origin=["f"]> (%{{.*}}) (%
+func.func @operands_of_a_body_stay(%x: !m0) -> !m0 attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m0", origin=["f"]> (%x) {mpmd.control_operand_start_idx = 0 : i64} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m0) -> !m0
+  return %0 : !m0
+}
+
+// CHECK-LABEL:   func @circular_counts_down_to_the_least_stage
+// CIRCULAR:      origin=["f"(1)], stage=0>
+// CIRCULAR:      origin=["f"(1)], stage=-9223372036854775808>
+func.func @circular_counts_down_to_the_least_stage(%x: !m0) -> (!m0, !m0) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m0", origin=["f"(1)], stage=-9223372036854775808> (%x) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m0) -> !m0
+  %1 = mpmd.fragment<mesh="m0", origin=["f"(1)], stage=0> (%x) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m0) -> !m0
+  return %0, %1 : !m0, !m0
+}

@@ -103,6 +103,7 @@ RandomProgram::RandomProgram(MLIRContext *context, std::mt19937 &random)
     units.positions.push_back(i);
     units.items.push_back({kKinds[pick(3)], pick(6), pick(2)});
   }
+  builder.create(OperationState(builder.getUnknownLoc(), "test.end"));
 }
 
 /// Only what stands before `to` is passed.
