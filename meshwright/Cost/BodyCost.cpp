@@ -44,16 +44,15 @@ struct Kernel {
 
 static void addScaled(FragmentCost &sum, const FragmentCost &cost,
                       double factor) {
-  sum.matrixFlops += cost.matrixFlops * factor;
-  sum.vectorFlops += cost.vectorFlops * factor;
-  sum.transcendentals += cost.transcendentals * factor;
-  sum.bytes += cost.bytes * factor;
-  sum.kernels += cost.kernels * factor;
-  sum.computeSeconds += cost.computeSeconds * factor;
-  sum.collectiveSeconds += cost.collectiveSeconds * factor;
+  for (double FragmentCost::*part :
+       {&FragmentCost::matrixFlops, &FragmentCost::vectorFlops,
+        &FragmentCost::transcendentals, &FragmentCost::bytes,
+        &FragmentCost::kernels, &FragmentCost::computeSeconds,
+        &FragmentCost::collectiveSeconds})
+    sum.*part = saturate(sum.*part + saturate(cost.*part * factor));
   sum.unknownLoops += cost.unknownLoops;
   for (Collective collective : cost.collectives) {
-    collective.count *= factor;
+    collective.count = saturate(collective.count * factor);
     sum.collectives.push_back(std::move(collective));
   }
 }

@@ -10,9 +10,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Cost/Collective.h"
+#include "meshwright/Cost/TensorBytes.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <algorithm>
-#include <cmath>
 
 using namespace meshwright;
 
@@ -34,7 +34,7 @@ llvm::StringRef meshwright::getName(CollectiveKind kind) {
 
 Route meshwright::getRoute(DeviceRange from, DeviceRange to,
                            const Device &device) {
-  auto domain = std::max<int64_t>(1, std::llround(device.domain));
+  auto domain = std::max<int64_t>(1, roundCount(device.domain));
   int64_t first = std::min(from.first, to.first);
   int64_t end = std::max(from.first + from.count, to.first + to.count);
   return first / domain == (end - 1) / domain ? Route::Domain : Route::Network;

@@ -48,6 +48,11 @@ double Device::getMemorySpeed() const {
   return memoryBandwidth * bandwidthEfficiency;
 }
 
+/// Beyond these a figure is a slip, and times might be no numbers.
+static constexpr double kLeast = 1e-9, kMost = 1e30;
+static constexpr llvm::StringLiteral kRange =
+    "expected a number that a device has, from 1e-9 to 1e30";
+
 namespace {
 /// Reads the keys of one device. Keys that nobody asked for are unknown.
 class DeviceReader {
@@ -65,6 +70,8 @@ public:
       return fail(key, "expected a number");
     if (*found == 0 && !mayBeNothing)
       return fail(key, "expected a number above 0");
+    if (*found > kMost || (!mayBeNothing && *found < kLeast))
+      return fail(key, kRange);
     number = *found;
     return true;
   }
@@ -77,6 +84,8 @@ public:
     number = value->getAsNumber();
     if (!number || *number <= 0)
       return fail(key, "expected a number above 0, or null");
+    if (*number > kMost || *number < kLeast)
+      return fail(key, kRange);
     return true;
   }
 

@@ -25,9 +25,7 @@
 using namespace mlir;
 using namespace meshwright;
 
-/// Loops in loops may multiply beyond all numbers, which then count as the
-/// largest; none of it is none, however often.
-static double saturate(double count) {
+double meshwright::saturate(double count) {
   return std::isnan(count)
              ? 0
              : std::min(count, std::numeric_limits<double>::max());

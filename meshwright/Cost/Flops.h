@@ -15,6 +15,10 @@ namespace meshwright {
 /// Operations of a vector unit that a transcendental result takes.
 inline constexpr double kPerTranscendental = 8;
 
+/// Loops in loops may multiply beyond all numbers, which then count as the
+/// largest; none of it is none, however often.
+double saturate(double count);
+
 /// Work in global shapes. Transcendental results are counted apart, because
 /// they never run at the speed of a matrix product.
 struct Work {

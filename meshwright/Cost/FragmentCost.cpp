@@ -21,19 +21,13 @@ using namespace meshwright;
 CostModel::CostModel(ModuleOp module, Device device, CustomCosts customs)
     : symbols(module), device(std::move(device)), customs(std::move(customs)) {}
 
-/// Whether anything is split in a fragment: at its border, or by ops in it.
-static bool isSharded(func::FuncOp fragment) {
-  auto isSplit = [](sdy::TensorShardingAttr sharding) {
-    return sharding && !sharding.emptyAxes();
-  };
-  for (unsigned i = 0; i < fragment.getNumArguments(); ++i)
-    if (isSplit(sdy::getArgSharding(fragment, i)))
-      return true;
-  for (unsigned i = 0; i < fragment.getNumResults(); ++i)
-    if (isSplit(sdy::getResultSharding(fragment, i)))
-      return true;
-  return fragment
-      .walk([&](Operation *op) {
+static bool isSplit(sdy::TensorShardingAttr sharding) {
+  return sharding && !sharding.emptyAxes();
+}
+
+static bool hasSplitOps(Operation *symbol) {
+  return symbol
+      ->walk([](Operation *op) {
         bool split = isa<sdy::ManualComputationOp>(op);
         for (Value result : op->getResults())
           split |= isSplit(sdy::getSharding(result));
@@ -42,10 +36,23 @@ static bool isSharded(func::FuncOp fragment) {
       .wasInterrupted();
 }
 
+/// Whether anything is split in a fragment: at its border, or by ops in it and
+/// in what it calls.
+static bool isSharded(func::FuncOp fragment, SymbolTable &symbols) {
+  for (unsigned i = 0; i < fragment.getNumArguments(); ++i)
+    if (isSplit(sdy::getArgSharding(fragment, i)))
+      return true;
+  for (unsigned i = 0; i < fragment.getNumResults(); ++i)
+    if (isSplit(sdy::getResultSharding(fragment, i)))
+      return true;
+  return hasSplitOps(fragment) ||
+         llvm::any_of(collectSymbols(fragment, symbols), hasSplitOps);
+}
+
 FailureOr<FragmentCost> CostModel::compute(func::FuncOp fragment) {
   auto mesh = fragment->getAttrOfType<sdy::MeshAttr>(mpmd::kMeshShapeAttr);
   auto parent = fragment->getParentOfType<ModuleOp>();
-  if (!mesh || mesh.getTotalSize() <= 1 || !isSharded(fragment)) {
+  if (!mesh || mesh.getTotalSize() <= 1 || !isSharded(fragment, symbols)) {
     WorkEstimator works(parent, customs);
     return BodyEstimator(parent, {}, device, works).estimate(fragment);
   }

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Cost/Profile.h"
+#include "meshwright/Cost/Flops.h"
 #include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -41,7 +42,7 @@ std::optional<double> Profile::findSeconds(StringRef name, StringRef mesh,
   if (!nearest)
     return std::nullopt;
   bool hasWork = nearest->flops > 0 && flops > 0;
-  return nearest->seconds * (hasWork ? flops / nearest->flops : 1);
+  return nearest->seconds * (hasWork ? saturate(flops / nearest->flops) : 1);
 }
 
 std::optional<double> Profile::findTransferSeconds(StringRef from, StringRef to,
@@ -59,6 +60,9 @@ std::optional<double> Profile::findTransferSeconds(StringRef from, StringRef to,
 //===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//
+
+/// More than any step takes or moves.
+static constexpr double kMost = 1e30;
 
 namespace {
 /// Reads the keys of one entry of a profile, or event of a recording.
@@ -86,6 +90,8 @@ public:
         value ? value->getAsNumber() : std::optional<double>();
     if (!found || *found < 0)
       return fail(key, "expected a number of at least 0");
+    if (*found > kMost)
+      return fail(key, "expected a number of at most 1e30");
     number = *found;
     return true;
   }
@@ -196,6 +202,10 @@ static bool readRecording(const json::Object &object, Profile &profile,
         !reader.readNumber("flops", flops, false) ||
         !reader.readNumber("issue_seconds", issue))
       return false;
+    if (stop < start) {
+      at.field("stop").report("expected a time not before \"start\"");
+      return false;
+    }
     if (!reader.isNull("error"))
       return true;
     issues.push_back(issue);

@@ -16,6 +16,7 @@
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -56,6 +57,12 @@ static TensorShardingAttr keepIfOn(TensorShardingAttr sharding, MeshAttr mesh) {
   return llvm::all_of(sharding.getUnreducedAxes(), isOfMesh)
              ? sharding
              : TensorShardingAttr();
+}
+
+static SmallVector<AxisRefAttr> keepAxesOf(MeshAttr mesh,
+                                           ArrayRef<AxisRefAttr> axes) {
+  return llvm::filter_to_vector(
+      axes, [&](AxisRefAttr axis) { return mesh.hasAxis(axis.getName()); });
 }
 
 static TensorShardingAttr getShardingOn(Value value, MeshAttr mesh) {
@@ -129,6 +136,8 @@ static AxisLists getDimAxes(TensorShardingAttr sharding, int64_t rank) {
 void meshwright::addReshard(RankedTensorType type, TensorShardingAttr from,
                             TensorShardingAttr to, MeshAttr mesh,
                             std::vector<Collective> &collectives) {
+  if (!mesh)
+    return;
   from = keepIfOn(from, mesh);
   to = keepIfOn(to, mesh);
   double bytes = countBytes(getLocalType(type, from, mesh));
@@ -365,7 +374,7 @@ ShardedOp meshwright::shareOp(Operation *op, MeshAttr mesh) {
       if (auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType())) {
         if (auto reduce = dyn_cast<sdy::AllReduceOp>(op))
           addCollective(CollectiveKind::AllReduce,
-                        reduce.getReductionAxes().getValue(),
+                        keepAxesOf(mesh, reduce.getReductionAxes().getValue()),
                         countLocalBytes(op->getOperand(0), mesh), mesh,
                         shared.collectives);
         else

@@ -14,8 +14,9 @@ namespace meshwright {
 /// one. A dynamic dimension counts as one. Never more than 2^61.
 int64_t countBytes(mlir::RankedTensorType type);
 
-/// Adds bytes or bits, or takes them away where `count` is below zero. Programs may
-/// be of shapes that no machine holds: the sum goes as far as can be counted.
+/// Adds bytes, bits or ticks, or takes them away where `count` is below zero.
+/// Programs may be of shapes that no machine holds: the sum goes as far as can be
+/// counted.
 void addCount(int64_t &sum, int64_t count);
 
 /// What was added up as a fraction, as a whole number; as many as can be counted.

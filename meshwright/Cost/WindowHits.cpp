@@ -80,8 +80,8 @@ double meshwright::countWindowHits(const WindowDimension &window) {
   constexpr int64_t kMost = int64_t(1) << 31;
   for (int64_t size :
        {window.input, window.kernel, window.output, window.stride,
-        window.padLow, -window.padLow, window.lhsDilation, window.rhsDilation})
-    if (size >= kMost)
+        window.padLow, window.lhsDilation, window.rhsDilation})
+    if (size >= kMost || size <= -kMost)
       return double(window.kernel) * double(window.output);
   if (window.input <= 0 || window.kernel <= 0 || window.output <= 0)
     return 0;

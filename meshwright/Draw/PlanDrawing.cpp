@@ -127,6 +127,10 @@ static bool readAction(const json::Value &value, Action &action,
     path.report("expected a stage and a microbatch of 0 or more");
     return false;
   }
+  if (action.stage > INT32_MAX || action.microbatch > INT32_MAX) {
+    path.report("expected a stage and a microbatch of at most 2147483647");
+    return false;
+  }
   if (interval.start < 0 || interval.stop <= interval.start) {
     path.field("stop").report("expected a time after start");
     return false;

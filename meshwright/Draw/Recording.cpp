@@ -186,13 +186,22 @@ static llvm::Error chooseRun(std::vector<Event> &events,
   double begin = events.front().start;
   for (const Event &event : events)
     begin = std::min(begin, event.start);
+  double end = 0;
   for (Event &event : events) {
     event.start -= begin;
     event.stop -= begin;
-    if (!std::isfinite(event.start) || event.stop < event.start)
+    end = std::max(end, event.stop);
+    if (event.stop < event.start)
       return llvm::createStringError("in the recording, " + event.name +
                                      " ends before it starts");
+    if (!(event.stop <= Drawing::kMost))
+      return llvm::createStringError("in the recording, " + event.name +
+                                     " ends more than 1e30 s after the run "
+                                     "began");
   }
+  if (end > 0 && end < Drawing::kLeastTime)
+    return llvm::createStringError(
+        "the recorded run takes less than 1e-18 s; expected seconds");
   return llvm::Error::success();
 }
 

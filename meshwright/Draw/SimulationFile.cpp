@@ -6,7 +6,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 
 using namespace meshwright;
 namespace json = llvm::json;
@@ -23,15 +22,16 @@ public:
 
   bool isObject() const { return object; }
 
-  /// Finite, and not negative.
+  /// As a drawing can have, and not negative.
   bool read(llvm::StringRef key, double &number) {
     const json::Value *value = find(key);
     std::optional<double> read = value ? value->getAsNumber() : std::nullopt;
-    if (read && std::isfinite(*read) && *read >= 0) {
-      number = *read;
-      return true;
-    }
-    return fail(key, "expected a number, 0 or more");
+    if (!read || *read < 0)
+      return fail(key, "expected a number, 0 or more");
+    if (*read > Drawing::kMost)
+      return fail(key, "expected a number of at most 1e30");
+    number = *read;
+    return true;
   }
   bool read(llvm::StringRef key, int64_t &number) {
     const json::Value *value = find(key);
@@ -155,10 +155,11 @@ bool SimulationReader::readMesh(const json::Value &value, Drawing::Mesh &mesh,
       time = (*pair)[0].getAsNumber();
       amount = (*pair)[1].getAsNumber();
     }
-    if (!time || !amount ||
-        (!mesh.levels.empty() && *time < mesh.levels.back().time)) {
+    double last = mesh.levels.empty() ? 0 : mesh.levels.back().time;
+    if (!time || !amount || *time < last || *time > Drawing::kMost ||
+        *amount < 0 || *amount > Drawing::kMost) {
       list.index(index).report("expected a time, not before the last, and the "
-                               "bytes from then on");
+                               "bytes from then on, both up to 1e30");
       return false;
     }
     mesh.levels.push_back({*time, *amount});
@@ -319,6 +320,8 @@ bool SimulationReader::read(json::Path path) {
     return top.fail("version", "expected 1; the file is of another Meshwright");
   if (!top.read("makespan_s", drawing.makespan))
     return false;
+  if (drawing.makespan > 0 && drawing.makespan < Drawing::kLeastTime)
+    return top.fail("makespan_s", "expected 0, or at least 1e-18");
   const json::Value *utilization = top.find("utilization");
   if (utilization && !utilization->getAsNull()) {
     drawing.utilization.emplace();

@@ -37,45 +37,58 @@ struct Table {
 };
 } // namespace
 
-/// `combine` makes a value of that of the stages before, and of a stage.
-static void fill(Table &table, size_t stages, size_t layers,
-                 llvm::function_ref<double(double before, size_t stage,
-                                           size_t begin, size_t end)>
-                     combine) {
-  for (size_t stage = 0; stage < stages; ++stage)
-    for (size_t end = stage + 1; end + (stages - stage - 1) <= layers; ++end)
-      for (size_t begin = stage; begin < end; ++begin) {
-        double before = table.at(stage, begin);
-        if (before == kNever)
-          continue;
-        double value = combine(before, stage, begin, end);
-        if (value < table.at(stage + 1, end)) {
-          table.at(stage + 1, end) = value;
-          table.begin(stage + 1, end) = begin;
-        }
-      }
+/// Visits all stages that there may be: by their end, the shortest first. Those
+/// with the same end that are longer are left out if `visit` returns false.
+static void forEachStage(
+    size_t stages, size_t layers,
+    llvm::function_ref<bool(size_t stage, size_t begin, size_t end)> visit) {
+  for (size_t stage = 0; stage < stages; ++stage) {
+    size_t left = stages - stage - 1;
+    size_t first = left == 0 ? layers : stage + 1;
+    for (size_t end = first; end + left <= layers; ++end)
+      for (size_t begin = stage == 0 ? 1 : end;
+           begin-- > stage && visit(stage, begin, end);)
+        ;
+  }
+}
+
+/// The least that the costliest stage may cost.
+static double findLimit(size_t layers, size_t stages, MeasureStage measure) {
+  Table costliest(stages, layers);
+  forEachStage(stages, layers, [&](size_t stage, size_t begin, size_t end) {
+    StageMeasure found = measure(stage, begin, end);
+    double &best = costliest.at(stage + 1, end);
+    best = std::min(best, std::max(costliest.at(stage, begin),
+                                   found.cost.value_or(kNever)));
+    return found.least < best;
+  });
+  return costliest.at(stages, layers) * kTolerance;
 }
 
 std::vector<size_t>
-meshwright::findCuts(size_t layers, size_t stages, StageMeasure measure,
+meshwright::findCuts(size_t layers, size_t stages, MeasureStage measure,
                      llvm::function_ref<double(size_t)> border) {
   if (stages == 0 || stages > layers)
     return {};
-  Table costliest(stages, layers);
-  fill(costliest, stages, layers,
-       [&](double before, size_t stage, size_t begin, size_t end) {
-         return std::max(before, measure(stage, begin, end).value_or(kNever));
-       });
-  double limit = costliest.at(stages, layers) * kTolerance;
+  double limit = findLimit(layers, stages, measure);
   if (limit == kNever)
     return {};
   Table cheapest(stages, layers);
-  fill(cheapest, stages, layers,
-       [&](double before, size_t stage, size_t begin, size_t end) {
-         if (measure(stage, begin, end).value_or(kNever) > limit)
-           return kNever;
-         return before + (end < layers ? border(end) : 0);
-       });
+  forEachStage(stages, layers, [&](size_t stage, size_t begin, size_t end) {
+    StageMeasure found = measure(stage, begin, end);
+    if (found.least > limit)
+      return false;
+    double before = cheapest.at(stage, begin);
+    if (before == kNever || found.cost.value_or(kNever) > limit)
+      return true;
+    double value = before + (end < layers ? border(end) : 0);
+    // Of equal ones, the longest last stage.
+    if (value <= cheapest.at(stage + 1, end)) {
+      cheapest.at(stage + 1, end) = value;
+      cheapest.begin(stage + 1, end) = begin;
+    }
+    return true;
+  });
   std::vector<size_t> ends(stages);
   for (size_t stage = stages, end = layers; stage > 0; --stage) {
     ends[stage - 1] = end;

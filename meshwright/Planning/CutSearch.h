@@ -12,16 +12,21 @@
 
 namespace meshwright {
 
-/// The cost of layers begin, ..., end - 1 as a stage; none if it may not be.
-using StageMeasure = llvm::function_ref<std::optional<double>(
-    size_t stage, size_t begin, size_t end)>;
+/// What is said of layers begin, ..., end - 1 as a stage.
+struct StageMeasure {
+  std::optional<double> cost; ///< None if it may not be.
+  /// What these layers and any before them cost in this stage, at least.
+  double least = 0;
+};
+using MeasureStage =
+    llvm::function_ref<StageMeasure(size_t stage, size_t begin, size_t end)>;
 
 /// Cuts a line into stages, none of them empty, so that the costliest one is as
 /// cheap as possible, and of such cuts those for which `border`, a cost of a
 /// cut behind so many layers, adds up to the least. Returns where each stage
-/// ends; empty if there is no way. Exact; calls each measure for at most each
-/// stage and pair of layers twice.
-std::vector<size_t> findCuts(size_t layers, size_t stages, StageMeasure measure,
+/// ends; empty if there is no way. Exact; calls `measure` for at most each stage
+/// and pair of layers twice, and not for what costs too much at least.
+std::vector<size_t> findCuts(size_t layers, size_t stages, MeasureStage measure,
                              llvm::function_ref<double(size_t)> border);
 
 } // namespace meshwright

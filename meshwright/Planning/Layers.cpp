@@ -39,8 +39,12 @@ static bool readNumber(const json::Object &object, StringRef key,
   }
   std::optional<double> found =
       value ? value->getAsNumber() : std::optional<double>();
-  if (!found || !(*found >= 0) || std::isinf(*found)) {
+  if (!found || !(*found >= 0)) {
     path.field(key).report("expected a number of at least 0");
+    return false;
+  }
+  if (*found > kMostOfLayer) {
+    path.field(key).report("expected a number of at most 1e30");
     return false;
   }
   number = *found;

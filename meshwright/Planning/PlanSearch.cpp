@@ -16,6 +16,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 using namespace meshwright;
@@ -67,6 +68,7 @@ public:
 
 private:
   void listCandidates();
+  std::vector<int64_t> listMicrobatches(int64_t meshes) const;
   void addCandidates(int64_t meshes, MeshSplit split, int64_t microbatches);
   const StageCosts &getCosts(const Layout &layout);
   const Plan *getPlan(const Layout &layout);
@@ -80,8 +82,9 @@ private:
   /// Replaces the finalists by those with an order made to measure, or adds
   /// these.
   void measureFinalists();
-  /// Ranks the finalists by the simulated step.
-  void simulateFinalists();
+  /// Ranks the finalists by the simulated step. Fails if there is none of any,
+  /// saying why of one.
+  llvm::Error simulateFinalists();
   bool crossesDomains() const {
     return double(question.devices) > question.device.domain;
   }
@@ -180,6 +183,24 @@ void Search::addCandidates(int64_t meshes, MeshSplit split,
   }
 }
 
+/// The numbers that are asked for, or all that may be worth it; in order.
+std::vector<int64_t> Search::listMicrobatches(int64_t meshes) const {
+  const Layers &layers = question.layers;
+  std::vector<int64_t> counts = question.microbatches;
+  llvm::sort(counts);
+  counts.erase(llvm::unique(counts), counts.end());
+  if (layers.microbatches) {
+    bool isWanted =
+        counts.empty() || llvm::is_contained(counts, *layers.microbatches);
+    return std::vector<int64_t>(isWanted, *layers.microbatches);
+  }
+  if (counts.empty()) {
+    counts.resize(std::min(layers.batch, kMostPerStage * meshes));
+    std::iota(counts.begin(), counts.end(), 1);
+  }
+  return counts;
+}
+
 void Search::listCandidates() {
   const Layers &layers = question.layers;
   for (int64_t meshes = 1; meshes <= question.devices; ++meshes) {
@@ -187,21 +208,15 @@ void Search::listCandidates() {
         meshes > static_cast<int64_t>(layers.layers.size()))
       continue;
     int64_t each = question.devices / meshes;
+    std::vector<int64_t> counts = listMicrobatches(meshes);
     for (int64_t tensor = 1; tensor <= each; tensor *= 2) {
       if (each % tensor || (tensor > 1 && tensor > question.device.domain))
         continue;
       MeshSplit split{each / tensor, tensor};
-      for (int64_t count = 1; count <= layers.batch; ++count) {
-        if (layers.batch % count || (layers.batch / count) % split.data)
-          continue;
-        if (layers.microbatches && count != *layers.microbatches)
-          continue;
-        if (!question.microbatches.empty()
-                ? !llvm::is_contained(question.microbatches, count)
-                : !layers.microbatches && count > kMostPerStage * meshes)
-          continue;
-        addCandidates(meshes, split, count);
-      }
+      for (int64_t count : counts)
+        if (layers.batch % count == 0 &&
+            (layers.batch / count) % split.data == 0)
+          addCandidates(meshes, split, count);
     }
   }
   // Of equal ones the first stays first.
@@ -222,16 +237,22 @@ bool Search::cut(Layout &layout, bool forMemory) {
   double most =
       forMemory ? std::numeric_limits<double>::infinity() : question.memory;
   double chunks = double(layout.chunks);
-  auto measure = [&](size_t stage, size_t begin,
-                     size_t end) -> std::optional<double> {
+  auto measure = [&](size_t stage, size_t begin, size_t end) -> StageMeasure {
     StageCost cost = stages.get(begin, end);
     // The other chunks of the mesh are taken to need as much.
     double counts = double(live[layout.placement[stage]].untilWeight);
     double bytes =
         cost.fixedBytes * chunks + counts * cost.keptBytes + cost.residualBytes;
+    // What a stage that computes again keeps is what goes into its first layer.
+    double leastBytes = layout.recomputes
+                            ? cost.fixedBytes * chunks + cost.residualBytes
+                            : bytes;
+    if (leastBytes > most)
+      return {std::nullopt, std::numeric_limits<double>::infinity()};
+    double least = forMemory ? leastBytes : cost.getTime();
     if (bytes > most)
-      return std::nullopt;
-    return forMemory ? bytes : cost.getTime();
+      return {std::nullopt, least};
+    return {forMemory ? bytes : cost.getTime(), least};
   };
   layout.ends = findCuts(
       stages.getCount(), layout.placement.size(), measure,
@@ -297,15 +318,24 @@ void Search::measureFinalists() {
   llvm::append_range(finalists, measured);
 }
 
-void Search::simulateFinalists() {
+llvm::Error Search::simulateFinalists() {
+  std::string problem;
   llvm::erase_if(finalists, [&](Layout &layout) {
     const Plan *order =
         layout.measured ? layout.measured.get() : getPlan(layout);
-    return !simulateStep(question, getCosts(layout), *order, layout);
+    llvm::Error error =
+        simulateStep(question, getCosts(layout), *order, layout);
+    if (!error)
+      return false;
+    problem = describe(layout) + ": " + llvm::toString(std::move(error));
+    return true;
   });
+  if (finalists.empty())
+    return llvm::createStringError("no plan can be simulated; " + problem);
   llvm::stable_sort(finalists, [](const Layout &a, const Layout &b) {
     return a.seconds < b.seconds;
   });
+  return llvm::Error::success();
 }
 
 /// The layout that needs least, if none fits.
@@ -364,11 +394,12 @@ llvm::Expected<PlanAnswer> Search::run() {
     return explainMisfit();
   if (isAutoWanted)
     measureFinalists();
-  simulateFinalists();
   if (finalists.empty())
     return llvm::createStringError(
         "there is no order made to measure for so many stages and "
         "microbatches; take fewer, or another schedule");
+  if (llvm::Error error = simulateFinalists())
+    return error;
   answer.best = std::move(finalists[0]);
   if (finalists.size() > 1)
     answer.runnerUp = std::move(finalists[1]);

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Planning/PlanSearch.h"
+#include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -81,9 +82,9 @@ void meshwright::printAnswer(const PlanQuestion &question,
   for (auto [stage, end] : llvm::enumerate(best.ends)) {
     const auto &layers = question.layers.layers;
     os << formatv("stage {0} on {1}: {2}", stage,
-                  getMesh(best.placement[stage]), layers[begin].name);
+                  getMesh(best.placement[stage]), toLine(layers[begin].name));
     if (end > begin + 1)
-      os << " to " << layers[end - 1].name;
+      os << " to " << toLine(layers[end - 1].name);
     os << "\n";
     begin = end;
   }
@@ -94,8 +95,8 @@ void meshwright::printAnswer(const PlanQuestion &question,
                   (answer.runnerUp->seconds / best.seconds - 1) * 100,
                   compare(*answer.runnerUp, best));
   for (const std::string &name : question.layers.uncounted)
-    os << "not counted: custom call " << name << "; say --cost '" << name
-       << "=flops:...'\n";
+    os << "not counted: custom call " << toLine(name) << "; say --cost '"
+       << toLine(name) << "=flops:...'\n";
 }
 
 static void writeLayout(OStream &json, const PlanQuestion &question,
@@ -153,7 +154,7 @@ static void writeConfig(OStream &json, const PlanQuestion &question,
     json.attributeObject("options", [&] {
       json.attribute("mpmd_pipeline_schedule", layout.schedule->name);
       if (layout.measured)
-        json.attribute("mpmd_schedule_device", question.deviceText);
+        json.attribute("mpmd_schedule_device", toUtf8(question.deviceText));
       json.attribute("mpmd_complete_schedule", true);
       if (layout.recomputes) {
         json.attribute("mpmd_fragment_remat", true);
@@ -195,7 +196,7 @@ void meshwright::printAnswerJson(const PlanQuestion &question,
     }
     json.attributeArray("uncounted", [&] {
       for (const std::string &name : question.layers.uncounted)
-        json.value(name);
+        json.value(toUtf8(name));
     });
   });
   os << "\n";

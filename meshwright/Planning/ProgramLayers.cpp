@@ -7,12 +7,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Calls/CallOrder.h"
 #include "meshwright/Cost/Flops.h"
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Planning/Layers.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace meshwright;
@@ -46,9 +50,11 @@ static std::vector<bool> findParameters(func::FuncOp function,
   for (BlockArgument argument : function.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     bool isSame = type && isa<FloatType>(type.getElementType());
+    // A call may pass less than there is.
+    unsigned number = argument.getArgNumber();
     for (mpmd::CallOp call : calls)
-      isSame &= call->getOperand(argument.getArgNumber()) ==
-                calls.front()->getOperand(argument.getArgNumber());
+      isSame &= number < call->getNumOperands() &&
+                call->getOperand(number) == calls.front()->getOperand(number);
     isParameter.push_back(isSame);
   }
   return isParameter;
@@ -85,8 +91,9 @@ FailureOr<Layers> meshwright::readLayers(ModuleOp module,
            << "has no layers: expected computations that are named "
               "(mpmd.named_computation)";
   SmallVector<mpmd::CallOp> calls;
+  SymbolTable symbols(module);
   module.walk([&](mpmd::CallOp call) {
-    if (call.getCallee() == function.getSymName())
+    if (getCallee(call, symbols) == function)
       calls.push_back(call);
   });
   std::vector<bool> isParameter = findParameters(function, calls);
@@ -96,6 +103,9 @@ FailureOr<Layers> meshwright::readLayers(ModuleOp module,
   Type element;
   double mostFlops = -1;
   for (auto op : function.front().getOps<NamedComputationOp>()) {
+    if (!llvm::json::isUTF8(op.getName()))
+      return op.emitError() << "has a name that is not UTF-8, which no "
+                               "configuration can name; choose another one";
     Sums &sums = byName[op.getName()];
     Work work = works.estimate(op.getRegion());
     if (op.getTransposeCount() > 0) {
@@ -130,7 +140,10 @@ FailureOr<Layers> meshwright::readLayers(ModuleOp module,
       if (auto type = dyn_cast<RankedTensorType>(value.getType());
           type && type.getRank() > 1 && !type.isDynamicDim(0))
         examples = std::max<int64_t>(examples, type.getDimSize(0));
-  layers.batch = examples * *layers.microbatches;
+  if (llvm::MulOverflow(examples, *layers.microbatches, layers.batch))
+    return function.emitError()
+           << "has more examples than can be counted: " << *layers.microbatches
+           << " microbatches of " << examples;
   for (auto &[name, sums] : byName) {
     Layer &layer = sums.layer;
     layer.name = name.str();
@@ -142,7 +155,7 @@ FailureOr<Layers> meshwright::readLayers(ModuleOp module,
       layer.residualBytes += getBytes(value);
     for (double *figure : {&layer.flops, &layer.backwardFlops,
                            &layer.activationBytes, &layer.residualBytes})
-      *figure /= double(examples);
+      *figure = std::min(*figure / double(examples), kMostOfLayer);
     layers.layers.push_back(layer);
   }
   return layers;

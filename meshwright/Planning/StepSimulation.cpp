@@ -48,7 +48,8 @@ UnitTimes meshwright::makeUnitTimes(const StageCosts &costs,
     action.weight = toUnits(stage.weight);
     action.backward = action.input + action.weight;
   }
-  times.costs.transfer = std::llround(std::min(transfer / times.unit, 1e15));
+  // As many of them as there are actions still add up.
+  times.costs.transfer = std::llround(std::min(transfer / times.unit, 0x1p40));
   return times;
 }
 
@@ -160,15 +161,13 @@ static PipelineModel makeModel(const PlanQuestion &question,
   return model;
 }
 
-bool meshwright::simulateStep(const PlanQuestion &question,
-                              const StageCosts &costs, const Plan &plan,
-                              Layout &layout) {
+llvm::Error meshwright::simulateStep(const PlanQuestion &question,
+                                     const StageCosts &costs, const Plan &plan,
+                                     Layout &layout) {
   llvm::Expected<Simulation> simulation =
       simulate(makeWorkload(plan, makeModel(question, costs, layout)));
-  if (!simulation) {
-    llvm::consumeError(simulation.takeError());
-    return false;
-  }
+  if (!simulation)
+    return simulation.takeError();
   layout.seconds = static_cast<double>(simulation->makespan) / kTicksPerSecond;
   std::vector<StageCost> meshes(layout.meshes);
   double count = double(layout.microbatches);
@@ -187,5 +186,5 @@ bool meshwright::simulateStep(const PlanQuestion &question,
   layout.stepEnd = busiest->stepEnd;
   layout.idle =
       std::max(0.0, layout.seconds - busiest->forward - busiest->stepEnd);
-  return true;
+  return llvm::Error::success();
 }

@@ -35,10 +35,10 @@ std::optional<Plan> makeMeasuredPlan(const PlanQuestion &question,
 
 /// Seconds of the step as the simulator of programs has it: transfers between
 /// each two meshes take what their bytes and links take, and wait for each
-/// other; each mesh runs its optimizer when it is done. False if meshes wait
-/// for each other for ever.
-bool simulateStep(const PlanQuestion &question, const StageCosts &costs,
-                  const Plan &plan, Layout &layout);
+/// other; each mesh runs its optimizer when it is done. Fails if meshes wait
+/// for each other for ever, or the step takes longer than can be counted.
+llvm::Error simulateStep(const PlanQuestion &question, const StageCosts &costs,
+                         const Plan &plan, Layout &layout);
 
 } // namespace meshwright
 

@@ -169,9 +169,9 @@ Timeline Simulation::takeTimeline() {
 static double getIdlePart(llvm::ArrayRef<int64_t> busy, int64_t time) {
   if (busy.empty() || time == 0)
     return 0;
-  int64_t total = std::accumulate(busy.begin(), busy.end(), int64_t(0));
-  return 1 - static_cast<double>(total) /
-                 (static_cast<double>(time) * static_cast<double>(busy.size()));
+  double total = std::accumulate(busy.begin(), busy.end(), 0.);
+  return 1 -
+         total / (static_cast<double>(time) * static_cast<double>(busy.size()));
 }
 
 double Timeline::getBubble() const { return getIdlePart(busy, makespan); }

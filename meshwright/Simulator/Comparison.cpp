@@ -3,11 +3,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Simulator/Comparison.h"
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Schedule/Schedule.h"
 #include "meshwright/Schedule/Search/MadeToMeasure.h"
 #include "meshwright/Simulator/Simulation.h"
 #include "meshwright/Simulator/Times.h"
 #include "meshwright/Text/TextTable.h"
+#include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -61,13 +63,21 @@ findRoom(const PlanShape &shape, const PipelineModel &model, int64_t memory) {
     int64_t fixed = 0, each = 1;
     for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
       const StageModel &stage = model.get(chunk * shape.meshes + mesh);
-      fixed += stage.parameterBytes + stage.gradientBytes;
-      each = std::max(each, stage.bytesUntilInput + stage.bytesUntilWeight);
+      addCount(fixed, stage.parameterBytes);
+      addCount(fixed, stage.gradientBytes);
+      int64_t kept = stage.bytesUntilInput;
+      addCount(kept, stage.bytesUntilWeight);
+      each = std::max(each, kept);
     }
     room.push_back(std::clamp((memory - fixed) / each, shape.chunks,
                               shape.microbatches * shape.chunks));
   }
   return room;
+}
+
+/// Rounded; a time may be as long as can be counted.
+static int64_t toUnits(Ticks time, Ticks unit) {
+  return time / unit + (time % unit >= unit - unit / 2);
 }
 
 /// The times of a search: transfers all take as long as the longest.
@@ -84,17 +94,21 @@ static PipelineCosts makeCosts(const PipelineModel &model, int64_t numStages) {
       longest = std::max(longest, time);
       unit = std::gcd(unit, time);
     }
-    for (const StageTransfer &way : {stage.toNext, stage.toPrevious})
-      transfer = std::max(transfer, way.duration + way.latency);
+    for (const StageTransfer &way : {stage.toNext, stage.toPrevious}) {
+      Ticks whole = way.duration;
+      addCount(whole, way.latency);
+      transfer = std::max(transfer, whole);
+    }
   }
   unit = std::max({unit, longest / kMostUnits, Ticks(1)});
   for (ActionCosts &stage : costs.stages) {
     for (Ticks *time :
          {&stage.forward, &stage.input, &stage.weight, &stage.backward})
-      *time = std::max<Ticks>(1, (*time + unit / 2) / unit);
+      *time = std::max<Ticks>(1, toUnits(*time, unit));
     stage.overlapped.reset();
   }
-  costs.transfer = (transfer + unit / 2) / unit;
+  // As many of them as there are actions still add up.
+  costs.transfer = std::min(toUnits(transfer, unit), int64_t(1) << 40);
   return costs;
 }
 
@@ -158,6 +172,8 @@ static llvm::Error compareInto(Combination &found, const Schedule &schedule,
   llvm::Expected<PlanShape> shape = getShape(request, found.microbatches);
   if (!shape)
     return refuse(shape.takeError());
+  if (llvm::Error error = schedule.checkShape(*shape))
+    return refuse(std::move(error));
   if (schedule.isMadeToMeasure)
     return measureInto(found, *shape, model, request, others);
   llvm::Expected<Plan> plan = schedule.makePlan(*shape);
@@ -248,7 +264,7 @@ void meshwright::writeJson(llvm::ArrayRef<Combination> combinations,
           json.attribute("schedule", found.schedule);
           json.attribute("microbatches", found.microbatches);
           if (!found.problem.empty()) {
-            json.attribute("problem", found.problem);
+            json.attribute("problem", toUtf8(found.problem));
             return;
           }
           json.attributeBegin("makespan_s");
@@ -258,7 +274,7 @@ void meshwright::writeJson(llvm::ArrayRef<Combination> combinations,
           json.rawValue(llvm::formatv("{0:F6}", found.bubble).str());
           json.attributeEnd();
           json.attribute("peak_bytes", found.peakBytes);
-          json.attribute("peak_mesh", found.peakMesh);
+          json.attribute("peak_mesh", toUtf8(found.peakMesh));
           json.attribute("fits", found.fits);
         });
     });

@@ -20,7 +20,8 @@ struct ProgramStages {
   bool splitsBackward = false;
 };
 
-/// Fails if the program has no pipeline: forward and backward work in stages.
+/// Fails if the program has no pipeline, forward and backward work in stages, or
+/// one that takes longer than can be counted.
 llvm::Expected<ProgramStages> findStages(const Workload &workload);
 
 struct Combination {

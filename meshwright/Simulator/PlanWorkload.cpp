@@ -117,7 +117,7 @@ uint32_t Builder::getActivity(llvm::ArrayRef<Action> step, uint32_t mesh) {
     const StageModel &stage = getStage(action.stage);
     activity.name += (activity.name.empty() ? "" : "+") +
                      std::to_string(action.stage) + getLetter(action.kind);
-    activity.duration += stage.times.get(action.kind);
+    addCount(activity.duration, stage.times.get(action.kind));
     bool isForward = action.kind == ActionKind::Forward;
     activity.temporaryBytes = std::max(
         activity.temporaryBytes,

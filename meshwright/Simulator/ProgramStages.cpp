@@ -6,6 +6,7 @@
 #include "meshwright/Simulator/Comparison.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include <limits>
 #include <set>
 
 using namespace meshwright;
@@ -36,6 +37,7 @@ private:
   bool isGradient(uint32_t value) const;
   void addGradients();
   void addArguments();
+  llvm::Error checkTimes() const;
   void takeMeans();
   size_t findStageOfMesh(uint32_t mesh) const;
 
@@ -60,16 +62,16 @@ void StageFinder::addRun(uint32_t item) {
   found.mesh = activity.mesh;
   switch (activity.kind) {
   case ItemKind::Forward:
-    found.forward += activity.duration;
+    addCount(found.forward, activity.duration);
     found.forwardFlops += activity.flops;
     found.microbatches.insert(workload.items[item].microbatch);
     break;
   case ItemKind::Backward:
-    found.backward += activity.duration;
+    addCount(found.backward, activity.duration);
     found.backwardFlops += activity.flops;
     break;
   case ItemKind::Weight:
-    found.weight += activity.duration;
+    addCount(found.weight, activity.duration);
     found.backwardFlops += activity.flops;
     break;
   default:
@@ -92,8 +94,8 @@ void StageFinder::addTransfer(uint32_t item) {
   StageTransfer &sum = workload.getActivity(producer).kind == ItemKind::Forward
                            ? found.toNext
                            : found.toPrevious;
-  sum.duration += activity.duration;
-  sum.latency += activity.latency;
+  addCount(sum.duration, activity.duration);
+  addCount(sum.latency, activity.latency);
   addCount(sum.bytes, activity.bytes);
 }
 
@@ -184,8 +186,24 @@ void StageFinder::addArguments() {
     if (activity.kind != ItemKind::Optimizer)
       continue;
     if (size_t stage = findStageOfMesh(activity.mesh); stage < sums.size())
-      result.model.stages[stage].optimizer += activity.duration;
+      addCount(result.model.stages[stage].optimizer, activity.duration);
   }
+}
+
+/// The mean of what goes beyond what can be counted would be too small.
+llvm::Error StageFinder::checkTimes() const {
+  for (auto [stage, found] : llvm::enumerate(sums)) {
+    Ticks all = found.forward;
+    for (Ticks time : {found.backward, found.weight, found.toNext.duration,
+                       found.toNext.latency, found.toPrevious.duration,
+                       found.toPrevious.latency})
+      addCount(all, time);
+    if (all == std::numeric_limits<Ticks>::max())
+      return llvm::createStringError(
+          "stage " + llvm::Twine(stage) +
+          " takes longer than can be counted, all microbatches together");
+  }
+  return llvm::Error::success();
 }
 
 void StageFinder::takeMeans() {
@@ -239,6 +257,8 @@ llvm::Expected<ProgramStages> StageFinder::find() {
       addActivation(value);
   addGradients();
   addArguments();
+  if (llvm::Error error = checkTimes())
+    return error;
   takeMeans();
   std::set<uint32_t> seen;
   for (const StageSums &stage : sums)

@@ -3,10 +3,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Simulator/Run.h"
+#include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Simulator/Times.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 using namespace meshwright;
 
@@ -121,7 +125,7 @@ void Run::issue(uint32_t number) {
       }
     }
     ++issuer.next;
-    issuer.clock += workload.issueCost;
+    addCount(issuer.clock, workload.issueCost);
     order.push_back({item, number});
     dropFrom(item, issuer.clock, issuer.gate);
   }
@@ -130,7 +134,9 @@ void Run::issue(uint32_t number) {
 /// `item` starts when it can: tells everyone who waits for its end.
 void Run::date(uint32_t item) {
   const Workload::Activity &activity = workload.getActivity(item);
-  Ticks stop = result.start[item] + activity.duration + activity.latency;
+  Ticks stop = result.start[item];
+  addCount(stop, activity.duration);
+  addCount(stop, activity.latency);
   result.stop[item] = stop;
   isDated[item] = true;
   order.push_back({item, kNoItem});
@@ -177,6 +183,27 @@ void Run::takeLinks(uint32_t item) {
   queueBehind(lastIn[activity.mesh], beforeIn[item]);
 }
 
+/// Names what takes the most of a step that ends later than can be counted.
+static llvm::Error explainLength(const Workload &workload) {
+  std::string longest = "to issue an item";
+  Ticks most = workload.issueCost;
+  for (const Workload::Activity &activity : workload.activities) {
+    Ticks time = activity.duration;
+    addCount(time, activity.latency);
+    if (time > most) {
+      most = time;
+      longest = activity.name;
+    }
+  }
+  constexpr double kMost =
+      static_cast<double>(std::numeric_limits<Ticks>::max());
+  return llvm::createStringError(
+      llvm::formatv("the step takes longer than {0:F0} s, beyond which times "
+                    "are not counted; each time, {1} takes {2}",
+                    kMost / kTicksPerSecond, longest, toDuration(most))
+          .str());
+}
+
 llvm::Error Run::run() {
   size_t numItems = workload.items.size();
   for (uint32_t item = numItems; item-- > 0;)
@@ -198,6 +225,9 @@ llvm::Error Run::run() {
     return explainDeadlock();
   for (Ticks stop : result.stop)
     result.makespan = std::max(result.makespan, stop);
+  // Dates that reach it have been cut off, so that slack means nothing.
+  if (result.makespan == std::numeric_limits<Ticks>::max())
+    return explainLength(workload);
   return llvm::Error::success();
 }
 

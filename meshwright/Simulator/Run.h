@@ -20,7 +20,8 @@ class Run {
 public:
   Run(const Workload &workload, Simulation &result);
 
-  /// Dates all items. Fails if some wait for each other.
+  /// Dates all items. Fails if some wait for each other, or the last one ends
+  /// later than can be counted.
   llvm::Error run();
   /// By how much each item could be later. Behind `run`.
   void findSlack();

@@ -27,6 +27,8 @@ static llvm::Error readMesh(const json::Object &object,
   std::vector<unsigned> items;
   for (const json::Value &value : *list) {
     std::optional<int64_t> item = value.getAsInteger();
+    if (numItems == 0)
+      return fail("mesh \"" + name + "\": expected no items");
     if (!item || *item < 0 || *item >= static_cast<int64_t>(numItems))
       return fail(
           llvm::formatv("mesh \"{0}\": expected the positions of items, "

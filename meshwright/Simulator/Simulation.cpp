@@ -7,6 +7,7 @@
 #include "meshwright/Simulator/Run.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <limits>
 #include <map>
 
 using namespace meshwright;
@@ -43,7 +44,7 @@ static void summarizeEdges(const Workload &workload, Simulation &simulation) {
     edge.slack = isNew ? simulation.slack[item]
                        : std::min(edge.slack, simulation.slack[item]);
     addCount(edge.bytes, activity.bytes);
-    edge.busy += activity.duration;
+    addCount(edge.busy, activity.duration);
     ++edge.transfers;
   }
   for (const auto &[meshes, edge] : edges)
@@ -70,7 +71,9 @@ static double findUtilization(const Workload &workload, Ticks makespan) {
   for (const Workload::Mesh &mesh : workload.meshes)
     devices += static_cast<double>(mesh.devices);
   double seconds = static_cast<double>(makespan) / kTicksPerSecond;
-  return flops / (workload.peakFlops * devices * seconds);
+  // Work may go beyond all numbers.
+  return std::min(flops / (workload.peakFlops * devices * seconds),
+                  std::numeric_limits<double>::max());
 }
 
 double Simulation::getBubble() const {

@@ -72,7 +72,7 @@ struct Simulation {
 };
 
 /// Runs a workload. Fails if meshes wait for each other, naming meshes and
-/// items of the cycle. Takes O(n log n) time for n items and operands.
+/// items of the cycle, or if it takes longer than can be counted. Takes O(n log n) time for n items and operands.
 llvm::Expected<Simulation> simulate(const Workload &workload,
                                     bool withLevels = false);
 

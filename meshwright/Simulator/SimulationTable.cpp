@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Simulator/Simulation.h"
 #include "meshwright/Simulator/Times.h"
 #include "meshwright/Text/TextTable.h"
@@ -104,7 +105,9 @@ static void printPath(const Workload &workload, const Simulation &simulation,
     const Workload::Activity &activity = workload.getActivity(item);
     Part &part = parts[activity.name];
     ++part.count;
-    part.time += activity.duration + activity.latency;
+    // Transfers that wait for a link run while those before are on their way.
+    addCount(part.time, activity.duration);
+    addCount(part.time, activity.latency);
   }
   auto found = parts.takeVector();
   llvm::sort(found, [](const auto &a, const auto &b) {

@@ -9,10 +9,10 @@
 using namespace meshwright;
 
 Ticks meshwright::toTicks(double seconds) {
-  // What does not fit is longer than any step, and may still be added up.
+  // What does not fit, or is no number, is longer than any step.
   constexpr double kLongest = 1e18;
-  return static_cast<Ticks>(
-      std::llround(std::min(seconds * kTicksPerSecond, kLongest)));
+  double ticks = seconds * kTicksPerSecond;
+  return static_cast<Ticks>(std::llround(ticks < kLongest ? ticks : kLongest));
 }
 
 std::string meshwright::toSeconds(Ticks ticks) {

@@ -170,6 +170,7 @@ def test_the_verb_lists_what_there_is(tools):
         (["ZeroBubbleV", "--stages-per-mesh=3"], "needs 2 stages on each mesh, got 3"),
         (["1F1B", "--meshes=0"], "at least one mesh"),
         (["1F1B", "--forward=0"], "takes a time of at least 1"),
+        (["1F1B", "--weight=9223372036854775807"], "takes a time of at most"),
         (["1F1B", "--transfer=-1"], "cannot take less than no time"),
         (["1F1B", "--microbatches=4000000000"], "take fewer meshes or microbatches"),
         (["file:nowhere.csv"], "nowhere.csv: cannot be read"),
@@ -196,6 +197,9 @@ TIMES = {
         {"forward": 2, "input": 2, "weight": 2},
     ],
 }
+
+
+PLACED = {"forward": 1, "input": 1, "weight": 1, "mesh": 0}
 
 
 def test_a_schedule_is_made_for_times_and_memory(tools, tmp_path):
@@ -233,6 +237,9 @@ def test_a_schedule_is_made_for_times_and_memory(tools, tmp_path):
         ('{"stages": []}', [], 'expected an object with a list of "stages"'),
         (TIMES, ["--meshes=4"], "has 3 stages, but 4 meshes with 1 each have 4"),
         (TIMES, ["--forward=2"], "--forward is in --times for each stage"),
+        (TIMES, ["--meshes=4294967295", "--stages-per-mesh=4294967295"], "each have 9"),
+        ({"stages": [PLACED | {"mesh": 1}]}, [], "expected less than there are stages"),
+        ({"stages": [PLACED]}, ["--microbatches=0"], "needs at least one microbatch"),
     ],
 )
 def test_times_that_do_not_fit_are_refused(tools, tmp_path, times, arguments, message):

@@ -10,6 +10,8 @@
 #include "meshwright/Schedule/Search/StageTimes.h"
 #include "meshwright/Schedule/Timeline.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace meshwright;
@@ -73,7 +75,6 @@ static llvm::Expected<StageTimes> readTimes() {
   costs.forward = forwardCost;
   costs.input = inputCost;
   costs.weight = weightCost;
-  costs.backward = inputCost + weightCost;
   for (int64_t cost : {costs.forward, costs.input, costs.weight})
     if (cost < 1)
       return llvm::createStringError("a forward, and each half of a backward, "
@@ -84,6 +85,7 @@ static llvm::Expected<StageTimes> readTimes() {
     if (cost > kLongest)
       return llvm::createStringError("an action takes a time of at most " +
                                      llvm::Twine(kLongest));
+  costs.backward = costs.input + costs.weight;
   if (transferCost < 0)
     return llvm::createStringError("a transfer cannot take less than no time");
   StageTimes times;
@@ -121,13 +123,15 @@ static llvm::Expected<int64_t> findChunks(const StageTimes &times,
     usual = stages;
   else if (numStages > 0 && times.placement.empty() && meshes > 0)
     usual = std::max<int64_t>(1, numStages / meshes);
-  if (numStages > 0 && times.placement.empty() && usual * meshes != numStages)
+  int64_t all = 0;
+  if (llvm::MulOverflow(usual, meshes, all))
+    all = std::numeric_limits<int64_t>::max();
+  if (numStages > 0 && times.placement.empty() && all != numStages)
     return llvm::createStringError(
         llvm::formatv("{0} has {1} stages, but {2} meshes with {3} each have "
                       "{4}; give --meshes and --stages-per-mesh that fit, or "
                       "the mesh of each stage",
-                      timesPath.getValue(), numStages, meshes, usual,
-                      usual * meshes)
+                      timesPath.getValue(), numStages, meshes, usual, all)
             .str());
   return usual;
 }

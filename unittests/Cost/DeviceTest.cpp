@@ -59,6 +59,24 @@ TEST(DeviceTest, TellsWhatIsWrongInAFile) {
             std::string::npos);
 }
 
+TEST(DeviceTest, FiguresHaveBounds) {
+  auto wrap = [&](llvm::StringRef memory, llvm::StringRef f32,
+                  llvm::StringRef latency) {
+    return getError((R"({"a": {"hbm": )" + memory + R"(, "f32": )" + f32 +
+                     R"(, "latency_s": )" + latency + R"(, "hbm_bw": 1,
+                        "link": 1, "links": 1, "domain": 1, "launch_s": 0,
+                        "eff_bw": 1, "eff_flops": 1, "topology": "switch"}})")
+                        .str());
+  };
+  EXPECT_EQ(wrap("1e30", "1e-9", "1e-300"), "");
+  EXPECT_NE(wrap("1e31", "1", "0").find("1e-9 to 1e30 at devices.a.hbm"),
+            std::string::npos);
+  EXPECT_NE(wrap("1", "1e-320", "0").find("1e-9 to 1e30 at devices.a.f32"),
+            std::string::npos);
+  EXPECT_NE(wrap("1", "1", "1e999").find("at devices.a.latency_s"),
+            std::string::npos);
+}
+
 TEST(DeviceTest, MultipliesAtTheSpeedOfTheElements) {
   mlir::MLIRContext context;
   mlir::Builder builder(&context);
@@ -101,6 +119,14 @@ TEST(CollectiveTest, TakesTheTimeOfRings) {
   Device v5e = find("tpu-v5e");
   EXPECT_DOUBLE_EQ(seconds(CollectiveKind::AllGather, 4, v5e),
                    bytes * 3 / (4 * 2 * 50e9 * 0.9) + 3e-6);
+}
+
+TEST(CollectiveTest, DomainsAreOfAnySize) {
+  Device h100 = find("h100");
+  h100.domain = 1e30;
+  EXPECT_EQ(getRoute({0, 8}, {8, 8}, h100), Route::Domain);
+  h100.domain = 8;
+  EXPECT_EQ(getRoute({0, 8}, {8, 8}, h100), Route::Network);
 }
 
 TEST(CollectiveTest, SendsAsMuchAsTheBusiestDevice) {

@@ -201,6 +201,36 @@ TEST_F(FragmentCostTest, RepeatsWhatIsInALoop) {
   EXPECT_EQ(cost.unknownLoops, 0u);
 }
 
+/// A loop around a body, up to a constant; others have other numbers.
+static std::string makeLoop(const std::string &number, const std::string &limit,
+                            const std::string &body) {
+  std::string i = "%i" + number, j = "%j" + number, p = "%p" + number;
+  return "%r" + number + ":2 = stablehlo.while(" + i + " = %zero, %a" + number +
+         " = %x) : tensor<i64>, tensor<4xf32> cond { " + p +
+         " = stablehlo.compare LT, " + i + ", " + limit +
+         " : (tensor<i64>, tensor<i64>) -> tensor<i1> stablehlo.return " + p +
+         " : tensor<i1> } do { " + body + j + " = stablehlo.add " + i +
+         ", %one : tensor<i64> stablehlo.return " + j +
+         ", %x : tensor<i64>, tensor<4xf32> } ";
+}
+
+// Though it would be beyond all numbers once.
+TEST_F(FragmentCostTest, WhatIsNeverDoneTakesNoTime) {
+  std::string loop;
+  for (unsigned depth = 0; depth < 20; ++depth)
+    loop = makeLoop(std::to_string(depth), "%most", loop);
+  FragmentCost cost = estimate(R"(
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32>
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %zero = stablehlo.constant dense<0> : tensor<i64>
+      %one = stablehlo.constant dense<1> : tensor<i64>
+      %most = stablehlo.constant dense<9223372036854775807> : tensor<i64>
+    )" + makeLoop("", "%zero", loop) +
+                               "return %x : tensor<4xf32> }");
+  EXPECT_EQ(cost.computeSeconds, 0);
+  EXPECT_EQ(cost.kernels, 0);
+}
+
 static const char *const kCustomCall = R"(
     func.func @f(%q: tensor<2x3x5x7xbf16>) -> tensor<2x3x5x7xbf16>
         attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
@@ -245,4 +275,25 @@ TEST_F(FragmentCostTest, CountsWhatManualDevicesSend) {
   EXPECT_EQ(cost.collectives.front().bytes, 2. * 16 * 4);
   EXPECT_EQ(cost.collectives.front().participants, 4);
   EXPECT_EQ(cost.total.flops, 4. * 2 * 16);
+}
+
+TEST_F(FragmentCostTest, LooksForManualComputationsInHelpers) {
+  auto estimateOn = [&](const std::string &devices) {
+    std::string mesh = "<[\"d\"=" + devices + "]>";
+    return estimate("sdy.mesh @m = " + mesh + R"(
+      func.func @f(%x: tensor<8xf32>) -> tensor<8xf32>
+          attributes {mesh_shape = #sdy.mesh)" +
+                    mesh + R"(} {
+        %0 = func.call @helper(%x) : (tensor<8xf32>) -> tensor<8xf32>
+        return %0 : tensor<8xf32>
+      }
+      func.func private @helper(%x: tensor<8xf32>) -> tensor<8xf32> {
+        %0 = sdy.manual_computation(%x) in_shardings=[<@m, [{"d", ?}]>] out_shardings=[<@m, [{"d", ?}]>] manual_axes={} (%a: tensor<8xf32>) {
+          sdy.return %a : tensor<8xf32>
+        } : (tensor<8xf32>) -> tensor<8xf32>
+        return %0 : tensor<8xf32>
+      })");
+  };
+  EXPECT_EQ(estimateOn("2").collectives.size(), 1u);
+  EXPECT_EQ(estimateOn("1").collectives.size(), 0u);
 }

@@ -73,6 +73,24 @@ TEST(ProfileTest, TellsWhatIsWrong) {
   EXPECT_NE(getError(R"({"version": 1, "events": [{"kind": 3}]})")
                 .find("expected a text"),
             std::string::npos);
+  EXPECT_NE(
+      getError(R"({"version": 1, "events": [{"kind": "fragment", "name": "f",
+                   "mesh": "m", "origins": [], "bytes": 0, "issue_seconds": 0,
+                   "start": 5, "stop": 1}]})")
+          .find("expected a time not before \"start\""),
+      std::string::npos);
+}
+
+TEST(ProfileTest, TimesHaveABound) {
+  for (llvm::StringRef seconds : {"1e31", "1e999"})
+    EXPECT_NE(getError((R"({"format": "meshwright-profile", "version": 1,
+                            "fragments": [], "transfers": [],
+                            "issue_seconds": )" +
+                        seconds + "}")
+                           .str())
+                  .find("expected a number of at most 1e30 at "
+                        "profile.issue_seconds"),
+              std::string::npos);
 }
 
 TEST(ProfileTest, CallsAreWholeNumbers) {

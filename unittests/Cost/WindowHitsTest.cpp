@@ -9,6 +9,7 @@
 #include "meshwright/Cost/WindowHits.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
+#include <limits>
 #include <random>
 
 using namespace meshwright;
@@ -61,4 +62,6 @@ TEST(WindowHitsTest, TakesNoTimeForLargeWindows) {
 TEST(WindowHitsTest, TakesAllPairsWhereSizesAreTooLarge) {
   EXPECT_EQ(countWindowHits({int64_t(1) << 62, int64_t(1) << 61, 1}),
             double(int64_t(1) << 61));
+  EXPECT_EQ(countWindowHits({10, 3, 7, 1, std::numeric_limits<int64_t>::min()}),
+            21);
 }

@@ -14,7 +14,9 @@ namespace {
 struct Instance {
   std::vector<double> layers, borders;
   size_t stages = 1;
-  double most = std::numeric_limits<double>::infinity();
+  static constexpr double never = std::numeric_limits<double>::infinity();
+  double most = never;
+  mutable size_t numMeasured = 0;
 
   std::optional<double> measure(size_t stage, size_t begin, size_t end) const {
     double sum = 0;
@@ -29,8 +31,10 @@ struct Instance {
   std::vector<size_t> solve() const {
     return findCuts(
         layers.size(), stages,
-        [&](size_t stage, size_t begin, size_t end) {
-          return measure(stage, begin, end);
+        [&](size_t stage, size_t begin, size_t end) -> StageMeasure {
+          ++numMeasured;
+          std::optional<double> cost = measure(stage, begin, end);
+          return {cost, cost.value_or(never)};
         },
         [&](size_t end) { return borders[end]; });
   }
@@ -98,6 +102,16 @@ TEST(CutSearchTest, IsAsGoodAsTheBestOfAllCuts) {
   }
   EXPECT_GT(impossible, 10u);
   EXPECT_LT(impossible, 150u);
+}
+
+// Of a stage, each end goes with begins to about twice an even share.
+TEST(CutSearchTest, LeavesOutStagesThatCostTooMuch) {
+  Instance instance;
+  instance.layers.assign(256, 1);
+  instance.borders.assign(257, 0);
+  instance.stages = 32;
+  EXPECT_EQ(instance.solve().front(), 8u);
+  EXPECT_LT(instance.numMeasured, size_t(32 * 256 * 256 / 10));
 }
 
 TEST(CutSearchTest, HasNoCutsForMoreStagesThanLayers) {

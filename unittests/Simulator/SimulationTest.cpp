@@ -4,6 +4,7 @@
 
 #include "meshwright/Simulator/Simulation.h"
 #include "gtest/gtest.h"
+#include <limits>
 
 using namespace meshwright;
 
@@ -217,6 +218,36 @@ TEST(SimulationTest, UtilizationIsOfAllDevices) {
   EXPECT_LT(bench.run().utilization, 0);
   bench.workload.peakFlops = 3;
   EXPECT_DOUBLE_EQ(bench.run().utilization, 0.5);
+  bench.workload.activities.back().flops =
+      std::numeric_limits<double>::infinity();
+  EXPECT_EQ(bench.run().utilization, std::numeric_limits<double>::max());
+}
+
+TEST(SimulationTest, StepsThatCannotBeCountedAreAnError) {
+  Bench bench(1);
+  for (int i = 0; i < 9; ++i)
+    bench.addRun(0, 1'000'000'000'000'000'000);
+  EXPECT_EQ(bench.run().slack, Times(9, 0));
+  bench.addRun(0, 1'000'000'000'000'000'000);
+  EXPECT_EQ(getError(bench.workload),
+            "the step takes longer than 9223372 s, beyond which times are not "
+            "counted; each time, f0 takes 1000000.0 s");
+}
+
+// Each way is nearly as long as can be counted, and they lie side by side.
+TEST(SimulationTest, LongLatenciesMayOverlap) {
+  Bench bench(2);
+  uint32_t result = bench.addResult(bench.addRun(0, 1));
+  for (int i = 0; i < 4; ++i) {
+    bench.addTransfer(0, 1, 1, 5'000'000'000'000'000'000, result);
+    bench.workload.activities.back().name = "t";
+  }
+  Simulation found = bench.run();
+  EXPECT_EQ(found.makespan, 5'000'000'000'000'000'005);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printTable(bench.workload, found, os);
+  EXPECT_NE(text.find("9223372.0 s"), std::string::npos) << text;
 }
 
 // m0 runs f0 before f1, m1 f2 before f3; f0 needs f3, and f2 needs f1.

@@ -25,9 +25,11 @@ static Demands getDemands(const MeshPosition &mesh) {
     int64_t phase = item.microbatch / count;
     if (item.kind == WorkKind::Forward)
       return Place{0, {0, phase, *item.stage, item.microbatch}};
+    // Counts down, as the negative does, which the least number has not.
+    int64_t down = ~*item.stage;
     if (reversedBackward)
-      return Place{0, {1, -phase, -*item.stage, -item.microbatch}};
-    return Place{0, {1, phase, -*item.stage, item.microbatch}};
+      return Place{0, {1, -phase, down, -item.microbatch}};
+    return Place{0, {1, phase, down, item.microbatch}};
   };
   return demands;
 }

@@ -45,7 +45,8 @@ private:
   /// Takes a plan if it is the shortest so far.
   void take(Plan plan, llvm::StringRef builtin);
   /// Whether the search tried everything, the backwards being as they are.
-  bool search(const PipelineProblem &variant, int64_t widest);
+  bool search(const PipelineProblem &variant, int64_t widest,
+              int64_t mostWork = kMostWork);
   bool searchSplits();
   void searchWithLessRoom();
   bool isDone() const {
@@ -137,9 +138,10 @@ void Search::tryBuiltin(const Schedule &schedule) {
     take(std::move(*plan), schedule.name);
 }
 
-bool Search::search(const PipelineProblem &variant, int64_t widest) {
+bool Search::search(const PipelineProblem &variant, int64_t widest,
+                    int64_t mostWork) {
   int64_t perOrder = variant.countActions() * (variant.getNumStages() + 8);
-  widest = std::clamp<int64_t>(kMostWork / perOrder, 1, widest);
+  widest = std::clamp<int64_t>(mostWork / perOrder, 1, widest);
   // A narrow search lowers the limit of a wide one.
   for (int64_t width = std::min<int64_t>(widest, 8);; width = widest) {
     BeamResult result = searchOrders(variant, width, getLimit());
@@ -178,7 +180,8 @@ bool Search::searchSplits() {
       return false;
     int64_t before = getLimit();
     variant.splits[stage] = false;
-    search(variant, kWidest / 8);
+    search(variant, kWidest / 8,
+           kMostWork / static_cast<int64_t>(unsure.size()));
     variant.splits[stage] = getLimit() == before;
   }
   return false;
@@ -211,6 +214,12 @@ MadePlan Search::run() {
 }
 
 static llvm::Error checkProblem(const PipelineProblem &problem) {
+  if (problem.microbatches < 1)
+    return llvm::createStringError(
+        llvm::formatv("a schedule made to measure needs at least one "
+                      "microbatch, got {0}",
+                      problem.microbatches)
+            .str());
   std::vector<int64_t> needed(problem.getNumMeshes());
   for (int64_t mesh : problem.placement)
     ++needed[mesh];

@@ -123,6 +123,12 @@ static bool readTimes(const json::Value &value, StageTimes &times,
     list.report("expected \"mesh\" in all stages or in none");
     return false;
   }
+  for (auto [index, mesh] : llvm::enumerate(times.placement))
+    if (mesh >= static_cast<int64_t>(stages->size())) {
+      json::Path stage = list.index(index);
+      stage.field("mesh").report("expected less than there are stages");
+      return false;
+    }
   return true;
 }
 
