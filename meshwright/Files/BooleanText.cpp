@@ -54,9 +54,12 @@ public:
 private:
   bool readShape(StringRef type, HexBooleans &found);
   StringRef resolveAlias(StringRef name);
+  void findAliases();
 
   StringRef text, rest, quote;
-  StringMap<StringRef> aliases;
+  /// What each name stands for from a place on: parts of a text, to be split,
+  /// have definitions of their own. Null if nobody has asked.
+  std::optional<StringMap<SmallVector<StringRef, 1>>> aliases;
 };
 } // namespace
 
@@ -65,26 +68,72 @@ static bool consume(StringRef &text, StringRef token) {
   return text.consume_front(token);
 }
 
-/// What `!name` stands for: the text behind `!name =`.
-StringRef HexBooleansFinder::resolveAlias(StringRef name) {
-  auto [entry, isNew] = aliases.try_emplace(name);
-  for (size_t at = 0; isNew && (at = text.find(name, at)) != StringRef::npos;
-       at += name.size()) {
-    StringRef type = text.substr(at + name.size());
-    if (!consume(type, "="))
-      continue;
-    entry->second = type.ltrim();
-    break;
+/// Of values and aliases, behind their first character.
+static bool isOfName(char c) {
+  return isAlnum(c) || StringRef("_$.-").contains(c);
+}
+
+/// The line that a text ends in, as far as it goes. In a text of JSON, a line
+/// also begins where a string does.
+static StringRef getLastLine(StringRef text, StringRef quote) {
+  if (quote.size() == 1)
+    return text.substr(text.find_last_of("\n\r") + 1);
+  for (size_t i = text.size(); i-- > 0;) {
+    bool isEscaped = text.take_front(i).ends_with("\\");
+    if (StringRef(isEscaped ? "nr" : "\"").contains(text[i]))
+      return text.substr(i + 1);
   }
-  return entry->second;
+  return text;
+}
+
+/// Whether what follows the beginning of a line is in a comment or a string.
+static bool isPassedOver(StringRef line, StringRef quote) {
+  StringRef backslash = quote.size() == 1 ? "\\" : "\\\\";
+  bool isString = false;
+  while (!line.empty()) {
+    if (line.consume_front(quote))
+      isString = !isString;
+    else if (isString && line.consume_front(backslash)) {
+      if (!line.consume_front(quote))
+        line.consume_front(backslash);
+    } else if (!isString && line.starts_with("//"))
+      return true;
+    else
+      line = line.drop_front();
+  }
+  return isString;
+}
+
+void HexBooleansFinder::findAliases() {
+  aliases.emplace();
+  for (size_t at = 0; (at = text.find('!', at)) != StringRef::npos; ++at) {
+    StringRef type = text.substr(at + 1);
+    StringRef name = type.take_while(isOfName);
+    type = type.drop_front(name.size());
+    if (consume(type, "=") &&
+        !isPassedOver(getLastLine(text.take_front(at), quote), quote))
+      (*aliases)[name].push_back(type.ltrim());
+  }
+}
+
+/// What `name`, a part of the text, stands for: the text behind the last
+/// `!name =` before it.
+StringRef HexBooleansFinder::resolveAlias(StringRef name) {
+  if (!aliases)
+    findAliases();
+  auto found = aliases->find(name);
+  if (found == aliases->end())
+    return {};
+  auto behind = upper_bound(
+      found->second, name.data(),
+      [](const char *place, StringRef type) { return place < type.data(); });
+  return behind == found->second.begin() ? StringRef() : *std::prev(behind);
 }
 
 /// Reads `tensor<2x3xi1`, what an alias of such a type names, or nothing.
 bool HexBooleansFinder::readShape(StringRef type, HexBooleans &found) {
-  auto isOfName = [](char c) { return isAlnum(c) || is_contained("_$.-", c); };
-  if (type.starts_with("!"))
-    type = resolveAlias(
-        type.take_front(1 + type.drop_front().take_while(isOfName).size()));
+  while (type.consume_front("!"))
+    type = resolveAlias(type.take_while(isOfName));
   if (!consume(type, "tensor<") && !consume(type, "vector<"))
     return false;
   type = type.ltrim();

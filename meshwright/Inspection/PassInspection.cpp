@@ -124,6 +124,11 @@ LogicalResult PassInspection::write(ModuleOp module, StringRef path,
 
 LogicalResult PassInspection::enableRemarks(ModuleOp module) {
   std::string problem;
+  // LLVM copies what is repeated; in one another that has no end.
+  if (options.remarks.find('{') != std::string::npos)
+    return module.emitError()
+           << "options.mpmd_remarks: expected kinds of remarks, such as "
+              "merge|absorb, without repetitions in braces";
   if (!options.remarks.empty() &&
       !llvm::Regex(options.remarks).isValid(problem))
     return module.emitError()

@@ -105,6 +105,7 @@ def test_wrong_values_are_refused(key, value, expected):
         ("mpmd_infer_transfers", "expected option=value"),
         ("mpmd_input_output_constraints=[[9, 0]]", "no argument and result [9, 0]"),
         ("mpmd_remarks=(", "not a regular expression"),
+        ("mpmd_remarks=((a{255}){255}){255}", "without repetitions in braces"),
     ],
 )
 def test_wrong_settings_are_refused(tools, setting, expected):

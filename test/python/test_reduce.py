@@ -121,6 +121,16 @@ def test_a_call_gives_way_to_its_body(tools, tmp_path):
     assert "call" not in small and small.count("func.func") == 1
 
 
+def test_an_operation_that_reads_itself_gives_way(tools, tmp_path):
+    small = reduce_around_sines(
+        tools,
+        tmp_path,
+        "%0 = stablehlo.add %0, %0 : tensor<4xf32>\n"
+        "%1 = stablehlo.sine %0 : tensor<4xf32>\n",
+    )
+    assert "stablehlo.sine" in small and "stablehlo.add" not in small
+
+
 def test_the_configuration_becomes_smaller_with_the_program(tools, tmp_path):
     """Five stages on three meshes, a callee, a branch, and a sine in the fourth."""
     stage = (

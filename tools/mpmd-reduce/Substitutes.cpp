@@ -36,10 +36,11 @@ bool meshwright::isZeros(Operation *op) {
                          Builder(op).getZeroAttr(constant.getValue().getType());
 }
 
-static Value findOfType(ValueRange values, Type type) {
+template <typename Range>
+static Value findOfType(const Range &values, Type type) {
   auto it = llvm::find_if(values,
                           [&](Value value) { return value.getType() == type; });
-  return it == values.end() ? Value() : *it;
+  return it == values.end() ? Value() : Value(*it);
 }
 
 /// The type of what a region's op has to be given for an argument of `type`, or
@@ -82,7 +83,11 @@ Value Substitutes::findOrAddArgument(Block *block, Type type, Location loc) {
 Value Substitutes::find(OpResult result, bool addsArguments) {
   Operation *op = result.getOwner();
   Type type = result.getType();
-  if (Value operand = findOfType(op->getOperands(), type))
+  // In a graph an operation may read itself.
+  auto others = llvm::make_filter_range(op->getOperands(), [&](Value operand) {
+    return operand.getDefiningOp() != op;
+  });
+  if (Value operand = findOfType(others, type))
     return operand;
   if (addsArguments)
     if (Value argument =
