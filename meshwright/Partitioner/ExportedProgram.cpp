@@ -77,7 +77,8 @@ private:
   ExportedProgram program;
   llvm::StringMap<unsigned> meshIds;
   DenseMap<Value, unsigned> valueIds;
-  DenseMap<Operation *, unsigned> fragmentIds;
+  /// By function and mesh.
+  DenseMap<std::pair<Operation *, unsigned>, unsigned> fragmentIds;
 };
 } // namespace
 
@@ -87,7 +88,12 @@ LogicalResult Describer::addValue(Value value, std::string memoryKind) {
     return emitError(value.getLoc())
            << "cannot be run: expected a tensor on a mesh, but got "
            << value.getType();
-  unsigned mesh = meshIds.lookup(type.getMeshName());
+  auto found = meshIds.find(type.getMeshName());
+  if (found == meshIds.end())
+    return emitError(value.getLoc())
+           << "cannot be run: mesh \"" << type.getMeshName()
+           << "\" is not in the topology";
+  unsigned mesh = found->second;
   RankedTensorType global = type.getRankedTensorType();
   RankedTensorType local = type.getLocalTensorType(program.meshes[mesh].shape);
   if (StringAttr kind = type.getMemoryKind())
@@ -117,7 +123,7 @@ static LogicalResult verifyAliases(func::FuncOp function,
 FailureOr<unsigned> Describer::getFragment(FragmentCallOp call, unsigned mesh) {
   auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
   auto [entry, isNew] =
-      fragmentIds.try_emplace(callee, program.fragments.size());
+      fragmentIds.try_emplace({callee, mesh}, program.fragments.size());
   if (isNew) {
     ExportedProgram::Fragment &fragment = program.fragments.emplace_back();
     fragment.function = callee;

@@ -51,6 +51,7 @@ struct ExportedProgram {
     unsigned value;
     Slot slot;
   };
+  /// A function on a mesh: one that runs on several is there for each.
   struct Fragment {
     mlir::func::FuncOp function;
     unsigned mesh;

@@ -4,6 +4,7 @@
 
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Cost/Device.h"
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
@@ -143,7 +144,7 @@ getShardingOptions(const ConfigOptions &options) {
   if (sharding.deviceMemory != 0 || name.empty())
     return sharding;
   if (llvm::Expected<Device> device = findDevice(name))
-    sharding.deviceMemory = static_cast<int64_t>(device->memory);
+    sharding.deviceMemory = roundCount(device->memory);
   else // Whoever needs its times says so.
     llvm::consumeError(device.takeError());
   return sharding;

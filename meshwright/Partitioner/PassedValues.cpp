@@ -5,6 +5,7 @@
 #include "meshwright/Partitioner/PassedValues.h"
 #include "meshwright/Calls/CallOrder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -27,9 +28,11 @@ PassedValues::PassedValues(ModuleOp module) : symbols(module) {
     SmallVector<std::optional<unsigned>> args;
     for (unsigned index = 0; end && index < end.getNumOperands(); ++index) {
       Value value = end.getOperand(index);
+      // Values that nothing reaches may read each other.
+      SmallPtrSet<Operation *, 4> seen;
       while (auto result = dyn_cast<OpResult>(value)) {
         Value returned = getReturned(result);
-        if (!returned ||
+        if (!returned || !seen.insert(result.getOwner()).second ||
             !llvm::is_contained(result.getOwner()->getOperands(), returned))
           break;
         value = returned;
@@ -52,8 +55,10 @@ SmallVector<Value> PassedValues::getPassed(BlockArgument arg) const {
   SmallVector<Value> values;
   if (!func || !arg.getOwner()->isEntryBlock())
     return values;
+  // A call may pass less than there is.
   for (CallOpInterface call : callsOf.lookup(func))
-    values.push_back(call.getArgOperands()[arg.getArgNumber()]);
+    if (arg.getArgNumber() < call.getArgOperands().size())
+      values.push_back(call.getArgOperands()[arg.getArgNumber()]);
   return values;
 }
 
@@ -64,9 +69,12 @@ Value PassedValues::getReturned(OpResult result) const {
   if (!end)
     return {};
   unsigned index = result.getResultNumber();
+  if (index >= end.getNumOperands())
+    return {};
   auto args = returnedArgs.find(callee);
   if (args != returnedArgs.end())
-    if (std::optional<unsigned> arg = args->second[index])
+    if (std::optional<unsigned> arg = args->second[index];
+        arg && *arg < call.getArgOperands().size())
       return call.getArgOperands()[*arg];
   return end.getOperand(index);
 }

@@ -27,7 +27,7 @@ public:
 
   /// What a result of a call is: an operand of the call, if the function returns
   /// it as it came, else a value of the function. Null for what is no call of a
-  /// function with a body.
+  /// function with a body, or what that does not return.
   mlir::Value getReturned(mlir::OpResult result) const;
 
 private:

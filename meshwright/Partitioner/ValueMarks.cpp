@@ -75,11 +75,12 @@ BlockArgument ValueMarks::trace(Value value, Traces &traces,
     value = passed.getReturned(result);
     if (!value)
       return {};
-    if (llvm::is_contained(op->getOperands(), value))
-      continue;
-    // Functions that call themselves are not inlined.
+    // Functions that call themselves are not inlined; values that nothing
+    // reaches may read each other.
     if (!open.insert(op).second)
       return {};
+    if (llvm::is_contained(op->getOperands(), value))
+      continue;
     outer = path;
   }
   return {};

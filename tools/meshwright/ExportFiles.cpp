@@ -6,6 +6,7 @@
 #include "Support/ModuleFile.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Fragments/FragmentModule.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -15,8 +16,18 @@ LogicalResult meshwright::addExport(ModuleOp module,
                                     bool emitBytecode,
                                     std::vector<FolderFile> &files) {
   SymbolTable symbols(module);
+  llvm::StringMap<func::FuncOp> byStem;
   for (const ExportedProgram::Fragment &fragment : program.fragments) {
     func::FuncOp function = fragment.function;
+    std::string stem = getFragmentFileStem(function.getSymName());
+    auto [entry, isNew] = byStem.try_emplace(stem, function);
+    // On several meshes it is the same.
+    if (entry->second == function && !isNew)
+      continue;
+    if (!isNew)
+      return function.emitError()
+             << "needs the same file, " << stem << ", as fragment @"
+             << entry->second.getSymName() << "; give one another name";
     FailureOr<OwningOpRef<ModuleOp>> own =
         makeFragmentModule(function, symbols);
     if (failed(own))
@@ -27,8 +38,7 @@ LogicalResult meshwright::addExport(ModuleOp module,
     llvm::raw_string_ostream os(text);
     if (llvm::Error error = printModule(**own, os, emitBytecode))
       return function.emitError() << llvm::toString(std::move(error));
-    files.push_back({"fragments/" + getFragmentFileStem(function.getSymName()) +
-                         (emitBytecode ? ".mlirbc" : ".mlir"),
+    files.push_back({"fragments/" + stem + (emitBytecode ? ".mlirbc" : ".mlir"),
                      [text = std::move(text)](llvm::raw_ostream &os) {
                        os << text;
                        return llvm::Error::success();
