@@ -556,3 +556,58 @@ func.func public @main(%x: !m1) -> (!m1, !m2, !m1) attributes {topology = #topol
   %4 = stablehlo.abs %a : tensor<4xf32> mpmd.return %4 : tensor<4xf32> } : (!m1) -> !m1
   return %0#0, %2, %3 : !m1, !m2, !m1
 }
+
+// -----
+
+// a loop of assigns in a fragment, and one in a branch
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+func.func public @main(%x: !m1, %y: tensor<4xf32>, %i: tensor<i32>) -> (!m1, tensor<4xf32>) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m1", origin=["f"]> (%x) (%a: tensor<4xf32>) {
+    %1 = mpmd.for (%a) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%b: tensor<4xf32>, %n: tensor<ui32>) {
+      %2 = mpmd.assign %a : (tensor<4xf32>) -> !m1
+      %3 = mpmd.unassign %2 : (!m1) -> tensor<4xf32>
+      %4 = stablehlo.add %b, %3 : tensor<4xf32> mpmd.return %4 : tensor<4xf32> } : tensor<4xf32>
+    mpmd.return %1 : tensor<4xf32> } : (!m1) -> !m1
+  %5 = "stablehlo.case"(%i) ({
+    %6 = mpmd.for (%y) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%b: tensor<4xf32>, %n: tensor<ui32>) {
+      %7 = mpmd.assign %y : (tensor<4xf32>) -> !m1
+      %8 = mpmd.unassign %7 : (!m1) -> tensor<4xf32>
+      %9 = stablehlo.add %b, %8 : tensor<4xf32> mpmd.return %9 : tensor<4xf32> } : tensor<4xf32>
+    stablehlo.return %6 : tensor<4xf32>
+  }) : (tensor<i32>) -> tensor<4xf32>
+  return %0, %5 : !m1, tensor<4xf32>
+}
+
+// -----
+
+// fragments in a circle that is never reached
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+func.func public @main(%x: !m1) -> !m1 attributes {topology = #topology} {
+  return %x : !m1
+^bb1:
+  %f = mpmd.fragment<mesh="m1", origin=[]> (%g) (%a: tensor<4xf32>) {
+  %1 = stablehlo.abs %a : tensor<4xf32> mpmd.return %1 : tensor<4xf32> } : (!m1) -> !m1
+  %g = mpmd.fragment<mesh="m1", origin=["g"]> (%f) (%a: tensor<4xf32>) {
+  %1 = stablehlo.abs %a : tensor<4xf32> mpmd.return %1 : tensor<4xf32> } : (!m1) -> !m1
+  return %f : !m1
+}
+
+// -----
+
+// values that depend on themselves, in a module within a function
+func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  builtin.module {
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    %zero = stablehlo.constant dense<0.0> : tensor<4x4xf32>
+    %0 = stablehlo.transpose %0, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %1 = stablehlo.add %1, %zero : tensor<4x4xf32>
+    %2 = chlo.conj %2 : tensor<4x4xf32> -> tensor<4x4xf32>
+    %3 = "stablehlo.case"(%i) ({
+      stablehlo.return %3 : tensor<4x4xf32>
+    }) : (tensor<i32>) -> tensor<4x4xf32>
+    stablehlo.custom_call @f(%0, %1, %2, %3) {has_side_effect = true} : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> ()
+  }
+  return %x : tensor<4x4xf32>
+}
