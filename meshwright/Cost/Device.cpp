@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Cost/Device.h"
+#include "meshwright/Text/Figures.h"
 #include "meshwright/Text/NearestName.h"
 #include "meshwright/Text/PlainJson.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -49,7 +50,7 @@ double Device::getMemorySpeed() const {
 }
 
 /// Beyond these a figure is a slip, and times might be no numbers.
-static constexpr double kLeast = 1e-9, kMost = 1e30;
+static constexpr double kLeast = 1e-9, kMost = kMostFigure;
 static constexpr llvm::StringLiteral kRange =
     "expected a number that a device has, from 1e-9 to 1e30";
 

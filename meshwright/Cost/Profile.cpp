@@ -4,6 +4,7 @@
 
 #include "meshwright/Cost/Profile.h"
 #include "meshwright/Cost/Flops.h"
+#include "meshwright/Text/Figures.h"
 #include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -61,9 +62,6 @@ std::optional<double> Profile::findTransferSeconds(StringRef from, StringRef to,
 // Files
 //===----------------------------------------------------------------------===//
 
-/// More than any step takes or moves.
-static constexpr double kMost = 1e30;
-
 namespace {
 /// Reads the keys of one entry of a profile, or event of a recording.
 class EntryReader {
@@ -90,7 +88,7 @@ public:
         value ? value->getAsNumber() : std::optional<double>();
     if (!found || *found < 0)
       return fail(key, "expected a number of at least 0");
-    if (*found > kMost)
+    if (*found > kMostFigure)
       return fail(key, "expected a number of at most 1e30");
     number = *found;
     return true;

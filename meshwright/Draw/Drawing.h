@@ -57,9 +57,9 @@ private:
 
 struct Drawing {
   static constexpr uint32_t kNone = ~uint32_t(0);
-  /// Seconds, bytes and other figures go up to kMost, and what is drawn takes no
-  /// time or at least kLeastTime: with them one can reckon without an infinity.
-  static constexpr double kMost = 1e30, kLeastTime = 1e-18;
+  /// What is drawn takes no time or at least this: with it, and figures up to
+  /// kMostFigure, one can reckon without an infinity.
+  static constexpr double kLeastTime = 1e-18;
 
   struct Bar {
     ItemKind kind = ItemKind::Other;

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Draw/ReadDrawing.h"
+#include "meshwright/Text/Figures.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -194,7 +195,7 @@ static llvm::Error chooseRun(std::vector<Event> &events,
     if (event.stop < event.start)
       return llvm::createStringError("in the recording, " + event.name +
                                      " ends before it starts");
-    if (!(event.stop <= Drawing::kMost))
+    if (!(event.stop <= kMostFigure))
       return llvm::createStringError("in the recording, " + event.name +
                                      " ends more than 1e30 s after the run "
                                      "began");

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Draw/ReadDrawing.h"
+#include "meshwright/Text/Figures.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -28,7 +29,7 @@ public:
     std::optional<double> read = value ? value->getAsNumber() : std::nullopt;
     if (!read || *read < 0)
       return fail(key, "expected a number, 0 or more");
-    if (*read > Drawing::kMost)
+    if (*read > kMostFigure)
       return fail(key, "expected a number of at most 1e30");
     number = *read;
     return true;
@@ -156,8 +157,8 @@ bool SimulationReader::readMesh(const json::Value &value, Drawing::Mesh &mesh,
       amount = (*pair)[1].getAsNumber();
     }
     double last = mesh.levels.empty() ? 0 : mesh.levels.back().time;
-    if (!time || !amount || *time < last || *time > Drawing::kMost ||
-        *amount < 0 || *amount > Drawing::kMost) {
+    if (!time || !amount || *time < last || *time > kMostFigure ||
+        *amount < 0 || *amount > kMostFigure) {
       list.index(index).report("expected a time, not before the last, and the "
                                "bytes from then on, both up to 1e30");
       return false;

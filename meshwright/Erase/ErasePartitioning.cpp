@@ -139,16 +139,6 @@ static void fillCondition(Region &region, TypeRange types, Location loc,
   stablehlo::ReturnOp::create(rewriter, loc, more);
 }
 
-/// Whether a while can carry values of a type.
-static bool canCarry(Type type) {
-  constexpr unsigned kPlain = stablehlo::kFloat | stablehlo::kPredicate |
-                              stablehlo::kSignless | stablehlo::kUnsigned |
-                              stablehlo::kComplex | stablehlo::kQuantized;
-  return isa<stablehlo::TokenType>(type) ||
-         stablehlo::isTensorOf(type, kPlain | stablehlo::kAxisQuantized) ||
-         stablehlo::isMemRefOf(type, kPlain);
-}
-
 /// The loop becomes a while that also carries the counter, in front, and the
 /// values of outside that the body reads, at the end.
 static LogicalResult eraseFor(ForOp op, IRRewriter &rewriter) {
@@ -160,7 +150,7 @@ static LogicalResult eraseFor(ForOp op, IRRewriter &rewriter) {
                           << " instead of a 32-bit integer rank-0 tensor";
   SetVector<Value> captured = getCaptures(op);
   for (Value value : getOutsideReads(op))
-    if (!canCarry(value.getType()))
+    if (!stablehlo::isCarried(value.getType()))
       return op.emitError()
              << "cannot become a while: it carries or reads a value of type "
              << value.getType()

@@ -54,21 +54,15 @@ struct TransferGroup {
 };
 } // namespace
 
-/// Nothing else can be concatenated, and taken apart again.
-static bool isConcatenable(RankedTensorType type) {
-  return stablehlo::isTensorOf(type,
-                               stablehlo::kFloat | stablehlo::kPredicate |
-                                   stablehlo::kSignless | stablehlo::kUnsigned |
-                                   stablehlo::kComplex | stablehlo::kQuantized);
-}
-
 static bool isMergeable(Type resultType) {
   auto type = dyn_cast<MeshTensorType>(resultType);
   if (!type || type.isOnHost() || !type.isFullyReplicated())
     return false;
   RankedTensorType tensor = type.getRankedTensorType();
   std::optional<int64_t> count = stablehlo::countElements(tensor);
-  return count && *count <= kMaxNumElements && isConcatenable(tensor);
+  // Nothing else can be concatenated, and taken apart again.
+  return count && *count <= kMaxNumElements &&
+         stablehlo::isTensorOf(tensor, stablehlo::kPlain);
 }
 
 /// The transfers of `value` that were there before this pass.

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Planning/Layers.h"
+#include "meshwright/Text/Figures.h"
 #include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
@@ -43,7 +44,7 @@ static bool readNumber(const json::Object &object, StringRef key,
     path.field(key).report("expected a number of at least 0");
     return false;
   }
-  if (*found > kMostOfLayer) {
+  if (*found > kMostFigure) {
     path.field(key).report("expected a number of at most 1e30");
     return false;
   }

@@ -23,9 +23,6 @@
 
 namespace meshwright {
 
-/// Of flops, bytes and other figures of a layer: more is a slip, or no number.
-inline constexpr double kMostOfLayer = 1e30;
-
 struct Layer {
   std::string name;
   double flops = 0;         ///< Of one example, forward.

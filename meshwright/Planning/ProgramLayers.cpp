@@ -12,6 +12,7 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Planning/Layers.h"
+#include "meshwright/Text/Figures.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/JSON.h"
@@ -155,7 +156,7 @@ FailureOr<Layers> meshwright::readLayers(ModuleOp module,
       layer.residualBytes += getBytes(value);
     for (double *figure : {&layer.flops, &layer.backwardFlops,
                            &layer.activationBytes, &layer.residualBytes})
-      *figure = std::min(*figure / double(examples), kMostOfLayer);
+      *figure = std::min(*figure / double(examples), kMostFigure);
     layers.layers.push_back(layer);
   }
   return layers;

@@ -3,20 +3,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
-#include "llvm/Support/MathExtras.h"
-#include <limits>
 
 using namespace mlir;
 using namespace mlir::sdy;
 
-/// Where the next sub-axis of the same axis starts. A verifier may ask for one that
-/// is too large for any mesh.
 static int64_t nextPreSize(AxisRefAttr subAxis) {
-  int64_t next;
-  return llvm::MulOverflow(subAxis.getPreSize(),
-                           subAxis.getSubAxisInfo().getSize(), next)
-             ? std::numeric_limits<int64_t>::max()
-             : next;
+  return subAxis.getSubAxisInfo().getNextPreSize();
 }
 
 bool sdy::isBefore(AxisRefAttr a, AxisRefAttr b, MeshAttr mesh) {

@@ -160,6 +160,13 @@ void MeshAttr::print(AsmPrinter &printer) const {
 // AxisRefAttr, ManualAxesAttr
 //===----------------------------------------------------------------------===//
 
+int64_t SubAxisInfoAttr::getNextPreSize() const {
+  int64_t next;
+  return llvm::MulOverflow(getPreSize(), getSize(), next)
+             ? std::numeric_limits<int64_t>::max()
+             : next;
+}
+
 int64_t AxisRefAttr::getPreSize() const {
   return isSubAxis() ? getSubAxisInfo().getPreSize() : 1;
 }

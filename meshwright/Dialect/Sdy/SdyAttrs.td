@@ -91,8 +91,9 @@ def Sdy_SubAxisInfo : Sdy_Attr<"SubAxisInfo", "sub_axis_info"> {
   let parameters = (ins "int64_t":$pre_size, "int64_t":$size);
   let assemblyFormat = "`(` $pre_size `)` `` $size";
   let extraClassDeclaration = [{
-    /// Where the next sub-axis of the same axis starts.
-    int64_t getNextPreSize() const { return getPreSize() * getSize(); }
+    /// Where the next sub-axis of the same axis starts. A verifier may ask for one
+    /// that is too large for any mesh.
+    int64_t getNextPreSize() const;
   }];
 }
 

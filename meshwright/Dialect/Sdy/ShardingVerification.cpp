@@ -295,17 +295,11 @@ static bool isCheckedAgainstOperand(Operation *op) {
   return isCollective(op) || isa<PropagationBarrierOp>(op);
 }
 
-/// Whether both have the same axes on the same mesh, be they open or closed.
-static bool haveSameAxes(TensorShardingAttr a, TensorShardingAttr b) {
+/// Whether verifiers cannot tell one from the other: also fully replicated ones
+/// have a mesh for them.
+static bool areAlike(TensorShardingAttr a, TensorShardingAttr b) {
   return a.getMeshOrRef() == b.getMeshOrRef() &&
-         a.getReplicatedAxes() == b.getReplicatedAxes() &&
-         a.getUnreducedAxes() == b.getUnreducedAxes() &&
-         a.getReductionKind() == b.getReductionKind() &&
-         llvm::equal(
-             a.getDimShardings(), b.getDimShardings(),
-             [](DimensionShardingAttr dim, DimensionShardingAttr other) {
-               return dim.getAxes() == other.getAxes();
-             });
+         a.getReplicatedAxes() == b.getReplicatedAxes() && a.isEquivalent(b);
 }
 
 bool sdy::canReadInstead(Value value, Value replacement) {
@@ -315,5 +309,5 @@ bool sdy::canReadInstead(Value value, Value replacement) {
     return true;
   TensorShardingAttr before = getSharding(value);
   TensorShardingAttr after = getSharding(replacement);
-  return before && after && haveSameAxes(before, after);
+  return before && after && areAlike(before, after);
 }

@@ -136,18 +136,20 @@ bool stablehlo::isMemRefOf(Type type, unsigned kinds) {
   return memref && (getElementKind(memref.getElementType()) & kinds);
 }
 
+bool stablehlo::isCarried(Type type) {
+  return isa<TokenType>(type) || isTensorOf(type, kPlain | kAxisQuantized) ||
+         isMemRefOf(type, kPlain);
+}
+
 /// Whether a tuple holds values only, in tuples, too. Parts that were `seen`
 /// are not looked at again: one may stand there more often than can be counted.
 static bool holdsValues(TupleType tuple, DenseSet<Type> &seen) {
-  constexpr unsigned kPlain =
-      kFloat | kPredicate | kSignless | kUnsigned | kComplex | kQuantized;
   return llvm::all_of(tuple.getTypes(), [&](Type part) {
     if (!seen.insert(part).second)
       return true;
     if (auto nested = dyn_cast<TupleType>(part))
       return holdsValues(nested, seen);
-    return isa<TokenType>(part) || isTensorOf(part, kPlain | kAxisQuantized) ||
-           isMemRefOf(part, kPlain);
+    return isCarried(part);
   });
 }
 

@@ -22,6 +22,10 @@ enum ElementKind : unsigned {
   kIndex = 128,
 };
 
+/// The elements of values that any operation may pass on.
+inline constexpr unsigned kPlain =
+    kFloat | kPredicate | kSignless | kUnsigned | kComplex | kQuantized;
+
 /// Returns the class of an element type, 0 if it has none.
 unsigned getElementKind(Type elementType);
 
@@ -39,6 +43,8 @@ bool isTensorOfInt(Type type, unsigned width,
                    IntegerType::SignednessSemantics signedness);
 bool isTensorOfF32OrF64(Type type);
 bool isMemRefOf(Type type, unsigned kinds);
+/// A tensor, memref or token that control flow may carry by itself.
+bool isCarried(Type type);
 bool isTupleOfValues(Type type);
 
 /// Returns true for a 1-D tensor attribute of `index` elements.

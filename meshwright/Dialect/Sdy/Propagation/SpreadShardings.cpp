@@ -24,6 +24,7 @@
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
+#include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "meshwright/Files/WholeFile.h"
 #include "llvm/ADT/DenseSet.h"
@@ -76,27 +77,24 @@ static FailureOr<Findings> inspect(ModuleOp module) {
   Findings findings;
   auto ruleName = StringAttr::get(module.getContext(), kShardingRuleAttr);
   llvm::DenseSet<Type> verified; // Membership only: its order never shows.
-  WalkResult result =
-      module->walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
-        if (isa<ModuleOp>(op) && op != module) // It knows other meshes.
-          return WalkResult::skip();
-        findings.hasGroups |= isa<ShardingGroupOp>(op);
-        findings.hasRules |= !!op->getDiscardableAttr(ruleName);
-        if (isCollective(op) && !isInSharedBody(op))
-          findings.collectives.push_back(op);
-        if (failed(verifyInBody(op)))
+  WalkResult result = walkOwnOps(module, [&](Operation *op) -> WalkResult {
+    findings.hasGroups |= isa<ShardingGroupOp>(op);
+    findings.hasRules |= !!op->getDiscardableAttr(ruleName);
+    if (isCollective(op) && !isInSharedBody(op))
+      findings.collectives.push_back(op);
+    if (failed(verifyInBody(op)))
+      return failure();
+    if (auto flow = dyn_cast<DataFlowOpInterface>(op);
+        flow && failed(verifyEdgeOwnerShardings(flow)))
+      return failure();
+    for (Type type : op->getResultTypes())
+      if (!verified.contains(type)) {
+        if (failed(verifyType(type, op)))
           return failure();
-        if (auto flow = dyn_cast<DataFlowOpInterface>(op);
-            flow && failed(verifyEdgeOwnerShardings(flow)))
-          return failure();
-        for (Type type : op->getResultTypes())
-          if (!verified.contains(type)) {
-            if (failed(verifyType(type, op)))
-              return failure();
-            verified.insert(type);
-          }
-        return WalkResult::advance();
-      });
+        verified.insert(type);
+      }
+    return WalkResult::advance();
+  });
   if (result.wasInterrupted())
     return failure();
   return findings;

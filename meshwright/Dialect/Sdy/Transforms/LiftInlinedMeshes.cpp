@@ -101,7 +101,8 @@ public:
   /// the types of values name stay.
   unsigned mergeEqualOps() {
     unsigned numMerged = 0;
-    llvm::DenseSet<StringAttr> inTypes = getNamesInTypes();
+    // Equal meshes are rare, and this asks all values.
+    std::optional<llvm::DenseSet<StringAttr>> inTypes;
     for (MeshOp op : llvm::make_early_inc_range(module.getOps<MeshOp>())) {
       auto [known, isNew] =
           nameOf.try_emplace(op.getMesh(), op.getSymNameAttr());
@@ -110,7 +111,9 @@ public:
         continue;
       }
       firstName[op.getSymNameAttr()] = known->second;
-      if (inTypes.contains(op.getSymNameAttr()))
+      if (!inTypes)
+        inTypes = getNamesInTypes();
+      if (inTypes->contains(op.getSymNameAttr()))
         continue;
       symbols.erase(op);
       ++numMerged;
@@ -192,12 +195,9 @@ struct LiftInlinedMeshesPass
 
 private:
   LogicalResult liftFromReplicaGroups(MeshNames &names) {
-    WalkResult result =
-        getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
-          return isa<ModuleOp>(op) && op != getOperation()
-                     ? WalkResult::skip()
-                     : liftFromReplicaGroups(op, names);
-        });
+    WalkResult result = walkOwnOps(getOperation(), [&](Operation *op) {
+      return liftFromReplicaGroups(op, names);
+    });
     return failure(result.wasInterrupted());
   }
 

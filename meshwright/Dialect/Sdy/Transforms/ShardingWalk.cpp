@@ -60,9 +60,7 @@ void sdy::transformShardings(Operation *root, ShardingFn transform) {
       known->second = transformAttr(attr, transform);
     return known->second;
   };
-  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<ModuleOp>(op) && op != root)
-      return WalkResult::skip();
+  walkOwnOps(root, [&](Operation *op) {
     if (auto func = dyn_cast<func::FuncOp>(op))
       transformSignature(func, transform);
     transformAttrs(op, name, get, [&](Attribute attr) {

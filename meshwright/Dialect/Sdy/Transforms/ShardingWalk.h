@@ -10,6 +10,17 @@
 
 namespace mlir::sdy {
 
+/// Calls `visit` for the ops in `root` and itself, outer ones first, but not for a
+/// module within it and what that holds: it knows other meshes and functions.
+template <typename VisitFn>
+WalkResult walkOwnOps(Operation *root, VisitFn visit) {
+  return root->walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
+    if (isa<ModuleOp>(op) && op != root)
+      return WalkResult::skip();
+    return visit(op);
+  });
+}
+
 using ShardingFn = llvm::function_ref<TensorShardingAttr(TensorShardingAttr)>;
 
 /// Replaces every sharding below an op, in program order: those of function

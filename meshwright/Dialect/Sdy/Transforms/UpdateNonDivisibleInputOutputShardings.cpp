@@ -16,6 +16,7 @@
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
+#include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "mlir/IR/SymbolTable.h"
 
 namespace mlir::sdy {
@@ -119,11 +120,8 @@ struct UpdateNonDivisibleInputOutputShardingsPass
 
   void runOnOperation() override {
     DivisibleShardings shardings(getOperation());
-    WalkResult result = getOperation().walk<WalkOrder::PreOrder>(
-        [&](Operation *op) -> WalkResult {
-          // A module within this one knows other meshes.
-          if (isa<ModuleOp>(op) && op != getOperation())
-            return WalkResult::skip();
+    WalkResult result =
+        walkOwnOps(getOperation(), [&](Operation *op) -> WalkResult {
           if (auto func = dyn_cast<func::FuncOp>(op)) {
             shardings.update(func);
             return WalkResult::advance();

@@ -5,6 +5,7 @@
 #include "meshwright/Dialect/Sdy/Propagation/Table/ShardingTable.h"
 
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -18,10 +19,7 @@ using namespace mlir::sdy;
 /// but not the bodies.
 template <typename OnOp, typename OnCall>
 static void walkNumbered(ModuleOp module, OnOp onOp, OnCall onCall) {
-  module->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    // A module within this one knows other meshes.
-    if (isa<ModuleOp>(op) && op != module)
-      return WalkResult::skip();
+  walkOwnOps(module, [&](Operation *op) {
     if (auto func = dyn_cast<func::FuncOp>(op);
         func && stablehlo::isSharedBody(func))
       return WalkResult::skip();
