@@ -144,10 +144,11 @@ static void fillCondition(Region &region, TypeRange types, Location loc,
 static LogicalResult eraseFor(ForOp op, IRRewriter &rewriter) {
   auto indexType = dyn_cast<RankedTensorType>(op.getIndexArg().getType());
   if (!indexType || indexType.getRank() != 0 ||
-      !indexType.getElementType().isInteger(32))
+      !(indexType.getElementType().isUnsignedInteger(32) ||
+        indexType.getElementType().isSignlessInteger(32)))
     return op.emitError() << "cannot become a while: its index has type "
                           << op.getIndexArg().getType()
-                          << " instead of a 32-bit integer rank-0 tensor";
+                          << "; expected tensor<ui32> or tensor<i32>";
   SetVector<Value> captured = getCaptures(op);
   for (Value value : getOutsideReads(op))
     if (!stablehlo::isCarried(value.getType()))

@@ -12,11 +12,25 @@
 #include "meshwright/Export/FragmentGroups.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/IR/EqualBodies.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
+
+SmallVector<FragmentOp> mpmd::getFragments(ModuleOp module) {
+  SmallVector<FragmentOp> fragments;
+  for (auto func : module.getOps<func::FuncOp>())
+    sdy::walkOwnOps(func, [&](Operation *op) {
+      auto fragment = dyn_cast<FragmentOp>(op);
+      if (fragment)
+        fragments.push_back(fragment);
+      // No fragment inside a fragment.
+      return fragment ? WalkResult::skip() : WalkResult::advance();
+    });
+  return fragments;
+}
 
 /// What members of a group share outside of their bodies. The mesh counts with
 /// its axes: functions of one module may have different topologies.

@@ -9,6 +9,10 @@
 
 namespace mlir::mpmd {
 
+/// The fragments of a program in program order. Those in modules within this one
+/// are of other programs.
+SmallVector<FragmentOp> getFragments(ModuleOp module);
+
 /// Puts fragments together that can share a function: the same mesh,
 /// `arg_attrs` and `res_attrs`, and bodies that differ in nothing but
 /// locations. Groups and their members keep the order of the list. Linear in

@@ -53,16 +53,6 @@ struct Program {
 };
 } // namespace
 
-static SmallVector<FragmentOp> getFragments(ModuleOp module) {
-  SmallVector<FragmentOp> fragments;
-  for (auto func : module.getOps<func::FuncOp>())
-    func.walk<WalkOrder::PreOrder>([&](FragmentOp fragment) {
-      fragments.push_back(fragment);
-      return WalkResult::skip(); // No fragment inside a fragment.
-    });
-  return fragments;
-}
-
 /// What a fragment may be and a call may not.
 static LogicalResult checkLowerable(FragmentOp fragment) {
   if (!isa<func::FuncOp>(fragment->getParentOp()))

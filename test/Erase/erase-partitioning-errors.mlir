@@ -17,8 +17,18 @@ func.func @reports_reduction_of_foreign_type(%x: tensor<4xindex>) -> tensor<4xin
 // -----
 
 func.func @reports_index_that_cannot_count(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{cannot become a while: its index has type 'i64' instead of a 32-bit integer rank-0 tensor}}
+  // expected-error@+1 {{cannot become a while: its index has type 'i64'; expected tensor<ui32> or tensor<i32>}}
   %0 = mpmd.for (%x) {iterations = 2 : ui32} (%a: tensor<4xf32>, %i: i64) {
+    mpmd.return %a : tensor<4xf32>
+  } : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @reports_index_with_a_sign(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{cannot become a while: its index has type 'tensor<si32>'; expected tensor<ui32> or tensor<i32>}}
+  %0 = mpmd.for (%x) {iterations = 2 : ui32} (%a: tensor<4xf32>, %i: tensor<si32>) {
     mpmd.return %a : tensor<4xf32>
   } : tensor<4xf32>
   return %0 : tensor<4xf32>

@@ -298,3 +298,31 @@ func.func @third_program_has_another_mesh(%a: !pa) -> !pa attributes {topology =
   } : (!pa) -> !pa
   return %0 : !pa
 }
+
+// -----
+
+!pa = !mpmd.mesh_tensor<"pa", tensor<4xf32>>
+#topology = #mpmd.topology<<"pa": <["x"=2]>>>
+
+// A module within this one is another program.
+// CHECK-LABEL: func @holds_another_program
+// CHECK:         builtin.module
+// CHECK:         func.func @inner
+// CHECK-NEXT:      mpmd.fragment<
+// CHECK:         mpmd.fragment_call<mesh="pa", origin=["f"]> @p0_f.main(
+// CHECK:       func @p0_f.main(
+// CHECK-NOT:   func @
+func.func @holds_another_program(%a: !pa) -> !pa attributes {topology = #topology} {
+  builtin.module {
+    func.func @inner(%b: !pa) -> !pa attributes {topology = #topology} {
+      %0 = mpmd.fragment<mesh="pa", origin=["f"]> (%b) (%x: tensor<4xf32>) {
+        mpmd.return %x : tensor<4xf32>
+      } : (!pa) -> !pa
+      return %0 : !pa
+    }
+  }
+  %0 = mpmd.fragment<mesh="pa", origin=["f"]> (%a) (%x: tensor<4xf32>) {
+    mpmd.return %x : tensor<4xf32>
+  } : (!pa) -> !pa
+  return %0 : !pa
+}

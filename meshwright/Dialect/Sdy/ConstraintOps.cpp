@@ -203,8 +203,25 @@ static LogicalResult shareReshardThroughShape(ReshardOp op,
   return success();
 }
 
+/// Where a call was inlined no value crosses it any more. The inliner canonicalizes
+/// its result before that is verified.
+static LogicalResult dropEdgeOfNoCall(FuncDataFlowEdgeOp op,
+                                      PatternRewriter &rewriter) {
+  auto arg = dyn_cast<BlockArgument>(op.getInput());
+  bool crosses =
+      arg ? isa_and_nonnull<func::FuncOp>(arg.getOwner()->getParentOp()) &&
+                arg.getOwner()->isEntryBlock()
+          : isa<func::CallOp>(op.getInput().getDefiningOp());
+  bool readsItself = op.getInput() == op.getResult(); // In a graph region.
+  if (readsItself || (crosses && op.getInput().hasOneUse()))
+    return failure();
+  rewriter.replaceOp(op, op.getInput());
+  return success();
+}
+
 void ReshardOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                             MLIRContext *) {
+  patterns.add(dropEdgeOfNoCall);
   patterns.add(skipReshard);
   patterns.add(shareReshard);
   patterns.add(shareReshardThroughShape);

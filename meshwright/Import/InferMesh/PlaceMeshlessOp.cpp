@@ -211,6 +211,13 @@ static bool isTrivial(Operation *op) {
 LogicalResult mpmd::placeMeshlessOp(Operation *op, int maxClones,
                                     PlacedEffects &effects,
                                     RewriterBase &rewriter) {
+  for (Value captured : getCaptures(op))
+    if (isa<MeshTensorType>(captured.getType()))
+      return op->emitError()
+             << "becomes part of a fragment, and something in it reads a value "
+                "of type "
+             << captured.getType()
+             << "; expected tensors; move what is on a mesh out of it";
   FailureOr<Readers> readers = getReaders(op);
   if (failed(readers))
     return failure();

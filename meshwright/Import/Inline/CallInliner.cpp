@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/Inline/CallInliner.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -82,8 +83,24 @@ LogicalResult CallInliner::run(CallOp call,
   return success();
 }
 
+/// DEPARTURE(moved-entries): Whether an attribute of a call lists what a dialect
+/// knows of its operands or results, as where they are kept: ops of the callee have
+/// others.
+static bool tellsOfValues(NamedAttribute attr) {
+  auto entries = dyn_cast<ArrayAttr>(attr.getValue());
+  if (!entries ||
+      (attr.getName() != kArgAttrsAttr && attr.getName() != kResAttrsAttr))
+    return false;
+  return llvm::any_of(entries, [](Attribute entry) {
+    auto attributes = dyn_cast<DictionaryAttr>(entry);
+    return attributes && llvm::any_of(attributes, [](NamedAttribute known) {
+             return known.getName().strref().contains('.');
+           });
+  });
+}
+
 void mpmd::giveDiscardableAttrs(ArrayRef<NamedAttribute> attrs, Operation *op) {
   for (NamedAttribute attr : attrs)
-    if (!op->getInherentAttr(attr.getName()))
+    if (!tellsOfValues(attr) && !op->getInherentAttr(attr.getName()))
       op->setDiscardableAttr(attr.getName(), attr.getValue());
 }

@@ -48,7 +48,7 @@ private:
 };
 
 /// Sets attributes of a call on an op of its callee, except those that mean
-/// something else there, as the mesh of a fragment.
+/// something else there, as the mesh of a fragment or what is known of operands.
 void giveDiscardableAttrs(ArrayRef<NamedAttribute> attrs, Operation *op);
 
 } // namespace mlir::mpmd

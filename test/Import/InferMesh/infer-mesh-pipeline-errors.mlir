@@ -97,3 +97,25 @@ func.func @reports_ops_of_computation_that_has_no_mesh(%p: tensor<4xf32>) -> ten
   } : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+!t = tensor<4xf32>
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>>
+
+func.func @reports_fragment_in_branch(%x: !t, %y: !m1, %i: tensor<i32>) -> !t attributes {topology = #topology} {
+  // expected-error@+1 {{becomes part of a fragment, and something in it reads a value of type '!mpmd.mesh_tensor<"m1", tensor<4xf32>>'; expected tensors; move what is on a mesh out of it}}
+  %0 = "stablehlo.case"(%i) ({
+    %1 = mpmd.for (%x) {iterations = 2 : ui32} (%a: !t, %index: tensor<ui32>) {
+      %2 = mpmd.fragment<mesh="m1", origin=["f"]> (%y) (%b: !t) {
+        mpmd.return %b : !t
+      } : (!m1) -> !m1
+      %3 = mpmd.unassign %2 : (!m1) -> !t
+      %4 = stablehlo.add %a, %3 : !t
+      mpmd.return %4 : !t
+    } : !t
+    stablehlo.return %1 : !t
+  }) : (tensor<i32>) -> !t
+  return %0 : !t
+}

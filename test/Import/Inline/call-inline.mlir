@@ -231,3 +231,25 @@ func.func private @f(%x: !m1) -> !m1 attributes {topology = #topology} {
   } : (!m1) -> !m1
   return %0 : !m1
 }
+
+// -----
+
+!m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
+!n = !mpmd.mesh_tensor<"n", tensor<4xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>, <"n": <["x"=2]>>>
+
+// Where the results of a call are kept says nothing of those of a fragment in it.
+// CHECK-LABEL: func public @keeps_from_fragments_what_is_known_of_results
+func.func public @keeps_from_fragments_what_is_known_of_results(%x: !m, %y: !m) -> (!m, !n) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[F:.*]] = mpmd.fragment<mesh="m", origin=["f"]> (%{{.*}}) {arg_attrs = [{a}, {b}]} (
+  // CHECK:      mpmd.transfer %[[F]]
+  %0:2 = mpmd.call @h(%x, %y) {arg_attrs = [{a}, {b}], res_attrs = [{mhlo.memory_kind = "pinned_host"}, {}]} : (!m, !m) -> (!m, !m)
+  %1 = mpmd.transfer %0#1 : (!m) -> !n
+  return %0#0, %1 : !m, !n
+}
+func.func private @h(%x: !m, %y: !m) -> (!m, !m) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%y) (%a: tensor<4xf32>) {
+    mpmd.return %a : tensor<4xf32>
+  } : (!m) -> !m
+  return %x, %0 : !m, !m
+}
