@@ -63,6 +63,12 @@ class InputErrors(ArgumentErrors):
 
     def no_array(self, index: int, value: Any) -> Exception:
         """What is not a `jax.Array` as a flat input, used or not."""
+        if isinstance(value, jax.core.Tracer):
+            return TypeError(
+                f"{self._signature.where(index)} is a {type(value).__name__}: the "
+                "program was called inside a JAX transformation, or places a value "
+                "there; transform the function first and apply meshwright.jit last"
+            )
         return ValueError(
             f"{self._signature.where(index)} must be a jax.Array, got "
             f"{type(value).__name__}; place it with jax.device_put(x, sharding), "

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -26,7 +27,10 @@ def positions(numbers: int | Sequence[int] | None) -> tuple[int, ...]:
     """`donate_argnums` and its like as a tuple."""
     if numbers is None:
         return ()
-    return (numbers,) if isinstance(numbers, int) else tuple(numbers)
+    try:
+        return (operator.index(numbers),)
+    except TypeError:
+        return tuple(map(operator.index, numbers))
 
 
 def names(given: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -67,7 +71,8 @@ class Statics:
             except (ValueError, TypeError):
                 parameters = []
             if given[0]:
-                chosen = [parameters[i] for i in nums if i < len(parameters)]
+                count = len(parameters)  # Beyond them are errors of JAX.
+                chosen = [parameters[i] for i in nums if -count <= i < count]
                 found = tuple(p.name for p in chosen if p.kind in _NAMED)
             else:
                 nums = tuple(

@@ -149,7 +149,7 @@ class Compiled(jax.stages.Compiled):
         """
         return self._executable.runtime_executable().traffic()
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.
 
         Args:
@@ -187,6 +187,6 @@ class Compiled(jax.stages.Compiled):
         return static_leaves.unwrap(result) if self._has_static else result
 
     @at_users_line
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs the program; see `call`."""
         return self.call(*args, **kwargs)

@@ -33,6 +33,17 @@ def _is_key(aval: Any) -> bool:
     return jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key)
 
 
+def _is_float0(value: Any) -> bool:
+    return getattr(value, "dtype", None) == jax.dtypes.float0
+
+
+def _is_truncated(leaf: jax.Array, aval: Any) -> bool:
+    """Whether JAX takes an array as one of fewer bits, as without `jax_enable_x64`."""
+    if leaf.dtype == aval.dtype or _is_key(leaf):
+        return False
+    return jax.dtypes.canonicalize_dtype(leaf.dtype) == aval.dtype
+
+
 def _wait_for_copies_of_one(leaves: Sequence[Any], placed: Sequence[Any]) -> None:
     """Waits for arrays that were placed of one array given several times.
 
@@ -114,12 +125,17 @@ class Executable:
             for i, aval in enumerate(self.out_avals)
             if getattr(aval, "weak_type", False)
         ]
+        # Tangents of integers, which are NumPy arrays to JAX.
+        self._float0 = [i for i, aval in enumerate(avals) if _is_float0(aval)]
+        self._float0_outputs = [
+            i for i, aval in enumerate(self.out_avals) if _is_float0(aval)
+        ]
         self._unused = [i for i in range(len(avals)) if i not in used]
         self._moved: set[int] = set()
         self._device_sets = {
             frozenset(mesh.devices.flat) for mesh in specs.topology.values()
         }
-        self._direct = not (self._consts or self._keys or self._unused)
+        self._direct = not (self._consts or self._keys or self._float0 or self._unused)
 
     def _formats(self) -> tuple[list[Any], list[Any]]:
         """Formats of the user's inputs and outputs, keys and unused inputs included."""
@@ -157,12 +173,14 @@ class Executable:
         Raises:
           ValueError: an input is no `jax.Array`, has another sharding than the
             program expects, or is donated twice.
-          TypeError: the wrong number of inputs, or another shape or dtype.
+          TypeError: the wrong number of inputs, another shape or dtype, or a tracer
+            of a JAX transformation.
           RuntimeError: an input was deleted.
         """
         if not self._direct:
             if len(args) != len(self.signature.input_avals):
                 raise self._errors.count(len(args))
+            args = self._with_float0(args)
             keys = (self.signature.kept[p - len(self._consts)] for p in self._keys)
             for index in (*self._unused, *keys):
                 if not isinstance(args[index], jax.Array):
@@ -184,7 +202,18 @@ class Executable:
             outs[index] = compat.make_weak(outs[index])
         for index in self._key_outputs:
             outs[index] = compat.wrap_key(outs[index], self.out_avals[index].dtype)
+        for index in self._float0_outputs:
+            outs[index] = np.zeros(self.out_avals[index].shape, jax.dtypes.float0)
         return outs
+
+    def _with_float0(self, args: Sequence[Any]) -> Sequence[Any]:
+        """The inputs with arrays of the program in place of those without values."""
+        args = list(args) if self._float0 else args
+        for index in self._float0:
+            shape = self.signature.input_avals[index].shape
+            if _is_float0(args[index]) and args[index].shape == shape:
+                args[index] = self._placed(index, args[index])
+        return args
 
     def _values(self, args: Sequence[Any]) -> list[Any]:
         """What the program takes: constants, then the inputs that are used."""
@@ -246,6 +275,7 @@ class Executable:
             if self._is_in_place(leaves[index], index):
                 continue
             placed = list(leaves) if placed is leaves else placed
+            self._guard(index, leaves[index])
             placed[index] = values[position] = self._placed(index, leaves[index])
         if placed is not leaves and self.signature.donated:
             _wait_for_copies_of_one(leaves, placed)
@@ -283,6 +313,8 @@ class Executable:
     def _is_in_place(self, leaf: Any, index: int) -> bool:
         """Whether an input stays where it is: committed, or to be refused."""
         if not isinstance(leaf, jax.Array) or not leaf.committed:
+            return False
+        if _is_truncated(leaf, self.signature.input_avals[index]):
             return False
         if not self._is_elsewhere(leaf, self._specs.input_shardings[index]):
             return True
@@ -352,8 +384,9 @@ class Executable:
             self._specs.input_meshes[index],
         )
 
-    def _guard(self, index: int, leaf: Any, sharding: NamedSharding) -> None:
+    def _guard(self, index: int, leaf: Any) -> None:
         """Asks `jax.transfer_guard`, as `jax.jit` does for what it has to place."""
+        sharding = self._specs.input_shardings[index]
         direction = "host_to_device"
         if isinstance(leaf, jax.Array):
             direction = "device_to_device"
@@ -373,12 +406,19 @@ class Executable:
         _logger.warning("%s", text)
 
     def _placed(self, index: int, leaf: Any) -> jax.Array:
-        form = self._input_formats[index]
-        self._guard(index, leaf, form.sharding)
+        form, aval = self._input_formats[index], self.signature.input_avals[index]
+        if isinstance(leaf, jax.ShapeDtypeStruct):
+            raise TypeError(
+                f"{self._where(index)} is a type without values, {leaf}; pass an "
+                "array, or lower the function for types"
+            )
         if not isinstance(leaf, jax.Array):
             # CPU devices may share the memory of a NumPy array, which its owner is
             # free to change while the program runs.
-            leaf = np.array(leaf, self.signature.input_avals[index].dtype)
+            dtype = bool if _is_float0(aval) else aval.dtype
+            leaf = np.array(leaf, dtype)
+        elif _is_truncated(leaf, aval):
+            leaf = leaf.astype(aval.dtype)
         if form.sharding.is_fully_addressable:
             return jax.device_put(leaf, form if form.layout else form.sharding)
         if leaf.ndim and not form.sharding.addressable_devices:

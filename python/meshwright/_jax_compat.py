@@ -166,8 +166,8 @@ def captured(traced: Any) -> list[Any]:
 
 
 def outermost_trace() -> Any:
-    """The trace that records the whole program, seen from inside it."""
-    trace = found = current_trace()
+    """The trace of the whole program, seen from inside it; None outside of any."""
+    found, trace = None, current_trace()
     while trace is not None and not isinstance(trace, _EVALUATING):
         found, trace = trace, getattr(trace, "parent_trace", None)
     return found

@@ -173,13 +173,17 @@ class MpmdWrapped:
 
         checked = returning_changes(func, self.name)
 
-        @functools.wraps(func)
+        @functools.wraps(func, updated=())
         def named(*args, **kwargs):
             args, kwargs = static_leaves.unwrap((args, kwargs))
             return self._wrap(checked(*args, **kwargs))
 
         named.__name__ = named.__qualname__ = self.name
-        functools.update_wrapper(self, named)
+        functools.update_wrapper(self, named, updated=())
+        # Attributes of the function show, but none takes the place of one of these.
+        for key, value in getattr(func, "__dict__", {}).items():
+            if not hasattr(self, key):
+                setattr(self, key, value)
         self._jitted = jax.jit(named, **options)
         plain = ("keep_unused", "in_shardings", "out_shardings")
         self._plain_options = {key: options[key] for key in plain if key in options}
@@ -203,7 +207,7 @@ class MpmdWrapped:
         )
 
     @at_users_line
-    def trace(self, *args: Any, **kwargs: Any) -> MpmdTraced:
+    def trace(self, /, *args: Any, **kwargs: Any) -> MpmdTraced:
         """Traces the function for arguments of the given types.
 
         Args:
@@ -218,7 +222,8 @@ class MpmdWrapped:
         Raises:
           ValueError: the mesh of an argument has axes that no mesh of the topology
             has, or a static argument is not hashable.
-          TypeError: an argument is a tracer of a JAX transformation.
+          TypeError: an argument is a tracer of a JAX transformation, or holds what is
+            neither an array nor hashable.
         """
         # Exceptions, not assert statements: they must hold under -O, too.
         if not jax.config.jax_use_shardy_partitioner:
@@ -250,17 +255,22 @@ class MpmdWrapped:
         self._statics.split(args, kwargs)  # Raises if one is not hashable.
         static = self._statics.positions(len(args))
 
-        def types_of(arg: Any) -> Any:
-            return jax.tree.map(
-                lambda leaf: self._type_of(leaf, foreign), self._wrap(arg)
-            )
+        def types_of(arg: Any, where: str) -> Any:
+            wrapped = self._wrap(arg)
+            static_leaves.check_hashable(wrapped, f"{self.name}: {where}")
+            return jax.tree.map(lambda leaf: self._type_of(leaf, foreign), wrapped)
 
         known = [
-            arg if index in static else types_of(arg) for index, arg in enumerate(args)
+            arg if index in static else types_of(arg, f"args[{index}]")
+            for index, arg in enumerate(args)
         ]
         # JAX flattens keyword arguments by their names.
         by_name = {
-            key: kwargs[key] if key in self._statics.names else types_of(kwargs[key])
+            key: (
+                kwargs[key]
+                if key in self._statics.names
+                else types_of(kwargs[key], f"kwargs[{key!r}]")
+            )
             for key in sorted(kwargs)
         }
         return known, by_name
@@ -285,7 +295,8 @@ class MpmdWrapped:
                 "meshes cannot write to; pass its value, ref[...], and return the new "
                 "one"
             )
-        if not all(isinstance(size, int) for size in getattr(leaf, "shape", ())):
+        sizes = getattr(leaf, "shape", ())
+        if not all(isinstance(size, (int, np.integer)) for size in sizes):
             raise NotImplementedError(
                 f"{self.name}: an argument has the symbolic shape {leaf.shape}; meshes "
                 "split arrays of known sizes, give numbers and lower once for each size"
@@ -312,7 +323,7 @@ class MpmdWrapped:
         )
 
     @at_users_line
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+    def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """Traces, lowers and partitions; see `trace` and `MpmdTraced.lower`."""
         return self.trace(*args, **kwargs).lower()
 
@@ -331,7 +342,7 @@ class MpmdWrapped:
         )
 
     @at_users_line
-    def eval_shape(self, *args: Any, **kwargs: Any) -> PyTree:
+    def eval_shape(self, /, *args: Any, **kwargs: Any) -> PyTree:
         """Types of the result for arguments of the given types; runs nothing.
 
         Args:
@@ -343,7 +354,11 @@ class MpmdWrapped:
         """
         traced = self.trace(*args, **kwargs)
         shapes = [
-            jax.ShapeDtypeStruct(aval.shape, aval.dtype)
+            jax.ShapeDtypeStruct(
+                aval.shape,
+                aval.dtype,
+                weak_type=getattr(aval, "weak_type", False),
+            )
             for aval in traced.jaxpr.out_avals
         ]
         return static_leaves.unwrap(jax.tree.unflatten(traced.out_tree, shapes))
@@ -355,7 +370,7 @@ class MpmdWrapped:
         self._jitted.clear_cache()
 
     @at_users_line
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs the function; lowers and compiles it on the first call of a type.
 
         Args:

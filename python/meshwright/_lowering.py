@@ -91,7 +91,8 @@ def _in_place(
 
 def _named_computation(ctx, *args, jaxpr, name, transpose_count):
     _refuse_ordered_effects(f"named computation {name!r}", jaxpr)
-    if not ctx.avals_out:
+    # JAX leaves no result to what is applied for its effects alone.
+    if not ctx.avals_out and not jaxpr.effects:
         return []
     constants, const_avals, const_values = _constants(ctx, jaxpr)
     operands = [*const_values, *args]

@@ -29,15 +29,24 @@ class Static:
     """A Python value in the place of an array; equal if its value is."""
 
     def __init__(self, value: Any):
+        if isinstance(value, np.ndarray):  # Of strings, say, which their owner changes.
+            value = value.copy()
+            value.setflags(write=False)
         self.value = value
         key = value
         if isinstance(value, float):
             key = value.hex()  # Zeros have signs, and NaN equals itself.
         elif isinstance(value, complex):
             key = value.real.hex(), value.imag.hex()
+        elif isinstance(value, np.ndarray):
+            key = value.dtype, value.shape, tuple(value.ravel().tolist())
+        elif isinstance(value, slice):
+            key = value.start, value.stop, value.step
+        self.is_hashable = True
         try:
             self._hash = hash(key)
         except TypeError:
+            self.is_hashable = False
             key, self._hash = id(value), id(value)
         self._key = type(value), key
 
@@ -59,6 +68,22 @@ jax.tree_util.register_pytree_node(
 def is_static(leaf: Any) -> bool:
     """Whether a leaf is wrapped."""
     return isinstance(leaf, Static)
+
+
+def check_hashable(tree: Any, where: str) -> None:
+    """Refuses wrapped values whose changes a later call would not see.
+
+    Raises:
+      TypeError: one is not hashable; the text says where.
+    """
+    for path, leaf in jax.tree.leaves_with_path(tree, is_leaf=is_static):
+        if is_static(leaf) and not leaf.is_hashable:
+            raise TypeError(
+                f"{where}{jax.tree_util.keystr(path)} is no array, but {leaf.value!r} "
+                f"of type {type(leaf.value).__name__}, of which a later call could not "
+                "tell whether it has changed; pass what is hashable, such as a tuple "
+                "or a frozen dataclass"
+            )
 
 
 def unwrap(tree: Any) -> Any:

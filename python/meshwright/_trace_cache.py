@@ -75,6 +75,8 @@ def _merge(function: Callable[..., Any], jaxpr: Any) -> Any:
     if _sessions.shared is not None:
         return _sessions.shared.jaxprs.first(jaxpr)
     trace = compat.outermost_trace()
+    if trace is None:  # What is done at once has no program.
+        return jaxpr
     session = _sessions.plain
     if session is None or session.trace() is not trace:
         session = _sessions.plain = _Session(trace)

@@ -160,7 +160,9 @@ def test_a_program_may_transfer_under_a_guard(compiled):
     x = jax.device_put(X + 1, compiled.input_shardings[0][0])
     with jax.transfer_guard("disallow"):
         y = compiled(x)
+        placed = compiled.place(X + 1)  # Which is explicit.
     np.testing.assert_allclose(y, np.log(X))
+    np.testing.assert_array_equal(placed, x)
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,63 @@ def test_effects_that_two_meshes_need_happen_once(capfd):
     check(out, (X + 2, X * 2))
 
 
+seen = []
+
+
+def sees(x):
+    jax.debug.callback(lambda x: seen.append(float(x.sum())), x)
+
+
+def only_sees(x):
+    named(sees)(x)
+    return named(lambda x: x + 1, "g")(x)
+
+
+def nobody_reads(x):
+    named(lambda x: (sees(x), 2 * x)[1])(x)
+    return named(lambda x: x + 1, "g")(x)
+
+
+def nobody_reads_what_is_called_back(x):
+    def back(x):
+        seen.append(float(x.sum()))
+        return x
+
+    named(lambda x: io_callback(back, x, x))(x)
+    return named(lambda x: x + 1, "g")(x)
+
+
+def forward_of_a_gradient(x):
+    return jax.grad(named(lambda x: (sees(x), (x * x).sum())[1]))(x)
+
+
+def inside_of_calls(x):
+    for i in range(2):
+        mw.call(only_sees, call_counter=i)(x)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "times"),
+    [
+        (only_sees, 1),
+        (nobody_reads, 1),
+        (nobody_reads_what_is_called_back, 1),
+        (forward_of_a_gradient, 1),
+        (inside_of_calls, 2),
+        (lambda x: named(sees)(x), 1),
+        (lambda x: (named(lambda: sees(X))(), x)[1], 1),
+    ],
+    ids=["no result", "unread", "io", "gradient", "calls", "nothing", "no operand"],
+)
+def test_effects_of_what_nobody_reads_happen(function, times):
+    for jit in (jax.jit, on_meshes):
+        seen.clear()
+        jax.block_until_ready(jit(lambda x: function(x))(X))
+        jax.effects_barrier()
+        assert seen == [6.0] * times
+
+
 def inside(mark, x):
     def body(x):
         ref = jax.new_ref(x)

@@ -410,6 +410,51 @@ def test_other_settings_of_jax_compile_again():
         assert wrapped(1.0).dtype == jnp.float64
 
 
+def test_64_bits_are_truncated_where_jax_does_so():
+    with jax.enable_x64(True):
+        large = jnp.array([1.5, 1e300])
+        placed = jax.device_put(large, NamedSharding(M0, P()))
+    wrapped = mw.jit(
+        lambda x: mw.named_computation(lambda a: a + 1, name="enc")(x), pair_config()
+    )
+    for x in (large, placed, large):
+        out = wrapped(x)
+        assert out.dtype == jnp.float32
+        np.testing.assert_array_equal(out, [2.5, np.inf])
+
+
+def test_tangents_of_integers_go_in_and_out():
+    def loss(params):
+        weigh = mw.named_computation(lambda w, n: (w * w * n).sum(), name="enc")
+        return weigh(params["w"], params["n"])
+
+    def step(params):
+        return jax.grad(loss, allow_int=True)(params)
+
+    def use(grads):
+        return mw.named_computation(lambda g: 2 * g["w"], name="dec")(grads), grads
+
+    params = {"w": X, "n": np.int32(3)}
+    wanted, wrapped = jax.jit(step)(params), mw.jit(use, pair_config())
+    grads = mw.jit(step, pair_config())(params)
+    for given in (grads, wanted, wrapped(grads)[1]):
+        doubled, back = wrapped(given)
+        check(doubled, 2 * wanted["w"])
+        check(back["w"], wanted["w"])
+        assert (back["n"].dtype, back["n"].shape) == (jax.dtypes.float0, ())
+    compiled = wrapped.lower(grads).compile()
+    placed = compiled.place(grads)
+    for given in (placed, {"w": placed["w"], "n": grads["n"]}):
+        check(compiled(given)[0], 2 * wanted["w"])
+    with pytest.raises(ValueError, match=r"args\[0\]\['n'\] must be a jax.Array"):
+        compiled({"w": placed["w"], "n": np.zeros(())})
+
+
+def test_a_type_is_no_argument():
+    with pytest.raises(TypeError, match=r"args\[1\] is a type without values"):
+        mw.jit(encode_decode, pair_config())(W, jax.ShapeDtypeStruct(X.shape, X.dtype))
+
+
 def compiled_pair(**options):
     lowered = mw.jit(encode_decode, pair_config(), **options).lower(W, X)
     compiled = lowered.compile()

@@ -146,6 +146,27 @@ def test_static_leaves_that_differ_are_other_programs():
     check(mw.jit(g, CONFIG)(X[1:]), [X[1:] / np.float32(s) for s in (1, -0.0, 0, 1)])
 
 
+def test_values_that_change_are_seen_or_refused():
+    def f(x, value):
+        return x * (2 if value[0] == "a" else 3), value
+
+    jitted, names = mw.jit(f, CONFIG), np.array(["a", "b"])
+    for name, factor in (("a", 2), ("z", 3), ("a", 2)):
+        names[0] = name
+        result, back = jitted(X, names)
+        check(result, factor * X)
+        assert back.tolist() == [name, "b"]
+    assert len(jitted._programs) == 2
+    check(mw.jit(lambda x, part: x[part], CONFIG)(X, slice(1, 3)), X[1:3])
+    for value in ({1, 2}, bytearray(2), np.array([{}, 1])):
+        with pytest.raises(
+            TypeError, match=r"f: args\[1\]\[0\] is no array.* hashable"
+        ):
+            jitted(X, [value])
+        with pytest.raises(TypeError, match=r"f: kwargs\['value'\] is no array"):
+            jitted.lower(X, value=value)
+
+
 def test_contents_of_static_fields_are_read_at_the_call():
     def f(x):
         table, out = {"a": 0.0}, []

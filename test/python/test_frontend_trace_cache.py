@@ -342,3 +342,15 @@ def test_recursive_functions_are_fine():
 
 def test_nothing_is_kept_outside_of_a_program():
     assert callees(emitted(lambda x: [mw.call(lambda y: y)(x) for _ in "ab"], X)) == 2
+
+
+def test_what_runs_at_once_is_freed():
+    def run():
+        array = jnp.ones(3)
+        total = mw.fori_loop(2, lambda i, total: total + array.sum(), jnp.float32(0))
+        assert float(total) == 6
+        return weakref.ref(array)
+
+    kept = [run() for _ in range(3)]
+    gc.collect()
+    assert [reference() for reference in kept] == [None] * 3

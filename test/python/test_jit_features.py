@@ -74,6 +74,27 @@ def test_decorated_method():
     check(trainer.step(X), model(X))
 
 
+class Lookalike:
+    """Has attributes by names that a wrapped function uses, too."""
+
+    def __init__(self):
+        self.mpmd_config, self.name, self.trace, self._last = None, "own", [], 5
+        self.lower = self._jitted = self._wishes = self._statics = 3
+        self.tag = "mine"
+
+    def __call__(self, x):
+        return model(x)
+
+
+def test_attributes_of_the_function_take_no_place():
+    jitted = mw.jit(Lookalike(), CONFIG)
+    assert (jitted.tag, jitted.mpmd_config) == ("mine", CONFIG)
+    check(jitted(X), model(X))
+    check(
+        jitted.lower(X).compile()(jax.device_put(X, NamedSharding(M0, P()))), model(X)
+    )
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -105,6 +126,16 @@ def test_keyword_arguments():
     check(step(x=X), model(X))
 
 
+def test_an_argument_may_be_called_self():
+    jitted = mw.jit(lambda self, function: model(self) + function, CONFIG)
+    check(jitted(self=X, function=X), model(X) + X)
+    compiled = jitted.lower(self=X, function=X).compile()
+    given = jax.tree.map(
+        jax.device_put, {"self": X, "function": X}, compiled.input_shardings[1]
+    )
+    check(compiled(**given), model(X) + X)
+
+
 def test_compiled_program_takes_the_keywords_that_it_was_lowered_for():
     compiled = mw.jit(model, CONFIG).lower(X, y=X).compile()
     args, kwargs = compiled.input_shardings
@@ -133,6 +164,26 @@ def test_static_arguments(options):
     check(step(X, 1), model(X, times=1))
     if options != {"static_argnums": (-1,)}:
         check(step(X, times=2), model(X, times=2))
+
+
+def test_positions_may_be_integers_of_any_kind():
+    def f(x, times):
+        return model(x, times=times)
+
+    for numbers in (np.int64(1), np.array([1]), -1, {1}):
+        check(mw.jit(f, CONFIG, static_argnums=numbers)(X, 2), model(X, times=2))
+    donated = jax.device_put(X, NamedSharding(M0, P()))
+    mw.jit(model, CONFIG, donate_argnums=np.int64(0))(donated)
+    assert donated.is_deleted()
+    with pytest.raises(ValueError, match=r"static_argnums=\(-5,\), but only accepts 2"):
+        mw.jit(f, CONFIG, static_argnums=-5)
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        mw.jit(f, CONFIG, static_argnums="1")
+
+
+def test_sizes_may_be_integers_of_any_kind():
+    rows = jax.ShapeDtypeStruct((np.int64(4), np.int32(2)), jnp.float32)
+    assert mw.jit(model, CONFIG).lower(rows).out_info.shape == (4, 2)
 
 
 def test_static_arguments_are_left_out_of_a_compiled_call():
@@ -237,6 +288,8 @@ def test_eval_shape():
     shapes = step.eval_shape(jax.ShapeDtypeStruct((4, 2), "bfloat16"))
     assert shapes["name"] == "n"
     assert (shapes["a"].shape, shapes["a"].dtype) == ((4, 2), jnp.bfloat16)
+    assert not shapes["a"].weak_type
+    assert step.eval_shape(1.0)["a"].weak_type
 
 
 def test_clear_cache_traces_again():
@@ -296,6 +349,10 @@ def test_transformations_of_a_jitted_function_are_refused():
     for transformed in (jax.grad(step), jax.vmap(step), jax.jit(step)):
         with pytest.raises(TypeError, match="apply meshwright.jit last"):
             transformed(X)
+    compiled = step.lower(X).compile()
+    for call in (lambda x: compiled(x), lambda x: step(X) + x):
+        with pytest.raises(TypeError, match="apply meshwright.jit last"):
+            jax.jit(call)(X)
 
 
 def test_unused_arguments_can_be_kept():
