@@ -14,10 +14,22 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["ProgressBar", "waiting"]
+__all__ = ["ProgressBar", "is_terminal", "waiting"]
 
 # Seconds before anything is drawn, and between two drawings.
 DELAY, INTERVAL = 1.0, 0.2
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether somebody sees what is written to a stream at once.
+
+    Not if there is none, as where a process has no standard error, if it is closed, or
+    if it is an object of the user's with nothing but `write`.
+    """
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):
+        return False
 
 
 class ProgressBar:
@@ -44,7 +56,7 @@ class ProgressBar:
     def show(self, done: int = 0) -> None:
         """Draws that `done` of the total are done."""
         elapsed = time.monotonic() - self.start
-        if elapsed < self.delay or not self.stream.isatty():
+        if elapsed < self.delay or not is_terminal(self.stream):
             return
         bar = "..."
         if self.total:
@@ -71,7 +83,7 @@ def waiting(what: str, stream: Any = None, delay: float = DELAY) -> Iterator[Non
       delay: seconds before the first drawing.
     """
     bar = ProgressBar(0, what, stream, delay)
-    if not bar.stream.isatty():
+    if not is_terminal(bar.stream):
         yield
         return
     done = threading.Event()

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import os
+import re
 import sys
 
 import jax
@@ -15,6 +16,8 @@ from jax.sharding import Mesh
 
 from meshwright.runtime import load, read_folder
 from meshwright.runtime.errors import ProgramError
+from meshwright.runtime.python_calls import count_functions
+from meshwright.runtime.schedule_form import check_form
 from meshwright.runtime.traffic import Traffic
 
 
@@ -26,10 +29,11 @@ def count(folder: str) -> Traffic:
       FragmentError: a fragment does not compile.
     """
     program, fragments = read_folder(folder)
+    check_form(program)
     sizes = [[int(size) for _, size in mesh["axes"]] for mesh in program["meshes"]]
     counts = [math.prod(size) for size in sizes]
     # CPU devices are what one asks for, before the first is used.
-    jax.config.update("jax_num_cpu_devices", sum(counts))
+    jax.config.update("jax_num_cpu_devices", max(sum(counts), 1))
     jax.config.update("jax_enable_x64", True)
     devices = np.array(jax.devices())
     if len(devices) < max(counts, default=0):
@@ -50,25 +54,38 @@ def count(folder: str) -> Traffic:
             program["meshes"], starts, counts, sizes, strict=False
         )
     }
-    return load(program, fragments, meshes).traffic()
+    functions = max(map(count_functions, fragments.values()), default=0)
+    calls = [_nobody_calls] * functions
+    return load(program, fragments, meshes, host_callbacks=calls).traffic()
+
+
+def _nobody_calls(*args: object) -> None:
+    raise AssertionError("nothing runs")
+
+
+def _plain(text: str) -> str:
+    """A text without what would command a terminal; names are those of a file."""
+    return re.sub(
+        r"[\x00-\x09\x0b-\x1f\x7f-\x9f]",
+        lambda found: f"\\x{ord(found[0]):02X}",
+        text,
+    )
 
 
 def _fail(text: str) -> int:
-    print(f"error: {text}", file=sys.stderr)
+    print(f"error: {_plain(text)}", file=sys.stderr)
     return 1
 
 
 def main(folder: str, shown: str, *options: str) -> int:
     try:
         traffic = count(folder)
-    except KeyError as error:
-        return _fail(f"{shown}: schedule.json has no {error}; partition again")
     except (ProgramError, RuntimeError) as error:  # Of JAX, or a FragmentError.
         return _fail(str(error).replace(folder, shown))
     if "--json" in options:
         print(json.dumps(traffic.as_json(), indent=1))
     else:
-        print(traffic)
+        print(_plain(str(traffic)))
     return 0
 
 

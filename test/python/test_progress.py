@@ -44,3 +44,19 @@ def test_waiting_is_silent_in_pipes_and_for_what_is_quick():
         with _progress.waiting("partitioning", stream, delay):
             pass
         assert stream.getvalue() == ""
+
+
+def closed():
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stream", [None, object(), closed()])
+def test_nobody_watches_what_is_no_stream(monkeypatch, stream):
+    """A process may have no standard error, or an object with nothing but `write`."""
+    monkeypatch.setattr("sys.stderr", stream)
+    with _progress.waiting("partitioning", delay=0.0):
+        bar = _progress.ProgressBar(4, delay=0.0)
+        bar.show(1)
+        bar.close()

@@ -127,6 +127,19 @@ def test_same_array_donated_and_read(program):
     assert not p.is_deleted()
 
 
+@pytest.mark.parametrize("devices", [1, 2])
+def test_same_array_without_elements_donated_and_read(devices):
+    b = Builder(a={"x": devices})
+    p, x = b.input("a", [0, 4], donated=True), b.input("a", [0, 4])
+    b.output(b.unary("one", "stablehlo.add", p), b.unary("two", "stablehlo.add", x))
+    program = b.load()
+    array = b.put(iota(0, 4), "a")
+    with pytest.raises(ValueError, match="argument 0 and argument 1 share"):
+        program(array, array)
+    assert not array.is_deleted()
+    assert [y.shape for y in program(array, b.put(iota(0, 4), "a"))] == [(0, 4)] * 2
+
+
 def test_view_of_a_donated_array(program):
     p, _ = good(program)
     shards = [shard.data for shard in p.addressable_shards]

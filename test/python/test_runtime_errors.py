@@ -55,6 +55,27 @@ def test_exception_in_a_callback_names_the_fragment(devices, capfd):
     capfd.readouterr()  # JAX logs the traceback of a failing callback.
 
 
+def test_callbacks_that_are_not_given_are_an_error():
+    b, _ = with_callback(1, lambda x: x)
+    b.callbacks = []
+    with pytest.raises(
+        runtime.ProgramError, match=r"on mesh .b. calls host_callbacks\[0\], and 0 were"
+    ):
+        b.load()
+
+
+def test_fragment_with_a_callback_on_two_meshes():
+    b = Builder(a={"x": 1}, b={"x": 1})
+    x, y = (b.input(mesh, [8], dims=[["x"]]) for mesh in "ab")
+    b.output(b.callback("call", x, lambda rows: rows + 1))
+    b.program["fragments"].append(b.program["fragments"][0] | {"mesh": "b"})
+    z = b.value("b", [8], dims=[["x"]])
+    b.call(1, [y], [z])
+    b.output(z)
+    for result in b.load()(*(b.put(iota(8), mesh) for mesh in "ab")):
+        np.testing.assert_array_equal(np.asarray(result), iota(8) + 1)
+
+
 def test_effects_barrier_waits_for_callbacks():
     seen = []
 

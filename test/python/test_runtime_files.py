@@ -1,8 +1,10 @@
 """Files that Python writes appear whole or not at all."""
 
+import concurrent.futures
 import multiprocessing
 import os
 import signal
+import sys
 
 import pytest
 from meshwright.runtime.files import whole_file
@@ -34,6 +36,24 @@ def test_file_is_replaced_with_its_permissions_and_links(tmp_path):
         file.write("newer")
     assert path.stat().st_mode & 0o777 == 0o640
     assert sorted(os.listdir(tmp_path)) == ["file", "link"]
+
+
+def test_threads_that_write_at_once_keep_the_umask(tmp_path):
+    def write(name):
+        for number in range(200):
+            with whole_file(tmp_path / f"{name}{number}") as file:
+                file.write("new")
+
+    interval, mask = sys.getswitchinterval(), os.umask(0o027)
+    sys.setswitchinterval(1e-6)
+    try:
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(write, "abcdefgh"))
+    finally:
+        sys.setswitchinterval(interval)
+        left = os.umask(mask)
+    assert left == 0o027
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o640}
 
 
 def test_device_is_written_to_as_it_is():

@@ -1,12 +1,17 @@
 """Recordings of runs: what they hold and what is written."""
 
 import json
+import sys
+import threading
 
 import numpy as np
 import pytest
 from launching import launch, reports
 from meshwright.runtime import profile
 from runtime_programs import Builder, iota
+
+# The module, of which the package shows the function alone.
+watching = sys.modules["meshwright.runtime.profile"]
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +52,50 @@ def test_every_item_of_every_run_is_recorded(program):
     for event in recording.events:
         assert 0 <= event.issued <= event.start <= event.stop
         assert event.error is None and event.issue_seconds > 0
+
+
+def sent_back():
+    """The next call takes over what was sent."""
+    b = Builder(a={"x": 1}, b={"x": 1})
+    x = b.input("a", [8], donated=True)
+    y = b.input("b", [8], donated=True)
+    b.output(b.transfer(b.unary("f", "stablehlo.add", y), "a"))
+    b.output(b.transfer(b.unary("g", "stablehlo.add", x), "b"))
+    return b, [b.put(iota(8), "a"), b.put(iota(8), "b")]
+
+
+def seen_whole():
+    """Sent from the first device of an array that is the caller's no more."""
+    b = Builder(a={"x": 2}, b={"x": 4})
+    x = b.input("a", [8], donated=True)
+    h = b.transfer(x, "b")
+    b.output(b.unary("f", "stablehlo.add", h, alias={0: 0}), b.transfer(h, "a"))
+    return b, [b.put(iota(8), "a")]
+
+
+def read_by_nobody():
+    b = Builder(a={"x": 1}, b={"x": 1})
+    x = b.input("a", [8])
+    b.transfer(x, "b")
+    b.output(b.unary("f", "stablehlo.add", x))
+    return b, [b.put(iota(8), "a")]
+
+
+@pytest.mark.parametrize("make", [sent_back, seen_whole, read_by_nobody])
+def test_what_is_gone_before_it_is_looked_at_is_no_error(monkeypatch, make):
+    gate, run = threading.Event(), watching._Watcher.run
+    monkeypatch.setattr(
+        watching._Watcher, "run", lambda self: gate.wait(60) and run(self)
+    )
+    b, arrays = make()
+    program = b.load()
+    with profile() as recording:
+        results = program(*arrays)
+        if make is sent_back:
+            program(*results)
+        gate.set()
+    assert any(event.kind == "transfer" for event in recording.events)
+    assert [event.error for event in recording.events if event.error] == []
 
 
 def test_fragments_of_a_mesh_do_not_overlap(program):
@@ -153,7 +202,19 @@ def test_profile_has_a_line_for_each_program(program, tmp_path):
         (f["name"], f["mesh"], f["origins"], f["calls"]) for f in profile["fragments"]
     ]
     assert found == [("first", "a", ["first"], 2), ("second", "b", ["dec"], 2)]
-    assert {t["bytes"] for t in profile["transfers"]} == {64}
+    # Resharded on the one mesh, then copied to the other: one transfer.
+    (move,) = profile["transfers"]
+    assert (move["name"], move["mesh"], move["bytes"]) == ("a -> b", "b", 64)
+    steps = [
+        [
+            e.stop - e.start
+            for e in recording.events
+            if e.kind == "transfer" and e.run == run
+        ]
+        for run in range(2)
+    ]
+    assert move["calls"] == 2
+    assert move["longest"] == max(map(sum, steps))
     for line in profile["fragments"] + profile["transfers"]:
         assert 0 <= line["seconds"] <= line["longest"]
     assert profile["issue_seconds"] > 0

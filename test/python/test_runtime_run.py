@@ -191,6 +191,22 @@ def test_second_load_compiles_nothing(monkeypatch):
     np.testing.assert_array_equal(np.asarray(first(x)[0]), np.asarray(second(x)[0]))
 
 
+def test_what_was_compiled_with_other_settings_is_not_taken():
+    b = two_stages()
+    programs = [b.load()]
+    name = "jax_disable_most_optimizations"
+    before = jax.config.values[name]
+    jax.config.update(name, not before)
+    try:
+        programs.append(b.load())
+    finally:
+        jax.config.update(name, before)
+    programs.append(b.load())
+    first, other, second = (program._loaded for program in programs)
+    assert first == second
+    assert not set(first) & set(other)
+
+
 def test_compile_options_reach_xla():
     b = two_stages()
     b.load(compile_options={"xla_backend_optimization_level": 0})
@@ -485,9 +501,87 @@ def test_misfits_are_found_at_load():
     with pytest.raises(ProgramError, match="mesh 'b', which was not given"):
         b.load()
     b = two_stages()
+    b.meshes["b"] = jax.devices()[:1]
+    with pytest.raises(TypeError, match="mesh 'b' is .* expected a jax.sharding.Mesh"):
+        b.load()
+    b = two_stages()
     b.program["meshes"][0]["axes"] = [["x", 2]]
     with pytest.raises(ProgramError, match="partitioned for"):
         b.load()
+
+
+GARBAGE = {
+    ("meshes",): (None, "expected a list"),
+    ("meshes", 0): ("a", "expected an object"),
+    ("meshes", 0, "axes", 0): (["x"], "expected a list of 2"),
+    ("values", 0, "mesh"): ("c", "one of the meshes 'a', 'b'"),
+    ("values", 0, "sharding"): ({}, "has no 'dims'"),
+    ("values", 1, "shape", 0): (-1, "a number of 0 or more"),
+    ("inputs", 0, "value"): (99, "the position of one of 4 values"),
+    ("outputs", 0, "value"): (True, "the position of one of 4 values"),
+    ("fragments", 0, "flops"): (float("inf"), "a number of 0 or more"),
+    ("fragments", 1, "arguments", 0, "donated"): (0, "true or false"),
+    ("items", 0, "fragment"): (-1, "the position of one of 2 fragments"),
+    ("items", 1, "kind"): ("send", "'call' or 'transfer'"),
+    ("items", 1, "result"): (0, "value 0 of schedule.json is computed twice"),
+    ("items", 1, "operand"): ([], "the position of one of 4 values"),
+    ("inputs", 0, "layout"): ("{0,1}", "no layout of 1 dimension"),
+    ("version",): (2, "expected 1"),
+}
+
+
+@pytest.mark.parametrize("place", GARBAGE)
+def test_what_is_no_program_is_found_at_load(place):
+    b = two_stages()
+    entry, (wrong, text) = b.program, GARBAGE[place]
+    for key in place[:-1]:
+        entry = entry[key]
+    entry[place[-1]] = wrong
+    with pytest.raises(ProgramError, match=text):
+        b.load()
+
+
+def test_parts_of_axes_are_parts():
+    b = Builder(a={"x": 4})
+    x = b.input("a", [12], dims=[[{"axis": "x", "pre": 1, "size": 3}]])
+    b.output(x)
+    with pytest.raises(ProgramError, match="no part of axis 'x'"):
+        b.load()
+
+
+def test_donation_that_the_program_does_not_know_of_is_found_at_load():
+    b = two_stages(alias={0: 0})
+    b.program["fragments"][0]["arguments"][0]["donated"] = False
+    with pytest.raises(ProgramError, match='"first" donates argument 0 in its module'):
+        b.load()
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("[]", r"schedule.json is \[\]; expected an object"),
+        ('{"meshes": []}', "has no 'fragments'"),
+        (
+            '{"fragments": [{"name": 3}]}',
+            r"fragments\[0\].name .* is 3; expected a str",
+        ),
+        ('{"fragments": [{"name": "\\ud800"}]}', "cannot be read"),
+        ("[" * 100_000, "recursion"),
+        ('{"fragments": [', "holds no partitioned program"),
+    ],
+)
+def test_folder_of_garbage_is_an_error(tmp_path, text, error):
+    (tmp_path / "schedule.json").write_text(text)
+    with pytest.raises(ProgramError, match=error):
+        read_folder(tmp_path)
+
+
+def test_module_that_is_no_text_is_an_error(tmp_path):
+    (tmp_path / "schedule.json").write_text('{"fragments": [{"name": "f"}]}')
+    (tmp_path / "fragments").mkdir()
+    (tmp_path / "fragments" / "f.mlir").write_bytes(b"ML\xefR")
+    with pytest.raises(ProgramError, match="'f' cannot be read: 'utf-8' codec"):
+        read_folder(tmp_path)
 
 
 def test_folder_without_a_program_is_an_error(tmp_path):

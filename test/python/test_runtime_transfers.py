@@ -90,6 +90,25 @@ def test_donated_inputs_move_to_other_memory():
     np.testing.assert_array_equal(np.asarray(y), iota(8))
 
 
+def test_meshes_of_the_same_axes_in_another_order():
+    b = Builder(a={"x": 2, "y": 2}, b={"y": 2, "x": 2})
+    x = b.input("a", [8, 8], dims=[["x"], ["y"]])
+    b.output(*(b.transfer(x, "b", dims=dims) for dims in ([["x"], ["y"]], [["y"], []])))
+    for y in b.load()(b.put(iota(8, 8), "a", "x", "y")):
+        np.testing.assert_array_equal(np.asarray(y), iota(8, 8))
+        for shard in y.addressable_shards:
+            np.testing.assert_array_equal(shard.data, iota(8, 8)[shard.index])
+
+
+@pytest.mark.parametrize("axis", ['a"b', "a b/c", "a'b", "a\nb"])
+def test_axes_of_any_name(axis):
+    b = Builder(a={axis: 2, "y": 2}, b={axis: 2, "y": 2})
+    x = b.input("a", [8, 8], dims=[[axis], ["y"]])
+    b.output(b.transfer(x, "b", dims=[["y"], []]))
+    (y,) = b.load()(b.put(iota(8, 8), "a", axis, "y"))
+    np.testing.assert_array_equal(np.asarray(y), iota(8, 8))
+
+
 def steps_of(i, before, j, after):
     b = Builder(a=MESHES[i], b=MESHES[j])
     x = b.input("a", [8, 8], dims=before)

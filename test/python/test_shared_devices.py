@@ -109,6 +109,22 @@ def test_account_equals_live_arrays_of_both_meshes():
         assert live_bytes(home)["a"] - before == sum(expected.values())
 
 
+@pytest.mark.parametrize("home", [0, 1])
+def test_one_device_keeps_what_it_gives_to_itself_and_others(home):
+    """What is sent to all of a mesh is whole there, also where it has been before."""
+    b = Builder(a={"x": 2}, b={"x": 1})
+    b.meshes = {"a": Mesh(DEVICES[:2], "x"), "b": Mesh(DEVICES[home : home + 1], "x")}
+    y = b.unary("p0", "stablehlo.add", b.input("b", [256]))
+    moved = b.transfer(y, "a")
+    b.output(b.unary("p1", "stablehlo.multiply", y, alias={0: 0}), moved)
+    b.output(b.unary("p2", "stablehlo.add", moved))
+    squares, same, twice = b.load()(b.put(iota(256), "b"))
+    np.testing.assert_array_equal(np.asarray(twice), 4 * iota(256))
+    np.testing.assert_array_equal(np.asarray(squares), (2 * iota(256)) ** 2)
+    for shard in same.addressable_shards:
+        np.testing.assert_array_equal(np.asarray(shard.data), 2 * iota(256))
+
+
 GRIDS = {
     "same": (DEVICES[:2], DEVICES[:2]),
     "reversed": (DEVICES[:2], DEVICES[1::-1]),

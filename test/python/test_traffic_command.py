@@ -2,6 +2,7 @@
 """`meshwright traffic`: what compiled.traffic() counts, of files."""
 
 import json
+import shutil
 
 import pytest
 from conftest import ROOT
@@ -52,6 +53,37 @@ def test_what_is_no_partitioned_program(tools, tmp_path):
     assert f"{tmp_path} holds no partitioned program" in fails(tmp_path)
     (tmp_path / "schedule.json").write_text('{"fragments": []}')
     assert "schedule.json has no 'meshes'; partition again" in fails(tmp_path)
+
+
+def test_a_program_without_meshes(tools, tmp_path):
+    lists = ("meshes", "values", "inputs", "outputs", "fragments", "items")
+    (tmp_path / "schedule.json").write_text(json.dumps({name: [] for name in lists}))
+    table = tools.check("meshwright", "traffic", tmp_path)
+    assert table.split() == ["where", "what", "axes", "count", "bytes"]
+
+
+def test_names_of_a_file_do_not_command_a_terminal(tools, folder, tmp_path):
+    out = shutil.copytree(folder, tmp_path / "out")
+    path = out / "schedule.json"
+    path.write_text(path.read_text().replace('"m1"', '"m\\u001b[31m"'))
+    assert "m\\x1B[31m -> m2" in tools.check("meshwright", "traffic", out)
+    path.write_text(path.read_text().replace('"items"', '"no items"'))
+    assert (
+        "schedule.json has no 'items'" in tools.run("meshwright", "traffic", out).stderr
+    )
+
+
+def test_python_functions_are_not_needed(tools, folder, tmp_path):
+    out = shutil.copytree(folder, tmp_path / "out")
+    path = out / "fragments" / "p0_encoder.main.mlir"
+    text = path.read_text()
+    call = (
+        "    stablehlo.custom_call @xla_ffi_python_cpu_callback(%arg1) {api_version = "
+        "4 : i32, backend_config = {index = 2 : ui64}, has_side_effect = true} : "
+        "(tensor<8x64xf32>) -> ()\n"
+    )
+    path.write_text(text.replace("    return", call + "    return"))
+    assert "m1 -> m2" in tools.check("meshwright", "traffic", out)
 
 
 def test_a_platform_that_is_not_there(tools, folder, monkeypatch):

@@ -65,9 +65,7 @@ class Boundary:
         return [
             group
             for group in groups.values()
-            if len(group) > 1
-            and not self.donated.isdisjoint(group)
-            and math.prod(self.places[group[0]].shape) > 0
+            if len(group) > 1 and not self.donated.isdisjoint(group)
         ]
 
     def unknown(self, arrays: Sequence[Any]) -> list[int]:
@@ -164,6 +162,8 @@ class Boundary:
         they have been waited for, and so have the results, then.
         """
         here, made = [arrays[position] for position in group], self.made
+        # Arrays without elements may all be at one address.
+        filled = math.prod(self.places[group[0]].shape) > 0
         own = [
             (r := made.get(id(array))) is not None and r() is array for array in here
         ]
@@ -189,7 +189,7 @@ class Boundary:
             array = arrays[position]
             keys: list[Any] = [id(array)]
             known = self._is_own(array) and not array.is_ready()
-            if position not in pending and not known:
+            if filled and position not in pending and not known:
                 pointers = self._pointers(array)
                 keys += zip(self.places[position].mesh.devices, pointers, strict=False)
             for key in keys:

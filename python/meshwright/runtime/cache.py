@@ -41,7 +41,8 @@ def find_folder() -> pathlib.Path | None:
     """
     given = os.environ.get(VARIABLE)
     if given is not None:
-        return pathlib.Path(given).expanduser() if given else None
+        # Who is no user stays as it is, as in a shell.
+        return pathlib.Path(os.path.expanduser(given)) if given else None
     of_jax = jax.config.jax_compilation_cache_dir
     if not of_jax or "://" in of_jax or not jax.config.jax_enable_compilation_cache:
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import functools
 import os
 import queue
 import re
@@ -28,15 +29,10 @@ from .cache import FragmentCache
 from .errors import FragmentError, ProgramError
 from .module_names import joint_name
 from .placement import ProgramMesh
+from .python_calls import calls_python, count_functions, name_errors
 
 ir = _jax_runtime.ir
 
-# Calls of Python functions; such executables belong to one fragment for good.
-# On TPUs they are pairs of transfers with the host.
-_CALLBACK = re.compile(
-    r"custom_call @xla_(ffi_)?(partitioned_)?python_\w*callback"
-    r"|\"stablehlo\.(send|recv)\"[^\n]*\bis_host_transfer = true"
-)
 # The attribute that says that an operation has effects outside of the devices.
 _EFFECT_MARKS = {
     "stablehlo.custom_call": "has_side_effect",
@@ -53,10 +49,11 @@ _HIT_EVENT = "/jax/compilation_cache/cache_hits"
 
 @dataclass(frozen=True)
 class Signature:
-    """Types of @main of a fragment's module."""
+    """Types of @main of a fragment's module, and which arguments it takes over."""
 
     arguments: tuple[str, ...]
     results: tuple[str, ...]
+    donated: tuple[bool, ...]
 
 
 class Loaded:
@@ -120,13 +117,15 @@ class Source:
     origins: list[str] = field(default_factory=list)
     module_name: str | None = None
 
-    @property
+    @functools.cached_property
     def key(self) -> tuple:
-        owner = self.name if self.callbacks else None
+        owner = (self.name, self.mesh.name) if self.callbacks else None
         return (
             self.code,
             len(self.mesh.devices),
             id(self.mesh.client),
+            # What JAX's configuration says may change from program to program.
+            _jax_runtime.serialized_options(self.mesh.devices, {}),
             repr(sorted(self.options.items())),
             owner,
         )
@@ -220,7 +219,7 @@ def read_source(
         text=text,
         code=code if _keeps_names() else _MODULE_NAME.sub("module", code),
         signature=signature,
-        callbacks=_CALLBACK.search(code) is not None,
+        callbacks=calls_python(code),
         options=dict(options),
     )
 
@@ -241,7 +240,21 @@ def _signature(name: str, module: Any) -> Signature:
     else:
         raise ProgramError(f'fragment "{name}" has no function @main')
     kind = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
-    return Signature(tuple(map(str, kind.inputs)), tuple(map(str, kind.results)))
+    marks: list[dict[str, Any]] = [{}] * len(kind.inputs)
+    if "arg_attrs" in attributes:
+        given = map(ir.DictAttr, ir.ArrayAttr(attributes["arg_attrs"]))
+        marks = [{entry.name: entry.attr for entry in each} for each in given]
+    return Signature(
+        tuple(map(str, kind.inputs)),
+        tuple(map(str, kind.results)),
+        tuple(map(_is_donated, marks)),
+    )
+
+
+def _is_donated(marks: Mapping[str, Any]) -> bool:
+    """Whether XLA may overwrite an argument of @main."""
+    donor = str(marks.get("jax.buffer_donor", "false"))
+    return "tf.aliasing_output" in marks or donor != "false"
 
 
 def compile_all(
@@ -250,12 +263,25 @@ def compile_all(
     needed: Collection[int],
     cache: FragmentCache | None = None,
 ) -> list[Loaded | None]:
-    """An executable for each source that is needed, in order. Raises FragmentError."""
+    """An executable for each source that is needed, in order.
+
+    Raises:
+      FragmentError: one does not compile.
+      ProgramError: one calls a Python function that is not there.
+    """
     result: dict[int, Loaded] = {}
     groups: dict[tuple, list[int]] = {}
     for index, source in enumerate(sources):
         if index not in needed:
             continue
+        functions = count_functions(source.code) if source.callbacks else 0
+        if functions > len(callbacks):
+            # XLA does not ask, and calls what is behind the last one.
+            raise ProgramError(
+                f"{source.describe()} calls host_callbacks[{functions - 1}], and "
+                f"{len(callbacks)} were given; give meshwright.runtime.load the Python "
+                "functions of the program"
+            )
         alive = _loaded.get((source.key, source.mesh.devices))
         if alive is not None and not source.callbacks:
             result[index] = alive
@@ -396,16 +422,3 @@ def _compile(source: Source, callbacks: Sequence[Callable], contexts, cache) -> 
     if cache:
         cache.write(source, executable)
     return Loaded(executable, source.mesh.devices, seconds)
-
-
-def name_errors(callback: Callable, where: str) -> Callable:
-    """The callback, whose exceptions say where in the program they happened."""
-
-    def named(*args):
-        try:
-            return callback(*args)
-        except Exception as error:
-            text = f"{where} failed: {type(error).__name__}: {error}"
-            raise FragmentError(text) from error
-
-    return named

@@ -9,6 +9,7 @@ after the other. None of them waits for a device.
 from __future__ import annotations
 
 import collections
+import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,8 +31,9 @@ from .memory import Account, MeshMemory, keep_account
 from .placement import bind_meshes
 from .plan import Plan, Planner
 from .profile import current as current_recording
+from .schedule_form import check_form
 from .share import Share, find_processes, join_processes
-from .steps import Launch, Step
+from .steps import FirstShard, Launch, Step
 from .traffic import Traffic, measure_traffic
 
 # Launches from several threads can deadlock two programs, so only one issues.
@@ -86,6 +88,7 @@ def load(
       ProgramError: program, fragments and meshes do not fit; a ValueError.
       FragmentError: a fragment does not compile; names it.
     """
+    check_form(program)
     bound = bind_meshes(program, dict(meshes))
     options = resolve_options(compile_options, list(bound))
     world = find_processes(bound)
@@ -244,12 +247,25 @@ class ProgramExecutor:
         self._failed = _failure(what, error)
         raise self._failed from error
 
+    @functools.cached_property
+    def _fleeting(self) -> set[int]:
+        """Slots of what may be given away, here or by the caller, and of its views."""
+        plan = self._plan
+        found = {*plan.consumed, *plan.output_slots, *range(len(plan.inputs))}
+        for step in plan.steps:
+            if isinstance(step, FirstShard) and step.reads[0] in found:
+                found.add(step.writes.start)
+        return found
+
     def end_of(self, step: Step, slots: list) -> Any:
-        """Something to wait for that is ready when the step just issued is done."""
+        """Something to wait for that is ready when the step just issued is done.
+
+        None if it made an array that nobody reads, and that is gone.
+        """
         if isinstance(step, Launch):
             return self._tokens[-1]
         slot = step.writes.start if step.places else step.reads[0]
-        if slot in self._plan.consumed:
+        if slot in self._fleeting and slots[slot] is not None:
             # The array itself may be donated before anyone could wait for it.
             return _jax_runtime.copy_first_shard(slots[slot])
         return slots[slot]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from typing import IO
 
@@ -26,13 +26,17 @@ def whole_file(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
             yield file
         return
     folder, name = os.path.split(path)
-    descriptor, aside = tempfile.mkstemp(
-        prefix=f".{name}.", suffix=".tmp", dir=folder or "."
-    )
+    aside = os.path.join(folder or ".", f".{name}.{secrets.token_hex(8)}.tmp")
+    known = _mode(path)
+    # The system takes off what the umask says. Who asks for the umask has to set it,
+    # for all threads, and two that do so at once leave none.
+    wanted = 0o666 if known is None else known
+    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, wanted)
     try:
         with open(descriptor, mode, encoding=encoding) as file:
             yield file
-        os.chmod(aside, _mode(path))
+        if known is not None:
+            os.chmod(aside, known)
         os.replace(aside, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
@@ -40,11 +44,9 @@ def whole_file(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
         raise
 
 
-def _mode(path: str) -> int:
-    """The permissions of the file that is replaced, or those of a new one."""
+def _mode(path: str) -> int | None:
+    """The permissions of the file that is replaced; None if there is none."""
     try:
         return os.stat(path).st_mode & 0o7777
     except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        return None

@@ -8,6 +8,7 @@ import os
 import re
 
 from .errors import ProgramError
+from .schedule_form import check_names
 
 # So often a program is read again that was replaced while it was read.
 _ATTEMPTS = 20
@@ -63,14 +64,15 @@ def _read_once(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
     def read_all() -> tuple[dict, dict[str, str]]:
         try:
             program = json.loads(read("schedule.json"))
-        except (OSError, ValueError) as error:
+            check_names(program)
+        except (OSError, ValueError, RecursionError) as error:
             raise no_program(error) from error
         modules = {}
         for fragment in program["fragments"]:
             name = fragment["name"]
             try:
                 modules[name] = read(f"fragments/{file_stem(name)}.mlir")
-            except OSError as error:
+            except (OSError, UnicodeError) as error:
                 raise ProgramError(
                     f"the module of fragment {name!r} cannot be read: {error}; "
                     "partition again, without --emit-bytecode"
@@ -97,4 +99,5 @@ def _is_open(folder: str | os.PathLike, descriptor: int) -> bool:
 
 def file_stem(name: str) -> str:
     """The file of a fragment: its name, as far as file systems take it."""
-    return re.sub(rb"[^A-Za-z0-9._-]", b"_", name.encode()[:200]).decode()
+    encoded = name.encode(errors="replace")[:200]
+    return re.sub(rb"[^A-Za-z0-9._-]", b"_", encoded).decode()

@@ -17,6 +17,7 @@ from jax.experimental.layout import Format, Layout
 
 from . import _jax_runtime
 from .compilation import Loaded
+from .errors import ProgramError
 from .placement import Place
 from .plan import Plan, assign_drops
 from .steps import Launch, Relayout, Step
@@ -83,7 +84,10 @@ def _declared(entry: Mapping[str, Any], place: Place) -> Order | None:
     found = _MINOR_TO_MAJOR.match(text or "")
     if found is None:
         return None
-    return tuple(int(number) for number in reversed(found[1].split(",")) if number)
+    order = tuple(int(number) for number in reversed(found[1].split(",")) if number)
+    if sorted(order) != list(range(len(place.shape))):
+        raise ProgramError(f"{text!r} is no layout of {len(place.shape)} dimensions")
+    return order
 
 
 def _compiled_orders(
@@ -136,6 +140,8 @@ def _read(
     place, new = plan.slots[slot], plan.slot_count
     plan.slot_count += 1
     plan.slots[new], orders[new] = place, wanted
+    if slot in plan.consumed:
+        plan.consumed.add(new)
     writes = range(new, new + 1)
     steps.append(Relayout(item, (slot,), writes, (place,), what, order=wanted))
     return new

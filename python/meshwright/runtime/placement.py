@@ -210,7 +210,13 @@ class ProgramMesh:
             )
         if isinstance(axis, str):
             return AxisPart(name, 1, self.axes[name])
-        return AxisPart(name, int(axis["pre"]), int(axis["size"]))
+        pre, size = int(axis["pre"]), int(axis["size"])
+        if self.axes[name] % (pre * size):
+            raise ProgramError(
+                f"a sharding uses ({pre}){size}, which is no part of axis {name!r} of "
+                f"mesh {self.name!r}, of size {self.axes[name]}"
+            )
+        return AxisPart(name, pre, size)
 
     def _split(self, sharding: dict | None, rank: int) -> Split:
         if sharding is None:
@@ -296,6 +302,10 @@ def bind_meshes(program: dict, meshes: dict[str, Mesh]) -> dict[str, ProgramMesh
             raise ProgramError(
                 f"the program runs on mesh {name!r}, which was not given; given are "
                 f"{sorted(meshes)}"
+            )
+        if not isinstance(meshes[name], Mesh):
+            raise TypeError(
+                f"mesh {name!r} is {meshes[name]!r}; expected a jax.sharding.Mesh"
             )
         _check_devices(name, meshes[name], devices)
         bound[name] = ProgramMesh(description, meshes[name])

@@ -78,10 +78,8 @@ class Planner:
             item = self.items[index]
             if item["kind"] == "call":
                 self._plan_call(index, item)
-            elif item["kind"] == "transfer":
-                self._plan_transfer(index, item)
             else:
-                raise ProgramError(f"item {index} has unknown kind {item['kind']!r}")
+                self._plan_transfer(index, item)
         self._plan_outputs()
         self.plan.donated = sorted(self.donated)
         assign_drops(self.plan)
@@ -119,6 +117,7 @@ class Planner:
             )
             source.origins = list(origins[index])
             self._check_counts(source, fragment)
+            self._check_donation(source, fragment)
             self.plan.fragment_sources.append(len(self.plan.sources))
             self.plan.sources.append(source)
 
@@ -132,6 +131,16 @@ class Planner:
                 raise ProgramError(
                     f'fragment "{source.name}" has {len(types)} {side} in its module '
                     f"and {len(fragment[side])} in the program"
+                )
+
+    @staticmethod
+    def _check_donation(source: Source, fragment: dict) -> None:
+        """Who gives up an operand without the plan's knowledge takes it from others."""
+        for position, given in enumerate(source.signature.donated):
+            if given and not fragment["arguments"][position]["donated"]:
+                raise ProgramError(
+                    f'fragment "{source.name}" donates argument {position} in its '
+                    "module and not in the program"
                 )
 
     def _mesh(self, name: str) -> ProgramMesh:
@@ -348,7 +357,7 @@ class Planner:
 
     def _view(self, source: ProgramMesh, target: ProgramMesh) -> ProgramMesh:
         """The devices of one mesh arranged like another."""
-        if source.axes == target.axes:
+        if list(source.axes.items()) == list(target.axes.items()):
             return source
         key = source.name, target.name
         if key not in self.views:

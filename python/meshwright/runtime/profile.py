@@ -16,6 +16,7 @@ gets all of them, by its clock.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import json
 import os
@@ -226,18 +227,18 @@ class Recording:
         lines for each distinct program, however many runs there were.
         """
         fragments: dict[tuple, list[float]] = {}
-        transfers: dict[tuple, list[float]] = {}
+        moves: dict[tuple, list[Event]] = {}
         for event in self.events:
-            if event.error is not None:
-                continue
-            if event.kind == "fragment":
+            if event.kind == "transfer":
+                moves.setdefault((event.run, event.item), []).append(event)
+            elif event.kind == "fragment" and event.error is None:
                 key = event.name, event.mesh, tuple(event.origins), event.flops
-                found = fragments.setdefault(key, [])
-            elif event.kind == "transfer":
-                found = transfers.setdefault((event.name, event.mesh, event.bytes), [])
-            else:
-                continue
-            found.append(event.stop - event.start)
+                fragments.setdefault(key, []).append(event.stop - event.start)
+        transfers: dict[tuple, list[float]] = {}
+        for steps in moves.values():
+            if all(step.error is None for step in steps):
+                key = steps[0].name, _target(steps), steps[0].bytes
+                transfers.setdefault(key, []).append(_move_seconds(steps))
         issues = [event.issue_seconds for event in self.events if event.error is None]
         return {
             "format": "meshwright-profile",
@@ -275,6 +276,20 @@ class Recording:
     def save_chrome_trace(self, path: str | os.PathLike) -> None:
         with whole_file(path) as file:
             json.dump(self.chrome_trace(), file)
+
+
+def _target(steps: list[Event]) -> str:
+    """The mesh that a transfer goes to; resharding before it is on the other one."""
+    ends = [step.mesh for step in steps if step.name.endswith(f" -> {step.mesh}")]
+    return ends[0] if ends else steps[-1].mesh
+
+
+def _move_seconds(steps: list[Event]) -> float:
+    """How long a transfer took, of one or more steps in one or more processes."""
+    found: collections.Counter = collections.Counter()
+    for step in steps:
+        found[step.process] += step.stop - step.start
+    return max(found.values())
 
 
 def _times(seconds: list[float]) -> dict[str, float]:
@@ -350,7 +365,8 @@ class _Watcher(threading.Thread):
     def run(self) -> None:
         while (entry := self.queue.get()) is not None:
             try:
-                entry.done.block_until_ready()
+                if entry.done is not None:
+                    entry.done.block_until_ready()
             except Exception as error:
                 entry.event.error = str(error)
             entry.event.stop = self.recording.now()

@@ -154,8 +154,18 @@ class Put(Change):
 
     def change(self) -> Callable[[jax.Array], jax.Array]:
         place = self.places[0]
-        alias = False if place.mesh.sharing else None
-        return functools.partial(jax.device_put, device=place.sharding, may_alias=alias)
+        if not place.mesh.sharing:
+            return functools.partial(jax.device_put, device=place.sharding)
+        # Where each device gets all of it, JAX lets a device that has it keep it,
+        # whatever `may_alias` says; so it gets another one.
+        whole = tuple(place.sharding.shard_shape(place.shape)) == place.shape
+
+        def put(array):
+            if whole and not array.devices().isdisjoint(place.mesh.devices):
+                array = _jax_runtime.copy_shard(array)
+            return jax.device_put(array, place.sharding, may_alias=False)
+
+        return put
 
 
 @dataclass
@@ -187,7 +197,10 @@ def _gather(reads: tuple[int, ...]) -> Callable[[list], Any]:
 
 
 def identity_text(source: Place, target: Place, donate: bool = False) -> str:
-    """A module that gives its argument another split or memory on the same devices."""
+    """A module that gives its argument another split or memory on the same devices.
+
+    To be called in an MLIR context.
+    """
     argument = _attributes(source, "source")
     if donate:
         argument.append("tf.aliasing_output = 0 : i32")
@@ -215,7 +228,14 @@ def identity_text(source: Place, target: Place, donate: bool = False) -> str:
 
 
 def _axes(place: Place) -> str:
-    return ", ".join(f'"{axis}"={size}' for axis, size in place.mesh.axes.items())
+    return ", ".join(
+        f"{_quoted(axis)}={size}" for axis, size in place.mesh.axes.items()
+    )
+
+
+def _quoted(name: str) -> str:
+    """A string as modules have it, in the current MLIR context."""
+    return str(_jax_runtime.ir.StringAttr.get(name))
 
 
 def _attributes(place: Place, mesh: str) -> list[str]:
@@ -237,8 +257,8 @@ def _dims(place: Place) -> str:
 
 def _parts(place: Place, parts) -> str:
     return ", ".join(
-        f'"{part.axis}"'
+        _quoted(part.axis)
         if part.size == place.mesh.axes[part.axis]
-        else f'"{part.axis}":({part.pre}){part.size}'
+        else f"{_quoted(part.axis)}:({part.pre}){part.size}"
         for part in parts
     )
