@@ -126,7 +126,8 @@ def split(closed: Any, num_fixed: int) -> Split | None:
     known, rest = [], []
     for eqn in jaxpr.eqns:
         found = _results(eqn, [_kind_of(atom, kinds) for atom in eqn.invars])
-        (rest if None in found else known).append(eqn)
+        # What gives nothing is there for its effects.
+        (rest if None in found or not found else known).append(eqn)
         kinds.update(
             (var, kind)
             for var, kind in zip(eqn.outvars, found, strict=True)
@@ -142,7 +143,11 @@ def split(closed: Any, num_fixed: int) -> Split | None:
         return None
     reading, slice_inputs = _part(closed, known, jaxpr.invars, slices)
     # Numbers that the rest reads, too, are computed again there.
-    own = [eqn for eqn in jaxpr.eqns if not all(map(is_slice, eqn.outvars))]
+    own = [
+        eqn
+        for eqn in jaxpr.eqns
+        if not eqn.outvars or not all(map(is_slice, eqn.outvars))
+    ]
     body, body_inputs = _part(closed, own, jaxpr.invars, jaxpr.outvars, slices)
     return Split(reading, slice_inputs, body, body_inputs)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import jax
 from jax.experimental.layout import Format
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from . import _jax_compat as compat
 from ._several_meshes import constrain
@@ -84,7 +84,9 @@ def _rows(eqn: Any, known: Mapping[Any, Any]) -> NamedSharding | None:
         sharding.mesh.shape[axis] for axis in axes
     ):
         axes.pop()
-    if not axes:
+    types = dict(zip(sharding.mesh.axis_names, sharding.mesh.axis_types, strict=True))
+    # The type of the slice tells of explicit axes.
+    if not axes or any(types[axis] is AxisType.Explicit for axis in axes):
         return None
     others = [PartitionSpec.UNCONSTRAINED] * (result.aval.ndim - 1)
     spec = PartitionSpec(tuple(axes), *others)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from ._captures import captured
 
@@ -65,6 +66,12 @@ class _Values:
 
     def __init__(self, values: Sequence[Any]):
         self.values = list(values)
+
+
+def _numbers(values: Sequence[Any]) -> list[Any]:
+    """What of the values of variables is no array."""
+    arrays = (jax.Array, np.ndarray, np.generic)
+    return [leaf for leaf in jax.tree.leaves(values) if not isinstance(leaf, arrays)]
 
 
 jax.tree_util.register_pytree_node(
@@ -136,13 +143,15 @@ class Lifted:
         """Reads the state again, for one more application of the traced body.
 
         Returns:
-          Whether it is made of the same variables as when the body was traced.
+          Whether it is made of the same variables as when the body was traced, and
+          of the same Python values, which are a part of what was traced.
         """
         variables, nodes = _graph(self._roots)
-        self._values = [v.get_raw_value() for v in self._variables]
-        self.state = _Values(self._values)
-        before = map(id, self._reached)
-        return list(before) == [id(node) for node in (*variables, *nodes)]
+        values = [v.get_raw_value() for v in self._variables]
+        before = [*self._reached, *_numbers(self._values)]
+        after = [*variables, *nodes, *_numbers(values)]
+        self._values, self.state = values, _Values(values)
+        return list(map(id, before)) == list(map(id, after))
 
     def update(self, values: _Values) -> None:
         """Assigns what the body gave as changed state, in the caller's trace."""

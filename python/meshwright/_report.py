@@ -48,6 +48,7 @@ def _origin(item: Mapping[str, Any]) -> str:
     return ", ".join(item["origins"]) or "(inferred)"
 
 
+_COUNT = re.compile(r"\(\d+\)$")
 _SHARDING = re.compile(r"#sdy\.sharding<[^,]*, \[(.*?)\](?:, .*)?>")
 _AXIS = re.compile(r'"([^"]*)"(:\(\d+\)\d+)?')
 
@@ -138,13 +139,14 @@ class _Page:
 
     def names(self) -> Iterator[str]:
         """Computations by mesh, with the stage and the reason."""
+        assigned = self.config.name_to_mesh_assignment
+        stages = self.config.name_to_stage_assignment
         found: dict[tuple[str, str], int] = collections.Counter(
-            (origin.partition("(")[0], item["mesh"])
+            # A transposed one has its count behind it, and names may end so, too.
+            (origin if origin in assigned else _COUNT.sub("", origin), item["mesh"])
             for item in self.calls
             for origin in dict.fromkeys(item["origins"])
         )
-        assigned = self.config.name_to_mesh_assignment
-        stages = self.config.name_to_stage_assignment
         for (name, mesh), count in found.items():
             stage = f", stage {stages[name]}" if name in stages else ""
             why = "assigned" if name in assigned else "by its stage or path"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -55,15 +56,21 @@ class NnxWrapped:
         def pure(*state, **arrays):
             args = nnx.from_tree(state, ctxtag=_CONTEXT, is_inner=True)
             result = func(*args, **arrays)
+            static = self.pure._statics.positions(len(args))
+            # As many as have shardings and meshes: static arguments have none.
             after = jax.tree.map(
                 lambda leaf: leaf if _is_module(leaf) else None,
-                args,
+                tuple(arg for at, arg in enumerate(args) if at not in static),
                 is_leaf=_is_module,
             )
             return nnx.to_tree((after, result), ctxtag=_CONTEXT)
 
         functools.update_wrapper(self, func)
         self.pure = _jit.jit(pure, mpmd_config, **options)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """A decorated method is bound to its object, which is its first argument."""
+        return self if instance is None else types.MethodType(self, instance)
 
     def _check_keywords(self, kwargs: dict[str, Any]) -> None:
         for name, value in kwargs.items():
@@ -180,6 +187,8 @@ def jit(
             mpmd_config, output_mesh_assignment=(inputs or None, outputs or None)
         )
     shardings: dict[str, Any] = {}
+    if isinstance(in_shardings, list):  # As for jax.jit, the tuple of arguments.
+        in_shardings = tuple(in_shardings)
     if in_shardings is not None:
         shardings["in_shardings"] = in_shardings
     if in_shardings is not None or out_shardings is not None:

@@ -23,6 +23,7 @@ from . import _primitives as primitives
 from . import _static_leaves as static_leaves
 from . import _trace_cache
 from ._loops import LoopForm
+from ._nnx_state import is_stateful
 from .utils import function_name
 
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
 T = TypeVar("T")
 
 _RESERVED_PREFIX = "partir."
+# Each holds those before it.
+_NUMBERS = (bool, int, float, complex)
 
 
 def _check_computation_name(name: str) -> None:
@@ -181,7 +184,14 @@ def named_tensor(x: T, name: str) -> T:
 
     Returns:
       `x`. Its cotangent gets the same name.
+
+    Raises:
+      TypeError: `name` is not a string.
     """
+    if not isinstance(name, str):
+        raise TypeError(
+            f"named_tensor: name must be a string, got {type(name).__name__}"
+        )
     return _to_arrays("named_tensor", primitives.named_tensor_p, x, name=name)
 
 
@@ -311,7 +321,7 @@ def _loop(
     traced = _trace_cache.trace(index_last, (init_val, index), {}, carry=True)
     wrapped = static_leaves.wrap(init_val, static_leaves.is_equinox_module)
     _check_loop_result(what, wrapped, traced.jaxpr, traced.out_tree)
-    if num_iterations == 0 or not traced.jaxpr.out_avals:
+    if num_iterations == 0 or not (traced.jaxpr.out_avals or traced.jaxpr.effects):
         return init_val
     outs = primitives.for_p.bind(
         *traced.operands[:-1],
@@ -364,7 +374,7 @@ def _is_sequence(x: Any) -> bool:
 
 
 def _is_element(x: Any) -> bool:
-    return isinstance(x, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))
+    return isinstance(x, (jax.Array, np.ndarray, np.generic, *_NUMBERS))
 
 
 def _check_sequences(inputs: Any) -> int:
@@ -395,7 +405,11 @@ def _check_sequences(inputs: Any) -> int:
 
 def _stackable(path: Any, sequence: Sequence[Any]) -> list[jax.Array]:
     """The elements of a sequence as arrays of one type."""
-    if any(isinstance(x, (bool, int, float, complex)) for x in sequence):
+    if all(type(x) in _NUMBERS for x in sequence):
+        # Weakly typed, as numbers are where the calls are written out.
+        kind = max(map(type, sequence), key=_NUMBERS.index)
+        sequence = list(map(kind, sequence))
+    elif any(isinstance(x, _NUMBERS) for x in sequence):
         dtype = jnp.result_type(*sequence)
         sequence = [jnp.asarray(x, dtype) for x in sequence]
     arrays = [jnp.asarray(x) for x in sequence]
@@ -429,10 +443,13 @@ def _written_out(body_fun: Any, carry: Any, inputs: Any, length: int) -> Any:
         if not compat.is_staged():
             carry = body_fun(*args)
             continue
-        # What is no array is a part of the program.
+        # What is no array is a part of the program, and a trace reads the state of
+        # those objects that it was made with.
         leaves, tree = jax.tree.flatten(args)
-        static = (leaf for leaf in leaves if not static_leaves.is_array(leaf))
-        form = (tree, *static)
+        wrapped = static_leaves.wrap_leaves(leaves, tree)
+        static = (leaf.value for leaf in wrapped if static_leaves.is_static(leaf))
+        objects = filter(is_stateful, jax.tree.leaves(args, is_leaf=is_stateful))
+        form = (tree, *static, *objects)
         is_same = len(form) == len(form_before) and form[0] == form_before[0]
         is_same = is_same and all(map(operator.is_, form[1:], form_before[1:]))
         traced = traced.again(args, {}) if is_same else None

@@ -95,7 +95,7 @@ def get_pipeline_schedule(name: str) -> PipelineSchedule:
       >>> get_pipeline_schedule("LoopedBFS").required_mpmd_options
       {'mpmd_pipeline_schedule': 'LoopedBFS'}
     """
-    if name.startswith(FILE_PREFIX):
+    if isinstance(name, str) and name.startswith(FILE_PREFIX):
         return _schedule(name)  # Files change.
     found = find_schedule_name(name)
     if found is None:

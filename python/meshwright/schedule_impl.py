@@ -112,8 +112,8 @@ def gpipe_but_1f1b_for_last_mesh(
 
 
 def _circular(first: FragmentInfo, second: FragmentInfo, meshes: int, reverse: bool):
-    if not _comparable(first, second):
-        return False
+    if not _comparable(first, second) or not meshes:
+        return False  # Without a mesh that takes part, the compiler says so.
     before, after = transpose_count(first), transpose_count(second)
     if before != after:
         return before < after

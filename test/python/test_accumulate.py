@@ -236,6 +236,52 @@ def test_reductions():
     assert flags.tolist() == [1, 1, 2, 2]
 
 
+def test_nnx_objects_may_be_microbatches():
+    nnx = pytest.importorskip("flax.nnx")
+
+    def steps(x):
+        states = [nnx.state(nnx.Dict(a=nnx.Param(x[i]))) for i in range(4)]
+        each = accumulate(lambda state: 2 * state["a"][...], 4, 0, "stack")(states)
+        rows = accumulate(lambda row: row[...].sum(), 4, 0, "stack")(nnx.Param(x))
+        return each, rows
+
+    x = jnp.arange(4.0)
+    close(jax.jit(steps)(x), (2 * x, x))
+    close(steps(x), (2 * x, x))
+
+
+@pytest.mark.parametrize("numbers", [(1, 2), (2, 1), (-1, 1)])
+def test_arguments_may_be_named_in_any_order(numbers):
+    step = accumulate(lambda w, x, y: (w * x - y).sum(), 2, numbers, "sum")
+    x = jnp.arange(4.0)
+    for found in (step(2.0, x, x + 5), jax.jit(step)(2.0, x, x + 5)):
+        assert float(found) == -14
+
+
+def test_references_of_the_program_are_written_to():
+    def step(w, x):
+        seen = jax.new_ref(jnp.float32(0))
+
+        def error(w, x):
+            seen[...] = 2 * seen[...] + x.sum()
+            return w * x.sum()
+
+        return accumulate(error, 4, reduce="sum")(w, x), seen[...]
+
+    args = jnp.float32(2), jnp.arange(4.0)
+    config = mw.make_config(make_config().topology)
+    close(mw.jit(step, config)(*args), step(*args))
+
+
+def test_derivatives_by_integers_are_those_of_jax():
+    gradient = jax.grad(lambda p, x: (p["w"] * x).sum(), allow_int=True)
+    step = accumulate(gradient, 2)
+    args = {"w": jnp.float32(2), "n": jnp.int32(3)}, jnp.arange(4.0)
+    for found in (step(*args), jax.jit(step)(*args)):
+        assert found["n"].dtype == jax.dtypes.float0
+        assert float(found["w"]) == 3
+
+
 def test_random_keys_are_split():
     def noisy(weights, batch, key):
         x, y = batch

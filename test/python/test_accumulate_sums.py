@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import Mesh
+from jax.sharding import AxisType, Mesh
 from meshwright.pipeline import accumulate
 from test_accumulate import (
     MICROBATCHES,
@@ -144,6 +144,16 @@ def test_microbatches_are_split_over_devices_as_the_batch_is():
     close(step(*args), jax.value_and_grad(marked)(*args))
 
 
+def test_a_batch_may_be_split_by_explicit_axes():
+    mesh = Mesh(jax.devices()[:2], "x", axis_types=(AxisType.Explicit,))
+    config = mw.make_config({"m0": mesh}, {"stage0": "m0"})
+    error = mw.named_computation(lambda w, x: ((w * x) ** 2).mean(), name="stage0")
+    step = accumulate(jax.value_and_grad(error), MICROBATCHES)
+    x = jnp.arange(4.0 * MICROBATCHES)
+    rows = jax.device_put(x, jax.NamedSharding(mesh, jax.P("x")))
+    close(mw.jit(step, config)(2.0, rows), step(2.0, x))
+
+
 def test_sums_have_the_type_that_is_asked_for():
     """Of 64 equal gradients in bfloat16, those behind the first 9 bits are lost."""
 
@@ -163,6 +173,46 @@ def test_sums_have_the_type_that_is_asked_for():
             np.testing.assert_allclose(ours, theirs, rtol=1e-2)
     with pytest.raises(TypeError, match="must be a floating-point type, such as"):
         accumulate(jax.grad(loss), count, accumulate_dtype="int32")
+
+
+def test_whether_there_are_64_bits_is_seen_at_the_call():
+    def make():
+        gradient = jax.grad(lambda w, x: (w * x).sum())
+        return accumulate(gradient, 2, reduce="sum", accumulate_dtype="float64")
+
+    before = make()
+    with jax.enable_x64(True):
+        found = [
+            step(jnp.float64(1), jnp.ones(2)) for step in (before, jax.jit(before))
+        ]
+        assert [total.dtype for total in found] == [jnp.float64] * 2
+        before = make()
+    found = [step(jnp.float32(1), jnp.ones(2)) for step in (before, jax.jit(before))]
+    assert [total.dtype for total in found] == [jnp.float32] * 2
+
+
+def test_rows_of_a_gradient_that_a_name_computes():
+    """A rule of the user's own for the derivative, with a computation in it."""
+
+    @jax.custom_vjp
+    def scaled(w, x):
+        return x * w.sum()
+
+    def backward(saved, cotangent):
+        w, x = saved
+        rows = mw.named_computation(
+            lambda x, g: jnp.ones(2) * (x * g).sum(), name="stage0"
+        )
+        return rows(x, cotangent), cotangent * w.sum()
+
+    scaled.defvjp(lambda w, x: (scaled(w, x), (w, x)), backward)
+
+    def error(w, x):
+        return (scaled(w[:2], x) + scaled(w[2:], x)).sum()
+
+    step = accumulate(jax.grad(error), 2)
+    args = jnp.arange(4.0), jnp.arange(6.0)
+    close(jax.jit(step)(*args), step(*args))
 
 
 def test_a_sum_stays_in_one_buffer():

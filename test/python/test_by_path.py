@@ -1,5 +1,7 @@
 """Placement by path: meshes and stages of names, arguments and results."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -77,6 +79,7 @@ def test_patterns_match_paths_and_what_is_in_them():
     assert PLACES.mesh("layers/10/kernel") == "m1"
     assert PLACES.mesh("blocks/layers") is None
     assert PLACES.mesh("count") is None
+    assert by_path({"(?i)LAYERS|head": "m0"}).mesh("layers/1") == "m0"
     assert [PLACES.stage(name) for name in ("embed", "layers/3", "head")] == [0, 1, 1]
     tree = {"embed": {"kernel": 0}, "step": 0}
     assert PLACES.meshes(tree) == {"embed": {"kernel": "m0"}, "step": None}
@@ -88,6 +91,11 @@ def test_stages_go_by_the_order_of_meshes_or_are_given():
     places = by_path({"a": ("m0", 0), "b": ("m1", 1), "c": ("m1", 2)})
     assert [places.stage(name) for name in "abc"] == [0, 1, 2]
     assert places.mesh("c/bias") == "m1"
+
+
+def test_host_memory_of_a_mesh_is_no_stage_of_its_own():
+    places = by_path({"a": "m0", "moments": "m0#pinned_host", "b": "m1"})
+    assert [places.stage(name) for name in ("a", "moments", "b")] == [0, 0, 1]
 
 
 def test_one_mapping_places_names_parameters_and_moments():
@@ -239,6 +247,11 @@ REFUSED = {
     "no dict": (lambda: by_path([("a", "m0")]), TypeError, "must be a dict"),
     "empty": (lambda: by_path({}), ValueError, "at least one"),
     "pattern": (lambda: by_path({"(": "m0"}), ValueError, "no regular expression"),
+    "no text": (
+        lambda: by_path({re.compile("a"): "m0"}),
+        TypeError,
+        "a pattern must be a string",
+    ),
     "mixed": (lambda: by_path({"a": "m0", "b": ("m1", 1)}), TypeError, "'a' has a"),
     "stage": (lambda: by_path({"a": ("m0", -1)}), TypeError, "a stage of 0 or more"),
     "mesh": (

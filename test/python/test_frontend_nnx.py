@@ -1,5 +1,6 @@
 """Modules of Flax NNX keep their state through annotations, as without them."""
 
+import dataclasses
 import functools
 import os
 import subprocess
@@ -465,3 +466,74 @@ def test_jit_of_modules_as_decorator_with_keywords():
         step(counter=counter, x=X, times=2)
     with pytest.raises(TypeError, match="needs a config"):
         mw.nnx.jit(step)
+
+
+def test_jit_of_modules_is_a_method():
+    class Trainer:
+        @mw.nnx.jit(config=CONFIG)
+        def step(self, counter, x):
+            return counter(x)
+
+    class Own(Counter):
+        @mw.nnx.jit(config=CONFIG)
+        def step(self, x):
+            return self(x)
+
+    counter, own = Counter(), Own()
+    check(Trainer().step(counter, X), X)
+    check(own.step(X), X)
+    assert counter.count[...] == own.count[...] == 1
+    assert isinstance(Own.step, mw.nnx.NnxWrapped)
+
+
+def test_static_arguments_have_neither_shardings_nor_meshes():
+    def forward(counter, times, x):
+        return counter(x) * times
+
+    sharding = jax.NamedSharding(MESHES["m0"], jax.P())
+    config = dataclasses.replace(CONFIG, input_mesh_assignment=("m0", "m0"))
+    for options in (
+        {"config": config},
+        {"config": CONFIG, "in_shardings": (sharding, sharding)},
+        {"config": CONFIG, "in_shardings": [sharding, sharding]},
+    ):
+        counter = Counter()
+        step = mw.nnx.jit(forward, static_argnums=1, **options)
+        check(step(counter, 2, X), 2 * X)
+        assert counter.count[...] == 1
+        assert counter.count[...].sharding.mesh == MESHES["m0"]
+
+
+def test_a_body_may_give_another_module_each_time():
+    def body(counter, i, x):
+        after = nnx.clone(counter)
+        after.count[...] += x
+        return after
+
+    def step(x):
+        counter = Counter()
+        elements = [x, x + 1, x + 2]
+        return mw.enumerated_for(body, counter, elements, unroll=True).count[...]
+
+    assert float(jax.jit(step)(1.0)) == float(step(1.0)) == 6
+
+
+def test_numbers_in_variables_may_change_with_each_microbatch():
+    """They are a part of the program, so that it is traced again."""
+
+    class Numbered(nnx.Module):
+        def __init__(self):
+            self.number = nnx.Variable(0)
+
+        def __call__(self, x):
+            self.number.set_value(self.number.get_value() + 1)
+            return x.sum() * self.number.get_value()
+
+    def step(x):
+        module = Numbered()
+        found = mw.pipeline.accumulate(lambda x: module(x), 4, 0, reduce="stack")(x)
+        return found, module.number.get_value()
+
+    found, number = jax.jit(step)(X)
+    check(found, step(X)[0])
+    assert int(number) == 4

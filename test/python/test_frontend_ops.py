@@ -142,6 +142,8 @@ def test_reserved_names_are_rejected(name):
 def test_name_must_be_a_string():
     with pytest.raises(TypeError, match="name must be a string"):
         mw.named_computation(twice, name=3)
+    with pytest.raises(TypeError, match="named_tensor: name must be a string, got int"):
+        mw.named_tensor(X, name=3)
 
 
 def test_inner_operations_carry_the_name_in_their_name_stack():
@@ -423,6 +425,21 @@ def test_enumerated_for_stacks_and_slices_in_a_plain_callee():
     assert body.count("stablehlo.reshape") == 3
     assert "stablehlo.concatenate" in body and "stablehlo.dynamic_slice" in body
     assert calls(text) == [("shardy_mpmd<lambda>", None)]
+
+
+@pytest.mark.parametrize("unroll", [False, True])
+@pytest.mark.parametrize(
+    ("carry", "numbers"),
+    [
+        (jnp.bfloat16(1), [1.0, 2.0]),
+        (jnp.uint8(1), range(1, 3)),
+        (jnp.float16(1), [True, 2.0]),
+    ],
+)
+def test_numbers_take_the_type_of_what_they_meet(carry, numbers, unroll):
+    f = functools.partial(mw.enumerated_for, lambda c, i, x: c + x, unroll=unroll)
+    for found in (f(carry, numbers), jax.jit(lambda c: f(c, numbers))(carry)):
+        assert found.dtype == carry.dtype and found == 4
 
 
 @pytest.mark.parametrize("unroll", [False, True])

@@ -285,6 +285,8 @@ def test_registry_knows_the_builtin_schedules(name, builtin, split):
 def test_unknown_schedule_is_a_key_error():
     with pytest.raises(KeyError, match="ONE_FWD_ONE_BWD"):
         get_pipeline_schedule("1F2B")
+    with pytest.raises(KeyError, match="unknown None, known are NONE"):
+        get_pipeline_schedule(None)
 
 
 def order(predicate, infos, meshes):
@@ -411,6 +413,13 @@ def test_circular_orders():
     assert stages(schedule_impl.circular_with_reversed_backward) == (
         forwards + "B3.2 B2.2 B3.0 B2.0 B1.2 B0.2 B1.0 B0.0"
     )
+
+
+@pytest.mark.parametrize("kind", ["circular", "circular_with_reversed_backward"])
+def test_without_a_mesh_that_takes_part_nothing_is_ordered(kind):
+    """The compiler says then what is wrong."""
+    relation = getattr(schedule_impl, kind)
+    assert not relation(forward(0), forward(1), PipelineContext(0))
 
 
 def test_wrap_around_order_starts_at_the_own_microbatch():

@@ -166,6 +166,19 @@ def test_report_of_a_training_step():
     assert section(report, "Donation").strip() == "nothing"
 
 
+def test_names_may_end_as_transposed_ones_do():
+    names = {"layer(0)": "m0", "layer(1)": "m1"}
+    config = dataclasses.replace(CONFIG, name_to_mesh_assignment=names)
+
+    def loss(x):
+        return named(jnp.sum, "layer(1)")(named(jnp.sin, "layer(0)")(x))
+
+    report = section(report_of(jax.grad(loss), X, config=config), "Names")
+    assert "layer(0) -> m0 (assigned; in " in report
+    assert "layer(1) -> m1 (assigned; in " in report
+    assert "no computation" not in report
+
+
 def test_report_of_donations_that_are_of_no_use():
     config = dataclasses.replace(CONFIG, input_mesh_assignment=("m0",))
     report = report_of(named(jnp.sin, "g"), X, config=config, donate_argnums=0)

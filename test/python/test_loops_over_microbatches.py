@@ -1,5 +1,7 @@
 """Loops of this package over microbatches: what a Python loop of calls would do."""
 
+import dataclasses
+import functools
 import importlib
 import re
 
@@ -449,3 +451,62 @@ def test_unrolled_bodies_may_change_the_form_of_the_carry():
         return values["b"] * len(name)
 
     assert float(jax.jit(f)(2.0)) == float(f(2.0)) == 18
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Scaled:
+    """A node whose numbers are a part of the program."""
+
+    value: jax.Array | float
+    factor: jax.Array | float = 1
+
+
+def test_unrolled_bodies_may_change_numbers_of_the_program():
+    def body(carry, i, x):
+        total = carry.value + carry.factor * x.value * x.factor
+        return Scaled(total, carry.factor + 1)
+
+    def f(x):
+        inputs = Scaled([1.0, 2.0, 3.0], [x, x, x])
+        return mw.enumerated_for(body, Scaled(x), inputs, unroll=True).value
+
+    assert float(jax.jit(f)(2.0)) == float(f(2.0)) == 30
+
+
+def called(step, *args):
+    """What a step gives, and what it tells a callback named `tell`."""
+    told = []
+    result = step(lambda value: jax.debug.callback(told.append, value), *args)
+    jax.effects_barrier()
+    return result, sorted(map(float, told))
+
+
+def effects_alone(tell, x, xs):
+    mw.fori_loop(3, lambda i, _: tell(i + x), None)
+    return x
+
+
+def effects_of_reads(tell, x, xs):
+    def body(i, total):
+        total = total + xs[i]
+        tell(total)
+        tell(xs[i])
+        return total
+
+    return mw.fori_loop(3, body, x)
+
+
+@pytest.mark.parametrize("step", [effects_alone, effects_of_reads])
+def test_a_body_has_its_effects_in_each_iteration(step):
+    config = mw.make_config(make_config().topology)
+    args = jnp.float32(5), jnp.arange(1.0, 4.0)
+    wanted = {effects_alone: [5, 6, 7], effects_of_reads: [1, 2, 3, 6, 8, 11]}[step]
+    for apply in (lambda f: f, jax.jit, lambda f: mw.jit(f, config)):
+        found, told = called(
+            lambda tell, *args, apply=apply: apply(functools.partial(step, tell))(
+                *args
+            ),
+            *args,
+        )
+        assert told == wanted and float(found) in (5, 11)

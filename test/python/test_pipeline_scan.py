@@ -171,6 +171,45 @@ def test_parts_are_used_as_the_array():
     close(mw.pipeline.whole(found), mw.pipeline.whole(step(halves, row)))
 
 
+def test_parts_beside_numpy_and_more_dimensions():
+    array = jnp.arange(1, 13, dtype=jnp.float32).reshape(6, 2)
+    split = mw.pipeline.parts(array, num_stages=4)
+
+    def results(w):
+        whole = np.arange(12, dtype=np.float32).reshape(6, 2)
+        return [np.float32(2) * w, whole - w, whole[:1] ** w, w + np.ones((1, 1, 2))]
+
+    for found in (results(split), jax.jit(results)(split)):
+        close(mw.pipeline.whole(found), results(array))
+        kinds = [isinstance(value, mw.pipeline.Parts) for value in found]
+        assert kinds == [True] * 3 + [False]
+    rows = np.asarray(array)
+    close(
+        [rows.T @ split, rows == split, np.exp(split)],
+        [rows.T @ rows, True, np.exp(rows)],
+    )
+    total = np.zeros_like(rows)
+    total += split
+    close([total, np.add.reduce(split)], [rows, rows.sum(0)])
+    again = mw.pipeline.parts({"w": split}, num_stages=3)["w"]
+    assert [piece.shape for piece in again.pieces] == [(2, 2)] * 3
+    close(mw.pipeline.whole(again), array)
+
+
+def test_parts_of_keys():
+    keys = jax.random.split(jax.random.key(0), 3)
+    split = mw.pipeline.parts(keys, num_stages=2)
+    assert jnp.array_equal(mw.pipeline.whole(split), keys)
+
+    def step(keys):
+        return mw.pipeline.scan(
+            lambda x, key: x + jax.random.normal(key), 0.0, keys, num_stages=2
+        )
+
+    close(step(split), step(keys))
+    close(jax.jit(step)(split), step(keys))
+
+
 def plain_loss(params, x, y):
     return make_loss(4, jax.lax.scan)(params, x, y)
 

@@ -109,10 +109,12 @@ def accumulate(
     if count < 1:
         raise ValueError(f"{_WHAT}: microbatches must be 1 or more, got {count}")
     _check_reduce(reduce)
-    dtype = _sum_dtype(accumulate_dtype)
+    wanted_dtype = _sum_dtype(accumulate_dtype)
 
     @functools.wraps(fn)
     def accumulated(*args, **kwargs):
+        # Whether there are 64 bits may have been set since.
+        dtype = wanted_dtype and jax.dtypes.canonicalize_dtype(wanted_dtype)
         batch = positions(_WHAT, "batch_argnums", batch_argnums, len(args))
         keys = positions(_WHAT, "rng_argnums", rng_argnums, len(args))
         if both := sorted(set(batch) & set(keys)):
@@ -165,7 +167,7 @@ def _sum_dtype(dtype: Any) -> Any:
             f"{_WHAT}: accumulate_dtype must be a floating-point type, such as "
             f'"float32", got {dtype!r}'
         )
-    return jax.dtypes.canonicalize_dtype(found)
+    return found
 
 
 def _check_reduce(reduce: Any) -> None:
@@ -240,9 +242,12 @@ class _Calls:
             self._loop(traced, jaxpr, summed, columns)
         else:
             self._call(0, traced, jaxpr, summed)
+            # A trace reads the state of those objects that it was made with.
+            split_leaves = jax.tree.leaves(list(parts[0].values()), is_leaf=is_stateful)
+            has_state = any(map(is_stateful, split_leaves))
             for number, part in enumerate(parts[1:], 1):
                 own = _of_part(args, part)
-                again = traced.again(own, kwargs)
+                again = None if has_state else traced.again(own, kwargs)
                 if again is None:
                     again = _trace_cache.trace(self._fn, own, kwargs)
                     jaxpr, summed = self._prepare(again)
@@ -469,6 +474,8 @@ def _reduced(
     if kind == _STACK:
         return jnp.stack(column)
     dtype = jnp.result_type(column[0])
+    if dtype == jax.dtypes.float0:
+        return column[0]  # The derivative by integers; it has no numbers.
     if jnp.issubdtype(dtype, jax.dtypes.extended):
         raise TypeError(
             f"{_WHAT}: a result is {jax.typeof(column[0]).str_short()}, and keys can "

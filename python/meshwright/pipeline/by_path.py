@@ -10,10 +10,14 @@ from typing import Any
 
 import jax
 
+from ..utils import mesh_without_memory_kind
+
 __all__ = ["ByPath", "by_path"]
 
 # What holds a value and is no part of its path: an NNX variable.
 _HOLDERS = ("value", "raw_value")
+# What a regular expression may begin with, such as (?i).
+_FLAGS = re.compile(r"(?:\(\?[aimsux]+\))?")
 
 
 def path_text(path: Sequence[Any]) -> str:
@@ -124,7 +128,8 @@ def by_path(places: Mapping[str, str | tuple[str, int]]) -> ByPath:
       What goes into `make_config`.
 
     Raises:
-      TypeError: neither meshes nor pairs of mesh and stage, or both.
+      TypeError: neither meshes nor pairs of mesh and stage, or both, or a pattern
+        that is no string.
       ValueError: no pattern, or one that is no regular expression.
 
     Example:
@@ -152,14 +157,22 @@ def by_path(places: Mapping[str, str | tuple[str, int]]) -> ByPath:
     found: list[_Place] = []
     stage = -1
     for pattern, place in places.items():
+        if not isinstance(pattern, str):
+            raise TypeError(
+                f"by_path: a pattern must be a string, got {pattern!r} of type "
+                f"{type(pattern).__name__}"
+            )
         if isinstance(place, str):
-            stage += not (found and found[-1].mesh == place)
+            before = mesh_without_memory_kind(found[-1].mesh) if found else None
+            stage += mesh_without_memory_kind(place) != before
             mesh = place
         else:
             mesh, stage = _pair(pattern, place)
         try:
-            compiled = re.compile(rf"(?:{pattern})(?:/.*)?")
-        except (re.error, TypeError) as error:
+            flags = _FLAGS.match(pattern)[0]  # Only at the start.
+            rest = pattern.removeprefix(flags)
+            compiled = re.compile(rf"{flags}(?:{rest})(?:/.*)?")
+        except re.error as error:
             raise ValueError(
                 f"by_path: {pattern!r} is no regular expression: {error}"
             ) from None

@@ -31,7 +31,8 @@ def can_loop(jaxpr: Any) -> bool:
     """Whether calls of a function may be a loop here.
 
     `meshwright.jit` unrolls loops of its own program. Other transformations have no
-    rules for them, and what takes layers apart wants to see the calls.
+    rules for them, and what takes layers apart wants to see the calls. A loop does not
+    write to references either.
     """
     return (
         unrolls_loops()
@@ -41,6 +42,7 @@ def can_loop(jaxpr: Any) -> bool:
         and not any(
             jnp.issubdtype(aval.dtype, jax.dtypes.extended) for aval in jaxpr.out_avals
         )
+        and not any(isinstance(aval, compat.AbstractRef) for aval in jaxpr.in_avals)
     )
 
 

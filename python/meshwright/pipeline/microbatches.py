@@ -58,7 +58,7 @@ def split(what: str, args: Mapping[int, Any], count: int) -> list[dict[int, Any]
         another length, or entries of different types.
     """
     paths, leaves = [], []
-    for index, arg in args.items():
+    for index, arg in sorted(args.items()):  # As the leaves of a dict are.
         for path, leaf in jax.tree.leaves_with_path(arg, is_leaf=_is_list):
             paths.append(f"args[{index}]" + jax.tree_util.keystr(path))
             leaves.append(leaf)

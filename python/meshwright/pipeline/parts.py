@@ -28,6 +28,16 @@ def _both_ways(operation: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
     return forward, backward
 
 
+# What NumPy calls where `Parts` are on the right of one of its arrays.
+_OPERATORS = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.power: operator.pow,
+}
+
+
 @jax.tree_util.register_pytree_with_keys_class
 class Parts:
     """An array [L, ...] of L layers in several pieces along its leading axis.
@@ -68,6 +78,19 @@ class Parts:
         pieces = [np.asarray(jax.device_get(piece)) for piece in self.pieces]
         return np.concatenate(pieces).astype(dtype or self.dtype)
 
+    def __array_ufunc__(
+        self, function: np.ufunc, method: str, *inputs: Any, **options: Any
+    ) -> Any:
+        """Arithmetic piece by piece; else what the whole array gives."""
+        operation = _OPERATORS.get(function)
+        if operation is None or method != "__call__" or options:
+            arrays = [np.asarray(x) if isinstance(x, Parts) else x for x in inputs]
+            return getattr(function, method)(*arrays, **options)
+        left, right = inputs
+        if isinstance(left, Parts):
+            return left._with(right, operation)
+        return self._with(left, lambda a, b: operation(b, a))
+
     def __jax_array__(self) -> jax.Array:
         return jnp.asarray(whole(self))
 
@@ -92,7 +115,9 @@ class Parts:
             if [len(piece) for piece in other.pieces] != [b - a for a, b in limits]:
                 return operation(jnp.asarray(self), jnp.asarray(other))
             others = list(other.pieces)
-        elif jnp.ndim(other) < self.ndim or jnp.shape(other)[0] == 1:
+        elif jnp.ndim(other) < self.ndim or (
+            jnp.ndim(other) == self.ndim and jnp.shape(other)[0] == 1
+        ):
             others = [other] * len(limits)
         elif jnp.shape(other)[0] == len(self) and jnp.ndim(other) == self.ndim:
             others = [other[start:stop] for start, stop in limits]
@@ -186,7 +211,7 @@ def parts(stacked_params: Any, num_stages: int) -> Any:
     in any case, and so is what is made of them: gradients, and an optimizer's state.
 
     Args:
-      stacked_params: a pytree of arrays [L, ...].
+      stacked_params: a pytree of arrays [L, ...], or of `Parts` for other stages.
       num_stages: as for `scan`.
 
     Returns:
@@ -207,7 +232,7 @@ def parts(stacked_params: Any, num_stages: int) -> Any:
     def split(leaf: Any) -> Parts:
         return Parts([leaf[start:stop] for start, stop in bounds(layers, stages)])
 
-    return jax.tree.map(split, stacked_params)
+    return jax.tree.map(split, stacked_params, is_leaf=is_parts)
 
 
 def whole(tree: Any) -> Any:
@@ -218,7 +243,7 @@ def whole(tree: Any) -> Any:
 
     Returns:
       The tree with arrays [L, ...]. Outside of traced functions these are on the
-      host, as NumPy arrays.
+      host, as NumPy arrays, except for random keys, which NumPy does not have.
     """
 
     def join(leaf: Any) -> Any:
@@ -226,6 +251,11 @@ def whole(tree: Any) -> Any:
             return leaf
         if any(isinstance(piece, jax.core.Tracer) for piece in leaf.pieces):
             return jnp.concatenate(leaf.pieces)
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            data = whole(Parts(map(jax.random.key_data, leaf.pieces)))
+            return jax.random.wrap_key_data(
+                data, impl=jax.random.key_impl(leaf.pieces[0])
+            )
         return np.asarray(leaf)
 
     return jax.tree.map(join, tree, is_leaf=is_parts)

@@ -122,9 +122,7 @@ def _pieces(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[Any] | Non
         if holes or not is_zero or any(map(any, others)) or start in found:
             return None
         maker = producer.get(piece) if isinstance(piece, compat.Var) else None
-        if maker is None or not compat.transpose_count(
-            eqns[maker].source_info.name_stack
-        ):
+        if maker is None or not _is_transposed(eqns[maker]):
             return None
         found[int(start)] = piece
     starts = sorted(found)
