@@ -30,6 +30,7 @@ _CACHES = {
     "MESHWRIGHT_CACHE_DIR": "cache of compiled fragments",
     "JAX_COMPILATION_CACHE_DIR": "JAX's compilation cache",
 }
+_SECONDS = 300  # That a program may take.
 _COLOURS = {OK: "32", WARNING: "33", ERROR: "31"}
 
 # A program on two meshes, each of one CPU device, through compiler and runtime.
@@ -82,13 +83,17 @@ def _version(package: str) -> str | None:
 
 def _try(code: str, **environment: str) -> tuple[bool, str]:
     """Runs a program in a process of its own: whether it ended well, its last line."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-        timeout=300,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env={**os.environ, **environment},
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return False, f"it has not ended within {_SECONDS} s"
     lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
     if done.returncode < 0:
         lines.append(f"ended by signal {-done.returncode}")
@@ -212,10 +217,10 @@ def check_folders(report: Report) -> None:
         cache = os.environ.get(variable)
         if not cache or "://" in cache:
             continue
-        folder = pathlib.Path(cache).expanduser()
-        while not folder.exists():
-            folder = folder.parent
-        if os.access(folder, os.W_OK):
+        folder = os.path.expanduser(cache)
+        while not os.path.exists(folder):  # Or it is in one that may not be read.
+            folder = os.path.dirname(folder) or "."
+        if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
             report.add(OK, f"{purpose} in {cache}")
         else:
             report.add(
@@ -232,9 +237,10 @@ def check_running(report: Report) -> None:
     works, line = _try(
         _TRIAL,
         JAX_PLATFORMS="cpu",
-        XLA_FLAGS="--xla_force_host_platform_device_count=2",
+        XLA_FLAGS="",
+        JAX_NUM_CPU_DEVICES="2",
     )
-    if works and float(line) == 12.0:
+    if works and line == "12.0":
         report.add(OK, "a program on two meshes of CPU devices runs")
     else:
         report.add(

@@ -12,7 +12,7 @@ launcher ends with the exit code of the process that failed first.
 from __future__ import annotations
 
 import argparse
-import contextlib
+import math
 import os
 import pathlib
 import signal
@@ -78,8 +78,8 @@ def _positive(text: str) -> int:
 
 def _seconds(text: str) -> float:
     number = float(text)
-    if not number > 0:
-        raise argparse.ArgumentTypeError(f"must be positive, got {text}")
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"must be positive and finite, got {text}")
     return number
 
 
@@ -120,6 +120,7 @@ class Launcher:
         self.processes: list[subprocess.Popen] = []
         self.printers: list[threading.Thread] = []
         self._printing = threading.Lock()
+        self._unread: set = set()  # Of stdout and stderr, those whose reader has gone.
 
     def run(self) -> int:
         """Runs the script everywhere; returns the exit code."""
@@ -127,8 +128,9 @@ class Launcher:
             for number in range(self.options.processes):
                 self._start(number)
             return self._wait()
-        except KeyboardInterrupt:
-            return 128 + signal.SIGINT
+        except KeyboardInterrupt as stopped:
+            (number,) = stopped.args or (signal.SIGINT,)
+            return 128 + number
         finally:
             self._end()
 
@@ -146,7 +148,8 @@ class Launcher:
         first = number * count
         for visible in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
             all_visible = os.environ.get(visible)
-            ids = all_visible.split(",") if all_visible else None
+            # An empty text is none of them, and stays that.
+            ids = None if all_visible is None else all_visible.split(",")
             chosen = ids[first : first + count] if ids else range(first, first + count)
             environment[visible] = ",".join(map(str, chosen))
         prefixed = not self.options.no_prefix
@@ -170,11 +173,20 @@ class Launcher:
                 self.printers.append(printer)
 
     def _print(self, number: int, source, target) -> None:
+        encoding = target.encoding or "utf-8"
         for line in source:
             text = line.decode(errors="replace").rstrip("\n")
-            with self._printing:
-                target.write(f"[{number}] {text}\n")
-                target.flush()
+            text = text.encode(encoding, "replace").decode(encoding)
+            try:
+                with self._printing:
+                    target.write(f"[{number}] {text}\n")
+                    target.flush()
+            except OSError:
+                # As of `head`. The process hears of it when it prints more; it would
+                # wait for ever for somebody to take that.
+                source.close()
+                self._unread.add(target)
+                return
 
     def _wait(self) -> int:
         """Waits for all, or for the first that fails and then for the rest."""
@@ -182,17 +194,20 @@ class Launcher:
         code, deadline = 0, None
         while running:
             for number, process in list(running.items()):
-                status = process.poll()
-                if status is None:
+                found = _status(process)
+                if found is None:
                     continue
                 del running[number]
-                status = 128 - status if status < 0 else status
+                status = 128 - found if found < 0 else found
                 if status and not code:
-                    self.watchdog.report(number, _how(process.returncode))
+                    self.watchdog.report(number, _how(found))
                 if status and (not code or number == self.watchdog.culprit):
                     code = status
             if self.watchdog.fault is not None and deadline is None:
                 self._say(self.watchdog.fault)
+                ended = self.service.poll()
+                if ended is not None:  # JAX says that another process has died.
+                    self._say(f"before that the coordinator {_how(ended)}")
                 deadline = time.monotonic() + _GRACE
             if deadline is not None and time.monotonic() > deadline:
                 # Who raised may take longer to end than those that it took along.
@@ -207,27 +222,49 @@ class Launcher:
 
     def _end(self) -> None:
         """Leaves no process, no port and no half line behind."""
+        alive = self.processes
         for send in (signal.SIGTERM, signal.SIGKILL):
-            alive = [p for p in self.processes if p.poll() is None]
             for process in alive:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGCONT)
-                    os.killpg(process.pid, send)
+                _reach(process, signal.SIGCONT)
+                _reach(process, send)
             limit = time.monotonic() + _GRACE
-            for process in alive:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(max(0.0, limit - time.monotonic()))
+            while alive := [p for p in alive if _reach(p, 0)]:
+                if time.monotonic() > limit:
+                    break
+                time.sleep(0.02)
         for printer in self.printers:
             printer.join(_GRACE)
+        for target in self._unread:  # Python fails to write what is left there.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
         self.watchdog.close()
         self.service.kill()
         self.service.communicate()
         self._port.close()
 
 
+def _status(process: subprocess.Popen) -> int | None:
+    """How a process has ended, as `poll` says it, which lets go of its number: what
+    the process has left running is known by that."""
+    found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if found is None:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+
+
+def _reach(process: subprocess.Popen, number: int) -> bool:
+    """Sends a signal to a process and to what it has started; whether any is left."""
+    process.poll()
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
 def _how(status: int) -> str:
     if status < 0:
-        return f"was killed by {signal.Signals(-status).name}"
+        names = {known.value: known.name for known in signal.Signals}
+        return f"was killed by {names.get(-status, f'signal {-status}')}"
     return f"ended with exit code {status}"
 
 
@@ -235,7 +272,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     launcher = Launcher(_parse(sys.argv[1:] if argv is None else argv))
 
     def stop(number, frame):
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(number)
 
     signal.signal(signal.SIGTERM, stop)
     return launcher.run()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -63,7 +63,7 @@ class Plan:
 def plan(
     layers: Any,
     *,
-    device: str = "h100",
+    device: str | os.PathLike = "h100",
     devices: int,
     memory: str | float | None = None,
     batch: int | None = None,
@@ -93,7 +93,7 @@ def plan(
       The plan.
 
     Raises:
-      TypeError: layers of another type.
+      TypeError: layers of another type, or one name where several belong.
       ValueError: an unknown device or schedule, a layer without a figure; or nothing
         fits: the text says how much memory would do.
 
@@ -114,15 +114,19 @@ def plan(
         text = layers.as_text("stablehlo")
     else:
         text = _layers_text(layers, batch, dtype)
+    if memory is None:
+        memory = ""
+    elif not isinstance(memory, str):
+        memory = f"{memory:.0f}"  # Without an exponent.
     answer, lines = _extension().plan(
         text,
         is_program,
-        device,
+        os.fspath(device),
         devices,
-        "" if memory is None else str(memory),
-        list(schedules),
-        list(microbatches),
-        list(costs),
+        memory,
+        _several("schedules", schedules),
+        _several("microbatches", microbatches),
+        _several("costs", costs),
     )
     found = json.loads(answer)
     best = found["plan"]
@@ -149,9 +153,33 @@ def _layers_text(layers: Any, batch: int | None, dtype: str | None) -> str:
             "plan: expected a sequence of mappings, one for each layer, or what "
             f"mw.jit(...).lower(...) returns, got {type(layers).__name__}"
         )
+    for position, layer in enumerate(layers):
+        if not isinstance(layer, Mapping):
+            raise TypeError(
+                f"plan: expected a mapping for each layer, got {layer!r} as layer "
+                f"{position}"
+            )
     request: dict[str, Any] = {"layers": [dict(layer) for layer in layers]}
     if batch is not None:
         request["batch"] = batch
     if dtype is not None:
         request["dtype"] = dtype
-    return json.dumps(request)
+    return json.dumps(request, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """A figure that was computed, such as `np.prod(shape)`, as JSON has it."""
+    if getattr(value, "shape", None) == () and value.dtype.kind in "iuf":
+        return value.item()
+    raise TypeError(
+        f"plan: expected numbers and texts, got {value!r} of type "
+        f"{type(value).__name__}"
+    )
+
+
+def _several(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(
+            f"plan: {name} are several, write {name}=[{values!r}] for a single one"
+        )
+    return list(values)

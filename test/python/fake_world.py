@@ -40,6 +40,8 @@ def make_world(store, process, count):
         next_number=lambda: next(numbers),
         timeout=SECONDS,
         bind="127.0.0.1",
+        transport="transfer",
+        window_bytes=1 << 26,
     )
     world.put_large = lambda *args: World.put_large(world, *args)
     world.get_large = lambda *args: World.get_large(world, *args)

@@ -5,6 +5,7 @@ The processes are threads here, with a key-value store between them.
 
 import concurrent.futures
 import copy
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -18,7 +19,10 @@ PROGRAM = {
     "outputs": [{"value": 1}],
     "items": [{"kind": "call", "fragment": 0, "location": "here:1:1"}],
 }
-CODE = {"f0": "module @a {} loc(#loc1)\n#loc1 = loc(here)\n", "f1": "module @b {}\n"}
+CODE = {
+    "f0": 'module @a {} loc(#loc1)\n%arg0 loc("a \\" b:"(#loc1))\n#loc1 = loc(here)\n',
+    "f1": "module @b {}\n",
+}
 
 
 def describe(**changes):
@@ -29,13 +33,17 @@ def describe(**changes):
     return agreement.describe(devices={"m0": [device]}, **given)
 
 
-def agree(*parts):
-    """What each process is told; None if all is well. And the bytes that were put."""
+def agree(*parts, odd=None):
+    """What each process is told; None if all is well. And the bytes that were put.
+
+    The world of the last process has other attributes, if `odd` says so."""
     store = Store()
+    worlds = [make_world(store, process, COUNT) for process in range(COUNT)]
+    vars(worlds[-1]).update(odd or {})
 
     def run(process):
         try:
-            agreement.agree(make_world(store, process, COUNT), parts[process])
+            agreement.agree(worlds[process], parts[process])
         except ProcessError as error:
             return str(error)
 
@@ -50,7 +58,10 @@ def test_processes_that_agree_carry_digests_only():
 
 
 def test_locations_and_order_of_entries_do_not_count():
-    moved = {"f1": CODE["f1"], "f0": CODE["f0"].replace("here", "there:7:3")}
+    moved = {
+        "f1": CODE["f1"],
+        "f0": CODE["f0"].replace("here", "there:7:3").replace("#loc1", "#loc17"),
+    }
     items = [PROGRAM["items"][0] | {"location": "there:7:3"}]
     other = describe(code=moved, program={"items": items})
     assert agree(describe(), other, describe())[0] == [None] * COUNT
@@ -102,6 +113,17 @@ def test_flags_count(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=x")
     told, _ = agree(ours, describe(), describe())
     assert 'XLA_FLAGS is "" in process 0 and "--xla_dump_to=x" in process 1' in told[2]
+
+
+@pytest.mark.parametrize(
+    "name, value", [("transport", "device_put"), ("window_bytes", 1)]
+)
+def test_arguments_of_initialize_count(name, value):
+    told, _ = agree(*[describe()] * COUNT, odd={name: value})
+    ours, other = getattr(make_world(Store(), 0, 1), name), value
+    text = f"{name!r}, is {json.dumps(ours)} in process 0 and {json.dumps(other)} in"
+    assert told == [told[0]] * COUNT
+    assert f"arguments of mw.distributed.initialize, {text} process 2" in told[0]
 
 
 def test_a_process_that_does_not_come_is_named():

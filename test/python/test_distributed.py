@@ -76,6 +76,7 @@ FAULTS = {
     "differ": (1, "about to run different programs: fragments, "),
     "late": (70, "did not call mw.distributed.initialize()"),
     "early": (4, "ended with exit code 4"),
+    "through": (70, "no progress for 8 s; process 0 has come to its end"),
 }
 
 
@@ -265,6 +266,7 @@ UNLAUNCHED = {
     "kill": "has died",
     "exit": "ended with exit code 3",
     "hang": 'on mesh "m1") has made no',
+    "hook": "ended with exit code 1",
 }
 
 

@@ -1,11 +1,13 @@
 """Plans from Python: of layers, and of functions."""
 
 import json
+import pathlib
 import re
 import shlex
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from conftest import ROOT
 
@@ -102,3 +104,35 @@ def test_the_costs_on_the_page_are_read():
     costs = [shlex.split(line)[1] for line in options.splitlines()]
     assert len(costs) == 2
     mw.plan(blocks(2), devices=2, costs=costs)
+
+
+def test_figures_may_be_computed():
+    computed = BLOCK | {"parameter_bytes": np.prod((10_000, 40_000))}
+    computed["activation_bytes"] = jnp.float32(8e6)
+    layers = [{"name": f"block{i}", **computed} for i in range(2)]
+    found = mw.plan(
+        layers, devices=np.int64(2), batch=np.int32(8), memory=np.float32(8e10)
+    )
+    assert found == mw.plan(blocks(2), devices=2, batch=8, memory="80GB")
+    assert mw.plan(blocks(2), devices=2, memory=1e16).meshes
+
+
+def test_a_device_may_be_a_path():
+    path = pathlib.Path("h100")
+    assert mw.plan(blocks(2), devices=2, device=path) == mw.plan(blocks(2), devices=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"schedules": "1F1B"}, r"write schedules=\['1F1B'\] for a single one"),
+        ({"microbatches": 4}, r"write microbatches=\[4\] for a single one"),
+        ({"costs": "f=flops:4"}, r"write costs=\['f=flops:4'\]"),
+        ({"dtype": jnp.bfloat16}, "expected numbers and texts, got .*bfloat16"),
+        ({"layers": ["block"]}, "a mapping for each layer, got 'block' as layer 0"),
+        ({"layers": [BLOCK | {"flops": [1]}, 3]}, "got 3 as layer 1"),
+    ],
+)
+def test_what_is_of_another_type_is_named(options, text):
+    with pytest.raises(TypeError, match=text):
+        mw.plan(options.pop("layers", blocks(2)), devices=2, **options)

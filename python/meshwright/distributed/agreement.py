@@ -23,8 +23,10 @@ from .world import ProcessError, World
 
 _SHOWN = 120
 _WHAT = "load this program"
-# Uses of an alias, and the lines that define aliases.
-_LOCATION = re.compile(r" loc\((?:#loc\d*|unknown)\)|^#loc.*\n", re.MULTILINE)
+# Uses of an alias, names of arguments with or without one, and the lines that define
+# aliases: their numbers depend on how deep in the script a program is traced.
+_NAMED = r'"(?:[^"\\]|\\.)*"(?:\(#loc\d*\))?'
+_LOCATION = re.compile(rf" loc\((?:#loc\d*|unknown|{_NAMED})\)|^#loc.*\n", re.MULTILINE)
 
 
 def digest(value: Any) -> str:
@@ -87,6 +89,9 @@ def agree(world: World, parts: Mapping[str, Any]) -> None:
     Raises:
       ProcessError: they differ; names the first part that does, with both values.
     """
+    # Both ends of a way count its bytes, and agree so on where a window ends.
+    given = {name: getattr(world, name) for name in ("transport", "window_bytes")}
+    parts = {"arguments of mw.distributed.initialize": given, **parts}
     number, ours = world.next_number(), digest(parts)
     # All parts of all processes would be much to carry; nearly always they agree.
     world.put(f"agree/{number}/{world.process}", ours.encode())

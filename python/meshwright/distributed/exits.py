@@ -37,7 +37,7 @@ def forget() -> None:
 def exit_code() -> int:
     """What the script gave `sys.exit`, as the system will see it."""
     if _code is None or isinstance(_code, int):
-        return int(_code or 0)
+        return int(_code or 0) & 0xFF
     return 1  # A message.
 
 

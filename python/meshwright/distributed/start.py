@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import numbers
 import os
 import socket
 import sys
@@ -14,7 +16,7 @@ from typing import Any
 import jax
 
 from ..runtime import _jax_runtime
-from . import watch
+from . import exits, watch
 from .world import (
     DEFAULT_TIMEOUT,
     WINDOW_BYTES,
@@ -71,10 +73,13 @@ def initialize(
       **options: passed on to `jax.distributed.initialize`.
 
     Raises:
-      ValueError: an unknown transport, or some of the first three arguments.
+      TypeError: a number of processes that is no int.
+      ValueError: an unknown transport, only some of the first three arguments, or
+        such that make no sense.
       RuntimeError: called twice, or after JAX has started its devices.
-      ProcessError: the coordinator's port is taken, or nobody listens there. Where
-        processes are missing, the others end with a line and exit code 70.
+      ProcessError: the coordinator's port is taken, or nobody listens there, or
+        process 0 is bound to an address that is not reached. Where processes are
+        missing, the others end with a line and exit code 70.
     """
     global _started
     if transport not in _TRANSPORTS:
@@ -99,10 +104,12 @@ def initialize(
         )
     else:
         launched = None
-    seconds = float(timeout or environment("TIMEOUT") or DEFAULT_TIMEOUT)
+    if timeout is None:
+        timeout = environment("TIMEOUT") or DEFAULT_TIMEOUT
+    seconds = float(timeout)
     for name, value in (("timeout", seconds), ("window_bytes", window_bytes)):
-        if value <= 0:
-            raise ValueError(f"{name} must be positive, got {value:g}")
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} must be positive and finite, got {value:g}")
     if (
         not launched
         and given == (None, None, None)
@@ -115,6 +122,8 @@ def initialize(
             "give coordinator_address, num_processes and process_id together, or none "
             f"of them; got {given}"
         )
+    if None not in given:
+        given = _checked(*given)
     if given[1] == 1:
         _started = True
         return
@@ -125,7 +134,18 @@ def initialize(
     # The watchdog knows who is at fault; whoever waits for that one does not.
     world = set_world(2 * seconds, bind_address, transport, window_bytes)
     if not launched:
-        watch.connect(_watchdog_address(world, seconds), world.process, True)
+        address = _watchdog_address(world, seconds)
+        try:
+            watch.connect(address, world.process, True)
+        except OSError as error:
+            raise ProcessError(
+                f"process {world.process}: process 0 cannot be reached at {address}: "
+                f"{error}; give it an address that the others reach (bind_address)"
+            ) from error
+    client = watch.current()
+    if client is not None:
+        # It says that the end has come before the world waits for the others there.
+        client.finish_first()
     _started = True
 
 
@@ -136,7 +156,8 @@ def shutdown() -> None:
     or an exit code: that one tells the others and ends at once. Call it where a
     process has much to do behind the last step that concerns the others; all of them
     have to call it or to end. Nothing can run over several processes behind it.
-    Alone, and when called again, it does nothing.
+    Alone, and when called again, it does nothing. Not for a `finally:`, where it would
+    wait for the others before they hear of an exception.
 
     Raises:
       ProcessError: not all came to their end within twice the timeout.
@@ -144,7 +165,33 @@ def shutdown() -> None:
     leave()
     client = watch.current()
     if client is not None:
-        client.finish()
+        client.finish(exits.exit_code())
+
+
+def _checked(address: str, count: int, process: int) -> tuple[str, int, int]:
+    """The first three arguments, which JAX checks late or takes to be something else.
+
+    Raises:
+      TypeError: a number is none, such as the text of an environment variable.
+      ValueError: no address and port, or a process that there is not.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise ValueError(
+            "coordinator_address must be a host and a port, such as 'host0:1234', got "
+            f"{address!r}"
+        )
+    for name, value in (("num_processes", count), ("process_id", process)):
+        if not isinstance(value, numbers.Integral):
+            raise TypeError(
+                f"{name} must be an int, got {value!r} of type {type(value).__name__}"
+            )
+    if not 0 <= process < count:
+        raise ValueError(
+            f"process_id must be at least 0 and less than num_processes, got {process} "
+            f"of {count}"
+        )
+    return address, int(count), int(process)
 
 
 def _watchdog_address(world: World, seconds: float) -> str:
@@ -268,8 +315,9 @@ def _check_port(address: str | None) -> None:
     if address is None:
         return
     host, port = address.rsplit(":", 1)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        with socket.socket() as probe:
+        with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host.strip("[]"), int(port)))
     except OSError as error:

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import io
+import itertools
+import json
 from typing import Any
 
 import jax
 import numpy as np
 
-from .world import World, current
+from ..runtime import _jax_runtime
+from .world import ProcessError, World, current
 
 
 def fetch(tree: Any) -> Any:
@@ -30,10 +33,13 @@ def fetch(tree: Any) -> Any:
       RuntimeError: an array was deleted.
     """
     leaves, structure = jax.tree.flatten(tree)
+    leaves = [_data(leaf) if _is_array(leaf) else leaf for leaf in leaves]
     world = current()
     if world is None:
-        values = [_whole(leaf) if _is_array(leaf) else leaf for leaf in leaves]
+        values = [np.asarray(leaf) if _is_array(leaf) else leaf for leaf in leaves]
         return jax.tree.unflatten(structure, values)
+    # Also where this process fails, so that its next call meets the others' next.
+    number = world.next_number()
     plans = [_owners(leaf) if _is_array(leaf) else None for leaf in leaves]
     parts = {
         (position, number): np.asarray(_shard(leaves[position], index))
@@ -42,7 +48,11 @@ def fetch(tree: Any) -> Any:
         if owner == world.process
     }
     owners = sorted({owner for plan in plans for owner, _ in plan or ()})
-    found = _exchange(world, parts, owners)
+    told = [
+        None if plan is None else _describe(leaf, plan)
+        for leaf, plan in zip(leaves, plans, strict=True)
+    ]
+    found = _exchange(world, number, told, parts, owners)
     values = [
         leaf if plan is None else _assemble(leaf, plan, position, found)
         for position, (leaf, plan) in enumerate(zip(leaves, plans, strict=True))
@@ -59,10 +69,6 @@ def _data(leaf: jax.Array) -> jax.Array:
     if jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         return jax.random.key_data(leaf)
     return leaf
-
-
-def _whole(leaf: jax.Array) -> np.ndarray:
-    return np.asarray(_data(leaf))
 
 
 def _owners(leaf: jax.Array) -> list[tuple[int, tuple[slice, ...]]]:
@@ -83,18 +89,35 @@ def _owners(leaf: jax.Array) -> list[tuple[int, tuple[slice, ...]]]:
 def _shard(leaf: jax.Array, index: tuple[slice, ...]) -> Any:
     for shard in leaf.addressable_shards:
         if shard.index == index:
-            return _data(shard.data)
+            return shard.data
     raise AssertionError("a process sends what it does not have")
 
 
+def _describe(leaf: jax.Array, plan: list[tuple[int, tuple[slice, ...]]]) -> list:
+    """What has to be equal on all processes, as JSON has it.
+
+    Owners may differ: an array that a process made for itself is its own.
+    """
+    parts = [[[part.start, part.stop] for part in index] for _, index in plan]
+    return [leaf.dtype.name, list(leaf.shape), parts]
+
+
 def _exchange(
-    world: World, parts: dict[tuple[int, int], np.ndarray], owners: list[int]
+    world: World,
+    number: int,
+    told: list,
+    parts: dict[tuple[int, int], np.ndarray],
+    owners: list[int],
 ) -> dict[tuple[int, int], np.ndarray]:
-    """The parts of all processes, in all processes."""
-    number = world.next_number()
+    """The parts of all processes, in all processes.
+
+    Raises:
+      ProcessError: an owner was told another tree, whose parts are not these.
+    """
     keys = []
     if parts:
         buffer = io.BytesIO()
+        buffer.write(json.dumps(told).encode() + b"\n")
         for (position, part), value in parts.items():
             # NumPy's format knows no bfloat16 and the like; all agree on the types.
             raw = np.frombuffer(np.ascontiguousarray(value).tobytes(), np.uint8)
@@ -107,6 +130,7 @@ def _exchange(
             continue
         key = f"fetch/{number}/{owner}"
         data = io.BytesIO(world.get_large(key, owner, "call mw.fetch"))
+        _check_same(world, owner, told, json.loads(data.readline()))
         while data.tell() < len(data.getbuffer()):
             position, part, _ = np.load(data)
             found[int(position), int(part)] = np.load(data)
@@ -116,18 +140,33 @@ def _exchange(
     return found | parts
 
 
+def _check_same(world: World, owner: int, ours: list, theirs: list) -> None:
+    for position, (here, there) in enumerate(itertools.zip_longest(ours, theirs)):
+        if here != there:
+            raise ProcessError(
+                f"the processes call mw.fetch with different trees: leaf {position} is "
+                f"{_show(there)} in process {owner} and {_show(here)} in process "
+                f"{world.process}; every process has to call it as often as the "
+                "others, and each time with the same tree as they"
+            )
+
+
+def _show(told: list | None) -> str:
+    if told is None:
+        return "no array"
+    dtype, shape, parts = told
+    split = f" in {len(parts)} parts" if len(parts) > 1 else ""
+    return f"{dtype}[{','.join(map(str, shape))}]{split}"
+
+
 def _assemble(
     leaf: jax.Array,
     plan: list[tuple[int, tuple[slice, ...]]],
     position: int,
     found: dict[tuple[int, int], np.ndarray],
 ) -> np.ndarray:
-    if jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        data = jax.eval_shape(jax.random.key_data, leaf)
-        shape, dtype = data.shape, data.dtype
-    else:
-        shape, dtype = leaf.shape, leaf.dtype
-    whole = np.empty(shape, dtype)
+    dtype = leaf.dtype
+    whole = np.empty(leaf.shape, dtype)
     for number, (_, index) in enumerate(plan):
         part = found[position, number]
         target = whole[index]
@@ -159,8 +198,19 @@ def place_value(value: Any, sharding: Any) -> jax.Array:
     """One array with this sharding; shards of other processes are theirs to make."""
     if sharding.is_fully_addressable:
         return jax.device_put(value, sharding)
+    if type(value) in (int, float, complex):
+        value = jax.device_put(value)  # Refuses what does not fit.
+    if isinstance(value, jax.Array) and value.dtype != (data := _data(value)).dtype:
+        return jax.random.wrap_key_data(
+            place_value(data, sharding), impl=jax.random.key_impl(value)
+        )
     host = np.asarray(value)
     host = host.astype(jax.dtypes.canonicalize_dtype(host.dtype), copy=False)
-    return jax.make_array_from_callback(
+    array = jax.make_array_from_callback(
         host.shape, sharding, lambda index: host[index], dtype=host.dtype
     )
+    if not getattr(value, "weak_type", False):
+        return array
+    # As where all of it is here, else processes would trace different programs.
+    shards = [shard.data for shard in array.addressable_shards]
+    return _jax_runtime.make_array(array.aval.update(weak_type=True), sharding, shards)

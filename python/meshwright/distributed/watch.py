@@ -107,18 +107,29 @@ class Client:
         with contextlib.suppress(OSError):
             self._send({"failed": f"{kind.__name__}: {error}".splitlines()[0]})
 
-    def finish(self) -> None:
+    def finish_first(self) -> None:
+        """Lets `finish` run at exit before what was registered after it."""
+        atexit.unregister(self.finish)
+        atexit.register(self.finish)
+
+    def finish(self, code: int | None = None) -> None:
         """Says how this process ends, once nobody needs anything of it; at exit.
 
         The coordinator ends with process 0, and JAX aborts whoever still has to do
         with it. So the others leave it first, and process 0 waits for them.
+
+        Args:
+          code: the exit code, if it is known before the exit.
         """
         if self._code != EXIT_CODE or self._finished:
             return
         self._finished = True
-        if exits.exit_code():
+        if code is None:
+            # Without a code, an exception that a hook of the script has taken.
+            code = exits.exit_code() or int(exits.failed())
+        if code:
             with contextlib.suppress(OSError):
-                self._send({"exit": exits.exit_code()})
+                self._send({"exit": code})
             return
         with contextlib.suppress(OSError):
             self._send({"ending": True})

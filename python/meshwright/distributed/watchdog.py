@@ -173,9 +173,13 @@ class Watchdog:
         self.report(process, what)
 
     def _check(self) -> None:
+        period = self.timeout / BEATS_PER_TIMEOUT
         while self._server.fileno() >= 0:
-            time.sleep(self.timeout / BEATS_PER_TIMEOUT)
+            asleep = time.monotonic()
+            time.sleep(period)
             now = time.monotonic()
+            if now - asleep > 2 * period:
+                self._hear_later(now, now - asleep)
             self._check_missing(now)
             with self._lock:
                 silent = [
@@ -187,6 +191,13 @@ class Watchdog:
                 self.report(
                     process, f"has been silent for {self.timeout:g} s; it is stopped"
                 )
+
+    def _hear_later(self, now: float, pause: float) -> None:
+        """Blames nobody for a time in which this process was stopped itself."""
+        with self._lock:
+            for peer in self._peers.values():
+                peer.heard = now
+                peer.connected += pause
 
     def _check_missing(self, now: float) -> None:
         """Reports who has not connected long after the first one did."""

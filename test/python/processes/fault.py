@@ -76,9 +76,15 @@ for number in range(10**6):
             os.kill(os.getpid(), signal.SIGKILL)
         if second and fault == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
-        if second and fault == "raise":
+        if second and fault == "hook":
+            sys.excepthook = lambda kind, *_: print(kind, file=sys.stderr)
+        if second and fault in ("raise", "hook"):
             raise KeyError("lost")
         if second and fault == "exit":
             sys.exit(3)
+        if not second and fault == "through":
+            break
+    if number > 3 and fault == "through":
+        float(value)
     if number % 10 == 9:
         mw.fetch(value)

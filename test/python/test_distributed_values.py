@@ -1,0 +1,85 @@
+"""What goes from a script to meshes of other processes, and back."""
+
+import concurrent.futures
+import json
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from fake_world import Store, make_world
+from launching import launch, reports
+from meshwright.distributed import values
+from meshwright.distributed.world import ProcessError
+
+
+@pytest.fixture(scope="module")
+def found() -> list[dict]:
+    return [report["found"] for report in reports(launch(2, 2, "values.py"))]
+
+
+@pytest.mark.parametrize("mesh", ["own", "spanning"])
+def test_keys_go_there_and_back(mesh, found):
+    assert [each[mesh]["keys"] for each in found] == [True, True]
+
+
+@pytest.mark.parametrize("mesh", ["own", "spanning"])
+def test_a_value_has_one_type_in_all_processes(mesh, found):
+    types = found[0][mesh]["types"]
+    assert found[1][mesh]["types"] == types
+    assert [weak for _, weak in types] == [True, True, False, True, False, True]
+
+
+@pytest.mark.parametrize("mesh", ["own", "spanning"])
+def test_an_integer_that_does_not_fit_is_refused_everywhere(mesh, found):
+    assert [each[mesh]["large"] for each in found] == ["refused", "refused"]
+
+
+def test_placed_keys_and_scalars_are_those_of_the_program(found):
+    assert [each["program"] for each in found] == [["bfloat16", True]] * 2
+
+
+def exchange(*trees):
+    """What each process is told that fetches an array of process 0."""
+    store = Store()
+
+    def run(process):
+        world = make_world(store, process, len(trees))
+        world.barrier = lambda name, what: None
+        world.drop = lambda key: None
+        told = [
+            leaf if leaf is None else values._describe(leaf, [(0, (slice(None),))])
+            for leaf in trees[process]
+        ]
+        parts = {} if process else {(0, 0): np.asarray(trees[0][0])}
+        try:
+            got = values._exchange(world, 0, json.loads(json.dumps(told)), parts, [0])
+        except ProcessError as error:
+            return str(error)
+        return got[0, 0].tobytes() == np.asarray(trees[0][0]).tobytes()
+
+    with concurrent.futures.ThreadPoolExecutor(len(trees)) as pool:
+        return list(pool.map(run, range(len(trees))))
+
+
+def test_trees_that_differ_are_not_taken_for_each_other():
+    ours, longer, other = jnp.arange(4.0), jnp.arange(6.0), jnp.arange(4)
+    assert exchange([ours], [ours, None]) == [True, True]
+    for tree, text in (
+        ([longer], "leaf 0 is float32[4] in process 0 and float32[6] in process 1"),
+        ([other], "leaf 0 is float32[4] in process 0 and int32[4] in process 1"),
+        ([ours, ours], "leaf 1 is no array in process 0 and float32[4] in process 1"),
+    ):
+        _, told = exchange([ours], tree)
+        assert text in told
+        assert told.startswith("the processes call mw.fetch with different trees: ")
+
+
+def test_a_fetch_that_fails_counts(monkeypatch):
+    """The next one of this process is the next one of the others."""
+    world = make_world(Store(), 0, 2)
+    monkeypatch.setattr(values, "current", lambda: world)
+    gone = jnp.arange(3.0)
+    gone.delete()
+    with pytest.raises(RuntimeError, match="mw.fetch: an array has been deleted"):
+        values.fetch(gone)
+    assert world.next_number() == 1

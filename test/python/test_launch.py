@@ -1,0 +1,232 @@
+"""The launcher and its children: what it passes on, tells, and leaves behind."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from launching import environment
+from meshwright.distributed import exits
+
+import meshwright as mw
+
+SCRIPTS = {
+    "bytes": "sys.stdout.buffer.write('h\\xe9 \\u2192\\n'.encode()); print('more')",
+    "leaves": "print(subprocess.Popen(['sleep', '600']).pid)",
+    "odd signal": "os.kill(os.getpid(), signal.SIGRTMIN + 6)",
+    "coordinator": """
+first = os.environ["MESHWRIGHT_PROCESS"] == "0"
+for entry in pathlib.Path("/proc").glob("[0-9]*" if first else "none"):
+    try:
+        words = (entry / "cmdline").read_bytes().split(b"\\0")
+        parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        continue
+    ours = any(word.endswith(b"coordinator.py") for word in words)
+    if ours and parent == os.getppid():
+        os.kill(int(entry.name), signal.SIGKILL)
+        time.sleep(0.5)
+        sys.exit(5)
+time.sleep(100)
+""",
+    "visible": "print(json.dumps(os.environ['CUDA_VISIBLE_DEVICES']))",
+}
+
+
+def start(folder: pathlib.Path, code: str, processes: int = 1, **variables: str):
+    script = folder / "script.py"
+    script.write_text(
+        f"import json, os, pathlib, signal, subprocess, sys, time\n{code}\n"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-m", "meshwright.launch", "-n", str(processes), str(script)],
+        env=environment(**variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory) -> dict:
+    """Exit code, output and errors of each script."""
+
+    def run(name):
+        variables = {"CUDA_VISIBLE_DEVICES": "", "PYTHONIOENCODING": "ascii"}
+        folder = tmp_path_factory.mktemp("launched")
+        process = start(folder, SCRIPTS[name], processes=2, **variables)
+        out, errors = process.communicate(timeout=60)
+        return process.returncode, out, errors
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return dict(zip(SCRIPTS, pool.map(run, SCRIPTS), strict=True))
+
+
+def test_what_the_terminal_has_no_letters_for_is_passed_on(ended):
+    code, out, errors = ended["bytes"]
+    assert (code, errors) == (0, "")
+    assert sorted(out.splitlines()) == ["[0] h? ?", "[0] more", "[1] h? ?", "[1] more"]
+
+
+def test_what_a_process_has_started_ends_with_it(ended):
+    code, out, errors = ended["leaves"]
+    assert (code, errors) == (0, "")
+    left = [int(line.partition("] ")[2]) for line in out.splitlines()]
+    assert len(left) == 2
+    for process in left:
+        state = pathlib.Path(f"/proc/{process}/stat")
+        assert not state.exists() or state.read_text().split()[2] == "Z"
+
+
+def test_a_signal_without_a_name_is_told(ended):
+    number = signal.SIGRTMIN + 6
+    code, _, errors = ended["odd signal"]
+    assert code == 128 + number
+    assert f"was killed by signal {number}" in errors
+
+
+def test_the_end_of_the_coordinator_is_told(ended):
+    code, _, errors = ended["coordinator"]
+    assert code == 5
+    assert errors.splitlines()[-1] == (
+        "meshwright.launch: before that the coordinator was killed by SIGKILL"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "code"), [(None, 0), (3, 3), (256, 0), (-1, 255), ("text", 1), (True, 1)]
+)
+def test_exit_codes_are_those_of_the_system(given, code, monkeypatch):
+    monkeypatch.setattr(exits, "_code", given)
+    assert exits.exit_code() == code
+
+
+def test_accelerators_that_are_hidden_stay_hidden(ended):
+    code, out, errors = ended["visible"]
+    assert (code, errors) == (0, "")
+    assert sorted(out.splitlines()) == ['[0] ""', '[1] ""']
+
+
+def test_nobody_waits_for_a_reader_that_has_gone(tmp_path):
+    with start(tmp_path, "while True: print('x' * 50)") as process:
+        assert process.stdout.readline() == f"[0] {'x' * 50}\n"
+        process.stdout.close()
+        errors = process.stderr.read()
+        assert process.wait(timeout=30) == 1
+    assert "[0] BrokenPipeError" in errors
+    assert errors.endswith("meshwright.launch: process 0 ended with exit code 1\n")
+
+
+def test_the_exit_code_is_that_of_the_signal(tmp_path):
+    with start(tmp_path, "print('up'); time.sleep(100)") as process:
+        assert process.stdout.readline() == "[0] up\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 128 + signal.SIGTERM
+
+
+def test_a_watchdog_that_was_stopped_blames_nobody():
+    """As the one in a launcher is, by Ctrl-Z."""
+    module = ["-m", "meshwright.distributed.watchdog", "127.0.0.1", "1", "1"]
+    watchdog = subprocess.Popen(
+        [sys.executable, *module], env=environment(), stdout=subprocess.PIPE, text=True
+    )
+    told, ended = [], threading.Event()
+    try:
+        host, port = watchdog.stdout.readline().strip().rsplit(":", 1)
+        with socket.create_connection((host, int(port))) as connection:
+            lines = connection.makefile()
+            hello = {"process": 0, "pid": 1, "host": "here"}
+            connection.sendall(json.dumps(hello).encode() + b"\n")
+            listener = threading.Thread(target=lambda: told.extend(lines), daemon=True)
+            listener.start()
+
+            def beat():
+                while not ended.wait(0.1):
+                    connection.sendall(b'{"beat": {}}\n')
+
+            beating = threading.Thread(target=beat)
+            beating.start()
+            for _ in range(3):  # Who wakes first is a matter of chance.
+                time.sleep(0.3)
+                os.kill(watchdog.pid, signal.SIGSTOP)
+                time.sleep(1.5)
+                os.kill(watchdog.pid, signal.SIGCONT)
+            time.sleep(0.5)
+            ended.set()
+            beating.join()
+    finally:
+        ended.set()
+        watchdog.kill()
+        watchdog.communicate()
+    listener.join(10)
+    assert [json.loads(line) for line in told] == [{"timeout": 1.0}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "text"),
+    [
+        (("host0", 2, 1), {}, ValueError, "must be a host and a port, .* got 'host0'"),
+        (("host0:http", 2, 1), {}, ValueError, "got 'host0:http'"),
+        (("host0:0", 2, 1), {}, ValueError, "got 'host0:0'"),
+        (("host0:65536", 2, 1), {}, ValueError, "got 'host0:65536'"),
+        (("host0:1", "2", 1), {}, TypeError, "num_processes must be an int, got '2'"),
+        (("host0:1", 2, "0"), {}, TypeError, "process_id must be an int, got '0'"),
+        (("host0:1", 2, 2), {}, ValueError, "less than num_processes, got 2 of 2"),
+        (("host0:1", 2, -1), {}, ValueError, "at least 0 .*, got -1 of 2"),
+        ((), {"timeout": 0}, ValueError, "timeout must be positive and finite, got 0"),
+        ((), {"timeout": float("inf")}, ValueError, "timeout must be .*, got inf"),
+    ],
+)
+def test_arguments_that_make_no_sense(arguments, options, error, text, monkeypatch):
+    from meshwright.distributed import start
+
+    monkeypatch.setattr(start._jax_runtime, "backends_started", lambda: False)
+    with pytest.raises(error, match=text):
+        mw.distributed.initialize(*arguments, **options)
+    assert not mw.distributed.is_initialized()
+
+
+def test_an_address_that_nobody_reaches_is_told(tmp_path):
+    """Such as the loopback that a host's own name often stands for."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import meshwright as mw\n"
+        "from meshwright.distributed import start\n"
+        "start._watchdog_address = lambda world, seconds: '127.0.0.1:1'\n"
+        "mw.distributed.initialize(timeout=10)\n"
+    )
+    task = {"JOB_ID": "4", "STEP_NODELIST": "localhost", "NTASKS": "1"}
+    task |= {"PROCID": "0", "LOCALID": "0"}
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=environment(**{f"SLURM_{name}": value for name, value in task.items()}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    line = done.stderr.splitlines()[-1]
+    assert "ProcessError: process 0: process 0 cannot be reached at 127.0.0.1:1" in line
+    assert line.endswith("give it an address that the others reach (bind_address)")
+
+
+def test_a_port_of_the_other_loopback_is_looked_at():
+    from meshwright.distributed.start import ProcessError, _check_port
+
+    with socket.socket(socket.AF_INET6) as taken:
+        try:
+            taken.bind(("::1", 0))
+        except OSError:
+            return  # There is no IPv6 here.
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ProcessError, match="Address already in use"):
+            _check_port(f"[::1]:{port}")
+    _check_port(f"[::1]:{port}")
