@@ -11,16 +11,22 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
+from jax.experimental.layout import Format
+from jax.sharding import NamedSharding, PartitionSpec
 
 from . import _jax_compat as compat
 from . import _stage_cut
 from ._layers_plan import Plan, has_marks, plan_layers
 from ._layers_split import split_layers
 from ._partitioning import Wishes, assigned_meshes, lower_traced
+from ._per_mesh import known_before
+from ._several_meshes import flat_prefix
 from ._signature import ProgramSignature
 from ._stacked import Stacking
 from ._stage_emit import stage_name
@@ -81,6 +87,7 @@ def lower(
         return lower_traced(traced, *rest, foreign, given, said)
     plan = plan_layers(traced.jaxpr.jaxpr)
     cut = [i for i, v in enumerate(traced.jaxpr.jaxpr.invars) if plan.cuts(v)]
+    _keep_whole(plan, traced, config, wishes, given)
     again = not _in_turns(traced, config)
     while again:
         sides = _sides(traced, plan, config, wishes, foreign)
@@ -109,6 +116,35 @@ def _are_apart(config: Config) -> bool:
         return False
     devices = [device for mesh in meshes for device in mesh.devices.flat]
     return len(set(devices)) == len(devices)
+
+
+def _keep_whole(
+    plan: Plan, traced: Any, config: Config, wishes: Wishes, given: Mapping[int, Any]
+) -> None:
+    """Leaves arrays whole whose pieces have too few rows for the user's sharding."""
+    args_tree, _ = jax.tree.structure(traced.args_info).children()
+
+    def known(wished: Any, what: str, tree: Any) -> dict[int, Any]:
+        return flat_prefix(known_before(wished, config.topology, what), tree)
+
+    jaxpr = traced.jaxpr.jaxpr
+    inputs = {**given, **known(wishes.in_shardings, "in_shardings", args_tree)}
+    outputs = known(wishes.out_shardings, "out_shardings", traced.out_tree)
+    for atoms, shardings in ((jaxpr.invars, inputs), (jaxpr.outvars, outputs)):
+        for index, sharding in shardings.items():
+            cuts = plan.cuts(atoms[index]) or ()
+            if not all(_divides(sharding, b - a) for a, b in itertools.pairwise(cuts)):
+                plan.groups[atoms[index]].keep()
+
+
+def _divides(sharding: Any, rows: int) -> bool:
+    """Whether an array of so many rows can have a sharding."""
+    named = sharding.sharding if isinstance(sharding, Format) else sharding
+    axes = named.spec[0] if isinstance(named, NamedSharding) and named.spec else None
+    if axes in (None, PartitionSpec.UNCONSTRAINED):
+        return True
+    sizes = (named.mesh.shape[axis] for axis in np.atleast_1d(axes))
+    return rows % math.prod(sizes) == 0
 
 
 def _in_turns(traced: Any, config: Config) -> bool:

@@ -46,6 +46,7 @@ class Group:
     def __init__(self, rows: int):
         self._above: Group | None = None
         self._rows, self._cuts = rows, {0, rows}
+        self._is_kept = False
 
     def root(self) -> Group:
         """The group that this one has become a part of."""
@@ -60,6 +61,7 @@ class Group:
         if mine is not theirs:
             theirs._above = mine
             mine._cuts |= theirs._cuts
+            mine._is_kept |= theirs._is_kept
 
     def cut(self, *rows: int) -> None:
         """Notes where pieces end."""
@@ -69,6 +71,10 @@ class Group:
         """Makes one piece of those before and behind a row."""
         self.root()._cuts.discard(row)
 
+    def keep(self) -> None:
+        """Leaves the values whole, wherever they are cut."""
+        self.root()._is_kept = True
+
     @property
     def cuts(self) -> list[int]:
         """The first row of each piece, and the number of rows."""
@@ -77,7 +83,8 @@ class Group:
     @property
     def is_cut(self) -> bool:
         """Whether there are several pieces."""
-        return len(self.root()._cuts) > 2
+        root = self.root()
+        return len(root._cuts) > 2 and not root._is_kept
 
 
 @dataclasses.dataclass
@@ -103,6 +110,13 @@ class Plan:
         """Whether an operation has to do with a value in pieces."""
         atoms = (*eqn.invars, *eqn.outvars)
         return any(self.cuts(atom) is not None for atom in atoms)
+
+    @property
+    def is_cutting(self) -> bool:
+        """Whether a value of the body is cut, or one of a body inside of it."""
+        return any(group.is_cut for group in self.groups.values()) or any(
+            inner.is_cutting for plans in self.inner.values() for inner in plans
+        )
 
 
 def inlined(eqn: Any) -> Any | None:
@@ -162,6 +176,13 @@ class _Planner:
         plan = Plan(dict(inputs), {})
         for at, eqn in enumerate(jaxpr.eqns):
             self._operation(plan, at, eqn, marked or is_marked(eqn))
+        made = {var for eqn in jaxpr.eqns for var in eqn.outvars}
+        for eqn in jaxpr.eqns:
+            if eqn.effects and not eqn.outvars:  # It has no mesh if operands have two.
+                groups = [self._group(plan, atom) for atom in eqn.invars]
+                for atom, group in zip(eqn.invars, groups, strict=True):
+                    if group is not None and atom in made:
+                        group.keep()
         return plan
 
     def _operation(self, plan: Plan, at: int, eqn: Any, marked: bool) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import numpy as np
 from jax.sharding import NamedSharding
 
 from . import _jax_compat as compat
@@ -132,6 +134,12 @@ def of_rows(params: dict[str, Any], primitive: Any, rows: int) -> dict[str, Any]
         "slice": ("limit_indices",),
     }.get(primitive.name, ())
     return {**params, **{key: (rows, *params[key][1:]) for key in keys}}
+
+
+def params_of(primitive: Any) -> dict[str, Any]:
+    """Parameters of an operation on two values of one type."""
+    zero = jax.ShapeDtypeStruct((), np.int32)
+    return dict(jax.make_jaxpr(primitive.bind)(zero, zero).eqns[0].params)
 
 
 def combining(eqn: Any) -> str | None:

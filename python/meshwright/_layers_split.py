@@ -22,8 +22,8 @@ import numpy as np
 
 from . import _jax_compat as compat
 from ._layers_plan import Plan, first_operand, inlined, kept
-from ._layers_rows import along_rows, combining, of_rows, rows_of
-from ._stage_flatten import with_body
+from ._layers_rows import along_rows, combining, of_rows, params_of, rows_of
+from ._stage_flatten import consts_as_operands, with_body
 
 
 @dataclasses.dataclass
@@ -139,7 +139,7 @@ class _Body:
 
     def _operation(self, at: int, eqn: Any) -> None:
         plan, inner = self._plan, self._plan.inner.get(at)
-        if inner is not None and not any(map(_is_cutting, inner)):
+        if inner is not None and not any(body.is_cutting for body in inner):
             inner = None
         if inner is not None and (body := inlined(eqn)) is not None:
             return self._inline(eqn, inner[0], body)
@@ -198,17 +198,18 @@ class _Body:
     def _filled(self, value: _Value, limit: tuple[int, int]) -> Any:
         found = self._rows(value, limit)
         if found is None:
-            aval = _part(value.aval, limit).aval
-            found = self._new(
-                jax.lax.broadcast_in_dim_p,
-                [compat.Literal(np.zeros((), aval.dtype), aval.update(shape=()))],
-                aval,
-                shape=aval.shape,
-                broadcast_dimensions=(),
-                sharding=None,
-            )
-            value.pieces[limit] = found
+            found = value.pieces[limit] = self._zeros(_part(value.aval, limit).aval)
         return found
+
+    def _zeros(self, aval: Any) -> Any:
+        return self._new(
+            jax.lax.broadcast_in_dim_p,
+            [compat.Literal(np.zeros((), aval.dtype), aval.update(shape=()))],
+            aval,
+            shape=aval.shape,
+            broadcast_dimensions=(),
+            sharding=None,
+        )
 
     def _rows(self, value: _Value, limit: tuple[int, int]) -> Any | None:
         """Some rows of a value; None if these are a piece of zeros."""
@@ -228,7 +229,8 @@ class _Body:
                 piece = self._filled(value, (low, high))
                 aval = _part(value.aval, (low, high)).aval
                 parts.append(self._slice(piece, aval, first - low, last - low))
-        return self._concatenated(parts, _part(value.aval, (start, stop)).aval)
+        aval = _part(value.aval, (start, stop)).aval
+        return self._concatenated(parts, aval) if parts else self._zeros(aval)
 
     def _slice(self, atom: Any, aval: Any, start: int, stop: int) -> Any:
         if (start, stop) == (0, aval.shape[0]):
@@ -274,9 +276,12 @@ class _Body:
         skipped = first_operand(eqn)
         invars, outvars = list(eqn.invars[:skipped]), []
         first = kept(eqn)[0].jaxpr
-        for atom, var in zip(eqn.invars[skipped:], first.invars, strict=True):
-            cuts = inner[0].cuts(var)
-            invars += [self.whole(atom)] if cuts is None else self.pieces(atom, cuts)
+        owner: list[int] = []  # For each new operand, which one it is a part of.
+        for at, atom in enumerate(eqn.invars[skipped:]):
+            cuts = inner[0].cuts(first.invars[at])
+            found = [self.whole(atom)] if cuts is None else self.pieces(atom, cuts)
+            invars += found
+            owner += [at] * len(found)
         for var, result in zip(eqn.outvars, first.outvars, strict=True):
             self.env[var] = value = _Value(var.aval)
             cuts = self._plan.cuts(var) or inner[0].cuts(result)
@@ -292,7 +297,14 @@ class _Body:
             invars[0] = self.whole(eqn.invars[0])
             new = eqn.replace(params={**eqn.params, "branches": tuple(bodies)})
         else:
-            new = with_body(eqn, bodies[0])
+            body, consts = consts_as_operands(eqn, bodies[0])
+            new = with_body(eqn, body)
+            outer = [compat.Var(var.aval) for var in body.jaxpr.invars[: len(consts)]]
+            self.consts += zip(outer, consts, strict=True)
+            invars = [*outer, *invars]
+            if isinstance(flags := eqn.params.get("prevent_cse"), tuple):
+                flags = (False,) * len(consts) + tuple(flags[at] for at in owner)
+                new = new.replace(params={**new.params, "prevent_cse": flags})
         self.eqns.append(new.replace(invars=invars, outvars=outvars))
 
     def _by_rows(self, eqn: Any, along: Sequence[int], cuts: Sequence[int]) -> None:
@@ -380,19 +392,6 @@ class _Body:
             found = (
                 result
                 if found is None
-                else self._new(combine, [found, result], out.aval, **_params(combine))
+                else self._new(combine, [found, result], out.aval, **params_of(combine))
             )
         self.env[out] = _Value(out.aval, found)
-
-
-def _params(combine: Any) -> dict[str, Any]:
-    """Parameters of an operation on two values of one type."""
-    zero = jax.ShapeDtypeStruct((), np.int32)
-    return dict(jax.make_jaxpr(combine.bind)(zero, zero).eqns[0].params)
-
-
-def _is_cutting(plan: Plan) -> bool:
-    """Whether a value of a body is cut, or one of a body inside of it."""
-    return any(group.is_cut for group in plan.groups.values()) or any(
-        _is_cutting(inner) for plans in plan.inner.values() for inner in plans
-    )

@@ -21,6 +21,7 @@ from jax.experimental.layout import Format
 from jax.sharding import NamedSharding
 
 from ._argument_errors import InputErrors
+from ._arguments import describe
 from ._executable import Executable, Ready
 from ._joint_shardings import join_shardings
 from ._signature import IOSpecs, ProgramSignature
@@ -162,6 +163,11 @@ class StackedExecutable(Executable):
             specs.input_shardings,
             inner.input_shardings(),
         )
+        self._joint_kinds = {
+            index: (aval.shape, aval.dtype, getattr(aval, "weak_type", False))
+            for index, aval in enumerate(signature.input_avals)
+            if index in self._joint_inputs
+        }
         self._joint_outputs = joints(
             outputs, self.out_avals, specs.output_shardings, inner.output_shardings()
         )
@@ -200,10 +206,11 @@ class StackedExecutable(Executable):
         alone: bool = True,
     ) -> Any:
         """As for every executable; stacked arrays may be apart, or anywhere."""
-        for index, joint in self._joint_inputs.items():
-            if np.shape(leaves[index]) != joint.shape:
-                return None
+        for index, kind in self._joint_kinds.items():
             leaf = leaves[index]
+            # Of the shards of other types there are no pieces of these.
+            if not typed and describe(leaf)[0] != kind:
+                return None
             if isinstance(leaf, jax.Array) and leaf.is_deleted():
                 self._errors.check(index, leaf)
         ready = self._inner.prepare(

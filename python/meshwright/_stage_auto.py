@@ -97,7 +97,7 @@ class Division:
         if share * len(self.flops) > 1:
             advice = "nothing in it can be divided"
             if operation == "scan":
-                advice = "mw.pipeline.scan in its place divides its layers"
+                advice = "mw.jit divides its layers, with mw.pipeline.scan in its place"
             yield (
                 f"uneven because of {operation} at {place}, {100 * share:.1f} % of the "
                 f"work in one piece; {advice}"

@@ -18,16 +18,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _jax_compat as compat
+from ._bodies import discharged
 from ._config_options import SCHEDULE_OPTION
 from ._primitives import call_p, for_p, named_computation_p
 from ._stage_assign import Stages, by_marks, is_mark
 from ._stage_auto import Divider
 from ._stage_emit import emit, stage_name
-from ._stage_flatten import body_of, first_mark, flatten, mark_in, refuse, source
+from ._stage_flatten import (
+    body_of,
+    first_mark,
+    flatten,
+    has_references,
+    mark_in,
+    refuse,
+    source,
+)
 from ._stage_marks import mark_p
 from .pipeline import stage_assignment
 from .types import Config
-from .utils import is_cpu_mesh
+from .utils import CPU_MESH_SUFFIX, is_cpu_mesh
 
 _logger = logging.getLogger(__name__)
 
@@ -65,6 +74,13 @@ def cut(closed: Any, config: Config) -> tuple[Any, Config]:
         with the user's line.
     """
     mark = first_mark(closed.jaxpr)
+    is_divided = mark is not None or config.auto_stages is not None
+    if is_divided and has_references(closed.jaxpr):
+        # As values they say what reads and writes wait for.
+        values = discharged(closed, False)
+        named = values.jaxpr.replace(debug_info=closed.jaxpr.debug_info)
+        closed = compat.ClosedJaxpr(named, values.consts)
+        mark = first_mark(named)
     if config.auto_stages is not None:
         if mark is not None:
             raise ValueError(
@@ -96,7 +112,7 @@ class _Cutter:
     """Cuts the bodies of one program; equal calls share what is made of theirs."""
 
     def __init__(self, config: Config):
-        self._assigned = config.name_to_mesh_assignment
+        self._config = config
         self.count = 0
         self.is_regular = True
         self.places: list[str] = []
@@ -181,7 +197,7 @@ class _Cutter:
     def _is_opened(self, eqn: Any) -> bool:
         """Whether an operation without a mark is part of the stages around it."""
         if eqn.primitive is named_computation_p:
-            return eqn.params["name"] not in self._assigned
+            return not self._config.assignment_of([eqn.params["name"]])
         return eqn.primitive is call_p
 
     def _check(self, flat: Any, stages: Stages) -> None:
@@ -298,6 +314,11 @@ def place_stages(config: Config, found: Found) -> dict[int, str]:
     given = config.stage_to_mesh
     where = f"{found.places[0]}: stage_boundary: " if found.places else ""
     what = f"{found.count} stages, divided at {_listed(found.places)}"
+    if not meshes and given is None:
+        raise ValueError(
+            f"{where}{what}, but all meshes of the topology end in {CPU_MESH_SUFFIX}, "
+            "and have no stages by themselves; say where stages are with stage_to_mesh="
+        )
     if given is not None:
         missing = [str(stage) for stage in range(found.count) if stage not in given]
         extra = [str(stage) for stage in given if stage >= found.count]

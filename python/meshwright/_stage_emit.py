@@ -24,7 +24,7 @@ from ._primitives import (
     reduce_p,
 )
 from ._stage_assign import is_mark, reads
-from ._stage_flatten import Flat, Item
+from ._stage_flatten import Flat, Item, bodies
 
 # What says something about values between computations, and nothing inside of one.
 _ABOUT_VALUES = frozenset({named_tensor_p, broadcast_p, reduce_p})
@@ -116,8 +116,21 @@ class _Parts:
                     heapq.heappush(ready, (self.parts[reader].indices[0], reader))
 
 
+@compat.weakref_lru_cache
+def _draws(jaxpr: Any) -> bool:
+    """Whether a jaxpr draws random numbers that no key says."""
+    return any(map(_is_draw, jaxpr.eqns))
+
+
+def _is_draw(eqn: Any) -> bool:
+    return eqn.primitive.name == "rng_uniform" or any(map(_draws, bodies(eqn)))
+
+
 def rootless(flat: Flat) -> set[int]:
-    """Operations that read nothing: masks, positions, zeros. Each stage makes them."""
+    """Operations that read nothing: masks, positions, zeros. Each stage makes them.
+
+    Not what draws random numbers without a key, which are others each time.
+    """
     table = reads(flat)
     found: set[int] = set()
     for index, item in enumerate(flat.items):
@@ -127,6 +140,7 @@ def rootless(flat: Flat) -> set[int]:
             not eqn.effects
             and not is_mark(item)
             and eqn.primitive not in (named_computation_p, call_p, for_p)
+            and not _is_draw(eqn)
             and all(table.producer.get(var) in found for var in inputs)
         ):
             found.add(index)

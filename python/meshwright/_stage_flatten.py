@@ -10,7 +10,7 @@ branch, cannot be cut.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from jax.sharding import NamedSharding
@@ -71,6 +71,16 @@ def first_mark(jaxpr: Any) -> Any | None:
     return None
 
 
+@compat.weakref_lru_cache
+def has_references(jaxpr: Any) -> bool:
+    """Whether a jaxpr, or one that it applies, makes a `jax.Ref`."""
+    return any(
+        any(isinstance(var.aval, compat.AbstractRef) for var in eqn.outvars)
+        or any(map(has_references, bodies(eqn)))
+        for eqn in jaxpr.eqns
+    )
+
+
 def mark_in(eqn: Any) -> Any | None:
     """Some mark in what an equation applies."""
     marks = (first_mark(body) for body in bodies(eqn))
@@ -94,6 +104,20 @@ def with_body(eqn: Any, body: Any) -> Any:
     closed = isinstance(eqn.params[key], compat.ClosedJaxpr)
     value = body if closed else body.jaxpr
     return eqn.replace(params={**eqn.params, key: value})
+
+
+def consts_as_operands(eqn: Any, body: Any) -> tuple[Any, Sequence[Any]]:
+    """A body for `with_body`, and constants that are its first operands.
+
+    An operation around an open jaxpr has no place for constants.
+    """
+    inner = body.jaxpr
+    key = _TRANSPARENT[eqn.primitive.name]
+    if isinstance(eqn.params[key], compat.ClosedJaxpr) or not body.consts:
+        return body, ()
+    invars = [*inner.constvars, *inner.invars]
+    inner = inner.replace(constvars=[], invars=invars)
+    return compat.ClosedJaxpr(inner, ()), body.consts
 
 
 def refuse(eqn: Any, mark: Any) -> None:

@@ -251,7 +251,7 @@ class _Lining:
                     self._position[reader] is None for reader in readers
                 ):
                     sizes[index] = sizes.get(index, 0) + bytes_of(var.aval)
-        whole = sum(sizes.values())
+        whole = sum(sizes.values()) or 1  # They may all be empty.
         for index, size in sizes.items():
             costs[self._position[index]] += outside * size / whole
 

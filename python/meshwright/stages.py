@@ -498,6 +498,13 @@ class Lowered(jax.stages.Lowered):
             devices = list(np.asarray(device_assignment, dtype=object).flat)
             topology = _shardings.retarget(self.topology, devices)
             specs = io_specs(self._io, self._signature, topology)
+        stacked = None if self._stacking is None else self._stacking.specs(specs)
+        if self._stacking is not None and stacked is None:
+            raise ValueError(
+                "device_assignment: meshes share devices, but arrays of stacked layers "
+                "are one array over several meshes; give devices to each mesh, or "
+                "lower the function for a topology of meshes that share theirs"
+            )
         program = load(
             self.partitioning_result.program,
             dict(self.partitioning_result.fragments),
@@ -508,10 +515,8 @@ class Lowered(jax.stages.Lowered):
         executable = Executable(
             program, self._signature, specs, self.partitioning_result
         )
-        if self._stacking is not None:
-            executable = StackedExecutable(
-                executable, self._stacking, self._stacking.specs(specs)
-            )
+        if stacked is not None:
+            executable = StackedExecutable(executable, self._stacking, stacked)
         return Compiled(executable, self.args_info, self.out_tree)
 
 

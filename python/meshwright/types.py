@@ -297,6 +297,7 @@ def make_config(
                 f"name_to_stage_assignment: stage of {name!r} must not be negative, "
                 f"got {stage}"
             )
+        stages[name] = int(stage)  # It may be one of NumPy.
     if pipeline_schedule is not None and not isinstance(
         pipeline_schedule, PipelineSchedule
     ):

@@ -259,6 +259,25 @@ def test_other_programs():
         assert jitted.divisions[0].evenness <= 1.1, name
 
 
+def test_references_and_empty_gradients():
+    def model(empty, w, x):
+        ref = jax.new_ref(x)
+        for _ in range(4):
+            x = jnp.tanh(x @ w)
+            ref[...] += x
+        return (ref[...] ** 2).sum() * (1 + empty.sum())
+
+    k = keys()
+    args = jnp.zeros((0, 3)), normal(k, 8, 8), normal(k, 4, 8)
+    for function in (
+        jax.value_and_grad(model, 1),
+        lambda *args: jnp.sin(jax.grad(model)(*args)),
+    ):
+        found, wanted = mw.auto(function, TWO)(*args), jax.jit(function)(*args)
+        for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
 def test_what_is_recomputed_stays_with_its_stage(caplog):
     loss, params, x, y = make_gpt(layers=2, width=8)
     schedule = mw.get_pipeline_schedule("1F1B")
@@ -298,7 +317,7 @@ def test_report_says_where_and_why():
     out = io.StringIO()
     jitted.report(out)
     assert "uneven because of scan" in out.getvalue()
-    assert "mw.pipeline.scan" in out.getvalue()
+    assert "mw.jit divides its layers, with mw.pipeline.scan" in out.getvalue()
 
 
 def test_bad_input():

@@ -4,6 +4,7 @@ import dataclasses
 import logging
 
 import jax
+import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from meshwright.types import PIPELINE_SCHEDULE_NAMES
@@ -125,6 +126,19 @@ def test_negative_stages_are_rejected_and_zero_is_fine(topology):
     mw.make_config(topology, {"enc": "m0"}, name_to_stage_assignment={"enc": 0})
     with pytest.raises(ValueError, match="'enc' must not be negative, got -1"):
         mw.make_config(topology, {"enc": "m0"}, name_to_stage_assignment={"enc": -1})
+
+
+def test_stages_may_be_numbers_of_numpy(topology):
+    stages = dict(zip(["enc", "dec"], np.arange(2), strict=True))
+    names = {"enc": "m0", "dec": "m1"}
+    config = mw.make_config(
+        topology,
+        names,
+        name_to_stage_assignment=stages,
+        partitioning_options={"mpmd_infer_transfers": True},
+    )
+    enc, dec = (mw.named_computation(jax.numpy.sin, name=name) for name in names)
+    assert mw.jit(lambda x: dec(enc(x)), config).lower(1.0)
 
 
 @pytest.mark.parametrize(

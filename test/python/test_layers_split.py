@@ -1,5 +1,7 @@
 """Programs whose stacked arrays are taken apart compute what they did in one piece."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,6 +34,11 @@ def doubled(x):
 
 doubled.defjvp(lambda primals, tangents: (doubled(*primals), 2 * tangents[0]))
 
+ROW = jnp.arange(4.0)
+# Newer releases of JAX say for each argument of `jax.checkpoint` what may be shared.
+PREVENT_CSE = inspect.signature(jax.checkpoint).parameters["prevent_cse"].annotation
+EACH = (True, False) if "Sequence" in str(PREVENT_CSE) else True
+
 # Functions of two arrays [6, 3, 4]; `pieces` of results that stay apart.
 APART = {
     "arithmetic": lambda w, m: (0.9 * m + w, w / (jnp.sqrt(m * m) + 1e-8), -w, w**3),
@@ -49,6 +56,9 @@ APART = {
     "reduced": lambda w, m: (w.sum(2), w.max(1), jnp.argmin(w, 2), (w > 0).any(1)),
     "nested": lambda w, m: jax.jit(lambda a: jax.nn.relu(doubled(a)) + m)(w),
     "recomputed": lambda w, m: jax.checkpoint(lambda a: jnp.sin(a) * m)(w),
+    "recomputed with constants": lambda w, m: jax.checkpoint(
+        jax.jit(lambda a, b: jnp.sin(a) * b + ROW), prevent_cse=EACH
+    )(w, m),
     "branches": lambda w, m: lax.cond(
         w[0, 0, 0] > 0, lambda a, b: (a + b, b), lambda a, b: (a, a - b), w, m
     ),
@@ -83,6 +93,7 @@ MIXED = {
         lax.fori_loop(0, 3, lambda i, a: a + m[i], w),
         lax.scan(lambda c, a: (c + a, c), m[0], w),
     ),
+    "empty": lambda w, m: (w[2:2] + m[:0], lax.concatenate([w[:0], m], 0)),
     "unequal": lambda w, m: (
         lax.slice_in_dim(w, 1, 4) + 1,
         lax.concatenate([m[:4], w[:2]], 0),

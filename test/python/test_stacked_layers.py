@@ -153,6 +153,75 @@ def test_arrays_from_anywhere():
     assert shapes == [leaf.shape for leaf in jax.tree.leaves(args)]
 
 
+def test_arrays_of_other_types():
+    """What is over the meshes in one type has no pieces of another one."""
+
+    def loss(w, x):
+        def layer(x, w):
+            return jnp.tanh(x @ w.astype(x.dtype))
+
+        return mw.pipeline.scan(layer, x, w, num_stages=2).sum()
+
+    def step(w, x):
+        return w - jax.grad(loss)(w, x)
+
+    ours, theirs = mw.jit(step, mw.make_config(TWO)), jax.jit(step)
+    params, xs = parameters()
+    w, x = params["layers"]["w"], xs @ params["embed"]
+    for dtype in (jnp.float32, jnp.float16, jnp.bfloat16, jnp.float32):
+        w = w.astype(dtype)
+        wanted = theirs(np.asarray(w), x)
+        w = ours(w, x)
+        assert w.dtype == dtype and w.sharding.spec == P(STAGES)
+        np.testing.assert_allclose(w.astype("f4"), wanted.astype("f4"), rtol=0.02)
+    with pytest.raises(TypeError, match="'step' was called inside a JAX transf"):
+        jax.jit(ours)(w, x)
+
+
+def test_devices_that_meshes_share():
+    lowered = mw.jit(make_loss(2), mw.make_config(TWO)).lower(*parameters())
+    lowered.compile(device_assignment=[DEVICES[2], DEVICES[3]])
+    with pytest.raises(ValueError, match="device_assignment: meshes share devices"):
+        lowered.compile(device_assignment=[DEVICES[2], DEVICES[2]])
+
+
+@pytest.mark.parametrize("where", ["argument", "in_shardings", "out_shardings"])
+def test_fewer_layers_in_a_stage_than_devices(where):
+    """Four layers may be split over four devices, two may not."""
+    wide = {"a": Mesh(DEVICES[:4], "x"), "b": Mesh(DEVICES[4:8], "x")}
+    params, xs = parameters()
+    wanted = jax.grad(make_loss(None))(params, xs)
+    rows = NamedSharding(wide["a"], P("x"))
+    everywhere = {"embed": None, "layers": rows}
+    options = {}
+    if where == "argument":
+        params["layers"] = jax.device_put(params["layers"], rows)
+    else:
+        options[where] = everywhere if where[0] == "o" else (everywhere, None)
+    step = mw.jit(jax.grad(make_loss(2)), mw.make_config(wide), **options)
+    found = step(params, xs)
+    close(found, wanted)
+    if where == "out_shardings":
+        assert found["layers"]["w"].sharding == rows
+
+
+def test_what_is_told_of_gradients():
+    """A callback is on one mesh, and so is an array that it is given."""
+    seen = []
+
+    def step(params, xs):
+        grads = jax.grad(make_loss(2))(params, xs)
+        jax.debug.callback(seen.append, grads["layers"]["w"])
+        return grads
+
+    params, xs = parameters()
+    found = mw.jit(step, mw.make_config(TWO))(params, xs)
+    jax.effects_barrier()
+    close(found, jax.grad(make_loss(None))(params, xs))
+    close(seen, [found["layers"]["w"]])
+    assert found["layers"]["b"].sharding.spec == P(STAGES)
+
+
 def test_donated_arrays_are_gone():
     params, xs = parameters()
     step = mw.jit(make_step(optax.sgd(0.1), 2), mw.make_config(TWO), donate_argnums=0)

@@ -130,6 +130,58 @@ def test_stage_that_was_put_elsewhere_by_name():
     close(mw.jit(step, config)(w, x), step(w, x))
 
 
+def test_stage_that_was_put_elsewhere_by_path():
+    def named(w, x):
+        x = mw.stage_boundary(jnp.tanh(x @ w))
+        return mw.named_computation(lambda x: (x**2).mean(), name="err")(x @ w)
+
+    config = mw.make_config(MESHES, mw.pipeline.by_path({"err": "m0"}))
+    w, x = 0.5 * jnp.eye(4), jnp.ones((2, 4))
+    found = mw.jit(named, config)(w, x)
+    assert found.sharding.mesh == MESHES["m0"]
+    close(found, named(w, x))
+
+
+def test_references_between_stages():
+    """Reads and writes of a `jax.Ref` keep their order, whatever their stages are."""
+
+    def model(w, x):
+        ref = jax.new_ref(x)
+        before = ref[...]
+        ref[...] = jnp.tanh(x @ w)
+        h = mw.stage_boundary(ref[...])
+        ref[...] += h @ w
+        return (ref[...] * before).sum()
+
+    step = mw.pipeline.accumulate(jax.value_and_grad(model), 2)
+    w, x = 0.5 * jnp.eye(4), jnp.arange(16.0).reshape(4, 4) / 16
+    close(mw.jit(model, CONFIG)(w, x), jax.jit(model)(w, x))
+    close(mw.jit(step, CONFIG)(w, x), jax.jit(step)(w, x))
+
+
+def test_random_numbers_without_a_key_are_drawn_once():
+    def model(w, x):
+        mask = jax.jit(lambda: jax.lax.rng_uniform(0.5, 1.5, (2, 4)))()
+        h = mw.stage_boundary(jnp.tanh(x @ w) * mask)
+        return (h @ w * mask).sum(), mask
+
+    def replayed(w, x, mask):
+        return ((jnp.tanh(x @ w) * mask) @ w * mask).sum()
+
+    w, x = 0.5 * jnp.eye(4), jnp.ones((2, 4))
+    step = jax.value_and_grad(model, has_aux=True)
+    (value, mask), grad = mw.jit(step, CONFIG)(w, x)
+    close((value, grad), jax.value_and_grad(replayed)(w, x, np.asarray(mask)))
+
+
+def test_no_mesh_for_stages():
+    meshes = {f"{name}/cpu": mesh for name, mesh in MESHES.items()}
+    schedule = mw.PipelineSchedule(schedule_merge_rule_builders=[lambda *_: ([], [])])
+    config = mw.make_config(meshes, pipeline_schedule=schedule)
+    with pytest.raises(ValueError, match="all meshes of the topology end in /cpu"):
+        mw.jit(lambda x: mw.stage_boundary(x + 1) * 2, config).lower(1.0)
+
+
 @pytest.mark.parametrize("schedule", ["ZeroBubbleV", "DualPipeV"])
 def test_schedules_in_the_form_of_a_v(schedule):
     def deep(ws, x, y):
