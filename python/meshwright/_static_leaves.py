@@ -21,7 +21,8 @@ import numpy as np
 from ._immutable import is_namedtuple
 from ._nnx_state import is_stateful
 
-_NUMBERS = (bool, int, float, complex)
+# Each holds those before it.
+NUMBERS = (bool, int, float, complex)
 _CONTAINERS = (tuple, list, dict, OrderedDict, defaultdict, type(None))
 
 
@@ -142,7 +143,7 @@ def is_plainly_array(leaf: Any) -> bool:
     """Whether a leaf is an array wherever it is; quick, and may say no too often."""
     if isinstance(leaf, np.ndarray):
         return leaf.dtype.kind in "biufc"
-    if isinstance(leaf, _NUMBERS):
+    if isinstance(leaf, NUMBERS):
         return "equinox" not in sys.modules
     return isinstance(leaf, (jax.Array, np.number, np.bool_))
 
@@ -181,7 +182,7 @@ def wrap_leaves(
     wrapped = []
     for index, leaf in enumerate(leaves):
         static = is_stateful(leaf) or not is_array(leaf)
-        if not static and isinstance(leaf, _NUMBERS):
+        if not static and isinstance(leaf, NUMBERS):
             below = _below(tree, keeps_numbers) if below is None else below
             static = below[index]
         wrapped.append(Static(leaf) if static else leaf)

@@ -39,8 +39,6 @@ __all__ = [
 T = TypeVar("T")
 
 _RESERVED_PREFIX = "partir."
-# Each holds those before it.
-_NUMBERS = (bool, int, float, complex)
 
 
 def _check_computation_name(name: str) -> None:
@@ -374,7 +372,7 @@ def _is_sequence(x: Any) -> bool:
 
 
 def _is_element(x: Any) -> bool:
-    return isinstance(x, (jax.Array, np.ndarray, np.generic, *_NUMBERS))
+    return isinstance(x, (jax.Array, np.ndarray, np.generic, *static_leaves.NUMBERS))
 
 
 def _check_sequences(inputs: Any) -> int:
@@ -405,11 +403,11 @@ def _check_sequences(inputs: Any) -> int:
 
 def _stackable(path: Any, sequence: Sequence[Any]) -> list[jax.Array]:
     """The elements of a sequence as arrays of one type."""
-    if all(type(x) in _NUMBERS for x in sequence):
+    if all(type(x) in static_leaves.NUMBERS for x in sequence):
         # Weakly typed, as numbers are where the calls are written out.
-        kind = max(map(type, sequence), key=_NUMBERS.index)
+        kind = max(map(type, sequence), key=static_leaves.NUMBERS.index)
         sequence = list(map(kind, sequence))
-    elif any(isinstance(x, _NUMBERS) for x in sequence):
+    elif any(isinstance(x, static_leaves.NUMBERS) for x in sequence):
         dtype = jnp.result_type(*sequence)
         sequence = [jnp.asarray(x, dtype) for x in sequence]
     arrays = [jnp.asarray(x) for x in sequence]
