@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -38,6 +38,15 @@ def names(given: str | Sequence[str] | None) -> tuple[str, ...]:
     if given is None:
         return ()
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def several(what: str, name: str, values: Any) -> list[Any]:
+    """An argument that is several values as a list; a text is not its letters."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(
+            f"{what}: {name} are several, write {name}=[{values!r}] for a single one"
+        )
+    return list(values)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -187,7 +187,7 @@ def fragment_infos(result: Any) -> list[FragmentInfo]:
 
 
 def simulate(
-    module: bytes, device: str, profile: str, costs: Sequence[str], processes: int
+    module: bytes, device: str, profile: str, costs: list[str], processes: int
 ) -> tuple[str, str, list[str]]:
     """Simulates a partitioned module.
 
@@ -205,7 +205,7 @@ def simulate(
       ValueError: an unknown device, a profile that cannot be read, or a program
         that cannot be simulated.
     """
-    return _extension().simulate(module, device, profile, list(costs), processes)
+    return _extension().simulate(module, device, profile, costs, processes)
 
 
 def draw(text: str, path: str, format: str | None, title: str, recording: str) -> bytes:

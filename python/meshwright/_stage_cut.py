@@ -295,6 +295,8 @@ def with_stages(config: Config, found: Found) -> Config:
         )
         options[SCHEDULE_OPTION], schedule = "None", None
     stages = {stage_name(stage): stage for stage in places if found.is_regular}
+    _check_names("name_to_mesh_assignment", config.name_to_mesh_assignment, names)
+    _check_names("name_to_stage_assignment", config.name_to_stage_assignment, stages)
     return dataclasses.replace(
         config,
         name_to_mesh_assignment={**config.name_to_mesh_assignment, **names},
@@ -302,6 +304,17 @@ def with_stages(config: Config, found: Found) -> Config:
         partitioning_options=options,
         pipeline_schedule=schedule,
     )
+
+
+def _check_names(what: str, given: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    """Refuses to override what the user says about the name of a stage."""
+    for name, value in found.items():
+        if given.get(name, value) != value:
+            raise ValueError(
+                f"{what}: {name!r} is {given[name]!r}, but so is called a stage that "
+                f"marks or mw.auto divide, for which it is {value!r}; move stages with "
+                "stage_to_mesh=, or give a computation of your own another name"
+            )
 
 
 def place_stages(config: Config, found: Found) -> dict[int, str]:

@@ -94,6 +94,11 @@ def auto_config(
         pipeline_schedule=pipeline_schedule,
     )
     names = [mesh for mesh in meshes if not is_cpu_mesh(mesh)]
+    if not names:
+        raise ValueError(
+            "auto: no mesh takes a stage, all are of hosts (/cpu): "
+            f"{', '.join(meshes)}; give a mesh of devices for each stage"
+        )
     count = len(names) if num_stages is None else operator.index(num_stages)
     if count < 1:
         raise ValueError(f"auto: num_stages must be 1 or more, got {count}")

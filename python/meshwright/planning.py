@@ -6,11 +6,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 
+from ._arguments import several
 from ._native import _extension
 
 __all__ = ["Plan", "plan"]
@@ -124,9 +125,9 @@ def plan(
         os.fspath(device),
         devices,
         memory,
-        _several("schedules", schedules),
-        _several("microbatches", microbatches),
-        _several("costs", costs),
+        several("plan", "schedules", schedules),
+        several("plan", "microbatches", microbatches),
+        several("plan", "costs", costs),
     )
     found = json.loads(answer)
     best = found["plan"]
@@ -175,11 +176,3 @@ def _plain(value: Any) -> Any:
         f"plan: expected numbers and texts, got {value!r} of type "
         f"{type(value).__name__}"
     )
-
-
-def _several(name: str, values: Any) -> list[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise TypeError(
-            f"plan: {name} are several, write {name}=[{values!r}] for a single one"
-        )
-    return list(values)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ._arguments import several
 from ._native import draw as draw_text
 from ._native import simulate as simulate_text
 from .runtime.files import whole_file
@@ -211,7 +212,11 @@ def simulate(
 ) -> Simulation:
     """Simulates the bytecode of a partitioned module; see `Lowered.simulate`."""
     text, table, notes = simulate_text(
-        module, os.fspath(device), _profile_text(profile), costs, processes
+        module,
+        os.fspath(device),
+        _profile_text(profile),
+        several("simulate", "costs", costs),
+        processes,
     )
     for note in notes:
         _logger.warning(note)

@@ -358,6 +358,7 @@ class Lowered(jax.stages.Lowered):
           logged, and in its `notes`.
 
         Raises:
+          TypeError: `costs` is a text, not several.
           ValueError: an unknown device, or a profile or cost that cannot be read.
           OSError: the profile cannot be opened.
         """
@@ -401,6 +402,7 @@ class Lowered(jax.stages.Lowered):
           title: what stands above, by default the name of the file.
 
         Raises:
+          TypeError: `costs` is a text, not several.
           ValueError: an unknown format, device, profile, cost or recording.
           OSError: a file cannot be opened or written.
         """

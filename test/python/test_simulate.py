@@ -163,6 +163,14 @@ def test_mistakes_are_value_errors(lowered, arguments, words):
         lowered.simulate(**arguments)
 
 
+def test_costs_are_several(lowered, tmp_path):
+    words = r"costs are several, write costs=\['f=flops:1'\]"
+    with pytest.raises(TypeError, match=words):
+        lowered.simulate("h100", costs="f=flops:1")
+    with pytest.raises(TypeError, match=words):
+        lowered.draw(tmp_path / "a.svg", "h100", costs="f=flops:1")
+
+
 def test_a_profile_that_is_none_is_a_value_error(lowered, tmp_path):
     path = tmp_path / "other.json"
     path.write_text('{"version": 1}')

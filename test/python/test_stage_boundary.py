@@ -1,5 +1,6 @@
 """Marks in a model's own forward function: stages, schedules, transformations."""
 
+import dataclasses
 import functools
 
 import jax
@@ -356,6 +357,23 @@ def test_other_stages_than_meshes():
         return mw.call(loss)(ws, mw.stage_boundary(2 * xs[0]), ys[0])
 
     assert "outside of mw.call" in refusal(half_called, args=(weights(), *batch(2)))
+
+
+def test_names_of_stages_are_not_overridden():
+    own = {"stage0": "m1"}
+    text = refusal(loss, mw.make_config(MESHES, own))
+    assert "'stage0' is 'm1', but so is called a stage" in text
+    assert "it is 'm0'; move stages with stage_to_mesh=" in text
+    config = mw.make_config(
+        MESHES, {"stage1": "m1"}, name_to_stage_assignment={"stage1": 3}
+    )
+    assert "name_to_stage_assignment: 'stage1' is 3" in refusal(loss, config)
+    config = mw.make_config(MESHES, own, stage_to_mesh=["m1", "m0", "m2", "m3"])
+    check_equal(make_step(), config, weights(), *batch(), steps=1)
+    config = mw.auto_config(MESHES)
+    config = dataclasses.replace(config, name_to_mesh_assignment={"stage3": "m0"})
+    plain = functools.partial(loss, mark=lambda x: x)
+    assert "marks or mw.auto divide" in refusal(plain, config)
 
 
 @pytest.mark.parametrize(
