@@ -10,17 +10,21 @@
 
 using namespace mlir;
 
-static bool hasNegativeSize(Type type) {
+/// Most types: what they are made of is known to be right without their text.
+static bool isPlain(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && llvm::any_of(tensor.getShape(), [](int64_t size) {
-           return size < 0 && ShapedType::isStatic(size);
+  return tensor && !tensor.getEncoding() &&
+         tensor.getElementType().isIntOrIndexOrFloat() &&
+         llvm::all_of(tensor.getShape(), [](int64_t size) {
+           return size >= 0 || ShapedType::isDynamic(size);
          });
 }
 
-/// Their text is read by what says which numbers go together.
+/// Their text is read by what says which sizes, elements and numbers there can be.
 static bool isUnreadable(Type type) {
-  if (!isa<quant::QuantizedType>(type))
-    return hasNegativeSize(type);
+  if (!isa<ShapedType, ComplexType, quant::QuantizedType>(type) ||
+      isPlain(type))
+    return false;
   std::string text;
   llvm::raw_string_ostream(text) << type;
   ScopedDiagnosticHandler quiet(type.getContext(),

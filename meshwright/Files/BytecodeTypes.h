@@ -10,9 +10,9 @@
 
 namespace meshwright {
 
-/// MLIR's reader makes tensors of negative sizes and quantized types of any
-/// numbers, which its text cannot say, and nothing else expects. Returns the first
-/// one in the ops of `block`; null if there is none.
+/// MLIR's reader makes tensors of negative sizes or of tensors, and quantized types
+/// of any numbers, which its text cannot say, and nothing else expects. Returns the
+/// first one in the ops of `block`; null if there is none.
 mlir::Type findTypeWithoutText(mlir::Block &block);
 
 } // namespace meshwright

@@ -4,6 +4,7 @@
 
 #include "meshwright/Files/JaxBytecode.h"
 #include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.h"
+#include "meshwright/Files/BytecodeAttributes.h"
 #include "meshwright/Files/BytecodeLimits.h"
 #include "meshwright/Files/BytecodeTypes.h"
 #include "meshwright/Files/CrashGuard.h"
@@ -54,30 +55,6 @@ static Type getFloatType(uint64_t code, MLIRContext *context) {
   }
 }
 
-/// Reports an integer or float that is said to be of more words than its type has
-/// bits for: MLIR's reader makes room for as many.
-static LogicalResult verifyNumber(DialectBytecodeReader &reader) {
-  constexpr uint64_t kIntegerAttr = 8, kFloatAttr = 9;
-  uint64_t code, numWords;
-  if (failed(reader.readVarInt(code)))
-    return failure();
-  if (code != kIntegerAttr && code != kFloatAttr)
-    return success();
-  Type type;
-  if (failed(reader.readType(type)))
-    return failure();
-  if (!type.isIntOrFloat() ||
-      type.getIntOrFloatBitWidth() <= APInt::APINT_BITS_PER_WORD)
-    return success();
-  if (failed(reader.readVarInt(numWords)))
-    return failure();
-  if (numWords > APInt::getNumWords(type.getIntOrFloatBitWidth()))
-    return reader.emitError()
-           << "the bytecode is damaged: a number of type " << type
-           << " is said to be of " << numWords << " words";
-  return success();
-}
-
 /// How often the reader may come to attributes and types: each is there once, and
 /// a few times more while it waits for others.
 static constexpr size_t kMostReads = 1 << 20, kMostReadsPerByte = 64;
@@ -111,13 +88,13 @@ static void attachKindsOfJax(ParserConfig &config, size_t size) {
         return readTypeOfJax(reader, dialect, type);
       });
   config.getBytecodeReaderConfig().attachAttributeCallback(
-      [hasEnd](DialectBytecodeReader &reader, StringRef dialect,
-               Attribute &attribute) -> LogicalResult {
+      [hasEnd, size](DialectBytecodeReader &reader, StringRef dialect,
+                     Attribute &attribute) -> LogicalResult {
         if (failed(hasEnd(reader)))
           return failure();
         // Without an attribute the reader starts again.
         if (dialect == "builtin")
-          return verifyNumber(reader);
+          return verifyBuiltinAttribute(reader, size);
         return readAttributeOfJax(reader, dialect, attribute);
       });
 }

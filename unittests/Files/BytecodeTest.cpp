@@ -55,6 +55,28 @@ protected:
     return !!module;
   }
 
+  static std::string write(ModuleOp module) {
+    std::string bytes;
+    llvm::raw_string_ostream os(bytes);
+    EXPECT_TRUE(succeeded(writeBytecodeToFile(module, os)));
+    return bytes;
+  }
+
+  /// The first error of a program whose bytecode has `to` where it had `from`.
+  std::string readChanged(llvm::StringRef program, llvm::StringRef from,
+                          llvm::StringRef to) {
+    OwningOpRef<ModuleOp> module = parseProgram(program, &context, "text");
+    EXPECT_TRUE(module);
+    if (!module)
+      return "";
+    std::string bytes = write(*module);
+    EXPECT_TRUE(read(bytes));
+    size_t place = bytes.find(from);
+    EXPECT_NE(place, std::string::npos);
+    EXPECT_EQ(place, bytes.rfind(from));
+    return read(bytes.replace(place, from.size(), to)) ? "" : errors.front();
+  }
+
   MLIRContext context;
   std::vector<std::string> errors;
   ScopedDiagnosticHandler handler;
@@ -145,26 +167,88 @@ TEST_F(BytecodeTest, IsRefusedBeforeItsReaderMakesRoomForMoreThanThereIs) {
 
 // What its reader makes of numbers that no text can say.
 TEST_F(BytecodeTest, IsRefusedWithTypesThatThereAreNot) {
-  auto readWithByte = [&](llvm::StringRef type, llvm::StringRef from,
+  auto expectNoType = [&](llvm::StringRef type, llvm::StringRef from,
                           llvm::StringRef to) {
-    OwningOpRef<ModuleOp> module = parseProgram(
-        ("func.func private @f(" + type + ")").str(), &context, "text");
-    std::string bytes;
-    llvm::raw_string_ostream os(bytes);
-    ASSERT_TRUE(module && succeeded(writeBytecodeToFile(*module, os)));
-    ASSERT_TRUE(read(bytes));
-    size_t place = bytes.find(from);
-    ASSERT_EQ(place, bytes.rfind(from));
-    bytes.replace(place, from.size(), to);
-    EXPECT_FALSE(read(bytes));
-    EXPECT_NE(errors.front().find("there is no type"), std::string::npos)
-        << errors.front();
+    std::string program = ("func.func private @f(" + type + ")").str();
+    std::string error = readChanged(program, from, to);
+    EXPECT_NE(error.find("there is no type"), std::string::npos) << error;
   };
   // Signed numbers have their sign in the lowest bit, above that of the length.
-  readWithByte("tensor<61x59xf32>", {"\xf5\xed", 2}, {"\xf7\xed", 2});
+  expectNoType("tensor<61x59xf32>", {"\xf5\xed", 2}, {"\xf7\xed", 2});
   // The least number of the storage, and the largest one.
-  readWithByte("tensor<2x!quant.uniform<i8:f32, 1.5>>", "\xfe\x03\xfa\x03",
+  expectNoType("tensor<2x!quant.uniform<i8:f32, 1.5>>", "\xfe\x03\xfa\x03",
                "\xfe\x13\xfa\x03");
+}
+
+TEST_F(BytecodeTest, IsRefusedWithTensorsOfTensors) {
+  // The other types, by their numbers, as elements.
+  std::string found;
+  for (char type = 1; type < 12; type += 2)
+    found +=
+        readChanged("func.func private @f(tensor<61x59xf32>, tensor<67xi8>)",
+                    {"\xf5\xed\x05", 3}, std::string{'\xf5', '\xed', type});
+  EXPECT_NE(found.find("there is no type tensor<61x59xtensor<67xi8>>"),
+            std::string::npos)
+      << found;
+}
+
+// What is missing, the reader would take from behind the file.
+TEST_F(BytecodeTest, IsRefusedWithOtherBytesThanElementsHave) {
+  auto expectError = [&](llvm::StringRef attribute, llvm::StringRef from,
+                         llvm::StringRef to, llvm::StringRef message) {
+    std::string program =
+        ("module attributes {test.a = " + attribute + "} {}").str();
+    std::string error = readChanged(program, from, to);
+    EXPECT_NE(error.find(message), std::string::npos) << error;
+  };
+  expectError("dense<[1, 2, 3]> : tensor<3xi64>", "\x1b\x03\x0d",
+              "\x1b\x03\x81",
+              "elements of type 'tensor<32xi64>' are of 24 bytes");
+  expectError("dense<[1, 2, 3]> : tensor<3xi64>", "\x1b\x03\x0d",
+              "\x1b\x03\x09",
+              "elements of type 'tensor<2xi64>' are of 24 bytes");
+  expectError("dense<[1, 2, 3]> : tensor<3xi24>", {"\x01\xc1", 2},
+              {"\x01\x01", 2},
+              "elements of type 'tensor<3xi0>' are of 9 bytes");
+  expectError("array<i64: 1, 2, 3>", {"\x07\x31", 2}, {"\x81\x31", 2},
+              "an array of 64 elements of type 'i64' is of 24 bytes");
+  expectError(
+      "dense<[[\"a\"], [\"b\"]]> : tensor<2x1x!stablehlo.token>",
+      "\x1b\x05\x09\x05", "\x1b\x03\x02\xfd",
+      "strings of type 'tensor<8096x!stablehlo.token>' are of less than");
+}
+
+TEST_F(BytecodeTest, KeepsElementsOfEachType) {
+  for (llvm::StringRef attribute :
+       {"dense<[true, false, true]> : tensor<3xi1>",
+        "dense<true> : tensor<9xi1>",
+        "dense<false> : tensor<9xi1>",
+        "dense<7> : tensor<2x3xi4>",
+        "dense<[1, -2]> : tensor<2xi7>",
+        "dense<> : tensor<0xi64>",
+        "dense<> : tensor<0xi1>",
+        "dense<[0, 0]> : tensor<2xi0>",
+        "dense<[1, 2]> : tensor<2xindex>",
+        "dense<[1.0, 2.0]> : tensor<2xf80>",
+        "dense<[1.0, 2.0]> : tensor<2xtf32>",
+        "dense<[(1.0, 2.0), (3.0, 4.0)]> : tensor<2xcomplex<f32>>",
+        "dense<(true, false)> : tensor<2xcomplex<i1>>",
+        "dense<5> : vector<2x3xi64>",
+        "dense<5> : tensor<4294967296x4xi64>",
+        "dense<\"a\"> : tensor<4294967296x!stablehlo.token>",
+        "array<i1: true, false, true>",
+        "array<f32: 1.0, 2.0>",
+        "array<i8>",
+        "sparse<[[0, 0], [1, 2]], [1, 5]> : tensor<3x4xi32>"}) {
+    std::string text =
+        ("module attributes {test.a = " + attribute + "} {}").str();
+    OwningOpRef<ModuleOp> module = parseProgram(text, &context, "text");
+    ASSERT_TRUE(module) << text;
+    std::string bytes = write(*module);
+    OwningOpRef<ModuleOp> again = parseProgram(bytes, &context, "bytecode");
+    ASSERT_TRUE(again) << text << ": " << errors.front();
+    EXPECT_EQ((*module)->getAttr("test.a"), (*again)->getAttr("test.a"));
+  }
 }
 
 // A wide number is its words, of which the reader takes as many as it is told.

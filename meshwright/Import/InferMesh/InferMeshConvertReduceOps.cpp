@@ -110,9 +110,24 @@ private:
 };
 } // namespace
 
+/// Whether a reduce can stand for `op`: its operands have one type, where sums may
+/// mix encodings and quantized types.
+static bool hasOneType(Operation *op) {
+  if (isa<stablehlo::ReduceOp>(op))
+    return true; // What it has are pieces of an operand.
+  auto getKind = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return std::pair(getElementTypeOrSelf(type),
+                     tensor ? tensor.getEncoding() : Attribute());
+  };
+  return llvm::all_of(op->getOperandTypes(), [&](Type type) {
+    return getKind(type) == getKind(op->getResult(0).getType());
+  });
+}
+
 bool Conversion::isConvertible(Operation *op) const {
   return isMeshlessOp(op) && getMarkedReduction(op) &&
-         (convertAll || isAllowed(op));
+         (convertAll || isAllowed(op)) && hasOneType(op);
 }
 
 void Conversion::visitRegions(Operation *op) {

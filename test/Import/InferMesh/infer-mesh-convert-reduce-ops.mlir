@@ -173,3 +173,15 @@ func.func @doubled_sums_do_not_grow_for_ever(%a: !t, %b: !t) -> !t {
   %5 = stablehlo.add %4, %4 {mpmd.reduce = #mpmd.reduction<add>} : !t
   return %5 : !t
 }
+
+// A reduce has operands of one type.
+// CHECK-LABEL: func @sum_over_encodings_stays
+func.func @sum_over_encodings_stays(%a: !t, %b: !t) -> !t {
+  // ALL-NEXT: %[[SUM:.*]] = stablehlo.add %arg0, %arg1 {mpmd.reduce = {{.*}}} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32, "e">
+  // ALL-NEXT: mpmd.reduce<add> %arg0, %arg1
+  // ALL-NEXT: stablehlo.add %[[SUM]], %{{.*}} : (tensor<4xf32, "e">, tensor<4xf32>) -> tensor<4xf32>
+  %0 = stablehlo.add %a, %b {mpmd.reduce = #mpmd.reduction<add>} : (!t, !t) -> tensor<4xf32, "e">
+  %1 = stablehlo.add %a, %b {mpmd.reduce = #mpmd.reduction<add>} : !t
+  %2 = stablehlo.add %0, %1 {mpmd.reduce = #mpmd.reduction<add>} : (tensor<4xf32, "e">, !t) -> !t
+  return %2 : !t
+}
