@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Files/BytecodeAttributes.h"
+#include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
@@ -10,22 +11,6 @@ using namespace mlir;
 using namespace meshwright;
 
 static constexpr char kDamaged[] = "the bytecode is damaged: ";
-
-/// The number of elements; nothing if it is not known, or does not fit 64 bits.
-static std::optional<int64_t> countElements(ShapedType type) {
-  if (!type.hasRank())
-    return std::nullopt;
-  std::optional<int64_t> count = 1;
-  // A size of zero makes up for all others.
-  if (llvm::is_contained(type.getShape(), 0))
-    count = 0;
-  for (int64_t size : type.getShape()) {
-    if (size < 0)
-      return std::nullopt;
-    count = count ? llvm::checkedMul(*count, size) : std::nullopt;
-  }
-  return count;
-}
 
 /// The bytes that hold one element; nothing for what no bytes hold.
 static std::optional<int64_t> getElementSize(Type type) {
@@ -79,10 +64,10 @@ static LogicalResult verifyArray(DialectBytecodeReader &reader) {
 /// Whether there are as many bytes as elements need: those of each, or of one that
 /// stands for all.
 static bool holds(ArrayRef<char> bytes, ShapedType type) {
-  std::optional<int64_t> count = countElements(type);
   std::optional<int64_t> size = getElementSize(type.getElementType());
   if (!size || !type.hasStaticShape())
     return false;
+  std::optional<int64_t> count = stablehlo::countElements(type);
   uint64_t numBytes = bytes.size();
   if (type.getElementType().isInteger(1)) {
     bool isSplat = numBytes == 1 && (bytes[0] == 0 || bytes[0] == char(-1));
@@ -110,7 +95,8 @@ static LogicalResult verifyStrings(DialectBytecodeReader &reader, size_t size) {
   uint64_t isSplat;
   if (failed(reader.readType(type)) || failed(reader.readVarInt(isSplat)))
     return failure();
-  std::optional<int64_t> count = countElements(type);
+  std::optional<int64_t> count =
+      type.hasRank() ? stablehlo::countElements(type) : std::nullopt;
   // Each takes a byte, at least.
   if (isSplat || (count && static_cast<uint64_t>(*count) <= size))
     return success();
