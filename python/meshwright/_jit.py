@@ -278,7 +278,8 @@ class MpmdWrapped:
     def _inside_transformation(self) -> str:
         return (
             f"meshwright.jit of {self.name!r} was called inside a JAX transformation; "
-            "transform the function first and apply meshwright.jit last"
+            "transform the function first and apply meshwright.jit last; what "
+            "jax.eval_shape gives, its own method eval_shape(...) does"
         )
 
     @staticmethod

@@ -146,7 +146,10 @@ class _Cutter:
                 raise ValueError(
                     f"{source(direct)}: stage_boundary outside of mw.call, and "
                     f"another one inside of a call at {source(called)}; either all "
-                    "microbatches are divided, or the whole step"
+                    "microbatches are divided, or the whole step; what runs once "
+                    "beside the microbatches can be a call, too: "
+                    "mw.call(f, call_counter=i)(...), with a number i that none of "
+                    "them has"
                 )
             return self._body(closed, known, transposes)
         jaxpr = closed.jaxpr

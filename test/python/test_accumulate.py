@@ -108,6 +108,33 @@ def test_training_is_that_of_the_whole_batch(schedule):
         assert values[0] == pytest.approx(values[1], rel=1e-5)
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_two_gradients_in_one_step(schedule):
+    """The second one, of weights that the first has changed, is scheduled as it."""
+    stages = SCHEDULES[schedule]
+
+    def make_step(gradient):
+        def step(weights, batch):
+            uphill = [
+                w + RATE * g
+                for w, g in zip(weights, gradient(weights, batch), strict=True)
+            ]
+            return gradient(uphill, batch)
+
+        return step
+
+    step = make_step(accumulate(jax.grad(loss), MICROBATCHES))
+    args = make_weights(stages), make_batch()
+    ours = mw.jit(step, make_config(schedule, stages))
+    close(ours(*args), jax.jit(make_step(jax.grad(loss)))(*args))
+    once = mw.jit(
+        accumulate(jax.grad(loss), MICROBATCHES), make_config(schedule, stages)
+    )
+    for mesh in ("m0", "m1"):
+        order = calls(once.lower(*args), mesh)
+        assert calls(ours.lower(*args), mesh) == 2 * order
+
+
 def test_orders_are_those_of_the_schedule():
     step = accumulate(jax.grad(loss), MICROBATCHES)
     args = make_weights(2), make_batch()

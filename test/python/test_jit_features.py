@@ -353,6 +353,9 @@ def test_transformations_of_a_jitted_function_are_refused():
     for call in (lambda x: compiled(x), lambda x: step(X) + x):
         with pytest.raises(TypeError, match="apply meshwright.jit last"):
             jax.jit(call)(X)
+    with pytest.raises(TypeError, match=r"its own method eval_shape"):
+        jax.eval_shape(step, X)
+    assert step.eval_shape(X) == jax.eval_shape(lambda x: model(x).sum(), X)
 
 
 def test_unused_arguments_can_be_kept():

@@ -137,6 +137,19 @@ def test_gradient_around_the_calls():
     assert ["stage1(1)"] in items(lowered, "m1")
 
 
+def test_one_more_loss_beside_the_microbatches():
+    def step(ws, xs, ys):
+        gradient = mw.pipeline.accumulate(jax.grad(loss), 2, batch_argnums=(1, 2))
+        uphill = jax.tree.map(jnp.add, ws, gradient(ws, xs, ys))
+        grads = gradient(uphill, xs, ys)
+        changed = jax.tree.map(lambda w, g: w - 0.1 * g, ws, grads)
+        return mw.call(loss, call_counter=4)(changed, xs[0], ys[0]), changed
+
+    config = mw.make_config(MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
+    lowered = check_equal(step, config, weights(), *batch(2))
+    assert len(items(lowered, "m0")) == 2 * (2 + 2) + 1
+
+
 def test_forward_alone_and_vmap():
     config = mw.make_config(MESHES)
     xs, _ = batch()
@@ -356,7 +369,8 @@ def test_other_stages_than_meshes():
     def half_called(ws, xs, ys):
         return mw.call(loss)(ws, mw.stage_boundary(2 * xs[0]), ys[0])
 
-    assert "outside of mw.call" in refusal(half_called, args=(weights(), *batch(2)))
+    text = refusal(half_called, args=(weights(), *batch(2)))
+    assert "outside of mw.call" in text and "mw.call(f, call_counter=i)(...)" in text
 
 
 def test_names_of_stages_are_not_overridden():

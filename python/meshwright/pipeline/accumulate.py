@@ -29,7 +29,7 @@ from ..ops import reduce as reduced
 from ..utils import function_name
 from .loop import call_in_loop, can_loop
 from .microbatches import positions, split
-from .order import backward_order
+from .order import backward_order, count_microbatches
 from .results import guarded
 from .sums import with_sums
 
@@ -211,7 +211,8 @@ class _Calls:
         self._dtype = dtype
         self._fn, self._reduce, self._has_aux = fn, reduce, has_aux
         self._name = primitives.CALLEE_PREFIX + function_name(fn)
-        self._order = backward_order(count)
+        self._first = count_microbatches(count)
+        self._order = backward_order(count, self._first)
         # By leaf of the result: those of all microbatches, or their sums so far, as
         # `with_sums` has them.
         self._columns: list[list[Any]] = []
@@ -307,10 +308,12 @@ class _Calls:
         """The operands that differ between microbatches, by their positions.
 
         None where the calls are written out: state goes from one to the next, sums
-        do not, or a microbatch is of another type.
+        do not, a microbatch is of another type, or there were others before: a loop
+        counts from 0.
         """
         if (
             len(parts) == 1
+            or self._first != 0
             or traced.lifted is not None
             or None in self._positions
             or self._order != sorted(self._order)
@@ -384,7 +387,11 @@ class _Calls:
             avals = [jaxpr.out_avals[place] for row in places for place in row]
             sums += [jnp.zeros(aval.shape, aval.dtype) for aval in avals]
         outs = primitives.call_p.bind(
-            *traced.operands, *sums, jaxpr=jaxpr, name=self._name, call_counter=number
+            *traced.operands,
+            *sums,
+            jaxpr=jaxpr,
+            name=self._name,
+            call_counter=self._first + number,
         )
         # NNX variables in a result are the same objects every time.
         results = outs[: len(traced.jaxpr.out_avals)]
