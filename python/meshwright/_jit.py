@@ -116,7 +116,9 @@ class MpmdWrapped:
         compiler_options: Mapping[str, Any] | None = None,
         override_func_name: str | None = None,
         tie_state: bool = False,
+        **refused: Any,
     ):
+        refuse_options(refused)
         if not callable(func):
             raise TypeError(
                 f"meshwright.jit: expected a function, got {func!r} of type "

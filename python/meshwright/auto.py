@@ -135,7 +135,7 @@ def auto(
       What `jit` returns, with `report()`, which prints where the function was cut.
 
     Raises:
-      TypeError: `num_stages` is no int.
+      TypeError: `num_stages` is no int, or an option that `jit` does not have.
       ValueError: a number of stages that the meshes or the schedule cannot have. When
         it is lowered, also: a function with fewer operations, or with marks.
 

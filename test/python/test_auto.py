@@ -325,6 +325,8 @@ def test_bad_input():
         mw.auto(gpt, MESHES, num_stages=5)
     with pytest.raises(ValueError, match="num_stages must be 1 or more"):
         mw.auto(gpt, MESHES, num_stages=0)
+    with pytest.raises(TypeError, match="no option 'schedule'"):
+        mw.auto(gpt, MESHES, schedule="1F1B")
     with pytest.raises(ValueError, match=r"all are of hosts \(/cpu\): a/cpu"):
         mw.auto(gpt, {"a/cpu": MESHES["m0"]})
     with pytest.raises(ValueError, match="num_stages"):
