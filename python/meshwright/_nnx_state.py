@@ -153,6 +153,10 @@ class Lifted:
         self._values, self.state = values, _Values(values)
         return list(map(id, before)) == list(map(id, after))
 
+    def held(self) -> list[Any]:
+        """What the variables hold now that are there without the function, too."""
+        return [v.get_raw_value() for v in _graph(self._roots)[0]]
+
     def update(self, values: _Values) -> None:
         """Assigns what the body gave as changed state, in the caller's trace."""
         for variable, value in zip(self._changed, values.values, strict=True):

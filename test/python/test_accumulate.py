@@ -338,6 +338,32 @@ def test_random_keys_are_split():
     close((value, grads), expected)
 
 
+def test_a_gradient_that_a_module_keeps_is_that_of_the_last_microbatch():
+    nnx = pytest.importorskip("flax.nnx")
+
+    class Net(nnx.Module):
+        def __init__(self):
+            self.w = nnx.Param(jnp.asarray(draw(WIDTH, WIDTH)))
+            self.last = nnx.Variable(jnp.zeros((WIDTH, WIDTH)))
+
+    def gradient(model, x):
+        grads = nnx.grad(lambda model, x: layer(model.w[...], x).sum())(model, x)
+        model.last[...] = grads["w"][...]
+        return model.last
+
+    def step(model, x):
+        return accumulate(gradient, MICROBATCHES)(model, x)
+
+    models = [Net(), Net(), Net()]
+    steps = [step, nnx.jit(step), mw.nnx.jit(step, make_config())]
+    found = [
+        (step(model, make_batch()[0])[...], model.last[...])
+        for step, model in zip(steps, models, strict=True)
+    ]
+    close(found[1], found[0])
+    close(found[2], found[0])
+
+
 def test_state_of_nnx_modules_goes_from_one_to_the_next():
     nnx = pytest.importorskip("flax.nnx")
     counter = nnx.Variable(jnp.zeros(()))

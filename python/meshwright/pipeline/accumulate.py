@@ -280,6 +280,9 @@ class _Calls:
         # Which results are the leaves, wherever NNX variables hold them.
         shown = traced.result(types)
         position = {id(type_): index for index, type_ in enumerate(types)}
+        # State goes from one microbatch to the next: it is no sum.
+        held = [] if traced.lifted is None else traced.lifted.held()
+        state = set(map(id, jax.tree.leaves(held)))
         self._tree = jax.tree.structure(shown)
         self._positions = [position.get(id(leaf)) for leaf in jax.tree.leaves(shown)]
         self._kinds = _kinds(self._fn, self._reduce, self._has_aux, shown)
@@ -290,6 +293,7 @@ class _Calls:
             )
             if kind in (_MEAN, _SUM)
             and id(leaf) in position
+            and id(leaf) not in state
             and jnp.issubdtype(leaf.dtype, jnp.floating if self._dtype else jnp.inexact)
         }
         if self._order != sorted(self._order):
