@@ -260,7 +260,18 @@ class MpmdWrapped:
         def types_of(arg: Any, where: str) -> Any:
             wrapped = self._wrap(arg)
             static_leaves.check_hashable(wrapped, f"{self.name}: {where}")
-            return jax.tree.map(lambda leaf: self._type_of(leaf, foreign), wrapped)
+            leaves, tree = jax.tree.flatten(wrapped)
+            types = [self._type_of(leaf, foreign) for leaf in leaves]
+            try:
+                return jax.tree.unflatten(tree, types)
+            except Exception as error:
+                error.add_note(
+                    f"{self.name}: {where} is a tree with a node that cannot be made "
+                    "of types in the place of its arrays, as jax.jit(f).lower and "
+                    "jax.vmap need it, too; its unflatten function must take any "
+                    "children as they are: no conversion (jnp.asarray), no check"
+                )
+                raise
 
         known = [
             arg if index in static else types_of(arg, f"args[{index}]")

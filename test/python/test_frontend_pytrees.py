@@ -354,3 +354,23 @@ def test_states_of_linen_and_optax_trace_once(monkeypatch):
     traces.clear()
     check(train(lambda f: mw.jit(f, CONFIG), named), expected)
     assert len(traces) == len(compiled) == 1
+
+
+def test_nodes_that_convert_their_children_say_so():
+    @jax.tree_util.register_pytree_node_class
+    class Picky:
+        def __init__(self, value):
+            self.value = jnp.asarray(value)
+
+        def tree_flatten(self):
+            return (self.value,), None
+
+        @classmethod
+        def tree_unflatten(cls, _, children):
+            return cls(*children)
+
+    with pytest.raises(TypeError) as caught:
+        mw.jit(lambda x: x.value, CONFIG)(Picky(X))
+    [note] = caught.value.__notes__
+    assert "args[0] is a tree with a node that cannot be made of types" in note
+    assert "unflatten function must take any children as they are" in note
