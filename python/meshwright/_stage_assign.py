@@ -267,8 +267,9 @@ def _sum_at_the_end(items: list[Item], table: Reads, stage: list[int | None]) ->
             sums.add(index)
         elif name != "pad":
             continue
+        # Not behind a reader: each stage may add to a sum of its own.
         found = [stage[reader] for reader in readers]
-        stage[index] = min([stage[index], *found])
+        stage[index] = min(stage[index], max(found, default=stage[index]))
 
 
 def _known(of_value: Callable[[int], int | None], indices: Iterable[int]) -> list[int]:

@@ -86,6 +86,21 @@ def test_weights_that_several_stages_read(schedule):
     close(step(*args), gradient(*args))
 
 
+@pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1"])
+def test_a_row_of_a_weight_that_another_stage_reads(schedule, caplog):
+    def sliced(weights, batch):
+        x, y = batch
+        w, v = weights
+        h = mw.stage_boundary(jnp.tanh(x @ w))
+        return distance(jnp.tanh(h @ v) * w[0], y)
+
+    gradient = jax.value_and_grad(sliced)
+    step = mw.jit(accumulate(gradient, MICROBATCHES), marked_config(schedule))
+    args = make_weights(2), make_batch()
+    close(step(*args), gradient(*args))
+    assert caplog.text == ""  # What its row gets there does not undo the schedule.
+
+
 @pytest.mark.parametrize(
     ("schedule", "stages"),
     [
