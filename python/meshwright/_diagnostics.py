@@ -111,6 +111,11 @@ _session: contextvars.ContextVar[_Session | None] = contextvars.ContextVar(
     "meshwright_session", default=None
 )
 
+_Held = tuple[_Session | None, int, str]
+_held: contextvars.ContextVar[list[_Held] | None] = contextvars.ContextVar(
+    "meshwright_held", default=None
+)
+
 
 def _unassigned(match: re.Match[str], config: Config) -> str:
     name = match["name"]
@@ -298,12 +303,42 @@ def _summary_of_unmerged(unmerged: list[Message]) -> str:
 
 
 def _log_once(level: int, text: str) -> None:
-    session = _session.get()
+    held = _held.get()
+    if held is None:
+        _log(_session.get(), level, text)
+    else:
+        held.append((_session.get(), level, text))
+
+
+def _log(session: _Session | None, level: int, text: str) -> None:
     if session is not None:
         if text in session.said:
             level = logging.DEBUG
         session.said.add(text)
     _logger.log(level, "%s", text)
+
+
+@contextlib.contextmanager
+def held_back() -> Iterator[None]:
+    """While this lasts, messages wait; those that are not taken back are logged."""
+    outer, held = _held.get(), []
+    token = _held.set(held)
+    try:
+        yield
+    finally:
+        _held.reset(token)
+        if outer is not None:
+            outer += held
+        else:
+            for message in held:
+                _log(*message)
+
+
+def take_back() -> None:
+    """Forgets what is held back: another program takes the place of that one."""
+    held = _held.get()
+    if held is not None:
+        held.clear()
 
 
 def report(diagnostics: Iterable[tuple[Any, ...]]) -> None:

@@ -13,8 +13,8 @@ import jax
 import numpy as np
 from jax.experimental.layout import Format
 
+from . import _diagnostics, _layers_lower, _shardings
 from . import _jax_compat as compat
-from . import _layers_lower, _shardings
 from . import _static_leaves as static_leaves
 from ._arguments import Statics, describe, names, positions
 from ._jit_options import refuse_options, with_config
@@ -344,16 +344,17 @@ class MpmdWrapped:
     def _lower(
         self, traced: MpmdTraced, types: Any, foreign: Mapping[int, Any]
     ) -> Lowered:
-        return _layers_lower.lower(
-            traced,
-            types,
-            self._plain_options,
-            self.name,
-            self.mpmd_config,
-            self._wishes,
-            foreign,
-            self._said,
-        )
+        with _diagnostics.held_back():
+            return _layers_lower.lower(
+                traced,
+                types,
+                self._plain_options,
+                self.name,
+                self.mpmd_config,
+                self._wishes,
+                foreign,
+                self._said,
+            )
 
     @at_users_line
     def eval_shape(self, /, *args: Any, **kwargs: Any) -> PyTree:

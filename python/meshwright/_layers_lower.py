@@ -20,8 +20,8 @@ import numpy as np
 from jax.experimental.layout import Format
 from jax.sharding import NamedSharding, PartitionSpec
 
+from . import _diagnostics, _stage_cut
 from . import _jax_compat as compat
-from . import _stage_cut
 from ._layers_plan import Plan, has_marks, plan_layers
 from ._layers_split import split_layers
 from ._partitioning import Wishes, assigned_meshes, lower_traced
@@ -98,12 +98,14 @@ def lower(
         first = list(itertools.accumulate(inputs, initial=0))
         moved = {first[index]: sharding for index, sharding in foreign.items()}
         pieces = {first[index]: sharding for index, sharding in given.items()}
+        _diagnostics.take_back()
         lowered = lower_traced(apart, *rest, moved, pieces, said)
         signature = _shown(traced, lowered, inputs, name)
         stacking = Stacking(signature, inputs, outputs)
         if lowered.show_stacked(stacking, traced):
             return lowered
         again = _merge_neighbours(plan, traced.jaxpr.jaxpr, sides, lowered)
+    _diagnostics.take_back()
     lowered = lower_traced(traced, *rest, foreign, given, said)
     _say_whole(lowered, cut, said)
     return lowered

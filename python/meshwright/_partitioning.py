@@ -160,7 +160,7 @@ def lower_traced(
         }
 
     shardings: Mapping[int, Any] = {}
-    with _diagnostics.lowering(config, said):
+    with _diagnostics.lowering(config, said), _diagnostics.held_back():
         results = partition(signature, shardings)
         if wishes.tie_state:
             outs = per_mesh.known_before(
@@ -172,6 +172,7 @@ def lower_traced(
             )
             if tied is not None:
                 signature, shardings = tied
+                _diagnostics.take_back()
                 results = partition(signature, shardings)
     fragments = several_platforms.pick_fragments(results, platforms)
 

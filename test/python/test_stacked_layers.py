@@ -254,6 +254,37 @@ def test_where_one_array_can_be(layers, meshes, is_joint, caplog):
     assert ("arrays of stacked layers are on one mesh" in caplog.text) != is_joint
 
 
+def test_nothing_is_told_of_what_was_only_tried(caplog):
+    """The rows of `b` go to their stages in no form that one array can have."""
+    params, xs = parameters(2)
+    del params["layers"]["w"]
+
+    def loss(params, x):
+        layers = params["layers"]
+        for number in range(2):
+            x = jnp.tanh(x @ params["embed"] + layers["b"][number])
+            x = (x if number else mw.stage_boundary(x)) @ params["embed"].T
+        return (x**2).mean()
+
+    tx = optax.adamw(0.1)
+
+    def step(state, x):
+        params, opt = state
+        grads = mw.pipeline.accumulate(jax.grad(loss), 2)(params, x)
+        updates, opt = tx.update(grads, opt, params)
+        return optax.apply_updates(params, updates), opt
+
+    schedule = mw.get_pipeline_schedule("1F1B")
+    config = mw.make_config(TWO, pipeline_schedule=schedule)
+    state = params, tx.init(params)
+    with caplog.at_level(logging.INFO, "meshwright"):
+        ours = mw.jit(step, config, tie_state=True)(state, xs)
+    close(ours, jax.jit(step)(state, xs))
+    assert "arrays of stacked layers are on one mesh" in caplog.text
+    [warning] = [r for r in caplog.records if r.levelno > logging.INFO]
+    assert "state[1][0].mu['embed']" in warning.getMessage()
+
+
 def test_an_assigned_array_stays_whole():
     params, xs = parameters()
     config = mw.make_config(
