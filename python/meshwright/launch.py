@@ -29,6 +29,7 @@ from .runtime import _jax_runtime
 
 _COORDINATOR = pathlib.Path(__file__).parent / "distributed" / "coordinator.py"
 _EXIT_CODE_DELAY = 0.2  # Seconds in which the launcher learns how a process ended.
+_LAST_LINES = 1.0  # Seconds in which what a process has written is printed.
 _GRACE = 2.0  # Seconds between asking a process to end and killing it.
 
 
@@ -118,7 +119,7 @@ class Launcher:
             start_new_session=True,
         )
         self.processes: list[subprocess.Popen] = []
-        self.printers: list[threading.Thread] = []
+        self.printers: dict[int, list[threading.Thread]] = {}
         self._printing = threading.Lock()
         self._unread: set = set()  # Of stdout and stderr, those whose reader has gone.
 
@@ -170,7 +171,7 @@ class Launcher:
                     target=self._print, args=(number, source, target), daemon=True
                 )
                 printer.start()
-                self.printers.append(printer)
+                self.printers.setdefault(number, []).append(printer)
 
     def _print(self, number: int, source, target) -> None:
         encoding = target.encoding or "utf-8"
@@ -204,6 +205,8 @@ class Launcher:
                 if status and (not code or number == self.watchdog.culprit):
                     code = status
             if self.watchdog.fault is not None and deadline is None:
+                for number in self.printers.keys() - running.keys():
+                    self._join_printers(number, _LAST_LINES)
                 self._say(self.watchdog.fault)
                 ended = self.service.poll()
                 if ended is not None:  # JAX says that another process has died.
@@ -214,6 +217,11 @@ class Launcher:
                 return 1 if self.watchdog.raised else code or EXIT_CODE
             time.sleep(0.02)
         return code
+
+    def _join_printers(self, number: int, seconds: float) -> None:
+        """Waits until all is printed that a process has written."""
+        for printer in self.printers[number]:
+            printer.join(seconds)
 
     def _say(self, fault: str) -> None:
         with self._printing:
@@ -232,8 +240,8 @@ class Launcher:
                 if time.monotonic() > limit:
                     break
                 time.sleep(0.02)
-        for printer in self.printers:
-            printer.join(_GRACE)
+        for number in self.printers:
+            self._join_printers(number, _GRACE)
         for target in self._unread:  # Python fails to write what is left there.
             os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
         self.watchdog.close()

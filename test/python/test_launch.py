@@ -57,11 +57,11 @@ def start(folder: pathlib.Path, code: str, processes: int = 1, **variables: str)
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory) -> dict:
     """Exit code, output and errors of each script."""
+    folders = {name: tmp_path_factory.mktemp("launched") for name in SCRIPTS}
 
     def run(name):
         variables = {"CUDA_VISIBLE_DEVICES": "", "PYTHONIOENCODING": "ascii"}
-        folder = tmp_path_factory.mktemp("launched")
-        process = start(folder, SCRIPTS[name], processes=2, **variables)
+        process = start(folders[name], SCRIPTS[name], processes=2, **variables)
         out, errors = process.communicate(timeout=60)
         return process.returncode, out, errors
 
@@ -122,6 +122,32 @@ def test_nobody_waits_for_a_reader_that_has_gone(tmp_path):
         assert process.wait(timeout=30) == 1
     assert "[0] BrokenPipeError" in errors
     assert errors.endswith("meshwright.launch: process 0 ended with exit code 1\n")
+
+
+def test_what_a_process_said_comes_before_how_it_ended(tmp_path):
+    """Also where it takes time to print that."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\nfor i in range(40): print(i, file=sys.stderr)\n1 / 0"
+    )
+    slow = """
+import sys, time
+from meshwright import launch
+write = sys.stderr.write
+sys.stderr.write = lambda text: (time.sleep(0.01), write(text))
+sys.exit(launch.main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", slow, "-n", "1", str(script)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-2:] == [
+        "[0] ZeroDivisionError: division by zero",
+        "meshwright.launch: process 0 ended with exit code 1",
+    ]
 
 
 def test_the_exit_code_is_that_of_the_signal(tmp_path):
