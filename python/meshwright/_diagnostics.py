@@ -321,17 +321,14 @@ def _log(session: _Session | None, level: int, text: str) -> None:
 @contextlib.contextmanager
 def held_back() -> Iterator[None]:
     """While this lasts, messages wait; those that are not taken back are logged."""
-    outer, held = _held.get(), []
+    held: list[_Held] = []
     token = _held.set(held)
     try:
         yield
     finally:
         _held.reset(token)
-        if outer is not None:
-            outer += held
-        else:
-            for message in held:
-                _log(*message)
+        for message in held:
+            _log(*message)
 
 
 def take_back() -> None:

@@ -160,7 +160,7 @@ def lower_traced(
         }
 
     shardings: Mapping[int, Any] = {}
-    with _diagnostics.lowering(config, said), _diagnostics.held_back():
+    with _diagnostics.lowering(config, said):
         results = partition(signature, shardings)
         if wishes.tie_state:
             outs = per_mesh.known_before(
