@@ -174,6 +174,21 @@ func.func @loop_is_placed_on_one_mesh(%p: !t) -> !m1 attributes {topology = #top
   return %1 : !m1
 }
 
+// CHECK-LABEL: func @returned_loop_results_are_on_their_meshes
+// CHECK-SAME:    -> (!mpmd.mesh_tensor<"m1", tensor<4xf32>>, !mpmd.mesh_tensor<"m2", tensor<4xf32>>)
+func.func @returned_loop_results_are_on_their_meshes(%a: !m1, %b: !m2) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK: %[[F:.*]]:2 = mpmd.for
+  // CHECK: return %[[F]]#0, %[[F]]#1 : !mpmd.mesh_tensor<"m1", tensor<4xf32>>, !mpmd.mesh_tensor<"m2", tensor<4xf32>>
+  %p = mpmd.unassign %a : (!m1) -> !t
+  %q = mpmd.unassign %b : (!m2) -> !t
+  %0:2 = mpmd.for (%p, %q) {iterations = 2 : ui32} (%x: !t, %y: !t, %index: tensor<ui32>) {
+    %1 = stablehlo.sine %x {mpmd.use_set = #mpmd.meshes_with_origins<"m1">} : !t
+    %2 = stablehlo.sine %y {mpmd.use_set = #mpmd.meshes_with_origins<"m2">} : !t
+    mpmd.return %1, %2 : !t, !t
+  } : !t, !t
+  return %0#0, %0#1 : !t, !t
+}
+
 // CHECK-LABEL: func @op_of_which_only_the_token_is_read_is_on_the_first_mesh
 func.func @op_of_which_only_the_token_is_read_is_on_the_first_mesh(%a: !m2, %p: !stablehlo.token) -> !m2 attributes {topology = #topology} {
   // CHECK-NEXT: %[[F:.*]]:2 = mpmd.fragment<mesh="m1", origin=[]>
