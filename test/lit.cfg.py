@@ -5,7 +5,7 @@ from lit.llvm import llvm_config
 from lit.llvm.subst import ToolSubst
 
 config.name = "meshwright"
-config.test_format = lit.formats.ShTest(not llvm_config.use_lit_shell)
+config.test_format = lit.formats.ShTest()
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "python", "programs"]
 config.test_source_root = os.path.dirname(__file__)
