@@ -288,6 +288,30 @@ def PopulateUnreducedOutShardingPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def PropagateUnreducedShardingsPass
+    : Pass<"mpmd-propagate-unreduced-shardings", "::mlir::ModuleOp"> {
+  let summary = "Hands partial sums on as they are";
+  let description = [{
+    A result of a fragment that is unreduced is so for all that read it, through
+    fragments that return it as it is, and by transfers to meshes of equal axes.
+
+    ```mlir
+    %1 = mpmd.fragment<mesh="m", origin=["g"], in_shardings=[<@g, [{} ]>]> (%0) ...
+    // with %0 being <@g, [{} ], unreduced={"x"}>, becomes
+    %1 = mpmd.fragment<mesh="m", origin=["g"], in_shardings=[<@g, [{} ], unreduced={"x"}>]> (%0) ...
+    ```
+
+    Acts on MPMD functions that are entry points, after
+    `mpmd-populate-unreduced-out-sharding`; also finds constraints in shared
+    bodies. Reports a transfer of partial sums to a mesh of other axes whose
+    fragments go on with partial sums. Cost: linear in operands and results.
+  }];
+  let statistics = [
+    Statistic<"numValues", "num-values", "Operands and results that got axes">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
 def RetargetShardingsPass
     : Pass<"mpmd-retarget-shardings", "::mlir::ModuleOp"> {
   let summary = "Puts shardings on the meshes that their values live on";

@@ -68,6 +68,7 @@ void mpmd::addShardingPropagationPipeline(
 
   passes.addNestedPass<func::FuncOp>(createPopulateUnreducedOutShardingPass());
   passes.addNestedPass<func::FuncOp>(createEnforceUserShardingsPass());
+  passes.addPass(createPropagateUnreducedShardingsPass());
   passes.addNestedPass<func::FuncOp>(
       createExtractReshardsFromInterMeshTransfersPass());
   // A reshard has the sharding of the other mesh, and what is propagated comes
