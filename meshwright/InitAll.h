@@ -22,6 +22,7 @@
 #include "meshwright/Import/InferMesh/InferMeshPipeline.h"
 #include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/Inline/Passes.h"
+#include "meshwright/Import/Locality/Passes.h"
 #include "meshwright/Import/Pipeline.h"
 #include "meshwright/Import/Place/Passes.h"
 #include "meshwright/Import/Prepare/Passes.h"
@@ -48,6 +49,7 @@ inline void registerAllPasses() {
   mlir::mpmd::registerFragmentsSimplifyPasses();
   mlir::mpmd::registerFragmentsSplitPasses();
   mlir::mpmd::registerImportConditionalsPasses();
+  mlir::mpmd::registerImportLocalityPasses();
   mlir::mpmd::registerImportInferMeshPasses();
   mlir::mpmd::registerImportInlinePasses();
   mlir::mpmd::registerImportPlacePasses();

@@ -24,6 +24,7 @@
 #include "meshwright/Import/InferMesh/InferMeshPipeline.h"
 #include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/Inline/Passes.h"
+#include "meshwright/Import/Locality/Passes.h"
 #include "meshwright/Import/Place/Passes.h"
 #include "meshwright/Import/Prepare/Passes.h"
 #include "meshwright/Import/Units/Passes.h"
@@ -84,6 +85,10 @@ static void addPlacement(OpPassManager &pm, const ImportOptions &options) {
   pm.addPass(createIntroduceTransfersPass());
   pm.addPass(createEraseUnusedCalleeBlockArgumentsPass());
   pm.addPass(createSplitConditionalsPass());
+  if (options.inferTransfers && options.minimizeTransfers) {
+    pm.addPass(createSplitConcatenationsPass());
+    pm.addPass(createMinimizeTransfersPass());
+  }
 }
 
 static void addInference(OpPassManager &pm, const ImportOptions &options) {

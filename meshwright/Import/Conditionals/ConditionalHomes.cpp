@@ -48,6 +48,14 @@ ConditionalHomes::ConditionalHomes(ModuleOp module,
     chosen[conditional] = inlineBranches(mapping.lookup(conditional));
   populateUseSets(*copy);
   populateSrcSets(*copy);
+  ValueMeshes::Callees callees;
+  for (func::FuncOp func : getCallees(*copy)) {
+    auto &analysis = meshes[func] =
+        std::make_unique<ValueMeshes>(func, flow, callees);
+    callees[func] = analysis->summarize();
+  }
+  for (func::FuncOp func : getEntryPoints(*copy))
+    meshes[func] = std::make_unique<ValueMeshes>(func, flow, callees);
 }
 
 static MeshNames getNames(MeshSet set) {
@@ -68,15 +76,19 @@ MeshNames ConditionalHomes::getHome(OpResult result) const {
     return getNames(uses);
   if (std::optional<StringRef> mesh = prioritize(sources, uses))
     return {*mesh};
-  // Values have to travel. Those of one branch at least need not: the state
-  // that another branch leaves as it is.
-  for (Value value : choice->getOperands())
-    if (MeshSet set = flow.getSources(value); set.isSpecifiedAndNotEmpty())
-      return {*prioritize(set, uses)};
-  // Inference adds transfers, and does it there.
-  if (uses.isSpecifiedAndNotEmpty())
-    return getNames(uses);
-  return {getFirstMesh(getTopology(choice->getParentOfType<func::FuncOp>()))};
+  // Values have to travel: the smaller ones.
+  return {findMesh(choice)};
+}
+
+/// The mesh for an op in the copy that reads values of several meshes.
+StringRef ConditionalHomes::findMesh(Operation *op) const {
+  auto func = op->getParentOfType<func::FuncOp>();
+  const ValueMeshes &analysis = *meshes.find(func)->second;
+  MeshBits found;
+  if (op->getNumResults() > 0)
+    found = analysis.get(op->getResult(0));
+  return found.empty() ? getFirstMesh(getTopology(func))
+                       : analysis.getNumbers().getName(found.find_first());
 }
 
 /// The op that stands for `op` in the copy; of a conditional, the first of
@@ -94,7 +106,7 @@ StringRef ConditionalHomes::getSource(Operation *op) const {
   MeshSet sources = getMeshSet(inLine, kSrcSetAttr);
   if (sources.isSpecifiedAndNotEmpty())
     return *prioritize(sources);
-  return getFirstMesh(getTopology(inLine->getParentOfType<func::FuncOp>()));
+  return findMesh(inLine);
 }
 
 bool ConditionalHomes::isAcrossMeshes(Operation *op) const {

@@ -12,7 +12,7 @@
 #ifndef MESHWRIGHT_IMPORT_CONDITIONALS_CONDITIONALHOMES_H
 #define MESHWRIGHT_IMPORT_CONDITIONALS_CONDITIONALHOMES_H
 
-#include "meshwright/Import/MeshSets/MeshDataFlow.h"
+#include "meshwright/Import/MeshSets/ValueMeshes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -47,10 +47,13 @@ public:
 
 private:
   Operation *findInLine(Operation *op) const;
+  StringRef findMesh(Operation *op) const;
 
   IRMapping mapping; // To the copy.
   OwningOpRef<ModuleOp> copy;
   MeshDataFlow flow; // In the copy.
+  /// Of the functions of the copy.
+  DenseMap<Operation *, std::unique_ptr<ValueMeshes>> meshes;
   /// In the copy, the ops that stand for the results of a conditional.
   DenseMap<Operation *, SmallVector<Operation *>> chosen;
 };

@@ -119,16 +119,6 @@ void SrcSetPropagation::visitComputation(Operation *op) {
   inferReduction(op, sources);
 }
 
-/// What `op` reduces if its operands are on different meshes.
-static std::optional<ReductionType> getKindAcrossMeshes(Operation *op) {
-  auto concat = dyn_cast<stablehlo::ConcatenateOp>(op);
-  if (!concat)
-    return getReductionKind(op);
-  if (stablehlo::ReduceOp reduce = getReduceOfPieces(concat))
-    return getBodyReductionKind(reduce);
-  return std::nullopt;
-}
-
 void SrcSetPropagation::inferReduction(Operation *op, MeshSet sources) {
   std::optional<ReductionType> kind = getKindAcrossMeshes(op);
   if (!kind)

@@ -87,6 +87,15 @@ static bool isIdentity(const APFloat &number, ReductionType kind) {
   }
 }
 
+std::optional<ReductionType> mpmd::getKindAcrossMeshes(Operation *op) {
+  auto concat = dyn_cast<stablehlo::ConcatenateOp>(op);
+  if (!concat)
+    return getReductionKind(op);
+  if (stablehlo::ReduceOp reduce = getReduceOfPieces(concat))
+    return getBodyReductionKind(reduce);
+  return std::nullopt;
+}
+
 bool mpmd::isIdentity(Value init, ReductionType kind) {
   Type type = getElementTypeOrSelf(init);
   if (APInt number; matchPattern(init, m_ConstantInt(&number)))

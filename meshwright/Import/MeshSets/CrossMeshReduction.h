@@ -31,6 +31,10 @@ stablehlo::ConcatenateOp getConcatOfPieces(stablehlo::ReduceOp reduce);
 /// What the body of `reduce` computes, none if it is no reduction we know.
 std::optional<ReductionType> getBodyReductionKind(stablehlo::ReduceOp reduce);
 
+/// What `op` reduces if its operands are on different meshes: a sum of them, or a
+/// concatenation that is summed up.
+std::optional<ReductionType> getKindAcrossMeshes(Operation *op);
+
 /// Whether combining with `init` makes no difference to any number: it is 0 in a
 /// sum, for instance.
 bool isIdentity(Value init, ReductionType kind);

@@ -1,0 +1,257 @@
+//===- MinimizeTransfers.cpp ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Edits a program by what ValueMeshes and StateClasses say of it. A value that is
+// needed on another mesh is cut off from there, so that inference brings neither
+// what it is computed from to the reader nor the reader to it:
+//
+//   %n = sum …                    %n = sum …
+//   %q = divide %g, %n   becomes  %a = assign %n : m2
+//                                 %u = unassign (transfer %a : m1)
+//                                 %q = divide %g, %u
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/IR/OutsideReads.h"
+#include "meshwright/Import/Locality/Passes.h"
+#include "meshwright/Import/Locality/StateClasses.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_MINIMIZETRANSFERSPASS
+#include "meshwright/Import/Locality/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+/// Arguments that are put on a mesh may decide where others belong.
+static constexpr int kMaxRounds = 4;
+
+static constexpr StringLiteral kOrigin = "fewest_bytes";
+
+namespace {
+/// Brings values to other meshes, each once.
+class Materializer {
+public:
+  Materializer(func::FuncOp func, const ValueMeshes &meshes)
+      : meshes(meshes), builder(func.getContext()) {}
+
+  /// `value` on a mesh; the value itself where it is there already, can be
+  /// anywhere, or must not be moved.
+  Value get(Value value, unsigned mesh);
+
+  unsigned numTransfers = 0, numRepeated = 0;
+
+private:
+  Value repeat(Operation *op, unsigned mesh);
+  Value transfer(Value value, unsigned mesh);
+  Value pin(Value value);
+
+  const ValueMeshes &meshes;
+  OpBuilder builder;
+  DenseMap<std::pair<Value, unsigned>, Value> made;
+  DenseMap<Value, Value> pinned;
+};
+} // namespace
+
+Value Materializer::get(Value value, unsigned mesh) {
+  MeshBits bits = meshes.get(value);
+  if (bits.empty() || bits.test(mesh))
+    return value;
+  if (Value known = made.lookup({value, mesh}))
+    return known;
+  Operation *op = value.getDefiningOp();
+  bool isRepeated = op && isMeshlessOp(op) && isCheapToRepeat(op) &&
+                    meshes.getTravelBytes(value) < getTensorBytes(value);
+  Value result = isRepeated ? repeat(op, mesh) : transfer(value, mesh);
+  made[{value, mesh}] = result;
+  return result;
+}
+
+Value Materializer::repeat(Operation *op, unsigned mesh) {
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, get(operand, mesh));
+  builder.setInsertionPointAfter(op);
+  ++numRepeated;
+  return builder.clone(*op, mapping)->getResult(0);
+}
+
+/// `value` on its own mesh.
+Value Materializer::pin(Value value) {
+  if (Value known = pinned.lookup(value))
+    return known;
+  Value result;
+  if (auto unassign = value.getDefiningOp<UnassignOp>()) {
+    result = unassign.getTensor();
+  } else {
+    builder.setInsertionPointAfterValue(value);
+    StringRef mesh =
+        meshes.getNumbers().getName(meshes.get(value).find_first());
+    result = AssignOp::create(builder, value.getLoc(), value, mesh,
+                              builder.getStringAttr(kOrigin));
+  }
+  pinned[value] = result;
+  return result;
+}
+
+Value Materializer::transfer(Value value, unsigned mesh) {
+  Value source = pin(value);
+  auto type = cast<MeshTensorType>(source.getType());
+  if (type.isOnHost())
+    return value;
+  builder.setInsertionPointAfterValue(source);
+  auto transfer = TransferOp::create(
+      builder, value.getLoc(),
+      MeshTensorType::getFullyReplicated(builder.getContext(),
+                                         meshes.getNumbers().getName(mesh),
+                                         type.getRankedTensorType()),
+      source);
+  ++numTransfers;
+  return UnassignOp::create(builder, value.getLoc(), transfer,
+                            builder.getStringAttr(kOrigin));
+}
+
+/// Lets an op that is computed on `mesh` read everything there.
+static void bringInputs(Operation *op, unsigned mesh,
+                        Materializer &materializer) {
+  for (Value input : getOutsideReads(op)) {
+    if (!isa<RankedTensorType>(input.getType()))
+      continue;
+    Value there = materializer.get(input, mesh);
+    if (there != input)
+      op->walk(
+          [&](Operation *nested) { nested->replaceUsesOfWith(input, there); });
+  }
+}
+
+/// Sends what an assign or a call needs on another mesh, if it is less than what
+/// it is computed from.
+static void sendResult(OpOperand &use, const ValueMeshes &meshes,
+                       Materializer &materializer) {
+  Value value = use.get();
+  Operation *producer = value.getDefiningOp();
+  MeshBits readers = meshes.getReaders(use), bits = meshes.get(value);
+  if (!producer || !isMeshlessOp(producer) || bits.empty() ||
+      readers.count() != 1 || readers.anyCommon(bits) ||
+      meshes.getSourceBytes(value) <= meshes.getTravelBytes(value))
+    return;
+  use.set(materializer.get(value, readers.find_first()));
+}
+
+/// Whether inference would bring an argument to other meshes than the one where
+/// it belongs, or nowhere.
+static bool isReadElsewhere(BlockArgument arg, const MeshBits &home,
+                            const ValueMeshes &meshes) {
+  return llvm::any_of(arg.getUses(), [&](OpOperand &use) {
+    return isa<func::ReturnOp>(use.getOwner()) ? meshes.get(arg) != home
+                                               : meshes.getReaders(use) != home;
+  });
+}
+
+namespace {
+struct MinimizeTransfersPass
+    : mpmd::impl::MinimizeTransfersPassBase<MinimizeTransfersPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    MeshDataFlow flow(module);
+    ValueMeshes::Callees callees;
+    for (func::FuncOp func : getCallees(module)) {
+      if (isSkipped(func))
+        continue;
+      ValueMeshes meshes(func, flow, callees);
+      moveLittle(func, meshes);
+      callees[func] = meshes.summarize();
+    }
+    for (func::FuncOp func : getEntryPoints(module)) {
+      if (isSkipped(func))
+        continue;
+      for (int round = 1;; ++round) {
+        ValueMeshes meshes(func, flow, callees);
+        StateClasses classes(func, meshes);
+        if (round < kMaxRounds && placeArguments(func, meshes, classes))
+          continue;
+        placeResults(func, meshes, classes);
+        moveLittle(func, meshes);
+        break;
+      }
+    }
+  }
+
+  static bool isSkipped(func::FuncOp func) {
+    return getTopology(func).getMeshes().size() < 2;
+  }
+
+  /// Types the arguments that inference would put elsewhere. Returns whether
+  /// there are any.
+  bool placeArguments(func::FuncOp func, const ValueMeshes &meshes,
+                      const StateClasses &classes) {
+    bool changes = false;
+    auto builder = OpBuilder::atBlockBegin(&func.front());
+    for (BlockArgument arg : func.getArguments()) {
+      auto type = dyn_cast<RankedTensorType>(arg.getType());
+      std::optional<unsigned> mesh = type ? classes.getMesh(arg) : std::nullopt;
+      if (!mesh)
+        continue;
+      StringRef name = meshes.getNumbers().getName(*mesh);
+      MeshBits home = meshes.getNumbers().getBits(name);
+      MeshBits readers = meshes.get(arg);
+      // Of the meshes that read it inference takes the first.
+      if ((readers.any() && readers.find_first() == int(*mesh)) ||
+          (!readers.empty() && !readers.test(*mesh)) ||
+          !isReadElsewhere(arg, home, meshes))
+        continue;
+      arg.setType(
+          MeshTensorType::getFullyReplicated(&getContext(), name, type));
+      auto unassign = UnassignOp::create(builder, arg.getLoc(), arg,
+                                         builder.getStringAttr(kOrigin));
+      arg.replaceAllUsesExcept(unassign.getResult(), unassign);
+      ++numArguments;
+      changes = true;
+    }
+    if (changes)
+      updateFunctionType(func);
+    return changes;
+  }
+
+  /// Assigns results that can be anywhere to where they belong.
+  static void placeResults(func::FuncOp func, const ValueMeshes &meshes,
+                           const StateClasses &classes) {
+    func::ReturnOp ret = getReturnOp(func);
+    OpBuilder builder(ret);
+    for (OpOperand &output : ret->getOpOperands()) {
+      Value value = output.get();
+      if (!isa<RankedTensorType>(value.getType()) || !meshes.get(value).empty())
+        continue;
+      std::optional<unsigned> mesh = classes.getMesh(value);
+      if (!mesh)
+        continue;
+      auto loc =
+          getResultInfoLoc(func, output.getOperandNumber(), value.getLoc());
+      output.set(AssignOp::create(builder, loc, value,
+                                  meshes.getNumbers().getName(*mesh),
+                                  builder.getStringAttr(kOrigin)));
+    }
+    updateFunctionType(func);
+  }
+
+  void moveLittle(func::FuncOp func, const ValueMeshes &meshes) {
+    Materializer materializer(func, meshes);
+    for (Operation &op : llvm::make_early_inc_range(func.front())) {
+      if (std::optional<unsigned> mesh = meshes.getChoice(&op))
+        bringInputs(&op, *mesh, materializer);
+      else if (isa<AssignOp, CallOp>(op))
+        for (OpOperand &use : op.getOpOperands())
+          sendResult(use, meshes, materializer);
+    }
+    numTransfers += materializer.numTransfers;
+    numRepeated += materializer.numRepeated;
+  }
+};
+} // namespace

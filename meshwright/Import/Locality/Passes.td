@@ -1,0 +1,81 @@
+//===- Passes.td ----------------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+// Entries in alphabetical order of the flag.
+
+#ifndef MESHWRIGHT_IMPORT_LOCALITY_PASSES_TD
+#define MESHWRIGHT_IMPORT_LOCALITY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def MinimizeTransfersPass
+    : Pass<"mpmd-minimize-transfers", "::mlir::ModuleOp"> {
+  let summary = "Transfers the smaller values where several meshes meet";
+  let description = [{
+    Where operands of a plain operation are on different meshes, chooses the mesh
+    that needs the fewest bytes from others and transfers those. Mesh inference
+    would bring all of them to the first mesh, and what is computed from them.
+
+    ```mlir
+    // %g on m1, %n on m2
+    %b = stablehlo.broadcast_in_dim %n : (tensor<f32>) -> tensor<8x8xf32>
+    %q = stablehlo.divide %g, %b
+    // becomes
+    %a = mpmd.assign %n : (tensor<f32>) -> !m2
+    %t = mpmd.transfer %a : (!m2) -> !m1
+    %u = mpmd.unassign %t : (!m1) -> tensor<f32>
+    %c = stablehlo.broadcast_in_dim %u
+    %q = stablehlo.divide %g, %c
+    ```
+
+    Also transfers a value, instead of all it is computed from, to an assign of
+    another mesh if that is less; and types an argument that no fragment reads by
+    the mesh of what it meets element by element if all of that is on one mesh.
+
+    Acts on MPMD functions with several meshes. Leaves alone sums of values of
+    several meshes, which become reductions, ops in regions, and values in host
+    memory. Sets of mesh inference are neither read nor written.
+    Cost: linear in operands times meshes.
+  }];
+  let statistics = [
+    Statistic<"numTransfers", "num-transfers", "Transfers added">,
+    Statistic<"numRepeated", "num-repeated", "Operations repeated">,
+    Statistic<"numArguments", "num-arguments", "Arguments put on a mesh">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
+def SplitConcatenationsPass
+    : Pass<"mpmd-split-concatenations", "::mlir::ModuleOp"> {
+  let summary = "Sums up concatenations of several meshes piece by piece";
+  let description = [{
+    The sum over a concatenation is the sum over its operands. Where those are on
+    different meshes, each is summed up on its own, and scalars travel.
+
+    ```mlir
+    %v = stablehlo.concatenate %g1, %g2, dim = 0  // %g1 on m1, %g2 on m2
+    %s = stablehlo.multiply %v, %v
+    %n = stablehlo.reduce(%s init: %zero) across dimensions = [0], add
+    // becomes
+    %s1 = stablehlo.multiply %g1, %g1
+    %s2 = stablehlo.multiply %g2, %g2
+    %n1 = stablehlo.reduce(%s1 init: %zero) across dimensions = [0], add
+    %n2 = stablehlo.reduce(%s2 init: %zero) across dimensions = [0], add
+    %n = stablehlo.add %n1, %n2
+    ```
+
+    Follows arithmetic on each element, reductions whose init value makes no
+    difference, scalar products, and slices of one operand. Numbers change by the
+    order of the sum.
+
+    Acts on entry functions with several meshes. Leaves alone concatenations of
+    small tensors and what else reads one. Cost: linear in what is split times
+    operands.
+  }];
+  let statistics = [
+    Statistic<"numSplit", "num-split", "Operations split">,
+  ];
+  let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
+}
+
+#endif

@@ -1,0 +1,52 @@
+//===- StateClasses.h - State that belongs together -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Problem. An argument that no fragment reads, such as a moment of an optimizer,
+// can be anywhere. It belongs on the mesh of what it meets element by element,
+// also where it is only returned as it is:
+//
+//   %s = subtract %w, %w0       %w on m1, so %w0 and %s are of its class: m1
+//   return %s, %w0
+//
+// Equivalence classes (union-find) of the values that can be anywhere: operands
+// and results of an operation that have the shape of its result. Each operation
+// where a class meets a value of known meshes votes for these, as do fragments
+// that read a value of the class, and reductions of what is on one mesh. A class
+// belongs on the first mesh that all votes have in common. Where there is none, as
+// for what several stages read, it is left to mesh inference.
+//
+// Cost: linear in operands, up to the inverse of Ackermann's function.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_IMPORT_LOCALITY_STATECLASSES_H
+#define MESHWRIGHT_IMPORT_LOCALITY_STATECLASSES_H
+
+#include "meshwright/Import/MeshSets/ValueMeshes.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+namespace mlir::mpmd {
+
+class StateClasses {
+public:
+  StateClasses(func::FuncOp func, const ValueMeshes &meshes);
+
+  /// The mesh that the class of `value` belongs on, if votes agree.
+  std::optional<unsigned> getMesh(Value value) const;
+
+private:
+  bool isMember(Value value) const;
+  void visitOp(Operation *op);
+  void vote(Value value, const MeshBits &bits);
+
+  const ValueMeshes &meshes;
+  llvm::EquivalenceClasses<const void *> classes;
+  /// Of the leader of a class; during construction, of any member.
+  DenseMap<const void *, MeshBits> votes;
+  DenseSet<Value> constants; // Membership only.
+};
+
+} // namespace mlir::mpmd
+
+#endif

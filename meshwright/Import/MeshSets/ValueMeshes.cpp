@@ -1,0 +1,354 @@
+//===- ValueMeshes.cpp ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Import/MeshSets/ValueMeshes.h"
+#include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/IR/OutsideReads.h"
+#include "meshwright/Import/MeshSets/CrossMeshReduction.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <map>
+#include <tuple>
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+/// How many ops the computation of a value is followed over.
+static constexpr unsigned kMaxFollowed = 64;
+
+//===----------------------------------------------------------------------===//
+// Meshes and sizes
+//===----------------------------------------------------------------------===//
+
+MeshNumbers::MeshNumbers(TopologyAttr topology) {
+  for (NamedMeshAttr mesh : topology.getMeshes())
+    names.push_back(mesh.getName());
+  llvm::sort(names);
+  for (auto [number, name] : llvm::enumerate(names))
+    numbers.try_emplace(name, number);
+}
+
+MeshBits MeshNumbers::getBits(StringRef mesh) const {
+  MeshBits bits;
+  if (auto number = numbers.find(mesh); number != numbers.end()) {
+    bits.resize(names.size());
+    bits.set(number->second);
+  }
+  return bits;
+}
+
+double mpmd::getTensorBytes(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? static_cast<double>(meshwright::countBytes(type)) : 0;
+}
+
+bool mpmd::isCheapToRepeat(Operation *op) {
+  return op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) &&
+         (op->hasTrait<OpTrait::Elementwise>() ||
+          isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp,
+              stablehlo::TransposeOp>(op));
+}
+
+/// Adds the meshes of `other`; the union with anywhere is the other side.
+static void addMeshes(MeshBits &bits, const MeshBits &other) {
+  if (bits.empty())
+    bits = other;
+  else if (!other.empty())
+    bits |= other;
+}
+
+static SmallVector<Value> getTensorInputs(Operation *op) {
+  SmallVector<Value> inputs;
+  for (Value value : getOutsideReads(op))
+    if (isa<RankedTensorType>(value.getType()))
+      inputs.push_back(value);
+  return inputs;
+}
+
+//===----------------------------------------------------------------------===//
+// Forwards
+//===----------------------------------------------------------------------===//
+
+ValueMeshes::ValueMeshes(func::FuncOp func, const MeshDataFlow &flow,
+                         const Callees &callees)
+    : block(func.front()), flow(flow), callees(callees),
+      numbers(getTopology(func)) {
+  run();
+  if (improveChoices())
+    run();
+}
+
+void ValueMeshes::run() {
+  sets.clear();
+  travelBytes.clear();
+  choices.clear();
+  reductions.clear();
+  visitArguments();
+  for (Operation &op : block)
+    visitOp(&op);
+}
+
+/// Where fragments read an argument, or what only gives it another form or takes
+/// a part of it.
+static MeshBits findReaders(BlockArgument arg, const ValueMeshes &meshes) {
+  MeshBits found;
+  SmallVector<Value> worklist{arg};
+  while (!worklist.empty())
+    for (OpOperand &use : worklist.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<AssignOp, CallOp>(user))
+        addMeshes(found, meshes.getReaders(use));
+      else if (user->getNumOperands() == 1 &&
+               (isCheapToRepeat(user) || isa<stablehlo::SliceOp>(user)))
+        worklist.push_back(user->getResult(0));
+    }
+  return found;
+}
+
+/// Arguments can be anywhere, but need no further transfer to where they are
+/// read.
+void ValueMeshes::visitArguments() {
+  for (BlockArgument arg : block.getArguments()) {
+    if (!isa<RankedTensorType>(arg.getType()))
+      continue;
+    travelBytes[arg] = getTensorBytes(arg);
+    if (MeshBits readers = findReaders(arg, *this); !readers.empty())
+      sets[arg] = readers;
+  }
+}
+
+void ValueMeshes::visitOp(Operation *op) {
+  for (Value result : op->getResults())
+    travelBytes[result] = getTensorBytes(result);
+  if (auto unassign = dyn_cast<UnassignOp>(op)) {
+    Value source = unassign.getTensor();
+    auto add = [&](MeshTensorType type) {
+      addMeshes(sets[unassign], numbers.getBits(type.getMeshName()));
+    };
+    add(unassign.getTensor().getType());
+    for (Operation *user : source.getUsers())
+      if (auto transfer = dyn_cast<TransferOp>(user))
+        add(transfer.getType());
+    return;
+  }
+  if (auto call = dyn_cast<CallOp>(op)) {
+    auto callee = callees.find(flow.getCallee(call));
+    if (callee != callees.end())
+      for (auto [result, meshes] :
+           llvm::zip(call->getResults(), callee->second.results))
+        sets[result] = meshes;
+    return;
+  }
+  if (isMeshlessOp(op))
+    visitComputation(op);
+}
+
+namespace {
+/// The mesh for an op with the lowest cost.
+struct Cheapest {
+  unsigned mesh = 0;
+  double cost = 0;
+};
+/// What speaks for a mesh, most important first: bytes that need not travel, a
+/// reader of the result, an argument, which is state and stays, where what is
+/// computed is gone after the step.
+using Reasons = std::tuple<double, bool, bool>;
+} // namespace
+
+static bool isArgument(Value value) {
+  if (auto unassign = value.getDefiningOp<UnassignOp>())
+    value = unassign.getTensor();
+  return isa<BlockArgument>(value);
+}
+
+/// Of several meshes for which the same speaks, the first.
+static Cheapest findCheapest(ArrayRef<Value> inputs, const ValueMeshes &meshes,
+                             const ValueMeshes::Demands &demands) {
+  std::map<unsigned, Reasons> reasons;
+  double total = 0;
+  for (Value input : inputs) {
+    MeshBits bits = meshes.get(input);
+    double bytes = bits.empty() ? 0 : meshes.getTravelBytes(input);
+    total += bytes;
+    for (unsigned mesh : bits.set_bits()) {
+      std::get<0>(reasons[mesh]) += bytes;
+      std::get<2>(reasons[mesh]) |= isArgument(input);
+    }
+  }
+  for (auto [mesh, bytes] : demands) {
+    total += bytes;
+    std::get<0>(reasons[mesh]) += bytes;
+    std::get<1>(reasons[mesh]) = true;
+  }
+  auto best = llvm::max_element(reasons, [](const auto &a, const auto &b) {
+    return a.second < b.second;
+  });
+  return {best->first, total - std::get<0>(best->second)};
+}
+
+/// Whether an op that sums up is left to become a reduction across meshes. It
+/// does not if most of what it adds may be repeated where the rest is.
+bool ValueMeshes::isReduction(Operation *op, ArrayRef<Value> inputs,
+                              bool isDisjoint, double cost) const {
+  std::optional<ReductionType> kind = getKindAcrossMeshes(op);
+  if (!kind)
+    return false;
+  if (isDisjoint)
+    return isa<stablehlo::ConcatenateOp>(op) ||
+           cost >= getTensorBytes(op->getResult(0));
+  return llvm::any_of(inputs, [&](Value input) {
+    auto producer = reductions.find(input.getDefiningOp());
+    return producer != reductions.end() && producer->second == kind;
+  });
+}
+
+void ValueMeshes::visitComputation(Operation *op) {
+  SmallVector<Value> inputs = getTensorInputs(op);
+  MeshBits common, all;
+  bool isFirst = true;
+  double fromInputs = 0;
+  for (Value input : inputs) {
+    MeshBits bits = get(input);
+    if (bits.empty())
+      continue;
+    fromInputs += getTravelBytes(input);
+    addMeshes(all, bits);
+    if (isFirst)
+      common = bits;
+    else
+      common &= bits;
+    isFirst = false;
+  }
+  if (all.empty())
+    return;
+  bool isDisjoint = common.none();
+  Cheapest cheapest;
+  if (isDisjoint)
+    cheapest = findCheapest(inputs, *this, Demands());
+  if (isReduction(op, inputs, isDisjoint, cheapest.cost)) {
+    reductions[op] = *getKindAcrossMeshes(op);
+    if (auto concat = dyn_cast<stablehlo::ConcatenateOp>(op))
+      reductions[getReduceOfPieces(concat)] = reductions[op];
+    common = all;
+  } else if (isDisjoint) {
+    auto known = improved.find(op);
+    unsigned mesh = known == improved.end() ? cheapest.mesh : known->second;
+    choices[op] = mesh;
+    common = numbers.getBits(numbers.getName(mesh));
+  }
+  bool isCheap = isCheapToRepeat(op);
+  for (Value result : op->getResults()) {
+    sets[result] = common;
+    if (isCheap)
+      travelBytes[result] = std::min(travelBytes[result], fromInputs);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Backwards
+//===----------------------------------------------------------------------===//
+
+std::optional<unsigned> ValueMeshes::getChoice(Operation *op) const {
+  auto choice = choices.find(op);
+  return choice == choices.end() ? std::nullopt
+                                 : std::optional<unsigned>(choice->second);
+}
+
+MeshBits ValueMeshes::getReaders(OpOperand &use) const {
+  Operation *user = use.getOwner();
+  if (auto assign = dyn_cast<AssignOp>(user))
+    return numbers.getBits(assign.getType().getMeshName());
+  if (auto call = dyn_cast<CallOp>(user)) {
+    auto callee = callees.find(flow.getCallee(call));
+    if (callee != callees.end() &&
+        use.getOperandNumber() < callee->second.arguments.size())
+      return callee->second.arguments[use.getOperandNumber()];
+    return {};
+  }
+  Operation *op = block.findAncestorOpInBlock(*user);
+  return op && isMeshlessOp(op) && op->getNumResults() > 0
+             ? get(op->getResult(0))
+             : MeshBits();
+}
+
+/// The meshes that read the results of an op. An op that reads nothing else which
+/// is on a mesh hands on what it is asked for; another one has its own mesh.
+ValueMeshes::Demands ValueMeshes::getDemands(Operation *op) {
+  Demands found;
+  auto add = [&](unsigned mesh, double bytes) {
+    double &known = found[mesh];
+    known = std::max(known, bytes);
+  };
+  for (Value result : op->getResults()) {
+    double bytes = getTravelBytes(result);
+    for (OpOperand &use : result.getUses()) {
+      Operation *user = block.findAncestorOpInBlock(*use.getOwner());
+      if (!user || reductions.contains(user))
+        continue;
+      if (auto known = improved.find(user); known != improved.end()) {
+        add(known->second, bytes);
+        continue;
+      }
+      auto handed = demands.find(user);
+      if (handed != demands.end() && isMeshlessOp(user) &&
+          llvm::none_of(getTensorInputs(user), [&](Value input) {
+            return input.getDefiningOp() != op && !get(input).empty();
+          })) {
+        for (auto [mesh, wanted] : handed->second)
+          add(mesh, std::min(bytes, wanted));
+        continue;
+      }
+      if (MeshBits readers = getReaders(use); readers.count() == 1)
+        add(readers.find_first(), bytes);
+    }
+  }
+  return found;
+}
+
+bool ValueMeshes::improveChoices() {
+  if (choices.empty())
+    return false;
+  bool changes = false;
+  for (Operation &op : llvm::reverse(block)) {
+    if (!isMeshlessOp(&op) || op.getNumResults() == 0 ||
+        get(op.getResult(0)).empty())
+      continue;
+    Demands wanted = getDemands(&op);
+    if (auto choice = choices.find(&op); choice != choices.end()) {
+      unsigned mesh = findCheapest(getTensorInputs(&op), *this, wanted).mesh;
+      changes |= mesh != choice->second;
+      improved[&op] = mesh;
+    }
+    demands[&op] = std::move(wanted);
+  }
+  demands.clear();
+  return changes;
+}
+
+double ValueMeshes::getSourceBytes(Value value) const {
+  double bytes = 0;
+  SetVector<Value> values;
+  values.insert(value);
+  for (size_t next = 0; next != values.size() && next != kMaxFollowed; ++next) {
+    Operation *op = values[next].getDefiningOp();
+    if (get(values[next]).empty())
+      continue;
+    if (op && isMeshlessOp(op))
+      values.insert_range(getTensorInputs(op));
+    else
+      bytes += getTensorBytes(values[next]);
+  }
+  return bytes;
+}
+
+ValueMeshes::Callee ValueMeshes::summarize() {
+  Callee callee;
+  for (BlockArgument arg : block.getArguments())
+    callee.arguments.push_back(
+        isa<MeshTensorType>(arg.getType())
+            ? numbers.getBits(cast<MeshTensorType>(arg.getType()).getMeshName())
+            : findReaders(arg, *this));
+  for (Value value : block.getTerminator()->getOperands())
+    callee.results.push_back(get(value));
+  return callee;
+}

@@ -1,0 +1,193 @@
+// RUN: mpmd-opt %s -mpmd-minimize-transfers | FileCheck %s
+
+!w = tensor<8x8xf32>
+!w1 = !mpmd.mesh_tensor<"m1", !w>
+!w2 = !mpmd.mesh_tensor<"m2", !w>
+!s = tensor<f32>
+!s1 = !mpmd.mesh_tensor<"m1", !s>
+!s2 = !mpmd.mesh_tensor<"m2", !s>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+
+// The scalar travels, and what it is broadcast to does not.
+
+// CHECK-LABEL: func @scalar_meets_gradient
+func.func @scalar_meets_gradient(%g: !w2, %n: !s1) -> !w attributes {topology = #topology} {
+  // CHECK:      %[[G:.*]] = mpmd.unassign %{{.*}} : (!mpmd.mesh_tensor<"m2"
+  // CHECK:      %[[SUM:.*]] = stablehlo.sqrt
+  // CHECK-NEXT: %[[A:.*]] = mpmd.assign {origin = "fewest_bytes"} %[[SUM]] {{.*}} -> !mpmd.mesh_tensor<"m1"
+  // CHECK-NEXT: %[[T:.*]] = mpmd.transfer %[[A]] {{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK-NEXT: %[[U:.*]] = mpmd.unassign {origin = "fewest_bytes"} %[[T]]
+  // CHECK:      %[[B:.*]] = stablehlo.broadcast_in_dim %[[U]]
+  // CHECK-NEXT: stablehlo.divide %[[G]], %[[B]]
+  %gradient = mpmd.unassign %g : (!w2) -> !w
+  %number = mpmd.unassign %n : (!s1) -> !s
+  %root = stablehlo.sqrt %number : !s
+  %all = stablehlo.broadcast_in_dim %root, dims = [] : (!s) -> !w
+  %quotient = stablehlo.divide %gradient, %all : !w
+  return %quotient : !w
+}
+
+// What is read on one mesh by several operations is sent there once, and an
+// unassigned value needs no further assign.
+
+// CHECK-LABEL: func @sent_once
+func.func @sent_once(%g: !w2, %h: !w2, %n: !s1) -> (!w, !w) attributes {topology = #topology} {
+  // CHECK:      mpmd.transfer %arg2
+  // CHECK-NOT:  mpmd.transfer
+  // CHECK:      return
+  %g0 = mpmd.unassign %g : (!w2) -> !w
+  %h0 = mpmd.unassign %h : (!w2) -> !w
+  %number = mpmd.unassign %n : (!s1) -> !s
+  %all = stablehlo.broadcast_in_dim %number, dims = [] : (!s) -> !w
+  %0 = stablehlo.multiply %g0, %all : !w
+  %1 = stablehlo.multiply %h0, %all : !w
+  return %0, %1 : !w, !w
+}
+
+// Of values of one size, that is sent which is not on the mesh of the reader.
+
+// CHECK-LABEL: func @reader_decides
+func.func @reader_decides(%a: !w1, %b: !w2) -> !w2 attributes {topology = #topology} {
+  // CHECK:      mpmd.transfer %arg0 {{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK-NOT:  mpmd.transfer
+  // CHECK:      return
+  %a0 = mpmd.unassign %a : (!w1) -> !w
+  %b0 = mpmd.unassign %b : (!w2) -> !w
+  %0 = stablehlo.divide %a0, %b0 : !w
+  %1 = stablehlo.tanh %0 : !w
+  %2 = mpmd.assign %1 : (!w) -> !w2
+  return %2 : !w2
+}
+
+// Sums are left to become reductions across meshes.
+
+// CHECK-LABEL: func @sum_is_left
+func.func @sum_is_left(%a: !w1, %b: !w2) -> !w attributes {topology = #topology} {
+  // CHECK-NOT:  mpmd.transfer
+  // CHECK:      return
+  %a0 = mpmd.unassign %a : (!w1) -> !w
+  %b0 = mpmd.unassign %b : (!w2) -> !w
+  %0 = stablehlo.add %a0, %b0 : !w
+  return %0 : !w
+}
+
+// A sum with a scalar that was broadcast is not: the scalar travels.
+
+// CHECK-LABEL: func @sum_with_broadcast
+func.func @sum_with_broadcast(%a: !w1, %b: !s2) -> !w attributes {topology = #topology} {
+  // CHECK:      mpmd.transfer %arg1 {{.*}} -> !mpmd.mesh_tensor<"m1", tensor<f32>>
+  // CHECK:      return
+  %a0 = mpmd.unassign %a : (!w1) -> !w
+  %b0 = mpmd.unassign %b : (!s2) -> !s
+  %all = stablehlo.broadcast_in_dim %b0, dims = [] : (!s) -> !w
+  %0 = stablehlo.add %a0, %all : !w
+  return %0 : !w
+}
+
+// An update that another mesh reads, too, is made where the weight is.
+
+// CHECK-LABEL: func @update_is_sent
+func.func @update_is_sent(%w: !w1, %g: !w1) -> (!w, !w2) attributes {topology = #topology} {
+  // CHECK:      %[[NEW:.*]] = stablehlo.subtract
+  // CHECK-NEXT: %[[A:.*]] = mpmd.assign {origin = "fewest_bytes"} %[[NEW]] {{.*}} -> !mpmd.mesh_tensor<"m1"
+  // CHECK-NEXT: %[[T:.*]] = mpmd.transfer %[[A]]
+  // CHECK-NEXT: %[[U:.*]] = mpmd.unassign {origin = "fewest_bytes"} %[[T]]
+  // CHECK-NEXT: %[[ACTOR:.*]] = mpmd.assign %[[U]] {{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK-NEXT: return %[[NEW]], %[[ACTOR]]
+  %w0 = mpmd.unassign %w : (!w1) -> !w
+  %g0 = mpmd.unassign %g : (!w1) -> !w
+  %new = stablehlo.subtract %w0, %g0 : !w
+  %actor = mpmd.assign %new : (!w) -> !w2
+  return %new, %actor : !w, !w2
+}
+
+// What has one source is computed where it is read, as by mesh inference.
+
+// CHECK-LABEL: func @one_source
+func.func @one_source(%h: !w1) -> !w2 attributes {topology = #topology} {
+  // CHECK-NOT:  mpmd.transfer
+  // CHECK:      return
+  %h0 = mpmd.unassign %h : (!w1) -> !w
+  %0 = stablehlo.tanh %h0 : !w
+  %1 = stablehlo.multiply %0, %h0 : !w
+  %2 = mpmd.assign %1 : (!w) -> !w2
+  return %2 : !w2
+}
+
+// An argument that is read element by element with a weight, and returned as it
+// is, belongs where the weight is; a counter does not belong anywhere.
+
+// CHECK-LABEL: func @passed_through
+// CHECK-SAME:    %arg0: !mpmd.mesh_tensor<"m2", tensor<8x8xf32>>,
+// CHECK-SAME:    %[[START:[^:]*]]: !mpmd.mesh_tensor<"m2", tensor<8x8xf32>>,
+// CHECK-SAME:    %{{.*}}: tensor<i32>)
+func.func @passed_through(%w: !w2, %start: !w, %count: tensor<i32>) -> (!w, !w, tensor<i32>) attributes {topology = #topology} {
+  // CHECK-NEXT: mpmd.unassign {origin = "fewest_bytes"} %[[START]]
+  %w0 = mpmd.unassign %w : (!w2) -> !w
+  %distance = stablehlo.subtract %w0, %start : !w
+  return %distance, %start, %count : !w, !w, tensor<i32>
+}
+
+// So does one that meets it by way of others, and what has no gradient.
+
+// CHECK-LABEL: func @chain
+// CHECK-SAME:    %{{.*}}: !mpmd.mesh_tensor<"m2", tensor<8x8xf32>>, %{{.*}}: !mpmd.mesh_tensor<"m2", tensor<8x8xf32>>, %{{.*}}: !mpmd.mesh_tensor<"m2", tensor<8x8xf32>>
+func.func @chain(%w: !w2, %mu: !w, %nu: !w) -> (!w, !w, !w) attributes {topology = #topology} {
+  %w0 = mpmd.unassign %w : (!w2) -> !w
+  %m = stablehlo.add %mu, %mu : !w
+  %n = stablehlo.multiply %nu, %nu : !w
+  %u = stablehlo.divide %m, %n : !w
+  %new = stablehlo.subtract %w0, %u : !w
+  return %new, %m, %n : !w, !w, !w
+}
+
+// An argument that meets values of two meshes is left to mesh inference.
+
+// CHECK-LABEL: func @shared
+// CHECK-SAME:    %{{[^:]*}}: tensor<8x8xf32>)
+func.func @shared(%a: !w1, %b: !w2, %x: !w) -> (!w, !w, !w) attributes {topology = #topology} {
+  %a0 = mpmd.unassign %a : (!w1) -> !w
+  %b0 = mpmd.unassign %b : (!w2) -> !w
+  %0 = stablehlo.multiply %a0, %x : !w
+  %1 = stablehlo.multiply %b0, %x : !w
+  return %0, %1, %x : !w, !w, !w
+}
+
+// Weights that two meshes read belong where they are updated.
+
+// CHECK-LABEL: func @read_on_two_meshes
+// CHECK-SAME:    %arg0: !mpmd.mesh_tensor<"m2", tensor<8x8xf32>>
+func.func @read_on_two_meshes(%w: !w, %g: !w2) -> !w attributes {topology = #topology} {
+  %0 = mpmd.assign %w : (!w) -> !w1
+  %1 = mpmd.assign %w : (!w) -> !w2
+  mpmd.fragment<mesh="m1", origin=["actor"]> (%0) (%x: !w) {
+    mpmd.return
+  } : (!w1) -> ()
+  mpmd.fragment<mesh="m2", origin=["learner"]> (%1) (%x: !w) {
+    mpmd.return
+  } : (!w2) -> ()
+  %g0 = mpmd.unassign %g : (!w2) -> !w
+  %new = stablehlo.subtract %w, %g0 : !w
+  return %new : !w
+}
+
+// Results of calls are where the callee computes them.
+
+// CHECK-LABEL: func @caller
+func.func @caller(%w: !w, %n: !s1) -> !w attributes {topology = #topology} {
+  // CHECK: mpmd.transfer %arg1 {{.*}} -> !mpmd.mesh_tensor<"m2", tensor<f32>>
+  // CHECK: return
+  %number = mpmd.unassign %n : (!s1) -> !s
+  %0 = mpmd.call @callee(%w) : (!w) -> !w
+  %all = stablehlo.broadcast_in_dim %number, dims = [] : (!s) -> !w
+  %1 = stablehlo.multiply %0, %all : !w
+  return %1 : !w
+}
+func.func private @callee(%w: !w) -> !w attributes {topology = #topology} {
+  %0 = mpmd.assign %w : (!w) -> !w2
+  %1 = mpmd.fragment<mesh="m2", origin=["f"]> (%0) (%x: !w) {
+    mpmd.return %x : !w
+  } : (!w2) -> !w2
+  %2 = mpmd.unassign %1 : (!w2) -> !w
+  return %2 : !w
+}

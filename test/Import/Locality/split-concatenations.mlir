@@ -1,0 +1,89 @@
+// RUN: mpmd-opt %s -mpmd-split-concatenations | FileCheck %s
+
+!v = tensor<32xf32>
+!v1 = !mpmd.mesh_tensor<"m1", !v>
+!v2 = !mpmd.mesh_tensor<"m2", !v>
+!all = tensor<64xf32>
+!s = tensor<f32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+
+// CHECK-LABEL: func @norm
+func.func @norm(%a: !v1, %b: !v2) -> !s attributes {topology = #topology} {
+  // CHECK:      %[[A:.*]] = mpmd.unassign %arg0
+  // CHECK:      %[[B:.*]] = mpmd.unassign %arg1
+  // CHECK-NOT:  concatenate
+  // CHECK:      %[[AA:.*]] = stablehlo.multiply %[[A]], %[[A]] : tensor<32xf32>
+  // CHECK-NEXT: %[[BB:.*]] = stablehlo.multiply %[[B]], %[[B]] : tensor<32xf32>
+  // CHECK-NEXT: %[[NA:.*]] = stablehlo.reduce(%[[AA]] init:
+  // CHECK-NEXT: %[[NB:.*]] = stablehlo.reduce(%[[BB]] init:
+  // CHECK-NEXT: stablehlo.add %[[NA]], %[[NB]] : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : !s
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v2) -> !v
+  %c = stablehlo.concatenate %a0, %b0, dim = 0 : (!v, !v) -> !all
+  %sq = stablehlo.multiply %c, %c : !all
+  %n = stablehlo.reduce(%sq init: %zero) applies stablehlo.add across dimensions = [0] : (!all, !s) -> !s
+  return %n : !s
+}
+
+// A scalar that is broadcast, and what is sliced out of one operand.
+
+// CHECK-LABEL: func @scaled_and_unraveled
+func.func @scaled_and_unraveled(%a: !v1, %b: !v2, %scale: !s) -> (!v, tensor<8xf32>) attributes {topology = #topology} {
+  // CHECK-NOT:  concatenate
+  // CHECK:      %[[SA:.*]] = stablehlo.multiply %{{.*}} : tensor<32xf32>
+  // CHECK:      %[[SB:.*]] = stablehlo.multiply %{{.*}} : tensor<32xf32>
+  // CHECK-NEXT: %[[PART:.*]] = stablehlo.slice %[[SB]] [8:16]
+  // CHECK-NEXT: return %[[SA]], %[[PART]]
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v2) -> !v
+  %c = stablehlo.concatenate %a0, %b0, dim = 0 : (!v, !v) -> !all
+  %wide = stablehlo.broadcast_in_dim %scale, dims = [] : (!s) -> !all
+  %scaled = stablehlo.multiply %c, %wide : !all
+  %first = stablehlo.slice %scaled [0:32] : (!all) -> !v
+  %part = stablehlo.slice %scaled [40:48] : (!all) -> tensor<8xf32>
+  return %first, %part : !v, tensor<8xf32>
+}
+
+// CHECK-LABEL: func @scalar_product
+func.func @scalar_product(%a: !v1, %b: !v2) -> !s attributes {topology = #topology} {
+  // CHECK-NOT:  concatenate
+  // CHECK:      %[[A:.*]] = stablehlo.dot_general
+  // CHECK-NEXT: %[[B:.*]] = stablehlo.dot_general
+  // CHECK-NEXT: stablehlo.add %[[A]], %[[B]]
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v2) -> !v
+  %c = stablehlo.concatenate %a0, %b0, dim = 0 : (!v, !v) -> !all
+  %n = stablehlo.dot_general %c, %c, contracting_dims = [0] x [0] : (!all, !all) -> !s
+  return %n : !s
+}
+
+// What reads all of it keeps it; an init value that counts is added once.
+
+// CHECK-LABEL: func @left_alone
+func.func @left_alone(%a: !v1, %b: !v2) -> (!all, !s, !v) attributes {topology = #topology} {
+  // CHECK: %[[C:.*]] = stablehlo.concatenate
+  // CHECK: %[[N:.*]] = stablehlo.reduce(%[[C]] init:
+  // CHECK: %[[S:.*]] = stablehlo.slice %[[C]] [16:48]
+  // CHECK: return %[[C]], %[[N]], %[[S]]
+  %one = stablehlo.constant dense<1.0> : !s
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v2) -> !v
+  %c = stablehlo.concatenate %a0, %b0, dim = 0 : (!v, !v) -> !all
+  %n = stablehlo.reduce(%c init: %one) applies stablehlo.add across dimensions = [0] : (!all, !s) -> !s
+  %s = stablehlo.slice %c [16:48] : (!all) -> !v
+  return %c, %n, %s : !all, !s, !v
+}
+
+// On one mesh, or small, there is nothing to gain.
+
+// CHECK-LABEL: func @one_mesh
+func.func @one_mesh(%a: !v1, %b: !v1) -> !s attributes {topology = #topology} {
+  // CHECK: stablehlo.concatenate
+  %zero = stablehlo.constant dense<0.0> : !s
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v1) -> !v
+  %c = stablehlo.concatenate %a0, %b0, dim = 0 : (!v, !v) -> !all
+  %n = stablehlo.reduce(%c init: %zero) applies stablehlo.add across dimensions = [0] : (!all, !s) -> !s
+  return %n : !s
+}
