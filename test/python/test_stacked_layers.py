@@ -256,14 +256,14 @@ def test_where_one_array_can_be(layers, meshes, is_joint, caplog):
 
 def test_nothing_is_told_of_what_was_only_tried(caplog):
     """The rows of `b` go to their stages in no form that one array can have."""
-    params, xs = parameters(2)
+    params, xs = parameters(3)
     del params["layers"]["w"]
 
     def loss(params, x):
         layers = params["layers"]
-        for number in range(2):
-            x = jnp.tanh(x @ params["embed"] + layers["b"][number])
-            x = (x if number else mw.stage_boundary(x)) @ params["embed"].T
+        x = jnp.tanh(x @ params["embed"] + layers["b"][0] + layers["b"][2])
+        x = mw.stage_boundary(x) @ params["embed"].T
+        x = jnp.tanh(x @ params["embed"] + layers["b"][1]) @ params["embed"].T
         return (x**2).mean()
 
     tx = optax.adamw(0.1)
