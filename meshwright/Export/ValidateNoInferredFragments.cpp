@@ -11,6 +11,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Text/DiagnosticId.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -70,9 +71,14 @@ private:
       return llvm::is_contained(kTolerated, pass);
     });
     bool fails = failOnInferredFragments && !tolerated;
-    (fails ? fragment.emitError() : fragment.emitWarning())
-        << "Inferred fragment has not been merged (inferred by "
-        << llvm::join(passes, ", ") << ")";
+    meshwright::DiagnosticArguments arguments;
+    for (StringRef pass : passes)
+      arguments.emplace_back("inferred_by", pass.str());
+    meshwright::identify(
+        (fails ? fragment.emitError() : fragment.emitWarning())
+            << "Inferred fragment has not been merged (inferred by "
+            << llvm::join(passes, ", ") << ")",
+        "not_merged", arguments);
     return failure(fails);
   }
 };

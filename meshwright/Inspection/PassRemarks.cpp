@@ -2,35 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// A diagnostic that came from a remark has three words as metadata: kMark, the
-// kind, and the type.
+// A diagnostic that came from a remark has the id kRemark, with the kind and the
+// type as arguments.
 //
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Inspection/PassRemarks.h"
-#include "mlir/IR/BuiltinAttributes.h"
+#include "meshwright/Text/DiagnosticId.h"
 #include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace meshwright;
 
-static constexpr StringLiteral kMark = "meshwright.remark";
+static constexpr StringLiteral kRemark = "remark";
 static constexpr StringLiteral kMissed = "Missed";
 
 namespace {
 struct Streamer : remark::detail::MLIRRemarkStreamerBase {
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
-    Location loc = remark.getLocation();
-    InFlightDiagnostic diag = emitRemark(loc);
+    InFlightDiagnostic diag = emitRemark(remark.getLocation());
     for (const auto &arg : remark.getArgs())
       diag << arg.val;
-    auto &metadata = diag.getUnderlyingDiagnostic()->getMetadata();
-    // Strings of the context, because a diagnostic may wait for those of
-    // earlier functions.
-    for (StringRef word : {StringRef(kMark), remark.getCategoryName(),
-                           remark.getRemarkTypeString()})
-      metadata.push_back(
-          DiagnosticArgument(StringAttr::get(loc.getContext(), word)));
+    identify(*diag.getUnderlyingDiagnostic(), kRemark,
+             {{"kind", remark.getCategoryName().str()},
+              {"type", remark.getRemarkTypeString().str()}});
   }
 };
 } // namespace
@@ -54,17 +49,9 @@ PassRemarks::~PassRemarks() {
 }
 
 std::optional<RemarkInfo> meshwright::getRemarkInfo(Diagnostic &diagnostic) {
-  ArrayRef<DiagnosticArgument> metadata = diagnostic.getMetadata();
-  auto word = [&](size_t index) {
-    return cast<StringAttr>(metadata[index].getAsAttribute()).getValue();
-  };
-  auto isText = [](const DiagnosticArgument &argument) {
-    return argument.getKind() ==
-               DiagnosticArgument::DiagnosticArgumentKind::Attribute &&
-           isa<StringAttr>(argument.getAsAttribute());
-  };
-  if (metadata.size() != 3 || !llvm::all_of(metadata, isText) ||
-      word(0) != kMark)
+  std::optional<DiagnosticId> found = getDiagnosticId(diagnostic);
+  if (!found || found->id != kRemark)
     return std::nullopt;
-  return RemarkInfo{word(1), word(2) == kMissed};
+  return RemarkInfo{found->arguments[0].second,
+                    found->arguments[1].second == kMissed};
 }

@@ -19,6 +19,7 @@
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "meshwright/Optimize/Passes.h"
+#include "meshwright/Text/DiagnosticId.h"
 #include <map>
 #include <set>
 #include <tuple>
@@ -88,6 +89,20 @@ static bool isRematForHalf(FragmentOp fragment) {
          });
 }
 
+static meshwright::DiagnosticArguments
+describeClash(FragmentOp fragment, const StageClaim &claim,
+              std::optional<uint32_t> counter) {
+  meshwright::DiagnosticArguments arguments = {
+      {"mesh", claim.meshName.str()}, {"stage", std::to_string(claim.stage)}};
+  if (counter)
+    arguments.emplace_back("call_counter", std::to_string(*counter));
+  for (auto origin : fragment.getOriginAttr().getAsRange<UserOriginAttr>())
+    arguments.emplace_back(origin.getTransposeCount() ? "transposed_origin"
+                                                      : "origin",
+                           origin.getUserName().str());
+  return arguments;
+}
+
 static void reportClash(FragmentOp fragment, const StageClaim &claim,
                         std::optional<uint32_t> counter) {
   InFlightDiagnostic diag =
@@ -109,6 +124,9 @@ static void reportClash(FragmentOp fragment, const StageClaim &claim,
             "which is split: leave out mpmd_fragment_remat or "
             "mpmd_split_bwd_fragments, or take a schedule that runs the "
             "backward right behind the forward";
+  else
+    meshwright::identify(*diag.getUnderlyingDiagnostic(), "not_unique",
+                         describeClash(fragment, claim, counter));
 }
 
 namespace {

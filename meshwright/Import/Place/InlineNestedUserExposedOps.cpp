@@ -26,6 +26,7 @@
 #include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Import/Place/MeshAssignment.h"
 #include "meshwright/Import/Place/Passes.h"
+#include "meshwright/Text/DiagnosticId.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/ScopedPrinter.h"
 
@@ -130,9 +131,11 @@ private:
     const MeshAndStage *parentEntry =
         assignment.getValue().find(parent.getName());
     if (!parentEntry) {
-      parent.emitError() << "Parent NamedComputation '" << parent.getName()
-                         << "' is not assigned to a mesh; add '"
-                         << parent.getName() << "@MESH' to the assignment";
+      meshwright::identify(
+          parent.emitError() << "Parent NamedComputation '" << parent.getName()
+                             << "' is not assigned to a mesh; add '"
+                             << parent.getName() << "@MESH' to the assignment",
+          "unassigned", {{"name", parent.getName().str()}});
       signalPassFailure();
       return WalkResult::interrupt();
     }

@@ -21,6 +21,7 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Import/Place/MeshAssignment.h"
 #include "meshwright/Import/Place/Passes.h"
+#include "meshwright/Text/DiagnosticId.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -56,10 +57,14 @@ static LogicalResult verifyCanBePlaced(Operation *op, StringRef opName,
     return diag;
   }
   if (!isa<func::FuncOp, ForOp>(op->getParentOp()))
-    return op->emitError() << "'" << opName
-                           << "' must be at the top level of a function to be "
-                              "assigned to a mesh, but is nested in '"
-                           << op->getParentOp()->getName() << "'";
+    return meshwright::identify(
+        op->emitError() << "'" << opName
+                        << "' must be at the top level of a function to be "
+                           "assigned to a mesh, but is nested in '"
+                        << op->getParentOp()->getName() << "'",
+        "nested",
+        {{"name", opName.str()},
+         {"operation", op->getParentOp()->getName().getStringRef().str()}});
   auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
   for (Type type :
        llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
@@ -153,10 +158,12 @@ private:
     const MeshAndStage *entry =
         assignment.getValue().find(computation.getName());
     if (!entry)
-      return computation.emitError()
-             << "Top-level NamedComputation '" << computation.getName()
-             << "' is not assigned to a mesh; add '" << computation.getName()
-             << "@MESH' to the assignment";
+      return meshwright::identify(
+          computation.emitError()
+              << "Top-level NamedComputation '" << computation.getName()
+              << "' is not assigned to a mesh; add '" << computation.getName()
+              << "@MESH' to the assignment",
+          "unassigned", {{"name", computation.getName().str()}});
     auto [meshName, kind] = splitMemoryKind(entry->target);
     if (kind && *kind != "device")
       computation.emitWarning()

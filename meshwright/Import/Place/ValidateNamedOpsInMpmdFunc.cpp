@@ -15,6 +15,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Import/Place/Passes.h"
+#include "meshwright/Text/DiagnosticId.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace mlir::mpmd {
@@ -34,11 +35,16 @@ static bool mayContainNamedOps(Operation *parent) {
 /// Reports at the location alone: the op is part of a function that is about to
 /// be dropped or inlined and says nothing that its location does not.
 static void reportMisplaced(Operation *op, StringRef kind, StringRef name) {
-  emitError(op->getLoc())
-      << kind << " can only be nested in mpmd functions or mpmd ops, not in '"
-      << op->getParentOp()->getName()
-      << "'; give the function a topology or call it from one that has it: \""
-      << name << '"';
+  StringRef parent = op->getParentOp()->getName().getStringRef();
+  meshwright::identify(
+      emitError(op->getLoc())
+          << kind
+          << " can only be nested in mpmd functions or mpmd ops, not in '"
+          << parent
+          << "'; give the function a topology or call it from one that has it: "
+             "\""
+          << name << '"',
+      "nested", {{"name", name.str()}, {"operation", parent.str()}});
 }
 
 namespace {

@@ -16,6 +16,7 @@
 #include "meshwright/Import/Prepare/VerifyProgram.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Import/Prepare/Passes.h"
+#include "meshwright/Text/DiagnosticId.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -121,13 +122,17 @@ static Operation *findRegionAround(Operation *call) {
 }
 
 static InFlightDiagnostic reportRegion(CallOp call, Operation *around) {
-  return call.emitError()
-         << "call of " << call.getCalleeAttr()
-         << " must be directly in a `func.func` or `mpmd.for`, but it runs "
-            "inside a `"
-         << around->getName()
-         << "`, which runs on one mesh; call the function there without "
-            "marking the call";
+  return meshwright::identify(
+      call.emitError()
+          << "call of " << call.getCalleeAttr()
+          << " must be directly in a `func.func` or `mpmd.for`, but it runs "
+             "inside a `"
+          << around->getName()
+          << "`, which runs on one mesh; call the function there without "
+             "marking the call",
+      "call_in_region",
+      {{"name", call.getCallee().str()},
+       {"operation", around->getName().getStringRef().str()}});
 }
 
 /// No call may end up in a region when the calls around it are inlined.
