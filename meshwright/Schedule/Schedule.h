@@ -78,6 +78,8 @@ struct Schedule {
                                                  const MeshPosition &mesh);
 
   llvm::StringLiteral name;
+  /// The name in capitals, its words apart, in the registry of Python.
+  llvm::StringLiteral registryName;
   llvm::StringLiteral description;
   llvm::StringLiteral source; ///< The paper or project it comes from.
   /// Makes the lists of a shape that `checkShape` has passed.
@@ -96,6 +98,9 @@ struct Schedule {
   bool needsSumsApart = false;
   /// Its plan depends on the times of the stages and the room of the meshes.
   bool isMadeToMeasure = false;
+  /// The first stage runs its backward work from the last microbatch to the
+  /// first, so that sums of gradients are best taken in that order.
+  bool backwardRunsLastFirst = false;
 
   /// Fails unless meshes and microbatches are positive, each mesh has a number
   /// of stages that the schedule can have, and the actions are within the

@@ -12,6 +12,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 #include <random>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -106,6 +107,39 @@ TEST(ScheduleTest, NoPairIsOrderedBothWays) {
             EXPECT_FALSE(mustPrecede(*schedule, a, b, mesh) &&
                          mustPrecede(*schedule, b, a, mesh));
       }
+  }
+}
+
+TEST(ScheduleTest, ThePlanTellsWhetherBackwardWorkRunsLastFirst) {
+  for (const Schedule *schedule : getSchedules()) {
+    PlanShape shape{2, 4, schedule->usualChunks};
+    llvm::Expected<Plan> plan = schedule->makePlan(shape);
+    if (!plan) { // Wrap-around has as many microbatches as meshes.
+      llvm::consumeError(plan.takeError());
+      continue;
+    }
+    std::vector<int64_t> order;
+    for (const ActionList &list : plan->meshes)
+      for (const Action &action : list)
+        if (action.stage == 0 && (action.kind == ActionKind::Backward ||
+                                  action.kind == ActionKind::Input))
+          order.push_back(action.microbatch);
+    if (schedule->backwardRunsLastFirst)
+      std::reverse(order.begin(), order.end());
+    EXPECT_TRUE(llvm::is_sorted(order)) << schedule->name.str();
+  }
+}
+
+TEST(ScheduleTest, RegistryNamesAreTheNamesInCapitals) {
+  std::set<std::string> names;
+  for (const Schedule *schedule : getSchedules()) {
+    std::string plain;
+    for (char letter : schedule->registryName)
+      if (letter != '_')
+        plain += letter;
+    if (schedule->name != "1F1B")
+      EXPECT_EQ(plain, schedule->name.upper());
+    EXPECT_TRUE(names.insert(schedule->registryName.str()).second);
   }
 }
 

@@ -59,6 +59,7 @@ static constexpr llvm::StringLiteral kSource =
 
 const Schedule meshwright::kCircular = {
     "Circular",
+    "CIRCULAR",
     "stages of a mesh in turns, a phase of microbatches at a time",
     kSource,
     makePlan<false>,
@@ -72,6 +73,7 @@ const Schedule meshwright::kCircular = {
     PipelineNeed::Count};
 const Schedule meshwright::kCircularWithReversedBackward = {
     "CircularWithReversedBackward",
+    "CIRCULAR_WITH_REVERSED_BACKWARD",
     "Circular, with the backward work in exactly the opposite order",
     kSource,
     makePlan<true>,
@@ -83,4 +85,6 @@ const Schedule meshwright::kCircularWithReversedBackward = {
     /*mostChunks=*/kAnyChunks,
     Placement::Looped,
     PipelineNeed::Count,
-    /*needsSumsApart=*/true};
+    /*needsSumsApart=*/true,
+    /*isMadeToMeasure=*/false,
+    /*backwardRunsLastFirst=*/true};

@@ -38,6 +38,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 const Schedule meshwright::kDualPipe = {
     "DualPipe",
+    "DUAL_PIPE",
     "two copies of the model, entered from both ends, in overlapped steps",
     "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437",
     makePlan,

@@ -32,6 +32,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 const Schedule meshwright::kDualPipeV = {
     "DualPipeV",
+    "DUAL_PIPE_V",
     "two stages on each mesh, placed like a V, in overlapped steps",
     "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437, cut in half",
     makePlan,

@@ -23,7 +23,8 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 }
 
 const Schedule meshwright::kEager1F1B = {
-    "Eager1F1B", "1F1B with twice the forwards in flight, to hide transfers",
+    "Eager1F1B", "EAGER_1F1B",
+    "1F1B with twice the forwards in flight, to hide transfers",
     "Zhuang et al., On Optimizing the Communication of Model Parallelism, "
     "arXiv:2211.05322",
     makePlan};

@@ -26,6 +26,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 const Schedule meshwright::kGPipe = {
     "GPipe",
+    "GPIPE",
     "all forward work by microbatch, then all backward work",
     "Huang et al., GPipe, arXiv:1811.06965, section 2.3",
     makePlan,

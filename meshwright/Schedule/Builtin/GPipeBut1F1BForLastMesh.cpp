@@ -29,5 +29,9 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 }
 
 const Schedule meshwright::kGPipeBut1F1BForLastMesh = {
-    "GPipeBut1F1BForLastMesh", "1F1B on the last mesh, GPipe on the others",
-    "Huang et al., GPipe, arXiv:1811.06965, section 2.3", makePlan, getDemands};
+    "GPipeBut1F1BForLastMesh",
+    "GPIPE_BUT_1F1B_FOR_LAST_MESH",
+    "1F1B on the last mesh, GPipe on the others",
+    "Huang et al., GPipe, arXiv:1811.06965, section 2.3",
+    makePlan,
+    getDemands};

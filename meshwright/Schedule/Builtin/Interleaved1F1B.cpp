@@ -29,6 +29,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 const Schedule meshwright::kInterleaved1F1B = {
     "Interleaved1F1B",
+    "INTERLEAVED_1F1B",
     "1F1B over several stages on each mesh",
     "Narayanan et al., Efficient Large-Scale Language Model Training on GPU "
     "Clusters Using Megatron-LM, arXiv:2104.04473, section 2.2",

@@ -26,6 +26,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 const Schedule meshwright::kInterleavedZeroBubble = {
     "InterleavedZeroBubble",
+    "INTERLEAVED_ZERO_BUBBLE",
     "interleaved 1F1B with weight gradients in its bubbles",
     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
     makePlan,

@@ -28,6 +28,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 const Schedule meshwright::kLoopedBFS = {
     "LoopedBFS",
+    "LOOPED_BFS",
     "all microbatches through one stage of a mesh after another",
     "Lamy-Poirier, Breadth-First Pipeline Parallelism, arXiv:2211.05953",
     makePlan,
@@ -39,4 +40,6 @@ const Schedule meshwright::kLoopedBFS = {
     /*mostChunks=*/kAnyChunks,
     Placement::Looped,
     PipelineNeed::Position,
-    /*needsSumsApart=*/true};
+    /*needsSumsApart=*/true,
+    /*isMadeToMeasure=*/false,
+    /*backwardRunsLastFirst=*/true};

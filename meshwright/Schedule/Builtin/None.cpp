@@ -28,6 +28,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 static Demands getDemands(const MeshPosition &) { return {}; }
 
 const Schedule meshwright::kNone = {"none",
+                                    "NONE",
                                     "leaves the order of the program",
                                     "",
                                     makePlan,

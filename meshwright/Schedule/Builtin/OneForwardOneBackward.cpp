@@ -38,6 +38,9 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 }
 
 const Schedule meshwright::kOneForwardOneBackward = {
-    "1F1B", "one backward after each forward once the pipeline is full",
-    "Narayanan et al., PipeDream, arXiv:1806.03377, section 3.1", makePlan,
+    "1F1B",
+    "ONE_FWD_ONE_BWD",
+    "one backward after each forward once the pipeline is full",
+    "Narayanan et al., PipeDream, arXiv:1806.03377, section 3.1",
+    makePlan,
     getDemands};

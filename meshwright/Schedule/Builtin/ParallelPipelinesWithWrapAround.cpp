@@ -54,6 +54,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 const Schedule meshwright::kParallelPipelinesWithWrapAround = {
     "ParallelPipelinesWithWrapAround",
+    "PARALLEL_PIPELINES_WITH_WRAP_AROUND",
     "a pipeline starts on each mesh of a ring",
     "the Shardy MPMD project",
     makePlan,

@@ -19,6 +19,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 const Schedule meshwright::kVHalf = {
     "VHalf",
+    "V_HALF",
     "folded like a V, for half of the memory of 1F1B",
     "Qi et al., Pipeline Parallelism with Controllable Memory, "
     "arXiv:2405.15362",

@@ -20,6 +20,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 const Schedule meshwright::kVMin = {
     "VMin",
+    "V_MIN",
     "folded like a V, for a third of the memory of 1F1B",
     "Qi et al., Pipeline Parallelism with Controllable Memory, "
     "arXiv:2405.15362",

@@ -38,6 +38,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 const Schedule meshwright::kZeroBubbleH1 = {
     "ZeroBubbleH1",
+    "ZERO_BUBBLE_H1",
     "1F1B with weight gradients in its bubbles",
     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
     makePlan,

@@ -56,6 +56,7 @@ static constexpr llvm::StringLiteral kSource =
 
 const Schedule meshwright::kZeroBubbleH2ZeroTxLatency = {
     "ZeroBubbleH2ZeroTxLatency",
+    "ZERO_BUBBLE_H2_ZERO_TX_LATENCY",
     "no bubble if transfers take no time",
     kSource,
     makePlan<0>,
@@ -64,6 +65,7 @@ const Schedule meshwright::kZeroBubbleH2ZeroTxLatency = {
     /*splitsBackward=*/true};
 const Schedule meshwright::kZeroBubbleH2HalfTxLatency = {
     "ZeroBubbleH2HalfTxLatency",
+    "ZERO_BUBBLE_H2_HALF_TX_LATENCY",
     "no bubble if transfers take half as long as work",
     kSource,
     makePlan<1>,
@@ -72,6 +74,7 @@ const Schedule meshwright::kZeroBubbleH2HalfTxLatency = {
     /*splitsBackward=*/true};
 const Schedule meshwright::kZeroBubbleH2FullTxLatency = {
     "ZeroBubbleH2FullTxLatency",
+    "ZERO_BUBBLE_H2_FULL_TX_LATENCY",
     "no bubble if transfers take as long as work",
     kSource,
     makePlan<2>,

@@ -86,6 +86,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 const Schedule meshwright::kZeroBubbleV = {
     "ZeroBubbleV",
+    "ZERO_BUBBLE_V",
     "two stages on each mesh, placed like a V, without bubble",
     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
     makePlan,

@@ -25,6 +25,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 const Schedule meshwright::kAuto = {
     "auto",
+    "AUTO",
     "made to measure: the shortest that was found for the times of the stages",
     "Meshwright",
     makePlan,
