@@ -15,8 +15,10 @@
 #include "meshwright/Simulator/TextSimulator.h"
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
@@ -57,9 +59,24 @@ static nb::list listDiagnostics(const std::vector<TextDiagnostic> &all) {
   return result;
 }
 
+/// The same with ids and arguments.
+static nb::list listMessages(const std::vector<TextDiagnostic> &all) {
+  nb::list result;
+  for (const TextDiagnostic &diagnostic : all) {
+    nb::list arguments;
+    for (const auto &[name, value] : diagnostic.arguments)
+      arguments.append(nb::make_tuple(decode(name), decode(value)));
+    result.append(nb::make_tuple(
+        diagnostic.severity, decode(diagnostic.file), diagnostic.line,
+        diagnostic.column, decode(diagnostic.text), diagnostic.id, arguments));
+  }
+  return result;
+}
+
 [[noreturn]] static void raise(const std::vector<TextDiagnostic> &diagnostics) {
   nb::object error = partitionError(decode(describeErrors(diagnostics)));
   error.attr("diagnostics") = listDiagnostics(diagnostics);
+  error.attr("messages") = listMessages(diagnostics);
   PyErr_SetObject(partitionError.ptr(), error.ptr());
   throw nb::python_error();
 }
@@ -101,6 +118,61 @@ static Result partition(nb::handle module, const std::string &config,
     raise(result.texts.diagnostics);
   return result;
 }
+
+namespace {
+/// A program on its way through the partitioner.
+class Session {
+public:
+  explicit Session(nb::object module)
+      : module(std::move(module)), session(viewText(this->module)) {
+    bool succeeded = false;
+    {
+      nb::gil_scoped_release released;
+      succeeded = session.read();
+    }
+    if (!succeeded)
+      raise(session.getDiagnostics());
+  }
+
+  nb::list getNames() const {
+    nb::list names;
+    for (const std::string &name : session.listNames())
+      names.append(decode(name));
+    return names;
+  }
+
+  void import(const std::string &config) {
+    TextRequest request;
+    request.config = config;
+    request.givesBytecode = true;
+    request.warnsOfIdleSchedule = true;
+    bool succeeded = false;
+    {
+      nb::gil_scoped_release released;
+      succeeded = session.import(request);
+    }
+    if (!succeeded)
+      raise(session.getDiagnostics());
+  }
+  nb::list getFragmentInfo() const;
+
+  Result finish(const std::vector<std::string> &mergeRules,
+                const std::vector<std::string> &scheduleRules) {
+    Result result;
+    {
+      nb::gil_scoped_release released;
+      result.texts = session.finish(mergeRules, scheduleRules);
+    }
+    if (!result.texts.succeeded)
+      raise(result.texts.diagnostics);
+    return result;
+  }
+
+private:
+  nb::object module; ///< What was read may refer to it.
+  TextSession session;
+};
+} // namespace
 
 /// The text of a partitioned program, which few ask for.
 static nb::object printModule(const Result &result) {
@@ -161,17 +233,8 @@ static nb::list makeInfos(const std::vector<TextFragmentInfo> &infos) {
   return result;
 }
 
-static nb::list fragmentInfo(nb::handle module, const std::string &function) {
-  std::vector<TextDiagnostic> diagnostics;
-  std::string_view text = viewText(module);
-  std::optional<std::vector<TextFragmentInfo>> infos;
-  {
-    nb::gil_scoped_release released;
-    infos = readFragmentInfos(text, function, diagnostics);
-  }
-  if (!infos)
-    raise(diagnostics);
-  return makeInfos(*infos);
+nb::list Session::getFragmentInfo() const {
+  return makeInfos(session.getFragmentInfos());
 }
 
 /// What a question about a schedule was answered with, or a ValueError.
@@ -192,6 +255,38 @@ static std::map<int64_t, int64_t>
 askPlaceStages(const std::string &schedule, int64_t meshes, int64_t stages) {
   std::string error;
   auto answer = meshwright::placeStages(schedule, meshes, stages, error);
+  return takeAnswer(std::move(answer), error);
+}
+
+static nb::list listSchedules() {
+  nb::list result;
+  for (const TextScheduleInfo &info : meshwright::listTextSchedules())
+    result.append(nb::make_tuple(info.name, info.registryName, info.isRelation,
+                                 info.needsStages));
+  return result;
+}
+
+static std::vector<int64_t> askBackwardOrder(const std::string &schedule,
+                                             int64_t count, int64_t first) {
+  std::string error;
+  auto answer = meshwright::orderBackward(schedule, count, first, error);
+  return takeAnswer(std::move(answer), error);
+}
+
+/// Transpose count, whether it is a weight gradient, microbatch, stage or None.
+using WorkItemTuple =
+    std::tuple<int64_t, bool, int64_t, std::optional<int64_t>>;
+
+static bool askMustPrecede(const std::string &schedule, int64_t meshes,
+                           const WorkItemTuple &first,
+                           const WorkItemTuple &second) {
+  auto makeItem = [](const WorkItemTuple &item) {
+    auto [transposeCount, isWeight, microbatch, stage] = item;
+    return TextWorkItem{transposeCount, isWeight, microbatch, stage};
+  };
+  std::string error;
+  auto answer = meshwright::mustPrecede(schedule, meshes, makeItem(first),
+                                        makeItem(second), error);
   return takeAnswer(std::move(answer), error);
 }
 
@@ -313,6 +408,12 @@ NB_MODULE(_meshwright, m) {
           "Warnings, remarks and their notes: tuples of severity, file or "
           "None, line, column, text.")
       .def_prop_ro(
+          "messages",
+          [](const Result &r) { return listMessages(r.texts.diagnostics); },
+          "Warnings, remarks and their notes: tuples of severity, file (empty "
+          "if it is not known), line, column, text, id (mostly empty), and "
+          "arguments as pairs of name and value.")
+      .def_prop_ro(
           "remarks",
           [](const Result &r) {
             nb::list remarks;
@@ -324,6 +425,26 @@ NB_MODULE(_meshwright, m) {
           },
           "What passes did, or did not and why: tuples of kind, whether it was "
           "missed, and a diagnostic.");
+
+  nb::class_<Session>(m, "Session",
+                      "A program on its way through the partitioner: read, "
+                      "imported, finished, each once. Steps raise "
+                      "PartitionError, also where the compiler itself has "
+                      "failed.")
+      .def(nb::init<nb::object>(), nb::arg("module"),
+           "Reads a module, text or bytecode.")
+      .def_prop_ro("names", &Session::getNames,
+                   "Of all computations and tensors of the program.")
+      .def("import_program", &Session::import, nb::arg("config"),
+           "Imports the program as a configuration in JSON says.")
+      .def_prop_ro("fragment_info", &Session::getFragmentInfo,
+                   "Descriptions of the fragments behind the import phase, in "
+                   "program order.")
+      .def("finish", &Session::finish,
+           nb::arg("merge_rules") = std::vector<std::string>(),
+           nb::arg("schedule_rules") = std::vector<std::string>(),
+           "Runs all other phases, with rules beside those of the "
+           "configuration. The Result.");
 
   m.def("partition", &partition, nb::arg("module"), nb::arg("config"),
         nb::arg("phases") = static_cast<unsigned>(kTextAll),
@@ -337,9 +458,6 @@ NB_MODULE(_meshwright, m) {
         nb::arg("schedule_rules"),
         "Which annotations the shardings of a value, or of all, come from, as "
         "JSON and as text. Raises PartitionError.");
-  m.def("fragment_info", &fragmentInfo, nb::arg("module"), nb::arg("function"),
-        "Describes the fragments of a function, in program order. Raises "
-        "PartitionError.");
   m.def(
       "simulate", &simulate, nb::arg("module"), nb::arg("device"),
       nb::arg("profile"), nb::arg("costs"), nb::arg("processes"),
@@ -353,6 +471,20 @@ NB_MODULE(_meshwright, m) {
   m.def("options", &makeOptionList,
         "The options of a configuration: tuples of phase, key, type, default "
         "as JSON, name in the phase's textual pipeline, help.");
+  m.def("schedules", &listSchedules,
+        "The builtin schedules: tuples of the name, the name in Python's "
+        "registry, whether it is a relation (`must_precede`), and whether that "
+        "orders only what has a stage.");
+  m.def("backward_order", &askBackwardOrder, nb::arg("schedule"),
+        nb::arg("count"), nb::arg("first"),
+        "Which of `count` microbatches, numbered from `first` in the program, "
+        "has its backward first, which next, and so on. Raises ValueError.");
+  m.def("must_precede", &askMustPrecede, nb::arg("schedule"), nb::arg("meshes"),
+        nb::arg("first"), nb::arg("second"),
+        "Whether a relation demands that one step of a microbatch runs before "
+        "another on the mesh of the first. Steps are tuples of transpose "
+        "count, whether it is a weight gradient, microbatch, and stage or "
+        "None. Raises ValueError.");
   m.def("splits_backward", &askSplitsBackward, nb::arg("schedule"),
         "Whether a schedule, NAME or file:PATH, has a place for weight "
         "gradients that are apart. Raises ValueError.");

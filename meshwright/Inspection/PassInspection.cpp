@@ -171,10 +171,15 @@ PassInspection::begin(ModuleOp module, const InspectionOptions &options,
   if (failed(result->makeFolder(module)) ||
       failed(result->write(module, joinPath(result->folder, "program.mlir"),
                            text)) ||
-      failed(result->write(module, joinPath(result->folder, "pipeline.txt"),
-                           pipeline.str() + "\n")))
+      failed(result->setPipeline(module, pipeline)))
     return failure();
   return result;
+}
+
+LogicalResult PassInspection::setPipeline(ModuleOp module, StringRef pipeline) {
+  if (folder.empty())
+    return success();
+  return write(module, joinPath(folder, "pipeline.txt"), pipeline.str() + "\n");
 }
 
 /// The program and the passes of this phase, in the form of MLIR's own crash

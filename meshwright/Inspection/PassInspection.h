@@ -53,6 +53,9 @@ public:
   /// Ends it, and prints what was asked for.
   ~PassInspection();
 
+  /// Says, in place of what `begin` was given, what replays the compile.
+  mlir::LogicalResult setPipeline(mlir::ModuleOp module,
+                                  llvm::StringRef pipeline);
   /// Runs the passes of a phase.
   mlir::LogicalResult run(mlir::PassManager &passes, llvm::StringRef phase,
                           mlir::ModuleOp module);

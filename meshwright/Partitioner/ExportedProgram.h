@@ -84,6 +84,8 @@ struct ExportedProgram {
   std::vector<Boundary> outputs;
   std::vector<Fragment> fragments;
   std::vector<Item> items;
+  /// Positions of the items, in the order to issue them (IssueOrder.h).
+  std::vector<unsigned> issueOrder;
 };
 
 /// Describes an exported MPMD function. Emits an error if it holds anything

@@ -15,8 +15,8 @@ using namespace meshwright;
 using Kind = JsonValue::Kind;
 
 static constexpr StringLiteral kConfigKeys[] = {
-    "function",     "topology",       "assignment",
-    "input_meshes", "output_meshes",  "donate",
+    "function",     "topology",       "assignment", "allow_unknown_names",
+    "input_meshes", "output_meshes",  "donate",     "shared_devices",
     "merge_rules",  "schedule_rules", "options"};
 
 static LogicalResult checkKey(const JsonMember &member, const Twine &scope,
@@ -161,6 +161,25 @@ static LogicalResult readDonate(const JsonValue &value,
   return success();
 }
 
+/// A list of [mesh, mesh].
+static LogicalResult readSharedDevices(const JsonValue &value,
+                                       PartitionConfig &config) {
+  constexpr StringLiteral kKey = "shared_devices";
+  if (failed(expectKind(value, Kind::Array, kKey)))
+    return failure();
+  for (auto [index, pair] : llvm::enumerate(value.elements)) {
+    std::string key = (kKey + "[" + Twine(index) + "]").str();
+    if (!pair.is(Kind::Array) || pair.elements.size() != 2)
+      return pair.emitError() << key << ": expected [mesh, mesh]";
+    for (const JsonValue &mesh : pair.elements)
+      if (failed(checkMesh(mesh, key, config)))
+        return failure();
+    config.sharedDevices.emplace_back(pair.elements[0].string,
+                                      pair.elements[1].string);
+  }
+  return success();
+}
+
 /// A list of rules, each a text as pass options have it.
 template <typename Rule>
 static LogicalResult readRules(const JsonValue &value, StringRef key,
@@ -199,12 +218,18 @@ static LogicalResult readMember(StringRef key, const JsonValue &value,
   }
   if (key == "assignment")
     return readAssignment(value, config);
+  if (key == "allow_unknown_names") {
+    config.allowsUnknownNames = value.boolean;
+    return expectKind(value, Kind::Boolean, key);
+  }
   if (key == "input_meshes")
     return readMeshList(value, key, config, config.inputMeshes);
   if (key == "output_meshes")
     return readMeshList(value, key, config, config.outputMeshes);
   if (key == "donate")
     return readDonate(value, config);
+  if (key == "shared_devices")
+    return readSharedDevices(value, config);
   if (key == "merge_rules")
     return readRules(value, key, parseFragmentMergeRule,
                      config.options.optimizing.mergeRules);

@@ -35,10 +35,15 @@ struct PartitionConfig {
   std::string function = "main";
   std::vector<Mesh> topology;
   std::vector<Assignment> assignment;
+  /// The assignment may have names that do not occur: it serves several
+  /// programs.
+  bool allowsUnknownNames = false;
   /// One entry per argument or result, or none at all.
   std::vector<std::optional<std::string>> inputMeshes;
   std::vector<std::optional<std::string>> outputMeshes;
   std::vector<int64_t> donate;
+  /// Pairs of meshes that have a device in common, and so take turns.
+  std::vector<std::pair<std::string, std::string>> sharedDevices;
   /// Merge and schedule rules are among those of the optimize phase.
   ConfigOptions options;
 

@@ -6,13 +6,16 @@
 #include "meshwright/Cost/Device.h"
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Fragments/FragmentModule.h"
+#include "meshwright/Fragments/Share/Passes.h"
 #include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/Prepare/VerifyProgram.h"
+#include "meshwright/Partitioner/IssueOrder.h"
 #include "meshwright/Partitioner/Passes.h"
 #include "meshwright/Text/NearestName.h"
 #include "mlir/IR/Verifier.h"
@@ -79,16 +82,47 @@ static TopologyAttr buildTopology(const PartitionConfig &config,
                                   ArrayRef<NamedMeshAttr>(meshes));
 }
 
+using NameSet = llvm::SmallSetVector<StringRef, 16>;
+
+static NameSet findNames(ModuleOp module) {
+  NameSet names;
+  module.walk([&](Operation *op) {
+    if (auto named = dyn_cast<NamedComputationOp>(op))
+      names.insert(named.getOrigin().getUserName().getValue());
+    else if (auto tensor = dyn_cast<NamedTensorOp>(op))
+      names.insert(tensor.getName());
+  });
+  return names;
+}
+
+std::vector<std::string> meshwright::listNames(ModuleOp module) {
+  std::vector<std::string> names;
+  for (StringRef name : findNames(module))
+    names.push_back(name.str());
+  return names;
+}
+
+IdleReason meshwright::findIdleReason(ModuleOp module) {
+  bool isCounted = false, isRepeated = false;
+  unsigned numCalls = 0;
+  llvm::SmallDenseSet<Attribute> origins;
+  module.walk([&](Operation *op) {
+    isCounted |= isa<ForOp>(op) || op->hasAttr(kCallCounterAttr);
+    numCalls += isa<mpmd::CallOp>(op);
+    if (auto named = dyn_cast<NamedComputationOp>(op))
+      isRepeated |= !origins.insert(named.getOrigin()).second;
+  });
+  if (isCounted)
+    return origins.empty() ? IdleReason::NoStages : IdleReason::None;
+  return isRepeated || numCalls > 1 ? IdleReason::NoCounters : IdleReason::None;
+}
+
 /// A name that nothing bears is a slip of the user's.
 static LogicalResult checkNames(ModuleOp module,
                                 const PartitionConfig &config) {
-  llvm::SmallSetVector<StringRef, 16> known;
-  module.walk([&](Operation *op) {
-    if (auto named = dyn_cast<NamedComputationOp>(op))
-      known.insert(named.getOrigin().getUserName().getValue());
-    else if (auto tensor = dyn_cast<NamedTensorOp>(op))
-      known.insert(tensor.getName());
-  });
+  if (config.allowsUnknownNames)
+    return success();
+  NameSet known = findNames(module);
   for (const PartitionConfig::Assignment &entry : config.assignment)
     if (!known.contains(entry.name))
       return module.emitError()
@@ -295,49 +329,135 @@ meshwright::describePipeline(ModuleOp module, const PartitionConfig &config,
   return printPipeline(*plan, phases);
 }
 
-FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
-                                                 const PartitionConfig &config,
-                                                 PhaseSet phases,
-                                                 const PhaseListener &onPhase) {
-  FailureOr<CompilePlan> plan = makePlan(module, config, phases);
-  if (failed(plan))
-    return failure();
-  FailureOr<std::unique_ptr<PassInspection>> inspection = PassInspection::begin(
-      module, plan->options.inspection, getFragmentFileStem(config.function),
-      printPipeline(*plan, phases));
-  if (failed(inspection))
-    return failure();
-  auto run = [&](StringRef phase, function_ref<void(OpPassManager &)> add) {
+/// The meshes of a program that share devices, as the configuration says.
+static SharedMeshes findSharing(const ExportedProgram &program,
+                                const PartitionConfig &config) {
+  if (config.sharedDevices.empty())
+    return {};
+  SharedMeshes sharing(program.meshes.size());
+  auto find = [&](StringRef name) -> unsigned {
+    auto mesh = llvm::find_if(program.meshes, [&](const auto &candidate) {
+      return candidate.name == name;
+    });
+    return mesh - program.meshes.begin();
+  };
+  for (const auto &[name, other] : config.sharedDevices) {
+    sharing[find(name)].push_back(find(other));
+    sharing[find(other)].push_back(find(name));
+  }
+  return sharing;
+}
+
+struct Partitioning::State {
+  ModuleOp module;
+  PartitionConfig config; ///< The plan refers to it.
+  PhaseSet phases;
+  PhaseListener onPhase;
+  CompilePlan plan;
+  std::unique_ptr<PassInspection> inspection;
+
+  LogicalResult run(StringRef name, function_ref<void(OpPassManager &)> add) {
     auto passes = PassManager::on<ModuleOp>(module.getContext());
     add(passes);
-    return (*inspection)->run(passes, phase, module);
-  };
-  if (failed(run("prepare", [&](OpPassManager &passes) {
-        addPreparation(passes, plan->function, plan->topology, plan->donated);
-      })))
-    return failure();
-  for (const PhaseInfo &info : kPhases) {
+    return inspection->run(passes, name, module);
+  }
+  LogicalResult runPhase(const PhaseInfo &info) {
     if (!phases.contains(info.phase))
-      continue;
+      return success();
     auto start = std::chrono::steady_clock::now();
     if (failed(run(info.name, [&](OpPassManager &passes) {
-          addPhase(info.phase, passes, plan->options, phases);
+          addPhase(info.phase, passes, plan.options, phases);
         })))
       return failure();
     std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - start;
     if (onPhase)
       onPhase(info, seconds.count());
+    return success();
   }
-  func::FuncOp func = plan->function;
+  LogicalResult addRules(FragmentRules rules);
+};
+
+Partitioning::Partitioning(std::unique_ptr<State> state)
+    : state(std::move(state)) {}
+Partitioning::~Partitioning() = default;
+
+FailureOr<std::unique_ptr<Partitioning>>
+Partitioning::begin(ModuleOp module, PartitionConfig config, PhaseSet phases,
+                    PhaseListener onPhase) {
+  auto state = std::make_unique<State>(
+      State{module, std::move(config), phases, std::move(onPhase), {}, {}});
+  FailureOr<CompilePlan> plan = makePlan(module, state->config, phases);
+  if (failed(plan))
+    return failure();
+  state->plan = std::move(*plan);
+  FailureOr<std::unique_ptr<PassInspection>> inspection =
+      PassInspection::begin(module, state->plan.options.inspection,
+                            getFragmentFileStem(state->config.function),
+                            printPipeline(state->plan, phases));
+  if (failed(inspection))
+    return failure();
+  state->inspection = std::move(*inspection);
+  return std::unique_ptr<Partitioning>(new Partitioning(std::move(state)));
+}
+
+LogicalResult Partitioning::import() {
+  if (failed(state->run("prepare", [&](OpPassManager &passes) {
+        addPreparation(passes, state->plan.function, state->plan.topology,
+                       state->plan.donated);
+      })))
+    return failure();
+  return state->runPhase(kPhases[0]);
+}
+
+/// Import has shared bodies if no rule was known that looks into them.
+LogicalResult Partitioning::State::addRules(FragmentRules rules) {
+  if (rules.merges.empty() && rules.schedules.empty())
+    return success();
+  bool shared =
+      phases.contains(Phase::Import) && sharesFromImport(plan.options, phases);
+  OptimizeOptions &options = plan.options.optimizing;
+  llvm::append_range(options.mergeRules, std::move(rules.merges));
+  llvm::append_range(options.scheduleRules, std::move(rules.schedules));
+  if (failed(inspection->setPipeline(module, printPipeline(plan, phases))))
+    return failure();
+  if (!shared)
+    return success();
+  return run("unshare", [](OpPassManager &passes) {
+    passes.addPass(createUnshareBodiesPass());
+  });
+}
+
+FailureOr<PartitionResult> Partitioning::finish(FragmentRules rules) {
+  if (failed(state->addRules(std::move(rules))))
+    return failure();
+  for (const PhaseInfo &info : ArrayRef(kPhases).drop_front())
+    if (failed(state->runPhase(info)))
+      return failure();
+  ModuleOp module = state->module;
+  func::FuncOp func = state->plan.function;
   if (failed(verify(module)) || failed(verifyArguments(func)))
     return failure();
-  PartitionResult result{func, std::nullopt, std::move(plan->customs)};
-  if (phases.contains(Phase::Export)) {
+  PartitionResult result{func, std::nullopt, std::move(state->plan.customs)};
+  if (state->phases.contains(Phase::Export)) {
     FailureOr<ExportedProgram> program = describeProgram(func, result.customs);
     if (failed(program))
       return failure();
+    program->issueOrder =
+        findIssueOrder(*program, findSharing(*program, state->config));
     result.program = std::move(*program);
   }
+  state->inspection.reset();
   return result;
+}
+
+FailureOr<PartitionResult> meshwright::partition(ModuleOp module,
+                                                 const PartitionConfig &config,
+                                                 PhaseSet phases,
+                                                 const PhaseListener &onPhase) {
+  FailureOr<std::unique_ptr<Partitioning>> partitioning =
+      Partitioning::begin(module, config, phases, onPhase);
+  if (failed(partitioning) || failed((*partitioning)->import()))
+    return failure();
+  return (*partitioning)->finish();
 }

@@ -82,6 +82,47 @@ mlir::FailureOr<PartitionResult> partition(mlir::ModuleOp module,
                                            PhaseSet phases = PhaseSet::all(),
                                            const PhaseListener &onPhase = {});
 
+/// Rules that come apart from the configuration, behind those of it.
+struct FragmentRules {
+  std::vector<mlir::mpmd::FragmentMergeRule> merges;
+  std::vector<mlir::mpmd::FragmentScheduleRule> schedules;
+};
+
+/// `partition` in two steps, for rules that are made from the fragments that
+/// import has made: begin, import, finish. The module must outlive it.
+class Partitioning {
+public:
+  /// Fails as `partition` does if the configuration does not fit the program.
+  static mlir::FailureOr<std::unique_ptr<Partitioning>>
+  begin(mlir::ModuleOp module, PartitionConfig config,
+        PhaseSet phases = PhaseSet::all(), PhaseListener onPhase = {});
+  ~Partitioning();
+
+  /// Runs the import phase, if it is among the phases.
+  mlir::LogicalResult import();
+  /// Runs the other phases, once.
+  mlir::FailureOr<PartitionResult> finish(FragmentRules rules = {});
+
+private:
+  struct State;
+  explicit Partitioning(std::unique_ptr<State> state);
+  std::unique_ptr<State> state;
+};
+
+/// The names of all computations and tensors of a program, in its order.
+std::vector<std::string> listNames(mlir::ModuleOp module);
+
+/// Why a schedule will find nothing to order in a program, though something in
+/// it is repeated.
+enum class IdleReason {
+  None,
+  NoStages,   ///< Loops or counters, but no names.
+  NoCounters, ///< Calls or names that are repeated, but no counters.
+};
+
+/// Tells that of a program before import.
+IdleReason findIdleReason(mlir::ModuleOp module);
+
 /// The passes that `partition` runs, as text: with it, mpmd-opt makes the same
 /// module of the same program. Fails as `partition` does if the configuration
 /// does not fit the program.

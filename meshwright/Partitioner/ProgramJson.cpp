@@ -233,6 +233,7 @@ void meshwright::writeJson(const ExportedProgram &program,
         writeTextOrNull(json, "location", item.location);
       });
     });
+    writeIds(json, "issue_order", program.issueOrder);
   });
   os << "\n";
 }

@@ -10,6 +10,7 @@
 #include "meshwright/InitAll.h"
 #include "meshwright/Partitioner/ExplainSharding.h"
 #include "meshwright/Partitioner/Partitioner.h"
+#include "meshwright/Text/DiagnosticId.h"
 #include "meshwright/Text/SourcePlace.h"
 #include "meshwright/Text/Utf8.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -33,10 +34,15 @@ static StringRef getSeverityName(DiagnosticSeverity severity) {
   llvm_unreachable("all severities are named");
 }
 
-static TextDiagnostic makeDiagnostic(const Diagnostic &diagnostic) {
+static TextDiagnostic makeDiagnostic(Diagnostic &diagnostic) {
   TextDiagnostic result;
   result.severity = getSeverityName(diagnostic.getSeverity()).str();
   result.text = diagnostic.str();
+  if (std::optional<DiagnosticId> found = getDiagnosticId(diagnostic)) {
+    result.id = found->id.str();
+    for (auto [name, value] : found->arguments)
+      result.arguments.emplace_back(name.str(), value.str());
+  }
   if (std::optional<SourcePlace> place =
           findSourcePlace(diagnostic.getLocation())) {
     result.file = place->file;
@@ -48,9 +54,9 @@ static TextDiagnostic makeDiagnostic(const Diagnostic &diagnostic) {
 
 namespace {
 /// A context of one call, whose diagnostics go to a list.
-class TextSession {
+class TextContext {
 public:
-  explicit TextSession(std::vector<TextDiagnostic> &diagnostics)
+  explicit TextContext(std::vector<TextDiagnostic> &diagnostics)
       : threadPool(makeGuardedThreadPool()),
         context(makeRegistry(), MLIRContext::Threading::DISABLED),
         handler(&context, [&](Diagnostic &diagnostic) {
@@ -170,43 +176,103 @@ static std::vector<TextFragmentInfo> collectInfos(Operation *root) {
   return infos;
 }
 
-static FailureOr<PartitionConfig> readConfig(const TextRequest &request,
-                                             MLIRContext *context) {
-  FailureOr<PartitionConfig> config =
-      parsePartitionConfig(StringRef(request.config), "config", context);
-  if (failed(config) ||
-      failed(addRules(request.mergeRules, parseFragmentMergeRule, context,
-                      config->options.optimizing.mergeRules)) ||
-      failed(addRules(request.scheduleRules, parseFragmentScheduleRule, context,
-                      config->options.optimizing.scheduleRules)))
+static FailureOr<FragmentRules>
+readRules(const std::vector<std::string> &merges,
+          const std::vector<std::string> &schedules, MLIRContext *context) {
+  FragmentRules rules;
+  if (failed(addRules(merges, parseFragmentMergeRule, context, rules.merges)) ||
+      failed(addRules(schedules, parseFragmentScheduleRule, context,
+                      rules.schedules)))
     return failure();
-  return config;
+  return rules;
 }
 
-static LogicalResult run(const TextRequest &request, TextSession &session,
-                         TextResult &result) {
-  MLIRContext *context = session.getContext();
-  if (request.phases & ~kTextAll)
-    return emitError(UnknownLoc::get(context))
-           << "unknown phases " << (request.phases & ~kTextAll)
-           << "; known are import (1), optimize (2), partition (4)";
-  FailureOr<PartitionConfig> config = readConfig(request, context);
-  if (failed(config))
-    return failure();
-  OwningOpRef<ModuleOp> module = session.parse(request.program);
+/// What a crash is reported as.
+static TextDiagnostic describeCrash(const std::string &crash) {
+  TextDiagnostic error;
+  error.severity = "error";
+  error.text = "the compiler " + crash +
+               "; this is a mistake in Meshwright, not in the program: please "
+               "report it together with the program";
+  return error;
+}
+
+struct TextSession::State {
+  std::string_view program;
+  std::vector<TextDiagnostic> diagnostics;
+  std::optional<TextContext> context;
+  OwningOpRef<ModuleOp> module;
+  std::vector<std::string> names;
+  const TextRequest *request = nullptr; ///< During import only.
+  bool givesBytecode = false;
+  std::unique_ptr<Partitioning> partitioning;
+  const std::vector<std::string> *mergeRules = nullptr,
+                                 *scheduleRules = nullptr;
+  TextResult result;
+
+  bool read();
+  bool import();
+  bool finish();
+  LogicalResult writeResult(const PartitionResult &partitioned);
+};
+
+bool TextSession::State::read() {
+  context.emplace(diagnostics);
+  module = context->parse(program);
   if (!module)
-    return failure();
-  session.setUpRemarks(config->options.inspection);
-  auto onPhase = [&](const PhaseInfo &info, double) {
-    if (info.phase == Phase::Import) // By now all calls are inlined.
-      result.fragmentInfos = collectInfos(*module);
-  };
-  FailureOr<PartitionResult> partitioned =
-      partition(*module, *config, makePhases(request.phases), onPhase);
-  if (failed(partitioned) || failed(checkBeforeWriting(*module)))
-    return failure();
-  result.remarks = session.takeRemarks();
-  if (request.givesBytecode) {
+    return false;
+  names = meshwright::listNames(*module);
+  return true;
+}
+
+static void warnOfIdleSchedule(ModuleOp module, const ConfigOptions &options) {
+  const ScheduleOption &schedule = options.optimizing.schedule;
+  IdleReason reason = findIdleReason(module);
+  if (reason == IdleReason::None ||
+      !options.given.count("mpmd_pipeline_schedule") ||
+      schedule.schedule == findSchedule("none"))
+    return;
+  bool noStages = reason == IdleReason::NoStages;
+  identify(emitWarning(UnknownLoc::get(module.getContext()))
+               << "schedule " << schedule.getName() << " orders nothing: "
+               << (noStages ? "no computation of this program has a name"
+                            : "no call of this program has a call_counter"),
+           "idle_schedule",
+           {{"schedule", schedule.getName()},
+            {"reason", noStages ? "no_stages" : "no_counters"}});
+}
+
+bool TextSession::State::import() {
+  MLIRContext *mlir = context->getContext();
+  if (request->phases & ~kTextAll) {
+    emitError(UnknownLoc::get(mlir))
+        << "unknown phases " << (request->phases & ~kTextAll)
+        << "; known are import (1), optimize (2), partition (4)";
+    return false;
+  }
+  FailureOr<PartitionConfig> config =
+      parsePartitionConfig(StringRef(request->config), "config", mlir);
+  if (failed(config))
+    return false;
+  givesBytecode = request->givesBytecode;
+  context->setUpRemarks(config->options.inspection);
+  PhaseSet phases = makePhases(request->phases);
+  if (request->warnsOfIdleSchedule)
+    warnOfIdleSchedule(*module, config->options);
+  FailureOr<std::unique_ptr<Partitioning>> begun =
+      Partitioning::begin(*module, std::move(*config), phases);
+  if (failed(begun) || failed((*begun)->import()))
+    return false;
+  partitioning = std::move(*begun);
+  if (phases.contains(Phase::Import)) // By now all calls are inlined.
+    result.fragmentInfos = collectInfos(*module);
+  return true;
+}
+
+LogicalResult
+TextSession::State::writeResult(const PartitionResult &partitioned) {
+  result.remarks = context->takeRemarks();
+  if (givesBytecode) {
     llvm::raw_string_ostream moduleStream(result.module);
     if (failed(writeBytecodeToFile(*module, moduleStream)))
       return module->emitError("the program cannot be written as bytecode");
@@ -214,10 +280,84 @@ static LogicalResult run(const TextRequest &request, TextSession &session,
     result.module = printWithLocations(*module);
   }
   llvm::raw_string_ostream placementStream(result.placement);
-  if (failed(writePlacementJson(partitioned->function, placementStream)))
+  if (failed(writePlacementJson(partitioned.function, placementStream)))
     return failure();
-  return partitioned->program ? writeExport(*partitioned, *module, result)
-                              : success();
+  return partitioned.program ? writeExport(partitioned, *module, result)
+                             : success();
+}
+
+bool TextSession::State::finish() {
+  FailureOr<FragmentRules> rules =
+      readRules(*mergeRules, *scheduleRules, context->getContext());
+  if (failed(rules))
+    return false;
+  FailureOr<PartitionResult> partitioned =
+      partitioning->finish(std::move(*rules));
+  result.succeeded = succeeded(partitioned) &&
+                     succeeded(checkBeforeWriting(*module)) &&
+                     succeeded(writeResult(*partitioned));
+  partitioning.reset();
+  module = {};
+  context.reset();
+  return result.succeeded;
+}
+
+TextSession::TextSession(std::string_view program)
+    : state(std::make_unique<State>()) {
+  state->program = program;
+}
+
+TextSession::~TextSession() = default;
+
+bool TextSession::run(bool (State::*step)()) {
+  bool succeeded = false;
+  if (std::optional<std::string> crash =
+          runGuarded([&] { succeeded = (state.get()->*step)(); })) {
+    state.release(); // Nothing of it can be destroyed any more.
+    state = std::make_unique<State>();
+    state->diagnostics.push_back(describeCrash(*crash));
+    return false;
+  }
+  return succeeded;
+}
+
+bool TextSession::read() { return run(&State::read); }
+
+std::vector<std::string> TextSession::listNames() const { return state->names; }
+
+bool TextSession::import(const TextRequest &request) {
+  if (!state->module)
+    return false;
+  state->request = &request;
+  return run(&State::import);
+}
+
+const std::vector<TextFragmentInfo> &TextSession::getFragmentInfos() const {
+  return state->result.fragmentInfos;
+}
+
+const std::vector<TextDiagnostic> &TextSession::getDiagnostics() const {
+  return state->diagnostics;
+}
+
+TextResult TextSession::finish(const std::vector<std::string> &mergeRules,
+                               const std::vector<std::string> &scheduleRules) {
+  if (state->partitioning) {
+    state->mergeRules = &mergeRules;
+    state->scheduleRules = &scheduleRules;
+    run(&State::finish);
+  }
+  state->result.diagnostics = std::move(state->diagnostics);
+  return std::move(state->result);
+}
+
+TextResult meshwright::partitionText(const TextRequest &request) {
+  TextSession session(request.program);
+  if (session.read() && session.import(request))
+    return session.finish(request.mergeRules, request.scheduleRules);
+  TextResult result;
+  result.diagnostics = session.getDiagnostics();
+  return result;
 }
 
 namespace {
@@ -225,52 +365,37 @@ namespace {
 template <typename Result> struct Call {
   Result result;
   std::vector<TextDiagnostic> diagnostics;
-  std::optional<TextSession> session;
+  std::optional<TextContext> context;
 };
 } // namespace
 
-/// Runs `body` on a session of its own, which appends to `diagnostics`.
+/// Runs `body` in a context of its own, which appends to `diagnostics`.
 template <typename Result>
-static Result runInSession(
-    llvm::function_ref<void(TextSession &session, Result &result)> body,
+static Result runInContext(
+    llvm::function_ref<void(TextContext &context, Result &result)> body,
     std::vector<TextDiagnostic> &diagnostics) {
   auto call = std::make_unique<Call<Result>>();
   std::optional<std::string> crash = runGuarded([&] {
-    call->session.emplace(call->diagnostics);
-    body(*call->session, call->result);
-    call->session.reset();
+    call->context.emplace(call->diagnostics);
+    body(*call->context, call->result);
+    call->context.reset();
   });
   if (crash) {
     call.release(); // Nothing of it can be destroyed any more.
-    TextDiagnostic &error = diagnostics.emplace_back();
-    error.severity = "error";
-    error.text = "the compiler " + *crash +
-                 "; this is a mistake in Meshwright, not in the program: "
-                 "please report it together with the program";
+    diagnostics.push_back(describeCrash(*crash));
     return {};
   }
   llvm::append_range(diagnostics, call->diagnostics);
   return std::move(call->result);
 }
 
-TextResult meshwright::partitionText(const TextRequest &request) {
-  std::vector<TextDiagnostic> diagnostics;
-  TextResult result = runInSession<TextResult>(
-      [&](TextSession &session, TextResult &result) {
-        result.succeeded = succeeded(run(request, session, result));
-      },
-      diagnostics);
-  result.diagnostics = std::move(diagnostics);
-  return result;
-}
-
 std::optional<std::string>
 meshwright::printBytecode(std::string_view program,
                           std::vector<TextDiagnostic> &diagnostics) {
   using Text = std::optional<std::string>;
-  return runInSession<Text>(
-      [&](TextSession &session, Text &text) {
-        if (OwningOpRef<ModuleOp> module = session.parse(program))
+  return runInContext<Text>(
+      [&](TextContext &context, Text &text) {
+        if (OwningOpRef<ModuleOp> module = context.parse(program))
           text = printWithLocations(*module);
       },
       diagnostics);
@@ -281,15 +406,21 @@ meshwright::explainShardingOfText(const TextRequest &request,
                                   std::string_view value,
                                   std::vector<TextDiagnostic> &diagnostics) {
   using Explanation = std::optional<TextExplanation>;
-  return runInSession<Explanation>(
-      [&](TextSession &session, Explanation &explanation) {
-        FailureOr<PartitionConfig> config =
-            readConfig(request, session.getContext());
-        if (failed(config))
+  return runInContext<Explanation>(
+      [&](TextContext &context, Explanation &explanation) {
+        FailureOr<PartitionConfig> config = parsePartitionConfig(
+            StringRef(request.config), "config", context.getContext());
+        FailureOr<FragmentRules> rules = readRules(
+            request.mergeRules, request.scheduleRules, context.getContext());
+        if (failed(config) || failed(rules))
           return;
+        OptimizeOptions &optimizing = config->options.optimizing;
+        llvm::append_range(optimizing.mergeRules, std::move(rules->merges));
+        llvm::append_range(optimizing.scheduleRules,
+                           std::move(rules->schedules));
         config->options.inspection = {}; // It is the partitioning's.
         WrittenValues written;
-        OwningOpRef<ModuleOp> module = session.parse(request.program, &written);
+        OwningOpRef<ModuleOp> module = context.parse(request.program, &written);
         if (!module)
           return;
         auto values =
@@ -324,24 +455,4 @@ meshwright::describeErrors(const std::vector<TextDiagnostic> &diagnostics) {
     text += diagnostic.text;
   }
   return text.empty() ? "the partitioner failed without saying why" : text;
-}
-
-std::optional<std::vector<TextFragmentInfo>>
-meshwright::readFragmentInfos(std::string_view program,
-                              std::string_view function,
-                              std::vector<TextDiagnostic> &diagnostics) {
-  using Infos = std::optional<std::vector<TextFragmentInfo>>;
-  return runInSession<Infos>(
-      [&](TextSession &session, Infos &infos) {
-        OwningOpRef<ModuleOp> module = session.parse(program);
-        if (!module)
-          return;
-        auto func = module->lookupSymbol<func::FuncOp>(StringRef(function));
-        if (func)
-          infos = collectInfos(func);
-        else
-          module->emitError()
-              << "no function @" << StringRef(function) << " in this program";
-      },
-      diagnostics);
 }

@@ -12,6 +12,7 @@
 #define MESHWRIGHT_PARTITIONER_TEXTPARTITIONER_H
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,9 @@ struct TextRequest {
   std::string_view config;  ///< JSON.
   unsigned phases = kTextAll;
   bool givesBytecode = false; ///< The partitioned program is no text.
+  /// Warn if the schedule will find nothing to order, though something in the
+  /// program is repeated.
+  bool warnsOfIdleSchedule = false;
   /// In the syntax of pass options, behind those of the configuration.
   std::vector<std::string> mergeRules;
   std::vector<std::string> scheduleRules;
@@ -41,6 +45,10 @@ struct TextRequest {
 struct TextDiagnostic {
   std::string severity; ///< "error", "warning", "remark" or "note".
   std::string text;
+  /// What it is about, for who says it in other words (Text/DiagnosticId.h);
+  /// empty for most.
+  std::string id;
+  std::vector<std::pair<std::string, std::string>> arguments;
   std::string file; ///< Empty if the place is not known.
   unsigned line = 0;
   unsigned column = 0;
@@ -78,6 +86,35 @@ struct TextResult {
 
 TextResult partitionText(const TextRequest &request);
 
+/// A program on its way through the partitioner, for rules that are made from
+/// the fragments of it: read, import, finish, each once. After a step that
+/// failed there is nothing left to do. One thread at a time.
+class TextSession {
+public:
+  /// Takes the program of the request, which must not outlive this.
+  explicit TextSession(std::string_view program);
+  ~TextSession();
+
+  /// Reads the program. What is wrong with it is among the diagnostics.
+  bool read();
+  /// The names of all computations and tensors of the program that was read.
+  std::vector<std::string> listNames() const;
+  /// Runs the import phase, if that is among the phases of the request.
+  bool import(const TextRequest &request);
+  /// The fragments that it made, in program order.
+  const std::vector<TextFragmentInfo> &getFragmentInfos() const;
+  /// Runs the other phases, with further rules.
+  TextResult finish(const std::vector<std::string> &mergeRules,
+                    const std::vector<std::string> &scheduleRules);
+  /// Until it is finished; that has all in its result.
+  const std::vector<TextDiagnostic> &getDiagnostics() const;
+
+private:
+  struct State;
+  bool run(bool (State::*step)());
+  std::unique_ptr<State> state;
+};
+
 /// The text of a program that is bytecode, with locations; none and diagnostics
 /// if it cannot be read.
 std::optional<std::string>
@@ -97,12 +134,6 @@ explainShardingOfText(const TextRequest &request, std::string_view value,
 
 /// All errors with their places and notes, a line each.
 std::string describeErrors(const std::vector<TextDiagnostic> &diagnostics);
-
-/// The fragments of a function, in program order; none and diagnostics if the
-/// program cannot be read.
-std::optional<std::vector<TextFragmentInfo>>
-readFragmentInfos(std::string_view program, std::string_view function,
-                  std::vector<TextDiagnostic> &diagnostics);
 
 } // namespace meshwright
 

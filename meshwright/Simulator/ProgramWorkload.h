@@ -38,9 +38,9 @@ struct ProgramWorkload {
 mlir::FailureOr<ProgramWorkload> makeWorkload(const ExportedProgram &program,
                                               const ProgramTimes &times);
 
-/// The order in which the runtime issues the items (python/meshwright/runtime/
-/// order.py): in which they would start if every fragment took as long as its
-/// FLOPs say and transfers took no time. Fails if meshes wait for each other.
+/// The order in which the runtime issues the items (Partitioner/IssueOrder.h),
+/// also of a program whose meshes have been given other orders. Fails if meshes
+/// wait for each other.
 llvm::Expected<std::vector<uint32_t>>
 findIssueOrder(const ExportedProgram &program, const Workload &workload);
 

@@ -174,8 +174,6 @@ def test_nested_text(name, text):
 
     with pytest.raises(_meshwright.PartitionError, match="program:1:"):
         partition(text)
-    with pytest.raises(_meshwright.PartitionError):
-        _meshwright.fragment_info(text, "main")
 
 
 def test_nested_regions():
