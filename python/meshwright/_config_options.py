@@ -75,25 +75,43 @@ def with_compiler_name(options: PartitioningOptions) -> dict[str, bool | str | i
 
 
 def validate_and_merge_partitioning_options(
-    user_options: PartitioningOptions | None,
-    pipeline_options: PartitioningOptions | PipelineSchedule | None,
+    pipeline_required_options: PartitioningOptions | PipelineSchedule | None,
+    user_provided_options: PartitioningOptions | None,
 ) -> PartitioningOptions | None:
     """The user's options plus those that a schedule cannot do without.
 
+    Logs a warning for each option that is added. `make_config` merges options in the
+    same way without warnings, since its caller has asked for the schedule.
+
     Args:
-      user_options: what `make_config` takes as `partitioning_options`.
-      pipeline_options: a schedule, or its `required_mpmd_options`.
+      pipeline_required_options: a schedule, or its `required_mpmd_options`.
+      user_provided_options: what `make_config` takes as `partitioning_options`.
 
     Returns:
-      All options; `user_options` itself if the schedule requires none.
+      All options; `user_provided_options` itself if the schedule requires none.
 
     Raises:
       ValueError: an unknown option or value, or options that the user set to
         another value than the schedule requires; the text lists all of them.
     """
-    if isinstance(pipeline_options, PipelineSchedule):
-        pipeline_options = pipeline_options.required_mpmd_options
-    required = dict(pipeline_options or {})
+    merged = merge_options(pipeline_required_options, user_provided_options)
+    for key in set(merged or ()) - set(user_provided_options or ()):
+        _logger.warning(
+            "partitioning option %s is set to %r, as required by pipeline schedule",
+            key,
+            merged[key],
+        )
+    return merged
+
+
+def merge_options(
+    required: PartitioningOptions | PipelineSchedule | None,
+    user_options: PartitioningOptions | None,
+) -> PartitioningOptions | None:
+    """`validate_and_merge_partitioning_options`, without its warnings."""
+    if isinstance(required, PipelineSchedule):
+        required = required.required_mpmd_options
+    required = dict(required or {})
     check_options(user_options)
     if not required:
         return user_options

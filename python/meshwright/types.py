@@ -25,6 +25,7 @@ from ._config_options import (
     SCHEDULE_OPTION,
     PartitioningOptions,
     check_options,
+    merge_options,
     validate_and_merge_partitioning_options,
     with_compiler_name,
 )
@@ -313,9 +314,7 @@ def make_config(
             "output_mesh_assignment must be left out, the meshes come from the "
             "in_shardings and out_shardings of jit"
         )
-    options = validate_and_merge_partitioning_options(
-        partitioning_options, pipeline_schedule
-    )
+    options = merge_options(pipeline_schedule, partitioning_options)
     return Config(
         topology=topology,
         name_to_mesh_assignment=name_to_mesh_assignment,

@@ -296,40 +296,54 @@ SPLIT = {"mpmd_split_bwd_fragments": True}
 
 
 @pytest.mark.parametrize(
-    ("user", "required", "merged"),
+    ("required", "user", "merged"),
     [
-        (None, SPLIT, SPLIT),
-        ({}, SPLIT, SPLIT),
         (SPLIT, None, SPLIT),
         (SPLIT, {}, SPLIT),
+        (None, SPLIT, SPLIT),
+        ({}, SPLIT, SPLIT),
         (SPLIT, SPLIT, SPLIT),
         (
-            {"mpmd_infer_transfers": True},
             SPLIT,
+            {"mpmd_infer_transfers": True},
             {"mpmd_infer_transfers": True, **SPLIT},
         ),
-        (None, mw.PipelineSchedule(required_mpmd_options=SPLIT), SPLIT),
+        (mw.PipelineSchedule(required_mpmd_options=SPLIT), None, SPLIT),
     ],
 )
-def test_options_of_user_and_pipeline_are_merged(user, required, merged):
-    assert types.validate_and_merge_partitioning_options(user, required) == merged
+def test_options_of_pipeline_and_user_are_merged(required, user, merged):
+    merge = types.validate_and_merge_partitioning_options
+    assert merge(required, user) == merged
+    found = merge(pipeline_required_options=required, user_provided_options=user)
+    assert found == merged
+
+
+def test_options_that_are_added_are_logged(caplog):
+    merge = types.validate_and_merge_partitioning_options
+    merge({**SPLIT, "mpmd_fragment_remat": True}, {"mpmd_fragment_remat": True})
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "mpmd_split_bwd_fragments is set to True" in record.getMessage()
+    caplog.clear()
+    config(pipeline_schedule=mw.PipelineSchedule(required_mpmd_options=SPLIT))
+    assert not [r for r in caplog.records if r.levelname == "WARNING"]
 
 
 @pytest.mark.parametrize(
-    ("user", "required"),
+    ("required", "user"),
     [
-        ({"mpmd_split_bwd_fragments": False}, SPLIT),
+        (SPLIT, {"mpmd_split_bwd_fragments": False}),
         (
-            {"mpmd_pipeline_schedule": "GPipe"},
             {"mpmd_pipeline_schedule": "1F1B"},
+            {"mpmd_pipeline_schedule": "GPipe"},
         ),
-        ({"unknown": True}, None),
         (None, {"unknown": True}),
+        ({"unknown": True}, None),
     ],
 )
-def test_options_in_conflict_are_refused(user, required):
+def test_options_in_conflict_are_refused(required, user):
     with pytest.raises(ValueError):
-        types.validate_and_merge_partitioning_options(user, required)
+        types.validate_and_merge_partitioning_options(required, user)
 
 
 # Annotations.
