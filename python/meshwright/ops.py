@@ -429,6 +429,20 @@ def _element_at(arrays: Sequence[jax.Array], index: jax.Array) -> jax.Array:
     return jax.lax.reshape(jax.lax.dynamic_slice(stacked, starts, (1, *shape)), shape)
 
 
+def _of_jax(args: Any) -> Any:
+    """Arguments with arrays of JAX where a trace would have them, too."""
+    leaves, tree = jax.tree.flatten(args, is_leaf=is_stateful)
+    wrapped = static_leaves.wrap_leaves(leaves, tree)
+    numbers = np.ndarray, np.generic, *static_leaves.NUMBERS
+    converted = [
+        jnp.asarray(leaf)
+        if isinstance(leaf, numbers) and not static_leaves.is_static(wrapper)
+        else leaf
+        for leaf, wrapper in zip(leaves, wrapped, strict=True)
+    ]
+    return jax.tree.unflatten(tree, converted)
+
+
 def _written_out(body_fun: Any, carry: Any, inputs: Any, length: int) -> Any:
     """One call per element; the body is traced once for all elements of a type."""
     name = primitives.CALLEE_PREFIX + function_name(body_fun)
@@ -439,7 +453,7 @@ def _written_out(body_fun: Any, carry: Any, inputs: Any, length: int) -> Any:
         )
         args = carry, jnp.uint32(index), element
         if not compat.is_staged():
-            carry = body_fun(*args)
+            carry = body_fun(*_of_jax(args))
             continue
         # What is no array is a part of the program, and a trace reads the state of
         # those objects that it was made with.

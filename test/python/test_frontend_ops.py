@@ -407,6 +407,16 @@ def test_enumerated_for_runs_body_per_element(unroll):
     np.testing.assert_allclose(jax.jit(f)(X, INPUTS), EXPECTED, rtol=1e-6)
 
 
+def test_unrolled_enumerated_for_hands_arrays_of_jax_to_its_body():
+    def body(carry, index, element):
+        return {"rows": carry["rows"].at[index].set(element["a"] + element["b"])}
+
+    inputs = {"a": [1.0, 2.0], "b": (np.float32(3), 4)}
+    carry = {"rows": np.zeros(2, np.float32)}
+    found = mw.enumerated_for(body, carry, inputs, unroll=True)["rows"]
+    np.testing.assert_array_equal(found, [4, 6])
+
+
 def test_unrolled_enumerated_for_is_one_call_per_element():
     text = emitted(
         lambda c, xs: mw.enumerated_for(weigh, c, xs, unroll=True), X, INPUTS
