@@ -149,4 +149,6 @@ def describe(leaf: Any, wrapped: bool = False) -> tuple[Any, Any]:
     if not wrapped and not static_leaves.is_plainly_array(leaf):
         return None, None
     aval = jax.typeof(leaf)
+    if aval.is_high:
+        return aval, None  # The same.
     return (aval.shape, aval.dtype, aval.weak_type), None

@@ -38,9 +38,8 @@ def define(name: str, transposed: Callable[[Params], Params]) -> Any:
     prim = compat.Primitive(name)
     prim.multiple_results = True
     prim.def_impl(lambda *args, jaxpr, **_: run(jaxpr, args))
-    prim.def_effectful_abstract_eval(
-        lambda *_, jaxpr, **__: (jaxpr.out_avals, compat.positional_effects(jaxpr))
-    )
+    prim.def_effectful_abstract_eval(_types)
+    define_on_arrays(prim, _apply_on_arrays(prim))
     compat.primitive_jvps[prim] = _jvp_rule(prim)
     compat.define_linearization(prim, _linearize_rule(prim))
     compat.fancy_transposes[prim] = _transpose_rule(prim, transposed)
@@ -50,6 +49,30 @@ def define(name: str, transposed: Callable[[Params], Params]) -> Any:
     compat.define_dce(prim, _dce_rule)
     compat.define_discharge(prim, _discharge_rule(prim))
     return prim
+
+
+def _types(*avals: Any, jaxpr: Any, **_: Any) -> tuple[Any, Any]:
+    compat.write_contents(avals, jaxpr)
+    return jaxpr.out_avals, compat.positional_effects(jaxpr)
+
+
+def define_on_arrays(prim: Any, rule: Callable[..., Any]) -> None:
+    """Registers what a primitive with a body is where this has high values.
+
+    JAX asks for that before it evaluates, differentiates or lowers: a high value,
+    such as a quantized array with its scales, is then the arrays it stands for.
+    """
+    prim.is_high = lambda *_, jaxpr, **__: compat.is_high(jaxpr)
+    prim.to_lojax = rule
+
+
+def _apply_on_arrays(prim: Any) -> Callable[..., Any]:
+    def rule(*args, jaxpr, **params):
+        low = compat.on_arrays(jaxpr, args)
+        operands = [array for arrays in low.operands for array in arrays]
+        return low.results(prim.bind(*operands, jaxpr=low.jaxpr, **params))
+
+    return rule
 
 
 def run(jaxpr: Any, args: Sequence[Any]) -> list[Any]:

@@ -25,10 +25,13 @@ from ._jax_differences import define_error_check as define_error_check
 from ._jax_differences import define_linearization as define_linearization
 from ._jax_differences import discharge_state as discharge_state
 from ._jax_differences import eqn_effects as eqn_effects
+from ._jax_differences import is_box as is_box
 from ._jax_differences import linearize_jaxpr as linearize_jaxpr
 from ._jax_differences import lower_jaxpr_to_fun as lower_jaxpr_to_fun
+from ._jax_differences import on_arrays as on_arrays
 from ._jax_differences import positional_effects as positional_effects
 from ._jax_differences import remove_dead as remove_dead
+from ._jax_differences import write_contents as write_contents
 from ._jax_names import FOUND as _FOUND
 
 # Programs with a body.
@@ -219,7 +222,7 @@ def trace_body(
     traced = jax.jit(body).trace(*args, **kwargs)
     consts, captured = traced.jaxpr.consts, traced._consts
     jaxpr = _with_own_literals(traced.jaxpr.jaxpr)
-    if any(isinstance(const, jax.Ref) for const in consts):
+    if any(isinstance(const, jax.Ref) or is_box(const) for const in consts):
         # Written to from here, so an operand rather than a constant.
         jaxpr = _FOUND["convert_constvars_jaxpr"](jaxpr)
         consts, captured = (), [*consts, *captured]
@@ -248,6 +251,22 @@ def become_traced(made: Any, traced: Any) -> None:
         for slot in getattr(kind, "__slots__", ()):
             if hasattr(traced, slot):
                 setattr(made, slot, getattr(traced, slot))
+
+
+def is_high(jaxpr: Any) -> bool:
+    """Whether a closed jaxpr has values of types that stand for several arrays, or
+    primitives that are known by what they do to such or to arrays."""
+    return jaxpr.jaxpr.is_high
+
+
+def to_arrays(traced: Any) -> Any:
+    """A traced function of arrays whose high values and primitives are expanded."""
+    if not is_high(traced.jaxpr):
+        return traced
+    expanded = object.__new__(jax.stages.Traced)
+    become_traced(expanded, traced)
+    expanded._params = traced.lojax._params
+    return expanded
 
 
 def plain_lower(

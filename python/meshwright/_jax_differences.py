@@ -7,9 +7,13 @@ found out here, once, by looking at what it has.
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import jax
 
 from ._jax_names import FOUND as _FOUND
 
@@ -198,6 +202,67 @@ def define_error_check(primitive: Any, rule: Callable[..., Any]) -> None:
     _FOUND["error_checks"][primitive] = (
         in_context if _CHECK_CONTEXT else without_context
     )
+
+
+def _is_box(aval: Any) -> bool:
+    return getattr(aval, "has_qdd", False)
+
+
+def is_box(value: Any) -> bool:
+    """Whether a value can be written to in place, and is no reference."""
+    return _is_box(jax.typeof(value))
+
+
+def write_contents(avals: Sequence[Any], jaxpr: Any) -> None:
+    """Gives boxes that are traced the types of what a closed jaxpr leaves in them."""
+    for aval, var in zip(avals, jaxpr.jaxpr.invars, strict=False):
+        if _is_box(var.aval):
+            aval.mutable_qdd.update(var.final_qdd)
+
+
+@dataclasses.dataclass(frozen=True)
+class OnArrays:
+    """A closed jaxpr of high values, on the arrays that these stand for.
+
+    Attributes:
+      jaxpr: the closed jaxpr. Its results are what boxes hold afterwards, and then
+        the arrays of the results.
+      operands: the arrays of each operand.
+      written: how many arrays each operand holds afterwards; 0 for what is no box.
+      results: writes to the boxes, and makes high values of the results.
+    """
+
+    jaxpr: Any
+    operands: list[list[Any]]
+    written: list[int]
+    results: Callable[[Sequence[Any]], list[Any]]
+
+
+def on_arrays(jaxpr: Any, args: Sequence[Any]) -> OnArrays:
+    """Lowers a closed jaxpr of high values; further inputs of it are arrays."""
+    avals = getattr(jaxpr, "in_aval_qdds", jaxpr.in_avals)
+    final = getattr(jaxpr, "final_aval_qdds", jaxpr.in_avals)
+    operands = [
+        aval.read_loval_in(arg) if _is_box(aval) else aval.lower_val(arg)
+        for aval, arg in zip(avals, args, strict=False)
+    ]
+    written = [
+        len(aval.lo_ty()) if _is_box(aval) else 0
+        for aval, _ in zip(final, args, strict=False)
+    ]
+
+    def results(outs: Sequence[Any]) -> list[Any]:
+        rest = iter(outs)
+        for aval, arg, count in zip(final, args, written, strict=False):
+            if _is_box(aval):
+                new = itertools.islice(rest, count)
+                aval.aval.update_from_loval(aval.qdd, arg, *new)
+        return [
+            aval.raise_val(*itertools.islice(rest, len(aval.lo_ty())))
+            for aval in jaxpr.out_avals
+        ]
+
+    return OnArrays(_FOUND["lower_jaxpr2"](jaxpr), operands, written, results)
 
 
 def make_handler(aval: Any, sharding: Any) -> Any:

@@ -65,7 +65,7 @@ _NAMES = (
     (_PE, "JaxprTracer PartialVal new_eqn_recipe partial_eval_jaxpr_custom_rules"),
     (_PE, "closed_call_partial_eval_custom_rule convert_constvars_jaxpr"),
     (_PE, "make_jaxpr_effects partial_eval_jaxpr_nounits prune_closed_jaxpr_outputs"),
-    (_PE, "trace_to_jaxpr_dynamic"),
+    (_PE, "lower_jaxpr2 trace_to_jaxpr_dynamic"),
     # Batching.
     (_BATCHING, "batch_jaxpr2 broadcast_batcher defvectorized"),
     (_BATCHING, "fancy_primitive_batchers primitive_batchers vectorized_batcher"),
@@ -112,7 +112,7 @@ _ATTRIBUTES = (
     ("jax._src.stages.ArgInfo", "_aval"),
     ("jax._src.stages.Lowered", "_lowering"),
     ("jax._src.stages.Lowering", "compile_args const_args"),
-    ("jax._src.stages.Traced", "_consts _params"),
+    ("jax._src.stages.Traced", "_consts _params lojax"),
     ("jax.experimental.layout.Layout", "from_pjrt_layout"),
     ("jax.sharding.NamedSharding", "_to_xla_hlo_sharding"),
 )
@@ -127,6 +127,7 @@ _CALLS = {
     "has_effects": (1, ""),
     "jvp_jaxpr": (2, "instantiate"),
     "linearize_jaxpr": (2, "is_vjp"),
+    "lower_jaxpr2": (1, ""),
     "make_jaxpr_effects": (4, ""),
     "new_eqn_recipe": (7, ""),
     "new_jaxpr_eqn": (7, ""),
@@ -192,6 +193,12 @@ DIFFERENCES = (
         "register_discharge_rule",
         "0.11.1",
         "rules got the types of operands and of results; they get a context with both",
+    ),
+    Difference(
+        "lower_jaxpr2",
+        "0.11.1",
+        "a body could write to boxes, whose new contents came before its results; "
+        "there are no boxes",
     ),
     Difference(
         "Traced",

@@ -21,6 +21,7 @@ from ._jit_options import refuse_options, with_config
 from ._nnx_state import returning_changes
 from ._partitioning import (
     Wishes,
+    refuse_high,
     refuse_ordered_effects,
     refuse_references,
 )
@@ -247,6 +248,7 @@ class MpmdWrapped:
                     raise TypeError(self._inside_transformation())
                 raise jax.errors.UnexpectedTracerError(const)
         refuse_references(self.name, traced)
+        traced = compat.to_arrays(traced)
         types = self._statics.split(known_args, known_kwargs)[1:]
         return MpmdTraced(traced, self, known, types)
 
@@ -309,6 +311,8 @@ class MpmdWrapped:
                 "meshes cannot write to; pass its value, ref[...], and return the new "
                 "one"
             )
+        if static_leaves.is_array(leaf) and not isinstance(leaf, jax.ShapeDtypeStruct):
+            refuse_high(self.name, "an argument", jax.typeof(leaf))
         sizes = getattr(leaf, "shape", ())
         if not all(isinstance(size, (int, np.integer)) for size in sizes):
             raise NotImplementedError(

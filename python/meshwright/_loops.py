@@ -35,6 +35,40 @@ def has_loop(jaxpr: Any) -> bool:
     return False
 
 
+def carry_captured(
+    jaxpr: Any, num_captured: int, moved: Sequence[bool], written_first: bool
+) -> Any:
+    """The body of a loop that carries what the iterations write to.
+
+    Args:
+      jaxpr: the closed jaxpr of captured values, carried ones and the index; gives
+        the next carried values and, before or after these, new values of the
+        captured ones that are written to.
+      num_captured: how many it captures.
+      moved: for each captured value whether it is written to.
+      written_first: whether their new values come first.
+
+    Returns:
+      The body that carries them after the others.
+    """
+    *operands, index = jaxpr.jaxpr.invars
+    captured, carried = operands[:num_captured], operands[num_captured:]
+    written = [var for var, flag in zip(captured, moved, strict=True) if flag]
+    invars = [var for var, flag in zip(captured, moved, strict=True) if not flag]
+    invars += [*carried, *written, index]
+    outvars = list(jaxpr.jaxpr.outvars)
+    if written_first:
+        outvars = outvars[len(written) :] + outvars[: len(written)]
+    constvars, eqns = jaxpr.jaxpr.constvars, jaxpr.jaxpr.eqns
+    body = jaxpr.jaxpr.replace(
+        invars=invars,
+        outvars=outvars,
+        effects=compat.make_jaxpr_effects(constvars, invars, outvars, eqns),
+        debug_info=jaxpr.jaxpr.debug_info.with_unknown_names(),
+    )
+    return compat.ClosedJaxpr(body, jaxpr.consts)
+
+
 def without_dead_carry(
     used: Sequence[bool], live: Sequence[bool], eqn: Any
 ) -> tuple[list[bool], Any]:

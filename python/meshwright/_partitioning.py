@@ -64,11 +64,28 @@ def _input_meshes(prefix: PyTree, call_tree: Any) -> list[str | None]:
 
 
 def refuse_references(name: str, traced: jax.stages.Traced) -> None:
+    """Refuses at the border of the program what is no array."""
     avals = [*traced.jaxpr.in_avals, *map(jax.typeof, traced.jaxpr.consts)]
     if any(isinstance(aval, compat.AbstractRef) for aval in avals):
         raise NotImplementedError(
             f"{name}: closes over a jax.Ref, which programs on several meshes cannot "
             "write to; pass its value, ref[...], and return the new one"
+        )
+    for what, avals in (
+        ("an argument", traced.jaxpr.in_avals),
+        ("a result", traced.jaxpr.out_avals),
+    ):
+        for aval in avals:
+            refuse_high(name, what, aval)
+
+
+def refuse_high(name: str, what: str, aval: Any) -> None:
+    """Refuses a type that stands for several arrays, or for a box."""
+    if aval.is_high:
+        raise NotImplementedError(
+            f"{name}: {what} is of the hijax type {aval.str_short()}, and programs on "
+            "several meshes take and give arrays; pass and return the arrays that it "
+            "stands for, and make the value of that type inside of the function"
         )
 
 

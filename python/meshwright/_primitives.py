@@ -7,6 +7,7 @@ holds what `meshwright.jit` makes of the same primitives.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -14,7 +15,7 @@ import numpy as np
 
 from . import _bodies
 from . import _jax_compat as compat
-from ._loops import LoopForm, without_dead_carry
+from ._loops import LoopForm, carry_captured, without_dead_carry
 
 # Begins the names of functions that calls and loops of ours have in a module.
 CALLEE_PREFIX = "shardy_mpmd"
@@ -52,7 +53,14 @@ def _define_identity(name: str) -> Any:
     prim.def_abstract_eval(lambda aval, **_: aval)
     compat.defvectorized(prim)
     compat.register_lowering(prim, lambda ctx, x, **_: [x], cacheable=False)
+    prim.is_high = lambda aval, **_: aval.is_high
+    prim.to_lojax = functools.partial(_each_array, prim)
     return prim
+
+
+def _each_array(prim: Any, x: Any, **params: Any) -> Any:
+    aval = jax.typeof(x)
+    return aval.raise_val(*(prim.bind(y, **params) for y in aval.lower_val(x)))
 
 
 named_tensor_p = _define_identity("mpmd_named_tensor")
@@ -89,7 +97,8 @@ def loop_plainly(
 
 
 def _loop_types(*avals, jaxpr, num_captured, form, **_):
-    carried = [aval.update(weak_type=False) for aval in avals[num_captured:]]
+    compat.write_contents(avals, jaxpr)
+    carried = [aval.update_weak_type(False) for aval in avals[num_captured:]]
     if form is LoopForm.WRITTEN:
         carried = jaxpr.out_avals
     return carried, compat.positional_effects(jaxpr)
@@ -129,15 +138,62 @@ compat.primitive_batchers[for_p] = _refuse_loop("cannot be batched")
 ANNOTATIONS = frozenset({named_computation_p, call_p, for_p})
 
 
-def _discharge_loop(in_avals, out_avals, strip, *args, jaxpr, name, **params):
-    if any(isinstance(aval, compat.AbstractRef) for aval in in_avals):
-        raise NotImplementedError(
-            f"loop over {name!r} reads or writes a jax.Ref from outside; carry its "
-            "value through the loop"
-        )
-    body = _bodies.discharged(jaxpr, strip)
-    outs = for_p.bind(*args, jaxpr=body, name=name, **params)
-    return [None] * len(in_avals), outs
+def _discharge_loop(in_avals, out_avals, strip, *args, jaxpr, num_captured, **params):
+    """References are carried: each iteration gives their next values."""
+    written = [isinstance(aval, compat.AbstractRef) for aval in in_avals]
+    body = carry_captured(
+        _bodies.discharged(jaxpr, strip),
+        num_captured,
+        written[:num_captured],
+        written_first=False,
+    )
+    kept = [arg for arg, flag in zip(args, written, strict=True) if not flag]
+    references = [arg for arg, flag in zip(args, written, strict=True) if flag]
+    num_captured -= len(references)
+    outs = for_p.bind(
+        *kept, *references, jaxpr=body, num_captured=num_captured, **params
+    )
+    count = len(out_avals)
+    values = iter(outs[count:])
+    return [next(values) if flag else None for flag in written], outs[:count]
 
 
 compat.define_discharge(for_p, _discharge_loop)
+
+
+def _loop_on_arrays(*args, jaxpr, num_captured, name, **params):
+    """Boxes are carried: each iteration gives their next contents."""
+    low = compat.on_arrays(jaxpr, args)
+    is_box = list(map(compat.is_box, args))
+    sizes = [len(arrays) for arrays in low.operands]
+    if low.written != [
+        size if flag else 0 for size, flag in zip(sizes, is_box, strict=True)
+    ] or any(is_box[num_captured:]):
+        raise TypeError(
+            f"loop over {user_name(name)!r}: a box that an iteration writes to must "
+            "hold values of the same types afterwards, and be read by the body where "
+            "it is, not carried"
+        )
+    moved = [
+        flag
+        for flag, size in zip(is_box[:num_captured], sizes, strict=False)
+        for _ in range(size)
+    ]
+    body = carry_captured(low.jaxpr, len(moved), moved, written_first=True)
+    fixed, boxes = [], []
+    for flag, arrays in zip(is_box, low.operands[:num_captured], strict=False):
+        (boxes if flag else fixed).extend(arrays)
+    carried = [array for arrays in low.operands[num_captured:] for array in arrays]
+    outs = for_p.bind(
+        *fixed,
+        *carried,
+        *boxes,
+        jaxpr=body,
+        num_captured=len(fixed),
+        name=name,
+        **params,
+    )
+    return low.results([*outs[len(carried) :], *outs[: len(carried)]])
+
+
+_bodies.define_on_arrays(for_p, _loop_on_arrays)

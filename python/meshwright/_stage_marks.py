@@ -15,6 +15,7 @@ execution and plain `jax.jit` see through a mark.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, TypeVar
 
 import jax
@@ -125,6 +126,24 @@ def _remat(saveable: Any, unknown: Any, instantiated: Any, eqn: Any) -> Any:
     return None, eqn, [True] * count, [True] * count, missing
 
 
+def _on_arrays(*args: Any, linked: bool) -> list[Any]:
+    """A high value passes as the arrays that it stands for."""
+    avals = [jax.typeof(value) for value in _values(args, linked)]
+    arrays = [
+        aval.lower_val(value)
+        for aval, value in zip(avals, _values(args, linked), strict=True)
+    ]
+    token = args[:1] if linked else ()
+    outs = iter(mark_p.bind(*token, *itertools.chain(*arrays), linked=linked))
+    moved = [
+        aval.raise_val(*itertools.islice(outs, len(parts)))
+        for aval, parts in zip(avals, arrays, strict=True)
+    ]
+    return [*moved, *outs]
+
+
+mark_p.is_high = lambda *avals, **_: any(aval.is_high for aval in avals)
+mark_p.to_lojax = _on_arrays
 mark_p.def_impl(_through)
 mark_p.def_abstract_eval(_types)
 compat.primitive_jvps[mark_p] = _jvp
@@ -132,6 +151,8 @@ compat.fancy_transposes[mark_p] = _transpose
 compat.primitive_batchers[mark_p] = _batch
 compat.define_dce(mark_p, _dce)
 compat.partial_eval_jaxpr_custom_rules[mark_p] = _remat
+
+
 compat.register_lowering(
     mark_p, compat.lower_fun(_through, multiple_results=True), cacheable=False
 )

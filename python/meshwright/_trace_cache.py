@@ -174,7 +174,8 @@ def trace(
     session = _sessions.shared
     static = [leaf.value for leaf in leaves if is_static(leaf)]
     description = None if session is None else describe(function, tree, static)
-    if description is None:
+    # Boxes may hold something of another type at the next call.
+    if description is None or any(map(compat.is_box, arrays)):
         jaxpr, captured, out_tree = _trace(
             function, leaves, tree, scope, keeps_numbers=keeps_numbers
         )

@@ -276,6 +276,11 @@ def _apply_call(name: str, traced: _trace_cache.Traced, counter: int | None) -> 
     return traced.result(outs)
 
 
+def _kind_of(aval: Any) -> Any:
+    """What of a type is the same in all iterations."""
+    return aval if aval.is_high else (aval.shape, aval.dtype)
+
+
 def _check_loop_result(what: str, init_val: Any, jaxpr: Any, tree: Any) -> None:
     leaves, expected = jax.tree.flatten(init_val)
     if tree != expected:
@@ -286,7 +291,7 @@ def _check_loop_result(what: str, init_val: Any, jaxpr: Any, tree: Any) -> None:
     paths = [path for path, _ in jax.tree.leaves_with_path(init_val)]
     for path, leaf, aval in zip(paths, leaves, jaxpr.out_avals, strict=True):
         initial = jax.typeof(leaf)
-        if (initial.shape, initial.dtype) != (aval.shape, aval.dtype):
+        if _kind_of(initial) != _kind_of(aval):
             where = jax.tree_util.keystr(path)
             raise ValueError(
                 f"{what}: the body returns {aval.str_short()} for leaf {where or '.'}"

@@ -226,17 +226,53 @@ def test_references_in_loops():
     for jit in (lambda f: f, jax.jit, on_meshes):
         check(jit(lambda x: mw.fori_loop(2, double, x))(X), expected)
 
-    def outside(x):
-        ref = jax.new_ref(x)
 
-        def add(i, x):
-            ref[...] += x
-            return x
+def written_by_iterations(x):
+    total, product = jax.new_ref(jnp.zeros_like(x)), jax.new_ref(jnp.float32(1))
+    given = 2 * x
 
-        return mw.fori_loop(2, add, x), ref[...]
+    def body(i, y):
+        h = named(jnp.sin)(y + given)
+        total[...] += named(lambda h: h * h, "g")(h)
+        product[...] *= i.astype(jnp.float32) + 1
+        return y + total[...]
 
-    with pytest.raises(NotImplementedError, match="carry its value through the loop"):
-        on_meshes(outside)(X)
+    return mw.fori_loop(3, body, x), total[...], product[...]
+
+
+def written_by_elements(x):
+    total = jax.new_ref(x)
+
+    def body(carry, i, element):
+        total[...] += named(jnp.sin)(carry * element)
+        return carry + 1
+
+    return mw.enumerated_for(body, x, [1.0, 2.0, 3.0]), total[...]
+
+
+def written_without_a_carry(x):
+    count = jax.new_ref(jnp.int32(0))
+
+    def body(i, _):
+        count[...] += i.astype(jnp.int32)
+
+    mw.fori_loop(4, body, None)
+    return named(lambda x: x)(x), count[...]
+
+
+def only_read(x):
+    ref = jax.new_ref(x)
+    return mw.fori_loop(2, lambda i, y: y + ref[...], x), ref[...]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [written_by_iterations, written_by_elements, written_without_a_carry, only_read],
+)
+def test_references_from_outside_of_a_loop(function):
+    expected = function(X)
+    check(jax.jit(function)(X), expected)
+    check(on_meshes(function)(X), expected)
 
 
 @pytest.mark.parametrize("mark", [named, mw.call, lambda f: f])
