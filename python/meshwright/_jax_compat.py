@@ -363,6 +363,20 @@ def transpose_count(name_stack: Any) -> int:
     )
 
 
+def with_unreduced(ctx: Any, values: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
+    """Values of a lowering rule; those of unreduced types are constrained to be so.
+
+    Each device holds a part of such a value's sum. That must be said where it is
+    made: JAX checks it, and nothing else in the program says it.
+    """
+    return [
+        _FOUND["lower_with_sharding_in_types"](ctx, value, aval)
+        if getattr(getattr(shard_aval(aval), "spec", None), "unreduced", None)
+        else value
+        for value, aval in zip(values, avals, strict=True)
+    ]
+
+
 def shard_aval(aval: Any) -> Any:
     """The sharding that is part of an abstract value's type, or None."""
     return getattr(aval, "sharding", None)

@@ -72,7 +72,7 @@ _NAMES = (
     # Lowering.
     (_LOWERING, "LoweringParameters TokenSet _ir_constant aval_to_ir_type"),
     (_LOWERING, "core_call_lowering jaxpr_subcomp lower_fun lower_jaxpr_to_fun"),
-    (_LOWERING, "make_ir_context register_lowering"),
+    (_LOWERING, "lower_with_sharding_in_types make_ir_context register_lowering"),
     ("jax.extend.mlir", "ir"),
     ("jax.extend.mlir.dialects", "func mpmd"),
     # Checks of values.
@@ -127,6 +127,7 @@ _CALLS = {
     "has_effects": (1, ""),
     "jvp_jaxpr": (2, "instantiate"),
     "linearize_jaxpr": (2, "is_vjp"),
+    "lower_with_sharding_in_types": (3, ""),
     "lower_jaxpr2": (1, ""),
     "make_jaxpr_effects": (4, ""),
     "new_eqn_recipe": (7, ""),

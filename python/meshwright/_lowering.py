@@ -142,7 +142,7 @@ def _call(ctx, *args, jaxpr, name, call_counter):
     )
     if call_counter is not None:
         op.attributes["call_counter"] = _ui32(call_counter)
-    return op.results
+    return compat.with_unreduced(ctx, op.results, ctx.avals_out)
 
 
 def _for(ctx, *args, jaxpr, name, num_captured, iterations, form):
@@ -187,19 +187,21 @@ def _for(ctx, *args, jaxpr, name, num_captured, iterations, form):
         else:
             outs = mpmd.CallOp(results, given, callee).results
         mpmd.ReturnOp([*arguments[:num_fixed], *outs])
-    return list(op.results)[num_fixed:]
+    return compat.with_unreduced(ctx, list(op.results)[num_fixed:], ctx.avals_out)
 
 
 def _named_tensor(ctx, x, *, name):
-    return [mpmd.NamedTensorOp(x, name).result]
+    return compat.with_unreduced(
+        ctx, [mpmd.NamedTensorOp(x, name).result], ctx.avals_out
+    )
 
 
 def _broadcast(ctx, x):
-    return [mpmd.BroadcastOp(x).result]
+    return compat.with_unreduced(ctx, [mpmd.BroadcastOp(x).result], ctx.avals_out)
 
 
 def _reduce(ctx, x):
-    return [mpmd.ReduceOp([x]).result]
+    return compat.with_unreduced(ctx, [mpmd.ReduceOp([x]).result], ctx.avals_out)
 
 
 RULES = (

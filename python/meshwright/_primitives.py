@@ -52,10 +52,14 @@ def _define_identity(name: str) -> Any:
     prim.def_impl(lambda x, **_: x)
     prim.def_abstract_eval(lambda aval, **_: aval)
     compat.defvectorized(prim)
-    compat.register_lowering(prim, lambda ctx, x, **_: [x], cacheable=False)
+    compat.register_lowering(prim, _lower_identity, cacheable=False)
     prim.is_high = lambda aval, **_: aval.is_high
     prim.to_lojax = functools.partial(_each_array, prim)
     return prim
+
+
+def _lower_identity(ctx: Any, x: Any, **_: Any) -> list[Any]:
+    return compat.with_unreduced(ctx, [x], ctx.avals_out)
 
 
 def _each_array(prim: Any, x: Any, **params: Any) -> Any:

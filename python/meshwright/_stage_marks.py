@@ -153,9 +153,12 @@ compat.define_dce(mark_p, _dce)
 compat.partial_eval_jaxpr_custom_rules[mark_p] = _remat
 
 
-compat.register_lowering(
-    mark_p, compat.lower_fun(_through, multiple_results=True), cacheable=False
-)
+def _lower(ctx: Any, *args: Any, linked: bool) -> list[Any]:
+    lower = compat.lower_fun(_through, multiple_results=True)
+    return compat.with_unreduced(ctx, lower(ctx, *args, linked=linked), ctx.avals_out)
+
+
+compat.register_lowering(mark_p, _lower, cacheable=False)
 
 
 def stage_boundary(x: T) -> T:
