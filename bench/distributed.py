@@ -139,7 +139,7 @@ def run_edges(args: argparse.Namespace) -> dict:
 
     mw.distributed.initialize()
     import jax
-    from meshwright.distributed.world import current
+    from meshwright.runtime.processes.world import current
 
     world, found = current(), {}
     for name, size in SIZES.items():
@@ -170,8 +170,8 @@ def run_pipeline(args: argparse.Namespace) -> dict:
     mw.distributed.initialize()
     import jax
     import runtime_overhead as pipeline
-    from meshwright.distributed.world import current
-    from meshwright.runtime.steps import Launch
+    from meshwright.runtime.processes.world import current
+    from meshwright.runtime.program.steps import Launch
 
     world = current()
     kernels = pipeline.Kernels(args)

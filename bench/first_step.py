@@ -37,8 +37,7 @@ os.environ.setdefault("JAX_NUM_CPU_DEVICES", "17")
 import curve  # noqa: E402
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
-
-from meshwright import _native  # noqa: E402
+from meshwright.compiler import native  # noqa: E402
 
 MOST_PARTITIONING = 1 / 20
 PHASES = ("trace", "lower", "partition", "compile", "load")
@@ -50,7 +49,7 @@ def measure(function, arguments, say=lambda phase, seconds: None) -> dict[str, f
     `say` is called behind each phase.
     """
     seconds = dict.fromkeys(PHASES, 0.0)
-    original = _native.partition
+    original = native.partition
 
     def partition(*args, **kwargs):
         start = time.perf_counter()
@@ -65,12 +64,12 @@ def measure(function, arguments, say=lambda phase, seconds: None) -> dict[str, f
         say(phase, seconds[phase])
         return result
 
-    _native.partition = partition
+    native.partition = partition
     try:
         traced = timed("trace", lambda: function.trace(*arguments))
         lowered = timed("lower", traced.lower)
     finally:
-        _native.partition = original
+        native.partition = original
     seconds["lower"] -= seconds["partition"]
     compiled = timed("compile", lowered.compile)
 

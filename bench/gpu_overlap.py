@@ -26,7 +26,7 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 from jax.sharding import Mesh  # noqa: E402
-from meshwright.runtime import placement  # noqa: E402
+from meshwright.runtime.program import placement  # noqa: E402
 
 import meshwright as mw  # noqa: E402
 

@@ -143,11 +143,12 @@ class Pipeline:
 
 
 def measure(stages: int, microbatches: int) -> dict:
-    from meshwright.distributed import agreement
-    from meshwright.runtime import _jax_runtime, placement
-    from meshwright.runtime.edges import Channel
-    from meshwright.runtime.plan import Planner
-    from meshwright.runtime.projection import project
+    from meshwright.jaxapi import runtime as jax_runtime
+    from meshwright.runtime.processes import agreement
+    from meshwright.runtime.processes.edges import Channel
+    from meshwright.runtime.processes.projection import project
+    from meshwright.runtime.program import placement
+    from meshwright.runtime.program.plan import Planner
 
     pipeline = Pipeline(stages, microbatches)
     text = json.dumps(pipeline.program)
@@ -170,7 +171,7 @@ def measure(stages: int, microbatches: int) -> dict:
         bound.processes, bound.is_here = {number}, number == me
         meshes[described["name"]] = bound
     note("bind")
-    with _jax_runtime.make_ir_context():
+    with jax_runtime.make_ir_context():
         planner = Planner(program, pipeline.modules, meshes, dict.fromkeys(meshes, {}))
         note("order")
         plan = planner.build()

@@ -40,7 +40,7 @@ MOST_RUNS = 3
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "python")]
 
 from benches import BENCHES, Bench  # noqa: E402
-from meshwright.runtime.files import whole_file  # noqa: E402
+from meshwright.core.files import whole_file  # noqa: E402
 
 
 @dataclasses.dataclass

@@ -11,7 +11,7 @@ project = "Meshwright"
 author = "The Meshwright authors"
 copyright = "The Meshwright authors, Apache-2.0"
 release = re.search(
-    r'__version__ = "(.*)"', (ROOT / "python/meshwright/_version.py").read_text()
+    r'__version__ = "(.*)"', (ROOT / "python/meshwright/core/version.py").read_text()
 )[1]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]

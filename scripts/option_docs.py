@@ -5,7 +5,7 @@
     scripts/option_docs.py [--check]
 
 The compiler has a table per phase (meshwright/*/Options.def) and tells it through
-its extension. From that come python/meshwright/_options.py, which checks options
+its extension. From that come python/meshwright/core/options.py, which checks options
 before there is a program, and the tables between the two marks in docs/config.md.
 With --check nothing is written; exit code 1 if something is stale.
 """
@@ -81,7 +81,7 @@ def main() -> int:
     block = f"{BEGIN}\n\n{docs_text(options)}\n{END}"
     pattern = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.S)
     wanted = {
-        ROOT / "python" / "meshwright" / "_options.py": python_text(options),
+        ROOT / "python" / "meshwright" / "core" / "options.py": python_text(options),
         config: pattern.sub(lambda _: block, page),
     }
     stale = [

@@ -41,7 +41,7 @@ SOURCES = ("CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml", "cmake") 
 
 
 def read_version() -> str:
-    text = (ROOT / "python" / "meshwright" / "_version.py").read_text()
+    text = (ROOT / "python" / "meshwright" / "core" / "version.py").read_text()
     return re.search(r'__version__ = "(.*)"', text)[1]
 
 

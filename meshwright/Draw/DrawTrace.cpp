@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// As python/meshwright/runtime/chrome_trace.py writes recordings: a process for
+// As python/meshwright/runtime/watch/chrome_trace.py writes recordings: a process for
 // each mesh, with rows for its fragments, reshards and transfers. Arrows go
 // from what a bar waited for last to the bar. A unit of a plan is a millisecond.
 //

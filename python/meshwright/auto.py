@@ -11,13 +11,13 @@ from typing import Any, TextIO
 
 from jax.sharding import Mesh
 
-from ._config_options import SCHEDULE_OPTION
-from ._jit import MpmdWrapped
-from ._stage_auto import Division
+from .config.make import Config, PartitioningOptions, make_config
+from .config.options import SCHEDULE_OPTION
+from .core.names import is_cpu_mesh
+from .frontend.jit import MpmdWrapped
 from .pipeline import PipelineSchedule, stage_assignment
-from .stages import Lowered
-from .types import Config, PartitioningOptions, make_config
-from .utils import is_cpu_mesh
+from .programs.stages import Lowered
+from .staging.auto import Division
 
 __all__ = ["AutoWrapped", "auto", "auto_config"]
 

@@ -23,11 +23,12 @@ import threading
 import time
 from collections.abc import Sequence
 
-from .distributed.watch import EXIT_CODE
-from .distributed.watchdog import Watchdog
-from .runtime import _jax_runtime
+from .jaxapi import runtime as jax_runtime
+from .runtime import processes
+from .runtime.processes.watch import EXIT_CODE
+from .runtime.processes.watchdog import Watchdog
 
-_COORDINATOR = pathlib.Path(__file__).parent / "distributed" / "coordinator.py"
+_COORDINATOR = pathlib.Path(processes.__file__).parent / "coordinator.py"
 _EXIT_CODE_DELAY = 0.2  # Seconds in which the launcher learns how a process ended.
 _LAST_LINES = 1.0  # Seconds in which what a process has written is printed.
 _GRACE = 2.0  # Seconds between asking a process to end and killing it.
@@ -108,7 +109,7 @@ class Launcher:
                 sys.executable,
                 "-P",
                 str(_COORDINATOR),
-                _jax_runtime.coordinator_module(),
+                jax_runtime.coordinator_module(),
                 self.coordinator,
                 str(options.processes),
                 str(max(1, round(options.timeout))),

@@ -20,11 +20,11 @@ from typing import Any
 
 import jax
 
-from . import _jit
-from ._jit_options import with_config
-from ._tracebacks import at_users_line
-from .stages import Lowered
-from .types import Config, PyTree
+from .config.make import Config, PyTree
+from .core.tracebacks import at_users_line
+from .frontend import jit as _jit
+from .frontend.jit_options import with_config
+from .programs.stages import Lowered
 
 try:
     from flax import nnx

@@ -5,21 +5,22 @@ from __future__ import annotations
 
 import functools
 
-from . import _native, schedule_impl
+from . import schedule_impl
+from .compiler import native
+from .core.names import unknown_name
+from .core.schedule_names import (
+    FILE_PREFIX,
+    PIPELINE_SCHEDULE_NAMES,
+    REGISTRY_NAMES,
+    find_schedule_name,
+)
 from .pipeline import (
     FragmentInfo,
     PipelineContext,
     PipelineSchedule,
     SchedulingPredicate,
 )
-from .pipeline.rules import RelationBuilder
-from .schedule_names import (
-    FILE_PREFIX,
-    PIPELINE_SCHEDULE_NAMES,
-    REGISTRY_NAMES,
-    find_schedule_name,
-)
-from .utils import unknown_name
+from .schedules.rules import RelationBuilder
 
 __all__ = ["get_pipeline_schedule", "pipeline_schedule_names"]
 
@@ -57,7 +58,7 @@ def _builtin(name: str) -> PipelineSchedule:
 def _schedule(name: str) -> PipelineSchedule:
     """The schedule with the compiler's name `name`, or of a file."""
     required: dict[str, bool | str] = {"mpmd_pipeline_schedule": name}
-    if _native.splits_backward(name):
+    if native.splits_backward(name):
         required["mpmd_split_bwd_fragments"] = True
     relation = _RELATIONS.get(name, _no_relation)
     builder = RelationBuilder(relation, schedule_impl.is_scheduling_unit)

@@ -4,7 +4,7 @@ import itertools
 import threading
 from types import SimpleNamespace
 
-from meshwright.distributed.world import ProcessError, World
+from meshwright.runtime.processes.world import ProcessError, World
 
 SECONDS = 2.0  # That one waits for another.
 

@@ -4,10 +4,10 @@ import re
 
 import jax
 import jax.numpy as jnp
-from meshwright._lowering import RULES
+from meshwright.jaxapi import frontend as compat
+from meshwright.lowering.rules import RULES
 
 import meshwright as mw
-from meshwright import _jax_compat as compat
 
 
 def emitted(fn, *args, locations=False, **options) -> str:

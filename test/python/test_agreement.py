@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 from fake_world import Store, make_world
-from meshwright.distributed import agreement
-from meshwright.distributed.world import ProcessError
+from meshwright.runtime.processes import agreement
+from meshwright.runtime.processes.world import ProcessError
 
 COUNT = 3
 PROGRAM = {

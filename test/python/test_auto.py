@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import Mesh
-from meshwright._stage_search import SLACK, Line, best_cuts, make_line
+from meshwright.staging.search import SLACK, Line, best_cuts, make_line
 
 import meshwright as mw
 

@@ -147,7 +147,7 @@ def test_damaged_bytecode(tools, tmp_path, message):
         assert message in done.stderr
         assert "program.mlirbc" in done.stderr
     with pytest.raises(RuntimeError, match=message):
-        mw._native.partition(DAMAGED[message], CONFIG)
+        mw.compiler.native.partition(DAMAGED[message], CONFIG)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs /dev/full")

@@ -5,8 +5,8 @@ import time
 
 import pytest
 from fake_world import Store, make_world
-from meshwright.distributed.clocks import Alignment, Reading, read_offset
-from meshwright.distributed.world import ProcessError
+from meshwright.runtime.processes.clocks import Alignment, Reading, read_offset
+from meshwright.runtime.processes.world import ProcessError
 
 AHEAD = (0.0, 1000.0, -3.5)  # Seconds.
 

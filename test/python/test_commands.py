@@ -10,8 +10,9 @@ import xml.etree.ElementTree
 
 import pytest
 from conftest import ROOT
+from meshwright.core import python_version
 
-from meshwright import __version__, _python, doctor
+from meshwright import __version__, doctor
 
 COMMANDS = ("meshwright", "mpmd-opt", "mpmd-lsp-server")
 
@@ -298,8 +299,8 @@ def test_doctor_refuses_old_pythons_and_other_c_libraries(monkeypatch, capsys):
 
 def test_an_old_python_is_refused_before_anything_else():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["requires-python"] == ">={}.{}".format(*_python.OLDEST)
-    assert doctor.MINIMUM_PYTHON == _python.OLDEST
+    assert project["requires-python"] == ">={}.{}".format(*python_version.OLDEST)
+    assert doctor.MINIMUM_PYTHON == python_version.OLDEST
     code = "import sys; sys.version_info = (3, 10, 13); import meshwright"
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],
@@ -326,22 +327,22 @@ def test_doctor_tries_the_caches(monkeypatch, capsys, tmp_path):
 
 
 def test_a_compiler_of_another_release_is_refused(monkeypatch):
-    from meshwright import _native
+    from meshwright.compiler import native
 
-    monkeypatch.setattr(_native, "__version__", "99.0")
+    monkeypatch.setattr(native, "__version__", "99.0")
     with pytest.raises(ImportError, match="two copies are installed; uninstall one"):
-        _native._extension()
+        native._extension()
 
 
 def test_a_compiler_that_does_not_load_names_the_c_library(monkeypatch):
-    from meshwright import _native
+    from meshwright.compiler import native
 
     monkeypatch.setitem(sys.modules, "_meshwright", None)
     with pytest.raises(ImportError, match="install the wheel, or build it"):
-        _native._extension()
-    monkeypatch.setattr(_native.platform, "libc_ver", lambda: ("", ""))
+        native._extension()
+    monkeypatch.setattr(native.platform, "libc_ver", lambda: ("", ""))
     with pytest.raises(ImportError, match="it needs a Linux with glibc"):
-        _native._extension()
+        native._extension()
 
 
 def refusal_of_requirements(mlir):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from fake_world import Store, make_world
 from launching import launch, reports
-from meshwright.distributed import values
-from meshwright.distributed.world import ProcessError
+from meshwright.runtime.processes import values
+from meshwright.runtime.processes.world import ProcessError
 
 
 @pytest.fixture(scope="module")

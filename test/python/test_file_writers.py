@@ -38,8 +38,8 @@ PYTHON = """
 import sys, types, warnings
 import report
 from meshwright.planning import Plan
-from meshwright.runtime import cache
-from meshwright.runtime.profile import Recording
+from meshwright.runtime.load import cache
+from meshwright.runtime.watch.profile import Recording
 from meshwright.simulation import draw
 
 recording = Recording()

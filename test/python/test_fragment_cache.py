@@ -6,7 +6,7 @@ import os
 import jax
 import numpy as np
 import pytest
-from meshwright.runtime import cache
+from meshwright.runtime.load import cache
 from runtime_programs import Builder, iota
 
 HIT, COMPILED = "/jax/compilation_cache/cache_hits", "backend_compile_duration"

@@ -8,9 +8,7 @@ import sys
 
 import jax
 import pytest
-
-from meshwright import _jax_differences as differences
-from meshwright import _jax_names as names
+from meshwright.jaxapi import differences, names
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "meshwright"
@@ -61,15 +59,15 @@ def test_a_newer_jax_of_known_shape_works(monkeypatch, recwarn):
 
 def test_names_beyond_the_documented_interface_are_in_one_table():
     for path in PACKAGE.rglob("*.py"):
-        if path.name == "_jax_names.py":
+        if path == PACKAGE / "jaxapi" / "names.py":
             continue
         for number, line in enumerate(path.read_text().splitlines(), 1):
             assert not UNDOCUMENTED.search(line), f"{path}:{number}: {line}"
 
 
 def test_the_table_names_only_what_is_used():
-    users = ("_jax_compat.py", "_jax_differences.py", "runtime/_jax_runtime.py")
-    text = "".join((PACKAGE / user).read_text() for user in users)
+    users = ("frontend.py", "differences.py", "runtime.py")
+    text = "".join((PACKAGE / "jaxapi" / user).read_text() for user in users)
     used = set(re.findall(r"_FOUND\[\s*\"(\w+)\"\s*\]", text))
     assert used == set(names.FOUND)
     assert set(names._CALLS) <= used

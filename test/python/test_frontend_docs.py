@@ -10,21 +10,21 @@ from conftest import ROOT
 pytestmark = pytest.mark.usefixtures("x32")
 
 MODULES = [
-    "_jit",
-    "_stage_marks",
     "auto",
+    "config.make",
+    "core.by_path",
+    "core.names",
+    "frontend.jit",
     "nnx",
-    "ops",
     "pipeline.accumulate",
-    "pipeline.assignment",
-    "pipeline.by_path",
     "pipeline.parts",
-    "pipeline.rules",
     "pipeline.scan",
     "pipeline_registry",
-    "planning",
-    "types",
-    "utils",
+    "programs.planning",
+    "schedules.assignment",
+    "schedules.rules",
+    "staging.marks",
+    "tracing.ops",
 ]
 PAGES = ["python.md", "recipes.md", "migrating.md"]
 

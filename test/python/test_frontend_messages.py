@@ -13,9 +13,9 @@ import pytest
 from conftest import ROOT
 from jax.sharding import Mesh
 from launching import bare_environment
+from meshwright.core import logging as _logging
 
 import meshwright as mw
-from meshwright import _logging
 
 pytestmark = pytest.mark.usefixtures("x32")
 

@@ -16,7 +16,7 @@ import pytest
 from flax import nnx
 from frontend_ir import calls, emitted
 from jax.sharding import Mesh
-from meshwright._trace_cache import sharing_traces
+from meshwright.tracing.trace_cache import sharing_traces
 
 import meshwright as mw
 

@@ -14,11 +14,11 @@ from meshwright.pipeline import (
     PipelineSchedule,
     SplitFragmentType,
 )
-from meshwright.pipeline.rules import build_merge_rules
 from meshwright.pipeline_registry import (
     get_pipeline_schedule,
     pipeline_schedule_names,
 )
+from meshwright.schedules.rules import build_merge_rules
 
 from meshwright import pipeline, schedule_impl
 

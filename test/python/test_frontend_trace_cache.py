@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from frontend_ir import calls, emitted
-from meshwright._trace_cache import sharing_traces
+from meshwright.jaxapi import frontend as compat
+from meshwright.tracing.trace_cache import sharing_traces
 from meshwright.utils import function_name
 
 import meshwright as mw
-from meshwright import _jax_compat as compat
 
 pytestmark = pytest.mark.usefixtures("x32")
 

@@ -379,7 +379,7 @@ def test_calls_with_other_types_and_places_find_their_programs():
 
 
 def test_own_results_are_recognised_without_a_look_at_their_buffers(monkeypatch):
-    from meshwright.runtime import _jax_runtime
+    from meshwright.jaxapi import runtime as jax_runtime
 
     @mw.jit(config=CONFIG, donate_argnums=0)
     def step(state, x):
@@ -390,7 +390,7 @@ def test_own_results_are_recognised_without_a_look_at_their_buffers(monkeypatch)
 
     state = step({"w": X, "u": X, "v": X}, np.float32(2.0))
     state = step(state, np.float32(2.0))
-    monkeypatch.setattr(_jax_runtime, "shard_pointers", None)
+    monkeypatch.setattr(jax_runtime, "shard_pointers", None)
     for _ in range(3):
         state = step(state, np.float32(2.0))
     np.testing.assert_allclose(state["v"], X + 5)

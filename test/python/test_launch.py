@@ -13,7 +13,7 @@ import time
 
 import pytest
 from launching import environment
-from meshwright.distributed import exits
+from meshwright.runtime.processes import exits
 
 import meshwright as mw
 
@@ -159,7 +159,7 @@ def test_the_exit_code_is_that_of_the_signal(tmp_path):
 
 def test_a_watchdog_that_was_stopped_blames_nobody():
     """As the one in a launcher is, by Ctrl-Z."""
-    module = ["-m", "meshwright.distributed.watchdog", "127.0.0.1", "1", "1"]
+    module = ["-m", "meshwright.runtime.processes.watchdog", "127.0.0.1", "1", "1"]
     watchdog = subprocess.Popen(
         [sys.executable, *module], env=environment(), stdout=subprocess.PIPE, text=True
     )
@@ -211,9 +211,9 @@ def test_a_watchdog_that_was_stopped_blames_nobody():
     ],
 )
 def test_arguments_that_make_no_sense(arguments, options, error, text, monkeypatch):
-    from meshwright.distributed import start
+    from meshwright.runtime.processes import start
 
-    monkeypatch.setattr(start._jax_runtime, "backends_started", lambda: False)
+    monkeypatch.setattr(start.jax_runtime, "backends_started", lambda: False)
     with pytest.raises(error, match=text):
         mw.distributed.initialize(*arguments, **options)
     assert not mw.distributed.is_initialized()
@@ -224,7 +224,7 @@ def test_an_address_that_nobody_reaches_is_told(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "import meshwright as mw\n"
-        "from meshwright.distributed import start\n"
+        "from meshwright.runtime.processes import start\n"
         "start._watchdog_address = lambda world, seconds: '127.0.0.1:1'\n"
         "mw.distributed.initialize(timeout=10)\n"
     )
@@ -244,7 +244,7 @@ def test_an_address_that_nobody_reaches_is_told(tmp_path):
 
 
 def test_a_port_of_the_other_loopback_is_looked_at():
-    from meshwright.distributed.start import ProcessError, _check_port
+    from meshwright.runtime.processes.start import ProcessError, _check_port
 
     with socket.socket(socket.AF_INET6) as taken:
         try:

@@ -7,10 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from meshwright._layers_plan import layers_of_stages, plan_layers
-from meshwright._layers_split import split_layers
-
-from meshwright import _jax_compat as compat
+from meshwright.jaxapi import frontend as compat
+from meshwright.layers.plan import layers_of_stages, plan_layers
+from meshwright.layers.split import split_layers
 
 L, STAGES = 6, 3
 KEY = jax.random.key(7)

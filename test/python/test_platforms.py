@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import Mesh
+from meshwright.lowering import partitioning, several_platforms
 
 import meshwright as mw
-from meshwright import _partitioning, _several_platforms
 
 pytestmark = pytest.mark.usefixtures("x32")
 
@@ -29,7 +29,7 @@ def pretended(monkeypatch):
     def platform_of(mesh):
         return "cuda" if mesh.devices.flat[0] in first else "cpu"
 
-    monkeypatch.setattr(_several_platforms, "platform_of", platform_of)
+    monkeypatch.setattr(several_platforms, "platform_of", platform_of)
 
 
 def config(f, g, meshes=MESHES):
@@ -64,13 +64,13 @@ def test_order_of_the_meshes_does_not_matter():
 
 def test_one_platform_is_lowered_for_once(monkeypatch):
     calls = []
-    lower = _partitioning._lower_for
+    lower = partitioning._lower_for
 
     def lower_for(traced, program, platform, config):
         calls.append(platform)
         return lower(traced, program, platform, config)
 
-    monkeypatch.setattr(_partitioning, "_lower_for", lower_for)
+    monkeypatch.setattr(partitioning, "_lower_for", lower_for)
     meshes = {"gpu": MESHES["gpu"]}
     mw.jit(step, config("gpu", "gpu", meshes)).lower(X)
     assert calls == ["cuda"]

@@ -4,8 +4,7 @@ import io
 import time
 
 import pytest
-
-from meshwright import _progress
+from meshwright.core import progress
 
 
 class Terminal(io.StringIO):
@@ -18,7 +17,7 @@ class Terminal(io.StringIO):
     [(Terminal, 0.0, True), (io.StringIO, 0.0, False), (Terminal, 1000.0, False)],
 )
 def test_bar_is_drawn_on_terminals_only(stream, delay, drawn):
-    bar = _progress.ProgressBar(4, stream=stream(), delay=delay)
+    bar = progress.ProgressBar(4, stream=stream(), delay=delay)
     bar.show(1)
     bar.close()
     assert ("1/4" in bar.stream.getvalue()) == drawn
@@ -29,7 +28,7 @@ def test_waiting_says_for_what_and_cleans_up_after_errors():
     terminal = Terminal()
     with (
         pytest.raises(KeyError),
-        _progress.waiting("partitioning", terminal, delay=0.0),
+        progress.waiting("partitioning", terminal, delay=0.0),
     ):
         deadline = time.monotonic() + 60
         while "partitioning ... 0 s" not in terminal.getvalue():
@@ -41,7 +40,7 @@ def test_waiting_says_for_what_and_cleans_up_after_errors():
 
 def test_waiting_is_silent_in_pipes_and_for_what_is_quick():
     for stream, delay in ((io.StringIO(), 0.0), (Terminal(), 1000.0)):
-        with _progress.waiting("partitioning", stream, delay):
+        with progress.waiting("partitioning", stream, delay):
             pass
         assert stream.getvalue() == ""
 
@@ -56,7 +55,7 @@ def closed():
 def test_nobody_watches_what_is_no_stream(monkeypatch, stream):
     """A process may have no standard error, or an object with nothing but `write`."""
     monkeypatch.setattr("sys.stderr", stream)
-    with _progress.waiting("partitioning", delay=0.0):
-        bar = _progress.ProgressBar(4, delay=0.0)
+    with progress.waiting("partitioning", delay=0.0):
+        bar = progress.ProgressBar(4, delay=0.0)
         bar.show(1)
         bar.close()

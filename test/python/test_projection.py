@@ -3,10 +3,10 @@
 from types import SimpleNamespace
 
 import numpy as np
-from meshwright.runtime import projection
-from meshwright.runtime.edges import Edge, Piece
-from meshwright.runtime.plan import Plan
-from meshwright.runtime.steps import Launch
+from meshwright.runtime.processes import projection
+from meshwright.runtime.processes.edges import Edge, Piece
+from meshwright.runtime.program.plan import Plan
+from meshwright.runtime.program.steps import Launch
 
 ME, OTHER = 0, 1
 CHANNEL = SimpleNamespace(world=SimpleNamespace(process=ME))

@@ -23,7 +23,7 @@ def test_version_is_the_same_everywhere():
     package = json.loads((ROOT / "editors" / "vscode" / "package.json").read_text())
     assert package["version"] == VERSION
     cmake = (ROOT / "CMakeLists.txt").read_text()
-    assert "_version.py" in cmake and VERSION not in cmake
+    assert "core/version.py" in cmake and VERSION not in cmake
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["dynamic"] == ["version"]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from jax.experimental.layout import Format, Layout
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
-from meshwright.runtime import _jax_runtime
+from meshwright.jaxapi import runtime as jax_runtime
 from runtime_programs import Builder, iota
 
 
@@ -236,7 +236,7 @@ def test_array_in_another_layout(program):
 def test_the_backend_says_which_layout_is_the_default(monkeypatch):
     """As on a backend that keeps matrices by columns."""
     by_columns = lambda device, dtype, shape: tuple(range(len(shape)))[::-1]  # noqa: E731
-    monkeypatch.setattr(_jax_runtime, "default_order", by_columns)
+    monkeypatch.setattr(jax_runtime, "default_order", by_columns)
     b = Builder(a={"x": 2})
     x = b.input("a", [4, 4], dims=[["x"], []])
     b.program["inputs"][0]["layout"] = "default"

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from jax.sharding import Mesh
-from meshwright.runtime import _jax_runtime, compilation, placement
+from meshwright.jaxapi import runtime as jax_runtime
+from meshwright.runtime.load import compilation
+from meshwright.runtime.load.compilation import read_source
+from meshwright.runtime.program import placement
 from runtime_programs import Builder, iota
 
 import meshwright as mw
@@ -110,7 +113,7 @@ def test_first_failure_is_reported_while_others_compile(monkeypatch):
         b.unary("bad", "stablehlo.multiply", b.input("b", [5])),
     )
     released = threading.Event()
-    compile_module = _jax_runtime.compile_module
+    compile_module = jax_runtime.compile_module
 
     def compile_slowly(module, devices, *rest, **kwargs):
         if devices == tuple(b.meshes["a"].devices.flat):
@@ -118,7 +121,7 @@ def test_first_failure_is_reported_while_others_compile(monkeypatch):
             return compile_module(module, devices, *rest, **kwargs)
         raise ValueError("no such thing")
 
-    monkeypatch.setattr(_jax_runtime, "compile_module", compile_slowly)
+    monkeypatch.setattr(jax_runtime, "compile_module", compile_slowly)
     monkeypatch.setattr(compilation.os, "cpu_count", lambda: 2)
     try:
         with pytest.raises(runtime.FragmentError, match="bad.*no such thing"):
@@ -153,8 +156,8 @@ def test_callbacks_of_tpus_are_found(host, send, recv):
     )
     text = TPU_CALLBACK.replace("HOST", host)
     text = text.replace("SEND", str(send)).replace("RECV", str(recv))
-    with _jax_runtime.make_ir_context():
-        source = compilation.read_source("held", mesh, text, {})
+    with jax_runtime.make_ir_context():
+        source = read_source("held", mesh, text, {})
     assert source.callbacks == (host == "true")
     assert source.text.count("@first_device, []") == (3 if host == "true" else 0)
 
@@ -224,22 +227,22 @@ def test_interrupt_while_compiling_leaves_the_process_usable():
         signal.signal(signal.SIGINT, signal.default_int_handler)
         import conftest
         from runtime_programs import Builder, iota
-        from meshwright.runtime import compilation
+        from meshwright.runtime.load import compilation
         b = Builder(a={"x": 1})
         b.output(b.unary("first", "stablehlo.add", b.input("a", [4])))
-        real, release = compilation._jax_runtime.compile_module, threading.Event()
+        real, release = compilation.jax_runtime.compile_module, threading.Event()
         def slow(*args, **kwargs):
             threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
             release.wait(60)
             return real(*args)
-        compilation._jax_runtime.compile_module = slow
+        compilation.jax_runtime.compile_module = slow
         start = time.monotonic()
         try:
             b.load()
         except KeyboardInterrupt:
             print("interrupted", time.monotonic() - start < 30)
         release.set()
-        compilation._jax_runtime.compile_module = real
+        compilation.jax_runtime.compile_module = real
         print(b.load()(b.put(iota(4), "a"))[0])
         """
     )

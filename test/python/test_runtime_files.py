@@ -7,7 +7,7 @@ import signal
 import sys
 
 import pytest
-from meshwright.runtime.files import whole_file
+from meshwright.core.files import whole_file
 
 
 def test_error_leaves_what_was_there(tmp_path):

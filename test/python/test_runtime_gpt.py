@@ -10,10 +10,10 @@ import pytest
 import runtime_programs  # noqa: F401  (sets the number of devices)
 from conftest import PROGRAMS
 from jax.sharding import Mesh
-from meshwright.runtime import _jax_runtime
-from meshwright.runtime.memory import keep_account
-from meshwright.runtime.placement import bind_meshes
-from meshwright.runtime.plan import Planner
+from meshwright.jaxapi import runtime as jax_runtime
+from meshwright.runtime.program.placement import bind_meshes
+from meshwright.runtime.program.plan import Planner
+from meshwright.runtime.watch.memory import keep_account
 
 from meshwright import runtime
 
@@ -43,7 +43,7 @@ def exported(tools, tmp_path_factory):
 
 def plan_of(schedule, modules, meshes):
     bound = bind_meshes(schedule, meshes)
-    with _jax_runtime.make_ir_context():
+    with jax_runtime.make_ir_context():
         options = {name: {} for name in bound}
         return Planner(schedule, modules, bound, options).build(), bound
 

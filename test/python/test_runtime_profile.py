@@ -11,7 +11,7 @@ from meshwright.runtime import profile
 from runtime_programs import Builder, iota
 
 # The module, of which the package shows the function alone.
-watching = sys.modules["meshwright.runtime.profile"]
+watching = sys.modules["meshwright.runtime.watch.profile"]
 
 
 @pytest.fixture(scope="module")

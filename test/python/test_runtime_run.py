@@ -4,10 +4,12 @@ import jax
 import numpy as np
 import pytest
 from jax.sharding import NamedSharding
-from meshwright.runtime import ProgramError, compilation, placement, read_folder
-from meshwright.runtime.module_names import joint_name
-from meshwright.runtime.order import issue_order
-from meshwright.runtime.steps import Launch
+from meshwright.runtime import ProgramError, read_folder
+from meshwright.runtime.load import compilation
+from meshwright.runtime.program import placement
+from meshwright.runtime.program.module_names import joint_name
+from meshwright.runtime.program.order import issue_order
+from meshwright.runtime.program.steps import Launch
 from runtime_programs import Builder, iota
 
 

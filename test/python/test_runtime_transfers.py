@@ -7,8 +7,8 @@ import jax
 import numpy as np
 import pytest
 from jax.sharding import PartitionSpec
-from meshwright.runtime import placement
-from meshwright.runtime.steps import Copy, FirstShard, Launch, Put
+from meshwright.runtime.program import placement
+from meshwright.runtime.program.steps import Copy, FirstShard, Launch, Put
 from runtime_programs import Builder, iota
 
 MESHES = [{"x": 1}, {"x": 2}, {"x": 4}, {"y": 2, "z": 2}]

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from conftest import ROOT
-from meshwright.runtime.order import issue_order
+from meshwright.runtime.program.order import issue_order
 
 import meshwright as mw
 

@@ -71,7 +71,9 @@ def test_programs_in_bytecode_of_jax_are_partitioned(tools, jax_parser, tmp_path
         "meshwright", "partition", program, "--config", tmp_path / "c.json", "-o", out
     )
     (fragment,) = (out / "fragments").iterdir()
-    (in_process,) = mw._native.partition(code, json.loads(config)).fragments.values()
+    (in_process,) = mw.compiler.native.partition(
+        code, json.loads(config)
+    ).fragments.values()
     before = set(jax_parser.values(module_of(known)))
     for written in (fragment.read_text(), in_process):
         assert set(jax_parser.values(written)) == before
@@ -229,7 +231,7 @@ def test_attributes_of_arguments_cross_the_border(tools, jax_parser, tmp_path):
       return %0#0, %0#1 : tensor<8x16xf32>, tensor<2xui32>
     }"""
     printed = str(jax_parser.parse(program))
-    result = mw._native.partition(
+    result = mw.compiler.native.partition(
         printed, {"topology": {"m": {"x": 1}}, "assignment": {"a": "m"}}
     )
     (fragment,) = result.fragments.values()
@@ -246,7 +248,7 @@ def test_phases_go_on_from_bytecode_as_from_text():
     """With the locations of the user's source."""
     text = (PROGRAMS / "mpmd" / "gpt_4_4_4.mlir").read_text()
     config = json.loads((PROGRAMS / "mpmd" / "gpt_4_4_4.json").read_text())
-    native = mw._native
+    native = mw.compiler.native
     imported = native.partition(text, config, phases=native.IMPORT)
     assert imported.bytecode.startswith(b"ML")
     rest = native.OPTIMIZE | native.PARTITION

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from meshwright.runtime import _jax_runtime
+from meshwright.compiler import native
+from meshwright.jaxapi import runtime as jax_runtime
 
 import meshwright as mw
-from meshwright import _native
 
 pytestmark = pytest.mark.usefixtures("x32")
 
@@ -80,9 +80,9 @@ BATCHES = {"small": (ROWS, WIDTH), "as a weight": (WIDTH, WIDTH)}
 @pytest.mark.parametrize("donate", [False, True], ids=["kept", "donated"])
 @pytest.mark.parametrize("split", [None, P("data"), P(None, "data")])
 def test_a_loop_is_partitioned_once(meshes, monkeypatch, split, donate, kind):
-    count, partition = [], _native.partition
+    count, partition = [], native.partition
     monkeypatch.setattr(
-        _native, "partition", lambda *a, **k: count.append(1) or partition(*a, **k)
+        native, "partition", lambda *a, **k: count.append(1) or partition(*a, **k)
     )
     step, state = make_step(meshes, split, donate), make_state(kind)
     x = np.ones(BATCHES["small"], np.float32)
@@ -99,13 +99,13 @@ def test_no_call_waits_for_the_call_before(meshes, monkeypatch, batch):
     step, state = make_step(meshes, P("data"), donate=True), make_state("numpy")
     x = np.ones(BATCHES[batch], np.float32)
     state, _ = step(state, x)
-    states, pointers, looked_up = [], _jax_runtime.shard_pointers, []
+    states, pointers, looked_up = [], jax_runtime.shard_pointers, []
 
     def shard_pointers(array):
         looked_up.append(array)
         return pointers(array)
 
-    monkeypatch.setattr(_jax_runtime, "shard_pointers", shard_pointers)
+    monkeypatch.setattr(jax_runtime, "shard_pointers", shard_pointers)
     # Nothing is ever ready: who asks where a result is would wait for it.
     monkeypatch.setattr(type(state[0][0]), "is_ready", lambda self: False)
     for _ in range(STEPS):

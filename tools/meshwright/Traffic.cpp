@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Collectives are those of the code that XLA makes of the fragments, and XLA is
-// JAX's: python/meshwright/_traffic.py compiles and counts. A module becomes a
+// JAX's: python/meshwright/runtime/run/traffic_command.py compiles and counts. A module becomes a
 // folder first, as `meshwright partition` would write it.
 //
 //===----------------------------------------------------------------------===//
@@ -33,7 +33,7 @@ static LogicalResult countTraffic(StringRef folder, StringRef shown) {
   SmallVector<std::string> arguments = {folder.str(), shown.str()};
   if (asJson)
     arguments.push_back("--json");
-  return runPython("_traffic.py", arguments);
+  return runPython("runtime/run/traffic_command.py", arguments);
 }
 
 static LogicalResult exportTo(StringRef folder) {

@@ -18,18 +18,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .. import _jax_compat as compat
-from .. import _primitives as primitives
-from .. import _static_leaves as static_leaves
-from .. import _trace_cache
-from .._layers_plan import layers_of_stages
-from .._nnx_state import is_stateful
-from ..ops import broadcast
-from ..ops import reduce as reduced
-from ..utils import function_name
+from ..core.names import function_name
+from ..jaxapi import frontend as compat
+from ..layers.plan import layers_of_stages
+from ..tracing import primitives, static_leaves, trace_cache
+from ..tracing.nnx_state import is_stateful
+from ..tracing.ops import broadcast
+from ..tracing.ops import reduce as reduced
+from ..tracing.program import backward_order, count_microbatches
 from .loop import call_in_loop, can_loop
 from .microbatches import positions, split
-from .order import backward_order, count_microbatches
 from .results import guarded
 from .sums import with_sums
 
@@ -236,7 +234,7 @@ class _Calls:
           parts: for each microbatch, arguments that it has in their place.
         """
         first = _of_part(args, parts[0])
-        traced = _trace_cache.trace(self._fn, first, kwargs)
+        traced = trace_cache.trace(self._fn, first, kwargs)
         jaxpr, summed = self._prepare(traced)
         columns = self._columns_in_loop(traced, jaxpr, first, kwargs, parts)
         if columns is not None:
@@ -250,7 +248,7 @@ class _Calls:
                 own = _of_part(args, part)
                 again = None if has_state else traced.again(own, kwargs)
                 if again is None:
-                    again = _trace_cache.trace(self._fn, own, kwargs)
+                    again = trace_cache.trace(self._fn, own, kwargs)
                     jaxpr, summed = self._prepare(again)
                 traced = again
                 self._call(number, traced, jaxpr, summed)
@@ -265,7 +263,7 @@ class _Calls:
         return jax.tree.unflatten(self._tree, leaves)
 
     def _prepare(
-        self, traced: _trace_cache.Traced
+        self, traced: trace_cache.Traced
     ) -> tuple[Any, list[tuple[int, list[list[int]]]]]:
         """What the calls compute, and which leaves of the result they add to.
 
@@ -303,7 +301,7 @@ class _Calls:
 
     def _columns_in_loop(
         self,
-        traced: _trace_cache.Traced,
+        traced: trace_cache.Traced,
         jaxpr: Any,
         first: Sequence[Any],
         kwargs: dict[str, Any],
@@ -351,7 +349,7 @@ class _Calls:
 
     def _loop(
         self,
-        traced: _trace_cache.Traced,
+        traced: trace_cache.Traced,
         jaxpr: Any,
         summed: Sequence[tuple[int, Sequence[Sequence[int]]]],
         columns: Mapping[int, Sequence[Any]],
@@ -379,7 +377,7 @@ class _Calls:
     def _call(
         self,
         number: int,
-        traced: _trace_cache.Traced,
+        traced: trace_cache.Traced,
         jaxpr: Any,
         summed: Sequence[tuple[int, Sequence[Sequence[int]]]],
     ) -> None:

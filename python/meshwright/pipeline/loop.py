@@ -18,11 +18,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .. import _jax_compat as compat
-from .. import _primitives as primitives
-from .._layers_plan import has_marks
-from .._loops import LoopForm, has_loop
-from .order import unrolls_loops
+from ..jaxapi import frontend as compat
+from ..layers.plan import has_marks
+from ..tracing import primitives
+from ..tracing.loops import LoopForm, has_loop
+from ..tracing.program import unrolls_loops
 
 __all__ = ["call_in_loop", "can_loop"]
 

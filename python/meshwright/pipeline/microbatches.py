@@ -10,8 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .. import _static_leaves as static_leaves
-from .._microbatch_rows import cutting_microbatches
+from ..tracing import static_leaves
+from ..tracing.microbatch_rows import cutting_microbatches
 
 __all__ = ["positions", "split"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from .. import _jax_compat as compat
+from ..jaxapi import frontend as compat
 
 __all__ = ["guarded", "is_in"]
 

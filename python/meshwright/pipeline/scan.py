@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 
-from .. import _jax_compat as compat
-from .._stage_marks import stage_boundary
+from ..jaxapi import frontend as compat
+from ..staging.marks import stage_boundary
 from .parts import bounds, check_stages, count_layers, is_parts, pieces_of, whole
 
 T = TypeVar("T")

@@ -17,8 +17,8 @@ from typing import Any
 
 import jax
 
-from .. import _jax_compat as compat
-from .._primitives import broadcast_p, named_computation_p, reduce_p
+from ..jaxapi import frontend as compat
+from ..tracing.primitives import broadcast_p, named_computation_p, reduce_p
 
 __all__ = ["with_sums"]
 

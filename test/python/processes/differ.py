@@ -20,7 +20,7 @@ from unittest import mock  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import jaxlib  # noqa: E402
 import numpy as np  # noqa: E402
-from meshwright.distributed import agreement  # noqa: E402
+from meshwright.runtime.processes import agreement  # noqa: E402
 
 told = {}
 

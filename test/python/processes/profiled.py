@@ -20,7 +20,7 @@ import numpy as np  # noqa: E402
 from jax.sharding import Mesh  # noqa: E402
 
 # The package has a function of that name.
-profile = importlib.import_module("meshwright.runtime.profile")
+profile = importlib.import_module("meshwright.runtime.watch.profile")
 me = jax.process_index()
 BEHIND, DRIFT = 1000.0, 0.01  # Seconds, and seconds a second, of process 1.
 began = time.perf_counter()

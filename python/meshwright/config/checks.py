@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of topologies and of what is assigned to their meshes."""
+
+from __future__ import annotations
+
+import logging
+import numbers
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import jax
+from jax.sharding import Mesh
+
+from ..core.names import (
+    MEMORY_KIND_SEPARATOR,
+    MEMORY_KINDS,
+    mesh_without_memory_kind,
+    unknown_name,
+)
+
+_logger = logging.getLogger(__name__)
+
+# What parts a mesh from a memory kind, what ends a text, and what is none.
+_NOT_IN_MESH_NAMES = re.compile(r'[#"\\\x00-\x1f\x7f\ud800-\udfff]')
+
+
+def check_topology(topology: Mapping[str, Mesh]) -> None:
+    if not topology:
+        raise ValueError(
+            "topology: must have at least one mesh, got none; "
+            "give a dict of mesh names to jax.sharding.Mesh"
+        )
+    for name in topology:
+        if "@" in name:
+            raise ValueError(
+                f"topology: mesh name {name!r} must not contain '@'; rename the mesh"
+            )
+    for name in topology:
+        for kind in MEMORY_KINDS:
+            if name.endswith(MEMORY_KIND_SEPARATOR + kind):
+                raise ValueError(
+                    f"topology: mesh name {name!r} must not end with the memory kind "
+                    f"'#{kind}'; memory kinds belong into assignments"
+                )
+        # "*" stands for all other meshes where meshes are inferred.
+        if name in ("", "*") or _NOT_IN_MESH_NAMES.search(name):
+            raise ValueError(
+                f"topology: mesh name {name!r} must not be empty or '*', and must "
+                "contain neither '#' nor a quotation mark, a backslash or a control "
+                "character; rename the mesh"
+            )
+
+
+def check_devices(topology: Mapping[str, Mesh]) -> None:
+    for name, mesh in topology.items():
+        if not isinstance(mesh, Mesh):
+            raise TypeError(
+                f"topology: mesh {name!r} must be a jax.sharding.Mesh, got {mesh!r} of "
+                f"type {type(mesh).__name__}; build one, for example "
+                'jax.sharding.Mesh(jax.devices()[:2], ("x",))'
+            )
+        if mesh.size == 0:
+            found = len(jax.devices())
+            raise ValueError(
+                f"topology: mesh {name!r} has no devices; {len(topology)} meshes need "
+                f"at least {len(topology)} devices, found {found} "
+                f"({jax.default_backend()}), and a slice behind the last one is empty. "
+                "To try without more, call "
+                f'jax.config.update("jax_num_cpu_devices", {max(len(topology), 8)}) '
+                "before the first use of JAX"
+            )
+
+
+def check_mapping(what: str, value: Any, example: str) -> None:
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"{what}: must be a dict, such as {example}, got {value!r} of type "
+            f"{type(value).__name__}"
+        )
+    for name in value:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{what}: names must be strings, as in {example}, got {name!r} of type "
+                f"{type(name).__name__}"
+            )
+
+
+def check_meshes(
+    what: str, meshes: Iterable[Any], topology: Mapping[str, Mesh]
+) -> None:
+    for mesh in meshes:
+        if not isinstance(mesh, str):
+            raise ValueError(
+                f"{what}: meshes are given by name, got {mesh!r} of type "
+                f"{type(mesh).__name__}"
+            )
+        if mesh_without_memory_kind(mesh) not in topology:
+            raise ValueError(unknown_name(f"{what}: mesh", mesh, topology))
+        kind = mesh.partition(MEMORY_KIND_SEPARATOR)[2]
+        if kind and mesh not in topology and kind not in MEMORY_KINDS:
+            # Which kinds there are is up to the device, so this is no error.
+            _logger.warning(
+                "%s", unknown_name(f"{what}: memory kind", kind, MEMORY_KINDS)
+            )
+
+
+def stage_meshes(given: Any, topology: Mapping[str, Mesh]) -> dict[int, str] | None:
+    """Stage to mesh, from either form of `stage_to_mesh`."""
+    if given is None:
+        return None
+    if isinstance(given, (list, tuple)):
+        given = dict(enumerate(given))
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            "stage_to_mesh: must be a dict, such as {0: 'm0', 1: 'm1'}, or a list of "
+            f"meshes, got {given!r} of type {type(given).__name__}"
+        )
+    for stage in given:
+        if isinstance(stage, bool) or not isinstance(stage, numbers.Integral):
+            raise TypeError(
+                f"stage_to_mesh: stages are numbers, got {stage!r} of type "
+                f"{type(stage).__name__}"
+            )
+        if stage < 0:
+            raise ValueError(f"stage_to_mesh: stages count from 0, got {stage}")
+    check_meshes("stage_to_mesh", given.values(), topology)
+    return {int(stage): mesh for stage, mesh in given.items()}

@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topologies, configs and what a lowered program says about its meshes."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import numbers
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import jax
+from jax.experimental.layout import Format
+from jax.sharding import AbstractMesh, Mesh, NamedSharding
+
+from ..core.names import unknown_name
+from ..core.schedule_names import PIPELINE_SCHEDULE_NAMES
+from ..pipeline import ByPath, PipelineSchedule
+from .checks import (
+    check_devices,
+    check_mapping,
+    check_meshes,
+    check_topology,
+    stage_meshes,
+)
+from .options import (
+    BOOLEAN_OPTIONS,
+    SCHEDULE_OPTION,
+    PartitioningOptions,
+    check_options,
+    merge_options,
+    validate_and_merge_partitioning_options,
+    with_compiler_name,
+)
+
+__all__ = [
+    "BOOLEAN_OPTIONS",
+    "Config",
+    "FunctionIOMeshAssignment",
+    "FunctionNamedShardings",
+    "FunctionIOShardingSpecsAndMeshes",
+    "MpmdJitShardingInfo",
+    "NameToMeshAssignment",
+    "NameToStageAssignment",
+    "NamedSpmdShardingSpec",
+    "PIPELINE_SCHEDULE_NAMES",
+    "PartitioningOptions",
+    "PyTree",
+    "Topology",
+    "make_config",
+    "mesh_names",
+    "validate_and_merge_partitioning_options",
+]
+
+_logger = logging.getLogger(__name__)
+
+PyTree = Any
+# These can be called, `Topology({"m0": mesh})`; any mapping will do in their place.
+# Mesh name to mesh, in pipeline order; the first one is the reference mesh.
+Topology = dict[str, Mesh]
+# Name of a computation or tensor to a mesh, or `mesh#memory_kind`.
+NameToMeshAssignment = dict[str, str]
+# Name of a computation to the stage that it belongs to.
+NameToStageAssignment = dict[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class FunctionIOMeshAssignment:
+    """The mesh of each input and output of a function.
+
+    Attributes:
+      input_meshes: tree like the arguments; leaves are mesh names.
+      output_meshes: tree like the result; leaves are mesh names.
+    """
+
+    input_meshes: PyTree = ()
+    output_meshes: PyTree = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class FunctionNamedShardings:
+    """The sharding of each input and output of a function.
+
+    Attributes:
+      input_specs: tree like the arguments; leaves are `NamedSharding`s.
+      output_specs: tree like the result; leaves are `NamedSharding`s.
+    """
+
+    input_specs: PyTree
+    output_specs: PyTree
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedSpmdShardingSpec:
+    """How the partitioner split a value, and where.
+
+    Attributes:
+      mesh_name: the mesh that it is on.
+      tensor_spec: names of axes per dimension, major to minor.
+      unreduced_axes: axes over which it has yet to be summed.
+      memory_kind: None for the default one.
+    """
+
+    mesh_name: str
+    tensor_spec: Sequence[Sequence[str]]
+    unreduced_axes: Sequence[str] = ()
+    memory_kind: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class FunctionIOShardingSpecsAndMeshes:
+    """How the partitioner split the inputs and outputs of a program.
+
+    Attributes:
+      input_specs: one per input that the program uses, constants first.
+      output_specs: one per output.
+    """
+
+    input_specs: Sequence[NamedSpmdShardingSpec]
+    output_specs: Sequence[NamedSpmdShardingSpec]
+
+
+@dataclasses.dataclass(frozen=True)
+class MpmdJitShardingInfo:
+    """Where a lowered function's names, inputs and outputs are.
+
+    Attributes:
+      topology: mesh name to mesh.
+      name_to_mesh_map: name of a computation or tensor to mesh name.
+      named_shardings: shardings of inputs and outputs.
+      io_mesh_assignment: mesh names of inputs and outputs.
+    """
+
+    topology: Topology
+    name_to_mesh_map: NameToMeshAssignment
+    named_shardings: FunctionNamedShardings
+    io_mesh_assignment: FunctionIOMeshAssignment
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """What `meshwright.jit` needs to know beside the function; see `make_config`."""
+
+    topology: Topology
+    name_to_mesh_assignment: NameToMeshAssignment
+    name_to_stage_assignment: NameToStageAssignment = dataclasses.field(
+        default_factory=dict
+    )
+    input_mesh_assignment: PyTree = ()
+    output_mesh_assignment: PyTree = ()
+    partitioning_options: PartitioningOptions | None = None
+    read_input_output_mesh_from_shardings: bool = False
+    pipeline_schedule: PipelineSchedule | None = None
+    stage_to_mesh: Mapping[int, str] | None = None
+    placement: ByPath | None = None
+    # Into how many stages to divide a program without marks, and how it was done.
+    auto_stages: int | None = None
+    divisions: tuple[Any, ...] = ()
+
+    @property
+    def sharding_mesh(self) -> AbstractMesh:
+        """The first mesh without its devices.
+
+        For sharding annotations inside the function, which say how a value is
+        split and not on which mesh of the topology it lives.
+        """
+        return next(iter(self.topology.values())).abstract_mesh
+
+    @property
+    def compiler_options(self) -> dict[str, bool | str | int]:
+        """The partitioning options as the compiler takes them.
+
+        Schedules go by the compiler's names, and are followed to the letter, with
+        what they need on by itself, unless the user turns that off.
+        """
+        options = with_compiler_name(self.partitioning_options or {})
+        return {"mpmd_complete_schedule": True, **options}
+
+    @property
+    def schedule(self) -> str:
+        """The compiler's name of the schedule, or `file:PATH`."""
+        return str(self.compiler_options.get(SCHEDULE_OPTION, "None"))
+
+    @property
+    def mesh_and_stage_assignment(self) -> dict[str, str | tuple[str, int]]:
+        """Name to mesh, or to (mesh, stage) where the name has a stage."""
+        stages = self.name_to_stage_assignment
+        return {
+            name: (mesh, stages[name]) if name in stages else mesh
+            for name, mesh in self.name_to_mesh_assignment.items()
+        }
+
+    def assignment_of(self, names: Collection[str]) -> dict[str, Any]:
+        """Mesh, or mesh and stage, of those names that have one."""
+        found: dict[str, Any] = {}
+        if self.placement is not None:
+            scheduled = self.schedule != "None" or self.pipeline_schedule is not None
+            found = self.placement.assignment(names, scheduled)
+        given = self.mesh_and_stage_assignment.items()
+        return {**found, **{name: where for name, where in given if name in names}}
+
+
+def make_config(
+    topology: Topology,
+    name_to_mesh_assignment: NameToMeshAssignment | ByPath | None = None,
+    *,
+    name_to_stage_assignment: NameToStageAssignment | None = None,
+    input_mesh_assignment: PyTree = (),
+    output_mesh_assignment: PyTree = (),
+    partitioning_options: PartitioningOptions | None = None,
+    read_input_output_mesh_from_shardings: bool = False,
+    pipeline_schedule: PipelineSchedule | None = None,
+    stage_to_mesh: Mapping[int, str] | Sequence[str] | None = None,
+) -> Config:
+    """Checks and bundles what `jit` needs beside the function.
+
+    Args:
+      topology: mesh name to mesh. The order is the order of the pipeline; the
+        first mesh is the one that shardings refer to. A mesh whose name ends in
+        `/cpu` takes no part in schedules.
+      name_to_mesh_assignment: name of a computation or tensor to the name of its
+        mesh, optionally with a memory kind: `tpu0#pinned_host`, `tpu0#device`. Or
+        what `pipeline.by_path` returned, which also gives stages, and meshes of
+        arguments and results; transfers and reductions between meshes are then
+        inferred, unless an option turns that off. Not needed for stages that
+        `stage_boundary` divides.
+      name_to_stage_assignment: name of a computation to its stage. Computations
+        of one stage become one fragment.
+      input_mesh_assignment: pytree prefix of the tuple of arguments; a leaf is a
+        mesh name (or None) and holds for the whole subtree.
+      output_mesh_assignment: the same for the result.
+      partitioning_options: options of the compiler by name; docs/config.md lists
+        them with their types.
+      read_input_output_mesh_from_shardings: take both assignments from the
+        `in_shardings` and `out_shardings` of `jit`.
+      pipeline_schedule: rules on the order and merging of fragments. Give either
+        this (`get_pipeline_schedule`) or the option `mpmd_pipeline_schedule`, which
+        is a schedule by either of its names, `ZeroBubbleV` or `ZERO_BUBBLE_V`, or
+        `file:PATH`. What a schedule needs beside, such as split backward
+        fragments, is on unless an option turns it off.
+      stage_to_mesh: mesh of each stage that `stage_boundary` divides, a dict or a
+        sequence. By default the mesh where the schedule wants it.
+
+    Returns:
+      A frozen `Config`.
+
+    Raises:
+      TypeError: an argument, a mesh or a stage of another type.
+      ValueError: an empty topology, an unusable mesh name, a mesh without devices,
+        an unknown option or option value, an assignment to an unknown mesh, a
+        negative stage, meshes given twice, or options that the schedule cannot work
+        with.
+    """
+    check_mapping("topology", topology, "{'m0': mesh}")
+    check_topology(topology)
+    check_devices(topology)
+    if partitioning_options is not None:
+        example = "{'mpmd_infer_transfers': True}"
+        check_mapping("partitioning_options", partitioning_options, example)
+    check_options(partitioning_options)
+    placement = None
+    if isinstance(name_to_mesh_assignment, ByPath):
+        placement, name_to_mesh_assignment = name_to_mesh_assignment, {}
+        check_meshes("by_path", placement.mesh_names, topology)
+        inferred = ("mpmd_infer_transfers", "mpmd_infer_cross_mesh_reductions")
+        partitioning_options = {
+            **dict.fromkeys(inferred, True),
+            **(partitioning_options or {}),
+        }
+    name_to_mesh_assignment = (
+        {} if name_to_mesh_assignment is None else name_to_mesh_assignment
+    )
+    meshes_of_stages = stage_meshes(stage_to_mesh, topology)
+    check_mapping("name_to_mesh_assignment", name_to_mesh_assignment, "{'f': 'm0'}")
+    check_meshes("name_to_mesh_assignment", name_to_mesh_assignment.values(), topology)
+    check_meshes(
+        "input_mesh_assignment", jax.tree.leaves(input_mesh_assignment), topology
+    )
+    check_meshes(
+        "output_mesh_assignment", jax.tree.leaves(output_mesh_assignment), topology
+    )
+    if name_to_stage_assignment is not None:
+        check_mapping("name_to_stage_assignment", name_to_stage_assignment, "{'f': 0}")
+    stages = dict(name_to_stage_assignment or {})
+    for name, stage in stages.items():
+        if isinstance(stage, bool) or not isinstance(stage, numbers.Integral):
+            raise TypeError(
+                f"name_to_stage_assignment: stage of {name!r} must be an int, got "
+                f"{stage!r} of type {type(stage).__name__}"
+            )
+        if name not in name_to_mesh_assignment and placement is None:
+            _logger.warning(
+                "%s. A name without a mesh has no stage",
+                unknown_name("name_to_stage_assignment", name, name_to_mesh_assignment),
+            )
+        if stage < 0:
+            raise ValueError(
+                f"name_to_stage_assignment: stage of {name!r} must not be negative, "
+                f"got {stage}"
+            )
+        stages[name] = int(stage)  # It may be one of NumPy.
+    if pipeline_schedule is not None and not isinstance(
+        pipeline_schedule, PipelineSchedule
+    ):
+        raise TypeError(
+            "pipeline_schedule: must be a PipelineSchedule, got "
+            f"{pipeline_schedule!r} of type {type(pipeline_schedule).__name__}; "
+            "mw.get_pipeline_schedule gives one by its name"
+        )
+    assigned = jax.tree.leaves((input_mesh_assignment, output_mesh_assignment))
+    if read_input_output_mesh_from_shardings and assigned:
+        raise ValueError(
+            "read_input_output_mesh_from_shardings: input_mesh_assignment and "
+            "output_mesh_assignment must be left out, the meshes come from the "
+            "in_shardings and out_shardings of jit"
+        )
+    options = merge_options(pipeline_schedule, partitioning_options)
+    return Config(
+        topology=topology,
+        name_to_mesh_assignment=name_to_mesh_assignment,
+        name_to_stage_assignment=stages,
+        input_mesh_assignment=input_mesh_assignment,
+        output_mesh_assignment=output_mesh_assignment,
+        partitioning_options=options,
+        read_input_output_mesh_from_shardings=read_input_output_mesh_from_shardings,
+        pipeline_schedule=pipeline_schedule,
+        stage_to_mesh=meshes_of_stages,
+        placement=placement,
+    )
+
+
+def _mesh_of(leaf: Any) -> Mesh | AbstractMesh | None:
+    if leaf is None or isinstance(leaf, (Mesh, AbstractMesh)):
+        return leaf
+    if isinstance(leaf, (jax.Array, jax.ShapeDtypeStruct, Format)):
+        sharding = leaf.sharding
+        return sharding.mesh if isinstance(sharding, NamedSharding) else None
+    if isinstance(leaf, NamedSharding):
+        return leaf.mesh
+    raise ValueError(
+        f"mesh_names: cannot tell the mesh of {leaf!r} of type {type(leaf).__name__}; "
+        "expected an array, a ShapeDtypeStruct, a NamedSharding, a Mesh or None"
+    )
+
+
+def mesh_names(pytree: PyTree, topology: Topology) -> PyTree:
+    """Maps a tree to the names of the meshes that its leaves are on.
+
+    Args:
+      pytree: leaves are arrays, `ShapeDtypeStruct`s, `NamedSharding`s, meshes or
+        None.
+      topology: mesh name to mesh.
+
+    Returns:
+      A tree of mesh names; None for None, for a missing sharding and for an
+      abstract mesh.
+
+    Raises:
+      ValueError: a mesh that is not in the topology, or a leaf of another type.
+    """
+
+    def name_of(leaf: Any) -> str | None:
+        mesh = _mesh_of(leaf)
+        if mesh is None or isinstance(mesh, AbstractMesh):
+            return None
+        for name, known in topology.items():
+            if known == mesh:
+                return name
+        raise ValueError(
+            f"mesh_names: {mesh} is not in the topology, whose meshes are "
+            f"{', '.join(topology)}"
+        )
+
+    return jax.tree.map(name_of, pytree, is_leaf=lambda leaf: leaf is None)

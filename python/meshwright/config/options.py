@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Partitioning options as users give them, and with what a schedule needs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.names import unknown_name
+from ..core.options import TYPES as COMPILER_OPTIONS
+from ..core.schedule_names import compiler_name
+from ..pipeline import PipelineSchedule
+
+_logger = logging.getLogger(__name__)
+
+PartitioningOptions = dict[str, bool | int | str]
+
+SCHEDULE_OPTION = "mpmd_pipeline_schedule"
+LATE_MERGING_OPTION = "mpmd_merge_inferred_after_scheduling"
+# For programs that only run forwards, and known to the commands alone: what trains
+# always sends gradients to earlier meshes.
+_FORWARD_ONLY_OPTION = "mpmd_fail_on_backward_deps"
+OPTION_TYPES = {
+    name: kind
+    for name, kind in COMPILER_OPTIONS.items()
+    if name != _FORWARD_ONLY_OPTION
+}
+BOOLEAN_OPTIONS = tuple(name for name, kind in OPTION_TYPES.items() if kind == "bool")
+
+
+def _is_index(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _check_option(key: str, value: Any) -> None:
+    kind = OPTION_TYPES[key]
+    if kind == "schedule":
+        compiler_name(f"partitioning_options: {key}", value)
+        return
+    if kind == "bool":
+        is_right, expected = isinstance(value, bool), "a bool"
+    elif kind == "text":
+        is_right, expected = isinstance(value, str), "a str"
+    elif kind == "int":
+        least = -1 if key == "mpmd_error_limit" else 0
+        is_right = isinstance(value, int) and not isinstance(value, bool)
+        is_right = is_right and value >= least
+        expected = f"an int of {least} or more"
+    else:
+        is_right = isinstance(value, Sequence) and all(
+            isinstance(pair, Sequence) and len(pair) == 2 and all(map(_is_index, pair))
+            for pair in value
+        )
+        expected = "a list of pairs (input, output) of indices"
+    if not is_right:
+        raise ValueError(
+            f"partitioning_options: {key} must be {expected}, got {value!r} of type "
+            f"{type(value).__name__}"
+        )
+
+
+def check_options(options: PartitioningOptions | None) -> None:
+    for key, value in (options or {}).items():
+        if key not in OPTION_TYPES:
+            raise ValueError(unknown_name("partitioning_options", key, OPTION_TYPES))
+        _check_option(key, value)
+
+
+def with_compiler_name(options: PartitioningOptions) -> dict[str, bool | str | int]:
+    named = dict(options)
+    if SCHEDULE_OPTION in named:
+        named[SCHEDULE_OPTION] = compiler_name(SCHEDULE_OPTION, named[SCHEDULE_OPTION])
+    return named
+
+
+def validate_and_merge_partitioning_options(
+    pipeline_required_options: PartitioningOptions | PipelineSchedule | None,
+    user_provided_options: PartitioningOptions | None,
+) -> PartitioningOptions | None:
+    """The user's options plus those that a schedule cannot do without.
+
+    Logs a warning for each option that is added. `make_config` merges options in the
+    same way without warnings, since its caller has asked for the schedule.
+
+    Args:
+      pipeline_required_options: a schedule, or its `required_mpmd_options`.
+      user_provided_options: what `make_config` takes as `partitioning_options`.
+
+    Returns:
+      All options; `user_provided_options` itself if the schedule requires none.
+
+    Raises:
+      ValueError: an unknown option or value, or options that the user set to
+        another value than the schedule requires; the text lists all of them.
+    """
+    merged = merge_options(pipeline_required_options, user_provided_options)
+    for key in set(merged or ()) - set(user_provided_options or ()):
+        _logger.warning(
+            "partitioning option %s is set to %r, as required by pipeline schedule",
+            key,
+            merged[key],
+        )
+    return merged
+
+
+def merge_options(
+    required: PartitioningOptions | PipelineSchedule | None,
+    user_options: PartitioningOptions | None,
+) -> PartitioningOptions | None:
+    """`validate_and_merge_partitioning_options`, without its warnings."""
+    if isinstance(required, PipelineSchedule):
+        required = required.required_mpmd_options
+    required = dict(required or {})
+    check_options(user_options)
+    if not required:
+        return user_options
+    check_options(required)
+    given = dict(user_options or {})
+    named = with_compiler_name(given)
+    conflicts = [
+        f"{key} is {given[key]!r} but must be {value!r}"
+        for key, value in with_compiler_name(required).items()
+        if key in named and named[key] != value
+    ]
+    if conflicts:
+        raise ValueError(
+            "partitioning_options: in conflict with what pipeline_schedule requires: "
+            + "; ".join(conflicts)
+        )
+    added = {key: value for key, value in required.items() if key not in given}
+    if added:
+        _logger.info("pipeline_schedule sets partitioning options: %s", added)
+    return {**given, **added}

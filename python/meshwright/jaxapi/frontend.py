@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the front end takes from JAX beyond its documented interface.
+
+The names are those of the table in `_jax_names`. Where releases differ, what
+follows looks at what it found, and gives the rest of the package one shape: that of
+the newest release.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from .differences import aval_to_ir_type as aval_to_ir_type
+from .differences import can_be_dropped as can_be_dropped
+from .differences import define_dce as define_dce
+from .differences import define_discharge as define_discharge
+from .differences import define_error_check as define_error_check
+from .differences import define_linearization as define_linearization
+from .differences import discharge_state as discharge_state
+from .differences import eqn_effects as eqn_effects
+from .differences import is_box as is_box
+from .differences import linearize_jaxpr as linearize_jaxpr
+from .differences import lower_jaxpr_to_fun as lower_jaxpr_to_fun
+from .differences import on_arrays as on_arrays
+from .differences import positional_effects as positional_effects
+from .differences import remove_dead as remove_dead
+from .differences import write_contents as write_contents
+from .names import FOUND as _FOUND
+
+# Programs with a body.
+AbstractRef = _FOUND["AbstractRef"]
+ClosedJaxpr = _FOUND["ClosedJaxpr"]
+DropVar = _FOUND["DropVar"]
+Jaxpr = _FOUND["Jaxpr"]
+JaxprEqn = _FOUND["JaxprEqn"]
+Literal = _FOUND["Literal"]
+NameStack = _FOUND["NameStack"]
+Primitive = _FOUND["Primitive"]
+Var = _FOUND["Var"]
+eval_jaxpr = _FOUND["eval_jaxpr"]
+jaxpr_const_args = _FOUND["jaxpr_const_args"]
+new_jaxpr_eqn = _FOUND["new_jaxpr_eqn"]
+ordered_effects = _FOUND["ordered_effects"]
+weakref_lru_cache = _FOUND["weakref_lru_cache"]
+wrap_init = _FOUND["wrap_init"]
+
+# Shardings and settings inside programs.
+UNSPECIFIED = _FOUND["UNSPECIFIED"]
+TypedNdArray = _FOUND["TypedNdArray"]
+device_put_p = _FOUND["device_put_p"]
+jit_p = _FOUND["jit_p"]
+sharding_constraint_p = _FOUND["sharding_constraint_p"]
+trace_context = _FOUND["trace_context"]
+
+# Differentiation and batching.
+ValAccum = _FOUND["ValAccum"]
+Zero = _FOUND["Zero"]
+batch_jaxpr = _FOUND["batch_jaxpr2"]
+backward_pass = _FOUND["backward_pass3"]
+deflinear2 = _FOUND["deflinear2"]
+defvectorized = _FOUND["defvectorized"]
+fancy_primitive_batchers = _FOUND["fancy_primitive_batchers"]
+fancy_transposes = _FOUND["fancy_transposes"]
+jvp_jaxpr = _FOUND["jvp_jaxpr"]
+primitive_batchers = _FOUND["primitive_batchers"]
+primitive_jvps = _FOUND["primitive_jvps"]
+project_accums = _FOUND["project_accums"]
+unproject_accums = _FOUND["unproject_accums"]
+
+# Partial evaluation and dead code.
+JaxprTracer = _FOUND["JaxprTracer"]
+PartialVal = _FOUND["PartialVal"]
+closed_call_partial_eval_custom_rule = _FOUND["closed_call_partial_eval_custom_rule"]
+custom_partial_eval_rules = _FOUND["custom_partial_eval_rules"]
+make_jaxpr_effects = _FOUND["make_jaxpr_effects"]
+new_eqn_recipe = _FOUND["new_eqn_recipe"]
+partial_eval_jaxpr_custom_rules = _FOUND["partial_eval_jaxpr_custom_rules"]
+partial_eval_jaxpr_nounits = _FOUND["partial_eval_jaxpr_nounits"]
+prune_closed_jaxpr_outputs = _FOUND["prune_closed_jaxpr_outputs"]
+trace_to_jaxpr_dynamic = _FOUND["trace_to_jaxpr_dynamic"]
+
+# Lowering.
+TokenSet = _FOUND["TokenSet"]
+ir_constant = _FOUND["_ir_constant"]
+core_call_lowering = _FOUND["core_call_lowering"]
+func = _FOUND["func"]
+ir = _FOUND["ir"]
+jaxpr_subcomp = _FOUND["jaxpr_subcomp"]
+lower_fun = _FOUND["lower_fun"]
+make_ir_context = _FOUND["make_ir_context"]
+mpmd = _FOUND["mpmd"]
+register_lowering = _FOUND["register_lowering"]
+
+# Names that say more here than there.
+current_source_info = _FOUND["current"]
+empty_mesh = _FOUND["empty_abstract_mesh"]
+memory_space = _FOUND["mem_kind_to_space"]
+summarize_source = _FOUND["summarize"]
+
+_EVALUATING = _FOUND["EvalTrace"]
+_TRANSFORMING = _FOUND["JVPTrace"], _FOUND["LinearizeTrace"], _FOUND["BatchTrace"]
+
+
+# Locations and error messages point at the user's code, not at this package.
+_FOUND["register_exclusion"](
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+)
+
+
+_ELEMENTWISE = _FOUND["broadcast_batcher"], _FOUND["vectorized_batcher"]
+
+
+def is_elementwise(primitive: Any) -> bool:
+    """Whether a primitive treats all elements alike, whatever axes there are."""
+    for batchers in (fancy_primitive_batchers, primitive_batchers):
+        if primitive in batchers:
+            return getattr(batchers[primitive], "func", None) in _ELEMENTWISE
+    return False
+
+
+def transfer_guard(direction: str) -> str:
+    """What `jax.transfer_guard` says about implicit transfers.
+
+    Args:
+      direction: `host_to_device` or `device_to_device`.
+
+    Returns:
+      `allow`, `log` or `disallow`.
+    """
+    guards = _FOUND["guard_lib"]
+    level = getattr(guards.thread_local_state(), direction)
+    if level is None:
+        level = getattr(guards.global_state(), direction)
+    return "allow" if level is None else level.name.lower().removesuffix("_explicit")
+
+
+def current_trace() -> Any:
+    """The trace that primitives are being applied in."""
+    return _FOUND["trace_ctx"].trace
+
+
+def settings() -> Any:
+    """All settings of JAX that apply now, also those that its own traces ignore."""
+    states = _FOUND["config_states"].values()
+    return trace_context(), tuple(state.value for state in states)
+
+
+def is_staged() -> bool:
+    """Whether what is applied now is recorded, rather than done at once."""
+    trace = current_trace()
+    while isinstance(trace, _TRANSFORMING):
+        trace = trace.parent_trace
+    return not isinstance(trace, _EVALUATING)
+
+
+def is_transforming() -> bool:
+    """Whether the code that runs now is inside a JAX transformation."""
+    return not isinstance(current_trace(), _EVALUATING)
+
+
+def captured(traced: Any) -> list[Any]:
+    """Values that a traced function closes over."""
+    return [*traced.jaxpr.consts, *traced._consts]
+
+
+def outermost_trace() -> Any:
+    """The trace of the whole program, seen from inside it; None outside of any."""
+    found, trace = None, current_trace()
+    while trace is not None and not isinstance(trace, _EVALUATING):
+        found, trace = trace, getattr(trace, "parent_trace", None)
+    return found
+
+
+_snapshots: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()
+
+
+def snapshot(value: Any) -> Any:
+    """A NumPy array as it is now; JAX keeps a reference and would see it change.
+
+    The same array with the same contents gives the same copy, so that a program
+    that reads it in many places holds it once.
+    """
+    if type(value) not in (np.ndarray, TypedNdArray):
+        return value
+    kind, aval = type(value), getattr(value, "aval", None)
+    where = value.__array_interface__["data"][0]
+    key = kind, where, value.shape, value.strides, value.dtype, aval
+    copy = _snapshots.get(key)
+    if copy is None or copy.tobytes() != value.tobytes():
+        copy = np.array(value)
+        if isinstance(value, TypedNdArray):
+            copy = TypedNdArray(copy, aval)
+        _snapshots[key] = copy
+    return copy
+
+
+def trace_body(
+    name: Callable[..., Any],
+    body: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> tuple[Any, list[Any], Any]:
+    """Traces a function, always anew.
+
+    Args:
+      name: the function to name in messages and locations.
+      body: the function to trace, an object made for this call; its arguments
+        are pytrees of arrays.
+      args: positional arguments, possibly tracers of an enclosing trace.
+      kwargs: keyword arguments.
+
+    Returns:
+      The closed jaxpr, the values that it captured from enclosing traces, and the
+      tree of the result. The jaxpr takes the captured values first.
+    """
+    functools.update_wrapper(body, name, updated=())
+    traced = jax.jit(body).trace(*args, **kwargs)
+    consts, captured = traced.jaxpr.consts, traced._consts
+    jaxpr = _with_own_literals(traced.jaxpr.jaxpr)
+    if any(isinstance(const, jax.Ref) or is_box(const) for const in consts):
+        # Written to from here, so an operand rather than a constant.
+        jaxpr = _FOUND["convert_constvars_jaxpr"](jaxpr)
+        consts, captured = (), [*consts, *captured]
+    closed = ClosedJaxpr(jaxpr, list(map(snapshot, consts)))
+    return closed, list(map(snapshot, captured)), traced.out_tree
+
+
+def _with_own_literals(jaxpr: Any) -> Any:
+    """A jaxpr whose literals are no arrays of the user's."""
+
+    def own(atom: Any) -> Any:
+        if isinstance(atom, Literal) and isinstance(atom.val, np.ndarray):
+            return Literal(snapshot(atom.val), atom.aval)
+        return atom
+
+    eqns = [eqn.replace(invars=list(map(own, eqn.invars))) for eqn in jaxpr.eqns]
+    return jaxpr.replace(eqns=eqns, outvars=list(map(own, jaxpr.outvars)))
+
+
+def become_traced(made: Any, traced: Any) -> None:
+    """Makes a new object of a subclass of `jax.stages.Traced` equal to a traced.
+
+    Their constructor changes from release to release, their slots are found here.
+    """
+    for kind in jax.stages.Traced.__mro__:
+        for slot in getattr(kind, "__slots__", ()):
+            if hasattr(traced, slot):
+                setattr(made, slot, getattr(traced, slot))
+
+
+def is_high(jaxpr: Any) -> bool:
+    """Whether a closed jaxpr has values of types that stand for several arrays, or
+    primitives that are known by what they do to such or to arrays."""
+    return jaxpr.jaxpr.is_high
+
+
+def to_arrays(traced: Any) -> Any:
+    """A traced function of arrays whose high values and primitives are expanded."""
+    if not is_high(traced.jaxpr):
+        return traced
+    expanded = object.__new__(jax.stages.Traced)
+    become_traced(expanded, traced)
+    expanded._params = traced.lojax._params
+    return expanded
+
+
+def plain_lower(
+    traced: Any,
+    rules: Sequence[tuple[Any, Callable[..., Any]]],
+    platform: str,
+    jaxpr: Any,
+) -> Any:
+    """`lower_with_rules` for a subclass of `jax.stages.Traced`, with its own jaxpr."""
+    plain = object.__new__(jax.stages.Traced)
+    become_traced(plain, traced)
+    plain._params = {**traced._params, "jaxpr": jaxpr}
+    return lower_with_rules(plain, rules, platform)
+
+
+def lower_with_rules(
+    traced: Any, rules: Sequence[tuple[Any, Callable[..., Any]]], platform: str
+) -> Any:
+    """Lowers a traced function, giving precedence to `rules`.
+
+    Args:
+      traced: what `jax.jit(f).trace(...)` returned.
+      rules: pairs of a primitive and its lowering rule.
+      platform: the platform to lower for, e.g. "cpu".
+
+    Returns:
+      The `jax.stages.Lowered`. Plain `jax.jit` is not affected by `rules`.
+    """
+    parameters = _FOUND["LoweringParameters"](override_lowering_rules=tuple(rules))
+    return traced.lower(lowering_platforms=(platform,), _private_parameters=parameters)
+
+
+def kept_arguments(lowered: Any) -> list[int]:
+    """Flat positions of the arguments that became arguments of `main`."""
+    skipped = len(lowered._lowering.const_args)
+    kept = lowered._lowering.compile_args["kept_var_idx"]
+    return sorted(index - skipped for index in kept if index >= skipped)
+
+
+def constant_arguments(lowered: Any) -> list[Any]:
+    """Values of the leading arguments of `main` that are hoisted constants."""
+    return list(lowered._lowering.const_args)
+
+
+def flat_types(lowered: Any) -> tuple[list[Any], list[Any]]:
+    """Abstract values of main's arguments (without constants) and results."""
+    arguments = lowered._lowering.compile_args
+    skipped = len(lowered._lowering.const_args)
+    return (
+        list(arguments["global_in_avals"])[skipped:],
+        list(arguments["global_out_avals"]),
+    )
+
+
+def aval_of(info: Any) -> Any:
+    """Abstract value of a `jax.stages.ArgInfo`."""
+    return info._aval
+
+
+def wrap_key(data: Any, dtype: Any) -> Any:
+    """Key data as an array of the typed keys of `dtype`."""
+    return jax.random.wrap_key_data(data, impl=dtype._impl.name)
+
+
+def make_weak(array: Any) -> Any:
+    """The same array with the weak type that the result of a jitted function has."""
+    aval = array.aval.update(weak_type=True)
+    return _FOUND["ArrayImpl"](
+        aval, array.sharding, array._arrays, committed=True, _skip_checks=True
+    )
+
+
+def host_callbacks(lowered: Any) -> list[Any]:
+    """Python callbacks that the lowered module refers to."""
+    return list(lowered._lowering.compile_args.get("host_callbacks") or ())
+
+
+def module_text(module: Any) -> str:
+    """The text of an MLIR module, given as its operation, with locations."""
+    return module.get_asm(enable_debug_info=True, use_local_scope=False)
+
+
+def parse_module(text: str) -> Any:
+    """Parses a module in a context that knows mpmd, sdy and StableHLO."""
+    with make_ir_context(), ir.Location.unknown():
+        return ir.Module.parse(text)
+
+
+def transpose_count(name_stack: Any) -> int:
+    """How often what has this name stack was transposed."""
+    return sum(
+        isinstance(entry, _FOUND["Transform"]) and entry.name == "transpose"
+        for entry in name_stack.stack
+    )
+
+
+def with_unreduced(ctx: Any, values: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
+    """Values of a lowering rule; those of unreduced types are constrained to be so.
+
+    Each device holds a part of such a value's sum. That must be said where it is
+    made: JAX checks it, and nothing else in the program says it.
+    """
+    return [
+        _FOUND["lower_with_sharding_in_types"](ctx, value, aval)
+        if getattr(getattr(shard_aval(aval), "spec", None), "unreduced", None)
+        else value
+        for value, aval in zip(values, avals, strict=True)
+    ]
+
+
+def shard_aval(aval: Any) -> Any:
+    """The sharding that is part of an abstract value's type, or None."""
+    return getattr(aval, "sharding", None)

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the runtime takes from JAX beyond its documented interface.
+
+The raw way to run an executable (`execute_sharded`, handlers, copies between
+devices) is an order of magnitude cheaper than the public one and is the only one
+that lets a module decide its own aliasing. The names are those of the table in
+`_jax_names`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+from jax.experimental.layout import Layout
+
+from .differences import make_handler as make_handler
+from .names import FOUND as _FOUND
+
+ArrayImpl = _FOUND["ArrayImpl"]
+DeviceList = _FOUND["DeviceList"]
+copy_arrays = _FOUND["batched_copy_array_to_devices_with_sharding"]
+ir = _FOUND["ir"]
+make_ir_context = _FOUND["make_ir_context"]
+# Around transfers that the user's program asks for: `jax.transfer_guard` lets them.
+explicit_transfers = _FOUND["explicit_device_put_scope"]
+same_hlo_sharding = _FOUND["are_hlo_shardings_equal"]
+
+REUSE_INPUT = _FOUND["ArrayCopySemantics"].REUSE_INPUT
+ALWAYS_COPY = _FOUND["ArrayCopySemantics"].ALWAYS_COPY
+
+
+def make_aval(shape: tuple[int, ...], dtype: Any, sharding: Any) -> Any:
+    """The abstract value that JAX itself gives an array of this sharding."""
+    return _FOUND["update_aval_with_sharding"](
+        _FOUND["ShapedArray"](shape, dtype), sharding
+    )
+
+
+def make_array(aval: Any, sharding: Any, shards: list[Any]) -> Any:
+    """An array of shards that are known to be right; costs a tenth of checking it."""
+    return ArrayImpl(aval, sharding, shards, committed=True, _skip_checks=True)
+
+
+def hlo_sharding(sharding: Any, rank: int) -> Any:
+    """How XLA calls a NamedSharding of an array with this many dimensions."""
+    return sharding._to_xla_hlo_sharding(rank)
+
+
+def compiled_shardings(executable: Any) -> tuple[list[Any], list[Any]] | None:
+    """What XLA really did with arguments and results; None if it does not say."""
+    sides = executable.get_parameter_shardings(), executable.get_output_shardings()
+    if sides[0] is None or sides[1] is None:
+        return None
+    from_proto = _FOUND["HloSharding"].from_proto
+    return [from_proto(p) for p in sides[0]], [from_proto(p) for p in sides[1]]
+
+
+def compiled_layouts(executable: Any) -> tuple[list[Any], list[Any]]:
+    """Layouts of arguments and results that XLA chose or was told."""
+    return executable.get_parameter_layouts(), executable.get_output_layouts()
+
+
+def shard_pointers(array: Any) -> list[int]:
+    """Where the shards of this process are, in the order of their devices.
+
+    JAX finds out by waiting, with the GIL held; a callback that has yet to make the
+    array could never run. So this waits first, without it.
+    """
+    try:
+        if not array.is_ready():
+            array.block_until_ready()
+        return [shard.unsafe_buffer_pointer() for shard in array._arrays]
+    except jax.errors.JaxRuntimeError:  # It is in error, and so will be its readers.
+        return []
+
+
+def array_layout(array: Any) -> Any:
+    """The layout of an array's shards; None if it cannot say (it is in error)."""
+    try:
+        return array._pjrt_layout
+    except jax.errors.JaxRuntimeError:
+        return None
+
+
+def element_order(layout: Any, rank: int) -> tuple[int, ...]:
+    """Dimensions from major to minor; None is the default layout."""
+    if layout is None:
+        return tuple(range(rank))
+    return tuple(Layout.from_pjrt_layout(layout).major_to_minor)
+
+
+@functools.cache
+def default_order(device: Any, dtype: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """How a backend orders the dimensions of arrays that nobody gave a layout."""
+    try:
+        layout = device.client.get_default_layout(np.dtype(dtype), shape, device)
+    except jax.errors.JaxRuntimeError:  # Not every backend says.
+        layout = None
+    return element_order(layout, len(shape))
+
+
+def _options(devices: tuple[Any, ...], overrides: dict[str, Any]) -> Any:
+    return _options_for(devices, overrides, np.array([devices]))
+
+
+def _options_for(devices: tuple, overrides: dict[str, Any], assignment: Any) -> Any:
+    return _FOUND["get_compile_options"](
+        num_replicas=1,
+        num_partitions=len(devices),
+        device_assignment=assignment,
+        env_options_overrides=overrides or None,
+        backend=devices[0].client,
+    )
+
+
+def serialized_options(devices: tuple[Any, ...], overrides: dict[str, Any]) -> bytes:
+    """All options of a compilation but for which devices it is for."""
+    return _options_for(devices, overrides, None).SerializeAsString()
+
+
+def compile_module(
+    module: Any,
+    devices: tuple[Any, ...],
+    overrides: dict[str, Any],
+    callbacks: list,
+    jax_cache: bool = True,
+) -> Any:
+    """Compiles a module for devices in this order.
+
+    With JAX's persistent cache, if that is on, unless the caller keeps another one.
+    """
+    if not jax_cache:
+        options, devices = _options(devices, overrides), DeviceList(devices)
+        return _FOUND["backend_compile_and_load"](
+            devices[0].client, module, devices, options, callbacks
+        )
+    return _FOUND["compile_or_get_cached"](
+        devices[0].client,
+        module,
+        np.array(devices, dtype=object),
+        _options(devices, overrides),
+        callbacks,
+        DeviceList(devices),
+    )
+
+
+def load_copy(
+    serialized: bytes, devices: tuple[Any, ...], overrides: dict[str, Any]
+) -> Any:
+    """Loads an executable that was compiled for other devices onto these."""
+    return devices[0].client.deserialize_executable(
+        serialized, DeviceList(devices), _options(devices, overrides)
+    )
+
+
+def keep_token(devices: tuple[Any, ...], token: Any) -> None:
+    """Lets `jax.effects_barrier()` wait for a launch that has side effects."""
+    for position, device in enumerate(devices):
+        _FOUND["runtime_tokens"].set_output_runtime_token(
+            device, token.get_token(position)
+        )
+
+
+def copy_first_shard(array: Any) -> Any:
+    """A copy of the first device's part on that device; does not wait for it."""
+    return copy_shard(array.addressable_data(0))
+
+
+def copy_shard(shard: Any) -> Any:
+    """A copy of an array of one device on that device; does not wait for it."""
+    devices = DeviceList(tuple(shard.devices()))
+    return copy_arrays([shard], [devices], [shard.sharding], [ALWAYS_COPY])[0]
+
+
+_EXIT_SECONDS = 5.0
+
+
+def end_at_exit(thread: threading.Thread, stop: Callable[[], None]) -> None:
+    """Ends a thread that waits for JAX before the interpreter goes.
+
+    Python unwinds the threads that are left when they want the GIL back, and C++
+    code of JAX that is unwound aborts the process.
+
+    Args:
+      stop: lets the thread end soon.
+    """
+
+    def end() -> None:
+        stop()
+        thread.join(_EXIT_SECONDS)
+
+    atexit.register(end)
+
+
+# Several processes.
+
+backends_started = _FOUND["backends_are_initialized"]
+start_transfer_server = _FOUND["start_transfer_server"]
+
+
+def coordination_client() -> Any | None:
+    """The client of JAX's coordination service; None in a process of its own."""
+    return _FOUND["global_state"].client
+
+
+def coordinator_address() -> str | None:
+    return _FOUND["global_state"].coordinator_address
+
+
+def cluster_is_present() -> bool:
+    """Whether `jax.distributed.initialize` can find out everything by itself."""
+    return any(
+        kind.is_env_present()
+        for kind in _FOUND["ClusterEnv"]._cluster_types
+        if not kind.opt_in_only_method
+    )
+
+
+def coordinator_module() -> str:
+    """The module that has JAX's coordination service; it needs no other."""
+    return _FOUND["get_distributed_runtime_service"].__module__
+
+
+@contextlib.contextmanager
+def foreign_coordinator(foreign: bool) -> Iterator[None]:
+    """Keeps process 0 from starting a coordinator where another process holds it."""
+    if not foreign:
+        yield
+        return
+    module = _FOUND["_jax"]
+    module.get_distributed_runtime_service = lambda *args, **kwargs: None
+    try:
+        yield
+    finally:
+        module.get_distributed_runtime_service = _FOUND[
+            "get_distributed_runtime_service"
+        ]

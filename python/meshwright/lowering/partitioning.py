@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a traced function to a partitioned program."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+
+from .. import pipeline
+from ..compiler import diagnostics, native
+from ..config.make import Config, PyTree
+from ..config.options import LATE_MERGING_OPTION
+from ..core.by_path import ByPath, path_text
+from ..jaxapi import frontend as compat
+from ..pipeline.results import is_in
+from ..programs.stages import Lowered
+from ..schedules.rules import build_merge_rules
+from ..shardings import named as named_shardings
+from ..shardings.signature import ProgramSignature
+from ..staging import cut as stage_cut
+from ..tracing import several_meshes
+from ..tracing.microbatch_rows import keep_rows_split
+from ..tracing.primitives import ANNOTATIONS
+from . import per_mesh, several_platforms
+from .rules import RULES
+from .ties import tie
+
+
+def _is_mesh_leaf(leaf: Any) -> bool:
+    return leaf is None or isinstance(leaf, str)
+
+
+def _flat_meshes(what: str, prefix: PyTree, tree: Any) -> list[str | None]:
+    """One mesh (or None) per leaf of `tree`, from a prefix of the tree."""
+    count = tree.num_leaves
+    if isinstance(prefix, tuple) and not prefix:
+        return [None] * count
+    full = jax.tree.unflatten(tree, range(count))
+    meshes: list[str | None] = []
+
+    def assign(mesh: str | None, subtree: Any) -> None:
+        # None is a leaf of the prefix, but nothing at all in the tree.
+        meshes.extend([mesh] * len(jax.tree.leaves(subtree)))
+
+    try:
+        jax.tree.map(assign, prefix, full, is_leaf=_is_mesh_leaf)
+    except ValueError as error:
+        raise ValueError(
+            f"{what}: {prefix!r} is no prefix of the tree {tree}: {error}"
+        ) from None
+    return meshes
+
+
+def _input_meshes(prefix: PyTree, call_tree: Any) -> list[str | None]:
+    """One mesh per flat input; a prefix is one of the positional arguments."""
+    args, kwargs = call_tree.children()
+    if _is_mesh_leaf(prefix):
+        return [prefix] * call_tree.num_leaves
+    named = [None] * kwargs.num_leaves
+    return [*_flat_meshes("input_mesh_assignment", prefix, args), *named]
+
+
+def refuse_references(name: str, traced: jax.stages.Traced) -> None:
+    """Refuses at the border of the program what is no array."""
+    avals = [*traced.jaxpr.in_avals, *map(jax.typeof, traced.jaxpr.consts)]
+    if any(isinstance(aval, compat.AbstractRef) for aval in avals):
+        raise NotImplementedError(
+            f"{name}: closes over a jax.Ref, which programs on several meshes cannot "
+            "write to; pass its value, ref[...], and return the new one"
+        )
+    for what, avals in (
+        ("an argument", traced.jaxpr.in_avals),
+        ("a result", traced.jaxpr.out_avals),
+    ):
+        for aval in avals:
+            refuse_high(name, what, aval)
+
+
+def refuse_high(name: str, what: str, aval: Any) -> None:
+    """Refuses a type that stands for several arrays, or for a box."""
+    if aval.is_high:
+        raise NotImplementedError(
+            f"{name}: {what} is of the hijax type {aval.str_short()}, and programs on "
+            "several meshes take and give arrays; pass and return the arrays that it "
+            "stands for, and make the value of that type inside of the function"
+        )
+
+
+def refuse_ordered_effects(name: str, jaxpr: Any) -> None:
+    """Refuses them outside of annotations, which are looked at when lowered."""
+    for eqn in jaxpr.eqns:
+        ordered = list(compat.ordered_effects.filter_in(eqn.effects))
+        if ordered and eqn.primitive not in ANNOTATIONS:
+            raise NotImplementedError(
+                f"{name}: {compat.summarize_source(eqn.source_info)}: ordered side "
+                f"effects ({', '.join(map(str, ordered))}); meshes have no common "
+                "order, use unordered effects, e.g. jax.debug.print(..., "
+                "ordered=False)"
+            )
+
+
+@dataclasses.dataclass(frozen=True)
+class Wishes:
+    """What the user asked of a function's inputs and outputs, beside its config.
+
+    Attributes:
+      in_shardings: as given; what is said about an argument here counts more than
+        the sharding that it has.
+      out_shardings: as given.
+      foreign_inputs: those on meshes that are not shaped like the first one.
+      foreign_outputs: the same of `out_shardings`.
+      input_meshes: prefix of the arguments with names of meshes.
+      output_meshes: the same for the result.
+      tie_state: results go where arguments of the same tree came from.
+    """
+
+    in_shardings: PyTree
+    out_shardings: PyTree
+    foreign_inputs: PyTree
+    foreign_outputs: PyTree
+    input_meshes: PyTree
+    output_meshes: PyTree
+    tie_state: bool = False
+
+
+def lower_traced(
+    traced: jax.stages.Traced,
+    name: str,
+    config: Config,
+    wishes: Wishes,
+    foreign: Mapping[int, Any],
+    given: Mapping[int, Any],
+    said: set[str],
+) -> Lowered:
+    """Lowers a traced function to StableHLO with dialect mpmd, and partitions that.
+
+    Args:
+      traced: the function.
+      name: what it is called in messages.
+      config: meshes, names and options.
+      wishes: what the user asked of inputs and outputs.
+      foreign: shardings of flat inputs that JAX was not told.
+      given: those that it was told with the types of the arguments.
+      said: messages that were logged for this function.
+
+    Returns:
+      The lowered function.
+
+    Raises:
+      RuntimeError: the program cannot be partitioned.
+      ValueError: mesh assignments or shardings do not fit arguments or results.
+    """
+    wanted = per_mesh.known_before(wishes.in_shardings, config.topology, "in_shardings")
+    call_tree = jax.tree.structure(traced.args_info)
+    split = {**given, **foreign, **_known_inputs(wanted, call_tree)}
+    program = keep_rows_split(traced.jaxpr, split)
+    program, config = stage_cut.cut(program, _with_late_merging(traced, config))
+    platforms = several_platforms.platforms_of(config.topology)
+    lowered = {
+        platform: _lower_for(traced, program, platform, config)
+        for platform in dict.fromkeys(platforms.values())
+    }
+    first = next(iter(lowered))
+    signature = _signature(lowered[first], name, wishes, config.placement)
+
+    def partition(signature: ProgramSignature, tied: Mapping[int, Any]) -> Any:
+        return {
+            platform: _partition(
+                _text(stablehlo, signature, wishes, foreign, config, tied),
+                signature,
+                config,
+            )
+            for platform, stablehlo in lowered.items()
+        }
+
+    shardings: Mapping[int, Any] = {}
+    with diagnostics.lowering(config, said):
+        results = partition(signature, shardings)
+        if wishes.tie_state:
+            outs = per_mesh.known_before(
+                wishes.out_shardings, config.topology, "out_shardings"
+            )
+            given = several_meshes.flat_prefix(outs, signature.output_tree)
+            tied = tie(
+                json.loads(results[first].io), signature, config.topology, set(given)
+            )
+            if tied is not None:
+                signature, shardings = tied
+                diagnostics.take_back()
+                results = partition(signature, shardings)
+    fragments = several_platforms.pick_fragments(results, platforms)
+
+    def explain(value: str) -> tuple[str, str]:
+        text = _text(lowered[first], signature, wishes, foreign, config, shardings)
+        return _explain(text, signature, config, value)
+
+    return Lowered(
+        lowered[first], config, signature, results[first], fragments, explain
+    )
+
+
+def _known_inputs(in_shardings: PyTree, call_tree: Any) -> dict[int, Any]:
+    """Shardings of flat inputs that a user gave for arguments by position."""
+    args_tree, _ = call_tree.children()
+    return several_meshes.flat_prefix(in_shardings, args_tree)
+
+
+def _with_late_merging(traced: jax.stages.Traced, config: Config) -> Config:
+    """A config that merges nothing into the last backward before it is split.
+
+    What an optimizer needs of all gradients, such as their norm, would go to other
+    meshes from there, and with it the weight gradients that can wait.
+    """
+    options = config.partitioning_options or {}
+    if (
+        config.schedule == "None"
+        or LATE_MERGING_OPTION in options
+        or not is_in(traced.jaxpr.jaxpr)
+        or not native.splits_backward(config.schedule)
+    ):
+        return config
+    return dataclasses.replace(
+        config, partitioning_options={**options, LATE_MERGING_OPTION: True}
+    )
+
+
+def _lower_for(
+    traced: jax.stages.Traced, program: Any, platform: str, config: Config
+) -> jax.stages.Lowered:
+    reference = next(iter(config.topology.values()))
+    with warnings.catch_warnings():
+        # Which donations are usable is decided by the partitioner.
+        warnings.filterwarnings("ignore", "Some donated buffers were not usable")
+        try:
+            return compat.plain_lower(
+                traced,
+                RULES,
+                platform,
+                several_meshes.without_devices(program, reference),
+            )
+        except ValueError as error:
+            refusal = diagnostics.explain_refusal(str(error))
+            if refusal is None:
+                raise
+            raise ValueError(refusal) from None
+
+
+def _text(
+    lowered: jax.stages.Lowered,
+    signature: ProgramSignature,
+    wishes: Wishes,
+    foreign: Mapping[int, Any],
+    config: Config,
+    tied: Mapping[int, Any],
+) -> str:
+    """The lowered module with the shardings that JAX was not told."""
+    topology = config.topology
+    in_tree, out_tree = signature.input_tree, signature.output_tree
+    said = several_meshes.flat_prefix(
+        per_mesh.known_before(wishes.in_shardings, topology, "in_shardings"), in_tree
+    )
+    inputs = {i: leaf for i, leaf in foreign.items() if i not in said}
+    inputs |= several_meshes.flat_prefix(wishes.foreign_inputs, in_tree)
+    inputs |= per_mesh.by_mesh(
+        wishes.in_shardings, in_tree, signature.input_meshes, topology
+    )
+    outputs = {
+        **tied,
+        **several_meshes.flat_prefix(wishes.foreign_outputs, out_tree),
+        **per_mesh.by_mesh(
+            wishes.out_shardings, out_tree, signature.output_meshes, topology
+        ),
+    }
+    for index, sharding in inputs.items():
+        where = f"in_shardings: {signature.input_paths[index]}"
+        named_shardings.check_divisible(sharding, signature.input_avals[index], where)
+    for index, sharding in outputs.items():
+        where = f"out_shardings: result {index}"
+        named_shardings.check_divisible(sharding, signature.output_avals[index], where)
+    positions = {
+        index: position + len(signature.const_args)
+        for position, index in enumerate(signature.kept)
+    }
+    arguments = {
+        positions[index]: sharding
+        for index, sharding in inputs.items()
+        if index in positions
+    }
+    return several_meshes.annotated_text(lowered, arguments, outputs)
+
+
+def _by_path(
+    meshes: Sequence[str | None], tree: Any, placement: ByPath | None
+) -> tuple[str | None, ...]:
+    """Flat meshes, with those by path where none was assigned."""
+    if placement is None:
+        return tuple(meshes)
+    full = jax.tree.unflatten(tree, range(tree.num_leaves))
+    paths = [path_text(path) for path, _ in jax.tree.leaves_with_path(full)]
+    return tuple(
+        mesh or placement.mesh(path) for mesh, path in zip(meshes, paths, strict=True)
+    )
+
+
+def assigned_meshes(
+    wishes: Wishes, call_tree: Any, output_tree: Any, placement: ByPath | None
+) -> tuple[tuple[str | None, ...], tuple[str | None, ...]]:
+    """Meshes of flat inputs and outputs, as far as the user assigned them."""
+    args_tree, kwargs_tree = call_tree.children()
+    meshes = _input_meshes(wishes.input_meshes, call_tree)
+    return (
+        *_by_path(meshes[: args_tree.num_leaves], args_tree, placement),
+        *_by_path(meshes[args_tree.num_leaves :], kwargs_tree, placement),
+    ), _by_path(
+        _flat_meshes("output_mesh_assignment", wishes.output_meshes, output_tree),
+        output_tree,
+        placement,
+    )
+
+
+def _signature(
+    lowered: jax.stages.Lowered, name: str, wishes: Wishes, placement: ByPath | None
+) -> ProgramSignature:
+    args_info, kwargs_info = lowered.args_info
+    infos, call_tree = jax.tree.flatten(lowered.args_info)
+    paths = [
+        what + jax.tree_util.keystr(path)
+        for what, tree in (("args", args_info), ("kwargs", kwargs_info))
+        for path, _ in jax.tree.leaves_with_path(tree)
+    ]
+    input_meshes, output_meshes = assigned_meshes(
+        wishes, call_tree, lowered.out_tree, placement
+    )
+    return ProgramSignature(
+        name=name,
+        call_tree=call_tree,
+        output_tree=lowered.out_tree,
+        input_avals=tuple(compat.aval_of(info) for info in infos),
+        output_avals=tuple(compat.flat_types(lowered)[1]),
+        input_paths=tuple(paths),
+        kept=tuple(compat.kept_arguments(lowered)),
+        donated=frozenset(i for i, info in enumerate(infos) if info.donated),
+        const_args=tuple(compat.constant_arguments(lowered)),
+        input_meshes=input_meshes,
+        output_meshes=output_meshes,
+    )
+
+
+def _request(text: str, signature: ProgramSignature, config: Config) -> dict[str, Any]:
+    """The configuration of the partitioner for a program."""
+    num_consts = len(signature.const_args)
+    # A config may serve several functions: only names that occur matter.
+    names = native.names_in(text)
+    inputs = [signature.input_meshes[index] for index in signature.kept]
+    return {
+        "function": "main",
+        "topology": {name: dict(mesh.shape) for name, mesh in config.topology.items()},
+        "assignment": config.assignment_of(names),
+        "input_meshes": [None] * num_consts + inputs if any(inputs) else [],
+        "output_meshes": (
+            list(signature.output_meshes) if any(signature.output_meshes) else []
+        ),
+        "donate": [
+            num_consts + position
+            for position, index in enumerate(signature.kept)
+            if index in signature.donated
+        ],
+        "options": config.compiler_options,
+    }
+
+
+def _explain(
+    text: str, signature: ProgramSignature, config: Config, value: str
+) -> tuple[str, str]:
+    request = _request(text, signature, config)
+    schedule, rules = config.pipeline_schedule, ([], [])
+    if schedule is not None:
+        described = _described(
+            config, native.partition(text, request, phases=native.IMPORT)
+        )
+        if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
+            rules = ([], build_merge_rules(*described))
+        else:
+            rules = pipeline.build_rules(*described)
+    schedule_rules, merge_rules = ([*map(pipeline.rule_text, found)] for found in rules)
+    return native.explain_sharding(text, request, value, merge_rules, schedule_rules)
+
+
+def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
+    request = _request(text, signature, config)
+    schedule = config.pipeline_schedule
+    if schedule is None:
+        return native.partition(text, request)
+    if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
+        return _partition_with_builtin(text, request, config)
+    imported = native.partition(text, request, phases=native.IMPORT)
+    schedule_rules, merge_rules = pipeline.build_rules(*_described(config, imported))
+    return native.partition(
+        imported.bytecode,
+        request,
+        phases=native.OPTIMIZE | native.PARTITION,
+        merge_rules=map(pipeline.rule_text, merge_rules),
+        schedule_rules=map(pipeline.rule_text, schedule_rules),
+    )
+
+
+def _described(config: Config, imported: Any) -> Any:
+    """A schedule, the fragments that it is for, and their surroundings."""
+    return (
+        config.pipeline_schedule,
+        native.fragment_infos(imported),
+        pipeline.pipeline_context(config.topology),
+    )
+
+
+def _partition_with_builtin(text: str, request: dict[str, Any], config: Config) -> Any:
+    """Partitions with a builtin schedule, whose order the compiler knows.
+
+    Builders run for what they check, and for merge rules; without those the program
+    need not leave the compiler between import and the rest.
+    """
+    try:
+        result = native.partition(text, request)
+    except RuntimeError:
+        imported = native.partition(text, request, phases=native.IMPORT)
+        build_merge_rules(*_described(config, imported))
+        raise
+    merge_rules = build_merge_rules(*_described(config, result))
+    if not merge_rules:
+        return result
+    imported = native.partition(text, request, phases=native.IMPORT)
+    return native.partition(
+        imported.bytecode,
+        request,
+        phases=native.OPTIMIZE | native.PARTITION,
+        merge_rules=map(pipeline.rule_text, merge_rules),
+    )

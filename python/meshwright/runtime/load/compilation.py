@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns the fragments of a program into executables on the devices of its meshes.
+
+Stages of a pipeline are often the same module under another name. Such modules
+are compiled once, and the executable is loaded onto the other devices, which
+costs milliseconds. What is left is compiled in parallel: XLA releases the GIL.
+"""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import functools
+import os
+import queue
+import re
+import time
+import weakref
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from ...core.names import unknown_name
+from ...core.progress import ProgressBar
+from ...jaxapi import runtime as jax_runtime
+from ..program.errors import FragmentError, ProgramError
+from ..program.module_names import joint_name
+from ..program.placement import ProgramMesh
+from ..program.python_calls import calls_python, count_functions, name_errors
+from .cache import FragmentCache
+
+ir = jax_runtime.ir
+
+# The attribute that says that an operation has effects outside of the devices.
+_EFFECT_MARKS = {
+    "stablehlo.custom_call": "has_side_effect",
+    "stablehlo.send": "is_host_transfer",
+    "stablehlo.recv": "is_host_transfer",
+}
+_DEVICE_IDS = re.compile(
+    r"(sdy\.mesh @\S+ = <\[[^\]\n]+\]), device_ids\s*=\s*\[[^\]\n]*\]"
+)
+_MODULE_NAME = re.compile(r"\Amodule @(\"[^\"\n]*\"|\S+)")
+_COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
+_HIT_EVENT = "/jax/compilation_cache/cache_hits"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Types of @main of a fragment's module, and which arguments it takes over."""
+
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    donated: tuple[bool, ...]
+
+
+class Loaded:
+    """An executable on the devices of one mesh; shared by equal fragments.
+
+    Attributes:
+      seconds: that it took to compile or to load.
+      copied: whether it was compiled for an equal fragment on another mesh.
+      cached: whether it came from the disk.
+    """
+
+    def __init__(
+        self,
+        executable: Any,
+        devices: tuple,
+        seconds: float,
+        copied: bool = False,
+        cached: bool = False,
+    ):
+        self.executable = executable
+        self.devices = devices
+        self.seconds = seconds
+        self.copied = copied
+        self.cached = cached
+
+    def memory_stats(self) -> Any | None:
+        """XLA's account of arguments, results and temporaries on each device."""
+        try:
+            return self.executable.get_compiled_memory_stats()
+        except jax.errors.JaxRuntimeError:  # Not every backend keeps one.
+            return None
+
+    def hlo_text(self) -> str:
+        """Optimized HLO, as the backend runs it."""
+        modules = self.executable.hlo_modules()
+        return "\n\n".join(module.to_string() for module in modules)
+
+    def cost(self) -> dict[str, float]:
+        try:
+            found = self.executable.cost_analysis()
+        except jax.errors.JaxRuntimeError:
+            return {}
+        return dict(found[0] if isinstance(found, list) else found or {})
+
+
+@dataclass
+class Source:
+    """A fragment's module, read and checked, and what identifies its code.
+
+    Attributes:
+      module_name: what the executable is called, if not as its fragment.
+    """
+
+    name: str
+    mesh: ProgramMesh
+    text: str
+    code: str
+    signature: Signature
+    callbacks: bool
+    options: dict[str, Any]
+    origins: list[str] = field(default_factory=list)
+    module_name: str | None = None
+
+    @functools.cached_property
+    def key(self) -> tuple:
+        owner = (self.name, self.mesh.name) if self.callbacks else None
+        return (
+            self.code,
+            len(self.mesh.devices),
+            id(self.mesh.client),
+            # What JAX's configuration says may change from program to program.
+            jax_runtime.serialized_options(self.mesh.devices, {}),
+            repr(sorted(self.options.items())),
+            owner,
+        )
+
+    def describe(self) -> str:
+        return describe_fragment(self.name, self.origins, self.mesh.name)
+
+
+def describe_fragment(name: str, origins: Sequence[str], mesh: str) -> str:
+    made_from = f" (from {', '.join(origins)})" if origins else ""
+    return f'fragment "{name}"{made_from} on mesh "{mesh}"'
+
+
+# On a GPU, compilers time kernels and hold memory; more of them at once on one device
+# disturb each other. On a CPU the number of cores is what bounds them.
+_COMPILES_PER_GPU = 2
+
+# Executables of programs that are still alive, by code and devices.
+_loaded: weakref.WeakValueDictionary[tuple, Loaded] = weakref.WeakValueDictionary()
+
+
+def resolve_options(options: Mapping | None, meshes: Sequence[str]) -> dict[str, dict]:
+    """Compiler options of each mesh, from one dict for all or one dict per mesh."""
+    options = dict(options or {})
+    nested = [name for name, value in options.items() if isinstance(value, Mapping)]
+    if not nested:
+        return {mesh: options for mesh in meshes}
+    if len(nested) != len(options):
+        flat = ", ".join(sorted(set(options) - set(nested)))
+        raise ValueError(
+            "compiler options mix both forms: give either options for all meshes or a "
+            f"dict per mesh, got options ({flat}) beside meshes ({', '.join(nested)})"
+        )
+    for mesh in nested:
+        if mesh not in meshes:
+            raise ValueError(unknown_name("compiler options: mesh", mesh, meshes))
+    return {mesh: dict(options.get(mesh, {})) for mesh in meshes}
+
+
+def _pin_side_effects(module: Any) -> bool:
+    """Runs what has side effects, e.g. a Python callback, on the first device.
+
+    XLA partitions no such call without being told where it runs, and the compiler
+    drops the shardings of operations once values have theirs.
+
+    Returns:
+      Whether the module has such calls.
+    """
+    free = []
+
+    def visit(op):
+        mark = _EFFECT_MARKS.get(op.name)
+        if mark is not None and "sdy.sharding" not in op.attributes:
+            effect = op.attributes.get(mark)
+            if effect is not None and ir.BoolAttr(effect).value:
+                free.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    for op in free:
+        pins = ", ".join(["<@first_device, []>"] * max(1, len(op.results)))
+        op.attributes["sdy.sharding"] = ir.Attribute.parse(
+            f"#sdy.sharding_per_value<[{pins}]>"
+        )
+    if free:
+        with ir.Location.unknown():
+            mesh = ir.Operation.parse("sdy.mesh @first_device = <[], device_ids=[0]>")
+        ir.InsertionPoint.at_block_begin(module.body).insert(mesh)
+    return bool(free)
+
+
+def read_source(
+    name: str, mesh: ProgramMesh, text: str, options: dict[str, Any]
+) -> Source:
+    """Parses a fragment's module in the current MLIR context."""
+    # The order of devices is that of the mesh the program was bound to.
+    text = _DEVICE_IDS.sub(r"\1", text) if len(mesh.devices) > 1 else text
+    try:
+        module = ir.Module.parse(text)
+    except ir.MLIRError as error:
+        raise ProgramError(f'fragment "{name}" does not parse: {error}') from None
+    if len(mesh.devices) > 1 and _pin_side_effects(module):
+        text = module.operation.get_asm(enable_debug_info=True)
+    signature = _signature(name, module)
+    code = module.operation.get_asm(
+        enable_debug_info=False, print_generic_op_form=False
+    )
+    return Source(
+        name=name,
+        mesh=mesh,
+        text=text,
+        code=code if _keeps_names() else _MODULE_NAME.sub("module", code),
+        signature=signature,
+        callbacks=calls_python(code),
+        options=dict(options),
+    )
+
+
+def _keeps_names() -> bool:
+    """Whether equal fragments stay apart, for profilers to tell them by name."""
+    return os.environ.get("MESHWRIGHT_KEEP_NAMES", "0") not in ("", "0")
+
+
+def _signature(name: str, module: Any) -> Signature:
+    for op in module.body.operations:
+        attributes = op.operation.attributes
+        if (
+            op.operation.name == "func.func"
+            and ir.StringAttr(attributes["sym_name"]).value == "main"
+        ):
+            break
+    else:
+        raise ProgramError(f'fragment "{name}" has no function @main')
+    kind = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+    marks: list[dict[str, Any]] = [{}] * len(kind.inputs)
+    if "arg_attrs" in attributes:
+        given = map(ir.DictAttr, ir.ArrayAttr(attributes["arg_attrs"]))
+        marks = [{entry.name: entry.attr for entry in each} for each in given]
+    return Signature(
+        tuple(map(str, kind.inputs)),
+        tuple(map(str, kind.results)),
+        tuple(map(_is_donated, marks)),
+    )
+
+
+def _is_donated(marks: Mapping[str, Any]) -> bool:
+    """Whether XLA may overwrite an argument of @main."""
+    donor = str(marks.get("jax.buffer_donor", "false"))
+    return "tf.aliasing_output" in marks or donor != "false"
+
+
+def compile_all(
+    sources: list[Source],
+    callbacks: Sequence[Callable],
+    needed: Collection[int],
+    cache: FragmentCache | None = None,
+) -> list[Loaded | None]:
+    """An executable for each source that is needed, in order.
+
+    Raises:
+      FragmentError: one does not compile.
+      ProgramError: one calls a Python function that is not there.
+    """
+    result: dict[int, Loaded] = {}
+    groups: dict[tuple, list[int]] = {}
+    for index, source in enumerate(sources):
+        if index not in needed:
+            continue
+        functions = count_functions(source.code) if source.callbacks else 0
+        if functions > len(callbacks):
+            # XLA does not ask, and calls what is behind the last one.
+            raise ProgramError(
+                f"{source.describe()} calls host_callbacks[{functions - 1}], and "
+                f"{len(callbacks)} were given; give meshwright.runtime.load the Python "
+                "functions of the program"
+            )
+        alive = _loaded.get((source.key, source.mesh.devices))
+        if alive is not None and not source.callbacks:
+            result[index] = alive
+        else:
+            groups.setdefault(source.key, []).append(index)
+    if groups:
+        _run_jobs(sources, list(groups.values()), callbacks, cache, result)
+    for index, loaded in result.items():
+        source = sources[index]
+        if not source.callbacks:
+            _loaded[source.key, source.mesh.devices] = loaded
+    return [result.get(index) for index in range(len(sources))]
+
+
+def _run_jobs(sources, groups: list[list[int]], callbacks, cache, result: dict) -> None:
+    for group in groups:
+        name = joint_name([sources[index].name for index in group])
+        for index in group:
+            sources[index].module_name = name if len(group) > 1 else None
+    threads = _count_threads([sources[group[0]] for group in groups])
+    pools = {
+        name: concurrent.futures.ThreadPoolExecutor(count, "meshwright-compile")
+        for name, count in threads.items()
+    }
+    # A context serves one thread at a time, and outlives the threads.
+    contexts: queue.SimpleQueue = queue.SimpleQueue()
+    for _ in range(sum(threads.values())):
+        contexts.put(jax_runtime.make_ir_context())
+    try:
+        jobs = [
+            pools[_pool_of(sources[group[0]])].submit(
+                _compile_group, [sources[i] for i in group], callbacks, contexts, cache
+            )
+            for group in groups
+        ]
+        _wait(jobs)
+        for group, job in zip(groups, jobs, strict=True):
+            result |= zip(group, job.result(), strict=True)
+    finally:
+        # After an error or Ctrl-C nobody waits for what is still compiling.
+        for pool in pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _pool_of(source: Source) -> str:
+    """Whose threads compile a fragment: those of its GPUs, else all."""
+    return source.mesh.group if source.mesh.is_gpu else ""
+
+
+def _count_threads(sources: Sequence[Source]) -> dict[str, int]:
+    """How many threads each pool gets for these fragments."""
+    most = min(os.cpu_count() or 1, 32)
+    return {
+        name: min(count, _COMPILES_PER_GPU if name else most)
+        for name, count in collections.Counter(map(_pool_of, sources)).items()
+    }
+
+
+def _wait(jobs: list[concurrent.futures.Future]) -> None:
+    """Waits for all; draws a bar if that takes long. Raises the first failure at
+    once, while others still compile."""
+    pending, bar = set(jobs), ProgressBar(len(jobs))
+    try:
+        while pending:
+            done, pending = concurrent.futures.wait(
+                pending, timeout=0.2, return_when=concurrent.futures.FIRST_EXCEPTION
+            )
+            for job in jobs:
+                if job in done and job.exception():
+                    raise job.exception()
+            bar.show(sum(job.done() for job in jobs))
+    finally:
+        bar.close()
+
+
+def _compile_group(group: list[Source], callbacks, contexts, cache) -> list[Loaded]:
+    """Compiles the first of some equal sources, and loads it for the others."""
+    first, serialized = None, cache and cache.read(group[0])
+    if serialized:
+        first = _load(group[0], serialized, cached=True)
+    if first is None:
+        first, serialized = _compile(group[0], callbacks, contexts, cache), None
+    by_devices = {first.devices: first}
+    for source in group[1:]:
+        devices = source.mesh.devices
+        if devices in by_devices:
+            continue
+        try:
+            serialized = serialized or first.executable.serialize()
+        except jax.errors.JaxRuntimeError:  # A backend that cannot.
+            serialized = b""
+        copy = serialized and _load(source, serialized, copied=True)
+        by_devices[devices] = copy or _compile(source, callbacks, contexts, cache)
+    return [by_devices[source.mesh.devices] for source in group]
+
+
+def _load(source: Source, serialized: bytes, **origin: bool) -> Loaded | None:
+    """Loads what was compiled before; None if the backend does not take it."""
+    start, devices = time.perf_counter(), source.mesh.devices
+    try:
+        found = jax_runtime.load_copy(serialized, devices, source.options)
+    except jax.errors.JaxRuntimeError:
+        return None
+    seconds = time.perf_counter() - start
+    if origin.get("cached"):
+        jax.monitoring.record_event(_HIT_EVENT)
+    return Loaded(found, devices, seconds, **origin)
+
+
+def _compile(source: Source, callbacks: Sequence[Callable], contexts, cache) -> Loaded:
+    named = []
+    if source.callbacks:
+        # On TPUs they are objects of the backend, which no one can call here.
+        named = [
+            name_errors(callback, source.describe()) if callable(callback) else callback
+            for callback in callbacks
+        ]
+    start = time.perf_counter()
+    context = contexts.get()
+    try:
+        with context:
+            module = ir.Module.parse(source.text)
+            if source.module_name is not None:
+                name = ir.StringAttr.get(source.module_name)
+                module.operation.attributes["sym_name"] = name
+        executable = jax_runtime.compile_module(
+            module, source.mesh.devices, source.options, named, jax_cache=not cache
+        )
+        del module
+    except Exception as error:
+        raise FragmentError(f"{source.describe()} does not compile: {error}") from error
+    finally:
+        contexts.put(context)
+    seconds = time.perf_counter() - start
+    jax.monitoring.record_event_duration_secs(
+        _COMPILE_EVENT, seconds, fun_name=source.name
+    )
+    if cache:
+        cache.write(source, executable)
+    return Loaded(executable, source.mesh.devices, seconds)

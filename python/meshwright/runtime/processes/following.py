@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where this process is: what it issues, and which launch is not done yet.
+
+A thread looks through the launches in their order, now and then. It is only there
+when somebody watches this process (meshwright.runtime.processes.watch).
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import threading
+import time
+from typing import Any
+
+import jax
+
+from ...jaxapi import runtime as jax_runtime
+
+# (program, run, rank of the item), equal in all processes.
+Place = tuple[int, int, int]
+
+
+class Follower(threading.Thread):
+    """Finds the oldest launch that is not done, and for how long it has not been.
+
+    Attributes:
+      issuing: what the issuing thread is at, and since when; None between runs.
+      period: seconds from one look to the next. Waking the thread for each launch
+        would cost the issuing thread more than the launch.
+    """
+
+    def __init__(self):
+        super().__init__(name="meshwright-follow", daemon=True)
+        self.issuing: tuple[Place, str, float] | None = None
+        self.period = 1.0
+        self._waiting: tuple[Place, str, float] | None = None
+        self._launched: collections.deque = collections.deque()
+        self._stopped = threading.Event()
+        self.start()
+        jax_runtime.end_at_exit(self, self._stopped.set)
+
+    def wait_for(self, place: Place, what: str, token: Any) -> None:
+        self._launched.append((place, what, token))
+
+    def run(self) -> None:
+        while not self._stopped.wait(self.period):
+            # Those that come meanwhile are for the next look.
+            for _ in range(len(self._launched)):
+                place, what, token = self._launched.popleft()
+                self._waiting = place, what, time.monotonic()
+                # Whoever uses the results hears of an error.
+                with contextlib.suppress(jax.errors.JaxRuntimeError):
+                    token.block_until_ready()
+                self._waiting = None
+                del token
+
+    def where(self) -> dict[str, Any]:
+        """The oldest thing that is not done: its place, name, and seconds so far."""
+        oldest = self._waiting or self.issuing
+        if oldest is None:
+            return {}
+        place, what, since = oldest
+        return {"place": place, "where": what, "seconds": time.monotonic() - since}
+
+
+_follower: Follower | None = None
+
+
+def follower() -> Follower | None:
+    """The one follower of this process; None if nobody watches."""
+    return _follower
+
+
+def start() -> Follower:
+    global _follower
+    if _follower is None:
+        _follower = Follower()
+    return _follower

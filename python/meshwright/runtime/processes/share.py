@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""This process's share of a program that runs over several processes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...jaxapi import runtime as jax_runtime
+from ..load.cache import FragmentCache
+from ..load.compilation import Source, compile_all, read_source
+from ..program.errors import ProgramError
+from ..program.placement import AxisPart, ProgramMesh, Split
+from ..program.plan import Planner
+from ..program.steps import Launch, Step, identity_text
+from . import following
+from .edges import Channel
+from .projection import project
+
+
+class Share:
+    """What one process compiles and issues, and its way to the others.
+
+    Attributes:
+      sources: those that this process has to compile.
+    """
+
+    def __init__(self, planner: Planner, world: Any):
+        self.world = world
+        self._meshes: Mapping[str, ProgramMesh] = planner.meshes
+        self._channel = Channel(world, world.next_number())
+        self._launched: Step | None = None
+        self._follower = following.follower()
+        self.sources = project(planner.plan, self._channel)
+        own = {step.item for step in planner.plan.steps}
+        self._items = len(planner.order)
+        self._ranks = {i: rank for rank, i in enumerate(planner.order) if i in own}
+        world.start_server()
+
+    def start_run(self) -> None:
+        """Called before the steps of a run are issued; the same run everywhere."""
+        self._channel.next_run()
+
+    def follow(self, step: Step | None, tokens: list) -> None:
+        """Lets the watchdog know where this process is.
+
+        Args:
+          step: what is issued next; None behind the last one.
+          tokens: of the launches issued so far in this run.
+        """
+        if step is None:
+            self._channel.end_run()
+        if self._follower is None:
+            return
+        launched, self._launched = self._launched, step
+        if isinstance(launched, Launch):
+            self._follower.wait_for(self._place(launched), launched.what, tokens[-1])
+        place = None if step is None else self._place(step)
+        self._follower.issuing = place and (place, step.what, time.monotonic())
+
+    def _place(self, step: Step) -> tuple[int, int, int]:
+        """Where a step is in the order that all processes share."""
+        channel, item = self._channel, step.item
+        rank = self._items if item is None else self._ranks[item]
+        return channel.program, channel.run, rank
+
+    def agree_on_cache(
+        self, cache: FragmentCache | None, sources: Sequence[Source]
+    ) -> None:
+        """Lets all processes of a mesh load a fragment from disk, or none of them.
+
+        Compiling is a joint work of theirs on some backends.
+        """
+        number = self.world.next_number()
+        joint = [source for source in sources if len(source.mesh.processes) > 1]
+        if not joint:
+            return
+        found = [cache.digest(source) for source in joint] if cache else []
+        ours = sorted(digest for digest in set(found) if cache.has(digest))
+        key, what = f"cached/{number}", "load this program"
+        self.world.put(f"{key}/{self.world.process}", json.dumps(ours).encode())
+        others = {process for source in joint for process in source.mesh.processes}
+        theirs = {
+            process: set(json.loads(self.world.get(f"{key}/{process}", process, what)))
+            for process in others - {self.world.process}
+        }
+        for source, digest in zip(joint, found, strict=False):
+            partners = source.mesh.processes - {self.world.process}
+            if any(digest not in theirs[process] for process in partners):
+                cache.ignore([digest])
+
+    def warm_up(self, cache: FragmentCache | None) -> None:
+        """Makes the groups of meshes that span processes known to each other.
+
+        The first collective of a group has to be joined by all its processes
+        within seconds, and compiling may have taken them longer than that.
+        """
+        number = self.world.next_number()
+        self.world.barrier(f"compiled/{number}", "the end of compiling")
+        for mesh in self._meshes.values():
+            if len(mesh.processes) > 1 and mesh.is_here:
+                _join_group(mesh, cache)
+
+
+def find_processes(meshes: Mapping[str, ProgramMesh]) -> Any | None:
+    """The other processes of this run (`distributed.world.World`), if there are any.
+
+    Raises:
+      ProgramError: a mesh has devices of other processes, which were not joined, or
+        that the transport cannot serve.
+    """
+    if jax.process_count() == 1:
+        return None
+    # The package above, which needs this one for what is private in JAX.
+    from . import world
+
+    found = world.current()
+    if found is None:
+        raise ProgramError(
+            "some meshes are on devices of other processes; call "
+            "mw.distributed.initialize() first thing in the script"
+        )
+    if found.transport == "device_put":
+        spanning = [name for name, mesh in meshes.items() if len(mesh.processes) > 1]
+        if spanning:
+            raise ProgramError(
+                f"meshes {', '.join(map(repr, spanning))} have devices of several "
+                'processes, which transport="device_put" cannot; use the default one'
+            )
+        for mesh in meshes.values():
+            mesh.is_here = True  # Every process issues every step.
+    return found
+
+
+def join_processes(
+    planner: Planner, world: Any, options: Mapping[str, Any]
+) -> Share | None:
+    """Compares programs, then reduces the plan to this process's share.
+
+    Args:
+      planner: has built its plan.
+      world: what `find_processes` found.
+      options: compiler options by mesh.
+
+    Returns:
+      The share; None if this process issues everything.
+
+    Raises:
+      ProcessError: the processes are about to run different programs.
+    """
+    if world is None:
+        return None
+    from . import agreement
+
+    agreement.agree(
+        world,
+        agreement.describe(
+            planner.program,
+            planner.modules,
+            planner.order,
+            {name: mesh.devices for name, mesh in planner.meshes.items()},
+            options,
+        ),
+    )
+    return None if world.transport == "device_put" else Share(planner, world)
+
+
+def _join_group(mesh: ProgramMesh, cache: FragmentCache | None) -> None:
+    """Runs one small collective over all devices of a mesh."""
+    count = len(mesh.devices)
+    axes = tuple(AxisPart(axis, 1, size) for axis, size in mesh.axes.items())
+    split = mesh.intern("f32", (count,), Split((axes,)), None)
+    whole = mesh.replicated(split)
+    with jax_runtime.make_ir_context():
+        source = read_source("group", mesh, identity_text(split, whole), {})
+    loaded = compile_all([source], [], [0], cache)
+    slots = [
+        jax.make_array_from_callback(
+            split.shape, split.sharding, lambda index: np.ones(1, np.float32)
+        ),
+        None,
+    ]
+    Launch(None, (0,), range(1, 2), (whole,), source.describe()).bind(loaded, [])(slots)
+    slots[1].block_until_ready()

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a process finds the others."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import numbers
+import os
+import socket
+import sys
+import threading
+import time
+from typing import Any
+
+import jax
+
+from ...jaxapi import runtime as jax_runtime
+from . import exits, watch
+from .world import (
+    DEFAULT_TIMEOUT,
+    WINDOW_BYTES,
+    ProcessError,
+    World,
+    environment,
+    is_loopback,
+    leave,
+    set_world,
+)
+
+_TRANSPORTS = ("transfer", "device_put")
+_started = False
+
+
+def is_initialized() -> bool:
+    """Whether `initialize` was called in this process."""
+    return _started
+
+
+def initialize(
+    coordinator_address: str | None = None,
+    num_processes: int | None = None,
+    process_id: int | None = None,
+    *,
+    timeout: float | None = None,
+    bind_address: str | None = None,
+    transport: str = "transfer",
+    window_bytes: int = WINDOW_BYTES,
+    **options: Any,
+) -> None:
+    """Joins the processes that run the same script. Call it before anything else.
+
+    Under `python -m meshwright.launch` no argument is needed. On a cluster that
+    `jax.distributed.initialize` knows (SLURM, Open MPI, Kubernetes, TPU) neither;
+    elsewhere give the first three. A script that is started alone, without
+    arguments and without a cluster, stays one process.
+
+    Args:
+      coordinator_address: `host:port` of process 0.
+      num_processes: how many processes there are.
+      process_id: which one this is, from 0.
+      timeout: seconds after which a process gives up on another one; 30 by default,
+        or what the launcher was given.
+      bind_address: address on which this process offers arrays to others; by
+        default loopback if the coordinator is there, else the address of the
+        interface that reaches it. The traffic is neither encrypted nor
+        authenticated (docs/distributed.md).
+      transport: how arrays move between processes: `transfer`, by explicit ids, so
+        that a process issues only what concerns it, or `device_put`, with which
+        every process issues every step; meshes may not span processes then.
+      window_bytes: how far a process may run ahead of one that it sends to: up to
+        three times as many bytes wait for it at a time (64 MiB by default).
+      **options: passed on to `jax.distributed.initialize`.
+
+    Raises:
+      TypeError: a number of processes that is no int.
+      ValueError: an unknown transport, only some of the first three arguments, or
+        such that make no sense.
+      RuntimeError: called twice, or after JAX has started its devices.
+      ProcessError: the coordinator's port is taken, or nobody listens there, or
+        process 0 is bound to an address that is not reached. Where processes are
+        missing, the others end with a line and exit code 70.
+    """
+    global _started
+    if transport not in _TRANSPORTS:
+        raise ValueError(
+            f"transport {transport!r} is unknown, known are "
+            f"{', '.join(map(repr, _TRANSPORTS))}"
+        )
+    if _started:
+        raise RuntimeError("mw.distributed.initialize was called before")
+    if jax_runtime.backends_started():
+        raise RuntimeError(
+            "JAX has started its devices already; call mw.distributed.initialize() "
+            "before jax.devices(), before any array is made and any function is run"
+        )
+    given = (coordinator_address, num_processes, process_id)
+    launched = environment("COORDINATOR")
+    if given == (None, None, None) and launched:
+        given = (
+            launched,
+            int(environment("PROCESSES") or 1),
+            int(environment("PROCESS") or 0),
+        )
+    else:
+        launched = None
+    if timeout is None:
+        timeout = environment("TIMEOUT") or DEFAULT_TIMEOUT
+    seconds = float(timeout)
+    for name, value in (("timeout", seconds), ("window_bytes", window_bytes)):
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} must be positive and finite, got {value:g}")
+    if (
+        not launched
+        and given == (None, None, None)
+        and not jax_runtime.cluster_is_present()
+    ):
+        _started = True
+        return
+    if not launched and None in given and given != (None, None, None):
+        raise ValueError(
+            "give coordinator_address, num_processes and process_id together, or none "
+            f"of them; got {given}"
+        )
+    if None not in given:
+        given = _checked(*given)
+    if given[1] == 1:
+        _started = True
+        return
+    watch.connect(environment("WATCHDOG"), given[2])
+    _configure(transport)
+    _spare_threads()
+    _join(given, bool(launched), seconds, options)
+    # The watchdog knows who is at fault; whoever waits for that one does not.
+    world = set_world(2 * seconds, bind_address, transport, window_bytes)
+    if not launched:
+        address = _watchdog_address(world, seconds)
+        try:
+            watch.connect(address, world.process, True)
+        except OSError as error:
+            raise ProcessError(
+                f"process {world.process}: process 0 cannot be reached at {address}: "
+                f"{error}; give it an address that the others reach (bind_address)"
+            ) from error
+    client = watch.current()
+    if client is not None:
+        # It says that the end has come before the world waits for the others there.
+        client.finish_first()
+    _started = True
+
+
+def shutdown() -> None:
+    """Leaves the others when none of them needs anything of this process any more.
+
+    Python does it at the end of a script, but not of one that ends with an exception
+    or an exit code: that one tells the others and ends at once. Call it where a
+    process has much to do behind the last step that concerns the others; all of them
+    have to call it or to end. Nothing can run over several processes behind it.
+    Alone, and when called again, it does nothing. Not for a `finally:`, where it would
+    wait for the others before they hear of an exception.
+
+    Raises:
+      ProcessError: not all came to their end within twice the timeout.
+    """
+    leave()
+    client = watch.current()
+    if client is not None:
+        client.finish(exits.exit_code())
+
+
+def _checked(address: str, count: int, process: int) -> tuple[str, int, int]:
+    """The first three arguments, which JAX checks late or takes to be something else.
+
+    Raises:
+      TypeError: a number is none, such as the text of an environment variable.
+      ValueError: no address and port, or a process that there is not.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise ValueError(
+            "coordinator_address must be a host and a port, such as 'host0:1234', got "
+            f"{address!r}"
+        )
+    for name, value in (("num_processes", count), ("process_id", process)):
+        if not isinstance(value, numbers.Integral):
+            raise TypeError(
+                f"{name} must be an int, got {value!r} of type {type(value).__name__}"
+            )
+    if not 0 <= process < count:
+        raise ValueError(
+            f"process_id must be at least 0 and less than num_processes, got {process} "
+            f"of {count}"
+        )
+    return address, int(count), int(process)
+
+
+def _watchdog_address(world: World, seconds: float) -> str:
+    """Where the watchdog beside process 0 listens."""
+    if world.process == 0:
+        address = watch.start_beside(world.bind, world.count, seconds)
+        world.put("watchdog", address.encode())
+        return address
+    return world.get("watchdog", 0, "start a watchdog").decode()
+
+
+def _configure(transport: str) -> None:
+    jax.config.update("jax_enable_recoverability", True)
+    jax.config.update("jax_enable_preemption_service", False)
+    if transport == "device_put":
+        port = _free_port()
+        jax.config.update("jax_cross_host_transfer_socket_address", f"127.0.0.1:{port}")
+        jax.config.update("jax_cross_host_transport_addresses", "127.0.0.1:0")
+
+
+def _spare_threads() -> None:
+    """Gives XLA on CPU more threads than devices, before it starts.
+
+    It has one per device or core. Launches on several devices hold theirs while
+    they wait for each other; an array that arrives from another process needs one,
+    too, and with none left everything waits for ever.
+    """
+    devices = max(1, jax.config.jax_num_cpu_devices)
+    wanted = max(os.cpu_count() or 1, 2 * devices + 2)
+    os.environ.setdefault("NPROC", str(wanted))
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _join(given: tuple, launched: bool, seconds: float, options: dict) -> None:
+    address, count, process = given
+    arguments = {
+        "initialization_timeout": max(1, round(seconds)),
+        "heartbeat_timeout_seconds": max(1, round(seconds)),
+        "shutdown_timeout_seconds": max(1, round(seconds)),
+        **options,
+    }
+    limit = arguments["initialization_timeout"]
+    # JAX aborts the process then; before that somebody says what is missing.
+    arguments["initialization_timeout"] = 4 * limit
+    if address is not None:
+        arguments |= {
+            "coordinator_address": address,
+            "num_processes": count,
+            "process_id": process,
+        }
+        host = address.rsplit(":", 1)[0].strip("[]")
+        if is_loopback(host):
+            arguments.setdefault("coordinator_bind_address", address)
+        if process == 0 and not launched:
+            _check_port(arguments.get("coordinator_bind_address"))
+    if address is not None and (launched or process):
+        _await_listener(process, address, limit)
+    end = threading.Timer(limit, _end_alone, (process, count, address, limit))
+    if not launched:  # There the watchdog knows who is missing.
+        end.start()
+    try:
+        # The launcher holds the coordinator, so that no worker's end is its end.
+        with jax_runtime.foreign_coordinator(launched):
+            jax.distributed.initialize(**arguments)
+    except jax.errors.JaxRuntimeError as error:
+        raise ProcessError(
+            f"process {process}: the {count} processes did not all reach the "
+            f"coordinator at {address} within {seconds:g} s: "
+            f"{str(error).splitlines()[0]}"
+        ) from error
+    finally:
+        end.cancel()
+
+
+def _end_alone(
+    process: int | None, count: int | None, address: str | None, seconds: float
+) -> None:
+    """Ends a process whose main thread waits in JAX and cannot be interrupted."""
+    me = "this process" if process is None else f"process {process}"
+    there = "the coordinator" if address is None else f"the coordinator at {address}"
+    sys.stderr.write(
+        f"meshwright: {me} on {watch.hostname()}: not all {count or ''} processes "
+        f"reached {there} within {seconds:g} s; start the script once for each, with "
+        "the same address and number, or give more time (timeout)\n"
+    )
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(watch.EXIT_CODE)
+
+
+def _await_listener(process: int, address: str, seconds: float) -> None:
+    """Waits for the coordinator.
+
+    JAX would ask again only after a second or more, and abort in the end.
+
+    Raises:
+      ProcessError: nobody listens.
+    """
+    host, port = address.rsplit(":", 1)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection((host.strip("[]"), int(port)), 1),
+        ):
+            return
+        time.sleep(0.02)
+    raise ProcessError(
+        f"process {process}: nobody listens at {address} for {seconds:g} s; process 0 "
+        "has to be started with this address, on its own host"
+    )
+
+
+def _check_port(address: str | None) -> None:
+    """JAX's coordinator ends the process if its port is taken."""
+    if address is None:
+        return
+    host, port = address.rsplit(":", 1)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host.strip("[]"), int(port)))
+    except OSError as error:
+        raise ProcessError(
+            f"process 0: the coordinator cannot listen on {address}: "
+            f"{error.strerror}; choose another port"
+        ) from error

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notices that a process has died, was stopped, or hangs, and ends the others.
+
+Every process keeps a TCP connection to the watchdog, in the launcher or, without
+one, in a process of its own beside process 0. The system
+closes the connection of a process that dies, within milliseconds; one that is
+stopped sends no more beats; one that hangs in a fragment says so itself, because
+its beats come from a thread. The watchdog tells all others, which print one line
+and leave. JAX alone would abort them without a word, or let them wait.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import jax
+
+from . import exits, following, world
+
+#: Exit code of a process that ends because another one failed.
+EXIT_CODE = 70
+BEATS_PER_TIMEOUT = 10
+
+_client: Client | None = None
+
+
+def current() -> Client | None:
+    """The connection of this process to the watchdog, if there is one."""
+    return _client
+
+
+def connect(
+    address: str | None, process: int | None, coordinated: bool = False
+) -> None:
+    """Connects this process to a watchdog; nothing without one.
+
+    Args:
+      coordinated: whether process 0 holds JAX's coordinator.
+    """
+    global _client
+    if address is not None and _client is None:
+        _client = Client(address, int(process or 0), coordinated)
+
+
+class Client:
+    """Sends beats that say where this process is; leaves when told to."""
+
+    def __init__(self, address: str, process: int, coordinated: bool):
+        host, port = address.rsplit(":", 1)
+        self.process, self._coordinated = process, coordinated
+        self._others_left = threading.Event()
+        self._follower = following.start()
+        self._socket = socket.create_connection((host.strip("[]"), int(port)), 10)
+        self._socket.settimeout(None)
+        self._send({"process": process, "pid": os.getpid(), "host": hostname()})
+        self._lines = self._socket.makefile("r")
+        hello = json.loads(self._lines.readline())
+        self.timeout = float(hello["timeout"])
+        self._follower.period = self.timeout / BEATS_PER_TIMEOUT
+        self._code = EXIT_CODE
+        self._hook, sys.excepthook = sys.excepthook, self._fail
+        self._finished = False
+        exits.note_exit_codes()
+        atexit.register(self.finish)
+        for work in (self._beat, self._listen):
+            threading.Thread(target=work, daemon=True, name="meshwright-watch").start()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._socket.sendall((json.dumps(message) + "\n").encode())
+
+    def _beat(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                self._send({"beat": self._follower.where()})
+                time.sleep(self.timeout / BEATS_PER_TIMEOUT)
+
+    def _listen(self) -> None:
+        with contextlib.suppress(OSError):
+            for line in self._lines:
+                message = json.loads(line)
+                if message.get("others have left"):
+                    self._others_left.set()
+                else:
+                    self._leave(message["fault"])
+        self._leave("the watchdog has ended, and with it whoever started the run")
+
+    def _fail(self, kind, error, traceback) -> None:
+        """Tells the others of an exception, behind which JAX would wait for them."""
+        if "non-addressable" in str(error):
+            error.add_note(
+                "This process has no copy of the array. mw.fetch(array) gives its "
+                "value on every process."
+            )
+        self._hook(kind, error, traceback)
+        self._code = 1
+        sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            self._send({"failed": f"{kind.__name__}: {error}".splitlines()[0]})
+
+    def finish_first(self) -> None:
+        """Lets `finish` run at exit before what was registered after it."""
+        atexit.unregister(self.finish)
+        atexit.register(self.finish)
+
+    def finish(self, code: int | None = None) -> None:
+        """Says how this process ends, once nobody needs anything of it; at exit.
+
+        The coordinator ends with process 0, and JAX aborts whoever still has to do
+        with it. So the others leave it first, and process 0 waits for them.
+
+        Args:
+          code: the exit code, if it is known before the exit.
+        """
+        if self._code != EXIT_CODE or self._finished:
+            return
+        self._finished = True
+        if code is None:
+            # Without a code, an exception that a hook of the script has taken.
+            code = exits.exit_code() or int(exits.failed())
+        if code:
+            with contextlib.suppress(OSError):
+                self._send({"exit": code})
+            return
+        with contextlib.suppress(OSError):
+            self._send({"ending": True})
+        world.leave_at_exit()
+        if self._coordinated and self.process:
+            with contextlib.suppress(jax.errors.JaxRuntimeError):
+                jax.distributed.shutdown()
+        with contextlib.suppress(OSError):
+            self._send({"done": True})
+            if self._coordinated and not self.process:
+                self._others_left.wait()
+
+    def _leave(self, fault: str) -> None:
+        """Ends this process; a thread that waits in JAX cannot be interrupted."""
+        if self._code == EXIT_CODE:
+            sys.stderr.write(f"meshwright: {fault}\n")
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(self._code)
+
+
+def hostname() -> str:
+    return socket.gethostname()
+
+
+def start_beside(host: str, processes: int, timeout: float) -> str:
+    """Starts a watchdog in a process of its own; returns its address.
+
+    It outlives the process that starts it for as long as others are connected.
+    """
+    arguments = [host, str(processes), str(timeout)]
+    watchdog = subprocess.Popen(
+        [sys.executable, "-m", "meshwright.runtime.processes.watchdog", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    address = watchdog.stdout.readline().strip()
+    if not address:
+        raise RuntimeError(
+            f"the watchdog did not start: exit code {watchdog.wait()}; is {host} an "
+            "address of this host?"
+        )
+    return address

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The processes of a run as one of them sees them.
+
+JAX's coordination service carries the little that all must know (addresses,
+digests, small values); a transfer server per process carries arrays, by explicit
+ids, so that a process takes part only in what concerns it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import collections
+import contextlib
+import ipaddress
+import itertools
+import os
+import queue
+import socket
+import sys
+import threading
+import time
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...jaxapi import runtime as jax_runtime
+from . import exits
+
+#: Seconds that a process waits for another one before it gives up.
+DEFAULT_TIMEOUT = 30.0
+WINDOW_BYTES = 1 << 26
+# The coordination service takes messages of a few megabytes.
+_CHUNK_BYTES = 1 << 20
+_GIVE_UP_SECONDS = 1.0
+_GONE = "meshwright/gone"
+
+
+class ProcessError(RuntimeError):
+    """Another process is missing, differs from this one, or has failed."""
+
+
+class World:
+    """Coordination client and transfer server of this process.
+
+    Attributes:
+      process, count: index of this process, and how many there are.
+      timeout: seconds to wait for others.
+      bind: address that the transfer server listens on.
+      transport: how arrays move between processes; see `initialize`.
+      window_bytes: how many bytes one process sends another between two
+        acknowledgements; up to three times as many are on offer.
+      left: whether this process has left the others.
+    """
+
+    def __init__(self, timeout: float, bind: str, transport: str, window_bytes: int):
+        self.process, self.count = jax.process_index(), jax.process_count()
+        self.timeout, self.bind, self.transport = timeout, bind, transport
+        self.window_bytes = window_bytes
+        self.device = jax.local_devices()[0]
+        self.left = False
+        self._arrivals: queue.SimpleQueue = queue.SimpleQueue()
+        self._watcher: threading.Thread | None = None
+        self._expected: collections.deque = collections.deque()
+        self._client = jax_runtime.coordination_client()
+        self._server: Any = None
+        self._peers: dict[int, Any] = {}
+        self._numbers = itertools.count()
+
+    def check_joined(self) -> None:
+        """Called where this process does something together with others.
+
+        Raises:
+          ProcessError: it has left them.
+        """
+        exits.forget()
+        if self.left:
+            raise ProcessError(
+                f"process {self.process} has left the others; nothing can run over "
+                "several processes after mw.distributed.shutdown()"
+            )
+
+    def next_number(self) -> int:
+        """Counts what all processes do together; equal everywhere."""
+        return next(self._numbers)
+
+    # Small values.
+
+    def put(self, key: str, value: bytes) -> None:
+        self._client.key_value_set_bytes(f"meshwright/{key}", value)
+
+    def get(self, key: str, owner: int, what: str) -> bytes:
+        """A value that process `owner` puts.
+
+        Raises:
+          ProcessError: it did not within the timeout.
+        """
+        try:
+            return self._client.blocking_key_value_get_bytes(
+                f"meshwright/{key}", int(1000 * self.timeout)
+            )
+        except jax.errors.JaxRuntimeError as error:
+            raise ProcessError(
+                f"process {self.process}: process {owner} did not {what} within "
+                f"{self.timeout:g} s; it ended, hangs, or runs another script"
+            ) from error
+
+    def put_large(self, key: str, data: bytes) -> list[str]:
+        """Puts a value of any size; returns the keys to drop when all have it."""
+        starts = range(0, max(1, len(data)), _CHUNK_BYTES)
+        self.put(f"{key}/size", str(len(starts)).encode())
+        for number, start in enumerate(starts):
+            self.put(f"{key}/{number}", data[start : start + _CHUNK_BYTES])
+        return [f"{key}/size", *(f"{key}/{number}" for number in range(len(starts)))]
+
+    def get_large(self, key: str, owner: int, what: str) -> bytes:
+        count = int(self.get(f"{key}/size", owner, what))
+        return b"".join(self.get(f"{key}/{n}", owner, what) for n in range(count))
+
+    def drop(self, key: str) -> None:
+        self._client.key_value_delete(f"meshwright/{key}")
+
+    def barrier(self, name: str, what: str) -> None:
+        """Waits until every process is here."""
+        try:
+            self._client.wait_at_barrier(f"meshwright/{name}", int(1000 * self.timeout))
+        except jax.errors.JaxRuntimeError as error:
+            raise ProcessError(
+                f"process {self.process}: not all of {self.count} processes came to "
+                f"{what} within {self.timeout:g} s: {str(error).splitlines()[0]}"
+            ) from error
+
+    # Arrays.
+
+    def start_server(self) -> None:
+        """Makes this process's transfer server known; once."""
+        if self._server is not None:
+            return
+        address = f"[{self.bind}]:0" if ":" in self.bind else f"{self.bind}:0"
+        self._server = jax_runtime.start_transfer_server(
+            jax.local_devices()[0].client, address, [address] * 2
+        )
+        self.put(f"transfer/{self.process}", self._server.address().encode())
+        self._watcher = threading.Thread(
+            target=self._watch_arrivals, daemon=True, name="meshwright-arrivals"
+        )
+        self._watcher.start()
+
+    def offer(self, number: int, array: jax.Array) -> None:
+        """Lets one peer pull an array of one device under an id, once."""
+        self._server.await_pull(number, [array])
+
+    def pull(self, peer: int, number: int, wanted: jax.ShapeDtypeStruct) -> jax.Array:
+        """The array that a peer offers under an id; returns before it is here."""
+        found = self._peers.get(peer)
+        if found is None:
+            address = self.get(f"transfer/{peer}", peer, "offer its address")
+            found = self._peers[peer] = self._server.connect(address.decode())
+        return found.pull(number, [wanted])[0]
+
+    def expect(self, token: jax.Array) -> None:
+        """Keeps in mind what `pull` returned until it is here; does not wait."""
+        expected = self._expected
+        while expected and expected[0].is_ready():
+            expected.popleft()
+        expected.append(token)
+
+    def await_arrival(
+        self, arrays: collections.deque, number: int | None = None
+    ) -> None:
+        """Keeps arrays until they are here; does not wait.
+
+        Args:
+          number: an id under which a token is offered then.
+        """
+        self._arrivals.put((arrays, number))
+
+    def leave(self) -> None:
+        """Waits until nobody needs anything of anybody, which all have to call.
+
+        Raises:
+          ProcessError: not all came to their end within the timeout.
+        """
+        if self.left:
+            return
+        self.left, deadline = True, time.monotonic() + self.timeout
+        # What this process pulls has to be here before the others may go.
+        self._end_watcher(self.timeout)
+        try:
+            self.put(f"end/{self.process}", b"1")
+            self._await_end(deadline)
+        except jax.errors.JaxRuntimeError as error:
+            missing = ", ".join(map(str, self._not_at_end())) or "another process"
+            raise ProcessError(
+                f"process {self.process} leaves without process {missing}, not at "
+                f"its end within {self.timeout:g} s; what that one still needs of "
+                "this one is lost. A longer timeout lets it wait"
+            ) from error
+
+    def _await_end(self, deadline: float) -> None:
+        client = self._client
+
+        def rest() -> int:
+            return max(1000, int(1000 * (deadline - time.monotonic())))
+
+        if self._someone_is_gone():
+            # A barrier would wait for that one, too.
+            for process in self._not_at_end():
+                client.blocking_key_value_get_bytes(f"meshwright/end/{process}", rest())
+            return
+        try:
+            client.wait_at_barrier("meshwright/end", rest())
+        except jax.errors.JaxRuntimeError:
+            client.key_value_set(_GONE, "", allow_overwrite=True)
+            raise
+
+    def _someone_is_gone(self) -> bool:
+        try:
+            self._client.key_value_try_get(_GONE)
+        except jax.errors.JaxRuntimeError:
+            return False
+        return True
+
+    def give_up(self) -> None:
+        """Leaves at once, behind an error."""
+        self.left = True
+        self._end_watcher(_GIVE_UP_SECONDS)
+
+    def _end_watcher(self, seconds: float) -> None:
+        """Ends the thread when everything has arrived, or leaves it behind.
+
+        Python unwinds a thread that is left when it wants the GIL back, and C++ code
+        of JAX that is unwound aborts the process.
+        """
+        if self._watcher is not None:
+            self._arrivals.put((self._expected, None))
+            self._arrivals.put(None)
+            self._watcher.join(seconds)
+
+    def _not_at_end(self) -> list[int]:
+        with contextlib.suppress(jax.errors.JaxRuntimeError):
+            found = self._client.key_value_dir_get_bytes("meshwright/end/")
+            there = {int(key.rpartition("/")[2]) for key, _ in found}
+            return sorted(set(range(self.count)) - there)
+        return []
+
+    def _watch_arrivals(self) -> None:
+        token = jax.device_put(np.zeros(1, np.uint8), self.device)
+        while (found := self._arrivals.get()) is not None:
+            arrays, number = found
+            while arrays:
+                # Donated by now: somebody computes with it. In error: whoever uses
+                # it hears of that, and the sender must not wait.
+                with contextlib.suppress(RuntimeError):
+                    arrays.popleft().block_until_ready()
+            if number is not None:
+                self.offer(number, token)
+
+
+_world: World | None = None
+
+
+def current() -> World | None:
+    """The processes of this run; None if there is only one.
+
+    Also found where a script called `jax.distributed.initialize` by itself.
+
+    Raises:
+      ProcessError: this process has left the others.
+    """
+    global _world
+    if _world is not None:
+        _world.check_joined()
+    if _world is None and jax_runtime.coordination_client() is not None:
+        set_world(DEFAULT_TIMEOUT, None, "transfer", WINDOW_BYTES)
+    return _world
+
+
+def set_world(
+    timeout: float, bind: str | None, transport: str, window_bytes: int
+) -> World:
+    """Makes the world of this process, which has joined the others."""
+    global _world
+    _world = World(timeout, bind or default_bind_address(), transport, window_bytes)
+    atexit.register(leave_at_exit)
+    return _world
+
+
+def leave() -> None:
+    """Leaves the others, if there are any."""
+    if _world is not None:
+        _world.leave()
+
+
+def leave_at_exit() -> None:
+    """The same where nobody hears of an error; at once where there was one."""
+    if _world is None or _world.left:
+        return
+    if exits.failed():
+        _world.give_up()
+        return
+    try:
+        _world.leave()
+    except ProcessError as error:
+        sys.stderr.write(f"meshwright: {error}\n")
+        sys.stderr.flush()
+
+
+def default_bind_address() -> str:
+    """Loopback if the coordinator is there, else the address that reaches it."""
+    coordinator = jax_runtime.coordinator_address() or "127.0.0.1:0"
+    host = coordinator.rsplit(":", 1)[0].strip("[]")
+    if is_loopback(host):
+        return "127.0.0.1"
+    family = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family[0], socket.SOCK_DGRAM) as probe:
+        probe.connect(family[4])  # Sends nothing; asks the routing table.
+        return probe.getsockname()[0]
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def environment(name: str) -> str | None:
+    """A value that the launcher left for its processes."""
+    return os.environ.get(f"MESHWRIGHT_{name}")

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the issuing thread does, one step at a time.
+
+A step names slots (positions in the list of a run's arrays). Once executables
+exist, `bind` makes it a function of that list, with everything looked up before.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+from jax.experimental.layout import Format, Layout
+
+from ...jaxapi import runtime as jax_runtime
+from ..load.compilation import Loaded
+from .placement import Place
+
+Issue = Callable[[list], None]
+
+
+@dataclass
+class Step:
+    """One launch or copy.
+
+    Attributes:
+      item: position of the program's item that this step belongs to; None for
+        what comes after the last item.
+      reads: slots of the operands.
+      writes: slots of the results, a range.
+      places: where each result will be.
+      drops: slots that nobody reads any more once the step is issued.
+      deletes: those of them whose arrays the caller holds, and gave away.
+    """
+
+    item: int | None
+    reads: tuple[int, ...]
+    writes: range
+    places: tuple[Place, ...]
+    what: str
+    drops: list[int] = field(default_factory=list)
+    deletes: list[int] = field(default_factory=list)
+
+    def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
+        raise NotImplementedError
+
+    def finish(self) -> Issue | None:
+        """Forgets arrays after their last use."""
+        drops, deletes = tuple(self.drops), tuple(self.deletes)
+        if deletes:
+
+            def delete(slots):
+                for slot in deletes:
+                    if not slots[slot].is_deleted():
+                        slots[slot].delete()
+                for slot in drops:
+                    slots[slot] = None
+
+            return delete
+        if not drops:
+            return None
+        if drops == tuple(range(drops[0], drops[0] + len(drops))):
+            first, last, nothing = drops[0], drops[-1] + 1, (None,) * len(drops)
+
+            def forget_range(slots):
+                slots[first:last] = nothing
+
+            return forget_range
+
+        def forget(slots):
+            for slot in drops:
+                slots[slot] = None
+
+        return forget
+
+
+@dataclass
+class Launch(Step):
+    """Runs an executable: a fragment, or the identity that reshards."""
+
+    source: int = 0
+    fragment: bool = False
+    side_effects: bool = False
+
+    def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
+        target = loaded[self.source]
+        execute = target.executable.execute_sharded
+        handlers = [place.handler for place in self.places]
+        first, last = self.writes.start, self.writes.stop
+        gather, finish, add = _gather(self.reads), self.finish(), tokens.append
+        devices = target.devices
+
+        def issue(slots):
+            results = execute(gather(slots), True)
+            slots[first:last] = results.consume_with_handlers(handlers)
+            add(results.consume_token())
+            if finish:
+                finish(slots)
+
+        def issue_with_effects(slots):
+            issue(slots)
+            jax_runtime.keep_token(devices, tokens[-1])
+
+        return issue_with_effects if self.side_effects else issue
+
+
+@dataclass
+class Copy(Step):
+    """Copies shard i to device i of another mesh or memory, unchanged."""
+
+    def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
+        copy = jax_runtime.copy_arrays
+        (read,), write, place = self.reads, self.writes.start, self.places[0]
+        devices, shardings = [place.mesh.device_list], [place.sharding]
+        # Of devices that both meshes have, each gets a buffer of its own to donate.
+        mode = jax_runtime.REUSE_INPUT
+        if place.mesh.sharing:
+            mode = jax_runtime.ALWAYS_COPY
+        semantics, finish = [mode], self.finish()
+
+        def issue(slots):
+            (slots[write],) = copy([slots[read]], devices, shardings, semantics)
+            if finish:
+                finish(slots)
+
+        return issue
+
+
+class Change(Step):
+    """Makes one array of another."""
+
+    def change(self) -> Callable[[jax.Array], jax.Array]:
+        raise NotImplementedError
+
+    def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
+        (read,), write, finish = self.reads, self.writes.start, self.finish()
+        change = self.change()
+
+        def issue(slots):
+            slots[write] = change(slots[read])
+            if finish:
+                finish(slots)
+
+        return issue
+
+
+@dataclass
+class Put(Change):
+    """Splits an array of one device over a mesh, or crosses between backends."""
+
+    def change(self) -> Callable[[jax.Array], jax.Array]:
+        place = self.places[0]
+        if not place.mesh.sharing:
+            return functools.partial(jax.device_put, device=place.sharding)
+        # Where each device gets all of it, JAX lets a device that has it keep it,
+        # whatever `may_alias` says; so it gets another one.
+        whole = tuple(place.sharding.shard_shape(place.shape)) == place.shape
+
+        def put(array):
+            if whole and not array.devices().isdisjoint(place.mesh.devices):
+                array = jax_runtime.copy_shard(array)
+            return jax.device_put(array, place.sharding, may_alias=False)
+
+        return put
+
+
+@dataclass
+class Relayout(Change):
+    """Reorders the elements of each shard: dimensions from major to minor."""
+
+    order: tuple[int, ...] = ()
+
+    def change(self) -> Callable[[jax.Array], jax.Array]:
+        target = Format(Layout(self.order), self.places[0].sharding)
+        return functools.partial(jax.device_put, device=target)
+
+
+@dataclass
+class FirstShard(Change):
+    """The first device's part of a replicated array, without a copy."""
+
+    def change(self) -> Callable[[jax.Array], jax.Array]:
+        return operator.methodcaller("addressable_data", 0)
+
+
+def _gather(reads: tuple[int, ...]) -> Callable[[list], Any]:
+    if len(reads) > 1:
+        return operator.itemgetter(*reads)
+    if not reads:
+        return lambda slots: ()
+    (only,) = reads
+    return lambda slots: (slots[only],)
+
+
+def identity_text(source: Place, target: Place, donate: bool = False) -> str:
+    """A module that gives its argument another split or memory on the same devices.
+
+    To be called in an MLIR context.
+    """
+    argument = _attributes(source, "source")
+    if donate:
+        argument.append("tf.aliasing_output = 0 : i32")
+    result = _attributes(target, "target")
+    meshes = "".join(
+        f"  sdy.mesh @{name} = <[{_axes(place)}]>\n"
+        for name, place in (("source", source), ("target", target))
+        if len(place.mesh.devices) > 1
+    )
+    kind = source.type_text
+    value, total = "%arg0", ""
+    if source.split.unreduced and len(source.mesh.devices) > 1:
+        # Partial sums are added up where the program says so, not at its border.
+        value = "%total"
+        total = (
+            f"    {value} = sdy.sharding_constraint %arg0"
+            f" <@source, [{_dims(source)}]> : {kind}\n"
+        )
+    return (
+        f"module @reshard {{\n{meshes}"
+        f"  func.func public @main(%arg0: {kind} {{{', '.join(argument)}}})"
+        f" -> ({kind} {{{', '.join(result)}}}) {{\n"
+        f"{total}    return {value} : {kind}\n  }}\n}}\n"
+    )
+
+
+def _axes(place: Place) -> str:
+    return ", ".join(
+        f"{_quoted(axis)}={size}" for axis, size in place.mesh.axes.items()
+    )
+
+
+def _quoted(name: str) -> str:
+    """A string as modules have it, in the current MLIR context."""
+    return str(jax_runtime.ir.StringAttr.get(name))
+
+
+def _attributes(place: Place, mesh: str) -> list[str]:
+    found = []
+    if len(place.mesh.devices) > 1:
+        unreduced = ""
+        if place.split.unreduced:
+            unreduced = f", unreduced={{{_parts(place, place.split.unreduced)}}}"
+        sharding = f"#sdy.sharding<@{mesh}, [{_dims(place)}]{unreduced}>"
+        found.append(f"sdy.sharding = {sharding}")
+    if place.kind is not None:
+        found.append(f'mhlo.memory_kind = "{place.kind}"')
+    return found
+
+
+def _dims(place: Place) -> str:
+    return ", ".join(f"{{{_parts(place, dim)}}}" for dim in place.split.dims)
+
+
+def _parts(place: Place, parts) -> str:
+    return ", ".join(
+        _quoted(part.axis)
+        if part.size == place.mesh.axes[part.axis]
+        else f"{_quoted(part.axis)}:({part.pre}){part.size}"
+        for part in parts
+    )

@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads a partitioned program onto devices and runs it.
+
+All work happens at load: the plan, the executables, and for every step a function
+of the list of arrays. A run checks its arguments, then calls these functions one
+after the other. None of them waits for a device.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.sharding import Mesh, NamedSharding
+
+from ...core.progress import waiting
+from ...jaxapi import runtime as jax_runtime
+from ..load.cache import open_cache
+from ..load.compilation import Loaded, compile_all, resolve_options
+from ..load.layouts import make_formats, settle_layouts
+from ..processes.share import Share, find_processes, join_processes
+from ..program.argument_errors import ArgumentErrors
+from ..program.errors import FragmentError
+from ..program.placement import bind_meshes
+from ..program.plan import Plan, Planner
+from ..program.schedule_form import check_form
+from ..program.steps import FirstShard, Launch, Step
+from ..watch.memory import Account, MeshMemory, keep_account
+from ..watch.profile import current as current_recording
+from ..watch.traffic import Traffic, measure_traffic
+from .boundary import Boundary
+from .floats import FloatChecks
+
+# Launches from several threads can deadlock two programs, so only one issues.
+_issuing = threading.RLock()
+
+
+@dataclass(frozen=True)
+class FragmentSummary:
+    """What became of one distinct fragment.
+
+    Attributes:
+      name, mesh, origins: as in the program.
+      calls: how often a run calls it.
+      flops: of one call, over the whole mesh; None if unknown.
+      compile_seconds: time to compile it, or to load what was compiled for others;
+        0 where other processes compile it.
+      compiled_for_others: whether it is a copy of an equal fragment's executable.
+      from_cache: whether it was found on disk (docs/runtime.md).
+    """
+
+    name: str
+    mesh: str
+    origins: tuple[str, ...]
+    calls: int
+    flops: float | None
+    compile_seconds: float
+    compiled_for_others: bool
+    from_cache: bool = False
+
+
+def load(
+    program: dict,
+    fragments: Mapping[str, str],
+    meshes: Mapping[str, Mesh],
+    *,
+    compile_options: Mapping[str, Any] | None = None,
+    host_callbacks: Sequence[Callable] = (),
+) -> ProgramExecutor:
+    """Compiles a partitioned program for the devices of some meshes.
+
+    Args:
+      program: the schedule that the compiler wrote (`schedule.json`).
+      fragments: text of the StableHLO module of each fragment, by its name.
+      meshes: a jax Mesh per mesh of the program, with its axes.
+      compile_options: XLA options for all meshes, or one dict per mesh name.
+      host_callbacks: Python functions that the modules call, by their index.
+
+    Returns:
+      A :class:`ProgramExecutor`.
+
+    Raises:
+      ProgramError: program, fragments and meshes do not fit; a ValueError.
+      FragmentError: a fragment does not compile; names it.
+    """
+    check_form(program)
+    bound = bind_meshes(program, dict(meshes))
+    options = resolve_options(compile_options, list(bound))
+    world = find_processes(bound)
+    with waiting("reading the program"), jax_runtime.make_ir_context():
+        planner = Planner(program, dict(fragments), bound, options)
+        plan = planner.build()
+    share = join_processes(planner, world, options)
+    needed = share.sources if share else range(len(plan.sources))
+    cache = open_cache()
+    if share:
+        share.agree_on_cache(cache, [plan.sources[index] for index in needed])
+    loaded = compile_all(plan.sources, list(host_callbacks), needed, cache)
+    if share:
+        share.warm_up(cache)
+    return ProgramExecutor(program, plan, bound, loaded, share)
+
+
+class ProgramExecutor:
+    """A program on devices. Call it with its arrays, in the order of its inputs.
+
+    Attributes:
+      input_shardings, output_shardings: a NamedSharding per input and output.
+      input_formats, output_formats: the same with layouts, where they are not the
+        default ones.
+      fragments: a :class:`FragmentSummary` per distinct fragment.
+    """
+
+    def __init__(
+        self,
+        program: dict,
+        plan: Plan,
+        meshes: dict,
+        loaded: list[Loaded | None],
+        share: Share | None = None,
+    ):
+        self.program = program
+        self.input_shardings: list[NamedSharding] = [p.sharding for p in plan.inputs]
+        self.output_shardings: list[NamedSharding] = [p.sharding for p in plan.outputs]
+        self.output_avals = [p.aval for p in plan.outputs]
+        self._plan, self._meshes, self._loaded = plan, meshes, loaded
+        _check_compiled(plan, loaded)
+        orders, output_orders = settle_layouts(plan, loaded, program)
+        self.input_formats = make_formats(plan.inputs, orders)
+        self.output_formats = make_formats(plan.outputs, output_orders)
+        self._tokens: list[Any] = []
+        self._failed: FragmentError | None = None
+        self._issues = [step.bind(loaded, self._tokens) for step in plan.steps]
+        self._blank = [None] * (plan.slot_count - len(plan.inputs))
+        names = [entry.get("name") for entry in program["inputs"]]
+        self._boundary = Boundary(plan.inputs, orders, names, plan.donated)
+        self._account: Account | None = None
+        self._share = share
+        self._launches = [s for s in plan.steps if isinstance(s, Launch)]
+
+    def __call__(self, *arrays: jax.Array) -> list[jax.Array]:
+        """Issues one run and returns its results, which need not be ready yet.
+
+        Raises:
+          TypeError, ValueError, RuntimeError: an argument does not fit or is
+            deleted; nothing was issued.
+          FragmentError: a fragment failed while it was issued.
+          FloatingPointError: a result is not finite, and JAX's configuration says
+            that this is an error; names the fragment that made it so.
+        """
+        return self.run(arrays, self.unknown(arrays))
+
+    def speak(self, errors: ArgumentErrors) -> None:
+        """Says with other words from now on what is wrong with arguments."""
+        self._boundary.errors = errors
+
+    def unknown(self, arrays: Sequence[Any]) -> list[int]:
+        """Positions of what does not look like an argument of an earlier run.
+
+        Raises:
+          TypeError: the wrong number of arrays.
+        """
+        return self._boundary.unknown(arrays)
+
+    def run(self, arrays: Sequence[jax.Array], unknown: Sequence[int]) -> list[Any]:
+        """A call that looks closely at the arguments in `unknown` only."""
+        with _issuing:
+            pending = self._boundary.check(arrays, unknown)
+            slots = [*arrays, *self._blank]
+            for position in pending:
+                slots[position] = self._plan.inputs[position].copy(arrays[position])
+            del arrays
+            self._tokens.clear()
+            self._failed = None
+            if self._share:
+                self._share.start_run()
+            recorder, checks = current_recording(), FloatChecks.wanted()
+            with jax_runtime.explicit_transfers():
+                if recorder or checks or self._share:
+                    self._issue_watched(slots, recorder, checks)
+                else:
+                    self._issue(slots)
+            for slot in self._plan.unread:
+                slots[slot].delete()
+            outputs = [slots[slot] for slot in self._plan.output_slots]
+            if checks:
+                checks.finish(outputs)
+            # What passes through is an array of the caller's.
+            taken = range(len(self._plan.inputs))
+            self._boundary.expect(
+                [slots[s] for s in self._plan.output_slots if s not in taken]
+            )
+            return outputs
+
+    def _issue(self, slots: list) -> None:
+        position = -1
+        try:
+            for position, issue in enumerate(self._issues):  # noqa: B007
+                issue(slots)
+        except Exception as error:
+            self._explain(position, error)
+
+    def _issue_watched(self, slots: list, recorder: Any, checks: Any) -> None:
+        """Issues with somebody looking on, before or after each step."""
+        share, steps, position = self._share, self._plan.steps, -1
+        watch = recorder.start_run(self) if recorder else None
+        try:
+            if checks:
+                checks.start(slots[: len(self._plan.inputs)])
+            for position, issue in enumerate(self._issues):
+                if share:
+                    share.follow(steps[position], self._tokens)
+                if watch:
+                    watch(position, issue, slots)
+                else:
+                    issue(slots)
+                if checks:
+                    checks.after(steps[position], slots)
+        except Exception as error:
+            self._explain(position, error)
+        if share:
+            share.follow(None, self._tokens)
+
+    def wait(self) -> None:
+        """Waits until the last run is done.
+
+        Raises:
+          FragmentError: something failed; names the first fragment that did.
+        """
+        if self._failed is not None:
+            raise self._failed
+        for step, token in zip(self._launches, list(self._tokens), strict=False):
+            try:
+                token.block_until_ready()
+            except Exception as error:
+                raise _failure(step.what, error) from error
+
+    def _explain(self, position: int, error: Exception) -> None:
+        """Raises an error that names the step where it all began."""
+        self.wait()
+        what = self._plan.steps[position].what if position >= 0 else "the program"
+        self._failed = _failure(what, error)
+        raise self._failed from error
+
+    @functools.cached_property
+    def _fleeting(self) -> set[int]:
+        """Slots of what may be given away, here or by the caller, and of its views."""
+        plan = self._plan
+        found = {*plan.consumed, *plan.output_slots, *range(len(plan.inputs))}
+        for step in plan.steps:
+            if isinstance(step, FirstShard) and step.reads[0] in found:
+                found.add(step.writes.start)
+        return found
+
+    def end_of(self, step: Step, slots: list) -> Any:
+        """Something to wait for that is ready when the step just issued is done.
+
+        None if it made an array that nobody reads, and that is gone.
+        """
+        if isinstance(step, Launch):
+            return self._tokens[-1]
+        slot = step.writes.start if step.places else step.reads[0]
+        if slot in self._fleeting and slots[slot] is not None:
+            # The array itself may be donated before anyone could wait for it.
+            return jax_runtime.copy_first_shard(slots[slot])
+        return slots[slot]
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps of a run, in the order of issue."""
+        return self._plan.steps
+
+    @property
+    def fragments(self) -> list[FragmentSummary]:
+        items = self.program["items"]
+        calls = collections.Counter(
+            item["fragment"] for item in items if item["kind"] == "call"
+        )
+        found = []
+        for index, (fragment, source) in enumerate(
+            zip(self.program["fragments"], self._plan.fragment_sources, strict=True)
+        ):
+            loaded = None if source is None else self._loaded[source]
+            found.append(
+                FragmentSummary(
+                    name=fragment["name"],
+                    mesh=fragment["mesh"],
+                    origins=tuple(
+                        () if source is None else self._plan.sources[source].origins
+                    ),
+                    calls=calls[index],
+                    flops=fragment.get("flops"),
+                    compile_seconds=loaded.seconds if loaded else 0.0,
+                    compiled_for_others=bool(loaded and loaded.copied),
+                    from_cache=bool(loaded and loaded.cached),
+                )
+            )
+        return found
+
+    @property
+    def account(self) -> Account:
+        """Live bytes per mesh, step by step; computed when first asked for."""
+        if self._account is None:
+            self._account = keep_account(self._plan, self._meshes, self._loaded)
+        return self._account
+
+    def hlo_texts(self) -> dict[str, str]:
+        """Optimized HLO by the names of fragments; equal ones share their code."""
+        texts = {}
+        for fragment, source in zip(
+            self.program["fragments"], self._plan.fragment_sources, strict=True
+        ):
+            loaded = None if source is None else self._loaded[source]
+            if loaded is not None:
+                texts[fragment["name"]] = loaded.hlo_text()
+        return texts
+
+    def traffic(self) -> Traffic:
+        """What a step sends, as far as this process has the code that does."""
+        return measure_traffic(self.program, self.hlo_texts())
+
+    def memory_analysis(self) -> dict[str, MeshMemory]:
+        """Bytes on each device of every mesh: arguments, peak of live arrays, …"""
+        return dict(self.account.meshes)
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        """The most that any device needs: live arrays, temporaries and code."""
+        meshes = self.account.meshes
+        peaks = [m.peak_bytes + m.code_bytes for m in meshes.values()]
+        for names, peak in self.account.shared_peaks.items():
+            peaks.append(peak + sum(meshes[name].code_bytes for name in names))
+        return max(peaks, default=0)
+
+    def cost_analysis(self) -> dict[str, dict[str, float]]:
+        """XLA's estimates per mesh, summed over the calls and devices of one run."""
+        costs: dict[str, collections.Counter] = {
+            name: collections.Counter() for name in self._meshes
+        }
+        estimates: dict[int, dict[str, float]] = {}
+        for step in self._plan.steps:
+            if isinstance(step, Launch):
+                if step.source not in estimates:
+                    estimates[step.source] = self._loaded[step.source].cost()
+                mesh = self._plan.sources[step.source].mesh
+                for key, value in estimates[step.source].items():
+                    costs[mesh.name][key] += value * len(mesh.devices)
+        return {name: dict(found) for name, found in costs.items()}
+
+
+def _failure(what: str, error: Exception) -> FragmentError:
+    text = str(error)
+    if what in text:  # Said already, within what JAX says about callbacks.
+        return FragmentError(text[text.index(what) :])
+    return FragmentError(f"{what} failed: {text}")
+
+
+def _check_compiled(plan: Plan, loaded: list[Loaded]) -> None:
+    """Compares what XLA made of the shardings with what the plan relies on."""
+    seen: set[int] = set()
+    for step in plan.steps:
+        if not isinstance(step, Launch) or step.source in seen:
+            continue
+        seen.add(step.source)
+        target = loaded[step.source]
+        if len(target.devices) == 1:
+            continue
+        compiled = jax_runtime.compiled_shardings(target.executable)
+        if compiled is None:
+            continue
+        reads = [plan.slots[slot] for slot in step.reads]
+        for side, places, found in (
+            ("argument", reads, compiled[0]),
+            ("result", step.places, compiled[1]),
+        ):
+            if not places:
+                continue  # XLA gives the empty tuple a sharding, too.
+            for position, (place, sharding) in enumerate(
+                zip(places, found, strict=True)
+            ):
+                if not jax_runtime.same_hlo_sharding(place.hlo, sharding):
+                    raise FragmentError(
+                        f"{step.what}: XLA compiled {side} {position} with sharding "
+                        f"{sharding}, the program says {place.hlo}"
+                    )

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts what a step of a partitioned program sends: `meshwright traffic`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import re
+import sys
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from meshwright.runtime.program.errors import ProgramError
+from meshwright.runtime.program.folder import read_folder
+from meshwright.runtime.program.python_calls import count_functions
+from meshwright.runtime.program.schedule_form import check_form
+from meshwright.runtime.run.executor import load
+from meshwright.runtime.watch.traffic import Traffic
+
+
+def count(folder: str) -> Traffic:
+    """Compiles the fragments of a folder and counts.
+
+    Raises:
+      ProgramError: the folder holds no program, or there are too few devices.
+      FragmentError: a fragment does not compile.
+    """
+    program, fragments = read_folder(folder)
+    check_form(program)
+    sizes = [[int(size) for _, size in mesh["axes"]] for mesh in program["meshes"]]
+    counts = [math.prod(size) for size in sizes]
+    # CPU devices are what one asks for, before the first is used.
+    jax.config.update("jax_num_cpu_devices", max(sum(counts), 1))
+    jax.config.update("jax_enable_x64", True)
+    devices = np.array(jax.devices())
+    if len(devices) < max(counts, default=0):
+        raise ProgramError(
+            f"a mesh has {max(counts)} devices, and there are {len(devices)} of "
+            f"platform {devices[0].platform!r}; with JAX_PLATFORMS=cpu there are as "
+            "many as it takes"
+        )
+    # Nothing runs, so meshes may share devices where there are too few.
+    apart = len(devices) >= sum(counts)
+    starts = itertools.accumulate(counts, initial=0) if apart else itertools.repeat(0)
+    meshes = {
+        mesh["name"]: Mesh(
+            devices[start : start + count].reshape(size),
+            tuple(axis for axis, _ in mesh["axes"]),
+        )
+        for mesh, start, count, size in zip(
+            program["meshes"], starts, counts, sizes, strict=False
+        )
+    }
+    functions = max(map(count_functions, fragments.values()), default=0)
+    calls = [_nobody_calls] * functions
+    return load(program, fragments, meshes, host_callbacks=calls).traffic()
+
+
+def _nobody_calls(*args: object) -> None:
+    raise AssertionError("nothing runs")
+
+
+def _plain(text: str) -> str:
+    """A text without what would command a terminal; names are those of a file."""
+    return re.sub(
+        r"[\x00-\x09\x0b-\x1f\x7f-\x9f]",
+        lambda found: f"\\x{ord(found[0]):02X}",
+        text,
+    )
+
+
+def _fail(text: str) -> int:
+    print(f"error: {_plain(text)}", file=sys.stderr)
+    return 1
+
+
+def main(folder: str, shown: str, *options: str) -> int:
+    try:
+        traffic = count(folder)
+    except (ProgramError, RuntimeError) as error:  # Of JAX, or a FragmentError.
+        return _fail(str(error).replace(folder, shown))
+    if "--json" in options:
+        print(json.dumps(traffic.as_json(), indent=1))
+    else:
+        print(_plain(str(traffic)))
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        code = main(*sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough, as `head` has; nothing is flushed at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    sys.exit(code)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An account of the bytes that a program's arrays occupy on each mesh.
+
+It follows the order of issue: a launch adds its results, except those that take
+over a donated operand's buffer, and an array leaves when its last reader has been
+issued. Everything is known before the first run. Temporaries inside fragments
+are XLA's; they are added from what XLA says about each executable.
+"""
+
+from __future__ import annotations
+
+import collections
+from dataclasses import dataclass, field
+
+from ..load.compilation import Loaded
+from ..program.plan import Plan
+from ..program.steps import FirstShard, Launch, Step
+
+
+@dataclass
+class MeshMemory:
+    """Bytes on each device of one mesh (of the busiest, where they differ).
+
+    Only what is on the mesh: where meshes share devices, what both have is on them
+    at once (`Account.shared_peaks`).
+
+    Attributes:
+      devices: how many devices the mesh has.
+      argument_bytes: program inputs.
+      output_bytes: program results, those that take over an input included.
+      live_bytes: the peak of arrays alive at once; the schedule decides it.
+      temporary_bytes: the most that one fragment needs while it runs.
+      peak_bytes: the peak of arrays and temporaries together.
+      code_bytes: generated code.
+      host_live_bytes: the peak of arrays in a memory other than the devices' own.
+    """
+
+    devices: int
+    argument_bytes: int = 0
+    output_bytes: int = 0
+    live_bytes: int = 0
+    temporary_bytes: int = 0
+    peak_bytes: int = 0
+    code_bytes: int = 0
+    host_live_bytes: int = 0
+
+
+@dataclass
+class Account:
+    """Live bytes per device by (mesh, in the devices' own memory?)."""
+
+    now: collections.Counter = field(default_factory=collections.Counter)
+    #: After each step, in order of issue, the bytes of each mesh's devices.
+    history: list[dict[str, int]] = field(default_factory=list)
+    meshes: dict[str, MeshMemory] = field(default_factory=dict)
+    #: Meshes that share a device, and the peak there of all of them together.
+    shared_peaks: dict[frozenset[str], int] = field(default_factory=dict)
+    #: Slots of views whose array is alive, and counted, itself.
+    shared: set[int] = field(default_factory=set)
+
+
+def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
+    """Goes through a plan as the issuing thread will."""
+    account = Account()
+    for name, mesh in meshes.items():
+        account.meshes[name] = MeshMemory(len(mesh.devices))
+        for device in mesh.devices if mesh.sharing else ():
+            users = frozenset(n for n, m in meshes.items() if device in m.devices)
+            account.shared_peaks[users] = 0
+    for slot, place in enumerate(plan.inputs):
+        account.now[_key(place)] += plan.slots[slot].device_bytes
+        account.meshes[place.mesh.name].argument_bytes += place.device_bytes
+    _note_peaks(account, {})
+    for step in plan.steps:
+        _follow(account, plan, step, loaded)
+    for place in plan.outputs:
+        account.meshes[place.mesh.name].output_bytes += place.device_bytes
+    for source, target in zip(plan.sources, loaded, strict=True):
+        stats = target.memory_stats() if target else None
+        if stats is not None:
+            mesh = account.meshes[source.mesh.name]
+            mesh.code_bytes += stats.generated_code_size_in_bytes
+    return account
+
+
+def _follow(account: Account, plan: Plan, step: Step, loaded: list[Loaded]) -> None:
+    temporary: dict[str, int] = {}
+    after = collections.Counter(account.now)
+    if isinstance(step, FirstShard) and step.reads[0] not in step.drops:
+        account.shared |= set(step.writes)
+    for slot in step.writes:
+        after[_key(plan.slots[slot])] += _bytes(account, plan, slot)
+    if not isinstance(step, FirstShard):  # Which only looks at what is there.
+        during = collections.Counter(after)
+        if isinstance(step, Launch):
+            stats = loaded[step.source].memory_stats()
+            if stats is not None and step.places:
+                key = _key(step.places[0])
+                during[key] -= stats.alias_size_in_bytes
+                temporary[key[0]] = stats.temp_size_in_bytes
+        account.now = during
+        _note_peaks(account, temporary)
+    for slot in step.drops:
+        after[_key(plan.slots[slot])] -= _bytes(account, plan, slot)
+    account.now = after
+    account.history.append(
+        {name: after[name, True] for name in account.meshes if after[name, True]}
+    )
+
+
+def _bytes(account: Account, plan: Plan, slot: int) -> int:
+    return 0 if slot in account.shared else plan.slots[slot].device_bytes
+
+
+def _note_peaks(account: Account, temporary: dict[str, int]) -> None:
+    for name, mesh in account.meshes.items():
+        live, extra = account.now[name, True], temporary.get(name, 0)
+        mesh.live_bytes = max(mesh.live_bytes, live)
+        mesh.temporary_bytes = max(mesh.temporary_bytes, extra)
+        mesh.peak_bytes = max(mesh.peak_bytes, live + extra)
+        mesh.host_live_bytes = max(mesh.host_live_bytes, account.now[name, False])
+    for names, peak in account.shared_peaks.items():
+        live = sum(account.now[name, True] + temporary.get(name, 0) for name in names)
+        account.shared_peaks[names] = max(peak, live)
+
+
+def _key(place) -> tuple[str, bool]:
+    return place.mesh.name, place.memory == place.mesh.default_kind

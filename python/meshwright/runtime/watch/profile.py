@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records when fragments and transfers run.
+
+    with meshwright.profile() as recording:
+        step(params, batch)
+    recording.save("step.json")
+    recording.save_chrome_trace("step.trace.json")
+
+Watching threads wait for each launch and note when it is done; the issuing thread
+goes on meanwhile. An end is exact to about a millisecond. A start is the later of
+the end before it on the same mesh, the end of what it reads, and its issue.
+
+Where several processes run one program, each records its own part, and process 0
+gets all of them, by its clock.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import json
+import os
+import queue
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import jax
+
+from ...core.files import whole_file
+from ..processes.edges import Edge
+from ..program.steps import Launch
+from .chrome_trace import make_trace
+
+_active: Recording | None = None
+_clock = time.perf_counter
+
+
+def current() -> Recording | None:
+    """The recording that runs now, if any."""
+    return _active
+
+
+@contextlib.contextmanager
+def profile(
+    path: str | os.PathLike | None = None, *, merge: bool = True
+) -> Iterator[Recording]:
+    """Records every run of a program inside the `with` block.
+
+    Args:
+      path: where to write the recording at the end: a Chrome trace if it ends in
+        `.trace.json`, else plain JSON. Nothing is written without it.
+      merge: with several processes, whether process 0 gets the events of all, by its
+        own clock, and alone writes the file. All processes have to enter and leave
+        the block then. Otherwise each keeps, and writes, its own.
+
+    Raises:
+      RuntimeError: inside another `profile()`.
+      ProcessError: another process does not enter or leave the block.
+    """
+    global _active
+    if _active is not None:
+        raise RuntimeError("profile() is active already; end that block first")
+    merger = None
+    if merge and jax.process_count() > 1:
+        # The package above, which needs this one for what is private in JAX.
+        from ..processes import recordings
+
+        merger = recordings.start(_clock)
+    _active = recording = Recording()
+    try:
+        yield recording
+    finally:
+        _active = None
+        recording.finish()
+    if merger is not None:
+        merged = merger.merge(recording.began, recording.to_json()["events"])
+        if merged is None:
+            return
+        recording.take(*merged)
+    if path is not None:
+        if os.fspath(path).endswith(".trace.json"):
+            recording.save_chrome_trace(path)
+        else:
+            recording.save(path)
+
+
+@dataclass
+class Event:
+    """One launch or copy of one run. Times are seconds since the recording began.
+
+    Attributes:
+      run: which run, from 0.
+      item: position in the program's items; None for a step after the last.
+      kind: `fragment`, `transfer` or `reshard`.
+      name: the fragment's name, or `source -> target`.
+      mesh: where it runs; of a transfer, where the value goes.
+      origins: named computations that the fragment came from.
+      bytes: global bytes of a transfer.
+      flops: work of a fragment on its whole mesh, as the compiler has counted it.
+      issued, issue_seconds: when the issuing thread came to it, for how long.
+      start, stop: when the devices worked on it; `stop` is when it was done.
+      error: what went wrong, if anything.
+      process: the process that issued it. Of a transfer between two processes each
+        has an event, the one that sends as well.
+    """
+
+    run: int
+    item: int | None
+    kind: str
+    name: str
+    mesh: str
+    origins: list[str]
+    bytes: int
+    issued: float
+    issue_seconds: float
+    start: float = 0.0
+    stop: float = 0.0
+    error: str | None = None
+    process: int = 0
+    flops: float = 0.0
+
+
+@dataclass
+class _Entry:
+    """An event on its way: its lane, what it waits for, what tells its end."""
+
+    event: Event
+    lane: str
+    after: list[Event]
+    done: Any
+
+
+class Recording:
+    """Events of the runs inside one `profile()` block; complete once it is left.
+
+    Attributes:
+      events: in the order of issue.
+      runs: how many there were.
+      clocks: in process 0 of several, for each process by how many seconds its clock
+        was behind (`offset`), how much more it fell behind each second (`drift`),
+        and by how much its times may be wrong (`error`).
+    """
+
+    def __init__(self):
+        self.events: list[Event] = []
+        self.runs = 0
+        self.clocks: dict[int, dict[str, float]] = {}
+        self.began = _clock()
+        self._watchers: dict[str, _Watcher] = {}
+        self._entries: list[_Entry] = []
+
+    def start_run(self, executor) -> Callable:
+        """What the executor calls instead of each step's own function."""
+        run = _Run(self, executor, self.runs)
+        self.runs += 1
+        return run.step
+
+    def now(self) -> float:
+        return _clock() - self.began
+
+    def take(
+        self, events: list[dict[str, Any]], clocks: dict[int, dict[str, float]]
+    ) -> None:
+        """Has the events of all processes from now on."""
+        self.events, self.clocks = [Event(**event) for event in events], clocks
+
+    def watch(self, entry: _Entry) -> None:
+        self.events.append(entry.event)
+        self._entries.append(entry)
+        if entry.lane not in self._watchers:
+            self._watchers[entry.lane] = _Watcher(self, entry.lane)
+        self._watchers[entry.lane].queue.put(entry)
+
+    def finish(self) -> None:
+        """Waits for everything that was issued, then dates the starts."""
+        for watcher in self._watchers.values():
+            watcher.queue.put(None)
+        for watcher in self._watchers.values():
+            watcher.join()
+        self._watchers.clear()
+        ends: dict[str, float] = {}
+        for entry in self._entries:
+            event = entry.event
+            ready = [before.stop for before in entry.after]
+            start = max(event.issued, ends.get(entry.lane, 0.0), *ready)
+            event.start = min(start, event.stop)
+            ends[entry.lane] = event.stop
+        self._entries.clear()
+
+    def summary(self) -> dict[str, dict[str, float]]:
+        """Calls and seconds (total, mean, longest) by name and mesh."""
+        found: dict[str, dict[str, float]] = {}
+        for event in self.events:
+            row = found.setdefault(
+                f"{event.name} @ {event.mesh}",
+                {"calls": 0, "seconds": 0.0, "longest": 0.0},
+            )
+            seconds = event.stop - event.start
+            row["calls"] += 1
+            row["seconds"] += seconds
+            row["longest"] = max(row["longest"], seconds)
+        for row in found.values():
+            row["mean"] = row["seconds"] / row["calls"]
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "version": 1,
+            "runs": self.runs,
+            "clocks": self.clocks,
+            "events": [asdict(event) for event in self.events],
+            "summary": self.summary(),
+        }
+
+    def save(self, path: str | os.PathLike) -> None:
+        with whole_file(path) as file:
+            json.dump(self.to_json(), file, indent=1)
+
+    def to_profile(self) -> dict[str, Any]:
+        """How long each fragment and transfer took, in the median.
+
+        What the cost model reads in place of its estimates (docs/cost-model.md): some
+        lines for each distinct program, however many runs there were.
+        """
+        fragments: dict[tuple, list[float]] = {}
+        moves: dict[tuple, list[Event]] = {}
+        for event in self.events:
+            if event.kind == "transfer":
+                moves.setdefault((event.run, event.item), []).append(event)
+            elif event.kind == "fragment" and event.error is None:
+                key = event.name, event.mesh, tuple(event.origins), event.flops
+                fragments.setdefault(key, []).append(event.stop - event.start)
+        transfers: dict[tuple, list[float]] = {}
+        for steps in moves.values():
+            if all(step.error is None for step in steps):
+                key = steps[0].name, _target(steps), steps[0].bytes
+                transfers.setdefault(key, []).append(_move_seconds(steps))
+        issues = [event.issue_seconds for event in self.events if event.error is None]
+        return {
+            "format": "meshwright-profile",
+            "version": 1,
+            "fragments": [
+                {
+                    "name": name,
+                    "mesh": mesh,
+                    "origins": list(origins),
+                    "flops": flops,
+                    **_times(seconds),
+                }
+                for (name, mesh, origins, flops), seconds in fragments.items()
+            ],
+            "transfers": [
+                {"name": name, "mesh": mesh, "bytes": size, **_times(seconds)}
+                for (name, mesh, size), seconds in transfers.items()
+            ],
+            "issue_seconds": statistics.median(issues) if issues else 0.0,
+        }
+
+    def save_profile(self, path: str | os.PathLike) -> None:
+        """Writes `to_profile`, for `--profile` of the commands."""
+        with whole_file(path) as file:
+            json.dump(self.to_profile(), file, indent=1)
+
+    def chrome_trace(self) -> dict[str, Any]:
+        """For chrome://tracing and Perfetto.
+
+        A process of the trace for each mesh, and one for the issuing thread; or,
+        with several processes, those, and a row for each of their meshes.
+        """
+        return make_trace(self.events, by_process=bool(self.clocks))
+
+    def save_chrome_trace(self, path: str | os.PathLike) -> None:
+        with whole_file(path) as file:
+            json.dump(self.chrome_trace(), file)
+
+
+def _target(steps: list[Event]) -> str:
+    """The mesh that a transfer goes to; resharding before it is on the other one."""
+    ends = [step.mesh for step in steps if step.name.endswith(f" -> {step.mesh}")]
+    return ends[0] if ends else steps[-1].mesh
+
+
+def _move_seconds(steps: list[Event]) -> float:
+    """How long a transfer took, of one or more steps in one or more processes."""
+    found: collections.Counter = collections.Counter()
+    for step in steps:
+        found[step.process] += step.stop - step.start
+    return max(found.values())
+
+
+def _times(seconds: list[float]) -> dict[str, float]:
+    return {
+        "calls": len(seconds),
+        "seconds": statistics.median(seconds),
+        "longest": max(seconds),
+    }
+
+
+class _Run:
+    """One run of one program: issues each step and hands it to a watcher."""
+
+    def __init__(self, recording: Recording, executor, number: int):
+        self.recording, self.executor, self.number = recording, executor, number
+        self.program, self.steps = executor.program, executor.steps
+        self.last_writer: dict[int, Event] = {}
+
+    def step(self, position: int, issue: Callable, slots: list) -> None:
+        step, recording = self.steps[position], self.recording
+        sends = isinstance(step, Edge) and not step.places
+        if step.places and not step.places[0].mesh.is_here:
+            issue(slots)  # Nothing but the shell of what others have.
+            return
+        # Done when the operand is there; afterwards it may be forgotten.
+        done = self.executor.end_of(step, slots) if sends else None
+        issued = recording.now()
+        issue(slots)
+        event = self._event(step, issued, recording.now() - issued)
+        after = [self.last_writer[s] for s in step.reads if s in self.last_writer]
+        self.last_writer |= dict.fromkeys(step.writes, event)
+        if not sends:
+            done = self.executor.end_of(step, slots)
+        recording.watch(_Entry(event, f"{event.kind} {event.mesh}", after, done))
+
+    def _event(self, step, issued: float, seconds: float) -> Event:
+        item = None if step.item is None else self.program["items"][step.item]
+        mesh = step.places[0].mesh.name if step.places else ""
+        kind, name, origins, size = "reshard", step.what, [], 0
+        flops = 0.0
+        if item is not None and item["kind"] == "call":
+            mesh, origins = item["mesh"], list(item.get("origins", ()))
+            if isinstance(step, Launch) and step.fragment:
+                kind = "fragment"
+                fragment = self.program["fragments"][item["fragment"]]
+                name, flops = fragment["name"], fragment.get("flops", 0.0)
+        elif item is not None:
+            kind = "transfer"
+            name, size = f"{item['from']} -> {item['to']}", item.get("bytes", 0)
+            mesh = mesh or item["from"]
+        return Event(
+            self.number,
+            step.item,
+            kind,
+            name,
+            mesh,
+            origins,
+            size,
+            issued,
+            seconds,
+            flops=float(flops),
+        )
+
+
+class _Watcher(threading.Thread):
+    """Waits for the launches of one lane, in their order."""
+
+    def __init__(self, recording: Recording, lane: str):
+        super().__init__(name=f"meshwright-watch {lane}", daemon=True)
+        self.recording, self.queue = recording, queue.SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        while (entry := self.queue.get()) is not None:
+            try:
+                if entry.done is not None:
+                    entry.done.block_until_ready()
+            except Exception as error:
+                entry.event.error = str(error)
+            entry.event.stop = self.recording.now()
+            entry.done = None

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which operation of a body with marks belongs to which stage.
+
+Forward, a stage is what was written between two marks. What does not depend on a
+mark, such as the cast of a parameter or what is made of the labels, goes to the
+stage that reads it first. Backward, the marks come back in reverse, and what lies
+between two of them is what the stage between them sends on:
+
+  forward    stage 0 | mark 0 | stage 1 | mark 1 | stage 2
+  backward   stage 2 | mark 1 | stage 1 | mark 0 | stage 0
+
+An operation that reads what several stages give belongs, backward, to the earliest
+of them: its cotangent is there last. What is recomputed goes where it is read. What
+works on the gradients afterwards belongs to no stage.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+
+from ..jaxapi import frontend as compat
+from ..tracing.primitives import named_computation_p
+from .flatten import Flat, Item, source
+from .marks import mark_p
+
+# What gradients go through behind the last of them.
+_SUMS = frozenset({"add", "add_any", "mpmd_named_tensor", "mpmd_reduce"})
+
+
+@dataclasses.dataclass
+class Reads:
+    """Who makes and who reads the values of a body.
+
+    Attributes:
+      producer: variable to position of the operation that gives it.
+      operands: positions of the operations whose values each operation reads.
+      readers: positions of the operations that read each operation's values.
+    """
+
+    producer: dict[object, int]
+    operands: list[list[int]]
+    readers: list[list[int]]
+
+
+def reads(flat: Flat) -> Reads:
+    """Finds out who reads what."""
+    producer: dict[object, int] = {}
+    operands: list[list[int]] = []
+    readers: list[list[int]] = [[] for _ in flat.items]
+    for index, item in enumerate(flat.items):
+        found = dict.fromkeys(
+            producer[var]
+            for var in item.eqn.invars
+            if isinstance(var, compat.Var) and var in producer
+        )
+        operands.append(list(found))
+        for other in found:
+            readers[other].append(index)
+        for var in item.eqn.outvars:
+            producer[var] = index
+    return Reads(producer, operands, readers)
+
+
+def is_mark(item: Item) -> bool:
+    """Whether an operation is a mark of the model's own, or a derivative of one."""
+    return item.eqn.primitive is mark_p
+
+
+def _is_own(item: Item) -> bool:
+    return is_mark(item) and not item.eqn.params["linked"] and not item.transposes
+
+
+def _is_fixed(item: Item) -> bool:
+    """A named computation that the user has put somewhere."""
+    return item.eqn.primitive is named_computation_p
+
+
+@dataclasses.dataclass
+class Stages:
+    """Where each operation belongs.
+
+    Attributes:
+      count: number of stages.
+      stage: stage of each operation; None for marks, and for what belongs to none.
+      places: the user's line of each mark, in order.
+      tokens: number of the mark of each token.
+    """
+
+    count: int
+    stage: list[int | None]
+    places: list[str]
+    tokens: dict[object, int]
+
+
+def number_tokens(flat: Flat, known: Mapping[object, int]) -> dict[object, int]:
+    """Which mark each token of a body comes from.
+
+    Args:
+      flat: the body.
+      known: numbers of the tokens among its inputs.
+    """
+    tokens = dict(known)
+    count = 0
+    for item in flat.items:
+        if _is_own(item):
+            tokens[item.eqn.outvars[-1]] = count
+            count += 1
+            continue
+        given = [var for var in item.eqn.invars if isinstance(var, compat.Var)]
+        if not is_mark(item) and len(given) == 1 and given[0] in tokens:
+            tokens.update(dict.fromkeys(item.eqn.outvars, tokens[given[0]]))
+    return tokens
+
+
+def _boundary(item: Item, tokens: Mapping[object, int]) -> int:
+    if not item.eqn.params["linked"]:
+        raise ValueError(
+            f"{source(item.eqn)}: stage_boundary in the backward rule of the "
+            "jax.custom_vjp that is applied here; a derivative follows the marks of "
+            "the function, so take it out of this rule, and mark the forward rule"
+        )
+    found = tokens.get(item.eqn.invars[0])
+    if found is None:
+        raise ValueError(
+            f"{source(item.eqn)}: cannot tell which stage_boundary a derivative "
+            "belongs to; take the gradient inside of mw.call, as in "
+            "mw.call(jax.value_and_grad(loss), call_counter=i)(params, batch)"
+        )
+    return found
+
+
+def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
+    """Assigns the operations of a body to stages by its marks.
+
+    Args:
+      flat: the body.
+      known: numbers of the tokens among its inputs.
+      count: number of stages, if it has no mark of the model's own.
+    """
+    table, items = reads(flat), flat.items
+    tokens = number_tokens(flat, known)
+    marks = [index for index, item in enumerate(items) if _is_own(item)]
+    count = len(marks) + 1 if marks else count
+    behind, free = _free_items(items, table, marks)
+    position = _forward_positions(items, table, behind, free)
+    stage: list[int | None] = [None] * len(items)
+    for index, item in enumerate(items):
+        if not (item.transposes or free[index] or is_mark(item) or _is_fixed(item)):
+            where = position[index]
+            stage[index] = None if where is None else bisect.bisect_left(marks, where)
+
+    numbers = {mark: number for number, mark in enumerate(marks)}
+
+    def of_value(index: int) -> int | None:
+        """Stage in which what an operation gives is read."""
+        if not is_mark(items[index]):
+            return stage[index]
+        if index in numbers:
+            return numbers[index] + 1
+        return _boundary(items[index], tokens) + 1 - items[index].transposes % 2
+
+    def of_reader(index: int) -> int | None:
+        """Stage in which what an operation reads is needed."""
+        if not is_mark(items[index]):
+            return stage[index]
+        if index in numbers:
+            return numbers[index]
+        return _boundary(items[index], tokens) + items[index].transposes % 2
+
+    assign_backward(items, table, stage, of_value)
+    assign_pending(items, table, stage, free, of_reader, count, marks)
+    _sum_at_the_end(items, table, stage)
+    places = [source(items[mark].eqn) for mark in marks]
+    return Stages(count, stage, places, tokens)
+
+
+def _free_items(
+    items: list[Item], table: Reads, marks: list[int]
+) -> tuple[list[bool], list[bool]]:
+    """What is behind a mark, and what belongs to no stage.
+
+    The latter depends on gradients without being one, as an optimizer does, or is
+    written behind the gradient and behind all marks.
+    """
+    first_back = next(
+        (i for i, item in enumerate(items) if item.transposes), len(items)
+    )
+    end = max(first_back, marks[-1] if marks else -1)
+    behind, free = [False] * len(items), [False] * len(items)
+    for index, item in enumerate(items):
+        if item.transposes:
+            continue
+        for other in table.operands[index]:
+            free[index] |= free[other] or bool(items[other].transposes)
+            behind[index] |= is_mark(items[other]) or behind[other]
+        free[index] |= behind[index] and index > end
+    return behind, free
+
+
+def _forward_positions(
+    items: list[Item], table: Reads, behind: list[bool], free: list[bool]
+) -> list[int | None]:
+    """Where each forward operation counts as written; None where nothing says it."""
+    position: list[int | None] = [None] * len(items)
+    wanted = [not item.transposes and not free[i] for i, item in enumerate(items)]
+    for index in reversed(range(len(items))):
+        if not wanted[index]:
+            continue
+        if behind[index] or is_mark(items[index]):
+            position[index] = index
+            continue
+        later = [
+            position[reader]
+            for reader in table.readers[index]
+            if wanted[reader] and position[reader] is not None
+        ]
+        position[index] = min(later, default=None)
+    for index in range(len(items)):
+        if wanted[index] and position[index] is None:
+            before = [
+                position[other]
+                for other in table.operands[index]
+                if wanted[other] and position[other] is not None
+            ]
+            position[index] = max(before, default=None)
+    return position
+
+
+def assign_backward(
+    items: list[Item],
+    table: Reads,
+    stage: list[int | None],
+    of_value: Callable[[int], int | None],
+) -> None:
+    """Gives each transposed operation the stage of what it reads, if that has one."""
+    for index, item in enumerate(items):
+        if not item.transposes or is_mark(item) or _is_fixed(item):
+            continue
+        choose = min if item.transposes % 2 else max
+        found = _known(
+            of_value, (o for o in table.operands[index] if items[o].transposes)
+        )
+        if found:
+            stage[index] = choose(found)
+            continue
+        found = _known(of_value, table.operands[index])
+        stage[index] = max(found, default=None)
+
+
+def _sum_at_the_end(items: list[Item], table: Reads, stage: list[int | None]) -> None:
+    """Lets the last stage of a backward pass add up what all send, as it is.
+
+    Of stacked layers each stage has the gradient of its part, filled up with zeros to
+    be added to the others: the parts are sent, rather than sums of everything.
+    """
+    sums: set[int] = set()
+    for index in reversed(range(len(items))):
+        item, readers = items[index], table.readers[index]
+        if item.transposes % 2 == 0 or stage[index] is None:
+            continue
+        name = item.eqn.primitive.name
+        if not all(reader in sums for reader in readers):
+            continue
+        if name in _SUMS:
+            sums.add(index)
+        elif name != "pad":
+            continue
+        # Not behind a reader: each stage may add to a sum of its own.
+        found = [stage[reader] for reader in readers]
+        stage[index] = min(stage[index], max(found, default=stage[index]))
+
+
+def _known(of_value: Callable[[int], int | None], indices: Iterable[int]) -> list[int]:
+    found = map(of_value, indices)
+    return [value for value in found if value is not None]
+
+
+def assign_pending(
+    items: list[Item],
+    table: Reads,
+    stage: list[int | None],
+    free: list[bool],
+    of_reader: Callable[[int], int | None],
+    count: int,
+    cuts: list[int],
+) -> None:
+    """Puts what reads no stage where it is read."""
+    for index in reversed(range(len(items))):
+        item = items[index]
+        if stage[index] is not None or free[index] or is_mark(item) or _is_fixed(item):
+            continue
+        found = _known(of_reader, table.readers[index])
+        if found:
+            stage[index] = max(found)
+        elif table.readers[index] and not item.transposes:
+            free[index] = True  # Only the optimizer reads it.
+        else:
+            last = item.transposes % 2
+            stage[index] = count - 1 if last else bisect.bisect_left(cuts, index)

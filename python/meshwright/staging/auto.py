@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stages without marks: where a body is cut, and why there.
+
+The body is put in line (`_stage_line`), and cut where the parts cost the same and
+little is sent (`_stage_search`).
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..jaxapi import frontend as compat
+from ..tracing.primitives import call_p, named_computation_p
+from .assign import Stages
+from .costs import work_of
+from .emit import emit, rootless
+from .flatten import Flat, body_of, flatten, source, with_body
+from .line import Order, is_recomputed, line_up, repeated
+from .search import best_cuts, make_line
+
+# A nested function is opened if it is more than one of so many parts of a stage.
+_PIECES = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Cut:
+    """A place between two stages.
+
+    Attributes:
+      before: the user's line of the last operation of the stage before.
+      behind: that of the first operation of the stage behind.
+      operations: what these are, two names of primitives.
+      bytes: of the values that are sent, forward and backward together.
+      values: how many these are.
+      parameter_bytes: of inputs that are read on both sides.
+    """
+
+    before: str
+    behind: str
+    operations: tuple[str, str]
+    bytes: int
+    values: int
+    parameter_bytes: int
+
+    def __str__(self) -> str:
+        sent = f"{self.values} values of {self.bytes} bytes cross, both directions"
+        if self.parameter_bytes:
+            sent += f", and {self.parameter_bytes} bytes of inputs that both read"
+        sides = zip(self.operations, (self.before, self.behind), strict=True)
+        borders = " and ".join(f"{name} at {place}" for name, place in sides)
+        return f"cut between {borders}: {sent}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Division:
+    """How a body was divided.
+
+    Attributes:
+      flops: of each stage, forward and backward together.
+      cuts: the places between them, one fewer.
+      places: at how many places the body could have been cut.
+      largest: the costliest operation that cannot be divided: name, line, share of
+        the whole.
+    """
+
+    flops: tuple[float, ...]
+    cuts: tuple[Cut, ...]
+    places: int
+    largest: tuple[str, str, float]
+
+    @property
+    def evenness(self) -> float:
+        """The costliest stage in relation to the mean; 1 is best."""
+        mean = sum(self.flops) / len(self.flops)
+        return max(self.flops) / mean if mean else 1.0
+
+    def lines(self, places: Mapping[int, str]) -> Iterator[str]:
+        """Where the body was cut and why, for a terminal; `places` has the meshes."""
+        whole = sum(self.flops) or 1.0
+        more = 100 * (self.evenness - 1)
+        yield (
+            f"{len(self.flops)} stages, the costliest {more:.1f} % above the mean of "
+            f"{whole / len(self.flops):.3g} FLOPs (forward and backward of one call)"
+        )
+        for stage, flops in enumerate(self.flops):
+            share = 100 * flops / whole
+            yield f"stage {stage} on {places[stage]}: {flops:.3g} FLOPs, {share:.1f} %"
+            yield from (f"  {line}" for line in map(str, self.cuts[stage : stage + 1]))
+        yield (
+            f"of all ways to cut at {self.places} places that keep the stages as even, "
+            "this one sends least"
+        )
+        operation, place, share = self.largest
+        if share * len(self.flops) > 1:
+            advice = "nothing in it can be divided"
+            if operation == "scan":
+                advice = "mw.jit divides its layers, with mw.pipeline.scan in its place"
+            yield (
+                f"uneven because of {operation} at {place}, {100 * share:.1f} % of the "
+                f"work in one piece; {advice}"
+            )
+
+
+def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division]:
+    """Divides a body into so many stages.
+
+    Args:
+      flat: the body. What it recomputes and sends is taken from the forward pass
+        instead, as if the values at the cuts had been saved.
+      count: number of stages.
+      outside: work on its gradients elsewhere, such as that of an optimizer.
+
+    Raises:
+      ValueError: it has fewer operations than that.
+    """
+    order = line_up(flat, rootless(flat), outside)
+    if len(order.items) < count:
+        raise ValueError(
+            f"auto: {count} stages of a function with {len(order.items)} operations "
+            "that can be divided; ask for fewer stages"
+        )
+    cuts = best_cuts(make_line(order.costs, [*order.spans, *order.inputs]), count)
+    stage = [
+        None if where is None else bisect.bisect_right(cuts, where)
+        for where in order.position
+    ]
+    _save_at_cuts(flat, stage)
+    division = _describe(flat, order, cuts)
+    places = [cut.behind for cut in division.cuts]
+    return Stages(count, stage, places, {}), division
+
+
+class Divider:
+    """Divides the calls of a program, or all of it if it has none worth that.
+
+    Attributes:
+      divisions: how each body was divided.
+      is_regular: whether each stage has one computation in each direction.
+    """
+
+    def __init__(self, count: int, assigned: Mapping[str, str]):
+        self._count, self._assigned = count, assigned
+        self._done: dict[int, tuple[Any, Any]] = {}
+        self._outside = 0.0
+        self.divisions: list[Division] = []
+        self.is_regular = True
+
+    def program(self, closed: Any) -> Any:
+        """The program with a named computation for each stage."""
+        whole = sum(map(work_of, closed.jaxpr.eqns))
+        calls = list(_calls(closed.jaxpr))
+        called = sum(map(work_of, calls))
+        if 2 * called < whole or not calls:
+            return self._body(closed, 0)
+        self._outside = (whole - called) / len(calls)
+        return self._in(closed)
+
+    def _in(self, closed: Any, transposes: int = 0) -> Any:
+        """A body in which each call is divided."""
+        eqns = []
+        for eqn in closed.jaxpr.eqns:
+            body = body_of(eqn)
+            if body is not None and (eqn.primitive is call_p or _has_call(body.jaxpr)):
+                count = transposes + compat.transpose_count(eqn.source_info.name_stack)
+                change = self._body if eqn.primitive is call_p else self._in
+                key = id(body.jaxpr), count
+                if key not in self._done:
+                    self._done[key] = body, change(body, count)
+                eqn = with_body(eqn, self._done[key][1])
+            eqns.append(eqn)
+        return compat.ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
+
+    def _body(self, closed: Any, transposes: int) -> Any:
+        limit = sum(map(work_of, closed.jaxpr.eqns)) / (_PIECES * self._count)
+
+        def opens(eqn: Any) -> bool:
+            if eqn.primitive in (named_computation_p, call_p):
+                return self._may_open(eqn)
+            return work_of(eqn) > limit
+
+        flat = flatten(closed, transposes, opens)
+        if any(map(is_recomputed, flat.items)):
+            # What is computed again has other nested functions than the first time,
+            # but the same operations in them.
+            flat = flatten(closed, transposes, self._may_open)
+        stages, division = divide(flat, self._count, self._outside)
+        self.divisions.append(division)
+        new, regular = emit(closed, flat, stages.stage)
+        self.is_regular &= regular
+        return new
+
+    def _may_open(self, eqn: Any) -> bool:
+        """Whether it is not the user who put an operation somewhere as a whole."""
+        if eqn.primitive is named_computation_p:
+            return eqn.params["name"] not in self._assigned
+        return True
+
+
+def _calls(jaxpr: Any) -> Iterator[Any]:
+    for eqn in jaxpr.eqns:
+        body = body_of(eqn)
+        if eqn.primitive is call_p:
+            yield eqn
+        elif body is not None:
+            yield from _calls(body.jaxpr)
+
+
+def _save_at_cuts(flat: Flat, stage: Sequence[int | None]) -> None:
+    """Lets a stage read the forward value of what another one recomputes."""
+    first = repeated(flat)
+    saved = {
+        var: (index, original)
+        for index, at in first.items()
+        for var, original in zip(
+            flat.items[index].eqn.outvars, flat.items[at].eqn.outvars, strict=True
+        )
+    }
+    for index, item in enumerate(flat.items):
+        reads = list(item.eqn.invars)
+        for position, atom in enumerate(reads):
+            if isinstance(atom, compat.Var) and atom in saved:
+                maker, original = saved[atom]
+                if stage[maker] != stage[index]:
+                    reads[position] = original
+        item.eqn = item.eqn.replace(invars=reads)
+
+
+@compat.weakref_lru_cache
+def _has_call(jaxpr: Any) -> bool:
+    for eqn in jaxpr.eqns:
+        body = body_of(eqn)
+        if body is not None and (eqn.primitive is call_p or _has_call(body.jaxpr)):
+            return True
+    return False
+
+
+def _describe(flat: Flat, order: Order, cuts: Sequence[int]) -> Division:
+    bounds = [0, *cuts, len(order.items)]
+    flops = [sum(order.costs[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+
+    def crossing(spans: Sequence[tuple[int, int, int]], cut: int) -> list[int]:
+        return [size for first, last, size in spans if first < cut <= last]
+
+    found = []
+    for cut in cuts:
+        sides = [flat.items[order.items[at]].eqn for at in (cut - 1, cut)]
+        sent = crossing(order.spans, cut)
+        found.append(
+            Cut(
+                source(sides[0]),
+                source(sides[1]),
+                tuple(eqn.primitive.name for eqn in sides),
+                sum(sent),
+                len(sent),
+                sum(crossing(order.inputs, cut)),
+            )
+        )
+    top = max(range(len(order.items)), key=order.costs.__getitem__)
+    eqn, whole = flat.items[order.items[top]].eqn, sum(order.costs) or 1.0
+    largest = eqn.primitive.name, source(eqn), order.costs[top] / whole
+    return Division(tuple(flops), tuple(found), len(order.items) - 1, largest)

@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From marks in a traced program to named computations with stages and meshes.
+
+    def step(params, x, y):              stage0  x, w0      -> h
+        h = stage_boundary(f(w0, x))     stage1  h, w1, y   -> loss
+        return loss(g(w1, h), y)
+
+`meshwright.jit` does this to what it traced, behind all transformations: with the
+gradient of such a step, each stage has a backward part as well.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..config.make import Config
+from ..config.options import SCHEDULE_OPTION
+from ..core.names import CPU_MESH_SUFFIX, is_cpu_mesh
+from ..jaxapi import frontend as compat
+from ..pipeline import stage_assignment
+from ..tracing.bodies import discharged
+from ..tracing.primitives import call_p, for_p, named_computation_p
+from .assign import Stages, by_marks, is_mark
+from .auto import Divider
+from .emit import emit, stage_name
+from .flatten import (
+    body_of,
+    first_mark,
+    flatten,
+    has_references,
+    mark_in,
+    refuse,
+    source,
+)
+from .marks import mark_p
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """Stages that a program was found to have.
+
+    Attributes:
+      count: number of stages, 0 if there is no mark.
+      places: the user's line of each mark, in order.
+      is_regular: whether each stage has one computation in each direction; higher
+        derivatives have more, which no schedule knows.
+    """
+
+    count: int
+    places: Sequence[str]
+    is_regular: bool = True
+
+
+def cut(closed: Any, config: Config) -> tuple[Any, Config]:
+    """Makes named computations of what is between the marks of a program.
+
+    Args:
+      closed: the traced program, a closed jaxpr.
+      config: what the user configured.
+
+    Returns:
+      The program, and the config with the stages that were found; both as they
+      were if there is no mark.
+
+    Raises:
+      ValueError: a mark where nothing can be cut, a stage without an operation, or
+        other stages than the meshes and the schedule can have. The text begins
+        with the user's line.
+    """
+    mark = first_mark(closed.jaxpr)
+    is_divided = mark is not None or config.auto_stages is not None
+    if is_divided and has_references(closed.jaxpr):
+        # As values they say what reads and writes wait for.
+        values = discharged(closed, False)
+        named = values.jaxpr.replace(debug_info=closed.jaxpr.debug_info)
+        closed = compat.ClosedJaxpr(named, values.consts)
+        mark = first_mark(named)
+    if config.auto_stages is not None:
+        if mark is not None:
+            raise ValueError(
+                f"{source(mark)}: stage_boundary under mw.auto, which looks for the "
+                "borders of stages itself; take the marks away, or use mw.jit"
+            )
+        return _divide(closed, config)
+    if mark is None:
+        return closed, config
+    cutter = _Cutter(config)
+    closed, _ = cutter.program(closed, {}, 0)
+    return closed, with_stages(
+        config, Found(cutter.count, cutter.places, cutter.is_regular)
+    )
+
+
+def _divide(closed: Any, config: Config) -> tuple[Any, Config]:
+    """Cuts a program without marks into stages of equal cost."""
+    divider = Divider(config.auto_stages, config.name_to_mesh_assignment)
+    closed = divider.program(closed)
+    divisions = tuple(divider.divisions)
+    places = [cut.behind for cut in divisions[0].cuts]
+    found = Found(config.auto_stages, places, divider.is_regular)
+    config = dataclasses.replace(config, divisions=divisions)
+    return closed, with_stages(config, found)
+
+
+class _Cutter:
+    """Cuts the bodies of one program; equal calls share what is made of theirs."""
+
+    def __init__(self, config: Config):
+        self._config = config
+        self.count = 0
+        self.is_regular = True
+        self.places: list[str] = []
+        self._done: dict[Any, tuple[Any, list[int | None]]] = {}
+        self._alive: list[Any] = []
+
+    def program(
+        self, closed: Any, known: Mapping[int, int], transposes: int
+    ) -> tuple[Any, list[int | None]]:
+        """Cuts a body, or the calls in it.
+
+        Args:
+          closed: the body.
+          known: numbers of the marks whose tokens are inputs, by their positions.
+          transposes: how often the body was transposed.
+
+        Returns:
+          The body, and for each result the number of the mark whose token it is.
+        """
+        key = id(closed.jaxpr), tuple(sorted(known.items())), transposes
+        if key not in self._done:
+            self._alive.append(closed)
+            self._done[key] = self._program(closed, known, transposes)
+        return self._done[key]
+
+    def _program(self, closed: Any, known: Any, transposes: int) -> Any:
+        direct = _direct_mark(closed.jaxpr)
+        if direct is not None:
+            called = _called_mark(closed.jaxpr)
+            if called is not None:
+                raise ValueError(
+                    f"{source(direct)}: stage_boundary outside of mw.call, and "
+                    f"another one inside of a call at {source(called)}; either all "
+                    "microbatches are divided, or the whole step; what runs once "
+                    "beside the microbatches can be a call, too: "
+                    "mw.call(f, call_counter=i)(...), with a number i that none of "
+                    "them has"
+                )
+            return self._body(closed, known, transposes)
+        jaxpr = closed.jaxpr
+        tokens = {jaxpr.invars[index]: number for index, number in known.items()}
+        eqns = []
+        for eqn in jaxpr.eqns:
+            mark = mark_in(eqn)
+            if mark is not None:
+                eqn = self._operation(eqn, mark, tokens, transposes)
+            eqns.append(eqn)
+        new = jaxpr.replace(eqns=eqns)
+        found = [tokens.get(var) if _is_var(var) else None for var in jaxpr.outvars]
+        return compat.ClosedJaxpr(new, closed.consts), found
+
+    def _operation(self, eqn: Any, mark: Any, tokens: Any, transposes: int) -> Any:
+        """An operation with marks inside, whose body is cut."""
+        body = body_of(eqn)
+        if eqn.primitive is for_p:
+            body = eqn.params["jaxpr"]
+        if body is None or eqn.primitive is named_computation_p:
+            refuse(eqn, mark)
+        known = {
+            index: tokens[var]
+            for index, var in enumerate(eqn.invars)
+            if _is_var(var) and var in tokens
+        }
+        count = transposes + compat.transpose_count(eqn.source_info.name_stack)
+        new, found = self.program(body, known, count)
+        for var, number in zip(eqn.outvars, found, strict=True):
+            if number is not None:
+                tokens[var] = number
+        key = next(k for k, v in eqn.params.items() if v is body or v is body.jaxpr)
+        value = new if eqn.params[key] is body else new.jaxpr
+        return eqn.replace(params={**eqn.params, key: value})
+
+    def _body(self, closed: Any, known: Any, transposes: int) -> Any:
+        flat = flatten(closed, transposes, self._is_opened)
+        inputs = flat.invars[len(flat.consts) :]
+        numbers = {inputs[index]: number for index, number in known.items()}
+        stages = by_marks(flat, numbers, self.count)
+        if stages.places:
+            self._check(flat, stages)
+        outs = [stages.tokens.get(out) if _is_var(out) else None for out in flat.outs]
+        new, regular = emit(closed, flat, stages.stage)
+        self.is_regular &= regular
+        return new, outs
+
+    def _is_opened(self, eqn: Any) -> bool:
+        """Whether an operation without a mark is part of the stages around it."""
+        if eqn.primitive is named_computation_p:
+            return not self._config.assignment_of([eqn.params["name"]])
+        return eqn.primitive is call_p
+
+    def _check(self, flat: Any, stages: Stages) -> None:
+        if self.count and self.count != stages.count:
+            raise ValueError(
+                f"{stages.places[0]}: {stages.count} stages here and {self.count} "
+                f"stages from {self.places[0]} on; all marked functions of a program "
+                "must have the same number of stages"
+            )
+        self.count, self.places = stages.count, stages.places
+        forward = {
+            stage
+            for item, stage in zip(flat.items, stages.stage, strict=True)
+            if stage is not None and not item.transposes
+        }
+        own = [
+            item.eqn
+            for item in flat.items
+            if is_mark(item) and not item.eqn.params["linked"]
+        ]
+        for stage in range(stages.count):
+            if stage in forward:
+                continue
+            at = min(stage, stages.count - 2)
+            where = f"{stages.places[at]}: stage_boundary: "
+            if stage == 0:
+                raise ValueError(
+                    where + "nothing is computed before this mark, so stage 0 is "
+                    "empty; take it away, it belongs between two stages"
+                )
+            if all(_is_unread(var, flat) for var in own[stage - 1].outvars[:-1]):
+                raise ValueError(
+                    f"{stages.places[stage - 1]}: stage_boundary: its result is not "
+                    "used; go on with it, as in x = mw.stage_boundary(x)"
+                )
+            behind = stages.places[stage - 1]
+            raise ValueError(
+                f"{where}nothing is computed behind the mark at {behind}, so stage "
+                f"{stage} is empty; take one of the marks away"
+            )
+
+
+def _is_var(atom: Any) -> bool:
+    return isinstance(atom, compat.Var)
+
+
+def _is_unread(var: Any, flat: Any) -> bool:
+    return var not in flat.outs and not any(var in i.eqn.invars for i in flat.items)
+
+
+def _direct_mark(jaxpr: Any) -> Any | None:
+    """A mark that is not in a call of its own."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is mark_p:
+            return eqn
+        if eqn.primitive in (call_p, for_p) or mark_in(eqn) is None:
+            continue
+        body = body_of(eqn)
+        if body is None or eqn.primitive is named_computation_p:
+            refuse(eqn, mark_in(eqn))
+        if (found := _direct_mark(body.jaxpr)) is not None:
+            return found
+    return None
+
+
+def _called_mark(jaxpr: Any) -> Any | None:
+    """A mark that is in a call."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is mark_p or mark_in(eqn) is None:
+            continue
+        if eqn.primitive in (call_p, for_p):
+            return mark_in(eqn)
+        body = body_of(eqn)
+        if body is not None and (found := _called_mark(body.jaxpr)) is not None:
+            return found
+    return None
+
+
+def with_stages(config: Config, found: Found) -> Config:
+    """A config that knows the meshes of the stages that were found."""
+    places = place_stages(config, found)
+    names = {stage_name(stage): mesh for stage, mesh in places.items()}
+    options = {
+        "mpmd_infer_transfers": True,
+        "mpmd_infer_cross_mesh_reductions": True,
+        **(config.partitioning_options or {}),
+    }
+    schedule = config.pipeline_schedule
+    if not found.is_regular and SCHEDULE_OPTION in options:
+        _logger.warning(
+            "%sstages occur more than once in a direction, as they do in higher "
+            "derivatives, or around a named computation that has a mesh of its own; "
+            "such a program runs in the order in which it is written",
+            f"{found.places[0]}: " if found.places else "",
+        )
+        options[SCHEDULE_OPTION], schedule = "None", None
+    stages = {stage_name(stage): stage for stage in places if found.is_regular}
+    _check_names("name_to_mesh_assignment", config.name_to_mesh_assignment, names)
+    _check_names("name_to_stage_assignment", config.name_to_stage_assignment, stages)
+    return dataclasses.replace(
+        config,
+        name_to_mesh_assignment={**config.name_to_mesh_assignment, **names},
+        name_to_stage_assignment={**config.name_to_stage_assignment, **stages},
+        partitioning_options=options,
+        pipeline_schedule=schedule,
+    )
+
+
+def _check_names(what: str, given: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    """Refuses to override what the user says about the name of a stage."""
+    for name, value in found.items():
+        if given.get(name, value) != value:
+            raise ValueError(
+                f"{what}: {name!r} is {given[name]!r}, but so is called a stage that "
+                f"marks or mw.auto divide, for which it is {value!r}; move stages with "
+                "stage_to_mesh=, or give a computation of your own another name"
+            )
+
+
+def place_stages(config: Config, found: Found) -> dict[int, str]:
+    """The mesh of each stage.
+
+    Raises:
+      ValueError: the meshes, or the schedule, cannot have that many stages.
+    """
+    meshes = [mesh for mesh in config.topology if not is_cpu_mesh(mesh)]
+    given = config.stage_to_mesh
+    where = f"{found.places[0]}: stage_boundary: " if found.places else ""
+    what = f"{found.count} stages, divided at {_listed(found.places)}"
+    if not meshes and given is None:
+        raise ValueError(
+            f"{where}{what}, but all meshes of the topology end in {CPU_MESH_SUFFIX}, "
+            "and have no stages by themselves; say where stages are with stage_to_mesh="
+        )
+    if given is not None:
+        missing = [str(stage) for stage in range(found.count) if stage not in given]
+        extra = [str(stage) for stage in given if stage >= found.count]
+        if missing or extra:
+            wrong = "has no mesh for stage " if missing else "has a mesh for stage "
+            raise ValueError(
+                f"{where}stage_to_mesh {wrong}{', '.join(missing or extra)}; the "
+                f"function has {what}"
+            )
+        return {stage: given[stage] for stage in range(found.count)}
+    schedule = (config.partitioning_options or {}).get(SCHEDULE_OPTION)
+    if schedule in (None, "None", "NONE"):
+        if found.count > len(meshes) and config.pipeline_schedule is None:
+            raise ValueError(
+                f"{where}{what}, but the topology has {len(meshes)} meshes "
+                f"({', '.join(meshes)}); take marks away, or say which stages share a "
+                "mesh with stage_to_mesh=, or with a pipeline_schedule that has "
+                "several stages on a mesh, such as Interleaved1F1B"
+            )
+        return {stage: meshes[stage % len(meshes)] for stage in range(found.count)}
+    try:
+        return stage_assignment(str(schedule), meshes, found.count)
+    except ValueError as error:
+        raise ValueError(
+            f"{where}{what}: {error}; move the marks, or say where the stages live "
+            "with stage_to_mesh="
+        ) from None
+
+
+def _listed(places: Sequence[str]) -> str:
+    """Lines, with how often each occurs."""
+    counted = collections.Counter(places)
+    return ", ".join(
+        f"{place} ({n} times)" if n > 1 else place for place, n in counted.items()
+    )

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a named computation of the operations of each stage.
+
+What belongs together becomes one computation, unless something outside would have
+to run in the middle of it; then there are several of the same name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..jaxapi import frontend as compat
+from ..tracing.primitives import (
+    broadcast_p,
+    call_p,
+    for_p,
+    named_computation_p,
+    named_tensor_p,
+    reduce_p,
+)
+from .assign import is_mark, reads
+from .flatten import Flat, Item, bodies
+
+# What says something about values between computations, and nothing inside of one.
+_ABOUT_VALUES = frozenset({named_tensor_p, broadcast_p, reduce_p})
+
+
+@dataclasses.dataclass(eq=False)
+class _Part:
+    """Operations that become one computation, or one that stays by itself.
+
+    Attributes:
+      key: stage and direction; None for what stays by itself.
+      indices: the operations.
+      needs: parts that it reads.
+      bit: stands for it in `before`; 0 for what stays by itself.
+      before: bits of all computations that must run before it.
+    """
+
+    key: tuple[int, int] | None
+    indices: list[int]
+    needs: set[int]
+    bit: int = 0
+    before: int = 0
+
+
+def stage_name(stage: int) -> str:
+    """What a stage that was found by marks is called."""
+    return f"stage{stage}"
+
+
+class _Parts:
+    """Collects operations, so that no two parts wait for each other."""
+
+    def __init__(self) -> None:
+        self.parts: list[_Part] = []
+        self._open: dict[tuple[int, int], int] = {}
+        self._bits = 0
+
+    def add(self, key: tuple[int, int] | None, index: int, needs: set[int]) -> int:
+        """Adds an operation that reads what the parts `needs` give."""
+        number = self._open.get(key) if key else None
+        if number is not None:
+            part, others = self.parts[number], needs - {number}
+            if not any(self.parts[other].before & part.bit for other in others):
+                part.indices.append(index)
+                part.needs |= others
+                self._run_before(part, others)
+                return number
+        number = len(self.parts)
+        part = _Part(key, [index], needs)
+        if key:
+            self._open[key] = number
+            part.bit = 1 << self._bits
+            self._bits += 1
+        self.parts.append(part)
+        for other in needs:
+            part.before |= self.parts[other].before | self.parts[other].bit
+        return number
+
+    def _run_before(self, part: _Part, needs: set[int]) -> None:
+        """Notes for a part, and for all behind it, that it needs others."""
+        new = 0
+        for other in needs:
+            new |= self.parts[other].before | self.parts[other].bit
+        if new & ~part.before:
+            part.before |= new
+            for other in self.parts:
+                if other.before & part.bit:
+                    other.before |= new
+
+    def in_order(self) -> Iterator[_Part]:
+        """All parts, each behind those that it needs, else as they were written."""
+        missing = [len(part.needs) for part in self.parts]
+        readers: list[list[int]] = [[] for _ in self.parts]
+        for number, part in enumerate(self.parts):
+            for other in part.needs:
+                readers[other].append(number)
+        ready = [
+            (part.indices[0], number)
+            for number, part in enumerate(self.parts)
+            if not part.needs
+        ]
+        heapq.heapify(ready)
+        while ready:
+            _, number = heapq.heappop(ready)
+            yield self.parts[number]
+            for reader in readers[number]:
+                missing[reader] -= 1
+                if not missing[reader]:
+                    heapq.heappush(ready, (self.parts[reader].indices[0], reader))
+
+
+@compat.weakref_lru_cache
+def _draws(jaxpr: Any) -> bool:
+    """Whether a jaxpr draws random numbers that no key says."""
+    return any(map(_is_draw, jaxpr.eqns))
+
+
+def _is_draw(eqn: Any) -> bool:
+    return eqn.primitive.name == "rng_uniform" or any(map(_draws, bodies(eqn)))
+
+
+def rootless(flat: Flat) -> set[int]:
+    """Operations that read nothing: masks, positions, zeros. Each stage makes them.
+
+    Not what draws random numbers without a key, which are others each time.
+    """
+    table = reads(flat)
+    found: set[int] = set()
+    for index, item in enumerate(flat.items):
+        eqn = item.eqn
+        inputs = [var for var in eqn.invars if isinstance(var, compat.Var)]
+        if (
+            not eqn.effects
+            and not is_mark(item)
+            and eqn.primitive not in (named_computation_p, call_p, for_p)
+            and not _is_draw(eqn)
+            and all(table.producer.get(var) in found for var in inputs)
+        ):
+            found.add(index)
+    return found
+
+
+def emit(closed: Any, flat: Flat, stage: Sequence[int | None]) -> tuple[Any, bool]:
+    """The body again, with a named computation for each stage.
+
+    Args:
+      closed: the closed jaxpr that the body comes from.
+      flat: the body, laid open.
+      stage: stage of each operation, None for what belongs to none.
+
+    Returns:
+      A closed jaxpr with the inputs and results of `closed`, and whether each stage
+      has one computation forward and one backward, as schedules expect.
+    """
+    emitter = _Emitter(closed, flat, stage)
+    return emitter.closed_jaxpr(), emitter.is_regular
+
+
+class _Emitter:
+    def __init__(self, closed: Any, flat: Flat, stage: Sequence[int | None]):
+        self._closed = closed
+        self._flat = flat
+        self._stage = stage
+        self._same: dict[Any, Any] = {}
+        self._copied = rootless(flat)
+        self._eqns = [
+            self._rename(item, index) for index, item in enumerate(flat.items)
+        ]
+        self._producer = {
+            var: index
+            for index, eqn in enumerate(self._eqns)
+            if eqn is not None
+            for var in eqn.outvars
+        }
+
+    def _rename(self, item: Item, index: int) -> Any:
+        """An operation that reads what stood before the marks; None for a mark."""
+        eqn = item.eqn
+        invars = [self._read(var) for var in eqn.invars]
+        if is_mark(item):
+            if eqn.params["linked"]:
+                self._same.update(zip(eqn.outvars, invars[1:], strict=True))
+            else:
+                self._same.update(zip(eqn.outvars[:-1], invars, strict=True))
+                token = eqn.outvars[-1]
+                self._same[token] = compat.Literal(np.uint32(0), token.aval)
+            return None
+        if eqn.primitive in _ABOUT_VALUES and self._stage[index] is not None:
+            self._same[eqn.outvars[0]] = invars[0]
+            return None
+        return eqn.replace(invars=invars)
+
+    def _read(self, atom: Any) -> Any:
+        if isinstance(atom, compat.Literal):
+            return atom
+        return self._same.get(atom, atom)
+
+    def _inputs(self, eqn: Any) -> Iterator[Any]:
+        return (var for var in eqn.invars if isinstance(var, compat.Var))
+
+    def _parts(self) -> tuple[_Parts, dict[int, int]]:
+        """Parts, and the part of each operation that is not copied."""
+        parts, part_of = _Parts(), {}
+        for index, eqn in enumerate(self._eqns):
+            if eqn is None or index in self._copied:
+                continue
+            stage, count = self._stage[index], self._flat.items[index].transposes
+            key = None if stage is None else (stage, count)
+            needs = {
+                part_of[self._producer[var]]
+                for var in self._inputs(eqn)
+                if self._producer.get(var) in part_of
+            }
+            part_of[index] = parts.add(key, index, needs)
+        return parts, part_of
+
+    def closed_jaxpr(self) -> Any:
+        parts, part_of = self._parts()
+        keys = [part.key for part in parts.parts if part.key]
+        self.is_regular = len(keys) == len(set(keys)) and all(t < 2 for _, t in keys)
+        outs = [self._read(atom) for atom in self._flat.outs]
+        leaving = {var for var in outs if isinstance(var, compat.Var)}
+        for index, part in part_of.items():
+            for var in self._inputs(self._eqns[index]):
+                if part_of.get(self._producer.get(var), part) != part:
+                    leaving.add(var)
+        eqns: list[Any] = []
+        here: set[int] = set()  # Copied operations that stand in the body itself.
+        for part in parts.in_order():
+            if part.key is None:
+                eqns += self._with_copied(part.indices, here)
+            else:
+                eqns.append(self._computation(part, leaving))
+        wanted = [self._producer[var] for var in leaving if var in self._producer]
+        at_end = sorted(index for index in wanted if index in self._copied)
+        eqns += self._with_copied(at_end, here)
+        return self._jaxpr(self._flat.invars, outs, eqns)
+
+    def _jaxpr(self, invars: Sequence[Any], outs: Sequence[Any], eqns: Any) -> Any:
+        jaxpr = self._closed.jaxpr
+        consts = self._flat.consts
+        constvars, invars = invars[: len(consts)], invars[len(consts) :]
+        effects = compat.make_jaxpr_effects(constvars, invars, outs, eqns)
+        new = jaxpr.replace(
+            constvars=constvars,
+            invars=invars,
+            outvars=outs,
+            eqns=eqns,
+            effects=effects,
+        )
+        return compat.ClosedJaxpr(new, consts)
+
+    def _with_copied(self, indices: Sequence[int], have: set[int]) -> list[Any]:
+        """Operations, each behind what it reads of those that are copied."""
+        needed: set[int] = set()
+        stack = list(indices)
+        while stack:
+            index = stack.pop()
+            if index in needed or index in have:
+                continue
+            needed.add(index)
+            found = (self._producer.get(var) for var in self._inputs(self._eqns[index]))
+            stack.extend(other for other in found if other in self._copied)
+        have |= needed & self._copied
+        return [self._eqns[index] for index in sorted(needed)]
+
+    def _computation(self, part: _Part, leaving: set[Any]) -> Any:
+        body = self._with_copied(part.indices, set())
+        made = {var for eqn in body for var in eqn.outvars}
+        operands = list(
+            dict.fromkeys(
+                var for eqn in body for var in self._inputs(eqn) if var not in made
+            )
+        )
+        copied = {var for var in made if self._producer[var] in self._copied}
+        results = [
+            var
+            for eqn in body
+            for var in eqn.outvars
+            if var in leaving and var not in copied
+        ]
+        stage, count = part.key
+        jaxpr = self._closed.jaxpr.replace(
+            constvars=[],
+            invars=operands,
+            outvars=results,
+            eqns=body,
+            effects=compat.make_jaxpr_effects([], operands, results, body),
+            debug_info=self._closed.jaxpr.debug_info.with_unknown_names(),
+        )
+        inner = compat.ClosedJaxpr(jaxpr, ())
+        first = self._eqns[part.indices[0]]
+        return compat.new_jaxpr_eqn(
+            operands,
+            results,
+            named_computation_p,
+            {"jaxpr": inner, "name": stage_name(stage), "transpose_count": count},
+            compat.eqn_effects(inner, operands),
+            first.source_info.replace(name_stack=compat.NameStack()),
+            first.ctx,
+        )

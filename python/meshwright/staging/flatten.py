@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lays open the functions that a mark between two stages is in.
+
+A mark cuts everything that it is in: nested `jax.jit`s, checkpoints, custom
+derivatives and calls are replaced by what they do, if there is a mark in them, and
+stay as they are otherwise. What has to stay in one piece on one mesh, a loop or a
+branch, cannot be cut.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from jax.sharding import NamedSharding
+
+from ..jaxapi import frontend as compat
+from ..tracing.primitives import call_p, for_p, named_computation_p
+from ..tracing.several_meshes import constrain
+from .marks import mark_p
+
+# Which parameter holds what an operation does, of those that only apply it.
+_TRANSPARENT = {
+    "jit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "remat2": "jaxpr",
+    "checkpoint": "jaxpr",  # As newer versions call it.
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    call_p.name: "jaxpr",
+    named_computation_p.name: "jaxpr",
+}
+
+_SHARDINGS = ("in_shardings", "out_shardings")
+
+_WHERE = {
+    "scan": "a jax.lax.scan",
+    "while": "a jax.lax loop",
+    "cond": "a jax.lax.cond or switch",
+    "shard_map": "a shard_map",
+    for_p.name: "a loop over microbatches",
+}
+
+
+def source(eqn: Any) -> str:
+    """The user's line that an equation comes from."""
+    return compat.summarize_source(eqn.source_info)
+
+
+def bodies(eqn: Any) -> Iterator[Any]:
+    """What an operation applies or repeats, as open jaxprs."""
+    for value in eqn.params.values():
+        for entry in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(entry, compat.ClosedJaxpr):
+                yield entry.jaxpr
+            elif isinstance(entry, compat.Jaxpr):
+                yield entry
+
+
+@compat.weakref_lru_cache
+def first_mark(jaxpr: Any) -> Any | None:
+    """Some mark in a jaxpr, or in one that it applies."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is mark_p:
+            return eqn
+        for body in bodies(eqn):
+            if (found := first_mark(body)) is not None:
+                return found
+    return None
+
+
+@compat.weakref_lru_cache
+def has_references(jaxpr: Any) -> bool:
+    """Whether a jaxpr, or one that it applies, makes a `jax.Ref`."""
+    return any(
+        any(isinstance(var.aval, compat.AbstractRef) for var in eqn.outvars)
+        or any(map(has_references, bodies(eqn)))
+        for eqn in jaxpr.eqns
+    )
+
+
+def mark_in(eqn: Any) -> Any | None:
+    """Some mark in what an equation applies."""
+    marks = (first_mark(body) for body in bodies(eqn))
+    return next((mark for mark in marks if mark is not None), None)
+
+
+def body_of(eqn: Any) -> Any | None:
+    """What an operation applies, as a closed jaxpr, if it only applies it."""
+    key = _TRANSPARENT.get(eqn.primitive.name)
+    if key is None:
+        return None
+    body = eqn.params[key]
+    return (
+        body if isinstance(body, compat.ClosedJaxpr) else compat.ClosedJaxpr(body, ())
+    )
+
+
+def with_body(eqn: Any, body: Any) -> Any:
+    """The operation with another body in the place of what `body_of` gave."""
+    key = _TRANSPARENT[eqn.primitive.name]
+    closed = isinstance(eqn.params[key], compat.ClosedJaxpr)
+    value = body if closed else body.jaxpr
+    return eqn.replace(params={**eqn.params, key: value})
+
+
+def consts_as_operands(eqn: Any, body: Any) -> tuple[Any, Sequence[Any]]:
+    """A body for `with_body`, and constants that are its first operands.
+
+    An operation around an open jaxpr has no place for constants.
+    """
+    inner = body.jaxpr
+    key = _TRANSPARENT[eqn.primitive.name]
+    if isinstance(eqn.params[key], compat.ClosedJaxpr) or not body.consts:
+        return body, ()
+    invars = [*inner.constvars, *inner.invars]
+    inner = inner.replace(constvars=[], invars=invars)
+    return compat.ClosedJaxpr(inner, ()), body.consts
+
+
+def refuse(eqn: Any, mark: Any) -> None:
+    """Says why a mark inside of an operation cannot divide it."""
+    if eqn.primitive is named_computation_p:
+        name = eqn.params["name"]
+        what = f"the named computation {name!r}"
+        advice = "a stage is one itself; take the name away, or the mark"
+    else:
+        what = _WHERE.get(eqn.primitive.name, f"{eqn.primitive.name}")
+        advice = "it runs on one mesh as a whole; put marks before and behind it"
+        if eqn.primitive.name == "scan":
+            advice = (
+                "it runs on one mesh as a whole; mw.pipeline.scan in its place makes "
+                "stages of its layers, or put marks before and behind it"
+            )
+    raise ValueError(f"{source(mark)}: stage_boundary inside of {what}: {advice}")
+
+
+@dataclasses.dataclass(eq=False)
+class Item:
+    """An operation of a body that was laid open.
+
+    Attributes:
+      eqn: the operation, with variables of its own.
+      transposes: how often it was transposed: 0 forward, 1 backward.
+    """
+
+    eqn: Any
+    transposes: int
+
+
+@dataclasses.dataclass
+class Flat:
+    """A body in one piece.
+
+    Attributes:
+      invars: inputs, constants of the body first.
+      consts: values of the constants.
+      items: operations in order.
+      outs: results, variables or literals.
+    """
+
+    invars: list[Any]
+    consts: list[Any]
+    items: list[Item]
+    outs: list[Any]
+
+
+def flatten(
+    closed: Any, transposes: int = 0, opens: Callable[[Any], bool] | None = None
+) -> Flat:
+    """Lays open a body.
+
+    Args:
+      closed: the body, a closed jaxpr.
+      transposes: how often the body as a whole was transposed.
+      opens: further operations to lay open; those with marks always are.
+
+    Raises:
+      ValueError: a mark where nothing can be cut; the text begins with its place.
+    """
+    items: list[Item] = []
+
+    def fresh(var: Any, env: dict[Any, Any]) -> Any:
+        env[var] = new = type(var)(var.aval)  # It may be one that is dropped.
+        return new
+
+    def walk(jaxpr: Any, env: dict[Any, Any], stack: Any, outer: int) -> list[Any]:
+        def read(atom: Any) -> Any:
+            return atom if isinstance(atom, compat.Literal) else env[atom]
+
+        for eqn in jaxpr.eqns:
+            operands = list(map(read, eqn.invars))
+            whole = stack + eqn.source_info.name_stack
+            count = outer + compat.transpose_count(eqn.source_info.name_stack)
+            mark = None if eqn.primitive is mark_p else mark_in(eqn)
+            body = body_of(eqn)
+            if mark is not None and (
+                body is None or eqn.primitive is named_computation_p
+            ):
+                refuse(eqn, mark)
+            if body is not None and (mark is not None or (opens and opens(eqn))):
+                sides = [eqn.params.get(key, ()) for key in _SHARDINGS]
+                operands = constrained(eqn, operands, sides[0], whole, count)
+                inner = dict(zip(body.jaxpr.invars, operands, strict=True))
+                for var, value in zip(body.jaxpr.constvars, body.consts, strict=True):
+                    inner[var] = constant(value, var.aval)
+                outs = walk(body.jaxpr, inner, whole, count)
+                outs = constrained(eqn, outs, sides[1], whole, count)
+                env.update(zip(eqn.outvars, outs, strict=True))
+                continue
+            outvars = [fresh(var, env) for var in eqn.outvars]
+            info = eqn.source_info.replace(name_stack=whole)
+            new = eqn.replace(invars=operands, outvars=outvars, source_info=info)
+            items.append(Item(new, count))
+        return list(map(read, jaxpr.outvars))
+
+    def constrained(
+        eqn: Any, values: Any, shardings: Any, stack: Any, count: int
+    ) -> list[Any]:
+        """What a nested `jax.jit` says about shardings, around what it does."""
+        found = list(values)
+        for index, sharding in enumerate(shardings):
+            if isinstance(sharding, NamedSharding) and isinstance(
+                found[index], compat.Var
+            ):
+                constraint, found[index] = constrain(eqn, found[index], sharding)
+                info = eqn.source_info.replace(name_stack=stack)
+                items.append(Item(constraint.replace(source_info=info), count))
+        return found
+
+    constants: dict[int, Any] = {}
+    consts: list[Any] = []
+    constvars: list[Any] = []
+
+    def constant(value: Any, aval: Any) -> Any:
+        if id(value) not in constants:
+            constants[id(value)] = compat.Var(aval)
+            consts.append(value)
+            constvars.append(constants[id(value)])
+        return constants[id(value)]
+
+    env = {
+        var: constant(value, var.aval)
+        for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True)
+    }
+    invars = [fresh(var, env) for var in closed.jaxpr.invars]
+    outs = walk(closed.jaxpr, env, compat.NameStack(), transposes)
+    return Flat([*constvars, *invars], consts, items, outs)

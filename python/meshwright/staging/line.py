@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts the operations of a body in the line in which it can be cut into stages.
+
+Forward operations stand in line as they are written, but what waits to be read, such
+as the cast of a parameter, right before who reads it. An operation of the backward
+pass stands where the one was that it is the derivative of: not behind the cotangent
+that it reads, nor behind those that read the saved values that it reads as well. So a
+cut anywhere divides both passes, and an operation's stage is the number of cuts up to
+its position.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..jaxapi import frontend as compat
+from ..tracing.primitives import for_p, named_computation_p
+from .assign import Reads, reads
+from .costs import bytes_of, work_of
+from .flatten import Flat, Item
+
+
+@dataclasses.dataclass
+class Order:
+    """A body in line.
+
+    Attributes:
+      items: the operation at each position, those forward.
+      position: position of each operation; None for what belongs to no stage.
+      costs: floating point operations at each position, backward ones included.
+      spans: first and last position that have to do with each value, and its bytes;
+        values that are made in the body.
+      inputs: the same of the body's inputs.
+    """
+
+    items: list[int]
+    position: list[int | None]
+    costs: list[float]
+    spans: list[tuple[int, int, int]]
+    inputs: list[tuple[int, int, int]]
+
+
+def line_up(flat: Flat, copied: set[int], outside: float = 0) -> Order:
+    """Puts a body in line.
+
+    Args:
+      flat: the body.
+      copied: operations that each stage makes for itself.
+      outside: work on the body's gradients elsewhere, such as that of an optimizer.
+    """
+    return _Lining(flat, copied).order(outside)
+
+
+def repeated(flat: Flat) -> dict[int, int]:
+    """Which operations of the backward pass repeat one of the forward pass.
+
+    These are what `jax.checkpoint` recomputes: the same operation on the same values.
+
+    Returns:
+      Position of the operation to position of the one that it repeats.
+    """
+    # The first of equal values stands for all of them.
+    same: dict[Any, Any] = {}
+    original: dict[Any, Any] = {}
+    forward: dict[Any, list[int]] = {}
+    found: dict[int, int] = {}
+    for index, item in enumerate(flat.items):
+        if item.transposes and not is_recomputed(item):
+            continue
+        operands = tuple(
+            (atom.aval, str(atom.val))
+            if isinstance(atom, compat.Literal)
+            else same.get(atom, atom)
+            for atom in item.eqn.invars
+        )
+        key = item.eqn.primitive, operands, tuple(sorted(item.eqn.params.items()))
+        try:
+            alike = forward.setdefault(key, [])
+        except TypeError:  # A parameter that cannot be compared.
+            continue
+        if not item.transposes:
+            alike.append(index)
+        if not alike:
+            continue
+        first = flat.items[alike[0]].eqn.outvars
+        same.update(zip(item.eqn.outvars, first, strict=True))
+        if item.transposes:
+            found[index] = _same_place(flat, item, alike, original)
+            outs = flat.items[found[index]].eqn.outvars
+            original.update(zip(item.eqn.outvars, outs, strict=True))
+    return found
+
+
+def _same_place(
+    flat: Flat, item: Item, alike: Sequence[int], original: Mapping[Any, Any]
+) -> int:
+    """Of equal operations the one that reads what an operation reads, if any does."""
+    wanted = [
+        original.get(atom, atom) if isinstance(atom, compat.Var) else None
+        for atom in item.eqn.invars
+    ]
+    for index in alike:
+        atoms = flat.items[index].eqn.invars
+        if wanted == [a if isinstance(a, compat.Var) else None for a in atoms]:
+            return index
+    return alike[-1]
+
+
+def is_recomputed(item: Item) -> bool:
+    """Whether `jax.checkpoint` put an operation into a backward pass.
+
+    Beside what it recomputes this may be a part of the derivative itself.
+    """
+    stack = item.eqn.source_info.name_stack.stack
+    return any(entry.name == "rematted_computation" for entry in stack)
+
+
+class _Lining:
+    def __init__(self, flat: Flat, copied: set[int]):
+        self._flat, self._items, self._copied = flat, flat.items, copied
+        self._table: Reads = reads(flat)
+        self._outs = {var for var in flat.outs if isinstance(var, compat.Var)}
+        self._position: list[int | None] = [None] * len(self._items)
+        self._var_readers: dict[object, list[int]] = {}
+        for index, item in enumerate(self._items):
+            for var in item.eqn.invars:
+                if isinstance(var, compat.Var):
+                    self._var_readers.setdefault(var, []).append(index)
+
+    def order(self, outside: float) -> Order:
+        forward = self._forward()
+        items = self._line(forward)
+        for number, index in enumerate(items):
+            self._position[index] = number
+        self._place_backward()
+        self._send_what_is_small()
+        costs = [0.0] * len(items)
+        for index, where in enumerate(self._position):
+            if where is not None:
+                costs[where] += work_of(self._items[index].eqn)
+            elif index not in self._copied:
+                outside += work_of(self._items[index].eqn)
+        self._spread(outside, costs)
+        spans, inputs = self._spans()
+        return Order(items, list(self._position), costs, spans, inputs)
+
+    def _is_fixed(self, index: int) -> bool:
+        """What cannot be part of a stage, or need not."""
+        primitive = self._items[index].eqn.primitive
+        return index in self._copied or primitive in (named_computation_p, for_p)
+
+    def _forward(self) -> list[int]:
+        """Forward operations, without what only works on the gradients."""
+        items, table = self._items, self._table
+        free = [self._is_fixed(index) for index in range(len(items))]
+        after = [False] * len(items)
+        for index, item in enumerate(items):
+            if not item.transposes:
+                after[index] = any(
+                    items[o].transposes or after[o] for o in table.operands[index]
+                )
+                free[index] |= after[index]
+        for index in reversed(range(len(items))):
+            readers = table.readers[index]
+            if items[index].transposes or free[index] or not readers:
+                continue
+            if not any(var in self._outs for var in items[index].eqn.outvars):
+                free[index] = all(free[reader] for reader in readers)
+        return [i for i, item in enumerate(items) if not (free[i] or item.transposes)]
+
+    def _line(self, forward: Sequence[int]) -> list[int]:
+        """The order in which each stands right before the first that needs it."""
+        members = set(forward)
+        ends = [
+            index
+            for index in forward
+            if not any(reader in members for reader in self._table.readers[index])
+        ]
+        line: list[int] = []
+        seen: set[int] = set()
+        for end in ends:
+            stack = [(end, False)]
+            while stack:
+                index, done = stack.pop()
+                if done:
+                    line.append(index)
+                elif index not in seen:
+                    seen.add(index)
+                    stack.append((index, True))
+                    before = sorted(set(self._table.operands[index]) & members)
+                    stack += [(o, False) for o in reversed(before) if o not in seen]
+        return line
+
+    def _place_backward(self) -> None:
+        first = repeated(self._flat)
+        originals = {
+            var: original
+            for index, at in first.items()
+            for var, original in zip(
+                self._items[index].eqn.outvars, self._items[at].eqn.outvars, strict=True
+            )
+        }
+        for index, item in enumerate(self._items):
+            if not item.transposes or self._is_fixed(index):
+                continue
+            if index in first and self._position[first[index]] is not None:
+                self._position[index] = self._position[first[index]]
+                continue
+            own = [
+                self._position[o]
+                for o in self._table.operands[index]
+                if self._items[o].transposes
+                and o not in first
+                and self._position[o] is not None
+            ]
+            again = is_recomputed(item)
+            limit = None if again else min(own, default=None)
+            saved = [
+                where
+                for var in item.eqn.invars
+                if isinstance(var, compat.Var)
+                and self._table.producer.get(var) not in self._copied
+                and (where := self._last_read(originals.get(var, var), item, limit))
+                is not None
+            ]
+            if limit is not None:
+                self._position[index] = min([limit, *saved])
+            else:
+                self._position[index] = max([*saved, *own], default=None)
+        # What reads nothing that has a position stands where it is read.
+        for index in reversed(range(len(self._items))):
+            item = self._items[index]
+            if item.transposes and self._position[index] is None:
+                if self._is_fixed(index):
+                    continue
+                found = self._reader_positions(index)
+                last = max((p for p in self._position if p is not None), default=0)
+                self._position[index] = max(found, default=last)
+
+    def _spread(self, outside: float, costs: list[float]) -> None:
+        """Counts what is done with the gradients where these come from, by size."""
+        sizes: dict[int, int] = {}
+        for index, item in enumerate(self._items):
+            if not item.transposes or self._position[index] is None:
+                continue
+            for var in item.eqn.outvars:
+                readers = self._var_readers.get(var, ())
+                if var in self._outs or any(
+                    self._position[reader] is None for reader in readers
+                ):
+                    sizes[index] = sizes.get(index, 0) + bytes_of(var.aval)
+        whole = sum(sizes.values()) or 1  # They may all be empty.
+        for index, size in sizes.items():
+            costs[self._position[index]] += outside * size / whole
+
+    def _reader_positions(self, index: int) -> list[int]:
+        found = (self._position[reader] for reader in self._table.readers[index])
+        return [where for where in found if where is not None]
+
+    def _last_read(self, var: object, item: Item, limit: int | None) -> int | None:
+        """Where the forward pass is done with a value, as far as a derivative cares.
+
+        Of several operations that read it, the derivative is of one of its own kind.
+        """
+        maker = self._table.producer.get(var)
+        if maker is not None and self._items[maker].transposes:
+            return None
+        readers = [
+            reader
+            for reader in self._var_readers.get(var, ())
+            if not self._items[reader].transposes and self._position[reader] is not None
+        ]
+        alike = [
+            self._position[reader]
+            for reader in readers
+            if self._items[reader].eqn.primitive is item.eqn.primitive
+            and (limit is None or self._position[reader] <= limit)
+        ]
+        if alike:
+            return max(alike)
+        if readers:
+            return max(self._position[reader] for reader in readers)
+        return None if maker is None else self._position[maker]
+
+    def _send_what_is_small(self) -> None:
+        """Lets who receives a cotangent blow it up, rather than who sends it."""
+        for index in reversed(range(len(self._items))):
+            item = self._items[index]
+            if not item.transposes or self._position[index] is None:
+                continue
+            given = [var for var in item.eqn.invars if isinstance(var, compat.Var)]
+            found = self._reader_positions(index)
+            size = sum(bytes_of(var.aval) for var in item.eqn.outvars)
+            if (
+                len(given) == 1
+                and found
+                and bytes_of(given[0].aval) < size
+                and not any(var in self._outs for var in item.eqn.outvars)
+            ):
+                self._position[index] = min(self._position[index], max(found))
+
+    def _spans(self) -> tuple[list, list]:
+        made, inputs = [], []
+        for var, readers in self._var_readers.items():
+            maker = self._table.producer.get(var)
+            if maker is not None and maker in self._copied:
+                continue
+            touching = [*readers, *([] if maker is None else [maker])]
+            places = [self._position[index] for index in touching]
+            known = [where for where in places if where is not None]
+            if known:
+                span = min(known), max(known), bytes_of(var.aval)
+                (inputs if maker is None else made).append(span)
+        return made, inputs

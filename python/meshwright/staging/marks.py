@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mark between two stages, and what JAX's transformations make of it.
+
+A mark passes arrays through. Its last result is a token, by which a derivative of
+the mark says where it belongs: which mark a cotangent passes is read from the
+program, however that was batched, cut off, recomputed or shared.
+
+  y, token = mark(x)                    the model's own
+  dy       = mark(token, dx, linked)    its tangent, at the same place
+  dx       = mark(token, dy, linked)    its cotangent, one more transposed
+
+`_stage_cut` turns what is between the marks into named computations. Eager
+execution and plain `jax.jit` see through a mark.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
+
+from ..jaxapi import frontend as compat
+from ..tracing import static_leaves
+
+T = TypeVar("T")
+
+mark_p = compat.Primitive("mpmd_stage_boundary")
+mark_p.multiple_results = True
+
+
+def _values(args: Any, linked: bool) -> list[Any]:
+    return list(args[1:] if linked else args)
+
+
+def _through(*args: Any, linked: bool) -> list[Any]:
+    token = [] if linked else [np.uint32(0)]
+    return _values(args, linked) + token
+
+
+def _types(*avals: Any, linked: bool) -> list[Any]:
+    token = [] if linked else [jax.core.ShapedArray((), np.dtype(np.uint32))]
+    return _values(avals, linked) + token
+
+
+def _jvp(primals: Any, tangents: Any, *, linked: bool) -> Any:
+    outs = mark_p.bind(*primals, linked=linked)
+    token = primals[0] if linked else outs[-1]
+    tangents = _values(tangents, linked)
+    given = [not isinstance(tangent, compat.Zero) for tangent in tangents]
+    moved = iter(())
+    if any(given):
+        moved = iter(
+            mark_p.bind(
+                token,
+                *(t for t, flag in zip(tangents, given, strict=True) if flag),
+                linked=True,
+            )
+        )
+    results = [
+        next(moved) if flag else tangent
+        for tangent, flag in zip(tangents, given, strict=True)
+    ]
+    if not linked:
+        results.append(compat.Zero(jax.typeof(token).to_tangent_aval()))
+    return outs, results
+
+
+def _transpose(cotangents: Any, *args: Any, linked: bool) -> None:
+    accumulators = _values(args, linked)
+    pairs = [
+        (cotangent, accumulator)
+        for cotangent, accumulator in zip(cotangents, accumulators, strict=False)
+        if not isinstance(cotangent, compat.Zero)
+        and isinstance(accumulator, compat.ValAccum)
+    ]
+    if not pairs:
+        return
+    given = [cotangent for cotangent, _ in pairs]
+    if linked:
+        given = mark_p.bind(args[0], *given, linked=True)
+    for cotangent, (_, accumulator) in zip(given, pairs, strict=True):
+        accumulator.accum(cotangent)
+
+
+def _batch(args: Any, dims: Any, *, linked: bool) -> Any:
+    if linked and dims[0] is not None:  # Tokens are all the same.
+        args = [jax.lax.index_in_dim(args[0], 0, dims[0], False), *args[1:]]
+    outs = mark_p.bind(*args, linked=linked)
+    return outs, _values(dims, linked) + ([] if linked else [None])
+
+
+def _dce(used: Any, live: Any, eqn: Any) -> Any:
+    """Drops arrays that nobody reads behind the mark."""
+    if not any(used):
+        return [False] * len(eqn.invars), None
+    linked = eqn.params["linked"]
+    if linked:
+        keep = [True, *used]
+    else:
+        keep, used = list(used[:-1]), [*used[:-1], True]
+    new = compat.new_jaxpr_eqn(
+        [var for var, flag in zip(eqn.invars, keep, strict=True) if flag],
+        [var for var, flag in zip(eqn.outvars, used, strict=True) if flag],
+        mark_p,
+        eqn.params,
+        eqn.effects,
+        eqn.source_info,
+        eqn.ctx,
+    )
+    return keep, new
+
+
+def _remat(saveable: Any, unknown: Any, instantiated: Any, eqn: Any) -> Any:
+    """What passes a mark is kept, so that each stage recomputes its own part."""
+    if not any(unknown):
+        count = len(eqn.outvars)
+        return eqn, None, [False] * count, [False] * count, []
+    missing = [
+        var
+        for var, flag in zip(eqn.invars, instantiated, strict=True)
+        if not flag and isinstance(var, compat.Var)
+    ]
+    count = len(eqn.outvars)
+    return None, eqn, [True] * count, [True] * count, missing
+
+
+def _on_arrays(*args: Any, linked: bool) -> list[Any]:
+    """A high value passes as the arrays that it stands for."""
+    avals = [jax.typeof(value) for value in _values(args, linked)]
+    arrays = [
+        aval.lower_val(value)
+        for aval, value in zip(avals, _values(args, linked), strict=True)
+    ]
+    token = args[:1] if linked else ()
+    outs = iter(mark_p.bind(*token, *itertools.chain(*arrays), linked=linked))
+    moved = [
+        aval.raise_val(*itertools.islice(outs, len(parts)))
+        for aval, parts in zip(avals, arrays, strict=True)
+    ]
+    return [*moved, *outs]
+
+
+mark_p.is_high = lambda *avals, **_: any(aval.is_high for aval in avals)
+mark_p.to_lojax = _on_arrays
+mark_p.def_impl(_through)
+mark_p.def_abstract_eval(_types)
+compat.primitive_jvps[mark_p] = _jvp
+compat.fancy_transposes[mark_p] = _transpose
+compat.primitive_batchers[mark_p] = _batch
+compat.define_dce(mark_p, _dce)
+compat.partial_eval_jaxpr_custom_rules[mark_p] = _remat
+
+
+def _lower(ctx: Any, *args: Any, linked: bool) -> list[Any]:
+    lower = compat.lower_fun(_through, multiple_results=True)
+    return compat.with_unreduced(ctx, lower(ctx, *args, linked=linked), ctx.avals_out)
+
+
+compat.register_lowering(mark_p, _lower, cacheable=False)
+
+
+def stage_boundary(x: T) -> T:
+    """Ends a stage of a pipeline, and begins the next one.
+
+    Stands in a model's own forward function. What `meshwright.jit` finds between
+    two marks is one stage, whatever functions and modules it crosses, and the
+    stages are numbered in order, from 0. Their derivatives belong to them.
+
+    Args:
+      x: what goes from one stage to the next, an array or a pytree of arrays.
+        Other leaves stay as they are. What is not given here and read behind the
+        mark all the same goes along.
+
+    Returns:
+      `x`. Go on with this: a mark whose result is not used divides nothing.
+
+    Raises:
+      TypeError: `x` holds an NNX object instead of the arrays in it.
+
+    Example: two stages; without `meshwright.jit`, a mark does nothing.
+
+      >>> import jax.numpy as jnp
+      >>> def model(w, x):
+      ...     h = stage_boundary(jnp.tanh(w[0] * x))
+      ...     return w[1] * h
+      >>> float(model([1.0, 2.0], 0.0))
+      0.0
+    """
+    if not compat.is_staged():
+        return x
+    wrapped, tree = static_leaves.flatten(
+        x, "stage_boundary", "give the arrays that go on to the next stage"
+    )
+    arrays = [leaf for leaf in wrapped if not static_leaves.is_static(leaf)]
+    if not arrays:
+        raise ValueError(
+            f"stage_boundary: {x!r} holds no array; give what goes from one stage to "
+            "the next"
+        )
+    outs = iter(
+        mark_p.bind(
+            *arrays,
+            linked=False,
+        )
+    )
+    return jax.tree.unflatten(
+        tree,
+        [
+            leaf.value if static_leaves.is_static(leaf) else next(outs)
+            for leaf in wrapped
+        ],
+    )

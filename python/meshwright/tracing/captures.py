@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds objects of some classes that a function can reach without its arguments."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from .immutable import is_library, reads_of
+
+# Looking further would take longer than tracing the function.
+_LIMIT = 20_000
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic)
+_SEQUENCES = (tuple, list, set, frozenset, collections.deque)
+
+
+def _is_user_code(module: Any) -> bool:
+    return not is_library(module) and str(module).partition(".")[0] != "flax"
+
+
+def _of_function(function: types.FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # Not assigned yet.
+            continue
+    yield function.__defaults__
+    yield function.__kwdefaults__
+    yield from vars(function).values()
+    if not _is_user_code(function.__globals__.get("__name__")):
+        return
+    reads = reads_of(function.__code__)
+    for name, chains in reads.found.items():
+        yield from _behind(function.__globals__.get(name), chains)
+    for name, cell in zip(
+        function.__code__.co_freevars, function.__closure__ or (), strict=True
+    ):
+        try:
+            yield from _behind(cell.cell_contents, reads.free.get(name, ()))
+        except ValueError:
+            continue
+
+
+def _behind(value: Any, chains: Iterable[tuple[str, ...]]) -> Iterator[Any]:
+    """A value, or what is read of it if it is a module."""
+    if not isinstance(value, types.ModuleType):
+        yield value
+        return
+    if not _is_user_code(value.__name__):
+        return
+    for chain in chains:
+        if chain:
+            yield from _behind(vars(value).get(chain[0]), {chain[1:]})
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """What an object consists of, as far as code that has it can read it."""
+    kind = type(value)
+    if kind is types.FunctionType:
+        return _of_function(value)
+    if kind is types.MethodType:
+        return value.__func__, value.__self__
+    if isinstance(value, functools.partial):
+        return value.func, value.args, value.keywords
+    if isinstance(value, _SEQUENCES):
+        return value
+    if isinstance(value, collections.abc.Mapping):
+        return list(value.values())
+    if isinstance(value, type):
+        return vars(value).values() if _is_user_code(value.__module__) else ()
+    if isinstance(value, types.ModuleType):
+        return ()
+    parts = list(getattr(value, "__dict__", {}).values())
+    return [*parts, kind] if _is_user_code(kind.__module__) else parts
+
+
+def captured(roots: Iterable[Any], is_wanted: Callable[[Any], bool]) -> list[Any]:
+    """Finds what functions close over: cells, defaults, globals, attributes.
+
+    Args:
+      roots: functions, or anything else to look into.
+      is_wanted: tells whether an object is one of those to find; these are not
+        looked into.
+
+    Returns:
+      The objects found, each once, in the order of the search.
+    """
+    found: list[Any] = []
+    seen: dict[int, Any] = {}
+    stack = list(roots)[::-1]
+    while stack and len(seen) < _LIMIT:
+        value = stack.pop()
+        if isinstance(value, _PLAIN) or id(value) in seen:
+            continue
+        seen[id(value)] = value
+        if is_wanted(value):
+            found.append(value)
+        elif not isinstance(value, jax.Array):
+            stack.extend(reversed(list(_parts(value))))
+    return found

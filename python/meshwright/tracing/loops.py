@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops of this package: what their bodies become, and what of them is dead."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+from ..jaxapi import frontend as compat
+
+
+class LoopForm(enum.Enum):
+    """What the body of a loop becomes.
+
+    A function that each iteration calls, by a call of ours or by a plain one; or what
+    stands in the loop, whose calls count from 0 in each loop.
+    """
+
+    CALL = enum.auto()
+    PLAIN_CALL = enum.auto()
+    WRITTEN = enum.auto()
+
+
+@compat.weakref_lru_cache
+def has_loop(jaxpr: Any) -> bool:
+    """Whether a jaxpr, or one that it applies, contains a loop of ours."""
+    for eqn in jaxpr.eqns:
+        if isinstance(eqn.params.get("form"), LoopForm):
+            return True
+        for value in eqn.params.values():
+            inner = getattr(value, "jaxpr", None)
+            if inner is not None and has_loop(getattr(inner, "jaxpr", inner)):
+                return True
+    return False
+
+
+def carry_captured(
+    jaxpr: Any, num_captured: int, moved: Sequence[bool], written_first: bool
+) -> Any:
+    """The body of a loop that carries what the iterations write to.
+
+    Args:
+      jaxpr: the closed jaxpr of captured values, carried ones and the index; gives
+        the next carried values and, before or after these, new values of the
+        captured ones that are written to.
+      num_captured: how many it captures.
+      moved: for each captured value whether it is written to.
+      written_first: whether their new values come first.
+
+    Returns:
+      The body that carries them after the others.
+    """
+    *operands, index = jaxpr.jaxpr.invars
+    captured, carried = operands[:num_captured], operands[num_captured:]
+    written = [var for var, flag in zip(captured, moved, strict=True) if flag]
+    invars = [var for var, flag in zip(captured, moved, strict=True) if not flag]
+    invars += [*carried, *written, index]
+    outvars = list(jaxpr.jaxpr.outvars)
+    if written_first:
+        outvars = outvars[len(written) :] + outvars[: len(written)]
+    constvars, eqns = jaxpr.jaxpr.constvars, jaxpr.jaxpr.eqns
+    body = jaxpr.jaxpr.replace(
+        invars=invars,
+        outvars=outvars,
+        effects=compat.make_jaxpr_effects(constvars, invars, outvars, eqns),
+        debug_info=jaxpr.jaxpr.debug_info.with_unknown_names(),
+    )
+    return compat.ClosedJaxpr(body, jaxpr.consts)
+
+
+def without_dead_carry(
+    used: Sequence[bool], live: Sequence[bool], eqn: Any
+) -> tuple[list[bool], Any]:
+    """What is left of a loop some of whose results nobody reads.
+
+    What a user writes as a loop stays as it is. Of what stands in a loop, values go
+    that no iteration needs.
+    """
+    params = eqn.params
+    if params["form"] is not LoopForm.WRITTEN:
+        return [True] * len(eqn.invars), eqn
+    if not any(used) and compat.can_be_dropped(eqn, live):
+        return [False] * len(eqn.invars), None
+    closed, num_fixed = params["jaxpr"], params["num_captured"]
+    invars = closed.jaxpr.invars
+    needed, grown = None, list(used)
+    while grown != needed:
+        needed = _with_handed_on(closed.jaxpr, num_fixed, grown)
+        body, read = compat.remove_dead(closed, tuple(needed), [True] * len(invars))
+        carried = read[num_fixed:-1]
+        grown = [a or b for a, b in zip(needed, carried, strict=True)]
+    kept = [*read[:num_fixed], *needed]
+    jaxpr = body.jaxpr.replace(
+        invars=[var for var, flag in zip(invars, [*kept, True], strict=True) if flag],
+        debug_info=body.jaxpr.debug_info.with_unknown_names(),
+    )
+    body = compat.ClosedJaxpr(jaxpr, body.consts)
+    operands = [atom for atom, flag in zip(eqn.invars, kept, strict=True) if flag]
+    num_fixed = sum(read[:num_fixed])
+    return kept, compat.new_jaxpr_eqn(
+        operands,
+        [var for var, flag in zip(eqn.outvars, needed, strict=True) if flag],
+        eqn.primitive,
+        {**params, "jaxpr": body, "num_captured": num_fixed},
+        compat.eqn_effects(body, operands),
+        eqn.source_info,
+        eqn.ctx,
+    )
+
+
+def _with_handed_on(jaxpr: Any, num_fixed: int, used: Sequence[bool]) -> list[bool]:
+    """Which values are carried, with those that become one that is used."""
+    place = {var: at for at, var in enumerate(jaxpr.invars[num_fixed:-1])}
+    found, left = [False] * len(used), [at for at, flag in enumerate(used) if flag]
+    while left:
+        at = left.pop()
+        if found[at]:
+            continue
+        found[at] = True
+        atom = jaxpr.outvars[at]
+        if isinstance(atom, compat.Var) and atom in place:
+            left.append(place[atom])
+    return found

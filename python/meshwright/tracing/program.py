@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a program while it is traced.
+
+In which order its schedule has the backward passes of the microbatches, whether its
+loops are unrolled, and how many microbatches it has so far.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import dataclasses
+import re
+from collections.abc import Iterator
+
+from ..core.schedule_names import FILE_PREFIX
+
+__all__ = ["backward_order", "count_microbatches", "scheduled_by", "unrolls_loops"]
+
+
+@dataclasses.dataclass
+class _Program:
+    schedule: str  # The compiler's name of it.
+    unrolls: bool
+    microbatches: int = 0
+
+
+# The program that is traced by `meshwright.jit`.
+_program: contextvars.ContextVar[_Program | None] = contextvars.ContextVar(
+    "program", default=None
+)
+_LAST_FIRST = frozenset({"CircularWithReversedBackward", "LoopedBFS"})
+# A cell of a file with the backward of the first stage.
+_FIRST_STAGE = re.compile(r"\b0[BI](\d+)")
+
+
+@contextlib.contextmanager
+def scheduled_by(schedule: str, unrolls: bool = True) -> Iterator[None]:
+    """While active, programs are traced for this schedule.
+
+    Args:
+      schedule: the compiler's name of it, or `file:PATH`.
+      unrolls: whether loops of this package need not be written out as calls.
+    """
+    token = _program.set(_Program(schedule, unrolls))
+    try:
+        yield
+    finally:
+        _program.reset(token)
+
+
+def unrolls_loops() -> bool:
+    """Whether loops of this package may be left to the compiler."""
+    program = _program.get()
+    return program is not None and program.unrolls
+
+
+def count_microbatches(count: int) -> int:
+    """The number of the first of `count` further microbatches of a program.
+
+    A schedule tells microbatches apart by their numbers, also those of two functions,
+    or of two gradients in one step.
+    """
+    program = _program.get()
+    if program is None:
+        return 0
+    first = program.microbatches
+    program.microbatches += count
+    return first
+
+
+def backward_order(count: int, first: int = 0) -> list[int]:
+    """Which of `count` microbatches has its backward first, which next, and so on.
+
+    In a schedule from a file, which is for a number of microbatches of its own,
+    the order is that of the first stage, whose backward is the last of all.
+
+    Args:
+      count: the number of microbatches.
+      first: the number of the first of them in the program.
+
+    Returns:
+      The numbers from 0 to `count`, in this order.
+    """
+    program = _program.get()
+    schedule = "None" if program is None else program.schedule
+    numbers = list(range(count))
+    if schedule in _LAST_FIRST:
+        return numbers[::-1]
+    if schedule.startswith(FILE_PREFIX):
+        with open(schedule.removeprefix(FILE_PREFIX), encoding="utf-8") as file:
+            cells = _FIRST_STAGE.findall(file.read())
+        place = {int(microbatch): at for at, microbatch in enumerate(cells)}
+        return sorted(numbers, key=lambda number: place.get(first + number, number))
+    return numbers

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that name several meshes, lowered by a JAX that wants one.
+
+JAX lowers a function for the devices of one mesh, and refuses a program whose
+constraints or `shard_map`s name others. Here a sharding only says how a value is
+split, and where the value lives is decided later. So shardings lose their devices
+before JAX sees them, and those of inputs and outputs on meshes of another size
+than the first one are written into the module afterwards:
+
+    with_sharding_constraint(h, NamedSharding(second_mesh, P("y")))
+    # becomes
+    with_sharding_constraint(h, NamedSharding(second_mesh.abstract_mesh, P("y")))
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+from jax.experimental.layout import Format
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from ..jaxapi import frontend as compat
+
+ir = compat.ir
+
+
+def without_devices(closed: Any, reference: Mesh) -> Any:
+    """A jaxpr whose shardings are on `reference`, or on no devices.
+
+    Args:
+      closed: the closed jaxpr of a function.
+      reference: the mesh whose devices JAX lowers for.
+
+    Returns:
+      An equal program, or `closed` itself if there is nothing to change.
+    """
+    found = _rewrite(closed.jaxpr, reference)
+    return closed if found is None else compat.ClosedJaxpr(found, closed.consts)
+
+
+@compat.weakref_lru_cache
+def _rewrite(jaxpr: Any, reference: Mesh) -> Any | None:
+    """The jaxpr with other meshes; None, and no reference to it, if it is as good."""
+    changed, eqns = False, []
+    for eqn in jaxpr.eqns:
+        around = _rewrite_eqn(eqn, reference)
+        changed |= around is not None
+        eqns.extend([eqn] if around is None else around)
+    return jaxpr.replace(eqns=eqns) if changed else None
+
+
+def _rewrite_eqn(eqn: Any, reference: Mesh) -> list[Any] | None:
+    """The equations to put in the place of one; None if it stays."""
+    params = {}
+    for name, value in eqn.params.items():
+        moved = _rewrite_param(value, reference)
+        if moved is not value:
+            params[name] = moved
+    if params:
+        eqn = eqn.replace(params={**eqn.params, **params})
+    around = None
+    if eqn.primitive is compat.jit_p:
+        around = _constrain_jit(eqn, reference)
+    elif eqn.primitive is compat.device_put_p:
+        around = _constrain_device_put(eqn, reference)
+    return around or ([eqn] if params else None)
+
+
+def _rewrite_param(value: Any, reference: Mesh) -> Any:
+    """A parameter of an equation on other meshes; the same object if it stays."""
+    if isinstance(value, compat.ClosedJaxpr):
+        return without_devices(value, reference)
+    if isinstance(value, compat.Jaxpr):
+        found = _rewrite(value, reference)
+        return value if found is None else found
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+        moved = [_rewrite_param(entry, reference) for entry in value]
+        same = all(a is b for a, b in zip(moved, value, strict=True))
+        return value if same else type(value)(moved)
+    if isinstance(value, Mesh):
+        return _move_mesh(value, reference)
+    if isinstance(value, NamedSharding) and isinstance(value.mesh, Mesh):
+        mesh = _move_mesh(value.mesh, reference)
+        return value if mesh is value.mesh else value.update(mesh=mesh)
+    return value
+
+
+def _move_mesh(mesh: Mesh, reference: Mesh) -> Any:
+    if mesh.empty or mesh is reference:
+        return mesh
+    same = mesh.abstract_mesh == reference.abstract_mesh
+    return reference if same else mesh.abstract_mesh
+
+
+def _is_foreign(sharding: Any, reference: Mesh) -> bool:
+    """Whether a sharding is on no devices, and has other axes than `reference`."""
+    return (
+        isinstance(sharding, NamedSharding)
+        and not isinstance(sharding.mesh, Mesh)
+        and not sharding.mesh.empty
+        and sharding.mesh != reference.abstract_mesh
+    )
+
+
+def constrain(eqn: Any, value: Any, sharding: NamedSharding) -> tuple[Any, Any]:
+    """An equation that constrains a value, and its result."""
+    result = compat.Var(value.aval)
+    spec = sharding.spec
+    open_dims = {i for i, dim in enumerate(spec) if dim is PartitionSpec.UNCONSTRAINED}
+    constraint = compat.new_jaxpr_eqn(
+        [value],
+        [result],
+        compat.sharding_constraint_p,
+        {
+            "sharding": sharding.with_memory_kind(None),
+            "layout": None,
+            "context_mesh": compat.empty_mesh,
+            "unconstrained_dims": frozenset(open_dims),
+        },
+        set(),
+        eqn.source_info,
+        eqn.ctx,
+    )
+    return constraint, result
+
+
+def _constrain_jit(eqn: Any, reference: Mesh) -> list[Any] | None:
+    """A nested `jax.jit` whose foreign shardings are constraints around it.
+
+    JAX checks those of nested functions against its devices, constraints not.
+    """
+    shardings = eqn.params["in_shardings"], eqn.params["out_shardings"]
+    if not any(
+        _is_foreign(sharding, reference) for side in shardings for sharding in side
+    ):
+        return None
+    before, after, invars, outvars = [], [], list(eqn.invars), list(eqn.outvars)
+    for index, (value, sharding) in enumerate(zip(invars, shardings[0], strict=True)):
+        if _is_foreign(sharding, reference) and isinstance(value, compat.Var):
+            constraint, invars[index] = constrain(eqn, value, sharding)
+            before.append(constraint)
+    for index, (value, sharding) in enumerate(zip(outvars, shardings[1], strict=True)):
+        if _is_foreign(sharding, reference) and not isinstance(value, compat.DropVar):
+            outvars[index] = compat.Var(value.aval)
+            constraint, _ = constrain(eqn, outvars[index], sharding)
+            after.append(constraint.replace(outvars=[value]))
+    params = dict(eqn.params)
+    for name, side in zip(("in_shardings", "out_shardings"), shardings, strict=True):
+        params[name] = tuple(
+            compat.UNSPECIFIED if _is_foreign(sharding, reference) else sharding
+            for sharding in side
+        )
+    return [*before, eqn.replace(invars=invars, outvars=outvars, params=params), *after]
+
+
+def _constrain_device_put(eqn: Any, reference: Mesh) -> list[Any] | None:
+    """`jax.device_put` to a memory of other devices: a constraint, then a memory."""
+    devices = eqn.params["devices"]
+    if not any(_is_foreign(target, reference) for target in devices):
+        return None
+    before, invars, targets = [], list(eqn.invars), list(devices)
+    for index, (value, target) in enumerate(zip(invars, devices, strict=True)):
+        if not _is_foreign(target, reference):
+            continue
+        if isinstance(value, compat.Var):
+            constraint, invars[index] = constrain(eqn, value, target)
+            before.append(constraint)
+        kind = target.memory_kind
+        targets[index] = compat.memory_space(kind) if kind else None
+    params = {**eqn.params, "devices": tuple(targets)}
+    return [*before, eqn.replace(invars=invars, params=params)]
+
+
+def annotated_text(
+    lowered: Any, arguments: Mapping[int, Any], results: Mapping[int, Any]
+) -> str:
+    """The module of a lowered function, with locations and further shardings.
+
+    Args:
+      lowered: what JAX lowered.
+      arguments: shardings, or formats, of arguments of `main` that JAX was not told.
+      results: the same for its results.
+
+    Returns:
+      The text of the module.
+    """
+    module = lowered.compiler_ir("stablehlo").operation
+    if not arguments and not results:
+        return compat.module_text(module)
+    # JAX keeps modules for the next function that is lowered alike.
+    module = module.clone()
+    main = _find_main(module)
+    kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    with module.context, ir.Location.unknown():
+        _annotate(main, "arg_attrs", kind.inputs, arguments)
+        _annotate(main, "res_attrs", kind.results, results)
+    return compat.module_text(module.operation)
+
+
+def _find_main(module: Any) -> Any:
+    for op in module.regions[0].blocks[0].operations:
+        if op.operation.name != "func.func":
+            continue
+        if ir.StringAttr(op.attributes["sym_name"]).value == "main":
+            return op.operation
+    raise AssertionError("JAX lowered a module without @main")
+
+
+def _annotate(
+    main: Any, key: str, types: Sequence[Any], shardings: Mapping[int, Any]
+) -> None:
+    if not shardings:
+        return
+    entries: list[dict[str, Any]] = [{} for _ in types]
+    if key in main.attributes:
+        entries = [
+            {named.name: named.attr for named in ir.DictAttr(entry)}
+            for entry in ir.ArrayAttr(main.attributes[key])
+        ]
+    for index, sharding in shardings.items():
+        rank = ir.RankedTensorType(types[index]).rank
+        entries[index] |= _attributes(sharding, rank)
+    main.attributes[key] = ir.ArrayAttr.get([ir.DictAttr.get(e) for e in entries])
+
+
+def _attributes(sharding: Any, rank: int) -> dict[str, Any]:
+    """What JAX says about an argument or result of this sharding, or format."""
+    found = {}
+    if isinstance(sharding, Format):
+        layout, sharding = sharding.layout, sharding.sharding
+        if layout is not None:
+            mode = "auto"
+            if hasattr(layout, "major_to_minor"):
+                order = ",".join(map(str, reversed(layout.major_to_minor)))
+                mode = f"{{{order}}}"
+            found["mhlo.layout_mode"] = ir.StringAttr.get(mode)
+    found["sdy.sharding"] = ir.Attribute.parse(_sharding_text(sharding, rank))
+    if sharding.memory_kind not in (None, "device"):
+        found["mhlo.memory_kind"] = ir.StringAttr.get(sharding.memory_kind)
+    return found
+
+
+def _sharding_text(sharding: NamedSharding, rank: int) -> str:
+    """A sharding in MLIR; the data of a typed key has more dimensions than the key."""
+
+    def axes(names: Any) -> str:
+        return ", ".join(json.dumps(name) for name in names)
+
+    mesh = ", ".join(f"{json.dumps(n)}={s}" for n, s in sharding.mesh.shape.items())
+    dims = []
+    for dim in sharding.spec:
+        if dim is PartitionSpec.UNCONSTRAINED:
+            dims.append("{?}")
+        elif dim is None:
+            dims.append("{}")
+        else:
+            dims.append(f"{{{axes(dim if isinstance(dim, tuple) else (dim,))}}}")
+    dims += ["{}"] * (rank - len(dims))
+    unreduced = ""
+    if sharding.spec.unreduced:
+        order = [n for n in sharding.mesh.axis_names if n in sharding.spec.unreduced]
+        unreduced = f", unreduced={{{axes(order)}}}"
+    return f"#sdy.sharding<mesh<[{mesh}]>, [{', '.join(dims)}]{unreduced}>"
+
+
+def flat_prefix(prefix: Any, tree: Any) -> dict[int, Any]:
+    """Leaves of a prefix, but None, by their positions in the whole flat tree."""
+    found: dict[int, Any] = {}
+
+    def assign(leaf: Any, subtree: Any) -> None:
+        if leaf is not None:
+            found.update(dict.fromkeys(jax.tree.leaves(subtree), leaf))
+
+    full = jax.tree.unflatten(tree, range(tree.num_leaves))
+    jax.tree.map(assign, prefix, full, is_leaf=lambda leaf: leaf is None)
+    return found
