@@ -11,12 +11,13 @@ from typing import Any, TextIO
 
 from jax.sharding import Mesh
 
-from .config.make import Config, PartitioningOptions, make_config
-from .config.options import SCHEDULE_OPTION
+from .config.make import make_config
+from .core.config import SCHEDULE_OPTION, Config, PartitioningOptions
+from .core.fragments import PipelineSchedule
 from .core.names import is_cpu_mesh
 from .frontend.jit import MpmdWrapped
-from .pipeline import PipelineSchedule, stage_assignment
 from .programs.stages import Lowered
+from .schedules.assignment import stage_assignment
 from .staging.auto import Division
 
 __all__ = ["AutoWrapped", "auto", "auto_config"]

@@ -20,7 +20,7 @@ from typing import Any
 
 import jax
 
-from .config.make import Config, PyTree
+from .core.config import Config, PyTree
 from .core.tracebacks import at_users_line
 from .frontend import jit as _jit
 from .frontend.jit_options import with_config

@@ -7,18 +7,18 @@ import functools
 
 from . import schedule_impl
 from .compiler import native
+from .core.fragments import (
+    FragmentInfo,
+    PipelineContext,
+    PipelineSchedule,
+    SchedulingPredicate,
+)
 from .core.names import unknown_name
 from .core.schedule_names import (
     FILE_PREFIX,
     PIPELINE_SCHEDULE_NAMES,
     REGISTRY_NAMES,
     find_schedule_name,
-)
-from .pipeline import (
-    FragmentInfo,
-    PipelineContext,
-    PipelineSchedule,
-    SchedulingPredicate,
 )
 from .schedules.rules import RelationBuilder
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 
-from .pipeline import FragmentInfo, PipelineContext, SplitFragmentType
+from .core.fragments import FragmentInfo, PipelineContext, SplitFragmentType
 
 __all__ = [
     "circular",

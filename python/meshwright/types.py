@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Topologies, configs and what a lowered program says about its meshes."""
 
-from .config.make import (
-    BOOLEAN_OPTIONS,
+from .config.make import make_config, mesh_names
+from .config.options import BOOLEAN_OPTIONS, validate_and_merge_partitioning_options
+from .core.config import (
     Config,
     FunctionIOMeshAssignment,
     FunctionIOShardingSpecsAndMeshes,
@@ -14,9 +15,6 @@ from .config.make import (
     PartitioningOptions,
     PyTree,
     Topology,
-    make_config,
-    mesh_names,
-    validate_and_merge_partitioning_options,
 )
 from .core.schedule_names import PIPELINE_SCHEDULE_NAMES
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from jax import lax
 from meshwright.jaxapi import frontend as compat
-from meshwright.layers.plan import layers_of_stages, plan_layers
+from meshwright.layers.plan import plan_layers
 from meshwright.layers.split import split_layers
+from meshwright.tracing.scopes import layers_of_stages
 
 L, STAGES = 6, 3
 KEY = jax.random.key(7)

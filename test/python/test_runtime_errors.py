@@ -12,8 +12,8 @@ from conftest import ROOT
 from jax.sharding import Mesh
 from meshwright.jaxapi import runtime as jax_runtime
 from meshwright.runtime.load import compilation
-from meshwright.runtime.load.compilation import read_source
 from meshwright.runtime.program import placement
+from meshwright.runtime.program.source import read_source
 from runtime_programs import Builder, iota
 
 import meshwright as mw

@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only door to the extension `_meshwright`."""
+"""Imports core.
+
+The only door to the extension `_meshwright`.
+"""

@@ -17,8 +17,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
-from ..config.make import Config
-from ..tracing.primitives import CALLEE_PREFIX
+from ..core.config import Config
+from ..core.names import CALLEE_PREFIX
 
 _logger = logging.getLogger(__name__)
 

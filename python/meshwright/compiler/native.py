@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core import progress
+from ..core.fragments import FragmentInfo, FragmentOrigin, SplitFragmentType
 from ..core.version import __version__
-from ..pipeline import FragmentInfo, FragmentOrigin, SplitFragmentType
 from . import diagnostics
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))

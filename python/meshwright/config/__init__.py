@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what users give to `make_config`."""
+"""Imports compiler core.
+
+Checks what users give to `make_config`.
+"""

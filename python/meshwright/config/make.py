@@ -1,21 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topologies, configs and what a lowered program says about its meshes."""
+"""Makes the config of a function, and reads meshes off its arguments."""
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import numbers
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 from jax.experimental.layout import Format
 from jax.sharding import AbstractMesh, Mesh, NamedSharding
 
+from ..core.by_path import ByPath
+from ..core.config import (
+    SCHEDULE_OPTION,
+    Config,
+    NameToMeshAssignment,
+    NameToStageAssignment,
+    PartitioningOptions,
+    PyTree,
+    Topology,
+)
+from ..core.fragments import PipelineSchedule
 from ..core.names import unknown_name
-from ..core.schedule_names import PIPELINE_SCHEDULE_NAMES
-from ..pipeline import ByPath, PipelineSchedule
 from .checks import (
     check_devices,
     check_mapping,
@@ -24,180 +32,14 @@ from .checks import (
     stage_meshes,
 )
 from .options import (
-    BOOLEAN_OPTIONS,
-    SCHEDULE_OPTION,
-    PartitioningOptions,
     check_options,
     merge_options,
-    validate_and_merge_partitioning_options,
     with_compiler_name,
 )
 
-__all__ = [
-    "BOOLEAN_OPTIONS",
-    "Config",
-    "FunctionIOMeshAssignment",
-    "FunctionNamedShardings",
-    "FunctionIOShardingSpecsAndMeshes",
-    "MpmdJitShardingInfo",
-    "NameToMeshAssignment",
-    "NameToStageAssignment",
-    "NamedSpmdShardingSpec",
-    "PIPELINE_SCHEDULE_NAMES",
-    "PartitioningOptions",
-    "PyTree",
-    "Topology",
-    "make_config",
-    "mesh_names",
-    "validate_and_merge_partitioning_options",
-]
+__all__ = ["make_config", "mesh_names"]
 
 _logger = logging.getLogger(__name__)
-
-PyTree = Any
-# These can be called, `Topology({"m0": mesh})`; any mapping will do in their place.
-# Mesh name to mesh, in pipeline order; the first one is the reference mesh.
-Topology = dict[str, Mesh]
-# Name of a computation or tensor to a mesh, or `mesh#memory_kind`.
-NameToMeshAssignment = dict[str, str]
-# Name of a computation to the stage that it belongs to.
-NameToStageAssignment = dict[str, int]
-
-
-@dataclasses.dataclass(frozen=True)
-class FunctionIOMeshAssignment:
-    """The mesh of each input and output of a function.
-
-    Attributes:
-      input_meshes: tree like the arguments; leaves are mesh names.
-      output_meshes: tree like the result; leaves are mesh names.
-    """
-
-    input_meshes: PyTree = ()
-    output_meshes: PyTree = ()
-
-
-@dataclasses.dataclass(frozen=True)
-class FunctionNamedShardings:
-    """The sharding of each input and output of a function.
-
-    Attributes:
-      input_specs: tree like the arguments; leaves are `NamedSharding`s.
-      output_specs: tree like the result; leaves are `NamedSharding`s.
-    """
-
-    input_specs: PyTree
-    output_specs: PyTree
-
-
-@dataclasses.dataclass(frozen=True)
-class NamedSpmdShardingSpec:
-    """How the partitioner split a value, and where.
-
-    Attributes:
-      mesh_name: the mesh that it is on.
-      tensor_spec: names of axes per dimension, major to minor.
-      unreduced_axes: axes over which it has yet to be summed.
-      memory_kind: None for the default one.
-    """
-
-    mesh_name: str
-    tensor_spec: Sequence[Sequence[str]]
-    unreduced_axes: Sequence[str] = ()
-    memory_kind: str | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class FunctionIOShardingSpecsAndMeshes:
-    """How the partitioner split the inputs and outputs of a program.
-
-    Attributes:
-      input_specs: one per input that the program uses, constants first.
-      output_specs: one per output.
-    """
-
-    input_specs: Sequence[NamedSpmdShardingSpec]
-    output_specs: Sequence[NamedSpmdShardingSpec]
-
-
-@dataclasses.dataclass(frozen=True)
-class MpmdJitShardingInfo:
-    """Where a lowered function's names, inputs and outputs are.
-
-    Attributes:
-      topology: mesh name to mesh.
-      name_to_mesh_map: name of a computation or tensor to mesh name.
-      named_shardings: shardings of inputs and outputs.
-      io_mesh_assignment: mesh names of inputs and outputs.
-    """
-
-    topology: Topology
-    name_to_mesh_map: NameToMeshAssignment
-    named_shardings: FunctionNamedShardings
-    io_mesh_assignment: FunctionIOMeshAssignment
-
-
-@dataclasses.dataclass(frozen=True)
-class Config:
-    """What `meshwright.jit` needs to know beside the function; see `make_config`."""
-
-    topology: Topology
-    name_to_mesh_assignment: NameToMeshAssignment
-    name_to_stage_assignment: NameToStageAssignment = dataclasses.field(
-        default_factory=dict
-    )
-    input_mesh_assignment: PyTree = ()
-    output_mesh_assignment: PyTree = ()
-    partitioning_options: PartitioningOptions | None = None
-    read_input_output_mesh_from_shardings: bool = False
-    pipeline_schedule: PipelineSchedule | None = None
-    stage_to_mesh: Mapping[int, str] | None = None
-    placement: ByPath | None = None
-    # Into how many stages to divide a program without marks, and how it was done.
-    auto_stages: int | None = None
-    divisions: tuple[Any, ...] = ()
-
-    @property
-    def sharding_mesh(self) -> AbstractMesh:
-        """The first mesh without its devices.
-
-        For sharding annotations inside the function, which say how a value is
-        split and not on which mesh of the topology it lives.
-        """
-        return next(iter(self.topology.values())).abstract_mesh
-
-    @property
-    def compiler_options(self) -> dict[str, bool | str | int]:
-        """The partitioning options as the compiler takes them.
-
-        Schedules go by the compiler's names, and are followed to the letter, with
-        what they need on by itself, unless the user turns that off.
-        """
-        options = with_compiler_name(self.partitioning_options or {})
-        return {"mpmd_complete_schedule": True, **options}
-
-    @property
-    def schedule(self) -> str:
-        """The compiler's name of the schedule, or `file:PATH`."""
-        return str(self.compiler_options.get(SCHEDULE_OPTION, "None"))
-
-    @property
-    def mesh_and_stage_assignment(self) -> dict[str, str | tuple[str, int]]:
-        """Name to mesh, or to (mesh, stage) where the name has a stage."""
-        stages = self.name_to_stage_assignment
-        return {
-            name: (mesh, stages[name]) if name in stages else mesh
-            for name, mesh in self.name_to_mesh_assignment.items()
-        }
-
-    def assignment_of(self, names: Collection[str]) -> dict[str, Any]:
-        """Mesh, or mesh and stage, of those names that have one."""
-        found: dict[str, Any] = {}
-        if self.placement is not None:
-            scheduled = self.schedule != "None" or self.pipeline_schedule is not None
-            found = self.placement.assignment(names, scheduled)
-        given = self.mesh_and_stage_assignment.items()
-        return {**found, **{name: where for name, where in given if name in names}}
 
 
 def make_config(
@@ -326,6 +168,7 @@ def make_config(
         pipeline_schedule=pipeline_schedule,
         stage_to_mesh=meshes_of_stages,
         placement=placement,
+        schedule_name=with_compiler_name(options or {}).get(SCHEDULE_OPTION),
     )
 
 

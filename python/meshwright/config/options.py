@@ -7,17 +7,15 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from ..compiler.schedules import compiler_name
+from ..core.config import SCHEDULE_OPTION, PartitioningOptions
+from ..core.fragments import PipelineSchedule
 from ..core.names import unknown_name
 from ..core.options import TYPES as COMPILER_OPTIONS
-from ..core.schedule_names import compiler_name
-from ..pipeline import PipelineSchedule
 
 _logger = logging.getLogger(__name__)
 
-PartitioningOptions = dict[str, bool | int | str]
 
-SCHEDULE_OPTION = "mpmd_pipeline_schedule"
-LATE_MERGING_OPTION = "mpmd_merge_inferred_after_scheduling"
 # For programs that only run forwards, and known to the commands alone: what trains
 # always sends gradients to earlier meshes.
 _FORWARD_ONLY_OPTION = "mpmd_fail_on_backward_deps"
@@ -67,11 +65,12 @@ def check_options(options: PartitioningOptions | None) -> None:
         _check_option(key, value)
 
 
-def with_compiler_name(options: PartitioningOptions) -> dict[str, bool | str | int]:
-    named = dict(options)
-    if SCHEDULE_OPTION in named:
-        named[SCHEDULE_OPTION] = compiler_name(SCHEDULE_OPTION, named[SCHEDULE_OPTION])
-    return named
+def with_compiler_name(options: PartitioningOptions) -> PartitioningOptions:
+    """The options with the compiler's name of the schedule."""
+    if SCHEDULE_OPTION not in options:
+        return options
+    name = compiler_name(SCHEDULE_OPTION, options[SCHEDULE_OPTION])
+    return {**options, SCHEDULE_OPTION: name}
 
 
 def validate_and_merge_partitioning_options(

@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data and small helpers that every room knows."""
+"""Imports nothing.
+
+Data and small helpers that every room knows.
+"""

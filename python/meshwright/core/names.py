@@ -14,6 +14,8 @@ CPU_MESH_SUFFIX = "/cpu"
 MEMORY_KIND_SEPARATOR = "#"
 MEMORY_KINDS = ("pinned_host", "device")
 UNNAMED = "fn"
+# Begins the names of functions that calls and loops of ours have in a module.
+CALLEE_PREFIX = "shardy_mpmd"
 
 __all__ = [
     "CPU_MESH_SUFFIX",

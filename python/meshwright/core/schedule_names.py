@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from .names import unknown_name
-
 __all__ = [
     "FILE_PREFIX",
     "PIPELINE_SCHEDULE_NAMES",
     "REGISTRY_NAMES",
-    "compiler_name",
     "find_schedule_name",
 ]
 
@@ -73,30 +70,3 @@ def find_schedule_name(name: object) -> str | None:
     if name == "none":  # What the command line lists.
         return "None"
     return _BY_KEY.get(_key(name)) if name.isupper() else None
-
-
-def compiler_name(what: str, name: object) -> str:
-    """The compiler's name of a schedule, or `file:PATH`.
-
-    Args:
-      what: where the name stands, for the error.
-      name: as for `find_schedule_name`, or `file:PATH`.
-
-    Raises:
-      ValueError: there is no such schedule, or the file is not one.
-    """
-    if isinstance(name, str) and name.startswith(FILE_PREFIX):
-        from ..compiler import (
-            native,  # Imports the module of pipelines, which needs this.
-        )
-
-        try:
-            native.splits_backward(name)
-        except ValueError as error:
-            raise ValueError(f"{what}: {error}") from None
-        return name
-    found = find_schedule_name(name)
-    if found is None:
-        known = (*PIPELINE_SCHEDULE_NAMES, f"{FILE_PREFIX}PATH")
-        raise ValueError(unknown_name(what, name, known))
-    return found

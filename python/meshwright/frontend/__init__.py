@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`mw.jit`: from a Python function to a lowered one."""
+"""Imports layers lowering programs config compiler shardings tracing jaxapi core.
+
+`mw.jit`: from a Python function to a lowered one.
+"""

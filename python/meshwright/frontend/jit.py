@@ -14,7 +14,8 @@ import numpy as np
 from jax.experimental.layout import Format
 
 from ..compiler import diagnostics
-from ..config.make import Config, PyTree, mesh_names
+from ..config.make import mesh_names
+from ..core.config import Config, PyTree
 from ..core.names import function_name
 from ..core.tracebacks import at_users_line
 from ..jaxapi import frontend as compat

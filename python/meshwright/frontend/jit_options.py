@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..config.make import Config
+from ..core.config import Config
 
 _PLACES = "the topology of the config says where a program runs"
 # Options of `jax.jit` that cannot mean anything here.

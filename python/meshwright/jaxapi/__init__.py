@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only door to what JAX does not promise to keep."""
+"""Imports nothing.
+
+The only door to what JAX does not promise to keep.
+"""

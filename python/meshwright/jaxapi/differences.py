@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What releases of JAX do differently, in the shape of the newest one.
 
-One function for each line of `_jax_names.DIFFERENCES`. Which way a release goes is
+One function for each line of `names.DIFFERENCES`. Which way a release goes is
 found out here, once, by looking at what it has.
 """
 

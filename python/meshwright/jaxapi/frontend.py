@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the front end takes from JAX beyond its documented interface.
 
-The names are those of the table in `_jax_names`. Where releases differ, what
+The names are those of the table in `names`. Where releases differ, what
 follows looks at what it found, and gives the rest of the package one shape: that of
 the newest release.
 """

@@ -8,7 +8,7 @@ which, instead of failing somewhere inside a trace or a training step.
 
 A place in the table is a list of modules or classes; the first that has the name
 counts, the more public ones come first. Where releases differ (`DIFFERENCES`),
-`_jax_compat` and `runtime._jax_runtime` look at what they find, never at a version
+`frontend` and `runtime` look at what they find, never at a version
 number, so that a newer release works as long as it keeps to a shape known here.
 """
 

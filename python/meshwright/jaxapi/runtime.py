@@ -4,7 +4,7 @@
 The raw way to run an executable (`execute_sharded`, handlers, copies between
 devices) is an order of magnitude cheaper than the public one and is the only one
 that lets a module decide its own aliasing. The names are those of the table in
-`_jax_names`.
+`names`.
 """
 
 from __future__ import annotations

@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stacked layers, each kept where its stage is: one lowering per group of them."""
+"""Imports lowering pipeline programs staging compiler shardings tracing jaxapi core.
+
+Stacked layers, each kept where its stage is: one lowering per group of them.
+"""

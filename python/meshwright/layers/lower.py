@@ -3,7 +3,7 @@
 
 `pipeline.scan` reads plain arrays [L, ...]. The program that is lowered has a `Parts`
 in the place of each, of its gradient and of its moments; the caller still gives and
-gets arrays, each one over the meshes of all stages (`_stacked`).
+gets arrays, each one over the meshes of all stages (`programs.stacked`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jax.experimental.layout import Format
 from jax.sharding import NamedSharding, PartitionSpec
 
 from ..compiler import diagnostics
-from ..config.make import Config
+from ..core.config import Config
 from ..jaxapi import frontend as compat
 from ..lowering.partitioning import Wishes, assigned_meshes, lower_traced
 from ..lowering.per_mesh import known_before
@@ -31,8 +31,9 @@ from ..programs.stages import Lowered
 from ..shardings.signature import ProgramSignature
 from ..staging import cut as stage_cut
 from ..staging.emit import stage_name
+from ..tracing.scopes import has_marks
 from ..tracing.several_meshes import flat_prefix
-from .plan import Plan, has_marks, plan_layers
+from .plan import Plan, plan_layers
 from .split import split_layers
 
 _logger = logging.getLogger(__name__)

@@ -14,30 +14,13 @@ together, in the whole program.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
-
 from ..jaxapi import frontend as compat
-from ..staging.flatten import body_of
-from ..tracing.primitives import call_p, named_computation_p
+from ..tracing.scopes import first_operand, inlined, is_marked, kept
 from .rows import along_rows, rows_of
-
-_SCOPE = "mpmd_layers"
-
-# What takes the place of its body, and what keeps a body of its own.
-_INLINED = ("jit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call")
-_KEPT = ("remat2", "checkpoint", call_p.name, named_computation_p.name)
-
-
-@contextlib.contextmanager
-def layers_of_stages() -> Iterator[None]:
-    """Around slices of stacked parameters, and what is made of their gradients."""
-    with jax.named_scope(_SCOPE):
-        yield
 
 
 class Group:
@@ -117,49 +100,6 @@ class Plan:
         return any(group.is_cut for group in self.groups.values()) or any(
             inner.is_cutting for plans in self.inner.values() for inner in plans
         )
-
-
-def inlined(eqn: Any) -> Any | None:
-    """The body whose operations may stand in the place of an operation."""
-    if eqn.primitive.name not in _INLINED or eqn.effects:
-        return None
-    shardings = (
-        *eqn.params.get("in_shardings", ()),
-        *eqn.params.get("out_shardings", ()),
-    )
-    if any(isinstance(entry, jax.sharding.NamedSharding) for entry in shardings):
-        return None
-    return body_of(eqn)
-
-
-def kept(eqn: Any) -> list[Any] | None:
-    """The bodies of an operation that stays, with values in pieces for operands."""
-    if eqn.primitive.name == "cond":
-        return list(eqn.params["branches"])
-    return [body_of(eqn)] if eqn.primitive.name in _KEPT else None
-
-
-def first_operand(eqn: Any) -> int:
-    """The position of the operand that is the first one of the bodies."""
-    return int(eqn.primitive.name == "cond")
-
-
-def is_marked(eqn: Any) -> bool:
-    """Whether `layers_of_stages` was around an operation, or what it is derived of."""
-    stack = eqn.source_info.name_stack.stack
-    return any(getattr(entry, "name", None) == _SCOPE for entry in stack)
-
-
-@compat.weakref_lru_cache
-def has_marks(jaxpr: Any) -> bool:
-    """Whether a jaxpr, or one that it applies, cuts arrays into layers."""
-    for eqn in jaxpr.eqns:
-        if is_marked(eqn):
-            return True
-        bodies = kept(eqn) or [body_of(eqn)]
-        if any(body is not None and has_marks(body.jaxpr) for body in bodies):
-            return True
-    return False
 
 
 def plan_layers(jaxpr: Any) -> Plan:

@@ -21,8 +21,8 @@ import jax
 import numpy as np
 
 from ..jaxapi import frontend as compat
-from ..staging.flatten import consts_as_operands, with_body
-from .plan import Plan, first_operand, inlined, kept
+from ..tracing.scopes import consts_as_operands, first_operand, inlined, kept, with_body
+from .plan import Plan
 from .rows import along_rows, combining, of_rows, params_of, rows_of
 
 

@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a traced function to a partitioned program."""
+"""Imports pipeline programs staging schedules compiler shardings tracing jaxapi core.
+
+From a traced function to a partitioned program.
+"""

@@ -11,15 +11,18 @@ from typing import Any
 
 import jax
 
-from .. import pipeline
 from ..compiler import diagnostics, native
-from ..config.make import Config, PyTree
-from ..config.options import LATE_MERGING_OPTION
 from ..core.by_path import ByPath, path_text
+from ..core.config import LATE_MERGING_OPTION, Config, PyTree
 from ..jaxapi import frontend as compat
 from ..pipeline.results import is_in
 from ..programs.stages import Lowered
-from ..schedules.rules import build_merge_rules
+from ..schedules.rules import (
+    build_merge_rules,
+    build_rules,
+    pipeline_context,
+    rule_text,
+)
 from ..shardings import named as named_shardings
 from ..shardings.signature import ProgramSignature
 from ..staging import cut as stage_cut
@@ -386,8 +389,8 @@ def _explain(
         if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
             rules = ([], build_merge_rules(*described))
         else:
-            rules = pipeline.build_rules(*described)
-    schedule_rules, merge_rules = ([*map(pipeline.rule_text, found)] for found in rules)
+            rules = build_rules(*described)
+    schedule_rules, merge_rules = ([*map(rule_text, found)] for found in rules)
     return native.explain_sharding(text, request, value, merge_rules, schedule_rules)
 
 
@@ -399,13 +402,13 @@ def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
     if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
         return _partition_with_builtin(text, request, config)
     imported = native.partition(text, request, phases=native.IMPORT)
-    schedule_rules, merge_rules = pipeline.build_rules(*_described(config, imported))
+    schedule_rules, merge_rules = build_rules(*_described(config, imported))
     return native.partition(
         imported.bytecode,
         request,
         phases=native.OPTIMIZE | native.PARTITION,
-        merge_rules=map(pipeline.rule_text, merge_rules),
-        schedule_rules=map(pipeline.rule_text, schedule_rules),
+        merge_rules=map(rule_text, merge_rules),
+        schedule_rules=map(rule_text, schedule_rules),
     )
 
 
@@ -414,7 +417,7 @@ def _described(config: Config, imported: Any) -> Any:
     return (
         config.pipeline_schedule,
         native.fragment_infos(imported),
-        pipeline.pipeline_context(config.topology),
+        pipeline_context(config.topology),
     )
 
 
@@ -438,5 +441,5 @@ def _partition_with_builtin(text: str, request: dict[str, Any], config: Config) 
         imported.bytecode,
         request,
         phases=native.OPTIMIZE | native.PARTITION,
-        merge_rules=map(pipeline.rule_text, merge_rules),
+        merge_rules=map(rule_text, merge_rules),
     )

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from ..config.make import PyTree, Topology
+from ..core.config import PyTree, Topology
 from ..core.names import mesh_without_memory_kind
 
 

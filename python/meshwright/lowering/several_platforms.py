@@ -15,7 +15,7 @@ from typing import Any
 
 from jax.sharding import Mesh
 
-from ..config.make import Topology
+from ..core.config import Topology
 
 
 def platform_of(mesh: Mesh) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-from ..config.make import Topology
+from ..core.config import Topology
 from ..core.names import MEMORY_KIND_SEPARATOR
 from ..shardings.signature import ProgramSignature, io_specs
 

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines: microbatches, the rules of schedules, and where stages live."""
+"""Imports staging schedules tracing jaxapi core.
+
+Pipelines: microbatches, the rules of schedules, and where stages live.
+"""
 
 from ..core.by_path import ByPath as ByPath
 from ..core.by_path import by_path as by_path
+from ..core.fragments import FragmentInfo as FragmentInfo
+from ..core.fragments import FragmentMergeRule as FragmentMergeRule
+from ..core.fragments import FragmentMergeRules as FragmentMergeRules
+from ..core.fragments import FragmentOrigin as FragmentOrigin
+from ..core.fragments import FragmentScheduleRule as FragmentScheduleRule
+from ..core.fragments import FragmentScheduleRules as FragmentScheduleRules
+from ..core.fragments import MergePredicate as MergePredicate
+from ..core.fragments import PipelineContext as PipelineContext
+from ..core.fragments import PipelineSchedule as PipelineSchedule
+from ..core.fragments import ScheduleMergeRuleBuilder as ScheduleMergeRuleBuilder
+from ..core.fragments import SchedulingKey as SchedulingKey
+from ..core.fragments import SchedulingPredicate as SchedulingPredicate
+from ..core.fragments import SplitFragmentType as SplitFragmentType
+from ..core.fragments import TargetInfoBuilder as TargetInfoBuilder
 from ..schedules.assignment import stage_assignment as stage_assignment
-from ..schedules.rules import FragmentInfo as FragmentInfo
-from ..schedules.rules import FragmentMergeRule as FragmentMergeRule
-from ..schedules.rules import FragmentMergeRules as FragmentMergeRules
-from ..schedules.rules import FragmentOrigin as FragmentOrigin
-from ..schedules.rules import FragmentScheduleRule as FragmentScheduleRule
-from ..schedules.rules import FragmentScheduleRules as FragmentScheduleRules
-from ..schedules.rules import MergePredicate as MergePredicate
-from ..schedules.rules import PipelineContext as PipelineContext
-from ..schedules.rules import PipelineSchedule as PipelineSchedule
-from ..schedules.rules import ScheduleMergeRuleBuilder as ScheduleMergeRuleBuilder
-from ..schedules.rules import SchedulingKey as SchedulingKey
-from ..schedules.rules import SchedulingPredicate as SchedulingPredicate
-from ..schedules.rules import SplitFragmentType as SplitFragmentType
-from ..schedules.rules import TargetInfoBuilder as TargetInfoBuilder
 from ..schedules.rules import (
     build_merge_rules_from_predicate as build_merge_rules_from_predicate,
 )

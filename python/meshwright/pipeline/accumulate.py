@@ -20,12 +20,12 @@ import jax.numpy as jnp
 
 from ..core.names import function_name
 from ..jaxapi import frontend as compat
-from ..layers.plan import layers_of_stages
 from ..tracing import primitives, static_leaves, trace_cache
 from ..tracing.nnx_state import is_stateful
 from ..tracing.ops import broadcast
 from ..tracing.ops import reduce as reduced
 from ..tracing.program import backward_order, count_microbatches
+from ..tracing.scopes import layers_of_stages
 from .loop import call_in_loop, can_loop
 from .microbatches import positions, split
 from .results import guarded

@@ -19,10 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..jaxapi import frontend as compat
-from ..layers.plan import has_marks
 from ..tracing import primitives
 from ..tracing.loops import LoopForm, has_loop
 from ..tracing.program import unrolls_loops
+from ..tracing.scopes import has_marks
 
 __all__ = ["call_in_loop", "can_loop"]
 

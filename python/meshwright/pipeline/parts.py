@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..layers.plan import layers_of_stages
+from ..tracing.scopes import layers_of_stages
 
 
 def _both_ways(operation: Callable[[Any, Any], Any]) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from ..config.make import PyTree
+from ..core.config import PyTree
 from ..core.tracebacks import at_users_line
 from ..runtime.watch.traffic import Traffic
 from ..tracing import static_leaves

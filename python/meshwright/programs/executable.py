@@ -14,7 +14,7 @@ import numpy as np
 from jax.experimental.layout import Format
 from jax.sharding import NamedSharding
 
-from ..config.make import PyTree
+from ..core.config import PyTree
 from ..jaxapi import frontend as compat
 from ..runtime.processes.values import place_value
 from ..shardings import named as named_shardings

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 
 from ..compiler.native import _extension
+from ..core.files import whole_file
 from ..tracing.arguments import several
 
 __all__ = ["Plan", "plan"]
@@ -55,8 +56,6 @@ class Plan:
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the configuration for `meshwright partition`."""
-        from ..core.files import whole_file
-
         with whole_file(path) as file:
             json.dump(self.config, file, indent=1)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..compiler.diagnostics import Message, Remark
-from ..config.make import Config
+from ..core.config import Config
 from ..shardings.signature import ProgramSignature
 
 _LONGEST = 12  # Lines of a list; the rest is counted.

@@ -9,13 +9,13 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import jax
 import numpy as np
 
 from ..compiler.diagnostics import Remark, explained_messages, remarks_of
-from ..config.make import (
+from ..core.config import (
     Config,
     FunctionIOMeshAssignment,
     FunctionIOShardingSpecsAndMeshes,
@@ -26,6 +26,7 @@ from ..config.make import (
 )
 from ..core.tracebacks import at_users_line
 from ..jaxapi import frontend as compat
+from ..runtime import Recording, load
 from ..shardings import named as named_shardings
 from ..shardings.signature import IOSpecs, ProgramSignature, io_specs
 from .compiled import Compiled
@@ -39,11 +40,8 @@ from .explanations import (
     explain,
 )
 from .report import report_text
+from .simulation import Simulation, draw, simulate
 from .stacked import StackedExecutable, Stacking
-
-if TYPE_CHECKING:
-    from ..runtime.watch.profile import Recording
-    from .simulation import Simulation
 
 __all__ = [
     "AxisOrigin",
@@ -362,7 +360,6 @@ class Lowered(jax.stages.Lowered):
           ValueError: an unknown device, or a profile or cost that cannot be read.
           OSError: the profile cannot be opened.
         """
-        from .simulation import simulate
 
         if processes is None:
             indices = {
@@ -406,7 +403,6 @@ class Lowered(jax.stages.Lowered):
           ValueError: an unknown format, device, profile, cost or recording.
           OSError: a file cannot be opened or written.
         """
-        from .simulation import draw
 
         if device is not None:
             found = self.simulate(
@@ -491,7 +487,6 @@ class Lowered(jax.stages.Lowered):
           ValueError: options for an unknown mesh, options of both forms at once,
             or too few devices.
         """
-        from ..runtime import load
 
         if ifrt_ir_compile_options:
             _logger.warning("ifrt_ir_compile_options have no effect here")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a partitioned program on the devices of one machine (docs/runtime.md)."""
+"""Imports runtime.run runtime.watch runtime.program.
+
+Runs a partitioned program on the devices of one machine (docs/runtime.md).
+"""
 
 from .program.errors import FragmentError as FragmentError
 from .program.errors import ProgramError as ProgramError
@@ -7,9 +10,9 @@ from .program.folder import read_folder as read_folder
 from .run.executor import FragmentSummary as FragmentSummary
 from .run.executor import ProgramExecutor as ProgramExecutor
 from .run.executor import load as load
+from .watch.events import Event as Event
 from .watch.memory import Account as Account
 from .watch.memory import MeshMemory as MeshMemory
-from .watch.profile import Event as Event
 from .watch.profile import Recording as Recording
 from .watch.profile import profile as profile
 from .watch.traffic import Collective as Collective

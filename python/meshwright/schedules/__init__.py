@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules between fragments, and where a schedule wants its stages."""
+"""Imports compiler core.
+
+Rules between fragments, and where a schedule wants its stages.
+"""

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..compiler import native
+from ..compiler.schedules import compiler_name
 from ..core.names import is_cpu_mesh
-from ..core.schedule_names import compiler_name
 
 __all__ = ["stage_assignment"]
 
@@ -36,8 +37,6 @@ def stage_assignment(name: str, meshes: Iterable[str], stages: int) -> dict[int,
       >>> stage_assignment("ZeroBubbleV", ["a", "b"], stages=4)
       {0: 'a', 1: 'b', 2: 'b', 3: 'a'}
     """
-    from ..compiler import native  # It needs this module.
-
     names = [mesh for mesh in meshes if not is_cpu_mesh(mesh)]
     schedule = compiler_name("stage_assignment", name)
     places = native.place_stages(schedule, len(names), stages)

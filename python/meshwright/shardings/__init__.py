@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shardings between the meshes of users, the reference mesh and the compiler."""
+"""Imports core.
+
+Shardings between the meshes of users, the reference mesh and the compiler.
+"""

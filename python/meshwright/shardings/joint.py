@@ -15,7 +15,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from ..config.make import Topology
+from ..core.config import Topology
 
 # The axis of the mesh that joins those of the stages.
 STAGES = "mpmd_stages"

@@ -11,7 +11,7 @@ import numpy as np
 from jax.experimental.layout import Format
 from jax.sharding import AbstractMesh, Mesh, NamedSharding
 
-from ..config.make import PyTree, Topology
+from ..core.config import PyTree, Topology
 from ..core.names import named_sharding
 from .joint import joint_meshes, piece_sharding
 

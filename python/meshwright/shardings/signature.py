@@ -10,7 +10,7 @@ from typing import Any
 import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
-from ..config.make import Topology
+from ..core.config import Topology
 from ..core.names import mesh_without_memory_kind
 from . import named as named_shardings
 

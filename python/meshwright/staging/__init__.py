@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From marks between stages to named computations."""
+"""Imports schedules tracing jaxapi core.
+
+From marks between stages to named computations.
+"""

@@ -22,7 +22,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import named_computation_p
-from .flatten import Flat, Item, source
+from ..tracing.scopes import source
+from .flatten import Flat, Item
 from .marks import mark_p
 
 # What gradients go through behind the last of them.

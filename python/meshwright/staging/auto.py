@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stages without marks: where a body is cut, and why there.
 
-The body is put in line (`_stage_line`), and cut where the parts cost the same and
-little is sent (`_stage_search`).
+The body is put in line (`line`), and cut where the parts cost the same and
+little is sent (`search`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Any
 
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import call_p, named_computation_p
+from ..tracing.scopes import body_of, source, with_body
 from .assign import Stages
 from .costs import work_of
 from .emit import emit, rootless
-from .flatten import Flat, body_of, flatten, source, with_body
+from .flatten import Flat, flatten
 from .line import Order, is_recomputed, line_up, repeated
 from .search import best_cuts, make_line
 

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from ..jaxapi import frontend as compat
-from .flatten import bodies
+from ..tracing.scopes import bodies
 
 _MOVES = frozenset(
     {

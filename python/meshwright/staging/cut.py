@@ -17,25 +17,17 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..config.make import Config
-from ..config.options import SCHEDULE_OPTION
+from ..core.config import SCHEDULE_OPTION, Config
 from ..core.names import CPU_MESH_SUFFIX, is_cpu_mesh
 from ..jaxapi import frontend as compat
-from ..pipeline import stage_assignment
+from ..schedules.assignment import stage_assignment
 from ..tracing.bodies import discharged
 from ..tracing.primitives import call_p, for_p, named_computation_p
+from ..tracing.scopes import body_of, source
 from .assign import Stages, by_marks, is_mark
 from .auto import Divider
 from .emit import emit, stage_name
-from .flatten import (
-    body_of,
-    first_mark,
-    flatten,
-    has_references,
-    mark_in,
-    refuse,
-    source,
-)
+from .flatten import first_mark, flatten, has_references, mark_in, refuse
 from .marks import mark_p
 
 _logger = logging.getLogger(__name__)

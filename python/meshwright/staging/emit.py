@@ -23,8 +23,9 @@ from ..tracing.primitives import (
     named_tensor_p,
     reduce_p,
 )
+from ..tracing.scopes import bodies
 from .assign import is_mark, reads
-from .flatten import Flat, Item, bodies
+from .flatten import Flat, Item
 
 # What says something about values between computations, and nothing inside of one.
 _ABOUT_VALUES = frozenset({named_tensor_p, broadcast_p, reduce_p})

@@ -10,28 +10,16 @@ branch, cannot be cut.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from jax.sharding import NamedSharding
 
 from ..jaxapi import frontend as compat
-from ..tracing.primitives import call_p, for_p, named_computation_p
+from ..tracing.primitives import for_p, named_computation_p
+from ..tracing.scopes import bodies, body_of, source
 from ..tracing.several_meshes import constrain
 from .marks import mark_p
-
-# Which parameter holds what an operation does, of those that only apply it.
-_TRANSPARENT = {
-    "jit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "remat2": "jaxpr",
-    "checkpoint": "jaxpr",  # As newer versions call it.
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    call_p.name: "jaxpr",
-    named_computation_p.name: "jaxpr",
-}
 
 _SHARDINGS = ("in_shardings", "out_shardings")
 
@@ -42,21 +30,6 @@ _WHERE = {
     "shard_map": "a shard_map",
     for_p.name: "a loop over microbatches",
 }
-
-
-def source(eqn: Any) -> str:
-    """The user's line that an equation comes from."""
-    return compat.summarize_source(eqn.source_info)
-
-
-def bodies(eqn: Any) -> Iterator[Any]:
-    """What an operation applies or repeats, as open jaxprs."""
-    for value in eqn.params.values():
-        for entry in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(entry, compat.ClosedJaxpr):
-                yield entry.jaxpr
-            elif isinstance(entry, compat.Jaxpr):
-                yield entry
 
 
 @compat.weakref_lru_cache
@@ -85,39 +58,6 @@ def mark_in(eqn: Any) -> Any | None:
     """Some mark in what an equation applies."""
     marks = (first_mark(body) for body in bodies(eqn))
     return next((mark for mark in marks if mark is not None), None)
-
-
-def body_of(eqn: Any) -> Any | None:
-    """What an operation applies, as a closed jaxpr, if it only applies it."""
-    key = _TRANSPARENT.get(eqn.primitive.name)
-    if key is None:
-        return None
-    body = eqn.params[key]
-    return (
-        body if isinstance(body, compat.ClosedJaxpr) else compat.ClosedJaxpr(body, ())
-    )
-
-
-def with_body(eqn: Any, body: Any) -> Any:
-    """The operation with another body in the place of what `body_of` gave."""
-    key = _TRANSPARENT[eqn.primitive.name]
-    closed = isinstance(eqn.params[key], compat.ClosedJaxpr)
-    value = body if closed else body.jaxpr
-    return eqn.replace(params={**eqn.params, key: value})
-
-
-def consts_as_operands(eqn: Any, body: Any) -> tuple[Any, Sequence[Any]]:
-    """A body for `with_body`, and constants that are its first operands.
-
-    An operation around an open jaxpr has no place for constants.
-    """
-    inner = body.jaxpr
-    key = _TRANSPARENT[eqn.primitive.name]
-    if isinstance(eqn.params[key], compat.ClosedJaxpr) or not body.consts:
-        return body, ()
-    invars = [*inner.constvars, *inner.invars]
-    inner = inner.replace(constvars=[], invars=invars)
-    return compat.ClosedJaxpr(inner, ()), body.consts
 
 
 def refuse(eqn: Any, mark: Any) -> None:

@@ -9,7 +9,7 @@ program, however that was batched, cut off, recomputed or shared.
   dy       = mark(token, dx, linked)    its tangent, at the same place
   dx       = mark(token, dy, linked)    its cotangent, one more transposed
 
-`_stage_cut` turns what is between the marks into named computations. Eager
+`cut` turns what is between the marks into named computations. Eager
 execution and plain `jax.jit` see through a mark.
 """
 

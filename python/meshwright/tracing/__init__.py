@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What annotations are while JAX traces: primitives, their bodies, loops."""
+"""Imports jaxapi core.
+
+What annotations are while JAX traces: primitives, their bodies, loops.
+"""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The primitives behind the annotations, and what they mean to plain JAX.
 
-Everything here is transparent to `jax.jit` and to eager execution; `_lowering`
+Everything here is transparent to `jax.jit` and to eager execution; `lowering`
 holds what `meshwright.jit` makes of the same primitives.
 """
 
@@ -13,12 +13,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..core.names import CALLEE_PREFIX
 from ..jaxapi import frontend as compat
 from . import bodies
 from .loops import LoopForm, carry_captured, without_dead_carry
 
-# Begins the names of functions that calls and loops of ours have in a module.
-CALLEE_PREFIX = "shardy_mpmd"
 PLAIN_COMPUTATION_PREFIX = "partir_named_computation_call_"
 
 

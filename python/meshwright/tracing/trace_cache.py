@@ -5,7 +5,7 @@ What a function closes over is read when it is called. JAX caches traces by
 function object, so a body is traced through an object of its own each time. But a
 program calls its step once per microbatch, often through a function made anew:
 `call(jax.value_and_grad(step))`. While a program is traced, functions that read
-nothing that can change (`_immutable`) therefore share one trace; the others are
+nothing that can change (`immutable`) therefore share one trace; the others are
 traced at every call, and traces that came out equal share one jaxpr and with it
 one callee.
 """

@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the modules of fragments to executables on devices."""
+"""Imports runtime.program jaxapi core.
+
+From the modules of fragments to executables on devices.
+"""

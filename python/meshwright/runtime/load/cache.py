@@ -17,7 +17,7 @@ import platform
 import warnings
 import zlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jaxlib
@@ -25,9 +25,7 @@ import jaxlib
 from ...core.files import whole_file
 from ...core.version import __version__
 from ...jaxapi import runtime as jax_runtime
-
-if TYPE_CHECKING:
-    from .compilation import Source
+from ..program.source import Source
 
 VARIABLE = "MESHWRIGHT_CACHE_DIR"
 _FLAGS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")

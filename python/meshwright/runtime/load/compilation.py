@@ -10,15 +10,11 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
-import functools
 import os
 import queue
-import re
 import time
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import jax
 
@@ -26,117 +22,16 @@ from ...core.names import unknown_name
 from ...core.progress import ProgressBar
 from ...jaxapi import runtime as jax_runtime
 from ..program.errors import FragmentError, ProgramError
+from ..program.loaded import Loaded
 from ..program.module_names import joint_name
-from ..program.placement import ProgramMesh
-from ..program.python_calls import calls_python, count_functions, name_errors
+from ..program.python_calls import count_functions, name_errors
+from ..program.source import Source
 from .cache import FragmentCache
 
 ir = jax_runtime.ir
 
-# The attribute that says that an operation has effects outside of the devices.
-_EFFECT_MARKS = {
-    "stablehlo.custom_call": "has_side_effect",
-    "stablehlo.send": "is_host_transfer",
-    "stablehlo.recv": "is_host_transfer",
-}
-_DEVICE_IDS = re.compile(
-    r"(sdy\.mesh @\S+ = <\[[^\]\n]+\]), device_ids\s*=\s*\[[^\]\n]*\]"
-)
-_MODULE_NAME = re.compile(r"\Amodule @(\"[^\"\n]*\"|\S+)")
 _COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 _HIT_EVENT = "/jax/compilation_cache/cache_hits"
-
-
-@dataclass(frozen=True)
-class Signature:
-    """Types of @main of a fragment's module, and which arguments it takes over."""
-
-    arguments: tuple[str, ...]
-    results: tuple[str, ...]
-    donated: tuple[bool, ...]
-
-
-class Loaded:
-    """An executable on the devices of one mesh; shared by equal fragments.
-
-    Attributes:
-      seconds: that it took to compile or to load.
-      copied: whether it was compiled for an equal fragment on another mesh.
-      cached: whether it came from the disk.
-    """
-
-    def __init__(
-        self,
-        executable: Any,
-        devices: tuple,
-        seconds: float,
-        copied: bool = False,
-        cached: bool = False,
-    ):
-        self.executable = executable
-        self.devices = devices
-        self.seconds = seconds
-        self.copied = copied
-        self.cached = cached
-
-    def memory_stats(self) -> Any | None:
-        """XLA's account of arguments, results and temporaries on each device."""
-        try:
-            return self.executable.get_compiled_memory_stats()
-        except jax.errors.JaxRuntimeError:  # Not every backend keeps one.
-            return None
-
-    def hlo_text(self) -> str:
-        """Optimized HLO, as the backend runs it."""
-        modules = self.executable.hlo_modules()
-        return "\n\n".join(module.to_string() for module in modules)
-
-    def cost(self) -> dict[str, float]:
-        try:
-            found = self.executable.cost_analysis()
-        except jax.errors.JaxRuntimeError:
-            return {}
-        return dict(found[0] if isinstance(found, list) else found or {})
-
-
-@dataclass
-class Source:
-    """A fragment's module, read and checked, and what identifies its code.
-
-    Attributes:
-      module_name: what the executable is called, if not as its fragment.
-    """
-
-    name: str
-    mesh: ProgramMesh
-    text: str
-    code: str
-    signature: Signature
-    callbacks: bool
-    options: dict[str, Any]
-    origins: list[str] = field(default_factory=list)
-    module_name: str | None = None
-
-    @functools.cached_property
-    def key(self) -> tuple:
-        owner = (self.name, self.mesh.name) if self.callbacks else None
-        return (
-            self.code,
-            len(self.mesh.devices),
-            id(self.mesh.client),
-            # What JAX's configuration says may change from program to program.
-            jax_runtime.serialized_options(self.mesh.devices, {}),
-            repr(sorted(self.options.items())),
-            owner,
-        )
-
-    def describe(self) -> str:
-        return describe_fragment(self.name, self.origins, self.mesh.name)
-
-
-def describe_fragment(name: str, origins: Sequence[str], mesh: str) -> str:
-    made_from = f" (from {', '.join(origins)})" if origins else ""
-    return f'fragment "{name}"{made_from} on mesh "{mesh}"'
 
 
 # On a GPU, compilers time kernels and hold memory; more of them at once on one device
@@ -163,98 +58,6 @@ def resolve_options(options: Mapping | None, meshes: Sequence[str]) -> dict[str,
         if mesh not in meshes:
             raise ValueError(unknown_name("compiler options: mesh", mesh, meshes))
     return {mesh: dict(options.get(mesh, {})) for mesh in meshes}
-
-
-def _pin_side_effects(module: Any) -> bool:
-    """Runs what has side effects, e.g. a Python callback, on the first device.
-
-    XLA partitions no such call without being told where it runs, and the compiler
-    drops the shardings of operations once values have theirs.
-
-    Returns:
-      Whether the module has such calls.
-    """
-    free = []
-
-    def visit(op):
-        mark = _EFFECT_MARKS.get(op.name)
-        if mark is not None and "sdy.sharding" not in op.attributes:
-            effect = op.attributes.get(mark)
-            if effect is not None and ir.BoolAttr(effect).value:
-                free.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for op in free:
-        pins = ", ".join(["<@first_device, []>"] * max(1, len(op.results)))
-        op.attributes["sdy.sharding"] = ir.Attribute.parse(
-            f"#sdy.sharding_per_value<[{pins}]>"
-        )
-    if free:
-        with ir.Location.unknown():
-            mesh = ir.Operation.parse("sdy.mesh @first_device = <[], device_ids=[0]>")
-        ir.InsertionPoint.at_block_begin(module.body).insert(mesh)
-    return bool(free)
-
-
-def read_source(
-    name: str, mesh: ProgramMesh, text: str, options: dict[str, Any]
-) -> Source:
-    """Parses a fragment's module in the current MLIR context."""
-    # The order of devices is that of the mesh the program was bound to.
-    text = _DEVICE_IDS.sub(r"\1", text) if len(mesh.devices) > 1 else text
-    try:
-        module = ir.Module.parse(text)
-    except ir.MLIRError as error:
-        raise ProgramError(f'fragment "{name}" does not parse: {error}') from None
-    if len(mesh.devices) > 1 and _pin_side_effects(module):
-        text = module.operation.get_asm(enable_debug_info=True)
-    signature = _signature(name, module)
-    code = module.operation.get_asm(
-        enable_debug_info=False, print_generic_op_form=False
-    )
-    return Source(
-        name=name,
-        mesh=mesh,
-        text=text,
-        code=code if _keeps_names() else _MODULE_NAME.sub("module", code),
-        signature=signature,
-        callbacks=calls_python(code),
-        options=dict(options),
-    )
-
-
-def _keeps_names() -> bool:
-    """Whether equal fragments stay apart, for profilers to tell them by name."""
-    return os.environ.get("MESHWRIGHT_KEEP_NAMES", "0") not in ("", "0")
-
-
-def _signature(name: str, module: Any) -> Signature:
-    for op in module.body.operations:
-        attributes = op.operation.attributes
-        if (
-            op.operation.name == "func.func"
-            and ir.StringAttr(attributes["sym_name"]).value == "main"
-        ):
-            break
-    else:
-        raise ProgramError(f'fragment "{name}" has no function @main')
-    kind = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
-    marks: list[dict[str, Any]] = [{}] * len(kind.inputs)
-    if "arg_attrs" in attributes:
-        given = map(ir.DictAttr, ir.ArrayAttr(attributes["arg_attrs"]))
-        marks = [{entry.name: entry.attr for entry in each} for each in given]
-    return Signature(
-        tuple(map(str, kind.inputs)),
-        tuple(map(str, kind.results)),
-        tuple(map(_is_donated, marks)),
-    )
-
-
-def _is_donated(marks: Mapping[str, Any]) -> bool:
-    """Whether XLA may overwrite an argument of @main."""
-    donor = str(marks.get("jax.buffer_donor", "false"))
-    return "tf.aliasing_output" in marks or donor != "false"
 
 
 def compile_all(

@@ -17,10 +17,10 @@ from jax.experimental.layout import Format, Layout
 
 from ...jaxapi import runtime as jax_runtime
 from ..program.errors import ProgramError
+from ..program.loaded import Loaded
 from ..program.placement import Place
 from ..program.plan import Plan, assign_drops
 from ..program.steps import Launch, Relayout, Step
-from .compilation import Loaded
 
 # Dimensions from major to minor.
 Order = tuple[int, ...]

@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One program over several processes."""
+"""Imports runtime.load runtime.program jaxapi core.
+
+One program over several processes.
+"""

@@ -21,7 +21,7 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from ...jaxapi import runtime as jax_runtime
-from ..load.compilation import Loaded
+from ..program.loaded import Loaded
 from ..program.placement import Place
 from ..program.steps import Issue, Step
 

@@ -9,10 +9,10 @@ several processes meet each other.
 
 from __future__ import annotations
 
-from ..load.compilation import Source
 from ..program.errors import ProgramError
 from ..program.placement import Place, ProgramMesh
 from ..program.plan import Plan, assign_drops
+from ..program.source import Source
 from ..program.steps import Copy, FirstShard, Launch, Put, Step
 from .edges import MAX_EDGES, MAX_PIECES, Channel, Edge, Elsewhere, find_pieces
 

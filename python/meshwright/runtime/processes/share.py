@@ -13,14 +13,16 @@ import numpy as np
 
 from ...jaxapi import runtime as jax_runtime
 from ..load.cache import FragmentCache
-from ..load.compilation import Source, compile_all, read_source
+from ..load.compilation import compile_all
 from ..program.errors import ProgramError
 from ..program.placement import AxisPart, ProgramMesh, Split
 from ..program.plan import Planner
+from ..program.source import Source, read_source
 from ..program.steps import Launch, Step, identity_text
-from . import following
+from . import agreement, following
 from .edges import Channel
 from .projection import project
+from .world import current
 
 
 class Share:
@@ -116,10 +118,7 @@ def find_processes(meshes: Mapping[str, ProgramMesh]) -> Any | None:
     """
     if jax.process_count() == 1:
         return None
-    # The package above, which needs this one for what is private in JAX.
-    from . import world
-
-    found = world.current()
+    found = current()
     if found is None:
         raise ProgramError(
             "some meshes are on devices of other processes; call "
@@ -155,8 +154,6 @@ def join_processes(
     """
     if world is None:
         return None
-    from . import agreement
-
     agreement.agree(
         world,
         agreement.describe(

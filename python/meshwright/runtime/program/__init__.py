@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program as read: checked, planned, step by step."""
+"""Imports jaxapi core.
+
+A program as read: checked, planned, step by step.
+"""

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 
 from jax.sharding import Mesh
 
-from ..load.compilation import Signature, Source, describe_fragment, read_source
 from .errors import ProgramError
 from .order import issue_order
 from .placement import Place, ProgramMesh
+from .source import Signature, Source, describe_fragment, read_source
 from .steps import Copy, FirstShard, Launch, Put, Step, identity_text
 
 

@@ -17,7 +17,7 @@ import jax
 from jax.experimental.layout import Format, Layout
 
 from ...jaxapi import runtime as jax_runtime
-from ..load.compilation import Loaded
+from .loaded import Loaded
 from .placement import Place
 
 Issue = Callable[[list], None]

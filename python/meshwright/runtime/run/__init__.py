@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Issues the steps of a loaded program."""
+"""Imports runtime.watch runtime.processes runtime.load runtime.program jaxapi core.
+
+Issues the steps of a loaded program.
+"""

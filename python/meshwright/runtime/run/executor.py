@@ -21,11 +21,12 @@ from jax.sharding import Mesh, NamedSharding
 from ...core.progress import waiting
 from ...jaxapi import runtime as jax_runtime
 from ..load.cache import open_cache
-from ..load.compilation import Loaded, compile_all, resolve_options
+from ..load.compilation import compile_all, resolve_options
 from ..load.layouts import make_formats, settle_layouts
 from ..processes.share import Share, find_processes, join_processes
 from ..program.argument_errors import ArgumentErrors
 from ..program.errors import FragmentError
+from ..program.loaded import Loaded
 from ..program.placement import bind_meshes
 from ..program.plan import Plan, Planner
 from ..program.schedule_form import check_form

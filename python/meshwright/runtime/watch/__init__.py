@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run did: its times, memory and traffic."""
+"""Imports runtime.processes runtime.program core.
+
+What a run did: its times, memory and traffic.
+"""

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .profile import Event
+from .events import Event
 
 _LANES = {"fragment": 0, "reshard": 1, "transfer": 2}
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import collections
 from dataclasses import dataclass, field
 
-from ..load.compilation import Loaded
+from ..program.loaded import Loaded
 from ..program.plan import Plan
 from ..program.steps import FirstShard, Launch, Step
 

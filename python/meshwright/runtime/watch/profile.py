@@ -31,9 +31,11 @@ from typing import Any
 import jax
 
 from ...core.files import whole_file
+from ..processes import recordings
 from ..processes.edges import Edge
 from ..program.steps import Launch
 from .chrome_trace import make_trace
+from .events import Event
 
 _active: Recording | None = None
 _clock = time.perf_counter
@@ -66,9 +68,6 @@ def profile(
         raise RuntimeError("profile() is active already; end that block first")
     merger = None
     if merge and jax.process_count() > 1:
-        # The package above, which needs this one for what is private in JAX.
-        from ..processes import recordings
-
         merger = recordings.start(_clock)
     _active = recording = Recording()
     try:
@@ -86,42 +85,6 @@ def profile(
             recording.save_chrome_trace(path)
         else:
             recording.save(path)
-
-
-@dataclass
-class Event:
-    """One launch or copy of one run. Times are seconds since the recording began.
-
-    Attributes:
-      run: which run, from 0.
-      item: position in the program's items; None for a step after the last.
-      kind: `fragment`, `transfer` or `reshard`.
-      name: the fragment's name, or `source -> target`.
-      mesh: where it runs; of a transfer, where the value goes.
-      origins: named computations that the fragment came from.
-      bytes: global bytes of a transfer.
-      flops: work of a fragment on its whole mesh, as the compiler has counted it.
-      issued, issue_seconds: when the issuing thread came to it, for how long.
-      start, stop: when the devices worked on it; `stop` is when it was done.
-      error: what went wrong, if anything.
-      process: the process that issued it. Of a transfer between two processes each
-        has an event, the one that sends as well.
-    """
-
-    run: int
-    item: int | None
-    kind: str
-    name: str
-    mesh: str
-    origins: list[str]
-    bytes: int
-    issued: float
-    issue_seconds: float
-    start: float = 0.0
-    stop: float = 0.0
-    error: str | None = None
-    process: int = 0
-    flops: float = 0.0
 
 
 @dataclass

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fragment as the devices of one mesh run it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+
+class Loaded:
+    """An executable on the devices of one mesh; shared by equal fragments.
+
+    Attributes:
+      seconds: that it took to compile or to load.
+      copied: whether it was compiled for an equal fragment on another mesh.
+      cached: whether it came from the disk.
+    """
+
+    def __init__(
+        self,
+        executable: Any,
+        devices: tuple,
+        seconds: float,
+        copied: bool = False,
+        cached: bool = False,
+    ):
+        self.executable = executable
+        self.devices = devices
+        self.seconds = seconds
+        self.copied = copied
+        self.cached = cached
+
+    def memory_stats(self) -> Any | None:
+        """XLA's account of arguments, results and temporaries on each device."""
+        try:
+            return self.executable.get_compiled_memory_stats()
+        except jax.errors.JaxRuntimeError:  # Not every backend keeps one.
+            return None
+
+    def hlo_text(self) -> str:
+        """Optimized HLO, as the backend runs it."""
+        modules = self.executable.hlo_modules()
+        return "\n\n".join(module.to_string() for module in modules)
+
+    def cost(self) -> dict[str, float]:
+        try:
+            found = self.executable.cost_analysis()
+        except jax.errors.JaxRuntimeError:
+            return {}
+        return dict(found[0] if isinstance(found, list) else found or {})
