@@ -9,8 +9,9 @@
 - Every source and TableGen file starts with its header and licence line.
 - No folder with more than 30 sources: headers, TableGen and .def files count as
   much as .cpp and .py, since each is a file that a reader of the folder meets.
-  Tests do not count: they mirror the folders of what they test. The Python
-  package is not held to it yet.
+  Tests do not count: they mirror the folders of what they test.
+- Rooms, the folders of C++ and Python, take only from rooms below them; a Python
+  room says which in its first line (check_rooms.py).
 - A library includes only headers of the libraries that it links.
 - Ops are matched by their type, not by their name as a string.
 - Each COMPAT(name) and DEPARTURE(name) in the sources has a row in
@@ -25,6 +26,8 @@ import hashlib
 import pathlib
 import re
 import sys
+
+from check_rooms import check_rooms
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ("meshwright", "tools", "unittests", "python", "scripts", "bench", "test")
@@ -98,7 +101,7 @@ def check_stems() -> list[str]:
 
 def check_folders() -> list[str]:
     found = []
-    for top in ("meshwright", "tools", "scripts", "bench"):
+    for top in ("meshwright", "tools", "python", "scripts", "bench"):
         for folder in [ROOT / top, *sorted((ROOT / top).rglob("*/"))]:
             sources = [
                 path
@@ -208,6 +211,7 @@ def main() -> int:
         check_lengths()
         + check_stems()
         + check_folders()
+        + check_rooms()
         + check_includes()
         + check_compatibility()
         + check_page()
