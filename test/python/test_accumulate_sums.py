@@ -28,10 +28,17 @@ pytestmark = pytest.mark.usefixtures("x32")
 
 def backward_operands(step, config, *args):
     """How many operands each backward of the last stage has, by microbatch."""
-    lowered = mw.jit(step, config).lower(*args)
     return [
-        len(item["operands"])
-        for item in lowered.partitioning_result.program["items"]
+        len(shapes) for shapes in backward_shapes(mw.jit(step, config).lower(*args))
+    ]
+
+
+def backward_shapes(lowered):
+    """Of the operands of each backward of the last stage, by microbatch."""
+    program = lowered.partitioning_result.program
+    return [
+        [program["values"][value]["shape"] for value in item["operands"]]
+        for item in program["items"]
         if item["kind"] == "call" and "stage1(1)" in item["origins"]
     ]
 
@@ -51,6 +58,74 @@ def test_gradients_are_summed_where_they_are_made(error):
     assert counts[-1] == counts[-2]
     together = mw.jit(step, config)(make_weights(2), make_batch())
     close(together, jax.grad(error)(make_weights(2), make_batch()))
+
+
+def twice(x, w):
+    return jnp.tanh(jnp.tanh(x @ w) @ w)
+
+
+READS = {
+    "product": lambda x, w: jnp.tanh(x @ w) @ w,
+    "transposed": lambda x, w: jnp.tanh(x @ w @ w.T),
+    "norm": lambda x, w: jnp.tanh(x @ w / jnp.sqrt((w * w).sum())),
+    "eight times": lambda x, w: twice(twice(twice(twice(x, w), w), w), w),
+}
+
+
+def repeated(read, way):
+    """The loss of two stages, each of which reads its weight as `read` says."""
+
+    def error(weights, batch):
+        x, y = batch
+        for number, w in enumerate(weights):
+            if way == "marked":
+                x = read(mw.stage_boundary(x) if number else x, w)
+                continue
+            name = f"stage{number}"
+            x = mw.named_computation(read, name=name)(x, w)
+            if way == "named parts":
+                x = mw.named_computation(layer, name=name)(w, x)
+        return distance(x, y)
+
+    return error
+
+
+@pytest.mark.parametrize(
+    ("read", "way"),
+    [
+        *((read, "marked") for read in READS),
+        *(
+            (read, way)
+            for read in ("product", "norm")
+            for way in ("named", "named parts")
+        ),
+    ],
+)
+def test_a_weight_that_its_stage_reads_often_has_one_sum(read, way):
+    gradient = jax.value_and_grad(repeated(READS[read], way))
+
+    def step(weights, moments, batch):
+        value, grads = accumulate(gradient, MICROBATCHES)(weights, batch)
+        moments = [0.9 * m + g for m, g in zip(moments, grads, strict=True)]
+        return [w - m for w, m in zip(weights, moments, strict=True)], moments, value
+
+    config = marked_config("1F1B") if way == "marked" else make_config()
+    weights, batch = make_weights(2), make_batch()
+    args = weights, jax.tree.map(jnp.zeros_like, weights), batch
+    lowered = mw.jit(step, config).lower(*args)
+    # The weight and the sum; JAX keeps the transposed weight for its backward.
+    weights_read = 3 if read == "transposed" else 2
+    for shapes in backward_shapes(lowered)[1:-1]:
+        assert shapes.count([WIDTH, WIDTH]) == weights_read
+    assigned = lowered.function_mesh_assignment
+    for meshes in (*assigned.input_meshes[:2], *assigned.output_meshes[:2]):
+        assert list(meshes) == list(config.topology)
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert sent == [ROWS * WIDTH * 4] * 2 * MICROBATCHES
+    if way == "marked":
+        compiled = lowered.compile()
+        close(compiled(*compiled.place(*args)), jax.jit(step)(*args))
 
 
 def test_memory_does_not_grow_with_the_number_of_microbatches():

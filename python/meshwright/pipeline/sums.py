@@ -18,6 +18,8 @@ from typing import Any
 import jax
 
 from ..jaxapi import frontend as compat
+from ..staging.assign import by_marks
+from ..staging.flatten import first_mark, flatten
 from ..tracing.primitives import broadcast_p, named_computation_p, reduce_p
 
 __all__ = ["with_sums"]
@@ -39,23 +41,25 @@ def with_sums(
       its position and the positions of the sums, in rows: of one another's sums, and
       rows one after the other along the leading axis. There are several if the result
       is put together of what the stages of stacked layers give, or added up of what
-      those give that share a weight: each has a sum of its own then, where it is, so
-      that nothing is sent before the last microbatch, and the result itself is of no
-      more use.
+      those give that share a weight: each stage has a sum of its own then, where it
+      is, so that nothing is sent before the last microbatch, and the result itself is
+      of no more use.
     """
     jaxpr = closed.jaxpr
     producer = {var: at for at, eqn in enumerate(jaxpr.eqns) for var in eqn.outvars}
     eqns, behind = list(jaxpr.eqns), []
     outvars, sums, done = list(jaxpr.outvars), [], []
 
-    def add_to(var: Any) -> Any | None:
+    def add_to(var: Any, before: Any = None) -> Any | None:
         at = producer.get(var) if isinstance(var, compat.Var) else None
         if at is None:
             return None
         eqn = eqns[at]
-        before = compat.Var(
-            var.aval.update(weak_type=False, dtype=dtype or var.aval.dtype)
-        )
+        is_first = before is None
+        if is_first:
+            before = compat.Var(
+                var.aval.update(weak_type=False, dtype=dtype or var.aval.dtype)
+            )
         if eqn.primitive is named_computation_p:
             if not eqn.params["transpose_count"]:
                 return None
@@ -66,23 +70,32 @@ def with_sums(
             behind.extend(added)
         else:
             return None
-        sums.append(before)
+        if is_first:
+            sums.append(before)
         return total
 
-    for index in wanted:
-        pieces = _pieces(outvars[index], producer, jaxpr.eqns)
-        rows = [
-            _summands(piece, producer, jaxpr.eqns)
-            for piece in pieces or [outvars[index]]
-        ]
-        if pieces is not None or len(rows[0]) > 1:
+    gradients = {index: _rows(outvars[index], producer, jaxpr.eqns) for index in wanted}
+    shared = [
+        var
+        for rows in gradients.values()
+        for row in rows or ()
+        if len(row) > 1
+        for var in row
+    ]
+    owners = _owners(closed, shared, producer)
+    for index, rows in gradients.items():
+        if rows is not None:
             places = []
             for row in rows:
                 first = len(outvars)
-                outvars += map(add_to, row)
+                for parts in _by_owner(row, owners, producer):
+                    total = None
+                    for part in parts:
+                        total = add_to(part, total)
+                    outvars.append(total)
                 places.append(list(range(first, len(outvars))))
             done.append((index, places))
-            outvars[index] = outvars[places[0][0]]  # Nobody reads it.
+            outvars[index] = outvars[places[0][0]]  # Not read.
         elif (total := add_to(outvars[index])) is not None:
             outvars[index] = total
             done.append((index, [[index]]))
@@ -93,6 +106,69 @@ def with_sums(
         debug_info=jaxpr.debug_info.with_unknown_names(),
     )
     return compat.ClosedJaxpr(new, closed.consts), done
+
+
+def _rows(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[list[Any]] | None:
+    """The parts of a gradient, in rows along the leading axis.
+
+    None if there is one part, or if what it is made of is not known.
+    """
+    pieces = _pieces(var, producer, eqns)
+    rows = [_summands(piece, producer, eqns) for piece in pieces or [var]]
+    return None if pieces is None and len(rows[0]) == 1 else rows
+
+
+def _owners(
+    closed: Any, parts: Sequence[Any], producer: Mapping[Any, int]
+) -> dict[Any, Any]:
+    """The named computation or the stage between marks that gives each part.
+
+    A part that belongs to none has no entry.
+    """
+    if not parts:
+        return {}
+    jaxpr = closed.jaxpr
+    owners = {}
+    for part in parts:
+        eqn = jaxpr.eqns[producer[part]]
+        if eqn.primitive is named_computation_p:
+            owners[part] = eqn.params["name"]
+    if first_mark(jaxpr) is None:
+        return owners
+    # What applies a function with marks is opened: its results are those of parts.
+    seen = compat.ClosedJaxpr(
+        jaxpr.replace(
+            outvars=list(parts), debug_info=jaxpr.debug_info.with_unknown_names()
+        ),
+        closed.consts,
+    )
+    flat = flatten(seen)
+    stages = by_marks(flat, {}, 0).stage
+    of_value = {
+        var: stage
+        for item, stage in zip(flat.items, stages, strict=True)
+        for var in item.eqn.outvars
+    }
+    for part, out in zip(parts, flat.outs, strict=True):
+        stage = of_value.get(out) if isinstance(out, compat.Var) else None
+        if stage is not None:
+            owners.setdefault(part, stage)
+    return owners
+
+
+def _by_owner(
+    parts: Sequence[Any], owners: Mapping[Any, Any], producer: Mapping[Any, int]
+) -> list[list[Any]]:
+    """Groups of parts that have one sum: each is added to what the one before gives."""
+    groups: dict[Any, list[Any]] = {}
+    for part in sorted(parts, key=producer.__getitem__):
+        # One operation that gives several parts cannot read what it gives.
+        same = groups.get(owners.get(part, part))
+        if same and producer[same[-1]] == producer[part]:
+            groups[part] = [part]
+        else:
+            groups.setdefault(owners.get(part, part), []).append(part)
+    return list(groups.values())
 
 
 def _pieces(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[Any] | None:
