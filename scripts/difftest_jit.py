@@ -5,12 +5,12 @@ the same structure of results.
 """
 
 import collections
-import os
 from collections.abc import Sequence
 
 import jax
 import numpy as np
 import random_functions
+import xla_emitters
 from op_corpus import Finding
 
 DEVICES = 8
@@ -23,8 +23,7 @@ def use_devices() -> None:
     is partitioned."""
     jax.config.update("jax_num_cpu_devices", DEVICES)
     jax.config.update("jax_disable_most_optimizations", True)
-    flags = os.environ.get("XLA_FLAGS", "")
-    os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_use_fusion_emitters=false"
+    xla_emitters.choose_older()
 
 
 # A stage is recomputed once, but a backward fragment that is split has two halves.

@@ -12,6 +12,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import jax
 import jax.extend.backend
 import numpy as np
+import xla_emitters
 from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import mpmd, stablehlo
@@ -94,9 +95,9 @@ def run(
     """Compiles @main of a plain StableHLO module for one CPU device, runs it.
 
     Without `fold` XLA computes constants when the program runs, as it would compute
-    arguments, and optimizes little. Without `fuse` it takes its older emitters, which
-    compile in half the time and do not know the larger of two complex numbers. Raises
-    what XLA raises if the module does not compile.
+    arguments, and optimizes little. Without `fuse` it takes its older emitters, where
+    it has them; they do not know the larger of two complex numbers. Raises what XLA
+    raises if the module does not compile.
     """
     device = jax.devices("cpu")[0]
     options = jax.extend.backend.get_compile_options(
@@ -108,7 +109,7 @@ def run(
         else {
             "xla_disable_hlo_passes": "constant_folding",
             "xla_backend_optimization_level": "0",
-            "xla_cpu_use_fusion_emitters": fuse,
+            **({xla_emitters.OPTION: fuse} if xla_emitters.HAS_OLDER else {}),
         },
     )
     executable = device.client.compile_and_load(text, [device], options)

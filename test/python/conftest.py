@@ -8,10 +8,13 @@ import subprocess
 import sys
 
 import pytest
+import xla_emitters
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Read when JAX starts: enough CPU devices for several meshes.
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "9")
+if "--xla_backend_optimization_level=0" in os.environ.get("XLA_FLAGS", ""):
+    xla_emitters.choose_older()
 PROGRAMS = ROOT / "test" / "programs"
 
 
