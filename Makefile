@@ -14,7 +14,7 @@ DEMO_TARGETS := meshwright _meshwright
 
 .DEFAULT_GOAL := help
 .PHONY: demo test deps lock configure build lit unit py format style lint docs cpp-docs page page-check \
-        bench difftest wheel wheel-test test-jax release test-asan test-tsan fuzz nightly clean help
+        bench difftest difftest-newest wheel wheel-test test-jax release test-asan test-tsan fuzz nightly clean help
 
 demo: configure  ## install, build, partition a GPT step, train another on CPU devices
 	@cmake --build $(BUILD) --target $(DEMO_TARGETS)
@@ -96,6 +96,9 @@ difftest: build  ## random and changed programs against jaxlib (make difftest N=
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --models
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --mutants --bin $(BUILD)/bin
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --tokens --bin $(BUILD)/bin
+
+difftest-newest:  ## the same against the newest jaxlib (Python 3.12 or 3.13)
+	@$(MAKE) difftest PYTHON="$$(scripts/newest_jax.sh)"
 
 wheel: deps  ## a wheel with LLVM linked in, for any Python and Linux, into dist/
 	@scripts/deps.sh wheel
