@@ -322,7 +322,8 @@ def ReportPlacementPass
     - inputs that named computations read on some meshes, and that an operation
       without a name reads on another one;
     - state (an input of which a result has the type) that no named computation
-      reads, if one mesh has more than its share of it.
+      reads, if it meets, element by element, values that are sent from or to other
+      meshes, and none that a named computation has on its own mesh.
 
     ```mlir
     // remark: an operation without a name brings inputs to mesh "a", on which no

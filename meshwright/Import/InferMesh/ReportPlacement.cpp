@@ -8,8 +8,8 @@
 //
 //   moved    an input that named computations read on some meshes is read by
 //            an operation without a name on another one
-//   share    state that no named computation reads is on one mesh, instead of
-//            being spread like what they read
+//   state    state that no named computation reads meets, element by element,
+//            values of other meshes, and none that is on its own mesh
 //
 // Small things are no news: step counters, integers (such as tokens, of which
 // one mesh looks at the labels), and what is little beside all inputs.
@@ -19,11 +19,15 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/IR/OutsideReads.h"
 #include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
+#include "meshwright/Import/MeshSets/ValueMeshes.h"
 #include "meshwright/Import/Place/MeshAssignment.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -38,9 +42,8 @@ using namespace mlir::mpmd;
 using meshwright::countBytes;
 
 /// What is less than this part of all inputs is no news: of state that is
-/// moved, of other inputs that are, and of state in excess.
-static constexpr double kStateShare = 1.0 / 16, kMovedShare = 1.0 / 4,
-                        kExcessShare = 1.0 / 8;
+/// moved or away, and of other inputs that are moved.
+static constexpr double kStateShare = 1.0 / 16, kMovedShare = 1.0 / 4;
 /// How many inputs a remark names.
 static constexpr size_t kMaxNamed = 3;
 
@@ -54,6 +57,7 @@ struct Readers {
 };
 
 struct Input {
+  Value value;
   std::string name;
   double bytes = 0;
   StringRef mesh;
@@ -130,6 +134,7 @@ static std::vector<Input> collectInputs(func::FuncOp func,
     if (matching != numResults.end() && matching->second == 0)
       numResults.erase(matching);
     Input &input = inputs.emplace_back();
+    input.value = arg;
     input.name = getName(arg);
     input.mesh = type.getMeshName();
     input.bytes = countBytes(tensor);
@@ -208,50 +213,132 @@ static void reportMoved(ArrayRef<Input> inputs) {
   }
 }
 
-/// State that is read by operations without a name only should be spread like
-/// what named computations read.
-static void reportShare(ArrayRef<Input> inputs) {
-  llvm::MapVector<StringRef, double> freeOn, namedOn;
-  double bytesFree = 0, bytesNamed = 0;
-  auto isFree = [](const Input &input) {
-    return input.readers.named.empty() && !input.readers.unnamed.empty() &&
-           input.isState && !input.isExplicit;
-  };
-  for (const Input &input : inputs) {
-    if (isFree(input)) {
-      freeOn[input.mesh] += input.bytes;
-      bytesFree += input.bytes;
-    } else if (!input.readers.named.empty()) {
-      double part = input.bytes / input.readers.named.size();
-      for (auto &[mesh, name] : input.readers.named)
-        namedOn[mesh] += part;
-      bytesNamed += input.bytes;
+/// Whether values of the shape of a result are combined element by element.
+static bool isElementwise(Operation *op) {
+  return isCheapToRepeat(op) && op->getNumOperands() > 0;
+}
+
+static int64_t getNumElements(Value value) {
+  Type type = value.getType();
+  if (auto mesh = dyn_cast<MeshTensorType>(type))
+    type = mesh.getRankedTensorType();
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() ? tensor.getNumElements() : 0;
+}
+
+namespace {
+/// What meets element by element, such as a weight with its gradient, its moments
+/// and their successors, in operations without a name and on one mesh.
+class Families {
+public:
+  explicit Families(func::FuncOp func);
+
+  /// Whether a value meets what was sent from another mesh, or is sent to one, and
+  /// nothing that a named computation has on its own.
+  bool isAway(Value value) const {
+    const void *leader = getLeader(value);
+    return sent.contains(leader) && !owned.contains(leader);
+  }
+
+private:
+  void visitFragment(FragmentOp fragment);
+  void visitOp(Operation *op);
+  void join(Value one, Value other);
+  const void *getLeader(Value value) const {
+    auto leader = classes.findLeader(value.getAsOpaquePointer());
+    return leader == classes.member_end() ? value.getAsOpaquePointer()
+                                          : *leader;
+  }
+
+  llvm::EquivalenceClasses<const void *> classes;
+  DenseSet<const void *> sent, owned;
+  /// Equal constants are one value for all who read it.
+  DenseSet<Value> constants;
+};
+} // namespace
+
+Families::Families(func::FuncOp func) {
+  SmallVector<Value> named, moved;
+  for (Operation &op : func.front()) {
+    if (auto transfer = dyn_cast<TransferOp>(op)) {
+      llvm::append_values(moved, transfer.getTensor(), transfer.getResult());
+      continue;
+    }
+    auto fragment = dyn_cast<FragmentOp>(op);
+    if (fragment && isInferredFragment(fragment)) {
+      visitFragment(fragment);
+    } else if (!isa<func::ReturnOp>(op)) { // A named computation, or a call.
+      llvm::append_range(named, op.getOperands());
+      llvm::append_range(named, op.getResults());
     }
   }
-  if (bytesNamed == 0)
-    return;
+  for (Value value : moved)
+    sent.insert(getLeader(value));
+  for (Value value : named)
+    owned.insert(getLeader(value));
+}
+
+void Families::visitFragment(FragmentOp fragment) {
+  Block &body = fragment.getRegion().front();
+  for (auto [arg, operand] :
+       llvm::zip_equal(body.getArguments(), fragment.getOperands()))
+    if (constants.contains(operand))
+      constants.insert(arg);
+    else
+      join(operand, arg);
+  for (Operation &op : body.without_terminator())
+    visitOp(&op);
+  for (auto [value, result] : llvm::zip_equal(
+           body.getTerminator()->getOperands(), fragment.getResults()))
+    if (constants.contains(value))
+      constants.insert(result);
+    else
+      join(value, result);
+}
+
+void Families::visitOp(Operation *op) {
+  if (llvm::all_of(getOutsideReads(op),
+                   [&](Value input) { return constants.contains(input); }))
+    constants.insert_range(op->getResults());
+  if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
+    for (auto [operand, result] :
+         llvm::zip_equal(loop.getOperands(), loop.getResults()))
+      join(operand, result);
+  if (isElementwise(op))
+    for (Value operand : op->getOperands())
+      join(operand, op->getResult(0));
+}
+
+void Families::join(Value one, Value other) {
+  if (!constants.contains(one) && !constants.contains(other) &&
+      getNumElements(one) > 1 && getNumElements(one) == getNumElements(other))
+    classes.unionSets(one.getAsOpaquePointer(), other.getAsOpaquePointer());
+}
+
+/// State that operations without a name read on another mesh than that of what it
+/// is updated with.
+static void reportState(ArrayRef<Input> inputs, const Families &families) {
+  llvm::MapVector<StringRef, SmallVector<const Input *>> awayOn;
+  for (const Input &input : inputs)
+    if (input.isState && !input.isExplicit && input.readers.named.empty() &&
+        !input.readers.unnamed.empty() && families.isAway(input.value))
+      awayOn[input.mesh].push_back(&input);
   double total = sumBytes(inputs);
-  for (auto &[mesh, bytes] : freeOn) {
-    double share = bytesFree * namedOn.lookup(mesh) / bytesNamed;
-    if (bytes - share <= total * kExcessShare)
-      continue;
-    SmallVector<const Input *> here;
-    for (const Input &input : inputs)
-      if (isFree(input) && input.mesh == mesh)
-        here.push_back(&input);
-    if (here.size() < 2) // A single value cannot be spread.
+  for (auto &[mesh, away] : awayOn) {
+    double bytes = 0;
+    for (const Input *input : away)
+      bytes += input->bytes;
+    if (bytes < total * kStateShare)
       continue;
     InFlightDiagnostic diag =
-        emitRemark(here.front()->readers.unnamed.front().second->getLoc());
+        emitRemark(away.front()->readers.unnamed.front().second->getLoc());
     diag << "mesh \"" << mesh << "\" holds ";
     printBytes(bytes, diag);
-    diag << " of state that no named computation reads, and its share would "
-            "be ";
-    printBytes(share, diag);
-    diag << ": ";
-    listInputs(here, diag);
-    diag << ". Write what reads it leaf by leaf, or assign the inputs to "
-            "meshes";
+    diag << " of state that no named computation reads, and what updates it is "
+            "on other meshes: ";
+    listInputs(away, diag);
+    diag << ". Write the operations that read several of them leaf by leaf, or "
+            "assign the inputs to meshes";
   }
 }
 
@@ -268,7 +355,7 @@ struct ReportPlacementPass
         continue;
       std::vector<Input> inputs = collectInputs(func, inputAssignment, symbols);
       reportMoved(inputs);
-      reportShare(inputs);
+      reportState(inputs, Families(func));
     }
   }
 };

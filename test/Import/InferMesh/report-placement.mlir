@@ -51,19 +51,122 @@ func.func private @f(%w: !b) -> !b attributes {topology = #topology} {
 !b = !mpmd.mesh_tensor<"b", tensor<64x64xf32>>
 #topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
 
-// Moments of an optimizer, all on the mesh of one.
-func.func @names_state_that_is_not_spread(%w0: !a, %w1: !b, %m0: !a loc("m[0]"), %m1: !a loc("m[1]")) -> (!a, !b, !a, !a) attributes {topology = #topology} {
+// Moments that one operation reads, on the mesh of one: the gradient of the other is
+// sent there, and the update back.
+func.func @names_state_that_is_away(%w0: !a, %w1: !b, %m0: !a loc("m[0]"), %m1: !a loc("m[1]")) -> (!a, !b, !a, !a) attributes {topology = #topology} {
   %f = mpmd.fragment<mesh="a", origin=["f"]> (%w0) (%x: !t) {
     mpmd.return %x : !t
   } : (!a) -> !a
   %g = mpmd.fragment<mesh="b", origin=["g"]> (%w1) (%x: !t) {
     mpmd.return %x : !t
   } : (!b) -> !b
-  // expected-remark@+1 {{mesh "a" holds 32768 bytes of state that no named computation reads, and its share would be 16384 bytes: m[0] (16384 bytes), m[1] (16384 bytes)}}
+  %t = mpmd.transfer %g : (!b) -> !a
+  // expected-remark@+1 {{mesh "a" holds 16384 bytes of state that no named computation reads, and what updates it is on other meshes: m[1] (16384 bytes). Write the operations}}
+  %r:2 = mpmd.fragment<mesh="a", origin=[]> (%m0, %m1, %f, %t) (%x: !t, %y: !t, %g0: !t, %g1: !t) {
+    %s0 = stablehlo.add %x, %g0 : !t
+    %s1 = stablehlo.add %y, %g1 : !t
+    mpmd.return %s0, %s1 : !t, !t
+  } : (!a, !a, !a, !a) -> (!a, !a)
+  %u = mpmd.transfer %r#1 : (!a) -> !b
+  return %f, %u, %r#0, %r#1 : !a, !b, !a, !a
+}
+
+// -----
+
+!t = tensor<64x64xf32>
+!a = !mpmd.mesh_tensor<"a", tensor<64x64xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<64x64xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// What a loop over all moments gives is sent to the weight of the other mesh.
+func.func @looks_through_loops(%w0: !a, %w1: !b, %m0: !a loc("m[0]"), %m1: !a loc("m[1]")) -> (!a, !b, !a, !a) attributes {topology = #topology} {
+  %f = mpmd.fragment<mesh="a", origin=["f"]> (%w0) (%x: !t) {
+    mpmd.return %x : !t
+  } : (!a) -> !a
+  %g = mpmd.fragment<mesh="b", origin=["g"]> (%w1) (%x: !t) {
+    mpmd.return %x : !t
+  } : (!b) -> !b
+  // expected-remark@+1 {{mesh "a" holds 16384 bytes of state that no named computation reads, and what updates it is on other meshes: m[1] (16384 bytes)}}
   %r:2 = mpmd.fragment<mesh="a", origin=[]> (%m0, %m1) (%x: !t, %y: !t) {
-    mpmd.return %x, %y : !t, !t
+    %s:2 = stablehlo.while(%i = %x, %j = %y) : !t, !t
+    cond {
+      %c = stablehlo.constant dense<false> : tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      stablehlo.return %i, %j : !t, !t
+    }
+    mpmd.return %s#0, %s#1 : !t, !t
   } : (!a, !a) -> (!a, !a)
-  return %f, %g, %r#0, %r#1 : !a, !b, !a, !a
+  %u0 = mpmd.fragment<mesh="a", origin=[]> (%f, %r#0) (%x: !t, %y: !t) {
+    %s = stablehlo.add %x, %y : !t
+    mpmd.return %s : !t
+  } : (!a, !a) -> !a
+  %t = mpmd.transfer %r#1 : (!a) -> !b
+  %u1 = mpmd.fragment<mesh="b", origin=[]> (%g, %t) (%x: !t, %y: !t) {
+    %s = stablehlo.add %x, %y : !t
+    mpmd.return %s : !t
+  } : (!b, !b) -> !b
+  return %u0, %u1, %r#0, %r#1 : !a, !b, !a, !a
+}
+
+// -----
+
+!t = tensor<64x64xf32>
+!a = !mpmd.mesh_tensor<"a", tensor<64x64xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<64x64xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// Only the optimizer of one group has moments; only its weight, which is read on
+// both meshes, gets a gradient from the other one.
+func.func @is_silent_where_a_leaf_is_with_its_weight(%w0: !a, %w1: !b, %m: !a, %v: !a) -> (!a, !b, !a, !a) attributes {topology = #topology} {
+  %f = mpmd.fragment<mesh="a", origin=["f"]> (%w0) (%x: !t) {
+    mpmd.return %x : !t
+  } : (!a) -> !a
+  %t = mpmd.transfer %w0 : (!a) -> !b
+  %g:2 = mpmd.fragment<mesh="b", origin=["g"]> (%w1, %t) (%x: !t, %y: !t) {
+    mpmd.return %x, %y : !t, !t
+  } : (!b, !b) -> (!b, !b)
+  %d = mpmd.transfer %g#1 : (!b) -> !a
+  %r:3 = mpmd.fragment<mesh="a", origin=[]> (%m, %v, %d, %w0) (%x: !t, %y: !t, %z: !t, %w: !t) {
+    %s = stablehlo.add %x, %z : !t
+    %q = stablehlo.multiply %y, %z : !t
+    %u = stablehlo.subtract %w, %s : !t
+    mpmd.return %s, %q, %u : !t, !t, !t
+  } : (!a, !a, !a, !a) -> (!a, !a, !a)
+  return %r#2, %g#0, %r#0, %r#1 : !a, !b, !a, !a
+}
+
+// -----
+
+!t = tensor<64x64xf32>
+!a = !mpmd.mesh_tensor<"a", tensor<64x64xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<64x64xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// No stage reads these weights: nothing says where they belong, and nothing is sent.
+// Both are multiplied by the same constant.
+func.func @is_silent_about_what_meets_nothing(%w0: !a, %w1: !b, %m0: !a, %m1: !a) -> (!a, !b, !a, !a) attributes {topology = #topology} {
+  %f = mpmd.fragment<mesh="a", origin=["f"]> (%w0) (%x: !t) {
+    mpmd.return %x : !t
+  } : (!a) -> !a
+  %g = mpmd.fragment<mesh="b", origin=["g"]> (%w1) (%x: !t) {
+    mpmd.return %x : !t
+  } : (!b) -> !b
+  %c = mpmd.fragment<mesh="a", origin=[]> () () {
+    %k = stablehlo.constant dense<0.5> : !t
+    mpmd.return %k : !t
+  } : () -> !a
+  %t = mpmd.transfer %c : (!a) -> !b
+  %s = mpmd.fragment<mesh="b", origin=[]> (%g, %t) (%x: !t, %y: !t) {
+    %p = stablehlo.multiply %x, %y : !t
+    mpmd.return %p : !t
+  } : (!b, !b) -> !b
+  %r:2 = mpmd.fragment<mesh="a", origin=[]> (%m0, %m1, %c) (%x: !t, %y: !t, %k: !t) {
+    %p = stablehlo.multiply %x, %k : !t
+    %q = stablehlo.multiply %y, %k : !t
+    mpmd.return %p, %q : !t, !t
+  } : (!a, !a, !a) -> (!a, !a)
+  return %f, %s, %r#0, %r#1 : !a, !b, !a, !a
 }
 
 // -----
