@@ -49,13 +49,21 @@ def measure(function, arguments, say=lambda phase, seconds: None) -> dict[str, f
     `say` is called behind each phase.
     """
     seconds = dict.fromkeys(PHASES, 0.0)
-    original = native.partition
+    original = native.Session
 
-    def partition(*args, **kwargs):
-        start = time.perf_counter()
-        result = original(*args, **kwargs)
-        seconds["partition"] += time.perf_counter() - start
-        return result
+    def counted(step):
+        def run(self, *args, **kwargs):
+            start = time.perf_counter()
+            result = step(self, *args, **kwargs)
+            seconds["partition"] += time.perf_counter() - start
+            return result
+
+        return run
+
+    class Session(original):
+        __init__ = counted(original.__init__)
+        import_program = counted(original.import_program)
+        finish = counted(original.finish)
 
     def timed(phase, run):
         start = time.perf_counter()
@@ -64,12 +72,12 @@ def measure(function, arguments, say=lambda phase, seconds: None) -> dict[str, f
         say(phase, seconds[phase])
         return result
 
-    native.partition = partition
+    native.Session = Session
     try:
         traced = timed("trace", lambda: function.trace(*arguments))
         lowered = timed("lower", traced.lower)
     finally:
-        native.partition = original
+        native.Session = original
     seconds["lower"] -= seconds["partition"]
     compiled = timed("compile", lowered.compile)
 

@@ -331,7 +331,7 @@ def test_a_compiler_of_another_release_is_refused(monkeypatch):
 
     monkeypatch.setattr(native, "__version__", "99.0")
     with pytest.raises(ImportError, match="two copies are installed; uninstall one"):
-        native._extension()
+        native.extension()
 
 
 def test_a_compiler_that_does_not_load_names_the_c_library(monkeypatch):
@@ -339,10 +339,10 @@ def test_a_compiler_that_does_not_load_names_the_c_library(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "_meshwright", None)
     with pytest.raises(ImportError, match="install the wheel, or build it"):
-        native._extension()
+        native.extension()
     monkeypatch.setattr(native.platform, "libc_ver", lambda: ("", ""))
     with pytest.raises(ImportError, match="it needs a Linux with glibc"):
-        native._extension()
+        native.extension()
 
 
 def refusal_of_requirements(mlir):

@@ -9,6 +9,7 @@ import pytest
 from frontend_ir import microbatched_gradients, mlp_step
 from jax.sharding import Mesh, NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
+from meshwright.compiler import native
 
 import meshwright as mw
 
@@ -468,6 +469,37 @@ def test_merge_rules_work_beside_a_required_builtin_schedule():
     lowered = lower_training(training_config(pipeline_schedule=schedule), 2)
     both = {"dec", "dec(1)"}
     assert [set(o.split("+")) for o in order_on(lowered, "m1")] == [both, both]
+
+
+def merging_nothing(infos, context):
+    return [], []
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        None,
+        mw.get_pipeline_schedule("1F1B"),
+        mw.PipelineSchedule([by_key]),
+        mw.PipelineSchedule([merging_nothing], {"mpmd_pipeline_schedule": "1F1B"}),
+    ],
+    ids=["none", "builtin", "own order", "own merges"],
+)
+def test_the_compiler_is_asked_once(monkeypatch, schedule):
+    steps = []
+
+    class Session(native.Session):
+        def import_program(self, request):
+            steps.append("import")
+            return super().import_program(request)
+
+        def finish(self, *rules):
+            steps.append("finish")
+            return super().finish(*rules)
+
+    monkeypatch.setattr(native, "Session", Session)
+    lower_training(training_config(pipeline_schedule=schedule), 2)
+    assert steps == ["import", "finish"]
 
 
 def test_registry_schedule_without_stages_is_a_value_error():

@@ -155,7 +155,7 @@ def test_a_stage_that_reads_a_later_one():
 def test_errors_keep_their_parts_for_programs():
     with pytest.raises(RuntimeError) as caught:
         lower(both, config({"f": "a"}), X)
-    [(severity, file, line, _, text)] = caught.value.diagnostics
+    [(severity, file, line, _, text, about, arguments)] = caught.value.diagnostics
     assert (severity, file) == ("error", __file__)
     assert line > 0
     assert "is not assigned to a mesh" in text

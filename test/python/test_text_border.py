@@ -247,13 +247,12 @@ def test_attributes_of_arguments_cross_the_border(tools, jax_parser, tmp_path):
 def test_phases_go_on_from_bytecode_as_from_text():
     """With the locations of the user's source."""
     text = (PROGRAMS / "mpmd" / "gpt_4_4_4.mlir").read_text()
-    config = json.loads((PROGRAMS / "mpmd" / "gpt_4_4_4.json").read_text())
-    native = mw.compiler.native
-    imported = native.partition(text, config, phases=native.IMPORT)
+    config = (PROGRAMS / "mpmd" / "gpt_4_4_4.json").read_text()
+    partition = mw.compiler.native.extension().partition
+    imported = partition(text, config, phases=1)
     assert imported.bytecode.startswith(b"ML")
-    rest = native.OPTIMIZE | native.PARTITION
     found = [
-        native.partition(module, config, phases=rest)
+        partition(module, config, phases=2 | 4)
         for module in (imported.bytecode, imported.module)
     ]
     assert found[0].module == found[1].module

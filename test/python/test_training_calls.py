@@ -80,9 +80,9 @@ BATCHES = {"small": (ROWS, WIDTH), "as a weight": (WIDTH, WIDTH)}
 @pytest.mark.parametrize("donate", [False, True], ids=["kept", "donated"])
 @pytest.mark.parametrize("split", [None, P("data"), P(None, "data")])
 def test_a_loop_is_partitioned_once(meshes, monkeypatch, split, donate, kind):
-    count, partition = [], native.partition
+    count, session = [], native.Session
     monkeypatch.setattr(
-        native, "partition", lambda *a, **k: count.append(1) or partition(*a, **k)
+        native, "Session", lambda *a, **k: count.append(1) or session(*a, **k)
     )
     step, state = make_step(meshes, split, donate), make_state(kind)
     x = np.ones(BATCHES["small"], np.float32)

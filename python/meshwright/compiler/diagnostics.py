@@ -8,13 +8,11 @@ are logged at the level they deserve, each once per jitted function.
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
 import dataclasses
 import difflib
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.config import Config
@@ -32,12 +30,19 @@ class Message:
       place: `file:line:column` in the user's source, or nothing.
       text: what is the matter.
       notes: further places with their texts.
+      id: what it is about, where Python has a remedy of its own.
+      arguments: names and values that belong to the id.
     """
 
     severity: str
     place: str
     text: str
     notes: tuple[tuple[str, str], ...] = ()
+    id: str = ""
+    arguments: tuple[tuple[str, str], ...] = ()
+
+    def __getitem__(self, name: str) -> str:
+        return dict(self.arguments)[name]
 
     def __str__(self) -> str:
         lines = [_at(self.place, self.text)]
@@ -73,9 +78,8 @@ def remarks_of(remarks: Iterable[tuple[str, bool, tuple[Any, ...]]]) -> list[Rem
     """Remarks in the order of passes; equal ones are one."""
     return list(
         dict.fromkeys(
-            Remark(kind, missed, message.place, message.text)
-            for kind, missed, diagnostic in remarks
-            for message in messages_of([diagnostic])
+            Remark(kind, missed, f"{file}:{line}:{column}" if file else "", text)
+            for kind, missed, (_, file, line, column, text, *_) in remarks
         )
     )
 
@@ -83,42 +87,19 @@ def remarks_of(remarks: Iterable[tuple[str, bool, tuple[Any, ...]]]) -> list[Rem
 def messages_of(diagnostics: Iterable[tuple[Any, ...]]) -> list[Message]:
     """Puts notes to what they belong to; equal messages are one."""
     messages: list[Message] = []
-    for severity, file, line, column, text in diagnostics:
+    for severity, file, line, column, text, about, arguments in diagnostics:
         place = f"{file}:{line}:{column}" if file else ""
         if severity == "note" and messages:
             last = messages[-1]
             notes = (*last.notes, (place, text))
             messages[-1] = dataclasses.replace(last, notes=notes)
         else:
-            messages.append(Message(severity, place, text))
+            messages.append(Message(severity, place, text, (), about, tuple(arguments)))
     return list(dict.fromkeys(messages))
 
 
-@dataclasses.dataclass
-class _Session:
-    """Lowering of one function.
-
-    Attributes:
-      config: the config it is lowered for.
-      said: what was logged of it before; it is said once.
-    """
-
-    config: Config
-    said: set[str]
-
-
-_session: contextvars.ContextVar[_Session | None] = contextvars.ContextVar(
-    "meshwright_session", default=None
-)
-
-_Held = tuple[_Session | None, int, str]
-_held: contextvars.ContextVar[list[_Held] | None] = contextvars.ContextVar(
-    "meshwright_held", default=None
-)
-
-
-def _unassigned(match: re.Match[str], config: Config) -> str:
-    name = match["name"]
+def _unassigned(message: Message, config: Config) -> str:
+    name = message["name"]
     assigned = list(config.name_to_mesh_assignment)
     text = (
         f"named computation {name!r} has no mesh; add {name!r}: MESH to "
@@ -153,9 +134,9 @@ def call_in_region(name: str, operation: str) -> str:
     )
 
 
-def _call_in_region(match: re.Match[str], config: Config) -> str:
-    name = match["name"].removeprefix(CALLEE_PREFIX).removeprefix("_")
-    return call_in_region(name, match["parent"])
+def _call_in_region(message: Message, config: Config) -> str:
+    name = message["name"].removeprefix(CALLEE_PREFIX).removeprefix("_")
+    return call_in_region(name, message["operation"])
 
 
 _REFUSED_CALL = re.compile(
@@ -178,31 +159,32 @@ def explain_refusal(text: str) -> str | None:
     return place + call_in_region(name, match["parent"])
 
 
-def _nested(match: re.Match[str], config: Config) -> str:
+def _nested(message: Message, config: Config) -> str:
     return (
-        f"{match['name']!r} is inside of {_enclosing(match['parent'])}, which runs on "
-        "one mesh as a whole; write loops over stages in Python (or with "
+        f"{message['name']!r} is inside of {_enclosing(message['operation'])}, which "
+        "runs on one mesh as a whole; write loops over stages in Python (or with "
         "mw.enumerated_for, or mw.fori_loop, which are unrolled), choose between "
         "values instead of stages, or put all of it into one named computation"
     )
 
 
-_USER_ORIGIN = re.compile(r'user_origin<"(.*?)"(?:\((\d+)\))?>')
-
-
-def _origins(text: str) -> str:
-    names = _USER_ORIGIN.findall(text)
-    return " and ".join(
-        f"the transpose of {name!r}" if count else repr(name) for name, count in names
-    )
-
-
-def _not_unique(match: re.Match[str], config: Config) -> str:
-    own = dict(_USER_ORIGIN.findall(match["origins"]))
+def _not_unique(message: Message, config: Config) -> str:
+    named = {
+        "origin": lambda name: repr(name),
+        "transposed_origin": lambda name: f"the transpose of {name!r}",
+    }
+    origins = [
+        (value, named[name](value))
+        for name, value in message.arguments
+        if name in named
+    ]
+    own = {name for name, _ in origins}
+    stage, mesh = message["stage"], message["mesh"]
+    counter = dict(message.arguments).get("call_counter")
     others = [
         repr(name)
-        for name, stage in config.name_to_stage_assignment.items()
-        if stage == int(match["stage"]) and name not in own
+        for name, number in config.name_to_stage_assignment.items()
+        if number == int(stage) and name not in own
     ]
     if others:
         remedy = (
@@ -211,9 +193,9 @@ def _not_unique(match: re.Match[str], config: Config) -> str:
             "of its own behind these, in name_to_stage_assignment; or are there two "
             "calls without, or with the same, call_counter?"
         )
-    elif int(match["counter"]) >= 0:
+    elif counter is not None:
         remedy = (
-            f"two calls have the call_counter {match['counter']}: count them, "
+            f"two calls have the call_counter {counter}: count them, "
             "mw.call(f, call_counter=i)(...) with i = 0, 1, ..."
         )
     else:
@@ -224,65 +206,51 @@ def _not_unique(match: re.Match[str], config: Config) -> str:
             "name_to_stage_assignment"
         )
     return (
-        f"stage {match['stage']} occurs more than once on mesh {match['mesh']!r}, as "
-        f"{_origins(match['origins'])} and before; {remedy}"
+        f"stage {stage} occurs more than once on mesh {mesh!r}, as "
+        f"{' and '.join(text for _, text in origins)} and before; {remedy}"
     )
 
 
-_Translation = Callable[[re.Match[str], Config], str]
-
-# What the compiler says, to what it means to a caller of `meshwright.jit`.
-_TRANSLATIONS: tuple[tuple[re.Pattern[str], _Translation], ...] = tuple(
-    (re.compile(pattern), translation)
-    for pattern, translation in (
-        (
-            r"^(?:Top-level|Parent) NamedComputation '(?P<name>.*)' is not assigned to "
-            r"a mesh; add '.*@MESH' to the assignment$",
-            _unassigned,
-        ),
-        (
-            r"^Named (?:computations|tensors) can only be nested in mpmd functions or "
-            r"mpmd ops, not in '(?P<parent>[^']*)'.*: \"(?P<name>.*)\"$",
-            _nested,
-        ),
-        (
-            r"^'(?P<name>.*)' must be at the top level of a function to be assigned to "
-            r"a mesh, but is nested in '(?P<parent>[^']*)'$",
-            _nested,
-        ),
-        (
-            r"^call of @\"?(?P<name>[^\s\"]*)\"? must be directly in .*, but it runs "
-            r"inside a `(?P<parent>[^`]*)`",
-            _call_in_region,
-        ),
-        (
-            r"^fragments with a stage must be unique .*\[mesh=(?P<mesh>.*), "
-            r"stage_id=(?P<stage>-?\d+), .*call_count=(?P<counter>-?\d+), .*\] of "
-            r"\[(?P<origins>.*)\]$",
-            _not_unique,
-        ),
+def _idle_schedule(message: Message, config: Config) -> str:
+    remedy = (
+        "this program has no stages, and runs on one mesh; mark where a stage begins "
+        "with mw.stage_boundary, name computations with mw.named_computation, or use "
+        "mw.auto"
+        if message["reason"] == "no_stages"
+        else "no call in this program has a call_counter; call the function of a "
+        "microbatch as mw.call(f, call_counter=i)(...) with i = 0, 1, ..., where f "
+        "takes the gradient, too"
     )
-)
+    return f"schedule {config.schedule} orders nothing: {remedy}"
 
 
-def _translate(text: str) -> str:
-    session = _session.get()
-    if session is None:
-        return text
-    for pattern, translation in _TRANSLATIONS:
-        if match := pattern.search(text):
-            return translation(match, session.config)
-    return text
+# By id of what the compiler says: what it means to a caller of `meshwright.jit`.
+_EXPLANATIONS: dict[str, Callable[[Message, Config], str]] = {
+    "unassigned": _unassigned,
+    "nested": _nested,
+    "call_in_region": _call_in_region,
+    "not_unique": _not_unique,
+    "idle_schedule": _idle_schedule,
+}
 
 
-def _translated(message: Message) -> Message:
-    return dataclasses.replace(message, text=_translate(message.text))
+def _explained(message: Message, config: Config | None) -> Message:
+    explanation = _EXPLANATIONS.get(message.id)
+    if explanation is None or config is None:
+        return message
+    return dataclasses.replace(message, text=explanation(message, config))
 
 
-# Said together, at a lower level; and what of it no user can change: copies of
-# values that are returned as they came, or twice.
-_NOT_MERGED = "Inferred fragment has not been merged"
-_COPIES = f"{_NOT_MERGED} (inferred by uniquify)"
+def _is_known(message: Message, config: Config) -> bool:
+    """Whether it is about what no user can change, or says nothing new."""
+    if message.id == "not_merged":
+        # Copies of values that are returned as they came, or twice.
+        return message.arguments == (("inferred_by", "uniquify"),)
+    return (
+        message.id == "idle_schedule"
+        and message["reason"] == "no_stages"
+        and len(config.topology) < 2
+    )
 
 
 def _summary_of_unmerged(unmerged: list[Message]) -> str:
@@ -302,128 +270,49 @@ def _summary_of_unmerged(unmerged: list[Message]) -> str:
     )
 
 
-def _log_once(level: int, text: str) -> None:
-    held = _held.get()
-    if held is None:
-        _log(_session.get(), level, text)
-    else:
-        held.append((_session.get(), level, text))
-
-
-def _log(session: _Session | None, level: int, text: str) -> None:
-    if session is not None:
-        if text in session.said:
-            level = logging.DEBUG
-        session.said.add(text)
-    _logger.log(level, "%s", text)
-
-
-@contextlib.contextmanager
-def held_back() -> Iterator[None]:
-    """While this lasts, messages wait; those that are not taken back are logged."""
-    held: list[_Held] = []
-    token = _held.set(held)
-    try:
-        yield
-    finally:
-        _held.reset(token)
-        for message in held:
-            _log(*message)
-
-
-def take_back() -> None:
-    """Forgets what is held back: another program takes the place of that one."""
-    held = _held.get()
-    if held is not None:
-        held.clear()
-
-
-def report(diagnostics: Iterable[tuple[Any, ...]]) -> None:
-    """Logs what the compiler said about a program that it did partition."""
-    messages = messages_of(diagnostics)
-    for message in messages:
-        if message.text.startswith(_NOT_MERGED):
-            _logger.debug("%s", message)
-        else:
-            _log_once(logging.WARNING, str(_translated(message)))
-    unmerged = [
-        message
-        for message in messages
-        if message.text.startswith(_NOT_MERGED) and message.text != _COPIES
-    ]
-    if unmerged:
-        _log_once(logging.INFO, _summary_of_unmerged(unmerged))
-
-
-_CALL = re.compile(r"\bmpmd\.call @")
-_ORIGIN = re.compile(r"\bmpmd\.named_computation<(.*?)> ")
-
-
-def report_idle_schedule(schedule: str, meshes: Collection[str], module: str) -> None:
-    """Warns if a schedule finds nothing to order, though something is repeated.
+def report(diagnostics: Iterable[Any], config: Config, said: set[str]) -> None:
+    """Logs what the compiler said about a program that it did partition.
 
     Args:
-      schedule: its name.
-      meshes: names of the meshes.
-      module: text of the module that is partitioned. Loops in it become calls with
-        counters.
+      diagnostics: as the extension has them.
+      config: what the program was lowered for.
+      said: what was logged of the function before; grows. It is said once.
     """
-    origins = _ORIGIN.findall(module)
-    if "call_counter =" in module or "mpmd.for " in module:
-        if not origins and len(meshes) > 1:
-            _log_once(
-                logging.WARNING,
-                f"schedule {schedule} orders nothing: this program has no stages, and "
-                "runs on one mesh; mark where a stage begins with mw.stage_boundary, "
-                "name computations with mw.named_computation, or use mw.auto",
-            )
-        return
-    if len(_CALL.findall(module)) < 2 and len(set(origins)) == len(origins):
-        return
-    _log_once(
-        logging.WARNING,
-        f"schedule {schedule} orders nothing: no call in this program has a "
-        "call_counter; call the function of a microbatch as mw.call(f, "
-        "call_counter=i)(...) with i = 0, 1, ..., where f takes the gradient, too",
-    )
+
+    def log(level: int, text: str) -> None:
+        _logger.log(logging.DEBUG if text in said else level, "%s", text)
+        said.add(text)
+
+    unmerged = []
+    for message in messages_of(diagnostics):
+        if message.id == "not_merged":
+            _logger.debug("%s", message)
+        if _is_known(message, config):
+            continue
+        if message.id == "not_merged":
+            unmerged.append(message)
+        else:
+            log(logging.WARNING, str(_explained(message, config)))
+    if unmerged:
+        log(logging.INFO, _summary_of_unmerged(unmerged))
 
 
-def explain(diagnostics: Iterable[tuple[Any, ...]]) -> str:
+def explain(diagnostics: Iterable[Any], config: Config | None) -> str:
     """The text of the exception for a program that was not partitioned."""
     errors = [
         message for message in messages_of(diagnostics) if message.severity == "error"
     ]
-    return "\n".join(dict.fromkeys(str(_translated(message)) for message in errors))
+    return "\n".join(dict.fromkeys(str(_explained(error, config)) for error in errors))
 
 
-def explained_messages(
-    diagnostics: Iterable[tuple[Any, ...]], config: Config
-) -> list[Message]:
+def explained_messages(diagnostics: Iterable[Any], config: Config) -> list[Message]:
     """All that the compiler said, in terms of the Python API."""
-    with lowering(config, set()):
-        return [_translated(message) for message in messages_of(diagnostics)]
+    return [_explained(message, config) for message in messages_of(diagnostics)]
 
 
-def place_of_error(
-    diagnostics: Iterable[tuple[Any, ...]],
-) -> tuple[str, int, str] | None:
+def place_of_error(diagnostics: Iterable[Any]) -> tuple[str, int, str] | None:
     """File, line and a name for the first error that has a place."""
-    for severity, file, line, _, _ in diagnostics:
+    for severity, file, line, *_ in diagnostics:
         if severity == "error" and file:
             return file, line, "traced function"
     return None
-
-
-@contextlib.contextmanager
-def lowering(config: Config, said: set[str]) -> Iterator[None]:
-    """While this lasts, messages are about a function lowered for `config`.
-
-    Args:
-      config: the config it is lowered for.
-      said: messages that were logged of the function before; grows.
-    """
-    token = _session.set(_Session(config, said))
-    try:
-        yield
-    finally:
-        _session.reset(token)

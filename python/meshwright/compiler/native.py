@@ -6,21 +6,17 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..core import progress
+from ..core.config import Config
 from ..core.fragments import FragmentInfo, FragmentOrigin, SplitFragmentType
 from ..core.version import __version__
 from . import diagnostics
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
-
-IMPORT = 1
-OPTIMIZE = 2
-PARTITION = 4
 
 _SPLIT_TYPES = {
     "keep_transferred": SplitFragmentType.KEEP_TRANSFERRED,
@@ -28,7 +24,7 @@ _SPLIT_TYPES = {
 }
 
 
-def _extension() -> Any:
+def extension() -> Any:
     """The compiler. Raises ImportError, with a remedy, if it is not there, cannot be
     loaded, or belongs to another release."""
     try:
@@ -55,75 +51,87 @@ def _extension() -> Any:
     return _meshwright
 
 
-_NAMES = re.compile(
-    r'mpmd\.(?:named_computation<|named_tensor [^\n]*? name=)"((?:[^"\\]|\\.)*)"'
-)
-_ESCAPES = re.compile(rb"\\([0-9A-Fa-f]{2}|.)")
+class Session:
+    """A program on its way through the compiler: read, imported, finished, each once.
 
-
-def _unescape(text: str) -> str:
-    """What a string in a module stands for: it escapes UTF-8 byte by byte."""
-
-    def byte_of(match: re.Match[bytes]) -> bytes:
-        code = match[1]
-        return bytes([int(code, 16)]) if len(code) == 2 else code
-
-    return _ESCAPES.sub(byte_of, text.encode()).decode(errors="replace")
-
-
-def names_in(module: str) -> set[str]:
-    """Names of all computations and tensors in the text of a module."""
-    return {_unescape(name) for name in _NAMES.findall(module)}
-
-
-def partition(
-    module: str | bytes,
-    config: Mapping[str, Any],
-    *,
-    phases: int = IMPORT | OPTIMIZE | PARTITION,
-    merge_rules: Sequence[str] = (),
-    schedule_rules: Sequence[str] = (),
-) -> Any:
-    """Runs phases of the partitioner over a module.
-
-    Args:
-      module: text or bytecode of a module, with locations.
-      config: keys of the configuration file (docs/config.md).
-      phases: which phases to run, a bit set.
-      merge_rules: rules in the compiler's syntax.
-      schedule_rules: rules in the compiler's syntax.
-
-    Returns:
-      The extension's result: `bytecode`, `module` (the text of it, printed anew
-      each time), `io`, `diagnostics` (which are logged), if it imported also
-      `fragment_info`, behind the last phase `program` and `fragments`.
-
-    Raises:
-      RuntimeError: the program cannot be partitioned. The text is the first
-        error with its place in the user's source.
+    All steps raise RuntimeError if the program cannot be partitioned. The text is the
+    first error with its place in the user's source.
     """
-    extension = _extension()
-    try:
+
+    def __init__(self, module: str | bytes, config: Config | None = None):
+        """Reads a program.
+
+        Args:
+          module: text or bytecode of a module, with locations.
+          config: what errors are explained for.
+        """
+        self._config = config
+        self._session = self._explained(extension().Session, module)
+
+    @property
+    def names(self) -> list[str]:
+        """Those of all computations and tensors of the program that was read."""
+        return self._session.names
+
+    def import_program(self, request: Mapping[str, Any]) -> None:
+        """Imports it.
+
+        Args:
+          request: keys of the configuration file (docs/config.md).
+        """
         with progress.waiting("partitioning"):
-            result = extension.partition(
-                module,
-                json.dumps(config),
-                phases,
-                list(merge_rules),
-                list(schedule_rules),
+            self._explained(self._session.import_program, json.dumps(request))
+
+    def fragment_infos(self) -> list[FragmentInfo]:
+        """Descriptions of the fragments that the imported program has."""
+        return [
+            FragmentInfo(
+                origins=tuple(FragmentOrigin(*origin) for origin in info["origins"]),
+                stage_id=info["stage_id"],
+                call_counter=info["call_counter"],
+                split_type=_SPLIT_TYPES.get(info["split_type"]),
+                mesh_name=info["mesh_name"],
             )
-    except extension.PartitionError as error:
-        explained = extension.PartitionError(
-            diagnostics.explain(error.diagnostics) or str(error)
-        )
-        explained.diagnostics = error.diagnostics
-        explained.meshwright_place = diagnostics.place_of_error(error.diagnostics)
-        raise explained from None
-    diagnostics.report(result.diagnostics)
-    schedule = config.get("options", {}).get("mpmd_pipeline_schedule", "None")
-    if phases == IMPORT | OPTIMIZE | PARTITION and schedule.lower() != "none":
-        diagnostics.report_idle_schedule(schedule, config["topology"], module)
-    return result
+            for info in self._session.fragment_info
+        ]
+
+    def finish(
+        self, merge_rules: Iterable[str] = (), schedule_rules: Iterable[str] = ()
+    ) -> Any:
+        """Does the rest.
+
+        Args:
+          merge_rules: rules in the compiler's syntax.
+          schedule_rules: rules in the compiler's syntax.
+
+        Returns:
+          The extension's result: `bytecode`, `module` (the text of it, printed anew
+          each time), `io`, `messages`, `remarks`, `program` and `fragments`.
+        """
+        with progress.waiting("partitioning"):
+            return self._explained(
+                self._session.finish, list(merge_rules), list(schedule_rules)
+            )
+
+    def _explained(self, step: Callable[..., Any], *args: Any) -> Any:
+        """Runs a step, whose errors are explained for the config."""
+        compiler = extension()
+        try:
+            return step(*args)
+        except compiler.PartitionError as error:
+            explained = compiler.PartitionError(
+                diagnostics.explain(error.messages, self._config) or str(error)
+            )
+            explained.diagnostics = error.messages
+            explained.meshwright_place = diagnostics.place_of_error(error.messages)
+            raise explained from None
+
+
+def partition(module: str | bytes, request: Mapping[str, Any]) -> Any:
+    """All steps of a session, without rules; see there."""
+    session = Session(module)
+    session.import_program(request)
+    return session.finish()
 
 
 def explain_sharding(
@@ -145,12 +153,12 @@ def explain_sharding(
     Raises:
       ValueError: there is no such value, or none is sharded.
     """
-    extension = _extension()
+    compiler = extension()
     try:
-        return extension.explain_sharding(
+        return compiler.explain_sharding(
             module, json.dumps(config), value, list(merge_rules), list(schedule_rules)
         )
-    except extension.PartitionError as error:
+    except compiler.PartitionError as error:
         raise ValueError(str(error)) from None
 
 
@@ -163,7 +171,7 @@ def splits_backward(schedule: str) -> bool:
     Raises:
       ValueError: there is no such schedule, or the file is none.
     """
-    return _extension().splits_backward(schedule)
+    return extension().splits_backward(schedule)
 
 
 def place_stages(schedule: str, meshes: int, stages: int) -> dict[int, int]:
@@ -172,21 +180,37 @@ def place_stages(schedule: str, meshes: int, stages: int) -> dict[int, int]:
     Raises:
       ValueError: the schedule has no place for so many stages.
     """
-    return _extension().place_stages(schedule, meshes, stages)
+    return extension().place_stages(schedule, meshes, stages)
 
 
-def fragment_infos(result: Any) -> list[FragmentInfo]:
-    """Descriptions of the fragments that importing a program made."""
-    return [
-        FragmentInfo(
-            origins=tuple(FragmentOrigin(*origin) for origin in info["origins"]),
-            stage_id=info["stage_id"],
-            call_counter=info["call_counter"],
-            split_type=_SPLIT_TYPES.get(info["split_type"]),
-            mesh_name=info["mesh_name"],
-        )
-        for info in result.fragment_info
-    ]
+def must_precede(schedule: str, meshes: int, first: Any, second: Any) -> bool:
+    """Whether a schedule that is a relation demands that one step precedes another.
+
+    Args:
+      schedule: the compiler's name of it.
+      meshes: the number of meshes of the pipeline.
+      first: transpose count, whether it is a weight gradient, microbatch, and stage
+        or None.
+      second: likewise.
+
+    Raises:
+      ValueError: the schedule cannot order these two.
+    """
+    return extension().must_precede(schedule, meshes, first, second)
+
+
+def backward_order(schedule: str, count: int, first: int) -> list[int]:
+    """Which of `count` microbatches has its backward first, which next, and so on.
+
+    Args:
+      schedule: the compiler's name of it, or `file:PATH`.
+      count: the number of microbatches.
+      first: the number of the first of them in the program.
+
+    Raises:
+      ValueError: there is no such schedule, or the file is none.
+    """
+    return extension().backward_order(schedule, count, first)
 
 
 def simulate(
@@ -208,7 +232,7 @@ def simulate(
       ValueError: an unknown device, a profile that cannot be read, or a program
         that cannot be simulated.
     """
-    return _extension().simulate(module, device, profile, costs, processes)
+    return extension().simulate(module, device, profile, costs, processes)
 
 
 def draw(text: str, path: str, format: str | None, title: str, recording: str) -> bytes:
@@ -227,4 +251,4 @@ def draw(text: str, path: str, format: str | None, title: str, recording: str) -
     Raises:
       ValueError: an unknown format, or a recording that cannot be read.
     """
-    return _extension().draw(text, format or "", path, title, recording)
+    return extension().draw(text, format or "", path, title, recording)

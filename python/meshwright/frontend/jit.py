@@ -13,7 +13,6 @@ import jax
 import numpy as np
 from jax.experimental.layout import Format
 
-from ..compiler import diagnostics
 from ..config.make import mesh_names
 from ..core.config import Config, PyTree
 from ..core.names import function_name
@@ -351,17 +350,18 @@ class MpmdWrapped:
     def _lower(
         self, traced: MpmdTraced, types: Any, foreign: Mapping[int, Any]
     ) -> Lowered:
-        with diagnostics.held_back():
-            return layers_lower.lower(
-                traced,
-                types,
-                self._plain_options,
-                self.name,
-                self.mpmd_config,
-                self._wishes,
-                foreign,
-                self._said,
-            )
+        lowered = layers_lower.lower(
+            traced,
+            types,
+            self._plain_options,
+            self.name,
+            self.mpmd_config,
+            self._wishes,
+            foreign,
+            self._said,
+        )
+        lowered.log_messages(self._said)
+        return lowered
 
     @at_users_line
     def eval_shape(self, /, *args: Any, **kwargs: Any) -> PyTree:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports lowering pipeline programs staging compiler shardings tracing jaxapi core.
+"""Imports lowering pipeline programs staging shardings tracing jaxapi core.
 
 Stacked layers, each kept where its stage is: one lowering per group of them.
 """

@@ -20,7 +20,6 @@ import numpy as np
 from jax.experimental.layout import Format
 from jax.sharding import NamedSharding, PartitionSpec
 
-from ..compiler import diagnostics
 from ..core.config import Config
 from ..jaxapi import frontend as compat
 from ..lowering.partitioning import Wishes, assigned_meshes, lower_traced
@@ -86,7 +85,7 @@ def lower(
         if (sharding := getattr(leaf, "sharding", None)) is not None
     }
     if not has_marks(traced.jaxpr.jaxpr) or not _are_apart(config):
-        return lower_traced(traced, *rest, foreign, given, said)
+        return lower_traced(traced, *rest, foreign, given)
     plan = plan_layers(traced.jaxpr.jaxpr)
     cut = [i for i, v in enumerate(traced.jaxpr.jaxpr.invars) if plan.cuts(v)]
     _keep_whole(plan, traced, config, wishes, given)
@@ -100,15 +99,13 @@ def lower(
         first = list(itertools.accumulate(inputs, initial=0))
         moved = {first[index]: sharding for index, sharding in foreign.items()}
         pieces = {first[index]: sharding for index, sharding in given.items()}
-        diagnostics.take_back()
-        lowered = lower_traced(apart, *rest, moved, pieces, said)
+        lowered = lower_traced(apart, *rest, moved, pieces)
         signature = _shown(traced, lowered, inputs, name)
         stacking = Stacking(signature, inputs, outputs)
         if lowered.show_stacked(stacking, traced):
             return lowered
         again = _merge_neighbours(plan, traced.jaxpr.jaxpr, sides, lowered)
-    diagnostics.take_back()
-    lowered = lower_traced(traced, *rest, foreign, given, said)
+    lowered = lower_traced(traced, *rest, foreign, given)
     _say_whole(lowered, cut, said)
     return lowered
 

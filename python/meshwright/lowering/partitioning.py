@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,13 @@ import jax
 
 from ..compiler import diagnostics, native
 from ..core.by_path import ByPath, path_text
-from ..core.config import LATE_MERGING_OPTION, Config, PyTree
+from ..core.config import (
+    LATE_MERGING_OPTION,
+    SCHEDULE_OPTION,
+    Config,
+    PyTree,
+    Topology,
+)
 from ..jaxapi import frontend as compat
 from ..pipeline.results import is_in
 from ..programs.stages import Lowered
@@ -138,7 +145,6 @@ def lower_traced(
     wishes: Wishes,
     foreign: Mapping[int, Any],
     given: Mapping[int, Any],
-    said: set[str],
 ) -> Lowered:
     """Lowers a traced function to StableHLO with dialect mpmd, and partitions that.
 
@@ -149,7 +155,6 @@ def lower_traced(
       wishes: what the user asked of inputs and outputs.
       foreign: shardings of flat inputs that JAX was not told.
       given: those that it was told with the types of the arguments.
-      said: messages that were logged for this function.
 
     Returns:
       The lowered function.
@@ -182,28 +187,27 @@ def lower_traced(
         }
 
     shardings: Mapping[int, Any] = {}
-    with diagnostics.lowering(config, said):
-        results = partition(signature, shardings)
-        if wishes.tie_state:
-            outs = per_mesh.known_before(
-                wishes.out_shardings, config.topology, "out_shardings"
-            )
-            given = several_meshes.flat_prefix(outs, signature.output_tree)
-            tied = tie(
-                json.loads(results[first].io), signature, config.topology, set(given)
-            )
-            if tied is not None:
-                signature, shardings = tied
-                diagnostics.take_back()
-                results = partition(signature, shardings)
+    results = partition(signature, shardings)
+    if wishes.tie_state:
+        outs = per_mesh.known_before(
+            wishes.out_shardings, config.topology, "out_shardings"
+        )
+        given = several_meshes.flat_prefix(outs, signature.output_tree)
+        tied = tie(
+            json.loads(results[first].io), signature, config.topology, set(given)
+        )
+        if tied is not None:
+            signature, shardings = tied
+            results = partition(signature, shardings)
     fragments = several_platforms.pick_fragments(results, platforms)
 
     def explain(value: str) -> tuple[str, str]:
         text = _text(lowered[first], signature, wishes, foreign, config, shardings)
         return _explain(text, signature, config, value)
 
+    messages = [m for result in results.values() for m in result.messages]
     return Lowered(
-        lowered[first], config, signature, results[first], fragments, explain
+        lowered[first], config, signature, results[first], fragments, messages, explain
     )
 
 
@@ -354,16 +358,35 @@ def _signature(
     )
 
 
-def _request(text: str, signature: ProgramSignature, config: Config) -> dict[str, Any]:
-    """The configuration of the partitioner for a program."""
+def _shared_devices(topology: Topology) -> list[tuple[str, str]]:
+    """Pairs of meshes that have a device in common."""
+    devices = {
+        name: set(mesh.devices.flat)
+        for name, mesh in topology.items()
+        if isinstance(mesh, jax.sharding.Mesh)
+    }
+    return [
+        (first, second)
+        for first, second in itertools.combinations(devices, 2)
+        if not devices[first].isdisjoint(devices[second])
+    ]
+
+
+def _request(
+    session: native.Session, signature: ProgramSignature, config: Config
+) -> dict[str, Any]:
+    """The configuration of the partitioner for a program that was read."""
     num_consts = len(signature.const_args)
-    # A config may serve several functions: only names that occur matter.
-    names = native.names_in(text)
     inputs = [signature.input_meshes[index] for index in signature.kept]
     return {
         "function": "main",
         "topology": {name: dict(mesh.shape) for name, mesh in config.topology.items()},
-        "assignment": config.assignment_of(names),
+        # A config may serve several functions; what goes by path needs the names.
+        "assignment": {
+            **(config.assignment_of(session.names) if config.placement else {}),
+            **config.mesh_and_stage_assignment,
+        },
+        "allow_unknown_names": True,
         "input_meshes": [None] * num_consts + inputs if any(inputs) else [],
         "output_meshes": (
             list(signature.output_meshes) if any(signature.output_meshes) else []
@@ -373,6 +396,7 @@ def _request(text: str, signature: ProgramSignature, config: Config) -> dict[str
             for position, index in enumerate(signature.kept)
             if index in signature.donated
         ],
+        "shared_devices": _shared_devices(config.topology),
         "options": config.compiler_options,
     }
 
@@ -380,66 +404,29 @@ def _request(text: str, signature: ProgramSignature, config: Config) -> dict[str
 def _explain(
     text: str, signature: ProgramSignature, config: Config, value: str
 ) -> tuple[str, str]:
-    request = _request(text, signature, config)
-    schedule, rules = config.pipeline_schedule, ([], [])
-    if schedule is not None:
-        described = _described(
-            config, native.partition(text, request, phases=native.IMPORT)
-        )
-        if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
-            rules = ([], build_merge_rules(*described))
-        else:
-            rules = build_rules(*described)
-    schedule_rules, merge_rules = ([*map(rule_text, found)] for found in rules)
-    return native.explain_sharding(text, request, value, merge_rules, schedule_rules)
+    session = native.Session(text, config)
+    request = _request(session, signature, config)
+    session.import_program(request)
+    return native.explain_sharding(text, request, value, *_rules(config, session))
 
 
 def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
-    request = _request(text, signature, config)
+    session = native.Session(text, config)
+    session.import_program(_request(session, signature, config))
+    return session.finish(*_rules(config, session))
+
+
+def _rules(config: Config, session: native.Session) -> tuple[list[str], list[str]]:
+    """The merge rules and the schedule rules of a program that was imported."""
     schedule = config.pipeline_schedule
     if schedule is None:
-        return native.partition(text, request)
-    if "mpmd_pipeline_schedule" in (schedule.required_mpmd_options or {}):
-        return _partition_with_builtin(text, request, config)
-    imported = native.partition(text, request, phases=native.IMPORT)
-    schedule_rules, merge_rules = build_rules(*_described(config, imported))
-    return native.partition(
-        imported.bytecode,
-        request,
-        phases=native.OPTIMIZE | native.PARTITION,
-        merge_rules=map(rule_text, merge_rules),
-        schedule_rules=map(rule_text, schedule_rules),
-    )
-
-
-def _described(config: Config, imported: Any) -> Any:
-    """A schedule, the fragments that it is for, and their surroundings."""
-    return (
-        config.pipeline_schedule,
-        native.fragment_infos(imported),
-        pipeline_context(config.topology),
-    )
-
-
-def _partition_with_builtin(text: str, request: dict[str, Any], config: Config) -> Any:
-    """Partitions with a builtin schedule, whose order the compiler knows.
-
-    Builders run for what they check, and for merge rules; without those the program
-    need not leave the compiler between import and the rest.
-    """
-    try:
-        result = native.partition(text, request)
-    except RuntimeError:
-        imported = native.partition(text, request, phases=native.IMPORT)
-        build_merge_rules(*_described(config, imported))
-        raise
-    merge_rules = build_merge_rules(*_described(config, result))
-    if not merge_rules:
-        return result
-    imported = native.partition(text, request, phases=native.IMPORT)
-    return native.partition(
-        imported.bytecode,
-        request,
-        phases=native.OPTIMIZE | native.PARTITION,
-        merge_rules=map(rule_text, merge_rules),
-    )
+        return [], []
+    infos, context = session.fragment_infos(), pipeline_context(config.topology)
+    if SCHEDULE_OPTION in (schedule.required_mpmd_options or {}):
+        # The compiler knows the order.
+        rules = build_merge_rules(schedule, infos, context), []
+    else:
+        schedule_rules, merge_rules = build_rules(schedule, infos, context)
+        rules = merge_rules, schedule_rules
+    merges, schedules = (list(map(rule_text, found)) for found in rules)
+    return merges, schedules

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from ..compiler.native import _extension
+from ..compiler.native import extension
 from ..core.files import whole_file
 from ..tracing.arguments import several
 
@@ -118,7 +118,7 @@ def plan(
         memory = ""
     elif not isinstance(memory, str):
         memory = f"{memory:.0f}"  # Without an exponent.
-    answer, lines = _extension().plan(
+    answer, lines = extension().plan(
         text,
         is_program,
         os.fspath(device),

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 import jax
 import numpy as np
 
-from ..compiler.diagnostics import Remark, explained_messages, remarks_of
+from ..compiler.diagnostics import Remark, explained_messages, remarks_of, report
 from ..core.config import (
     Config,
     FunctionIOMeshAssignment,
@@ -156,6 +156,7 @@ class Lowered(jax.stages.Lowered):
         signature: ProgramSignature,
         result: Any,
         fragments: Mapping[str, str],
+        messages: Sequence[Any],
         ask: Ask,
     ):
         super().__init__(
@@ -168,7 +169,7 @@ class Lowered(jax.stages.Lowered):
         self._io = json.loads(result.io)
         self._specs = specs = io_specs(self._io, signature, config.topology)
         self._config = config
-        self._diagnostics = list(result.diagnostics)
+        self._messages = messages
         self._remarks = list(result.remarks)
         self.topology = config.topology
         self.name = signature.name
@@ -249,6 +250,14 @@ class Lowered(jax.stages.Lowered):
         one may have merged. All kinds, unless the option `mpmd_remarks` names some.
         """
         return tuple(remarks_of(self._remarks))
+
+    def log_messages(self, said: set[str]) -> None:
+        """Logs what the compiler said of the program.
+
+        Args:
+          said: what was logged of the function before; grows. It is said once.
+        """
+        report(self._messages, self._config, said)
 
     @property
     def mpmd_module(self) -> Any:
@@ -450,7 +459,7 @@ class Lowered(jax.stages.Lowered):
         Args:
           file: where to print, the terminal by default.
         """
-        messages = explained_messages(self._diagnostics, self._config)
+        messages = explained_messages(self._messages, self._config)
         program = self.partitioning_result.program
         text = report_text(
             self._config,
