@@ -25,7 +25,6 @@ PYTHON = (
     "staging",
     "config",
     "schedules",
-    "compiler",
     "shardings",
     "runtime",
     "runtime.run",
@@ -34,6 +33,7 @@ PYTHON = (
     "runtime.load",
     "runtime.program",
     "tracing",
+    "compiler",
     "jaxapi",
     "core",
 )

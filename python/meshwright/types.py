@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Topologies, configs and what a lowered program says about its meshes."""
 
+from typing import Any
+
+from .compiler.schedules import schedule_names
 from .config.make import make_config, mesh_names
 from .config.options import BOOLEAN_OPTIONS, validate_and_merge_partitioning_options
 from .core.config import (
@@ -16,7 +19,6 @@ from .core.config import (
     PyTree,
     Topology,
 )
-from .core.schedule_names import PIPELINE_SCHEDULE_NAMES
 
 __all__ = [
     "BOOLEAN_OPTIONS",
@@ -36,3 +38,12 @@ __all__ = [
     "mesh_names",
     "validate_and_merge_partitioning_options",
 ]
+
+PIPELINE_SCHEDULE_NAMES: tuple[str, ...]
+
+
+def __getattr__(name: str) -> Any:
+    # Asked of the compiler, which is not loaded before it is needed.
+    if name == "PIPELINE_SCHEDULE_NAMES":
+        return schedule_names()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

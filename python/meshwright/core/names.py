@@ -13,6 +13,9 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 CPU_MESH_SUFFIX = "/cpu"
 MEMORY_KIND_SEPARATOR = "#"
 MEMORY_KINDS = ("pinned_host", "device")
+# In place of a schedule's name: `file:` and the path of a CSV file
+# (docs/schedules.md).
+SCHEDULE_FILE_PREFIX = "file:"
 UNNAMED = "fn"
 # Begins the names of functions that calls and loops of ours have in a module.
 CALLEE_PREFIX = "shardy_mpmd"
@@ -20,6 +23,7 @@ CALLEE_PREFIX = "shardy_mpmd"
 __all__ = [
     "CPU_MESH_SUFFIX",
     "MEMORY_KINDS",
+    "SCHEDULE_FILE_PREFIX",
     "function_name",
     "is_cpu_mesh",
     "mesh_without_memory_kind",

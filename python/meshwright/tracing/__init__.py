@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports jaxapi core.
+"""Imports compiler jaxapi core.
 
 What annotations are while JAX traces: primitives, their bodies, loops.
 """

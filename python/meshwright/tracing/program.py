@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import dataclasses
-import re
 from collections.abc import Iterator
 
-from ..core.schedule_names import FILE_PREFIX
+from ..compiler import native
 
 __all__ = ["backward_order", "count_microbatches", "scheduled_by", "unrolls_loops"]
 
@@ -29,9 +28,6 @@ class _Program:
 _program: contextvars.ContextVar[_Program | None] = contextvars.ContextVar(
     "program", default=None
 )
-_LAST_FIRST = frozenset({"CircularWithReversedBackward", "LoopedBFS"})
-# A cell of a file with the backward of the first stage.
-_FIRST_STAGE = re.compile(r"\b0[BI](\d+)")
 
 
 @contextlib.contextmanager
@@ -83,13 +79,6 @@ def backward_order(count: int, first: int = 0) -> list[int]:
       The numbers from 0 to `count`, in this order.
     """
     program = _program.get()
-    schedule = "None" if program is None else program.schedule
-    numbers = list(range(count))
-    if schedule in _LAST_FIRST:
-        return numbers[::-1]
-    if schedule.startswith(FILE_PREFIX):
-        with open(schedule.removeprefix(FILE_PREFIX), encoding="utf-8") as file:
-            cells = _FIRST_STAGE.findall(file.read())
-        place = {int(microbatch): at for at, microbatch in enumerate(cells)}
-        return sorted(numbers, key=lambda number: place.get(first + number, number))
-    return numbers
+    if program is None:
+        return list(range(count))
+    return native.backward_order(program.schedule, count, first)
