@@ -50,6 +50,7 @@ class Builder:
             "outputs": [],
             "fragments": [],
             "items": [],
+            "issue_order": [],
         }
         self.modules = {}
         self.callbacks = []
@@ -168,10 +169,14 @@ class Builder:
         entry = self.program["values"][value]
         return f"tensor<{'x'.join([*map(str, entry['shape']), entry['dtype']])}>"
 
+    def _add(self, item):
+        self.program["issue_order"].append(len(self.program["items"]))
+        self.program["items"].append(item)
+
     def call(self, fragment, operands, results, origins=()):
         entry = self.program["fragments"][fragment]
         entry["calls"] += 1
-        self.program["items"].append(
+        self._add(
             {
                 "kind": "call",
                 "mesh": entry["mesh"],
@@ -189,7 +194,7 @@ class Builder:
         """The value that results: like the operand, on another mesh."""
         entry = self.program["values"][operand]
         result = self.value(mesh, entry["shape"], entry["dtype"], **kwargs)
-        self.program["items"].append(
+        self._add(
             {
                 "kind": "transfer",
                 "from": entry["mesh"],

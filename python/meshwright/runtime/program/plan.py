@@ -57,11 +57,10 @@ class Planner:
         self.types = [_type_text(value) for value in self.values]
         self.argument_places: dict[tuple, Place] = {}
         self.result_places: dict[int, tuple[Place, ...]] = {}
-        sharing = {name: mesh.sharing for name, mesh in meshes.items()}
         # Over several processes each mesh keeps its order.
         alone = all(mesh.is_here for mesh in meshes.values())
         at_once = [name for name, mesh in meshes.items() if mesh.is_gpu and alone]
-        self.order = issue_order(program, sharing, at_once)
+        self.order = issue_order(program, at_once)
         self.last_reader = self._find_last_readers()
         self.slot_of: dict[int, int] = {}
         # Values that other processes compute; only those that come here get a slot.

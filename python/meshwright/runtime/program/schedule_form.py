@@ -125,9 +125,15 @@ def _check_all(program: Any) -> None:
                 }
             ],
             "items": [{"kind": _KIND}],
+            "issue_order": [_position(program["items"], "items")],
         },
         (),
     )
+    if sorted(program["issue_order"]) != list(range(len(program["items"]))):
+        raise ProgramError(
+            "issue_order of schedule.json does not have each of the "
+            f"{len(program['items'])} items once"
+        )
     call = {
         "mesh": mesh,
         "fragment": _position(program["fragments"], "fragments"),
