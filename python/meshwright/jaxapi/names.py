@@ -74,7 +74,7 @@ _NAMES = (
     (_LOWERING, "core_call_lowering jaxpr_subcomp lower_fun lower_jaxpr_to_fun"),
     (_LOWERING, "lower_with_sharding_in_types make_ir_context register_lowering"),
     ("jax.extend.mlir", "ir"),
-    ("jax.extend.mlir.dialects", "func mpmd"),
+    ("jax.extend.mlir.dialects", "func mpmd sdy"),
     # Checks of values.
     ("jax._src.checkify", "error_checks jaxpr_to_checkify_jaxpr"),
     # Running programs.

@@ -27,6 +27,7 @@ ArrayImpl = _FOUND["ArrayImpl"]
 DeviceList = _FOUND["DeviceList"]
 copy_arrays = _FOUND["batched_copy_array_to_devices_with_sharding"]
 ir = _FOUND["ir"]
+sdy = _FOUND["sdy"]
 make_ir_context = _FOUND["make_ir_context"]
 # Around transfers that the user's program asks for: `jax.transfer_guard` lets them.
 explicit_transfers = _FOUND["explicit_device_put_scope"]

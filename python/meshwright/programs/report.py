@@ -10,6 +10,7 @@ from typing import Any
 
 from ..compiler.diagnostics import Message, Remark
 from ..core.config import Config
+from ..jaxapi import frontend as compat
 from ..shardings.signature import ProgramSignature
 
 _LONGEST = 12  # Lines of a list; the rest is counted.
@@ -49,8 +50,6 @@ def _origin(item: Mapping[str, Any]) -> str:
 
 
 _COUNT = re.compile(r"\(\d+\)$")
-_SHARDING = re.compile(r"#sdy\.sharding<[^,]*, \[(.*?)\](?:, .*)?>")
-_AXIS = re.compile(r'"([^"]*)"(:\(\d+\)\d+)?')
 
 
 def _text(operation: Any, attribute: str) -> str:
@@ -59,14 +58,27 @@ def _text(operation: Any, attribute: str) -> str:
     return str(attributes[attribute]) if attribute in attributes else ""
 
 
-def _spec(attribute: str) -> str | None:
+def _axis_of(attribute: Any) -> str | dict[str, Any]:
+    """An axis, or a part of one, as schedule.json has it."""
+    axis = compat.sdy.AxisRefAttr(attribute)
+    if axis.sub_axis_info is None:
+        return axis.name
+    part = compat.sdy.SubAxisInfoAttr(axis.sub_axis_info)
+    return {"axis": axis.name, "pre": part.pre_size, "size": part.size}
+
+
+def _spec(attribute: Any) -> str | None:
     """A sharding of the partitioned module as users write it; None if it is none."""
-    found = _SHARDING.fullmatch(attribute)
-    if found is None:
+    sdy = compat.sdy
+    if not sdy.TensorShardingAttr.isinstance(attribute):
         return None
-    dims = re.findall(r"\{(.*?)\}", found[1])
+    dims = sdy.TensorShardingAttr(attribute).dimension_shardings
     return _split(
-        {"dims": [["".join(axis) for axis in _AXIS.findall(d)] for d in dims]}
+        {
+            "dims": [
+                list(map(_axis_of, sdy.DimensionShardingAttr(dim).axes)) for dim in dims
+            ]
+        }
     )
 
 
@@ -79,11 +91,11 @@ def _reshards(function: Any) -> Iterator[tuple[str, str, str]]:
             block.arguments, function.attributes["arg_attrs"], strict=True
         ):
             if "sdy.sharding" in attributes:
-                known[argument] = _spec(str(attributes["sdy.sharding"]))
+                known[argument] = _spec(attributes["sdy.sharding"])
     for operation in block.operations:
         if operation.operation.name not in ("sdy.sharding_constraint", "sdy.reshard"):
             continue
-        operand, wanted = operation.operands[0], _spec(_text(operation, "sharding"))
+        operand, wanted = operation.operands[0], _spec(operation.attributes["sharding"])
         found = known.get(operand)
         if found and wanted and found != wanted:
             kind = operand.type

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,7 @@ from .errors import ProgramError
 from .placement import ProgramMesh
 from .python_calls import calls_python
 
-ir = jax_runtime.ir
+ir, sdy = jax_runtime.ir, jax_runtime.sdy
 
 # The attribute that says that an operation has effects outside of the devices.
 _EFFECT_MARKS = {
@@ -23,10 +22,6 @@ _EFFECT_MARKS = {
     "stablehlo.send": "is_host_transfer",
     "stablehlo.recv": "is_host_transfer",
 }
-_DEVICE_IDS = re.compile(
-    r"(sdy\.mesh @\S+ = <\[[^\]\n]+\]), device_ids\s*=\s*\[[^\]\n]*\]"
-)
-_MODULE_NAME = re.compile(r"\Amodule @(\"[^\"\n]*\"|\S+)")
 
 
 @dataclass(frozen=True)
@@ -110,19 +105,34 @@ def _pin_side_effects(module: Any) -> bool:
     return bool(free)
 
 
+def _drop_device_ids(module: Any) -> int:
+    """Lets meshes have their devices in the usual order; how many had another."""
+    dropped = 0
+    for op in module.body.operations:
+        if op.operation.name != "sdy.mesh":
+            continue
+        mesh = sdy.MeshAttr(op.operation.attributes["mesh"])
+        # A mesh without axes names the one device that does everything.
+        if mesh.device_ids and mesh.axes:
+            op.operation.attributes["mesh"] = sdy.MeshAttr.get(mesh.axes)
+            dropped += 1
+    return dropped
+
+
 def read_source(
     name: str, mesh: ProgramMesh, text: str, options: dict[str, Any]
 ) -> Source:
     """Parses a fragment's module in the current MLIR context."""
-    # The order of devices is that of the mesh the program was bound to.
-    text = _DEVICE_IDS.sub(r"\1", text) if len(mesh.devices) > 1 else text
     try:
         module = ir.Module.parse(text)
     except ir.MLIRError as error:
         raise ProgramError(f'fragment "{name}" does not parse: {error}') from None
-    if len(mesh.devices) > 1 and _pin_side_effects(module):
+    # The order of devices is that of the mesh the program was bound to.
+    if len(mesh.devices) > 1 and _drop_device_ids(module) + _pin_side_effects(module):
         text = module.operation.get_asm(enable_debug_info=True)
     signature = _signature(name, module)
+    if not _keeps_names() and "sym_name" in module.operation.attributes:
+        del module.operation.attributes["sym_name"]
     code = module.operation.get_asm(
         enable_debug_info=False, print_generic_op_form=False
     )
@@ -130,7 +140,7 @@ def read_source(
         name=name,
         mesh=mesh,
         text=text,
-        code=code if _keeps_names() else _MODULE_NAME.sub("module", code),
+        code=code,
         signature=signature,
         callbacks=calls_python(code),
         options=dict(options),
