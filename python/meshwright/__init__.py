@@ -48,6 +48,7 @@ from .programs.stages import Lowered as Lowered
 from .runtime import FragmentError as FragmentError
 from .runtime import ProgramError as ProgramError
 from .runtime import profile as profile
+from .staging.marked import marked as marked
 from .staging.marks import stage_boundary as stage_boundary
 from .tracing import checkify as _checkify  # noqa: F401
 from .tracing.ops import broadcast as broadcast

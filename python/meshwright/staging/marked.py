@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Marks inside of a model by the paths of its modules, whose source stays as it is.
+
+A module whose path is given gets a class of its own, a subclass that puts a mark on
+what it is called with. A class goes where its module goes: through `nnx.split` and
+`nnx.merge`, `jax.checkpoint`, gradients and optimizers. Flax Linen makes its modules
+while the model is called; there an interceptor of calls puts the marks.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import jax
+
+from ..tracing import static_leaves
+from ..tracing.nnx_state import is_stateful
+from .marks import stage_boundary
+
+__all__ = ["marked"]
+
+T = TypeVar("T")
+
+_WHAT = "marked"
+_SEPARATOR = "/"
+# Which marks are put where Linen modules are called. JAX caches what it traces by it.
+_linen_marks = jax.make_user_context(default_value=None)
+
+
+def marked(model: T, paths: Sequence[str]) -> T:
+    """Puts a `stage_boundary` before modules of a model, by their paths.
+
+    The mark is on the first argument with arrays that the module is called with. A
+    module that is called several times has a mark each time.
+
+    Args:
+      model: a module of Flax NNX, Flax Linen, Equinox or Keras.
+      paths: attributes, names, keys and indices that lead from the model to a module,
+        such as `"decoder/layers_2"` or `"layers/2"`. The first stage needs none.
+
+    Returns:
+      A model with the marks, of the same parameters at the same paths: an NNX module
+      that shares its variables with `model`, an Equinox module with the same leaves,
+      or a Linen module. Keras layers cannot be shared by two models: their classes are
+      changed, and the result is `model` itself. Go on with the result.
+
+    Raises:
+      TypeError: `model` is no such module, `paths` are no texts in an order, or a path
+        leads to something that is not called.
+      ValueError: a path is unknown or given twice; the text lists those near it. Paths
+        of a Linen module are known when it is called.
+
+    Example: the second stage begins at the second layer.
+
+      >>> from flax import nnx
+      >>> layers = nnx.List([nnx.Linear(2, 2, rngs=nnx.Rngs(i)) for i in range(2)])
+      >>> model = marked(nnx.Sequential(*layers), ["layers/1"])
+      >>> model(jnp.ones((1, 2))).shape
+      (1, 2)
+    """
+    wanted = _check_paths(paths)
+    for module, mark in (
+        ("flax.nnx", _mark_nnx),
+        ("flax.linen", _mark_linen),
+        ("equinox", _mark_equinox),
+        ("keras", _mark_keras),
+    ):
+        library = sys.modules.get(module)
+        if library is not None and isinstance(model, _base(module, library)):
+            return mark(model, wanted, library)
+    raise TypeError(
+        f"{_WHAT}: expected a module of Flax NNX, Flax Linen, Equinox or Keras, got "
+        f"{type(model).__name__}; in a function, call stage_boundary where a stage ends"
+    )
+
+
+def _base(name: str, library: Any) -> Any:
+    return library.Layer if name == "keras" else library.Module
+
+
+def _check_paths(paths: Any) -> tuple[str, ...]:
+    if isinstance(paths, str) or not isinstance(paths, Sequence):
+        raise TypeError(
+            f"{_WHAT}: paths must be a list of texts in the order of the stages, got "
+            f"{paths!r} of type {type(paths).__name__}"
+        )
+    for index, path in enumerate(paths):
+        if not isinstance(path, str):
+            raise TypeError(f"{_WHAT}: paths[{index}] must be a text, got {path!r}")
+        if path in paths[:index]:
+            raise ValueError(f"{_WHAT}: path {path!r} is given twice")
+    return tuple(paths)
+
+
+def _unknown(path: str, known: Iterable[str]) -> ValueError:
+    names = list(known)
+    near = difflib.get_close_matches(path, names, n=3) or names[:3]
+    listed = ", ".join(map(repr, near)) or "none"
+    return ValueError(f"{_WHAT}: unknown path {path!r}; near it are {listed}")
+
+
+def _with_mark(where: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """Arguments of a call, the first of them that has arrays behind a mark."""
+    for index, arg in enumerate(args):
+        if _has_arrays(arg):
+            return (*args[:index], stage_boundary(arg), *args[index + 1 :]), kwargs
+    for name, arg in kwargs.items():
+        if _has_arrays(arg):
+            return args, {**kwargs, name: stage_boundary(arg)}
+    raise TypeError(
+        f"{_WHAT}: {where} is called without an array, and a mark needs one; give the "
+        "path of a module that is called with activations"
+    )
+
+
+def _has_arrays(arg: Any) -> bool:
+    return not is_stateful(arg) and any(
+        map(static_leaves.is_array, jax.tree.leaves(arg))
+    )
+
+
+@functools.cache
+def _marked_class(kind: type, method: str) -> type:
+    """A subclass whose calls are marked; of two equal ones JAX makes one trace."""
+    call = getattr(kind, method)
+
+    @functools.wraps(call)
+    def marked_call(self, *args, **kwargs):
+        args, kwargs = _with_mark(kind.__name__, args, kwargs)
+        return call(self, *args, **kwargs)
+
+    # What is saved, printed or named after a class, goes by that of the user.
+    names = ("__module__", "__qualname__", "__doc__")
+    body = {name: getattr(kind, name) for name in names}
+    body |= {method: marked_call, "_mpmd_is_marked": True}
+    return types.new_class(kind.__name__, (kind,), {}, lambda ns: ns.update(body))
+
+
+def _class_for(path: str, module: Any, is_module: Callable[..., bool], method: str):
+    kind = type(module)
+    if not is_module(module) or not callable(module):
+        raise TypeError(
+            f"{_WHAT}: {path} is of type {kind.__name__}, which is not called; give "
+            "the path of a module that is called with activations"
+        )
+    return kind if hasattr(kind, "_mpmd_is_marked") else _marked_class(kind, method)
+
+
+def _parts(value: Any) -> Mapping[str, Any]:
+    """What a step of a path may lead to."""
+    if isinstance(value, Mapping):
+        return {str(key): part for key, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return {str(index): part for index, part in enumerate(value)}
+    found = {
+        name: part
+        for name, part in getattr(value, "__dict__", {}).items()
+        if not name.startswith("_")
+    }
+    # Keras knows the layers of a model by their names.
+    keras = sys.modules.get("keras")
+    if keras is not None and isinstance(value, keras.Model):
+        found |= {layer.name: layer for layer in value.layers}
+    return found
+
+
+def _find(model: Any, path: str, is_module: Callable[..., bool]) -> Any:
+    value = model
+    for step in path.split(_SEPARATOR):
+        parts = _parts(value)
+        if step not in parts:
+            raise _unknown(path, _paths(model, is_module))
+        value = parts[step]
+    return value
+
+
+def _paths(model: Any, is_module: Callable[..., bool]) -> Iterator[str]:
+    """The paths of all modules in a model."""
+    seen = {id(model)}
+    stack = [((), model)]
+    while stack:
+        path, value = stack.pop()
+        if path and is_module(value):
+            yield _SEPARATOR.join(path)
+        for step, part in reversed(_parts(value).items()):
+            holds_more = is_module(part) or isinstance(part, (Mapping, list, tuple))
+            if holds_more and id(part) not in seen:
+                seen.add(id(part))
+                stack.append(((*path, step), part))
+
+
+def _mark_nnx(model: Any, paths: Sequence[str], nnx: Any) -> Any:
+    def is_module(value: Any) -> bool:
+        return isinstance(value, nnx.Pytree)
+
+    result = nnx.clone(model, variables=False, graph=True)
+    for path in paths:
+        module = _find(result, path, is_module)
+        kind = _class_for(path, module, is_module, "__call__")
+        object.__setattr__(module, "__class__", kind)
+    return result
+
+
+def _mark_equinox(model: Any, paths: Sequence[str], eqx: Any) -> Any:
+    def is_module(value: Any) -> bool:
+        return isinstance(value, eqx.Module)
+
+    def replaced(path: str, module: Any) -> Any:
+        kind = _class_for(path, module, is_module, "__call__")
+        copy = object.__new__(kind)
+        for name, value in vars(module).items():
+            object.__setattr__(copy, name, value)
+        return copy
+
+    for path in paths:
+        model = eqx.tree_at(
+            lambda tree, path=path: _find(tree, path, is_module),
+            model,
+            replace_fn=functools.partial(replaced, path),
+        )
+    return model
+
+
+def _mark_keras(model: Any, paths: Sequence[str], keras: Any) -> Any:
+    def is_module(value: Any) -> bool:
+        return isinstance(value, keras.Layer)
+
+    layers = [(path, _find(model, path, is_module)) for path in paths]
+    kinds = [_class_for(path, layer, is_module, "call") for path, layer in layers]
+    for (_, layer), kind in zip(layers, kinds, strict=True):
+        object.__setattr__(layer, "__class__", kind)
+    return model
+
+
+class _LinenMarks:
+    """The marks of one Linen model, and which of its modules were called so far."""
+
+    def __init__(self, paths: Sequence[str]):
+        self._paths = paths
+        self._called: dict[str, None] = {}
+
+    def call(self, root: Any, function: Callable[..., Any]) -> Any:
+        """Runs a function in which calls of marked modules below a root are marked."""
+        linen = sys.modules["flax.linen"]
+        depth = len(root.path) if root.scope is not None else 0
+
+        def intercept(call, args, kwargs, context):
+            if context.method_name == "__call__":
+                path = _SEPARATOR.join(context.module.path[depth:])
+                self._called[path] = None
+                if path in self._paths:
+                    args, kwargs = _with_mark(path, args, kwargs)
+            return call(*args, **kwargs)
+
+        if _linen_marks.value is self:  # Of a model that calls itself.
+            return function()
+        with _linen_marks(self), linen.intercept_methods(intercept):
+            return function()
+
+    def check(self) -> None:
+        for path in self._paths:
+            if path not in self._called:
+                raise _unknown(path, filter(None, self._called))
+
+
+def _mark_linen(model: Any, paths: Sequence[str], linen: Any) -> Any:
+    kind = type(model)
+    before = getattr(kind, "_mpmd_marked_paths", ())
+    marks = _LinenMarks((*before, *paths))
+    plain = kind.__base__ if before else kind
+
+    @linen.nowrap
+    def apply(self, *args, **kwargs):
+        return marks.call(self, lambda: plain.apply(self, *args, **kwargs))
+
+    @linen.nowrap
+    @functools.wraps(plain.__call__)
+    def call(self, *args, **kwargs):
+        result = marks.call(self, lambda: plain.__call__(self, *args, **kwargs))
+        marks.check()
+        return result
+
+    names = ("__module__", "__qualname__", "__doc__")
+    body = {name: getattr(plain, name) for name in names}
+    body |= {"apply": apply, "__call__": call, "_mpmd_marked_paths": marks._paths}
+    new = types.new_class(plain.__name__, (plain,), {}, lambda ns: ns.update(body))
+    copy = object.__new__(new)
+    for name, value in vars(model).items():
+        object.__setattr__(copy, name, value)
+    return copy
