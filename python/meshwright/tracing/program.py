@@ -14,7 +14,13 @@ from collections.abc import Iterator
 
 from ..compiler import native
 
-__all__ = ["backward_order", "count_microbatches", "scheduled_by", "unrolls_loops"]
+__all__ = [
+    "backward_order",
+    "count_microbatches",
+    "is_scheduled",
+    "scheduled_by",
+    "unrolls_loops",
+]
 
 
 @dataclasses.dataclass
@@ -63,6 +69,11 @@ def count_microbatches(count: int) -> int:
     first = program.microbatches
     program.microbatches += count
     return first
+
+
+def is_scheduled() -> bool:
+    """Whether a program of `meshwright.jit` is being traced."""
+    return _program.get() is not None
 
 
 def backward_order(count: int, first: int = 0) -> list[int]:
