@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .immutable import is_library, reads_of
+from .identity import is_library, named_in, names_in
 
 # Looking further would take longer than tracing the function.
 _LIMIT = 20_000
@@ -25,38 +26,31 @@ def _is_user_code(module: Any) -> bool:
 
 
 def _of_function(function: types.FunctionType) -> Iterator[Any]:
+    cells = []
     for cell in function.__closure__ or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # Not assigned yet.
-            continue
+        with contextlib.suppress(ValueError):  # Not assigned yet.
+            cells.append(cell.cell_contents)
+    yield from cells
     yield function.__defaults__
     yield function.__kwdefaults__
     yield from vars(function).values()
     if not _is_user_code(function.__globals__.get("__name__")):
         return
-    reads = reads_of(function.__code__)
-    for name, chains in reads.found.items():
-        yield from _behind(function.__globals__.get(name), chains)
-    for name, cell in zip(
-        function.__code__.co_freevars, function.__closure__ or (), strict=True
-    ):
-        try:
-            yield from _behind(cell.cell_contents, reads.free.get(name, ()))
-        except ValueError:
-            continue
+    names, modules = names_in(function.__code__), set()
 
+    def read(value: Any) -> Iterator[Any]:
+        """A value, or what is read of it if it is a module."""
+        if not isinstance(value, types.ModuleType):
+            yield value
+        elif _is_user_code(value.__name__) and value not in modules:
+            modules.add(value)
+            for _, inner in named_in(vars(value), names):
+                yield from read(inner)
 
-def _behind(value: Any, chains: Iterable[tuple[str, ...]]) -> Iterator[Any]:
-    """A value, or what is read of it if it is a module."""
-    if not isinstance(value, types.ModuleType):
-        yield value
-        return
-    if not _is_user_code(value.__name__):
-        return
-    for chain in chains:
-        if chain:
-            yield from _behind(vars(value).get(chain[0]), {chain[1:]})
+    for _, value in named_in(function.__globals__, names):
+        yield from read(value)
+    for value in cells:
+        yield from read(value)
 
 
 def _parts(value: Any) -> Iterable[Any]:

@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .immutable import is_namedtuple
+from .identity import is_namedtuple
 from .nnx_state import is_stateful
 
 # Each holds those before it.

@@ -3,11 +3,10 @@
 
 What a function closes over is read when it is called. JAX caches traces by
 function object, so a body is traced through an object of its own each time. But a
-program calls its step once per microbatch, often through a function made anew:
-`call(jax.value_and_grad(step))`. While a program is traced, functions that read
-nothing that can change (`immutable`) therefore share one trace; the others are
-traced at every call, and traces that came out equal share one jaxpr and with it
-one callee.
+program calls its step once per microbatch, often through a function made again:
+`call(jax.value_and_grad(step))`. While a program is traced, what `identity` finds
+to be one function therefore shares one trace; the others are traced at every call,
+and traces that came out equal share one jaxpr and with it one callee.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import jax
 
 from ..jaxapi import frontend as compat
 from .equal_jaxprs import EqualJaxprs
-from .immutable import describe
+from .identity import describe
 from .nnx_state import Lifted, find, is_stateful
 from .static_leaves import (
     is_equinox_module,
