@@ -12,6 +12,7 @@
   Tests do not count: they mirror the folders of what they test.
 - Rooms, the folders of C++ and Python, take only from rooms below them; a Python
   room says which in its first line (check_rooms.py).
+- Each Python test comes to an assertion (check_tests.py).
 - A library includes only headers of the libraries that it links.
 - Ops are matched by their type, not by their name as a string.
 - Each COMPAT(name) and DEPARTURE(name) in the sources has a row in
@@ -28,6 +29,7 @@ import re
 import sys
 
 from check_rooms import check_rooms
+from check_tests import check_tests
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ("meshwright", "tools", "unittests", "python", "scripts", "bench", "test")
@@ -212,6 +214,7 @@ def main() -> int:
         + check_stems()
         + check_folders()
         + check_rooms()
+        + check_tests()
         + check_includes()
         + check_compatibility()
         + check_page()

@@ -39,6 +39,8 @@ SKIPS_ALLOWED = {
     "test_differential": 1,
     "test_export_folder": 2,
     "test_file_writers": 5,
+    "test_hijax": 1,  # JAX before 0.11 has no boxes.
+    "test_launch": 1,  # Where there is no IPv6.
     "test_random_shardings": 0,
     "test_runtime_random": 5,
 }

@@ -244,11 +244,17 @@ def test_config_is_accepted(options):
     ],
 )
 def test_schedule_is_an_option(schedule):
-    config(partitioning_options={"mpmd_pipeline_schedule": schedule})
+    made = config(partitioning_options={"mpmd_pipeline_schedule": schedule})
+    assert made.schedule == schedule
 
 
 def test_meshes_of_a_topology_may_share_devices_or_differ_in_size():
-    mw.make_config({"a": M0, "b": M0, "c": mesh(0, 4)}, {})
+    made = mw.make_config({"a": M0, "b": M0, "c": mesh(0, 4)}, {})
+    assert [len(mesh.devices.flat) for mesh in made.topology.values()] == [
+        M0.size,
+        M0.size,
+        4,
+    ]
 
 
 def test_config_is_frozen_and_has_defaults():

@@ -118,12 +118,16 @@ def test_unknown_meshes_are_rejected(topology, arguments):
         mw.make_config(topology, **arguments)
 
 
-def test_memory_kind_of_an_assignment_is_not_checked(topology):
-    mw.make_config(topology, {"enc": "m0#anything"})
+def test_an_unknown_memory_kind_is_kept_and_named(topology, caplog):
+    config = mw.make_config(topology, {"enc": "m0#anything"})
+    assert config.name_to_mesh_assignment == {"enc": "m0#anything"}
+    assert "memory kind: unknown 'anything'" in caplog.text
 
 
 def test_negative_stages_are_rejected_and_zero_is_fine(topology):
-    mw.make_config(topology, {"enc": "m0"}, name_to_stage_assignment={"enc": 0})
+    stages = {"enc": 0}
+    made = mw.make_config(topology, {"enc": "m0"}, name_to_stage_assignment=stages)
+    assert made.name_to_stage_assignment == stages
     with pytest.raises(ValueError, match="'enc' must not be negative, got -1"):
         mw.make_config(topology, {"enc": "m0"}, name_to_stage_assignment={"enc": -1})
 
@@ -163,7 +167,8 @@ def test_topology_is_checked_before_options():
 
 
 def test_meshes_may_share_devices_as_far_as_the_config_is_concerned():
-    mw.make_config({"m0": mesh(0), "m1": mesh(0)}, {})
+    made = mw.make_config({"m0": mesh(0), "m1": mesh(0)}, {})
+    assert list(made.topology) == ["m0", "m1"]
 
 
 REQUIRED = mw.PipelineSchedule(

@@ -267,10 +267,8 @@ def box_that_cannot_be_carried(x):
     return x
 
 
+@pytest.mark.skipif(Box is None, reason="this JAX has no boxes")
 def test_boxes():
-    if Box is None:
-        assert not hasattr(hijax, "MutableHiType")
-        return
     for function in (box_of_a_stage, box_of_calls, box_of_a_loop):
         check(function)
     check(box_that_changes_its_type)
