@@ -259,6 +259,31 @@ def test_other_programs():
         assert jitted.divisions[0].evenness <= 1.1, name
 
 
+def test_an_optimizer_that_computes_more_than_the_microbatches():
+    """Microbatches are divided all the same, and each layer is in one stage."""
+    k = keys()
+    ws = [normal(k, 16, 16) for _ in range(2)]
+    x = normal(k, 4, 16)
+
+    def loss(ws, x):
+        for w in ws:
+            x = jnp.tanh(x @ w)
+        return (x**2).sum()
+
+    def step(ws, x):
+        _, grads = mw.pipeline.accumulate(jax.value_and_grad(loss), 2)(ws, x)
+        for _ in range(8):
+            grads = [grad @ grad.T @ grad for grad in grads]
+        return [w - grad for w, grad in zip(ws, grads, strict=True)]
+
+    schedule = mw.get_pipeline_schedule("1F1B")
+    lowered = mw.auto(step, TWO, pipeline_schedule=schedule).lower(ws, x)
+    assert lowered.function_mesh_assignment.input_meshes[0] == ["m0", "m1"]
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert sent == [2 * 16 * 4] * 4  # An activation and its gradient of each.
+
+
 def test_references_and_empty_gradients():
     def model(empty, w, x):
         ref = jax.new_ref(x)

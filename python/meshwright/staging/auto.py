@@ -135,7 +135,8 @@ def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division
 
 
 class Divider:
-    """Divides the calls of a program, or all of it if it has none worth that.
+    """Divides the calls of a program, or all of it if it has none, or one that does
+    less than the rest.
 
     Attributes:
       divisions: how each body was divided.
@@ -154,7 +155,8 @@ class Divider:
         whole = sum(map(work_of, closed.jaxpr.eqns))
         calls = list(_calls(closed.jaxpr))
         called = sum(map(work_of, calls))
-        if 2 * called < whole or not calls:
+        # Several calls are microbatches, however much an optimizer does afterwards.
+        if not calls or (len(calls) == 1 and 2 * called < whole):
             return self._body(closed, 0)
         self._outside = (whole - called) / len(calls)
         return self._in(closed)
