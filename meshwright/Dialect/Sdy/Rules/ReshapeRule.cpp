@@ -8,6 +8,16 @@
 // (covered); total is a multiple of covered. As long as both sides have covered
 // the same number, the next factor may be shared.
 //
+//   12x8 -> 3x32     ([ij, k])->([i, jk]) {i=3, j=4, k=8}
+//   4x1 -> 4         ([i, j])->([i]) {i=4, j=1} need_replication={j}
+//
+// Where a dimension of each side begins at the same place and they have no
+// divisor in common, the pieces of the operand's are those of the result's as
+// far as they go; neighbours exchange the rest:
+//
+//   3x5 -> 5x3       ([i, j])->([i, k]) {i=3, j=5, k=3}
+//                    need_replication={j, k} permutation={i}
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Rules/RuleFamilies.h"
@@ -65,12 +75,17 @@ OpShardingRuleAttr mlir::sdy::getRule(ReshapeOp op) {
   ShardingRuleBuilder rule(op);
   Side in{operandType.getShape()}, out{resultType.getShape()};
   auto addIn = [&](int64_t size) {
-    rule.add(size).operand(0, in.dim);
+    rule.add(size, FactorKind::NeedReplication).operand(0, in.dim);
     in.covered *= size;
   };
   auto addOut = [&](int64_t size) {
-    rule.add(size).result(0, out.dim);
+    rule.add(size, FactorKind::NeedReplication).result(0, out.dim);
     out.covered *= size;
+  };
+  auto addShared = [&](int64_t inSize, int64_t outSize, FactorKind kind) {
+    rule.add(inSize, kind).operand(0, in.dim).result(0, out.dim);
+    in.covered *= inSize;
+    out.covered *= outSize;
   };
   while (!in.isDone() || !out.isDone()) {
     if (in.isAtSizeOne()) {
@@ -88,14 +103,10 @@ OpShardingRuleAttr mlir::sdy::getRule(ReshapeOp op) {
     int64_t inRest = in.rest(), outRest = out.rest();
     int64_t common = std::gcd(inRest, outRest);
     if (in.covered == out.covered) {
-      if (common > 1) {
-        rule.add(common).operand(0, in.dim).result(0, out.dim);
-        in.covered *= common;
-        out.covered *= common;
-      } else {
-        addIn(inRest);
-        addOut(outRest);
-      }
+      if (common > 1)
+        addShared(common, common, FactorKind::PassThrough);
+      else
+        addShared(inRest, outRest, FactorKind::Permutation);
     } else if (in.covered < out.covered) {
       addIn(sizeOfPrivateFactor(in, out.covered, common));
     } else {
