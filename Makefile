@@ -94,6 +94,7 @@ difftest: build  ## random and changed programs against jaxlib (make difftest N=
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --bin $(BUILD)/bin
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --bin $(BUILD)/bin --programs
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --models
+	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --placement
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --mutants --bin $(BUILD)/bin
 	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --tokens --bin $(BUILD)/bin
 

@@ -4,6 +4,7 @@
     .venv/bin/python scripts/difftest.py 1000                 # single operations
     .venv/bin/python scripts/difftest.py 200 --programs       # annotated programs
     .venv/bin/python scripts/difftest.py 200 --models         # mw.jit and jax.jit
+    .venv/bin/python scripts/difftest.py 200 --placement      # where state lives
     .venv/bin/python scripts/difftest.py 500 --ops gather,scatter --first 4000
     .venv/bin/python scripts/difftest.py 5000 --seeds         # those of fuzzing
     .venv/bin/python scripts/difftest.py 5000 --mutants       # what is almost right
@@ -31,6 +32,7 @@ sys.path[:0] = [
 import difftest_jit  # noqa: E402
 import difftest_mutants  # noqa: E402
 import difftest_ops  # noqa: E402
+import difftest_placement  # noqa: E402
 import difftest_programs  # noqa: E402
 import difftest_seeds  # noqa: E402
 import difftest_tokens  # noqa: E402
@@ -95,6 +97,7 @@ def main() -> int:
     parser.add_argument("--routes", default=",".join(difftest_ops.ROUTES))
     parser.add_argument("--programs", action="store_true", help="annotated programs")
     parser.add_argument("--models", action="store_true", help="mw.jit and jax.jit")
+    parser.add_argument("--placement", action="store_true", help="training steps")
     parser.add_argument("--seeds", action="store_true", help="seeds of fuzzing")
     parser.add_argument("--mutants", action="store_true", help="changed programs")
     parser.add_argument("--tokens", action="store_true", help="one token changed")
@@ -121,6 +124,12 @@ def main() -> int:
     if options.models:
         difftest_jit.use_devices()
         comparison = difftest_jit.JitComparison()
+        return 1 if check_each(comparison, *span) else 0
+    if options.placement:
+        difftest_jit.use_devices()
+        comparison = difftest_placement.PlacementComparison()
+        last = min(options.first + options.count, len(comparison))
+        span = options.first, last - options.first, PER_BATCH
         return 1 if check_each(comparison, *span) else 0
     if options.programs:
         comparison = difftest_programs.ProgramComparison(tools)

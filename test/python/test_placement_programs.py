@@ -1,0 +1,70 @@
+"""A part of the training steps of `make difftest`: where all of their state lives."""
+
+import contextlib
+
+import difftest_placement
+import placement_programs
+import pytest
+
+
+@pytest.fixture
+def comparison():
+    with contextlib.closing(difftest_placement.PlacementComparison()) as found:
+        yield found
+
+
+# Of each model steps that read state in different ways.
+LOWERED = [
+    ("plain", "adamw schedule", "names", True),
+    ("plain", "adafactor", "marks", False),
+    ("plain", "muon", "auto", True),
+    ("plain", "prodigy", "marks", False),
+    ("plain", "schedule_free_adamw", "names", False),
+    ("plain", "skip_large_updates", "auto", True),
+    ("plain", "lm clipped", "marks", True),
+    ("plain", "lm logged", "names", False),
+    ("plain", "lm stacked", "marks", False),
+    ("plain", "lm concatenated", "auto", False),
+    ("plain", "lm raveled", "marks", True),
+    ("plain", "lm count placed", "marks", False),
+    ("plain", "lm passed through", "names", True),
+    ("plain", "lm where", "auto", False),
+    ("plain", "lm actor", "marks", False),
+    ("read twice", "lm clipped", "marks", False),
+    ("read twice", "multi_transform", "names", True),
+    ("tied", "adam", "marks", False),
+    ("unused", "adam", "auto", True),
+    ("unused", "dog", "marks", False),
+    ("frozen", "adamw", "marks", True),
+    ("lora", "clip_by_global_norm", "names", False),
+    ("lora", "sam", "marks", True),
+    ("experts", "apply_if_finite", "marks", False),
+    ("experts", "inject_hyperparams", "auto", True),
+]
+RUN = [
+    ("plain", "lm cond", "marks", False),
+    ("experts", "MultiSteps", "names", True),
+]
+
+
+def name(choice):
+    return "-".join(map(str, choice))
+
+
+@pytest.mark.parametrize("choice", LOWERED, ids=name)
+def test_state_lives_with_its_weight(choice, comparison):
+    program = placement_programs.make(*choice)
+    assert comparison.wrong(program, runs=False) == []
+
+
+@pytest.mark.parametrize("choice", RUN, ids=name)
+def test_numbers_are_those_of_jax(choice, comparison):
+    program = placement_programs.make(*choice)
+    assert comparison.wrong(program, runs=True) == []
+
+
+def test_every_step_has_a_number():
+    choices = placement_programs.choices()
+    assert len(set(choices)) == len(choices)
+    assert {*LOWERED, *RUN} <= set(choices)
+    assert choices == placement_programs.choices()
