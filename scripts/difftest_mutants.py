@@ -86,7 +86,7 @@ PRINTED_OTHERWISE = (
 def read_each(texts: Sequence[str]) -> list[Reading]:
     """To be called where jaxlib may end the process."""
     from jaxlib.mlir import ir
-    from test_differential import context_with_quantized_types
+    from jaxlib_context import context_with_quantized_types
 
     readings = []
     with context_with_quantized_types():
@@ -108,7 +108,7 @@ class MutantComparison:
         self.tools = tools
         self.findings: list[op_corpus.Finding] = []
         self.outcomes: collections.Counter[str] = collections.Counter()
-        self.jaxlib = Isolated("test_differential", timeout=SECONDS)
+        self.jaxlib = Isolated("jaxlib_context", timeout=SECONDS)
         self.folder = tempfile.TemporaryDirectory()
         seeds = fuzz_seeds.Seeds(pathlib.Path(self.folder.name) / "seeds", ["text"])
         fuzz_seeds.add_tests(seeds, tools.folder)

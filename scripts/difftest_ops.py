@@ -90,7 +90,7 @@ def is_equal(left: np.ndarray, right: np.ndarray) -> bool:
 
 def print_both(text: str) -> tuple[str, str]:
     from jaxlib.mlir import ir
-    from test_differential import context_with_quantized_types
+    from jaxlib_context import context_with_quantized_types
 
     with context_with_quantized_types():
         operation = ir.Module.parse(text).operation

@@ -34,7 +34,7 @@ NOT_RUN = (
 def are_read(texts: Sequence[str]) -> list[bool]:
     """Whether jaxlib reads each. To be called where jaxlib may end the process."""
     from jaxlib.mlir import ir
-    from test_differential import context_with_quantized_types
+    from jaxlib_context import context_with_quantized_types
 
     def is_read(text: str) -> bool:
         try:

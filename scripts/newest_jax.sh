@@ -4,7 +4,7 @@
 # build works in it. Does nothing when the environment is there.
 #
 #   make difftest PYTHON="$(scripts/newest_jax.sh)"       what make difftest-newest does
-#   "$(scripts/newest_jax.sh)" -m pytest test/python/test_hijax.py
+#   "$(scripts/newest_jax.sh)" -m pytest test/python/tracing/test_hijax.py
 #
 # NEWEST_PYTHON: the Python to take, instead of the newest there is.
 set -euo pipefail

@@ -27,8 +27,8 @@ inside "pip install -q --no-deps --force-reinstall build/*.whl"
 inside "ln -sfn ../.venv/bin build/bin"
 inside "pip list 2>/dev/null | grep -E '^(jax|jaxlib|flax|optax|equinox|orbax-c\S*) '"
 # Without what a wheel has not: docs/jax-versions.md names it.
-inside "python -m pytest --ignore=test/python/test_site.py \
-  --ignore=test/python/test_draw_page.py --ignore=test/python/test_reduce.py \
-  --ignore=test/python/test_installed.py --ignore=test/python/test_odd_programs.py \
-  --ignore=test/python/test_mutants.py \
+inside "python -m pytest --ignore=test/python/tools/test_site.py \
+  --ignore=test/python/tools/test_draw_page.py --ignore=test/python/tools/test_reduce.py \
+  --ignore=test/python/tools/test_installed.py --ignore=test/python/compiler/test_odd_programs.py \
+  --ignore=test/python/compiler/test_mutants.py \
   ${TESTS:-test/python}"

@@ -7,14 +7,13 @@ texts. So it is with bytecode of either side. A last test checks that no operati
 left out.
 """
 
-import functools
 import io
 import re
 
-import numerics
 import pytest
 from conftest import ROOT
 from isolated import Aborted, Isolated
+from jaxlib_context import context_with_quantized_types
 from jaxlib_releases import has_another_form, is_refused, without_defaults
 
 DIALECTS = ROOT / "test" / "Dialect"
@@ -137,23 +136,6 @@ def jaxlib_prints(texts: list[str]) -> list[str | None]:
             except ir.MLIRError:
                 printed.append(None)
     return printed
-
-
-@functools.cache
-def context_with_quantized_types():
-    """jaxlib registers the quant dialect only as what a pass depends on."""
-    from jaxlib.mlir import ir, passmanager
-    from jaxlib.mlir.dialects import stablehlo
-
-    stablehlo.register_stablehlo_passes()
-    context = numerics.make_context()
-    context.enable_multithreading(False)
-    with context:
-        loader = passmanager.PassManager.parse(
-            "builtin.module(vhlo-legalize-to-stablehlo)"
-        )
-        loader.run(ir.Module.parse("module {}").operation)
-    return context
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import jax
 import pytest
 from meshwright.jaxapi import differences, names
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "python" / "meshwright"
 UNDOCUMENTED = re.compile(
     r"""\bjax\.(_src|interpreters|extend|experimental\.transfer)\b
