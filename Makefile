@@ -65,6 +65,9 @@ test-tsan:  ## what threads share, under the thread sanitizer (more: FILTER='^li
 fuzz:  ## mutated programs and files for SECONDS a target (TARGETS="passes partition")
 	@fuzz/run.sh
 
+trainers: build  ## MaxText, Tunix and Keras as pipelines (needs Python 3.12, 2 GB)
+	@MESHWRIGHT_EXTENSION=$(BUILD)/python scripts/trainers.sh $(BUILD)/trainers
+
 nightly:  ## all tests under sanitizers and without assertions, clang-tidy
 	@scripts/nightly.sh
 
