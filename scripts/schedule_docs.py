@@ -115,7 +115,7 @@ makespans; live microbatches are those of stages, so two count as one of a mesh.
 """
 
 OF_YOUR_OWN = """\
-## A schedule made to measure
+## A searched schedule
 
 Builtin schedules are made for stages that are alike. `auto` looks for the shortest
 order for stages as they are: of unequal length, with transfers, in the memory that each
@@ -304,8 +304,8 @@ SECTIONS = [
     (
         "DualPipeV",
         "Placed like a V as well; the forward of one stage runs with the backward of "
-        "the other, so that the communication of experts hides behind work. Needs "
-        "twice as many microbatches as meshes.",
+        "the other, so that the communication of experts overlaps with computation. "
+        "Needs twice as many microbatches as meshes.",
     ),
     (
         "DualPipe",
@@ -320,10 +320,10 @@ SECTIONS = [
     ),
     (
         "auto",
-        "Made to measure: for the work of the program's own stages, the shortest order "
+        "Searched: for the work of the program's own stages, the shortest order "
         "that a search finds in the memory of 1F1B. Never longer than another schedule "
         "of this page that fits; drawn here for stages that are alike. How to give "
-        "times and memory stands [below](#a-schedule-made-to-measure).",
+        "times and memory is described [below](#a-searched-schedule).",
     ),
 ]
 

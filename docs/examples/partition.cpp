@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Partitions a program and tells what each mesh does, in order:
+// Partitions a program and prints what each mesh does, in order:
 //
 //   meshwright-example docs/first.mlir docs/first.json
 //
@@ -15,8 +15,8 @@
 
 using namespace mlir;
 
-static void tell(const meshwright::ExportedProgram &program,
-                 const meshwright::ExportedProgram::Item &item) {
+static void print(const meshwright::ExportedProgram &program,
+                  const meshwright::ExportedProgram::Item &item) {
   llvm::outs() << program.meshes[item.fromMesh].name;
   if (item.fragment) {
     func::FuncOp function = program.fragments[*item.fragment].function;
@@ -53,6 +53,6 @@ int main(int argc, char **argv) {
   if (failed(result))
     return 1;
   for (const meshwright::ExportedProgram::Item &item : result->program->items)
-    tell(*result->program, item);
+    print(*result->program, item);
   return 0;
 }

@@ -41,8 +41,8 @@ typedef struct MeshwrightResult MeshwrightResult;
 /* "major.minor.patch". */
 MESHWRIGHT_EXPORTED const char *meshwrightGetVersion(void);
 
-/* Partitions a module (text or bytecode) as a configuration in JSON says, of
- * which docs/config.md tells. Never null; ask it for its error first. A mistake
+/* Partitions a module (text or bytecode) as a configuration in JSON says, see
+ * docs/config.md. Never null; ask it for its error first. A mistake
  * in the compiler (a failed assertion, an access to memory that is not there) is
  * an error too: while a call runs, handlers of such signals are set for the
  * process, and what the failed call has used is lost. */

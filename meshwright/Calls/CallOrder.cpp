@@ -20,8 +20,8 @@ func::FuncOp meshwright::getCallee(CallOpInterface call,
 namespace {
 
 /// A depth-first search with a stack of its own, so that the depth of the
-/// program does not matter. Upstream's `CallGraph` tells neither the ops that
-/// call nor the calls that count from others.
+/// program does not matter. Upstream's `CallGraph` neither gives the ops that
+/// call nor separates the calls that count from others.
 class CallSearch {
 public:
   CallSearch(ModuleOp module, const SymbolTable &symbols, CallFilter isCounted)

@@ -23,7 +23,7 @@ public:
               CallFilter isInlined);
 
   /// The number of ops in `func` once all calls are inlined; the greatest
-  /// number there is stands for all that are greater.
+  /// number also represents all greater ones.
   uint64_t getNumOps(mlir::func::FuncOp func) const { return sizes.at(func); }
 
 private:

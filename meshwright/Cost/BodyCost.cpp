@@ -57,7 +57,7 @@ static void addScaled(FragmentCost &sum, const FragmentCost &cost,
   }
 }
 
-/// Ops that stand for no work of a device: their results are other names of
+/// Ops that represent no work of a device: their results are other names of
 /// what they read, or are computed beforehand.
 static bool isFree(Operation *op) {
   return isa<stablehlo::ReshapeOp, stablehlo::ConstantOp,

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A backend fuses: runs of elementwise operations, and what moves elements,
-// become one kernel, with a reduction at the end or behind a matrix product.
+// become one kernel, with a reduction at the end or after a matrix product.
 // A kernel reads its inputs once and writes what others read:
 //
 //   %1 = dot %x, %w ; %2 = add %1, %b ; %3 = tanh %2

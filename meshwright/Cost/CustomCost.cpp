@@ -153,7 +153,7 @@ static llvm::Error parsePattern(StringRef pattern, std::string &name,
   if (head.size() == pattern.size())
     return llvm::Error::success();
   if (!list.consume_back(")"))
-    return llvm::createStringError("expected \")\" behind the dimensions");
+    return llvm::createStringError("expected \")\" after the dimensions");
   cost.isComplete = true;
   llvm::SmallVector<StringRef> names;
   list.split(names, ',');

@@ -5,7 +5,7 @@
 //   flash_attention=flops:4*b*h*t*t*d
 //   flash_attention(b,h,t,d)=flops:4*b*h*t*t*d,bytes:8*b*h*t*d
 //
-// The letters stand for the dimensions of the first operand, in order: as the
+// The letters represent the dimensions of the first operand, in order: as the
 // list in parentheses names them, or else as they first appear. Expressions
 // have numbers, + - * / and parentheses.
 //
@@ -57,7 +57,7 @@ struct CustomCost {
 /// By the name of the call target.
 using CustomCosts = std::map<std::string, CustomCost, std::less<>>;
 
-/// Reads what stands behind `--cost`, and adds it.
+/// Reads what is after `--cost`, and adds it.
 llvm::Error addCustomCost(llvm::StringRef text, CustomCosts &costs);
 
 /// The same for several in one text, separated by semicolons.

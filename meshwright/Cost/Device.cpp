@@ -49,13 +49,13 @@ double Device::getMemorySpeed() const {
   return memoryBandwidth * bandwidthEfficiency;
 }
 
-/// Beyond these a figure is a slip, and times might be no numbers.
+/// Beyond these a figure is an error, and times might be no numbers.
 static constexpr double kLeast = 1e-9, kMost = kMostFigure;
 static constexpr llvm::StringLiteral kRange =
     "expected a number that a device has, from 1e-9 to 1e30";
 
 namespace {
-/// Reads the keys of one device. Keys that nobody asked for are unknown.
+/// Reads the keys of one device. Keys that were not asked for are unknown.
 class DeviceReader {
 public:
   DeviceReader(const json::Object &object, json::Path path)

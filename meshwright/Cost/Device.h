@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The figures of devices.json, which is a part of the library, or of a user's
-// file of the same form. docs/cost-model.md tells the keys and where the
+// file of the same form. docs/cost-model.md has the keys and where the
 // figures come from.
 //
 //===----------------------------------------------------------------------===//

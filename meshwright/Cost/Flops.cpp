@@ -270,7 +270,7 @@ WorkEstimator::evaluate(Operation *customCall,
   }
   if (misfits.insert(name.str()).second)
     customCall->emitWarning()
-        << "is not counted: its cost speaks of " << cost.dimensions.size()
+        << "is not counted: its cost has " << cost.dimensions.size()
         << " dimensions, but its first operand has " << rank;
   return std::nullopt;
 }
@@ -292,7 +292,7 @@ Work WorkEstimator::estimateCustomCall(Operation *customCall) {
   return {0, 0, 0, 1};
 }
 
-/// Ops that stand for something else than one application per result element.
+/// Ops that represent something else than one application per result element.
 Work WorkEstimator::estimate(Operation *op) {
   auto applications = [&](double count, Region &body) {
     return estimate(body) * std::max(0.0, count);

@@ -26,7 +26,7 @@ struct Work {
   double transcendentals = 0;
   /// The part of `flops` that is in matrix products and convolutions.
   double matrixFlops = 0;
-  /// Custom calls whose work nobody knows, and loops whose trip count could
+  /// Custom calls of unknown work, and loops whose trip count could
   /// not be read and was taken as one.
   unsigned unknown = 0;
 

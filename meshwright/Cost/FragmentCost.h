@@ -33,7 +33,7 @@ struct FragmentCost {
   double collectiveSeconds = 0; ///< All collectives.
   /// Most bytes at once, beside operands and results.
   double temporaryBytes = 0;
-  /// Custom calls that nobody has told the work of, by name.
+  /// Custom calls of unknown work, by name.
   std::set<std::string> uncounted;
   /// Loops whose number of trips is not known; one was counted.
   unsigned unknownLoops = 0;

@@ -179,7 +179,7 @@ static double findMedian(std::vector<double> &values) {
                            : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// Groups the events of a recording; those that failed tell nothing.
+/// Groups the events of a recording; those that failed have no times.
 static bool readRecording(const json::Object &object, Profile &profile,
                           json::Path path) {
   std::map<std::pair<std::string, std::string>, Profile::Fragment> fragments;

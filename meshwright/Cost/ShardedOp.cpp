@@ -394,7 +394,7 @@ ShardedOp meshwright::shareOp(Operation *op, MeshAttr mesh) {
     return shared;
   if (sdy::OpShardingRuleAttr rule = sdy::getShardingRule(op))
     return Sharing(op, rule, mesh).share();
-  // Whoever does not know an op computes it as a whole, everywhere.
+  // An unknown op is computed as a whole, everywhere.
   for (Value operand : op->getOperands())
     if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
       addReshard(type, sdy::getSharding(operand), {}, mesh, shared.collectives);

@@ -86,7 +86,7 @@ void PageData::addColumn(llvm::StringRef name, const Range &range, Get get) {
   columns.push_back(std::move(column));
 }
 
-/// The simulated ones and, behind them, the recorded ones.
+/// The simulated ones and, after them, the recorded ones.
 void PageData::addBars() {
   using Bar = Drawing::Bar;
   auto all = llvm::concat<const Bar>(drawing.bars, drawing.recorded);

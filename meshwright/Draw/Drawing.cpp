@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The colours are those of Okabe and Ito, which people with any kind of colour
-// blindness tell apart, and grey.
+// blindness can distinguish, and grey.
 //
 //===----------------------------------------------------------------------===//
 

@@ -25,7 +25,7 @@ namespace meshwright {
 
 inline constexpr unsigned kNumItemKinds = 7;
 
-/// How a kind is told apart: by a colour, and without colours by a letter and a
+/// How a kind is marked: by a colour, and without colours by a letter and a
 /// pattern of the page.
 struct BarLook {
   llvm::StringLiteral text;   ///< For people.
@@ -58,7 +58,7 @@ private:
 struct Drawing {
   static constexpr uint32_t kNone = ~uint32_t(0);
   /// What is drawn takes no time or at least this: with it, and figures up to
-  /// kMostFigure, one can reckon without an infinity.
+  /// kLargestNumber, one can reckon without an infinity.
   static constexpr double kLeastTime = 1e-18;
 
   struct Bar {

@@ -33,7 +33,7 @@ inline constexpr size_t kMostBars = 1 << 22;
 llvm::Error checkSize(const Drawing &drawing, llvm::StringRef name,
                       size_t most = kMostBars);
 
-/// Columns of text where nobody says how many there is room for.
+/// Columns of text where the width of the terminal is unknown.
 inline constexpr unsigned kUsualColumns = 100;
 
 /// Writes a drawing. `columns` and `withColours` are for text.

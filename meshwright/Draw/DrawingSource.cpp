@@ -8,7 +8,7 @@
 using namespace meshwright;
 namespace json = llvm::json;
 
-/// Told by the keys that it has.
+/// The kind of file follows from the keys that it has.
 llvm::Expected<Drawing> meshwright::readDrawing(llvm::StringRef text) {
   llvm::Expected<json::Value> value = parsePlainJson(text);
   if (!value)

@@ -59,7 +59,7 @@ void GraphMaker::addEdge(uint32_t from, uint32_t to, double bytes) {
   edge.bytes += bytes;
 }
 
-/// Through transfers to the fragments behind them.
+/// Through transfers to the fragments after them.
 void GraphMaker::addEdgesTo(uint32_t bar, uint32_t target, double bytes) {
   llvm::SmallVector<std::pair<uint32_t, double>, 4> open = {{bar, bytes}};
   llvm::SmallDenseSet<uint32_t, 8> seen;

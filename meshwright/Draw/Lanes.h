@@ -1,4 +1,4 @@
-//===- Lanes.h - Where in its mesh a bar stands -----------------*- C++ -*-===//
+//===- Lanes.h - Where in its mesh a bar is ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +10,7 @@
 namespace meshwright {
 
 /// A mesh has a lane for what it computes and one for what it receives. Bars of
-/// one lane that overlap share its height: each stands in a slot, one above the
+/// one lane that overlap share its height: each has a slot, one above the
 /// other.
 struct Lanes {
   static constexpr unsigned kCompute = 0, kReceive = 1;

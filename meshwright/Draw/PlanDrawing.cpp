@@ -173,7 +173,7 @@ static bool readMesh(const json::Value &value, Plan &plan, Timeline &timeline,
   return true;
 }
 
-/// Whoever edits a plan by hand may double an action, or start it too early.
+/// A plan edited by hand may repeat an action, or start it too early.
 static llvm::Error checkOrder(const Plan &plan, const Timeline &timeline) {
   PlanInputs inputs(plan);
   for (auto [mesh, list] : llvm::enumerate(plan.meshes))

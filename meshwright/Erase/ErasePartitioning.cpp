@@ -18,7 +18,7 @@
 //   %1 = stablehlo.negate %0 : tensor<4xf32>
 //   return %1 : tensor<4xf32>
 //
-// First every mesh tensor type turns into its global type, wherever it stands.
+// First every mesh tensor type turns into its global type, wherever it is.
 // Then each op of the dialect has a plain counterpart of the same types, or
 // none, and is replaced, bodies before the ops around them. At last go the
 // attributes that spoke about meshes.
@@ -203,7 +203,7 @@ struct ReplacedOps : RewriterBase::Listener {
 };
 } // namespace
 
-/// Fragments go, and only there can a call stand for the ops of a shared body.
+/// Fragments go, and only there can a call represent the ops of a shared body.
 static void unshareAll(ModuleOp module) {
   IRRewriter rewriter(module.getContext());
   module.walk([&](ModuleOp nested) { unshareBodies(nested, rewriter); });
@@ -240,7 +240,7 @@ static LogicalResult eraseOp(Operation *op, SymbolTableCollection &symbols,
 // Attributes
 //===----------------------------------------------------------------------===//
 
-/// Whether a mesh stands for devices that a single-device program has not.
+/// Whether a mesh represents devices that a single-device program has not.
 static bool isSpread(sdy::MeshAttr mesh) {
   return !mesh || !mesh.getAxes().empty();
 }

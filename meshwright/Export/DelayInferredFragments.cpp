@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A result takes memory from where it is computed to where it is read last.
-// Nobody chose the place of an inferred fragment, so it may as well run when
+// The user did not choose the place of an inferred fragment, so it may as well run when
 // its result is needed:
 //
 //   %0 = fragment<"m", []> (%x)            %1 = fragment<"m", ["g"]> (%y)

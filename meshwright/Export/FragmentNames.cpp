@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-/// Longer names keep so many characters and end in the mark.
+/// Longer names keep this many characters and end in the mark.
 static constexpr size_t kMaxLength = 200, kCutLength = 195;
 static constexpr StringLiteral kCutMark = "<...>";
 
@@ -35,7 +35,7 @@ bool mpmd::isAllForward(ArrayRef<FragmentOp> fragments) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Origins whose names differ only in the number behind the last underscore.
+/// Origins whose names differ only in the number after the last underscore.
 struct Family {
   unsigned numOrigins = 0;
   std::set<int64_t> counters;
@@ -129,7 +129,7 @@ static bool changesBy(ArrayRef<int64_t> counters, int64_t step) {
   return true;
 }
 
-/// Which calls the group stands for, if they are consecutive.
+/// Which calls the group represents, if they are consecutive.
 static std::string getCallsSuffix(ArrayRef<FragmentOp> group, bool allForward,
                                   StringRef siteName) {
   SmallVector<int64_t> counters = getCallCounters(group);

@@ -16,7 +16,7 @@ bool isAllForward(ArrayRef<FragmentOp> fragments);
 
 /// The name of the function that a group of fragments becomes, for people who
 /// read profiles: the number of the group, what its first fragment is made of
-/// and which calls the group stands for, then the module.
+/// and which calls the group represents, then the module.
 ///
 ///   p2_lyr_4:5....step          two layers, and something else
 ///   p2_stage7_bwd.step          the backward half of a stage

@@ -41,7 +41,7 @@ static Attribute getLayout(DictionaryAttr attrs) {
 }
 
 namespace {
-/// The results of a fragment whose memory nobody has given yet.
+/// The results of a fragment whose memory no argument provides yet.
 class FreeResults {
 public:
   explicit FreeResults(FragmentOp fragment) : fragment(fragment) {

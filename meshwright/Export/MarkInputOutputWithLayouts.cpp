@@ -13,7 +13,7 @@
 //     return %1
 //
 // Values are taken in order, arguments first. Of each it is collected what the
-// returns demand, then the layout is chosen and spread to all uses, through
+// returns demand, then the layout is chosen and propagated to all uses, through
 // transfers.
 //
 //===----------------------------------------------------------------------===//
@@ -113,7 +113,7 @@ static FailureOr<Uses> collectUses(Value value, func::FuncOp func) {
 }
 
 namespace {
-/// Chooses and spreads the layouts of one function.
+/// Chooses and propagates the layouts of one function.
 class LayoutMarker {
 public:
   explicit LayoutMarker(func::FuncOp func) : func(func) {}
@@ -127,7 +127,7 @@ private:
   FailureOr<Layout> chooseForResult(FragmentOp fragment, OpResult result);
 
   /// Writes the layout of a value to its uses, through transfers.
-  void spread(Value value, Layout layout);
+  void propagate(Value value, Layout layout);
   void setOperandLayout(OpOperand &operand, Layout layout);
   void setResultLayout(unsigned index, Layout layout);
 
@@ -165,7 +165,7 @@ void LayoutMarker::setResultLayout(unsigned index, Layout layout) {
     func.setResultAttr(index, kLayoutModeAttr, layout.getAttr());
 }
 
-void LayoutMarker::spread(Value value, Layout layout) {
+void LayoutMarker::propagate(Value value, Layout layout) {
   SmallVector<std::pair<Value, Layout>> worklist = {{value, layout}};
   while (!worklist.empty()) {
     auto [current, mode] = worklist.pop_back_val();
@@ -220,7 +220,7 @@ LogicalResult LayoutMarker::markArgument(BlockArgument arg) {
     else
       func.setArgAttr(index, kLayoutModeAttr, chosen.getAttr());
   }
-  spread(arg, chosen);
+  propagate(arg, chosen);
   return success();
 }
 
@@ -247,7 +247,7 @@ LogicalResult LayoutMarker::markFragment(FragmentOp fragment) {
       return failure();
     set(entries, result.getResultNumber(), *layout);
     numLayouts += !layout->isDefault();
-    spread(result, *layout);
+    propagate(result, *layout);
   }
   entries.write(fragment, kResAttrsAttr);
   return success();

@@ -32,7 +32,7 @@ def CopyConstantsPass : Pass<"mpmd-copy-constants", "::mlir::func::FuncOp"> {
     } : (!m2) -> !m2
     ```
 
-    Acts on the fragments that stand directly in a distributed function. Takes
+    Acts on the fragments that are directly in a distributed function. Takes
     one step: a fragment that gets a constant from one that merely passes it on
     is left alone. Operands, results and attributes stay as they are, so
     `mpmd-fragment-dce` should follow.
@@ -60,13 +60,13 @@ def DelayInferredFragmentsPass
     %2 = fragment<"m", ["f"]> (%0, %1)
     ```
 
-    Acts on the fragments that stand directly in an MPMD function that is an
+    Acts on the fragments that are directly in an MPMD function that is an
     entry point, from the last to the first: two that move before one op change
-    places. Leaves alone: user fragments, and fragments that nobody reads. Cost:
+    places. Leaves alone: user fragments, and fragments that nothing reads. Cost:
     linear.
   }];
   let statistics = [
-    Statistic<"numMoved", "num-moved", "Fragments moved behind others">,
+    Statistic<"numMoved", "num-moved", "Fragments moved later">,
   ];
 }
 
@@ -90,16 +90,16 @@ def DelayTransfersFromCpuPass
 
     Acts on the transfers of MPMD functions that are entry points, from the first
     to the last: two that move before one op keep their order. Leaves alone
-    transfers that nobody reads. Cost: linear.
+    transfers that nothing reads. Cost: linear.
   }];
   let statistics = [
-    Statistic<"numMoved", "num-moved", "Transfers moved behind others">,
+    Statistic<"numMoved", "num-moved", "Transfers moved later">,
   ];
 }
 
 def LowerToFragmentCallsPass
     : Pass<"mpmd-lower-to-fragment-calls", "::mlir::ModuleOp"> {
-  let summary = "Turns fragments into calls of one function per computation";
+  let summary = "Outlines fragments into one function per distinct body";
   let description = [{
     Makes one function of all fragments that compute the same on one mesh, and
     replaces each fragment by a call of its function.
@@ -140,7 +140,7 @@ def LowerToFragmentCallsPass
   }];
   let options = [
     Option<"verboseLogging", "verbose-logging", "bool", /*default=*/"false",
-           "Print what each mesh will run.">,
+           "Print the fragments of each mesh.">,
   ];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments lowered">,
@@ -153,7 +153,7 @@ def LowerToFragmentCallsPass
 
 def MarkAliasingAndDonationPass
     : Pass<"mpmd-mark-aliasing-and-donation", "::mlir::func::FuncOp"> {
-  let summary = "Marks operands whose memory a fragment may use";
+  let summary = "Marks donated and aliased operands of fragments";
   let description = [{
     Marks, in `arg_attrs`, each operand that a fragment is the last to read: with
     the result that can have its memory, else as donated.
@@ -185,7 +185,7 @@ def MarkAliasingAndDonationPass
 
 def MarkFragmentReservedMemoryPass
     : Pass<"mpmd-mark-fragment-reserved-memory", "::mlir::func::FuncOp"> {
-  let summary = "Marks how much memory a fragment must leave to others";
+  let summary = "Computes the reserved memory of fragments";
   let description = [{
     Sets `reserved_hbm_bytes` on each fragment: what one device of its mesh holds
     while the fragment runs, its own operands and results aside.
@@ -215,9 +215,9 @@ def MarkFragmentReservedMemoryPass
 
 def MarkInputOutputWithLayoutsPass
     : Pass<"mpmd-mark-input-output-with-layouts", "::mlir::func::FuncOp"> {
-  let summary = "Tells fragments the layouts of what enters and leaves";
+  let summary = "Gives fragments the layouts of program inputs and outputs";
   let description = [{
-    Spreads `mhlo.layout_mode` of function arguments and results to the
+    Propagates `mhlo.layout_mode` of function arguments and results to the
     `arg_attrs` and `res_attrs` of the fragments that read and make them.
 
     ```mlir
@@ -228,7 +228,7 @@ def MarkInputOutputWithLayoutsPass
       %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) {arg_attrs = [{mhlo.layout_mode = "{0,1}"} ], res_attrs = [{mhlo.layout_mode = "auto"} ]} (...)
     ```
 
-    Acts on entry points. No attribute stands for the default layout, also as
+    Acts on entry points. A missing attribute means the default layout, also as
     the outcome. An argument that is also returned gets the layout demanded
     there; values have the default layout if they go to a CPU mesh, with a
     warning if they should not, and if they are `"auto"` but more than one
@@ -333,7 +333,7 @@ def SinkCreateTokenIntoFragmentsPass
     }
     ```
 
-    Acts on the fragments that stand directly in an MPMD function. The lists per
+    Acts on the fragments that are directly in an MPMD function. The lists per
     operand and per result, `arg_attrs`, `in_shardings` and so on, lose the
     entries. Fails if anything but a fragment reads a token of a fragment. Leaves
     alone: tokens that the function creates, its signature. Cost: linear.
@@ -347,7 +347,7 @@ def SinkCreateTokenIntoFragmentsPass
 
 def ValidateNoBackwardDepsPass
     : Pass<"mpmd-validate-no-backward-deps", "::mlir::func::FuncOp"> {
-  let summary = "Reports values that travel to an earlier mesh";
+  let summary = "Reports backward dependencies between meshes";
   let description = [{
     Reports each operand of a fragment call that another call computes on a later
     mesh of the topology, if the program is forward-only.
@@ -373,7 +373,7 @@ def ValidateNoInferredFragmentsPass
   let summary = "Reports inferred fragments that were not merged";
   let description = [{
     Reports each fragment without an origin, with the passes that made it. One
-    that does not say who made it is always an error; one that is made where
+    that does not name its pass is always an error; one that is made where
     there may be nothing to merge it with is always a warning.
 
     ```mlir
@@ -408,13 +408,13 @@ def ValidateNoParamTransfersPass
            /*default=*/"false", "Fail instead of warning.">,
     Option<"paramPattern", "param-pattern", "::meshwright::TextOption",
            /*default=*/"\"params['transformer\"",
-           "The part of a name that tells parameters.">,
+           "Substring that identifies parameters.">,
   ];
 }
 
 def ValidateNoReshardsPass
     : Pass<"mpmd-validate-no-reshards", "::mlir::ModuleOp"> {
-  let summary = "Reports functions that do nothing but reshard";
+  let summary = "Reports functions that only reshard";
   let description = [{
     Reports each fragment call whose callee returns nothing but its arguments,
     with shardings, shapes and names of operands and results. If the call has an

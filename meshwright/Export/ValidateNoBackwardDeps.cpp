@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // In a pipeline that only goes forward, values travel to later meshes: those
-// that stand behind in the topology, whatever they are called. One that travels
+// that come later in the topology, whatever they are called. One that travels
 // back makes an earlier mesh wait for a later one, and the bubbles that the
 // schedule avoids are there again.
 //
@@ -40,7 +40,7 @@ static void print(FragmentCallOp call, InFlightDiagnostic &diag) {
   diag << '"' << call.getCallee() << "\" mesh=\"" << call.getMeshName() << '"';
 }
 
-/// Where each mesh stands in the pipeline.
+/// Where each mesh is in the pipeline.
 using MeshPositions = llvm::StringMap<size_t>;
 
 static MeshPositions getPositions(func::FuncOp func) {

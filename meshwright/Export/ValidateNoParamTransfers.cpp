@@ -4,7 +4,7 @@
 //
 // Parameters are large, and a program should keep each where it is read. JAX
 // gives the location of an argument its path in the user's tree of parameters,
-// and so tells which transfers move one.
+// and so says which transfers move one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,11 +39,10 @@ static void report(InFlightDiagnostic diag, TransferOp transfer,
   llvm::raw_string_ostream os(list);
   llvm::interleaveComma(names, os,
                         [&](StringRef name) { os << '"' << name << '"'; });
-  diag << "cross-mesh transfer of a parameter, which is what a name with \""
-       << pattern << "\" tells, from mesh \""
-       << transfer.getTensor().getType().getMeshName() << "\" to mesh \""
-       << transfer.getType().getMeshName() << "\"; JAX locations: [" << list
-       << "]";
+  diag << "cross-mesh transfer of a parameter (a name with \"" << pattern
+       << "\"), from mesh \"" << transfer.getTensor().getType().getMeshName()
+       << "\" to mesh \"" << transfer.getType().getMeshName()
+       << "\"; JAX locations: [" << list << "]";
 }
 
 namespace {

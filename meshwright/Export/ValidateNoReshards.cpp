@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A function that returns its arguments computes nothing: all a call of it can
-// do is to change shardings, at the price of communication that nobody asked
+// do is to change shardings, at the price of communication that was not asked
 // for. The message shows what is resharded, in the user's names.
 //
 //===----------------------------------------------------------------------===//

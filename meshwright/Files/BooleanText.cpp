@@ -43,7 +43,7 @@ struct HexBooleans {
   }
 };
 
-/// Finds them one behind the other.
+/// Finds them one after the other.
 class HexBooleansFinder {
 public:
   HexBooleansFinder(StringRef text, StringRef quote)
@@ -57,8 +57,8 @@ private:
   void findAliases();
 
   StringRef text, rest, quote;
-  /// What each name stands for from a place on: parts of a text, to be split,
-  /// have definitions of their own. Null if nobody has asked.
+  /// What each name represents from a place on: parts of a text, to be split,
+  /// have definitions of their own. Null until first asked for.
   std::optional<StringMap<SmallVector<StringRef, 1>>> aliases;
 };
 } // namespace
@@ -68,7 +68,7 @@ static bool consume(StringRef &text, StringRef token) {
   return text.consume_front(token);
 }
 
-/// Of values and aliases, behind their first character.
+/// Of values and aliases, after their first character.
 static bool isOfName(char c) {
   return isAlnum(c) || StringRef("_$.-").contains(c);
 }
@@ -116,7 +116,7 @@ void HexBooleansFinder::findAliases() {
   }
 }
 
-/// What `name`, a part of the text, stands for: the text behind the last
+/// What `name`, a part of the text, represents: the text after the last
 /// `!name =` before it.
 StringRef HexBooleansFinder::resolveAlias(StringRef name) {
   if (!aliases)
@@ -124,10 +124,10 @@ StringRef HexBooleansFinder::resolveAlias(StringRef name) {
   auto found = aliases->find(name);
   if (found == aliases->end())
     return {};
-  auto behind = upper_bound(
+  auto after = upper_bound(
       found->second, name.data(),
       [](const char *place, StringRef type) { return place < type.data(); });
-  return behind == found->second.begin() ? StringRef() : *std::prev(behind);
+  return after == found->second.begin() ? StringRef() : *std::prev(after);
 }
 
 /// Reads `tensor<2x3xi1`, what an alias of such a type names, or nothing.
@@ -171,7 +171,7 @@ std::optional<HexBooleans> HexBooleansFinder::next() {
   return std::nullopt;
 }
 
-/// Puts a text in the place of a longer one, and blanks behind it.
+/// Puts a text in the place of a longer one, and blanks after it.
 static void replace(StringRef old, MutableArrayRef<char> text, StringRef by) {
   char *place = text.data() + (old.data() - text.data());
   fill(MutableArrayRef(place, old.size()), ' ');

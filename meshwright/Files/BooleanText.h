@@ -8,7 +8,7 @@
 //   dense<"0x0100000001000101000101…"> : tensor<128xi1>  // JAX: a byte each
 //   dense<"0xD1A7…"> : tensor<128xi1>                    // LLVM 22: a bit each
 //
-// The number of digits tells which one a text has. What is read is brought to
+// The number of digits says which one a text has. What is read is brought to
 // the form of this MLIR. What is written is a list, which both take:
 //
 //   dense<[true, false, false, false, true, …]> : tensor<128xi1>
@@ -25,7 +25,7 @@
 
 namespace meshwright {
 
-/// In all of these, `quote` is what stands for a quotation mark where the text is
+/// In all of these, `quote` is what represents a quotation mark where the text is
 /// itself quoted, as in JSON.
 
 /// Whether `text` has booleans of a byte each.

@@ -62,7 +62,7 @@ static LogicalResult verifyArray(DialectBytecodeReader &reader) {
 }
 
 /// Whether there are as many bytes as elements need: those of each, or of one that
-/// stands for all.
+/// represents all.
 static bool holds(ArrayRef<char> bytes, ShapedType type) {
   std::optional<int64_t> size = getElementSize(type.getElementType());
   if (!size || !type.hasStaticShape())

@@ -11,8 +11,8 @@ namespace meshwright {
 
 /// Reports an attribute of the builtin dialect, at which `reader` is, that holds
 /// another number of bytes than its type says, in a file of `size` bytes. MLIR's
-/// reader believes the type: it makes room for as much, and takes what is missing
-/// from behind the file.
+/// reader believes the type: it allocates as much, and reads what is missing
+/// from after the file.
 mlir::LogicalResult verifyBuiltinAttribute(mlir::DialectBytecodeReader &reader,
                                            size_t size);
 

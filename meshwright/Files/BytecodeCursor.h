@@ -11,7 +11,7 @@
 
 namespace meshwright {
 
-/// Reads from the front. Behind the end there are zeros, and `isBad`.
+/// Reads from the front. After the end there are zeros, and `isBad`.
 class BytecodeCursor {
 public:
   explicit BytecodeCursor(llvm::StringRef data) : data(data) {}
@@ -35,7 +35,7 @@ public:
     return numMore == 8 ? value : value >> (numMore + 1);
   }
 
-  /// A text behind which there is a zero.
+  /// A text after which there is a zero.
   void skipText() { (void)take(data.find('\0')), (void)takeByte(); }
 
   /// `count` numbers, as far as there are any.

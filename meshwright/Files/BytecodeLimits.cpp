@@ -30,7 +30,7 @@ static std::optional<std::string> checkGroups(BytecodeCursor &cursor,
   return std::nullopt;
 }
 
-/// Entries that take a byte each, at least, behind how many they are.
+/// Entries that take a byte each, at least, after how many they are.
 static std::optional<std::string> checkCount(uint64_t count, size_t numBytes,
                                              StringRef what) {
   if (count <= numBytes)
@@ -100,7 +100,7 @@ meshwright::findBytecodeDamage(MemoryBufferRef program) {
   uint64_t version = file.takeNumber();
   if (version > bytecode::kVersion)
     return std::nullopt;
-  file.skipText(); // Who wrote it.
+  file.skipText(); // The producer.
   while (!file.isEmpty()) {
     auto [id, contents] = file.takeSection();
     // Of what is cut off, the reader takes nothing.

@@ -44,7 +44,7 @@ public:
     CrashRecoveryContext::Disable();
   }
 
-  /// The reason of the last fatal error; it is read by who was stopped by one.
+  /// The reason of the last fatal error; read by the caller that it stopped.
   static std::string takeReason() {
     std::lock_guard lock(mutex);
     return std::exchange(reason, {});
@@ -179,8 +179,8 @@ private:
     return true;
   }
 
-  /// A task that crashed has left things half done: who waited for it must not
-  /// go on.
+  /// A task that crashed has left things half done: a caller that waited for it
+  /// must not go on.
   void passOnCrash(std::unique_lock<std::mutex> &lock) {
     if (crashCode == 0)
       return;

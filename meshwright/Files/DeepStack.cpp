@@ -24,7 +24,7 @@ void meshwright::runOnDeepStack(llvm::function_ref<void()> body) {
   pthread_t thread;
   int error = pthread_create(&thread, &attributes, run, &body);
   pthread_attr_destroy(&attributes);
-  // Where so much address space is not to be had, the usual stack has to do.
+  // Where so much address space is unavailable, the usual stack has to do.
   if (error)
     return body();
   pthread_join(thread, nullptr);

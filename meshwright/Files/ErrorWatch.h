@@ -10,9 +10,9 @@
 
 namespace meshwright {
 
-/// Whether errors are emitted while it lives; who handles them still does. Behind an
+/// Whether errors are emitted while it lives; other handlers still get them. After an
 /// attribute or type of a dialect, MLIR's parser reports a string without an end and
-/// goes on behind it.
+/// goes on after it.
 class ErrorWatch {
 public:
   explicit ErrorWatch(mlir::MLIRContext *context)

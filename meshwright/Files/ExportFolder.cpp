@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// A folder is locked (flock) by whoever writes it aside, replaces it, or
+// A folder is locked (flock) by the process that writes it aside, replaces it, or
 // removes it. The lock ends with the process: a folder beside the target that
-// nobody has locked is what a killed process left.
+// is not locked was left by a killed process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,7 +99,7 @@ struct Entry {
 };
 } // namespace
 
-/// Lists a folder and the folders in it that are to be entered, folders behind
+/// Lists a folder and the folders in it that are to be entered, folders after
 /// what is in them. Does not follow links.
 static std::error_code listFolder(StringRef folder, StringRef inside,
                                   function_ref<bool(StringRef)> enters,
@@ -161,7 +161,7 @@ static void removeAside(const std::string &aside, const std::string &target) {
     else
       moveIfFree(name, there);
   }
-  // Last: until then it tells the next run what may be removed.
+  // Last: until then it shows the next run what may be removed.
   std::string manifestName = join(aside, FolderManifest::kName);
   if (::rmdir(aside.c_str()) == 0)
     return;
@@ -286,7 +286,7 @@ static Error fillAside(const std::string &aside, ArrayRef<FolderFile> files,
                                                         : 0777 & ~mask;
   if (::chmod(aside.c_str(), mode) != 0)
     return fail("the folder cannot be made: " + lastError().message());
-  // First of all, so that whoever finds the rest knows whose it is; the hashes
+  // First of all, so that a reader of the rest knows whose it is; the hashes
   // are known at the end.
   std::string manifestName = join(aside, FolderManifest::kName);
   std::string wholeName = (FolderManifest::kName + ".whole").str();
@@ -415,7 +415,7 @@ static Expected<bool> putInPlace(const std::string &aside,
       return refused;
     if ((error = exchange(aside, target)))
       return fail("the folder cannot be replaced: " + error.message() +
-                  "; name one that is made anew");
+                  "; choose a directory that does not exist yet");
     targetLock = std::move(lock);
     return true;
   }

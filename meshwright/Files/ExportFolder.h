@@ -10,7 +10,7 @@
 
 namespace meshwright {
 
-/// Writes a folder aside and puts it in its place as one, so that whoever
+/// Writes a folder aside and puts it in its place atomically, so that a reader,
 /// looks, at whatever moment this process ends, finds what was there before or
 /// these files, whole:
 ///

@@ -13,7 +13,7 @@
 using namespace mlir;
 
 namespace {
-/// Reads parameters one behind the other; null, zero and nothing once one of them
+/// Reads parameters one after the other; null, zero and nothing once one of them
 /// could not be read.
 class Parameters {
 public:
@@ -88,7 +88,7 @@ public:
         value <= UINT32_MAX ? symbolize(value) : std::nullopt;
     if (!known && isGood)
       note(reader.emitError() << "a number " << value << " of JAX's bytecode "
-                              << "stands for nothing known");
+                              << "is unknown");
     return known.value_or(EnumT());
   }
 

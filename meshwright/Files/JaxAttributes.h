@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // JAX's MLIR writes attributes and types of StableHLO, CHLO and Shardy as a number
-// for the kind and the parameters behind it, here with the bytes of
+// for the kind and the parameters after it, here with the bytes of
 // #stablehlo.channel_handle<handle = 5, type = 1>:
 //
 //   03 15 05      kind 1; 5 and 1 as signed numbers

@@ -117,24 +117,24 @@ static LogicalResult readAnyForm(MLIRContext *context, StringRef name,
                                  llvm::function_ref<LogicalResult()> read) {
   using stablehlo::BytecodeForm;
   LogicalResult result = failure();
-  std::vector<Diagnostic> told;
+  std::vector<Diagnostic> reported;
   for (BytecodeForm form : {BytecodeForm::Jax0_11_2, BytecodeForm::Jax0_11_0,
                             BytecodeForm::Jax0_10}) {
     stablehlo::BytecodeFormScope scope(form);
-    std::vector<Diagnostic> said;
+    std::vector<Diagnostic> emitted;
     ScopedDiagnosticHandler keep(context, [&](Diagnostic &diagnostic) {
-      said.push_back(std::move(diagnostic));
+      emitted.push_back(std::move(diagnostic));
     });
     result = read();
     if (succeeded(result) || form == BytecodeForm::Jax0_11_2)
-      told = std::move(said);
+      reported = std::move(emitted);
     if (succeeded(result))
       break;
   }
-  bool isSilent = failed(result) && llvm::none_of(told, isError);
-  for (Diagnostic &diagnostic : told)
+  bool isSilent = failed(result) && llvm::none_of(reported, isError);
+  for (Diagnostic &diagnostic : reported)
     context->getDiagEngine().emit(std::move(diagnostic));
-  // The reader gives up on some bytes without a word.
+  // The reader gives up on some bytes without a diagnostic.
   if (isSilent)
     return emitError(getFileLocation(context, name))
            << "the bytecode is damaged" << kRemedy;
@@ -142,7 +142,7 @@ static LogicalResult readAnyForm(MLIRContext *context, StringRef name,
 }
 
 /// Gives `use` what a bytecode holds, in a context of its own. MLIR's reader does
-/// not survive all bytes, and what it then leaves behind, nobody can use or free.
+/// not survive all bytes, and what it then leaves behind cannot be used or freed.
 static bool readApart(
     llvm::MemoryBufferRef program, const DialectRegistry &registry,
     llvm::function_ref<bool(Block &block, FallbackAsmResourceMap &resources)>
@@ -196,7 +196,7 @@ static LogicalResult verifyBytecode(llvm::MemoryBufferRef program,
       program, context->getDialectRegistry(),
       [](Block &, FallbackAsmResourceMap &) { return true; }, crash, error);
   if (!crash)
-    return success(); // Other errors are the reader's to tell.
+    return success(); // The reader reports other errors.
   return emitError(getFileLocation(context, program.getBufferIdentifier()))
          << error;
 }

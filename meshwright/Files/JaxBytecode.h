@@ -6,7 +6,7 @@
 // of every other. JAX's MLIR has numbers for floats of 8 bits and fewer; LLVM 22's
 // writes their text, which both read, and knows no such number. So it is with the
 // attributes of StableHLO, CHLO and Shardy (JaxAttributes.h). The attributes of an op
-// stand in it without names; which there are depends on the release of JAX.
+// are in it without names; which there are depends on the release of JAX.
 //
 //===----------------------------------------------------------------------===//
 

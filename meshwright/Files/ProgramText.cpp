@@ -65,7 +65,7 @@ OwningOpRef<ModuleOp> meshwright::parseProgram(StringRef program,
     return {};
   if (isBytecode(llvm::MemoryBufferRef(program, name)))
     return parseBytecode(program, context, name);
-  // MLIR's lexer goes on to a zero behind the text, and takes a text at null for
+  // MLIR's lexer goes on to a zero after the text, and takes a text at null for
   // one that ends where completions are asked for.
   std::string own = program.str();
   if (hasByteBooleans(own))

@@ -15,13 +15,13 @@ using namespace meshwright;
 static constexpr unsigned kMaxDepth = 10000;
 static constexpr unsigned kMaxTypeDepth = 500;
 
-/// The position behind the string that begins at `begin`. One that is not closed
-/// ends with its line: an error, behind which the next part of a file is parsed.
+/// The position after the string that begins at `begin`. One that is not closed
+/// ends with its line: an error, after which the next part of a file is parsed.
 static size_t skipString(StringRef text, size_t begin) {
   constexpr StringLiteral kEnds = "\"\\\n\v\f";
   size_t i = text.find_first_of(kEnds, begin + 1);
   while (i != StringRef::npos && text[i] == '\\') {
-    // A quote or backslash that a backslash stands before is part of the string.
+    // A quote or backslash after a backslash is part of the string.
     bool isPair =
         i + 1 < text.size() && StringRef("\"\\").contains(text[i + 1]);
     i = text.find_first_of(kEnds, i + 1 + isPair);
@@ -29,7 +29,7 @@ static size_t skipString(StringRef text, size_t begin) {
   return i == StringRef::npos ? text.size() : i + 1;
 }
 
-/// The position behind the comment that begins at `begin`.
+/// The position after the comment that begins at `begin`.
 static size_t skipComment(StringRef text, size_t begin) {
   return std::min(text.find_first_of("\n\r", begin), text.size());
 }
@@ -49,7 +49,7 @@ static bool isInKeyword(char c) {
   return llvm::isAlnum(c) || StringRef("$._").contains(c);
 }
 
-/// Of values and aliases, behind their first character.
+/// Of values and aliases, after their first character.
 static bool isInName(char c) { return isInKeyword(c) || c == '-'; }
 
 namespace {
@@ -68,7 +68,7 @@ public:
       aliases.insert(name);
   }
 
-  /// Where the type of the elements stands, if there is such an array at
+  /// Where the type of the elements is, if there is such an array at
   /// `place`.
   std::optional<size_t> findType(size_t place) const {
     StringRef rest = text.drop_front(place);
@@ -97,8 +97,8 @@ private:
   llvm::StringSet<> aliases;
 };
 
-/// References to one of several results, as in `%0#3`. MLIR's parser makes room
-/// for as many results of a name as the highest number says, and again in each
+/// References to one of several results, as in `%0#3`. MLIR's parser allocates
+/// as many results of a name as the highest number says, and again in each
 /// operation around it that sees no values from outside.
 class ResultNumbers {
 public:

@@ -27,7 +27,7 @@ struct TextExcess {
 /// - Angle brackets, of types and attributes, that are open so more than 500 times.
 ///   Around a wrong one, each adds an error of its own, which repeats the line.
 /// - Results, as in `%0#2147483647`, of higher numbers, over all names, than the
-///   text has characters. The parser makes room for all of them, and does so anew
+///   text has characters. The parser allocates all of them, and does so again
 ///   in what is nested and sees no values from outside.
 /// - `array<index>`, which no attribute is.
 std::optional<TextExcess> findTextExcess(llvm::MemoryBufferRef program);

@@ -34,7 +34,7 @@ void removeControlDependencies(func::FuncOp func);
 void settleControlDependencies(func::FuncOp func, bool remove);
 
 /// Makes control dependencies again of what an earlier pass has kept. What
-/// waits for a fragment that no longer stands before it does not wait. Reports
+/// waits for a fragment that no longer precedes it does not wait. Reports
 /// an error at attributes that `settleControlDependencies` did not write.
 LogicalResult restoreControlDependencies(func::FuncOp func);
 

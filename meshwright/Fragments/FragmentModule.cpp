@@ -106,7 +106,7 @@ static void replicateTheRest(func::FuncOp function, ModuleOp module,
       });
 }
 
-/// Gives a mesh that stands for the one the fragment runs on its sizes: the
+/// Gives a mesh that represents the one the fragment runs on its sizes: the
 /// reference mesh of the program, whose axes may have other sizes there, or a
 /// mesh of other devices. One with a device order of its own, or with other
 /// axes over as many devices, is meant as it is.
@@ -189,7 +189,7 @@ meshwright::makeFragmentModule(func::FuncOp function, SymbolTable &symbols) {
 }
 
 std::string meshwright::getFragmentFileStem(StringRef functionName) {
-  // Leaves room for an extension in what file systems take.
+  // Leaves space for an extension within what file systems accept.
   constexpr size_t kMaxLength = 200;
   // Readers know the name from schedule.json.
   std::string stem = toUtf8(functionName).substr(0, kMaxLength);

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The fragments of a stage compute the same for every microbatch. Where they
-// share a body, it is a private function, which stands in each of them as a
+// share a body, it is a private function, which is in each of them as a
 // custom call:
 //
 //   %0 = fragment (%x) (%a) {%r = custom_call @mpmd.shared_body(%a)
@@ -11,7 +11,7 @@
 //   func private @shared_body(%a) attributes {mpmd.shared_body} {%r = …; …}
 //
 // Passes may give such a fragment other ops, operands and results, as they may
-// any other. What changes the ops behind the call inlines it first, and no call
+// any other. What changes the ops after the call inlines it first, and no call
 // has a result that is not used.
 //
 //===----------------------------------------------------------------------===//
@@ -38,8 +38,8 @@ func::FuncOp getSharedBody(stablehlo::CustomCallOp call);
 llvm::MapVector<func::FuncOp, SmallVector<stablehlo::CustomCallOp>>
 collectSharedBodies(ModuleOp module);
 
-/// Whether a fragment that nobody reads may go, and may be repeated, by what its
-/// ops do, also those behind calls. MLIR's `isPure` knows nothing of these.
+/// Whether a fragment that nothing reads may go, and may be repeated, by what its
+/// ops do, also those after calls. MLIR's `isPure` knows nothing of these.
 bool isPureFragment(FragmentOp fragment);
 
 /// Creates the call of a body, with the operands and result types of it.

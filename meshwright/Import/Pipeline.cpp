@@ -130,7 +130,7 @@ static void addCleanUp(OpPassManager &pm, const ImportOptions &options,
   addOnFunctions(pm, createFragmentDcePass());
   addOnFunctions(pm, createRemoveTransferCyclesPass());
   // Whether a symbol is used is found out while its users are few. The location
-  // of a fragment tells the call, its ops need not repeat it.
+  // of a fragment names the call, its ops need not repeat it.
   pm.addPass(createSymbolDCEPass());
   if (shares) {
     ShareBodiesPassOptions share;

@@ -14,7 +14,7 @@
 namespace meshwright {
 
 /// Writes what passes leave into files of a folder, as MLIR's own tree of files
-/// does, but whole ones, and with an error where there is no room:
+/// does, but whole ones, and with an error where the disk is full:
 ///
 ///   builtin_module_no-symbol-name/2_inline.mlir
 ///   builtin_module_no-symbol-name/func_func_main/2_0_cse.mlir
@@ -28,7 +28,7 @@ public:
   static void watch(std::shared_ptr<PassDumps> dumps, mlir::PassManager &passes,
                     bool writesUnchanged);
 
-  /// What went wrong first; nothing was written behind it. Empty if nothing did.
+  /// The first error; nothing was written after it. Empty without one.
   const std::string &getError() const { return error; }
 
 private:

@@ -124,7 +124,7 @@ LogicalResult PassInspection::write(ModuleOp module, StringRef path,
 
 LogicalResult PassInspection::enableRemarks(ModuleOp module) {
   std::string problem;
-  // LLVM copies what is repeated; in one another that has no end.
+  // LLVM copies what is repeated; nested repetition grows without bound.
   if (options.remarks.find('{') != std::string::npos)
     return module.emitError()
            << "options.mpmd_remarks: expected kinds of remarks, such as "

@@ -80,7 +80,7 @@ private:
   std::optional<PassRemarks> remarks;
   /// For the folder.
   std::string remarkText;
-  /// What timers write to, behind the last phase.
+  /// What timers write to, after the last phase.
   std::string timeText;
   std::unique_ptr<llvm::raw_string_ostream> timeStream;
   mlir::DefaultTimingManager timing;

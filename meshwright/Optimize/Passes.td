@@ -10,7 +10,7 @@ include "mlir/Pass/PassBase.td"
 
 def MergeForwardWithBackwardPass
     : Pass<"mpmd-merge-forward-with-backward", "::mlir::func::FuncOp"> {
-  let summary = "Merges forward fragments with the backward ones behind them";
+  let summary = "Merges forward fragments with the backward ones that follow";
   let description = [{
     Merges a forward fragment (transpose count 0) with a backward one (count 1)
     if that is its first consumer and the next fragment on its mesh.
@@ -32,9 +32,9 @@ def MergeForwardWithBackwardPass
     } : (!m) -> !m
     ```
 
-    Acts on the fragments that stand directly in a distributed function. Where
-    both have a stage it must be the same. The merged fragment stands where the
-    consumer stood if it can, else where the producer stood, and keeps of its
+    Acts on the fragments that are directly in a distributed function. Where
+    both have a stage it must be the same. The merged fragment is where the
+    consumer was if it can, else where the producer was, and keeps of its
     discardable attributes only a `call_counter` on which both agree. Fragments
     that are pure and unused are erased.
   }];
@@ -87,7 +87,7 @@ def RematFragmentPass : Pass<"mpmd-remat-fragment", "::mlir::func::FuncOp"> {
 
 def VerifyStageMergingPass
     : Pass<"mpmd-verify-stage-merging", "::mlir::func::FuncOp"> {
-  let summary = "Checks that one fragment is left per stage and microbatch";
+  let summary = "Checks that each stage has one fragment per microbatch";
   let description = [{
     Reports fragments with a stage that have mesh, stage, transpose count, split
     type and rematerialization in common with an earlier fragment, and the call

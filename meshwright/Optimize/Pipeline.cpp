@@ -62,7 +62,7 @@ static void addMergingOfInferred(OpPassManager &passes,
       createMergeInferredFragmentsPass(sideways));
   if (!options.completeByPlan || !options.scheduleRules.empty())
     return;
-  // What was merged stands where the last of its parts stood.
+  // What was merged is where the last of its parts was.
   PipelineSchedulerPassOptions schedule;
   schedule.mustHappenBefore = options.schedule;
   schedule.onlyRestore = true;

@@ -19,7 +19,7 @@
 // well.
 //
 // A remark says what that saves: the bytes of the results that no op reads any
-// more where the backward fragment stands, or behind it.
+// more where the backward fragment is, or after it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,7 @@ public:
   bool contains(Operation *op) const { return neighbors.contains(op); }
   Operation *getNext(Operation *op) const { return neighbors.at(op).next; }
 
-  /// Whether `a` stands before `b`; both have been there from the start, or
+  /// Whether `a` is before `b`; both have been there from the start, or
   /// have replaced a fragment that was.
   bool isBefore(Operation *a, Operation *b) const {
     return neighbors.at(a).position < neighbors.at(b).position;
@@ -171,7 +171,7 @@ public:
   }
 
   /// Bytes of results that were kept until a backward fragment read them, and
-  /// that nothing reads there or behind it any more.
+  /// that nothing reads there or after it any more.
   uint64_t countBytes() const {
     uint64_t bytes = 0;
     for (auto &[result, position] : lastReads)

@@ -123,7 +123,7 @@ static void reportClash(FragmentOp fragment, const StageClaim &claim,
     diag << "; it would be recomputed for each half of its backward fragment, "
             "which is split: leave out mpmd_fragment_remat or "
             "mpmd_split_bwd_fragments, or take a schedule that runs the "
-            "backward right behind the forward";
+            "backward right after the forward";
   else
     meshwright::identify(*diag.getUnderlyingDiagnostic(), "not_unique",
                          describeClash(fragment, claim, counter));

@@ -4,8 +4,8 @@
 //
 // Ops get numbers with wide gaps. One that is put between two others takes a
 // number close to that of the op before it, since what comes next often goes
-// right behind it; still there is room on both sides. An op for which there is
-// none has no number, and the block is numbered again when somebody asks.
+// right after it; numbers are free on both sides. An op for which there is
+// none has no number, and the block is numbered again when asked about.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ void BlockOrder::notifyOperationInserted(Operation *op,
   auto low = numbers.find(before), high = numbers.find(after);
   if ((!before && !after) || (before && low == numbers.end()) ||
       (after && high == numbers.end()))
-    return; // In a block that nobody asked about, or not since.
+    return; // In a block that was not asked about, or not since.
   int64_t number;
   if (!before)
     number = high->second - kStep;

@@ -15,8 +15,8 @@ namespace mlir::mpmd {
 /// again; this finds a number between those of the neighbours.
 ///
 /// Listens to the rewriter that changes the block. Of all that is there but
-/// constants it must be told: the greedy driver moves these to the front, so
-/// nobody should ask about them.
+/// constants it must be notified: the greedy driver moves these to the front, so
+/// do not ask about them.
 class BlockOrder : public RewriterBase::Listener {
 public:
   using Position = int64_t;
@@ -25,7 +25,7 @@ public:
   /// when it was first asked for, and good until an op is put into the block.
   Position getPosition(Operation *op);
 
-  /// Whether `a` stands before `b` in their block.
+  /// Whether `a` is before `b` in their block.
   bool isBefore(Operation *a, Operation *b);
 
   /// The op of the block of `op` that is, or contains, its first user; null if

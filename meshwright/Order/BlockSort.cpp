@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The sweep in which an op is taken follows from those of its producers: the
-// same one if the producer stands before the op, the next one otherwise; an op
-// without producers is taken in sweep 0. Within a sweep the old order stands.
-// Mostly, producers stand before their readers, so one walk along the block
+// same one if the producer is before the op, the next one otherwise; an op
+// without producers is taken in sweep 0. Within a sweep the old order stays.
+// Mostly, producers are before their readers, so one walk along the block
 // finds the sweeps; what is missing is asked for depth first.
 //
 // A demand between two large groups goes through a node of its own, which
@@ -173,7 +173,7 @@ bool mlir::mpmd::sortBlockTopologically(const BlockGraph &graph,
 }
 
 bool mlir::mpmd::sortBlockTopologically(Block &block) {
-  // Where ops stand before what they read, their effects may contradict that.
+  // Where ops are before what they read, their effects may contradict that.
   for (auto effects :
        {BlockGraph::Effects::AsInBlock, BlockGraph::Effects::Ignored}) {
     BlockGraph graph(block, effects);

@@ -14,9 +14,9 @@ namespace mlir::mpmd {
 ///
 /// Gives the order of upstream's `sortTopologically`: sweep over the ops again
 /// and again, and take those whose producers are taken already. So an op that
-/// waits for a later one ends up behind everything that was ready before, and
+/// waits for a later one ends up after everything that was ready before, and
 /// a sorted block does not change. Upstream's time is quadratic where users
-/// stand far ahead of their producers; this is linear. Where there is a cycle,
+/// are far ahead of their producers; this is linear. Where there is a cycle,
 /// upstream's own way of breaking it is used.
 bool sortBlockTopologically(Block &block);
 
@@ -35,7 +35,7 @@ public:
   /// product.
   void add(ArrayRef<unsigned> before, ArrayRef<unsigned> after);
 
-  /// Numbers behind those of the ops stand for what is between two groups.
+  /// Numbers after those of the ops represent what is between two groups.
   bool isOp(unsigned node) const { return node < numOps; }
   unsigned getNodeCount() const { return numNodes; }
   ArrayRef<Edge> getEdges() const { return edges; }

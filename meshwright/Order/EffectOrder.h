@@ -11,7 +11,7 @@
 
 namespace mlir::mpmd {
 
-/// Tells each pair of ops of a block of which the second must stay behind the
+/// Reports each pair of ops of a block of which the second must stay after the
 /// first, because both have effects and may run on one mesh. Only neighbours:
 /// the others follow. Fragments run on their meshes, all else that has effects,
 /// such as a call, on any.
@@ -38,8 +38,8 @@ public:
     return neighbors.at(fragment).next;
   }
 
-  /// Whether a fragment may move to another one, behind or before it, to become
-  /// one with that. `isBefore` tells which of two ops stands first.
+  /// Whether a fragment may move to another one, after or before it, to become
+  /// one with that. `isBefore` says which of two ops is first.
   using IsBefore = llvm::function_ref<bool(Operation *, Operation *)>;
   bool mayMoveDown(Operation *fragment, Operation *to, IsBefore isBefore) const;
   bool mayMoveUp(Operation *fragment, Operation *to, IsBefore isBefore) const;
@@ -47,12 +47,12 @@ public:
   /// comes between theirs.
   bool areAdjacent(ArrayRef<Operation *> fragments) const;
 
-  /// Tells each fragment and what must stay directly behind or before it. Some
-  /// pairs are told twice, in no certain order.
+  /// Reports each fragment and what must stay directly after or before it. Some
+  /// pairs are reported twice, in no certain order.
   void
   forEachPair(llvm::function_ref<void(Operation *, Operation *)> add) const;
 
-  /// Lets `merged` stand for fragments, in this order, of which those with
+  /// Lets `merged` represent fragments, in this order, of which those with
   /// effects are adjacent. The fragments may be gone.
   void replace(ArrayRef<Operation *> fragments, Operation *merged);
 

@@ -64,7 +64,7 @@ struct ApplyConfigurationPass
         dyn_cast_or_null<TopologyAttr>(parseAttribute(text, &getContext()));
     if (!attribute || watch.hasSeenError()) {
       getOperation().emitError()
-          << "topology: expected what stands behind #mpmd.topology, as in "
+          << "topology: expected the part after #mpmd.topology, as in "
              "<<\"m\" : <[\"x\"=2]>>>";
       return signalPassFailure();
     }

@@ -38,7 +38,7 @@ template <typename T> static ConfigOption::Field makeField(T &field) {
   if constexpr (std::is_constructible_v<ConfigOption::Field, T *>)
     return &field;
   else
-    return std::monostate(); // A key of the file says it.
+    return std::monostate(); // Set by a key of its own.
 }
 
 static const ConfigOption kOptions[] = {

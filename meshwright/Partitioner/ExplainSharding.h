@@ -12,7 +12,7 @@
 
 namespace meshwright {
 
-/// What `explainShardings` of the shard phase tells of a value, which may also be
+/// What `explainShardings` of the shard phase reports about a value, which may also be
 /// called by its name in the text that the program comes from. With a
 /// configuration the program is imported and optimized first; without one it is
 /// taken as it is. The module is then in an unspecified, though valid, state.

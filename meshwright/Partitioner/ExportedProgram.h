@@ -22,7 +22,7 @@ namespace meshwright {
 
 struct ExportedProgram {
   /// What function attributes say about an argument or result. Empty texts
-  /// stand for the default.
+  /// represent the default.
   struct Slot {
     std::string name;
     std::string memoryKind;

@@ -20,7 +20,7 @@ struct MarkPath {
   const MarkPath *outer; ///< Of the innermost of the calls, if there are any.
   mlir::Attribute mark;
   bool isOfCall;
-  /// What has its marks may stand for the value, if that is gone.
+  /// What has its marks may represent the value, if that is gone.
   bool isReplaceable = false;
 };
 

@@ -45,7 +45,7 @@ static LogicalResult checkMesh(const JsonValue &value, const Twine &key,
                            << listKnown(name, known);
 }
 
-/// '@' and '#' part a mesh from a name and from a memory kind; "*" stands for
+/// '@' and '#' part a mesh from a name and from a memory kind; "*" represents
 /// all other meshes where meshes are inferred.
 static bool isMeshName(StringRef name) {
   return !name.empty() && name != "*" &&
@@ -274,7 +274,7 @@ meshwright::parsePartitionConfig(StringRef text, StringRef fileName,
            << "key \"topology\" is missing; it gives each mesh its axes, as in "
               "{\"m1\": {\"x\": 2}}";
 
-  // The other keys mention meshes, wherever they stand in the file.
+  // The other keys mention meshes, wherever they are in the file.
   PartitionConfig config;
   if (failed(readTopology(*topology, config)))
     return failure();

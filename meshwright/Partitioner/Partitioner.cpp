@@ -117,7 +117,7 @@ IdleReason meshwright::findIdleReason(ModuleOp module) {
   return isRepeated || numCalls > 1 ? IdleReason::NoCounters : IdleReason::None;
 }
 
-/// A name that nothing bears is a slip of the user's.
+/// A name that occurs nowhere is a user's error.
 static LogicalResult checkNames(ModuleOp module,
                                 const PartitionConfig &config) {
   if (config.allowsUnknownNames)
@@ -142,7 +142,7 @@ static LogicalResult checkCount(func::FuncOp func, StringRef key,
                           << func.getSymName() << ", but got " << meshes.size();
 }
 
-/// `topology` as the text of a pass option: what stands behind #mpmd.topology.
+/// `topology` as the text of a pass option: what is after #mpmd.topology.
 static std::string printTopology(TopologyAttr topology) {
   std::string text;
   llvm::raw_string_ostream(text) << topology;
@@ -160,8 +160,8 @@ static void addPreparation(OpPassManager &passes, func::FuncOp func,
   passes.addPass(createApplyConfigurationPass(std::move(options)));
 }
 
-/// Whether what stands between import and the shard phase goes by the frames of
-/// fragments alone.
+/// Whether the phases between import and the shard phase look at the headers of
+/// fragments only.
 static bool sharesFromImport(const ConfigOptions &options, PhaseSet phases) {
   const OptimizeOptions &optimizing = options.optimizing;
   const Schedule *schedule = optimizing.schedule.schedule;
@@ -170,7 +170,7 @@ static bool sharesFromImport(const ConfigOptions &options, PhaseSet phases) {
          !(schedule && schedule->isMadeToMeasure);
 }
 
-/// What a device has room for is known where the user says what it is.
+/// The memory of a device is known where the user says what it is.
 static ShardingPropagationOptions
 getShardingOptions(const ConfigOptions &options) {
   ShardingPropagationOptions sharding = options.sharding;
@@ -179,7 +179,7 @@ getShardingOptions(const ConfigOptions &options) {
     return sharding;
   if (llvm::Expected<Device> device = findDevice(name))
     sharding.deviceMemory = roundCount(device->memory);
-  else // Whoever needs its times says so.
+  else // The phase that needs its times reports it.
     llvm::consumeError(device.takeError());
   return sharding;
 }

@@ -38,7 +38,7 @@ class PhaseSet {
 public:
   static PhaseSet none() { return PhaseSet(0); }
   static PhaseSet all() { return between(Phase::Import, Phase::Export); }
-  /// From the first to the last; none if they stand in the other order.
+  /// From the first to the last; none if they are in the other order.
   static PhaseSet between(Phase first, Phase last) {
     return PhaseSet((2 * bit(last) - 1) & ~(bit(first) - 1));
   }
@@ -60,7 +60,7 @@ private:
 struct PartitionResult {
   /// The partitioned function, in the module that was given.
   mlir::func::FuncOp function;
-  /// What a runtime has to do; only behind the export phase.
+  /// What a runtime has to do; only after the export phase.
   std::optional<ExportedProgram> program;
   /// What the configuration says of custom calls.
   CustomCosts customs;
@@ -82,7 +82,7 @@ mlir::FailureOr<PartitionResult> partition(mlir::ModuleOp module,
                                            PhaseSet phases = PhaseSet::all(),
                                            const PhaseListener &onPhase = {});
 
-/// Rules that come apart from the configuration, behind those of it.
+/// Rules that come apart from the configuration, after those of it.
 struct FragmentRules {
   std::vector<mlir::mpmd::FragmentMergeRule> merges;
   std::vector<mlir::mpmd::FragmentScheduleRule> schedules;

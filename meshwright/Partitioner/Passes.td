@@ -10,10 +10,10 @@ include "mlir/Pass/PassBase.td"
 
 def ApplyConfigurationPass
     : Pass<"mpmd-apply-configuration", "::mlir::ModuleOp"> {
-  let summary = "Makes a function what a configuration says it is";
+  let summary = "Applies a configuration to the entry function";
   let description = [{
     Gives a function its topology, marks the arguments whose buffers it may
-    reuse, and makes it public, as passes take a private function that nobody
+    reuse, and makes it public, as passes take a private function that nothing
     calls for unused.
 
     ```mlir
@@ -33,7 +33,7 @@ def ApplyConfigurationPass
     Option<"function", "function", "::meshwright::TextOption",
            /*default=*/"\"main\"", "The symbol of the function.">,
     Option<"topology", "topology", "::meshwright::TextOption", /*default=*/"",
-           "Its meshes, as an attribute is written behind #mpmd.topology.">,
+           "Its meshes, as an attribute is written after #mpmd.topology.">,
     ListOption<"donate", "donate", "int64_t",
                "Indices of arguments whose buffers may be reused.">,
   ];

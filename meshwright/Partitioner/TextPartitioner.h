@@ -37,7 +37,7 @@ struct TextRequest {
   /// Warn if the schedule will find nothing to order, though something in the
   /// program is repeated.
   bool warnsOfIdleSchedule = false;
-  /// In the syntax of pass options, behind those of the configuration.
+  /// In the syntax of pass options, after those of the configuration.
   std::vector<std::string> mergeRules;
   std::vector<std::string> scheduleRules;
 };
@@ -71,7 +71,7 @@ struct TextFragmentInfo {
 
 struct TextResult {
   bool succeeded = false;
-  /// In order; notes stand behind what they belong to.
+  /// In order; notes are after what they belong to.
   std::vector<TextDiagnostic> diagnostics;
   /// Of all kinds, or of those that the option `mpmd_remarks` names, which are
   /// among the diagnostics, too.
@@ -79,7 +79,7 @@ struct TextResult {
   std::string module;    ///< The partitioned program, with locations.
   std::string placement; ///< Meshes and shardings of inputs and outputs, JSON.
   std::vector<TextFragmentInfo> fragmentInfos; ///< As imported.
-  // Behind the last phase:
+  // After the last phase:
   std::string program; ///< What to run, JSON.
   std::vector<std::pair<std::string, std::string>> fragments; ///< Modules.
 };

@@ -20,7 +20,7 @@ namespace meshwright {
 std::optional<bool> splitsBackward(std::string_view schedule,
                                    std::string &error);
 
-/// The position of the mesh of each stage, in a pipeline of so many meshes and
+/// The position of the mesh of each stage, in a pipeline of that many meshes and
 /// stages; likewise.
 std::optional<std::map<int64_t, int64_t>> placeStages(std::string_view schedule,
                                                       int64_t meshes,

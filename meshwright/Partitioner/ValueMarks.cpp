@@ -1,4 +1,4 @@
-//===- ValueMarks.cpp - Values found again behind passes ------------------===//
+//===- ValueMarks.cpp - Values found again after passes -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
@@ -249,7 +249,7 @@ LogicalResult ValueMarks::mark(StringRef name, const WrittenValues &written) {
     if (isOne && (number.getAsInteger(10, index) || index >= values.size()))
       return module.emitError()
              << "value \"" << name << "\": expected a number of one of the "
-             << values.size() << " results of " << base << " behind #";
+             << values.size() << " results of " << base << " after #";
     llvm::append_range(marked, isOne ? values.slice(index, 1) : values);
   }
   markAll(marked);

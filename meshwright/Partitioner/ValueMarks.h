@@ -1,5 +1,13 @@
-//===- ValueMarks.h - Values found again behind passes ----------*- C++ -*-===//
+//===- ValueMarks.h - Values found again after passes -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A user asks for `%0` of a program's text, and passes have inlined, merged and
+// replaced what computes it. Locations are what passes keep, so the op gets a mark
+// in its location:
+//
+//   %0 = stablehlo.tanh %x loc(fused<"value 1">["model.py":3:1])
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_PARTITIONER_VALUEMARKS_H
@@ -15,16 +23,13 @@
 
 namespace meshwright {
 
-/// Marks the locations of some values of a program, so that they can be told from
-/// others when passes have inlined, merged and replaced what computes them:
-/// locations are what passes keep. A result of a call is what the callee returns,
-/// an argument of a callee what is passed, and a result of a region what the
-/// region returns.
+/// Finds values of a program again. A result of a call is also what the callee
+/// returns, and an argument of a callee what calls pass.
 class ValueMarks {
 public:
   explicit ValueMarks(mlir::ModuleOp module) : module(module), passed(module) {}
 
-  /// Marks the values that a name of the program's text stands for: `%0`, all of
+  /// Marks the values that a name of the program's text represents: `%0`, all of
   /// them if there are several, or `%0#1`. Those of the main function, if it has
   /// such. Reports an error on the module if there are none.
   mlir::LogicalResult mark(llvm::StringRef name, const WrittenValues &written);
@@ -34,7 +39,7 @@ public:
   llvm::DenseSet<mlir::Value> find() const;
 
 private:
-  /// What tells a value.
+  /// What identifies a value.
   struct Trace {
     MarkPath *path;
     mlir::OperationName name; ///< Of the op, or of that around an argument.

@@ -23,7 +23,7 @@ using MeasureStage =
 
 /// Cuts a line into stages, none of them empty, so that the costliest one is as
 /// cheap as possible, and of such cuts those for which `border`, a cost of a
-/// cut behind so many layers, adds up to the least. Returns where each stage
+/// cut after a given number of layers, adds up to the least. Returns where each stage
 /// ends; empty if there is no way. Exact; calls `measure` for at most each stage
 /// and pair of layers twice, and not for what costs too much at least.
 std::vector<size_t> findCuts(size_t layers, size_t stages, MeasureStage measure,

@@ -13,7 +13,7 @@ using namespace meshwright;
 using llvm::StringRef;
 namespace json = llvm::json;
 
-/// More than any model has; a slip in a number, otherwise.
+/// More than any model has; a larger number is an error.
 static constexpr double kMostLayers = 4096, kLargestBatch = 1 << 24;
 /// A backward pass has two products for each one of the forward pass.
 static constexpr double kBackwardPerForward = 2;
@@ -146,7 +146,7 @@ static bool readObject(const json::Value &value, Layers &layers,
   std::set<StringRef> names;
   for (const Layer &layer : layers.layers)
     if (!names.insert(layer.name).second) {
-      at.report("two layers have the same name; a name stands for one place");
+      at.report("layer names must be unique; rename this one");
       return false;
     }
   return true;

@@ -10,7 +10,7 @@
 //                "residual_bytes": 1e8, "tensor_reduces": 2}]}
 //
 // Flops and activations are those of one example in the forward pass.
-// docs/plan.md tells the keys. Layers of a program are its named computations.
+// docs/plan.md lists the keys. Layers of a program are its named computations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ struct Layers {
   /// Whether products are of bf16, else of f32.
   bool isNarrow = true;
   std::string function; ///< Empty if the config need not name it.
-  /// Custom calls of a program that nobody has told the work of.
+  /// Custom calls of a program, of unknown work.
   std::set<std::string> uncounted;
 };
 

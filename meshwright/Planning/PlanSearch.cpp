@@ -23,7 +23,7 @@ using namespace meshwright;
 
 /// Layouts that are simulated in the end.
 static constexpr size_t kMostFinalists = 8;
-/// Of these, how many get an order that is made to measure, if that is asked
+/// Of these, how many get an order that is searched, if that is asked
 /// for: a search takes seconds.
 static constexpr size_t kMostMeasured = 4;
 static constexpr int64_t kMostDevices = 1 << 20;
@@ -59,7 +59,7 @@ public:
         [](const Schedule *schedule) { return !schedule->isMadeToMeasure; });
     isAutoWanted = schedules.size() < question.schedules.size();
     isOnlyAuto = isAutoWanted && schedules.empty();
-    // What is made to measure needs stages, which others cut.
+    // A searched order needs stages, which others cut.
     if (schedules.empty())
       schedules = getUsualSchedules();
   }
@@ -79,7 +79,7 @@ private:
   /// Dates a layout by the timeline of its schedule.
   bool date(Layout &layout);
   void addFinalist(const Layout &layout);
-  /// Replaces the finalists by those with an order made to measure, or adds
+  /// Replaces the finalists by those with a searched order, or adds
   /// these.
   void measureFinalists();
   /// Ranks the finalists by the simulated step. Fails if there is none of any,
@@ -396,7 +396,7 @@ llvm::Expected<PlanAnswer> Search::run() {
     measureFinalists();
   if (finalists.empty())
     return llvm::createStringError(
-        "there is no order made to measure for so many stages and "
+        "the search for a schedule does not support so many stages and "
         "microbatches; take fewer, or another schedule");
   if (llvm::Error error = simulateFinalists())
     return error;

@@ -47,7 +47,7 @@ struct Layout {
   double reduces = 0, compute = 0, idle = 0, stepEnd = 0;
   double peakBytes = 0; ///< Of the fullest device.
   int64_t fullestMesh = 0;
-  /// The order, if it is made to measure.
+  /// The order, if it is searched.
   std::shared_ptr<const Plan> measured;
 };
 
@@ -55,7 +55,7 @@ struct PlanAnswer {
   Layout best;
   std::optional<Layout> runnerUp;
   size_t tried = 0;
-  size_t fitting = 0; ///< Of those that were dated.
+  size_t fitting = 0; ///< Of those that were simulated.
 };
 
 /// The layout with the shortest step that fits. Fails if none fits, with the

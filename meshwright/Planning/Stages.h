@@ -39,7 +39,7 @@ public:
 
   /// Of layers begin, ..., end - 1.
   StageCost get(size_t begin, size_t end) const;
-  /// Seconds of a transfer behind layer `end - 1`.
+  /// Seconds of a transfer after layer `end - 1`.
   double getTransfer(size_t end, bool crossesDomain) const;
   size_t getCount() const { return sums.size() - 1; }
 

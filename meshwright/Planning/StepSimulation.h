@@ -15,7 +15,7 @@ namespace meshwright {
 /// The stages of a layout as its cuts have them.
 std::vector<StageCost> getStages(const StageCosts &costs, const Layout &layout);
 
-/// Times of stages in whole units, each so many seconds. All transfers take as
+/// Times of stages in whole units, with the seconds of a unit. All transfers take as
 /// long as the longest.
 struct UnitTimes {
   PipelineCosts costs;
@@ -36,7 +36,7 @@ std::optional<Plan> makeMeasuredPlan(const PlanQuestion &question,
 /// Seconds of the step as the simulator of programs has it: transfers between
 /// each two meshes take what their bytes and links take, and wait for each
 /// other; each mesh runs its optimizer when it is done. Fails if meshes wait
-/// for each other for ever, or the step takes longer than can be counted.
+/// for each other forever, or the step takes longer than can be counted.
 llvm::Error simulateStep(const PlanQuestion &question, const StageCosts &costs,
                          const Plan &plan, Layout &layout);
 

@@ -7,8 +7,8 @@
 //
 // - sequences: each item may have a place in one, and of two in the same
 //   sequence the one with the lower place runs first;
-// - offsets: work of one kind runs before work of another kind that is so many
-//   microbatches behind (`B(i)` before `F(i + N - m)`);
+// - offsets: work of one kind runs before work of another kind that is a number of
+//   microbatches later (`B(i)` before `F(i + N - m)`);
 // - warm-ups: the first microbatches of one kind before all of another kind.
 //
 //===----------------------------------------------------------------------===//

@@ -16,11 +16,11 @@ using namespace meshwright;
 
 static constexpr llvm::StringLiteral kOverlap = ")OVERLAP_F_B";
 
-/// Room for the most actions that a plan has, with long numbers.
+/// Enough for the most actions that a plan has, with long numbers.
 static constexpr uint64_t kMostBytes = uint64_t(1) << 26;
 
 namespace {
-/// Where an action stands, both counted from 0.
+/// Where an action is, both counted from 0.
 struct CellPosition {
   size_t row;
   size_t column;
@@ -175,8 +175,8 @@ llvm::Error PlanReader::read(llvm::StringRef text) {
         return error;
       if (numActions + plan.meshes.back().size() > kMostActions)
         return makeError({row, column},
-                         "the schedule goes on behind {0} actions, which is "
-                         "the most it can have",
+                         "the schedule exceeds the limit of {0} "
+                         "actions",
                          kMostActions);
     }
     if (plan.meshes.back().empty())

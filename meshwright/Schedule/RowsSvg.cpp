@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Time goes to the right; a box is as wide as it takes. The numbers stand in
-// boxes that have room.
+// Time goes to the right; a box is as wide as its duration. The numbers are in
+// boxes that are wide enough.
 //
 //===----------------------------------------------------------------------===//
 

@@ -12,7 +12,7 @@
 namespace meshwright {
 
 struct SvgBox {
-  std::string label; ///< Stands in boxes that have room.
+  std::string label; ///< Shown in boxes that are wide enough.
   std::string tooltip;
   llvm::StringRef fill; ///< A colour on which black letters can be read.
   double start, stop;

@@ -5,7 +5,7 @@
 // A schedule says in which order the meshes of a pipeline do their work. There
 // are two kinds:
 //
-// - a relation (`getDemands`): facts of the form "this before that" on one
+// - a relation (`getConstraints`): facts of the form "this before that" on one
 //   mesh, for any set of work. It says nothing about most pairs; data flow
 //   orders the rest, and where the two disagree data flow wins;
 // - a plan (`makePlan`): a complete list for each mesh, made for a number of
@@ -65,7 +65,7 @@ enum class PipelineNeed {
 inline constexpr int64_t kAnyChunks = std::numeric_limits<int64_t>::max();
 
 /// The most actions that a plan has. More do not come from a program, but from
-/// a slip in a number.
+/// a typing error.
 inline constexpr int64_t kMostActions = int64_t(1) << 22;
 
 struct Schedule {
@@ -121,7 +121,7 @@ llvm::ArrayRef<const Schedule *> getSchedules();
 const Schedule *findSchedule(llvm::StringRef name);
 
 /// The end of a message about a name that no schedule has: lists the names,
-/// and the nearest if it is close enough to be a slip.
+/// and the nearest if it is close enough to be a typing error.
 std::string listSchedules(llvm::StringRef unknown);
 
 } // namespace meshwright

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// A row for each mesh, a box for each step. Colours tell forwards, backwards
-// and their halves apart; boxes of a mesh's second stage are darker.
+// A row for each mesh, a box for each step. Colours distinguish forwards, backwards
+// and their halves; boxes of a mesh's second stage are darker.
 //
 //===----------------------------------------------------------------------===//
 

@@ -129,7 +129,7 @@ void Converter::moveIntoTypeIfNone(Value value, TensorShardingAttr sharding) {
 }
 
 /// All values of one position have one type. Propagation gives them one
-/// sharding, too, unless it is one without axes, which it does not spread.
+/// sharding, too, unless it is one without axes, which it does not propagate.
 void Converter::convertFor(ForOp op) {
   auto yielded = op.getBody()->getTerminator()->getOperands();
   for (auto [operand, argument, next, result] :
@@ -228,7 +228,7 @@ struct ConvertSdyShardingsToMpmdTypesPass
     numAttributes += converter.getNumAttributes();
     if (isShared)
       return;
-    // Where meshes differ nobody extracts reshards, and transfers do them.
+    // Where meshes differ no reshards are extracted, and transfers do them.
     TopologyAttr topology = getTopology(func);
     if (!topology || isHomogeneous(topology))
       verifyTransfers(func);

@@ -60,13 +60,14 @@ static SmallVector<int64_t> shiftBehindFirst(ArrayRef<int64_t> dims) {
 
 /// Makes each element of `value` an element of a tensor of type `type`; all of
 /// them are one number.
-static Value spread(Value value, RankedTensorType type, OpBuilder &builder) {
+static Value broadcastTo(Value value, RankedTensorType type,
+                         OpBuilder &builder) {
   if (Attribute number = getSplatNumber(value))
     return stablehlo::ConstantOp::create(builder, value.getLoc(),
                                          DenseElementsAttr::get(type, number));
   if (auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
     if (cast<RankedTensorType>(value.getType()).getRank() > 0)
-      return spread(broadcast.getOperand(), type, builder);
+      return broadcastTo(broadcast.getOperand(), type, builder);
   return stablehlo::BroadcastInDimOp::create(
       builder, value.getLoc(), type, value, builder.getDenseI64ArrayAttr({}));
 }
@@ -186,7 +187,7 @@ void Deferral::rewrite(Operation *op) {
   } else if (isa<stablehlo::MultiplyOp, stablehlo::DivideOp>(op)) {
     for (OpOperand &operand : op->getOpOperands())
       if (!sums.isPartial(operand.get()))
-        operand.set(spread(operand.get(), type, builder));
+        operand.set(broadcastTo(operand.get(), type, builder));
   } else if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
     transpose.setPermutation(shiftBehindFirst(transpose.getPermutation()));
   } else if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {

@@ -37,7 +37,7 @@ using sdy::AxisRefAttr;
 using sdy::DimensionShardingAttr;
 using sdy::TensorShardingAttr;
 
-/// Keeps the axes of each dimension that stand before its first sub-axis.
+/// Keeps the axes of each dimension that are before its first sub-axis.
 static TensorShardingAttr truncateSubAxes(TensorShardingAttr sharding) {
   return sharding.replaceDimShardings(llvm::map_to_vector(
       sharding.getDimShardings(), [](DimensionShardingAttr dim) {

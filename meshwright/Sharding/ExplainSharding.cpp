@@ -25,7 +25,7 @@ using namespace mlir::sdy;
 
 namespace {
 
-/// Most steps that are told of one way.
+/// The most steps that are reported of one path.
 constexpr size_t maxSteps = 64;
 
 /// What is called so was erased, since nothing reads it.
@@ -82,7 +82,7 @@ public:
   }
 
 private:
-  /// Edge ops speak for the values of data-flow ops.
+  /// Edge ops represent the values of data-flow ops.
   bool isInner(unsigned slot) const {
     Value value = getValue(slot);
     return value && table.getSlot(value) != slot;
@@ -92,7 +92,7 @@ private:
     return resultOf.contains(slot) ? Value() : table.getValue(slot).value;
   }
 
-  /// The value that an edge op speaks for.
+  /// The value that an edge op represents.
   Value getShownValue(unsigned slot) const {
     Value value = getValue(slot);
     auto edge = value ? value.getDefiningOp<DataFlowEdgeOp>() : nullptr;
@@ -167,7 +167,7 @@ private:
         dyn_cast_or_null<func::FuncOp>(table.getOp(table.getOwner(slot)));
     if (!func)
       return goneName;
-    unsigned first = table.getResultSlot(func, 0); // Behind the arguments.
+    unsigned first = table.getResultSlot(func, 0); // After the arguments.
     std::string name =
         slot < first ? "argument " +
                            std::to_string(func.getNumArguments() + slot - first)
@@ -218,7 +218,7 @@ private:
   ExplainedAxis explainAxis(unsigned slot, unsigned dim, AxisRefAttr axis) {
     const Way *way = findWay(slot, axis);
     unsigned from = way ? way->annotated : slot;
-    // Origins do not tell a function result from what is returned.
+    // Origins do not distinguish a function result from what is returned.
     const ShardingOrigin *origin = origins.get(from, axis);
     unsigned annotated =
         !origin || resultOf.contains(from) || resultOf.contains(origin->slot)
@@ -344,14 +344,14 @@ mpmd::explainShardings(ModuleOp module, StringRef value, ValueFilter isChosen) {
   if (failed(main))
     return failure();
   std::vector<ExplainedValue> values;
-  FailureOr<unsigned> spread = spreadShardings(
+  FailureOr<unsigned> changed = spreadShardings(
       module, SpreadOptions(),
       [&](const ShardingTable &table, const ShardingOrigins &origins,
           const SpreadLog &log) {
         values =
             Explanation(*main, table, origins, log).explain(value, isChosen);
       });
-  if (failed(spread))
+  if (failed(changed))
     return failure();
   if (!values.empty())
     return values;
@@ -362,7 +362,8 @@ mpmd::explainShardings(ModuleOp module, StringRef value, ValueFilter isChosen) {
   if (isChosen)
     return main->emitError()
            << "value \"" << value
-           << "\" is not there any more where shardings spread: nothing reads "
+           << "\" is not there any more where shardings propagate: nothing "
+              "reads "
               "it, or it became part of another one; expected a value that "
               "reads it, or that it is made of";
   return main->emitError()

@@ -48,7 +48,7 @@ struct ExplainedValue {
 
 using ValueFilter = llvm::function_ref<bool(Value)>;
 
-/// Spreads the shardings of a module that is so prepared, and tells of each axis
+/// Propagates the shardings of a module that is so prepared, and tells of each axis
 /// of some values which annotation it comes from, and by which ops. The values
 /// are those that `value` names: `arg 0` or `result 0` of the main function, a
 /// line, `file:line` or `file:line:column`, or a name that their location bears;

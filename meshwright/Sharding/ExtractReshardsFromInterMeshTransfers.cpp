@@ -134,7 +134,7 @@ private:
   sdy::MeshAttr mesh;
   SmallVector<TransferOp> transfers;
   unsigned numReshards = 0;
-  /// Where an op that is not a fragment stands among all.
+  /// Where an op that is not a fragment is among all.
   DenseMap<Operation *, size_t> positions;
 };
 } // namespace
@@ -190,7 +190,7 @@ void Extractor::keepForOtherUsers(TransferOp op, TensorShardingAttr sharding) {
   };
   if (llvm::none_of(operand.getUses(), isOther))
     return;
-  // The copy stands before `op`, but also before all that read it.
+  // The copy is before `op`, but also before all that read it.
   Operation *first = op;
   for (Operation *user : operand.getUsers()) {
     user = op->getBlock()->findAncestorOpInBlock(*user); // Around it: a loop.

@@ -12,7 +12,7 @@
 //     %z = multiply(%x, %y)        [{"d"}, {}]
 //   }
 //
-// Whoever asks what is gathered or summed there has to see what that compiler
+// A query of what is gathered or summed there has to see what that compiler
 // sees, which propagation finds after this.
 //
 //===----------------------------------------------------------------------===//

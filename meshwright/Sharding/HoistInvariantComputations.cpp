@@ -74,7 +74,7 @@ static bool isConstraint(Operation *op) {
   return isa_and_nonnull<sdy::ShardingConstraintOp, sdy::ReshardOp>(op);
 }
 
-/// What is read in a narrower type behind a constraint is sent in that type:
+/// What is read in a narrower type after a constraint is sent in that type:
 /// `convert(constraint(%w))` becomes `constraint(convert(%w))`.
 Value Hoister::clone(Value value, IRMapping &mapping,
                      OpBuilder &builder) const {
@@ -107,7 +107,7 @@ Value Hoister::clone(Value value, IRMapping &mapping,
   return mapping.lookup(first);
 }
 
-/// Says of what there is no place for why, the largest first.
+/// Remarks on candidates that exceed the memory limit, the largest first.
 static void remarkOn(ArrayRef<HoistCandidate *> left, int64_t limit,
                      int64_t memory, const llvm::StringMap<int64_t> &held,
                      const llvm::StringMap<int64_t> &kept) {
@@ -169,7 +169,7 @@ void Hoister::run(int64_t limit, int64_t memory) {
   eraseUnread();
 }
 
-/// Nothing else removes a constraint that nobody reads, and whose operand would
+/// Nothing else removes a constraint that nothing reads, and whose operand would
 /// still be passed.
 void Hoister::eraseUnread() {
   while (!unread.empty()) {

@@ -63,7 +63,7 @@ def ConvertSdyShardingsToMpmdTypesPass
 
 def DeferReductionsPass
     : Pass<"mpmd-defer-reductions", "::mlir::func::FuncOp"> {
-  let summary = "Adds partial sums up once, not once per microbatch";
+  let summary = "Defers reductions of partial sums to the last microbatch";
   let description = [{
     A dot product, sum, convolution or scatter over a dimension that is split
     over devices needs a reduction over them. Where its result only meets additions, scalings and
@@ -100,7 +100,7 @@ def DeferReductionsPass
 
 def EnforceUserShardingsPass
     : Pass<"mpmd-enforce-user-shardings", "::mlir::func::FuncOp"> {
-  let summary = "Makes the program keep to the shardings of its signature";
+  let summary = "Enforces the shardings of the signature";
   let description = [{
     Sets the shardings of function arguments and results on what reads and makes
     them: fragments that read an argument, fragments and transfers that make a
@@ -132,7 +132,7 @@ def EnforceUserShardingsPass
 def ExtractReshardsFromInterMeshTransfersPass
     : Pass<"mpmd-extract-reshards-from-inter-mesh-transfers",
            "::mlir::func::FuncOp"> {
-  let summary = "Lets fragments reshard what transfers would have to";
+  let summary = "Moves reshards from transfers into fragments";
   let description = [{
     Moves the change of sharding of a transfer to one of its ends, so that the
     transfer copies each device's piece as it is.
@@ -166,7 +166,7 @@ def ExtractReshardsFromInterMeshTransfersPass
 
 def ForgetInnerShardingsPass
     : Pass<"mpmd-forget-inner-shardings", "::mlir::func::FuncOp"> {
-  let summary = "Forgets what the compiler of a fragment does not get to know";
+  let summary = "Removes shardings that fragments do not pass to their compiler";
   let description = [{
     Drops the shardings of ops in fragments. Propagated again from what is left,
     they are those that the fragment's own compiler finds.
@@ -191,7 +191,7 @@ def ForgetInnerShardingsPass
 
 def HoistInvariantComputationsPass
     : Pass<"mpmd-hoist-invariant-computations", "::mlir::func::FuncOp"> {
-  let summary = "Computes once what no microbatch changes";
+  let summary = "Hoists computations that all microbatches share";
   let description = [{
     What several fragments of a stage compute from the program's inputs alone, by
     loops and branches too, moves into a fragment before them; so does the
@@ -314,7 +314,7 @@ def PropagateUnreducedShardingsPass
 
 def RetargetShardingsPass
     : Pass<"mpmd-retarget-shardings", "::mlir::ModuleOp"> {
-  let summary = "Puts shardings on the meshes that their values live on";
+  let summary = "Rewrites shardings to the meshes of their values";
   let description = [{
     Users shard by the axes of some mesh, often the first one of the topology. If
     the meshes differ, each sharding is moved to the mesh of its value.
@@ -349,10 +349,10 @@ def RetargetShardingsPass
 
 def SimplifyProgramPass
     : Pass<"mpmd-simplify-program", "::mlir::func::FuncOp"> {
-  let summary = "Removes what fragments need not take or return";
+  let summary = "Removes redundant operands and results of fragments";
   let description = [{
     Merges equal operands and equal results of fragments, replaces results that
-    are operands of the same type, and removes operands and results that nobody
+    are operands of the same type, and removes operands and results that nothing
     needs.
 
     ```mlir

@@ -75,7 +75,7 @@ void mpmd::addShardingPropagationPipeline(
   // from the user's shardings, of which nothing more need be said.
   if (options.retarget)
     passes.addPass(createRetargetShardingsPass({/*warn=*/false}));
-  // What follows goes by single ops, and changes some of them.
+  // The passes that follow look at single ops, and change some of them.
   if (looksIntoBodies)
     passes.addPass(createUnshareBodiesPass());
   if (options.hoistInvariants)
@@ -104,7 +104,7 @@ void mpmd::addShardingPropagationPipeline(
 void mpmd::registerShardingPropagationPipeline() {
   PassPipelineRegistration<TextualOptions>(
       "mpmd-sharding-propagation-pipeline",
-      "Spreads shardings over the program and moves them into types",
+      "Propagates shardings over the program and moves them into types",
       [](OpPassManager &passes, const TextualOptions &textual) {
         addShardingPropagationPipeline(passes, textual.get());
       });

@@ -22,7 +22,7 @@ struct ShardingPropagationOptions {
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
                               const ShardingPropagationOptions &options);
 
-/// Spreads the shardings that the user gave over the whole program, inside the
+/// Propagates the shardings that the user gave over the whole program, inside the
 /// meshes and between them, and moves them into the types of values.
 /// `keepsShared` leaves bodies that fragments share to the export phase.
 void addShardingPropagationPipeline(OpPassManager &passes,

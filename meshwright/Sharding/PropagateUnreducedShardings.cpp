@@ -48,7 +48,7 @@ static bool takesBoth(Operation *op) {
 }
 
 namespace {
-/// Spreads the unreduced axes of values over one function.
+/// Propagates the unreduced axes of values over one function.
 class Propagation {
 public:
   Propagation(func::FuncOp func, SymbolTableCollection &symbols)

@@ -41,7 +41,7 @@ struct SimplifyFragment : OpRewritePattern<FragmentOp> {
   }
 };
 
-/// Counts what the driver erases: what it simplifies it builds anew.
+/// Counts what the driver erases: what it simplifies it builds again.
 struct ErasedOps : RewriterBase::Listener {
   void notifyOperationErased(Operation *op) override {
     if (isa<FragmentOp>(op))

@@ -318,12 +318,12 @@ static Value moveToFront(Value value, int64_t dim, OpBuilder &builder) {
 }
 
 /// Where a dimension is after another one was inserted at `at`.
-static int64_t behind(int64_t dim, int64_t at) {
+static int64_t shift(int64_t dim, int64_t at) {
   return dim >= at ? dim + 1 : dim;
 }
-static SmallVector<int64_t> behind(ArrayRef<int64_t> dims, int64_t at) {
+static SmallVector<int64_t> shift(ArrayRef<int64_t> dims, int64_t at) {
   return llvm::map_to_vector(dims,
-                             [at](int64_t dim) { return behind(dim, at); });
+                             [at](int64_t dim) { return shift(dim, at); });
 }
 
 static SmallVector<int64_t> join(int64_t first, ArrayRef<int64_t> others) {
@@ -336,10 +336,10 @@ static void addBatch(stablehlo::DotGeneralOp dot, int64_t lhs, int64_t rhs) {
   auto numbers = dot.getDotDimensionNumbers();
   dot.setDotDimensionNumbersAttr(stablehlo::DotDimensionNumbersAttr::get(
       dot.getContext(),
-      join(lhs, behind(numbers.getLhsBatchingDimensions(), lhs)),
-      join(rhs, behind(numbers.getRhsBatchingDimensions(), rhs)),
-      behind(numbers.getLhsContractingDimensions(), lhs),
-      behind(numbers.getRhsContractingDimensions(), rhs)));
+      join(lhs, shift(numbers.getLhsBatchingDimensions(), lhs)),
+      join(rhs, shift(numbers.getRhsBatchingDimensions(), rhs)),
+      shift(numbers.getLhsContractingDimensions(), lhs),
+      shift(numbers.getRhsContractingDimensions(), rhs)));
 }
 
 static void addBatch(stablehlo::ScatterOp scatter, int64_t indices,
@@ -347,13 +347,13 @@ static void addBatch(stablehlo::ScatterOp scatter, int64_t indices,
   auto numbers = scatter.getScatterDimensionNumbers();
   scatter.setScatterDimensionNumbersAttr(
       stablehlo::ScatterDimensionNumbersAttr::get(
-          scatter.getContext(), behind(numbers.getUpdateWindowDims(), updates),
-          behind(numbers.getInsertedWindowDims(), 0),
-          join(0, behind(numbers.getInputBatchingDims(), 0)),
+          scatter.getContext(), shift(numbers.getUpdateWindowDims(), updates),
+          shift(numbers.getInsertedWindowDims(), 0),
+          join(0, shift(numbers.getInputBatchingDims(), 0)),
           join(indices,
-               behind(numbers.getScatterIndicesBatchingDims(), indices)),
-          behind(numbers.getScatterDimsToOperandDims(), 0),
-          behind(numbers.getIndexVectorDim(), indices)));
+               shift(numbers.getScatterIndicesBatchingDims(), indices)),
+          shift(numbers.getScatterDimsToOperandDims(), 0),
+          shift(numbers.getIndexVectorDim(), indices)));
 }
 
 static void addBatch(stablehlo::ConvolutionOp conv, int64_t input,
@@ -362,15 +362,15 @@ static void addBatch(stablehlo::ConvolutionOp conv, int64_t input,
   auto numbers = conv.getDimensionNumbers();
   size_t rank = numbers.getInputSpatialDimensions().size();
   conv.setDimensionNumbersAttr(stablehlo::ConvDimensionNumbersAttr::get(
-      conv.getContext(), behind(numbers.getInputBatchDimension(), input),
-      behind(numbers.getInputFeatureDimension(), input),
-      join(input, behind(numbers.getInputSpatialDimensions(), input)),
-      behind(numbers.getKernelInputFeatureDimension(), kernel),
-      behind(numbers.getKernelOutputFeatureDimension(), kernel),
-      join(kernel, behind(numbers.getKernelSpatialDimensions(), kernel)),
-      behind(numbers.getOutputBatchDimension(), 0),
-      behind(numbers.getOutputFeatureDimension(), 0),
-      join(0, behind(numbers.getOutputSpatialDimensions(), 0))));
+      conv.getContext(), shift(numbers.getInputBatchDimension(), input),
+      shift(numbers.getInputFeatureDimension(), input),
+      join(input, shift(numbers.getInputSpatialDimensions(), input)),
+      shift(numbers.getKernelInputFeatureDimension(), kernel),
+      shift(numbers.getKernelOutputFeatureDimension(), kernel),
+      join(kernel, shift(numbers.getKernelSpatialDimensions(), kernel)),
+      shift(numbers.getOutputBatchDimension(), 0),
+      shift(numbers.getOutputFeatureDimension(), 0),
+      join(0, shift(numbers.getOutputSpatialDimensions(), 0))));
   auto extend = [&](int64_t first, std::optional<ArrayRef<int64_t>> others) {
     SmallVector<int64_t> ones(rank, 1);
     return builder.getDenseI64ArrayAttr(
@@ -412,7 +412,7 @@ void mpmd::splitContraction(Operation *op, const SplitDimension &split,
     return addBatch(scatter, input, other);
   }
   op->setOperand(0, moveToFront(op->getOperand(0), input, builder));
-  // All dimensions are one further behind now.
+  // All dimensions are one further to the right now.
   auto reduce = cast<stablehlo::ReduceOp>(op);
-  reduce.setDimensions(behind(reduce.getDimensions(), 0));
+  reduce.setDimensions(shift(reduce.getDimensions(), 0));
 }

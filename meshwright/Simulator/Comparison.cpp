@@ -23,7 +23,7 @@ static llvm::Expected<PlanShape> getShape(const ComparisonRequest &request,
   int64_t chunks = request.stages / request.meshes;
   if (chunks * request.meshes != request.stages)
     return llvm::createStringError(
-        llvm::formatv("{0} stages cannot be spread evenly over {1} meshes",
+        llvm::formatv("{0} stages cannot be divided evenly over {1} meshes",
                       request.stages, request.meshes)
             .str());
   return PlanShape{request.meshes, microbatches, chunks};
@@ -196,7 +196,7 @@ meshwright::compare(const PipelineModel &model,
                                      "', " + listSchedules(name));
     schedules.push_back(schedule);
   }
-  // What is made to measure looks at the others.
+  // The search starts from the others.
   llvm::stable_sort(schedules, [](const Schedule *a, const Schedule *b) {
     return a->isMadeToMeasure < b->isMadeToMeasure;
   });

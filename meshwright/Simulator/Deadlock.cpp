@@ -45,8 +45,8 @@ llvm::Error Run::explainDeadlock() const {
     item = findMissing(item);
   }
   path.erase(path.begin(), path.begin() + seenAt[item]);
-  // Where a mesh stands, and the run of another mesh that it waits for: what
-  // stands between the two is behind the latter in a queue, or on its way.
+  // Where a mesh is, and the run of another mesh that it waits for: what
+  // is between the two is after the latter in a queue, or on its way.
   llvm::SmallVector<std::string> waits;
   auto isRun = [&](uint32_t i) { return position[i] != kNoItem; };
   size_t first = llvm::find_if(path, isRun) - path.begin();

@@ -69,7 +69,7 @@ private:
   llvm::DenseMap<std::pair<Key, uint32_t>, uint32_t> activities;
   llvm::DenseMap<std::pair<std::pair<uint32_t, uint32_t>, int64_t>, uint32_t>
       transfers;
-  /// Who reads what, in no order.
+  /// Pairs of producer and reader, in no order.
   std::vector<std::pair<uint32_t, uint32_t>> reads;
 };
 } // namespace
@@ -149,7 +149,7 @@ void Builder::addSteps() {
     }
 }
 
-/// Behind all gradients of its mesh, which order alone says.
+/// After all gradients of its mesh, which order alone says.
 void Builder::addOptimizers() {
   for (auto [mesh, list] : llvm::enumerate(plan.meshes)) {
     llvm::SmallVector<int64_t> stages;

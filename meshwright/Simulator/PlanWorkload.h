@@ -46,7 +46,7 @@ struct StageModel {
 };
 
 struct PipelineModel {
-  /// By stage; the last one also stands for those that are not there.
+  /// By stage; the last one also represents those that are not there.
   std::vector<StageModel> stages;
   std::vector<Workload::Mesh> meshes; ///< Named `m0` and so on if absent.
   double peakFlops = 0;

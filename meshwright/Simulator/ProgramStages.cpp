@@ -241,7 +241,7 @@ llvm::Expected<ProgramStages> StageFinder::find() {
   }
   if (numStages == 0 || !hasBackward)
     return llvm::createStringError(
-        "has no pipeline to be ordered anew: expected forward and backward "
+        "has no pipeline to reschedule: expected forward and backward "
         "fragments with the names of their computations");
   sums.resize(numStages);
   result.model.stages.resize(numStages);

@@ -29,7 +29,7 @@ struct ProgramWorkload {
   Workload workload;
   /// Fragments that the profile does not have: `NAME on mesh m1`.
   std::vector<std::string> missing;
-  /// Custom calls whose work nobody knows, and loops whose trips.
+  /// Custom calls of unknown work, and loops whose trips.
   std::set<std::string> uncounted;
   unsigned unknownLoops = 0;
 };

@@ -31,7 +31,7 @@ Run::Run(const Workload &workload, Simulation &result)
   }
 }
 
-/// Counts what each item waits for, and lists who waits for it.
+/// Counts what each item waits for, and lists what waits for it.
 void Run::linkItems() {
   size_t numItems = workload.items.size();
   pending.assign(numItems, 0);
@@ -110,7 +110,7 @@ void Run::dropFrom(uint32_t item, Ticks time, uint32_t cause) {
 }
 
 /// Issues what can be: the thread stops where it waits for a run that has not
-/// been dated yet.
+/// got its times yet.
 void Run::issue(uint32_t number) {
   Issuer &issuer = issuers[number];
   while (issuer.next < issuer.items.size()) {
@@ -152,7 +152,7 @@ void Run::date(uint32_t item) {
     issue(workload.meshes[activity.mesh].issuer);
 }
 
-/// Dates everything that does not depend on a transfer which has not started.
+/// Sets the times of everything that does not depend on a transfer which has not started.
 void Run::settle() {
   while (!stack.empty()) {
     uint32_t item = stack.back();

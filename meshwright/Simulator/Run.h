@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What an item waits for is known before it runs, except for links: who asks
-// first has them first. So an item is dated as soon as all it waits for is, and
+// What an item waits for is known before it runs, except for links: these are
+// first come, first served. So an item gets its times as soon as all it waits for is, and
 // of the transfers that could start, the earliest is taken: nothing that is
-// dated later asks before it. Only transfers go through a heap.
+// timed later asks before it. Only transfers go through a heap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,10 @@ class Run {
 public:
   Run(const Workload &workload, Simulation &result);
 
-  /// Dates all items. Fails if some wait for each other, or the last one ends
+  /// Sets the times of all items. Fails if some wait for each other, or the last one ends
   /// later than can be counted.
   llvm::Error run();
-  /// By how much each item could be later. Behind `run`.
+  /// By how much each item could be later. After `run`.
   void findSlack();
 
 private:
@@ -34,7 +34,7 @@ private:
     /// The run whose end the thread last waited for, if any.
     uint32_t gate = kNoItem;
   };
-  /// The end of an item's dating, or its issue by one thread.
+  /// An item that has got its times, or its issue by one thread.
   struct Node {
     uint32_t item;
     uint32_t issuer; ///< kNoItem for a run.
@@ -71,7 +71,7 @@ private:
   std::vector<uint32_t> lastOut, lastIn, beforeOut, beforeIn;
 };
 
-/// What each mesh holds when. Behind the run.
+/// What each mesh holds when. After the run.
 void accountMemory(const Workload &workload, Simulation &simulation,
                    bool withLevels);
 

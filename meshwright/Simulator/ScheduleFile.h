@@ -11,7 +11,7 @@
 namespace meshwright {
 
 /// Gives each mesh of a program the order of items that a schedule.json of the
-/// same export has for it; somebody may have changed it. Fails if the file is
+/// same export has for it; it may have been edited. Fails if the file is
 /// of another version or another program, or misses or repeats an item.
 llvm::Error readOrder(llvm::StringRef text, ExportedProgram &program);
 

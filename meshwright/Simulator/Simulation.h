@@ -6,7 +6,7 @@
 // its operands are there. One thread for each process issues items in their
 // order, each for a moment, and waits while a mesh has `depth` runs that have
 // not ended. Transfers run beside; each needs the way out of its source and the
-// way into its target for itself, and who asks first has them first.
+// way into its target for itself, first come, first served.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ struct Simulation {
     std::string what;
     int64_t bytes;
   };
-  /// From this time on a mesh holds so many bytes on each device.
+  /// From this time on a mesh holds this many bytes on each device.
   struct Level {
     Ticks time;
     int64_t bytes;

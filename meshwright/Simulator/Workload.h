@@ -4,7 +4,7 @@
 //
 // Items (runs of fragments, and transfers) that read values and make values, a
 // queue for each mesh, and what runs and transfers cost. Whatever items have in
-// common stands in their activity, so that an item is eight bytes: a pipeline
+// common is in their activity, so that an item is eight bytes: a pipeline
 // of 512 meshes and 4,096 microbatches has eight million of them.
 //
 //===----------------------------------------------------------------------===//

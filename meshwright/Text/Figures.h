@@ -7,7 +7,7 @@
 
 namespace meshwright {
 
-/// Of seconds, bytes, flops and all else that files tell: more is a slip, and
+/// Of seconds, bytes, flops and all else that files tell: more is an error, and
 /// sums and products of such might be no numbers.
 inline constexpr double kMostFigure = 1e30;
 

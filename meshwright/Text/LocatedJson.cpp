@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  /// A container's range begins behind its bracket.
+  /// A container's range begins after its bracket.
   const char *findStart(llvm::yaml::Node *node) {
     const char *start = node->getSourceRange().Start.getPointer();
     char bracket = isa<llvm::yaml::MappingNode>(node)    ? '{'
@@ -102,8 +102,8 @@ private:
           failed(readNode(entry.getValue(), member.value)))
         return failure();
       if (!seen.insert(member.key.string).second)
-        return member.key.emitError()
-               << "key \"" << member.key.string << "\" stands here twice";
+        return member.key.emitError() << "duplicate key \"" << member.key.string
+                                      << "\"; remove one of the two";
     }
     return success();
   }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// llvm::json forgets both the order of keys and where a value stood. The order
+// llvm::json forgets both the order of keys and where a value was. The order
 // of meshes and axes means something in a topology, and an error should point
 // at the value it is about. So a file is checked by llvm::json, which decides
 // what is JSON, and read by LLVM's YAML parser, which keeps order and place.

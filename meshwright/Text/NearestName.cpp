@@ -12,10 +12,10 @@ StringRef meshwright::findNearest(StringRef unknown,
                                   ArrayRef<StringRef> known) {
   constexpr size_t kLongest = 1000;
   StringRef nearest;
-  // A slip changes a third of a name at most.
+  // A typing error changes a third of a name at most.
   unsigned best = unknown.size() / 3 + 2;
   for (StringRef name : known) {
-    // Nobody has typed a longer one, and a distance takes time by both lengths.
+    // A longer one is no typing error, and a distance takes time by both lengths.
     if (std::max(name.size(), unknown.size()) > kLongest)
       continue;
     unsigned distance = unknown.edit_distance_insensitive(name);

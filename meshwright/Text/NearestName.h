@@ -12,12 +12,12 @@
 namespace meshwright {
 
 /// The known name that is nearest to an unknown one, if it is close enough to
-/// be a slip; else empty.
+/// be a typing error; else empty.
 llvm::StringRef findNearest(llvm::StringRef unknown,
                             llvm::ArrayRef<llvm::StringRef> known);
 
 /// The end of a message about an unknown name: lists the known ones, in the
-/// order given, and the nearest if it is close enough to be a slip.
+/// order given, and the nearest if it is close enough to be a typing error.
 std::string listKnown(llvm::StringRef unknown,
                       llvm::ArrayRef<llvm::StringRef> known);
 

@@ -17,7 +17,7 @@
 //   HELP      a sentence, for users
 //
 //
-// Whoever needs the options defines the macros and includes the table, which
+// A file that needs the options defines the macros and includes the table, which
 // takes the definitions back at its end: the struct (Pipeline.h), the textual
 // pipeline (TextualOptions.inc), the configuration (ConfigOptions.cpp), and
 // from there Python and docs/config.md (scripts/option_docs.py).

@@ -78,7 +78,7 @@ bool llvm::cl::parser<TextOption>::parse(Option &option, StringRef,
   if (!takeText(rest, "", value.text))
     return option.error("missing '\"' at the end of: " + text);
   if (!rest.empty())
-    return option.error("expected nothing behind a text in quotes, but got: " +
+    return option.error("unexpected characters after the quoted string: " +
                         rest);
   return false;
 }

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A pass pipeline gives a meaning to blanks, commas, quotes and braces. A text
-// with one of them, or with a separator of the option it is part of, stands in
+// with one of them, or with a separator of the option it is part of, is in
 // quotes, with `\XX` for the character of a hex code where the pipeline would
 // look inside them. Braces around the option keep it together, and are no part
 // of it:

@@ -20,7 +20,7 @@ struct SourcePlace {
   std::string getText() const;
 };
 
-/// The first place in a file of the user's that a location speaks of: the
+/// The first place in a file of the user's that a location names: the
 /// innermost frame of a call stack, the first part of a fused location. If all
 /// are in installed Python packages, the first of these.
 std::optional<SourcePlace> findSourcePlace(mlir::Location location);

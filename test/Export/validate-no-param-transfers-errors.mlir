@@ -6,7 +6,7 @@
 
 // The pattern is plain text.
 func.func @reports_transfers_of_what_has_the_pattern(%w: !m1 loc("my w.b"), %v: !m1 loc("my wxb")) -> (!m2, !m2, !m2) attributes {topology = #topology} {
-  // expected-error@+1 {{cross-mesh transfer of a parameter, which is what a name with "w.b" tells, from mesh "m1" to mesh "m2"; JAX locations: ["my w.b"]}}
+  // expected-error@+1 {{cross-mesh transfer of a parameter (a name with "w.b"), from mesh "m1" to mesh "m2"; JAX locations: ["my w.b"]}}
   %0 = mpmd.transfer %w : (!m1) -> !m2
   %1 = mpmd.transfer %v : (!m1) -> !m2
   // expected-error@+1 {{cross-mesh transfer of a parameter}}

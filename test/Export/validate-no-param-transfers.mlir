@@ -8,7 +8,7 @@
 // CHECK-LABEL: func @warns_of_named_operand
 // CHECK-NEXT:    mpmd.transfer
 func.func @warns_of_named_operand(%w: !m1 loc("params['transformer/mlp']['b']")) -> !m2 attributes {topology = #topology} {
-  // expected-warning@+1 {{cross-mesh transfer of a parameter, which is what a name with "params['transformer" tells, from mesh "m1" to mesh "m2"; JAX locations: ["params['transformer/mlp']['b']"]}}
+  // expected-warning@+1 {{cross-mesh transfer of a parameter (a name with "params['transformer"), from mesh "m1" to mesh "m2"; JAX locations: ["params['transformer/mlp']['b']"]}}
   %0 = mpmd.transfer %w : (!m1) -> !m2
   return %0 : !m2
 }

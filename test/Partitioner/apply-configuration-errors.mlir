@@ -33,7 +33,7 @@ func.func @main(%x: tensor<4xf32> {jax.buffer_donor = true}, %y: tensor<4xf32>) 
 }
 
 //--- topology.mlir
-// CHECK: error: topology: expected what stands behind #mpmd.topology
+// CHECK: error: topology: expected the part after #mpmd.topology
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }

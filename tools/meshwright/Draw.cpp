@@ -62,13 +62,13 @@ static cl::opt<std::string>
             cl::desc("With --device: times that meshwright.profile recorded"));
 static cl::list<std::string>
     costs("cost", cl::sub(subCommand), cl::value_desc("name=flops:expression"),
-          cl::desc("With --device: what a custom call does; may be repeated"));
+          cl::desc("With --device: cost of a custom call; may be repeated"));
 static cl::opt<std::string> title("title", cl::sub(subCommand),
-                                  cl::desc("What stands above (the name of "
+                                  cl::desc("Title (the default is the name of "
                                            "the file)"));
 static cl::opt<unsigned> columns("columns", cl::init(0), cl::sub(subCommand),
                                  cl::desc("Of text: letters for the whole time "
-                                          "(what the terminal has room for, "
+                                          "(the width of the terminal, "
                                           "else 100)"));
 
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>

@@ -13,7 +13,7 @@ namespace cl = llvm::cl;
 
 static cl::SubCommand
     subCommand("explain-sharding",
-               "Tell which annotation splits a value, and by which way");
+               "Print which annotation splits a value, and by which path");
 static cl::opt<std::string> program(cl::Positional, cl::Required,
                                     cl::desc("<program.mlir, or - for stdin>"),
                                     cl::sub(subCommand));
@@ -40,7 +40,7 @@ static LogicalResult run() {
         parsePartitionConfig(*text, configFile, session.getContext());
     if (failed(parsed))
       return failure();
-    // A configuration may come from somebody else, who must not choose where
+    // A configuration may come from someone else, who must not choose where
     // files are written.
     parsed->options.inspection = {};
     config = std::move(*parsed);

@@ -27,7 +27,7 @@ LogicalResult meshwright::addExport(ModuleOp module,
     if (!isNew)
       return function.emitError()
              << "needs the same file, " << stem << ", as fragment @"
-             << entry->second.getSymName() << "; give one another name";
+             << entry->second.getSymName() << "; give one of them another name";
     FailureOr<OwningOpRef<ModuleOp>> own =
         makeFragmentModule(function, symbols);
     if (failed(own))

@@ -95,7 +95,7 @@ static LogicalResult applySettings(PartitionConfig &config,
   return success();
 }
 
-/// A configuration may come from somebody else, who must not choose where files
+/// A configuration may come from someone else, who must not choose where files
 /// are written; the command line is the user's own.
 static LogicalResult refusePlaces(const PartitionConfig &config) {
   const InspectionOptions &inspection = config.options.inspection;
@@ -132,7 +132,7 @@ static FailureOr<PhaseSet> readPhases() {
   if (failed(last))
     return failure();
   if (*first > *last)
-    return reportError("--from: phase \"" + from + "\" comes behind phase \"" +
+    return reportError("--from: phase \"" + from + "\" comes after phase \"" +
                        until + "\" of --until");
   return PhaseSet::between(*first, *last);
 }
@@ -149,7 +149,7 @@ static void printSummary(const PartitionResult &result, llvm::raw_ostream &os) {
            "--cost 'NAME=flops:EXPRESSION'\n";
 }
 
-/// The program and the schedule are too large to be had as texts before they are
+/// The program and the schedule are too large to be held as texts before they are
 /// written.
 static LogicalResult writeResult(ModuleOp module,
                                  const PartitionResult &result) {

@@ -21,10 +21,10 @@ static cl::opt<std::string> deviceName("device", cl::init("h100"),
                                        cl::value_desc("name|file.json"),
                                        cl::desc("The kind of device (h100)"));
 static cl::opt<int64_t> devices("devices", cl::Required, cl::sub(subCommand),
-                                cl::desc("How many of them there are"));
+                                cl::desc("Number of devices"));
 static cl::opt<std::string>
     memory("memory", cl::sub(subCommand), cl::value_desc("80GB"),
-           cl::desc("What a device may use (what it has)"));
+           cl::desc("Memory limit of a device (its memory)"));
 static cl::list<std::string>
     schedules("schedules", cl::CommaSeparated, cl::sub(subCommand),
               cl::value_desc("name,..."),

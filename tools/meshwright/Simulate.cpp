@@ -28,7 +28,7 @@ static cl::opt<std::string>
          cl::desc("<folder of meshwright partition, or partitioned.mlir>"));
 static cl::opt<std::string>
     device("device", cl::sub(subCommand), cl::value_desc("name|file.json"),
-           cl::desc("What the meshes are made of: h100, a100, tpu-v5p, cpu and "
+           cl::desc("Device type of the meshes: h100, a100, tpu-v5p, cpu and "
                     "so on, or a file like devices.json"));
 static cl::opt<std::string>
     profile("profile", cl::sub(subCommand), cl::value_desc("file.json"),

@@ -11,7 +11,7 @@
 //                   file of bytecode names a file in the bytecode of this MLIR; a
 //                   document that the parser would not survive is empty
 //   to the editor   boolean constants become lists, which JAX's MLIR reads, too;
-//                   what is wrong with a document that was left out is told
+//                   the error of a document that was left out is reported
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ using MessageChange = std::function<void(std::string &)>;
 ///
 ///   {"jsonrpc": "2.0", "method": "shutdown", "params": {}, …}
 ///
-/// Other lines stand for themselves, as in the server's mode for tests.
+/// Other lines pass unchanged, as in the server's mode for tests.
 void forwardMessages(FILE *from, FILE *to, const MessageChange &change);
 
 /// What an editor sends, and what it is answered, which two threads may change at

@@ -42,14 +42,14 @@ bool Interception::startInput(MessageChange change) {
   FILE *from = fdopen(input, "r"), *to = fdopen(ends[1], "w");
   if (!from || !to)
     return false;
-  // It may wait for an editor that says nothing more, so nobody waits for it.
+  // It may wait for an editor that sends nothing more, so it is not joined.
   std::thread(forwardMessages, from, to, std::move(change)).detach();
   return true;
 }
 
 void Interception::finishInput() {
-  // Who writes to a full pipe that nobody reads, the thread or at the end of the
-  // process its stream, would wait for ever.
+  // A writer to a full pipe without a reader, the thread or at the end of the
+  // process its stream, would wait forever.
   signal(SIGPIPE, SIG_IGN);
   close(STDIN_FILENO);
 }

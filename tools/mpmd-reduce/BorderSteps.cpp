@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace meshwright;
 
-/// Lets a function that nobody calls return more values.
+/// Lets a function that nothing calls return more values.
 static void returnAlso(func::FuncOp func, ArrayRef<Value> values) {
   Operation *terminator = func.getBody().back().getTerminator();
   terminator->insertOperands(terminator->getNumOperands(), values);
@@ -72,7 +72,7 @@ static FailureOr<SmallVector<Value>> getInputs(Region &region, Operation *op) {
   SmallVector<Value> inputs;
   for (BlockArgument argument : region.getArguments()) {
     unsigned index = argument.getArgNumber();
-    // A loop has an index behind.
+    // A loop has an index after it.
     Value input =
         index < op->getNumOperands() ? op->getOperand(index) : Value();
     if (input && input.getType() != argument.getType())
@@ -111,7 +111,7 @@ void meshwright::inlineRegions(ModuleOp module, Candidates &candidates) {
   }
 }
 
-/// Which of an op's results can go, because nobody reads them any more.
+/// Which of an op's results can go, because nothing reads them any more.
 static BitVector replaceResults(Operation *op, const BitVector &taken,
                                 Substitutes &substitutes) {
   BitVector unread(taken.size());
@@ -204,7 +204,7 @@ void meshwright::narrowRegions(ModuleOp module, Candidates &candidates) {
   if (ops.empty())
     return;
   Substitutes substitutes(module);
-  // Users before what they use, which then nobody reads.
+  // Users before what they use, which is then unused.
   for (Narrowed &entry : llvm::reverse(ops)) {
     Operation *op = entry.op;
     Block &body = op->getRegion(0).front();

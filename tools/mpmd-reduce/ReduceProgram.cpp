@@ -3,11 +3,11 @@
 //===----------------------------------------------------------------------===//
 //
 // MLIR's `reduction-tree` takes ranges of operations away. In a step of
-// training, where nearly everything reads what stands before it and the end
+// training, where nearly everything reads what is before it and the end
 // returns it all, no large range can go. So this pass cuts edges first, and
 // sweeps up:
 //
-//   functions    those that nobody calls
+//   functions    those that nothing calls
 //   results      the entry function returns less
 //   operations   what reads an operation reads one of its operands, an
 //                argument, which costs no line, or zeros

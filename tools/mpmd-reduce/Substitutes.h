@@ -17,7 +17,7 @@ class Substitutes {
 public:
   explicit Substitutes(mlir::ModuleOp module);
 
-  /// The functions that may get and lose arguments and results: nobody calls
+  /// The functions that may get and lose arguments and results: nothing calls
   /// them.
   llvm::ArrayRef<mlir::func::FuncOp> getEntries() const { return entries; }
   bool isEntry(mlir::Operation *op) const { return entrySet.contains(op); }
@@ -37,7 +37,7 @@ private:
 };
 
 /// Lets readers of arguments in `taken` read another one of the same type.
-/// Returns those that nobody reads then.
+/// Returns those that nothing reads then.
 llvm::BitVector replaceArguments(mlir::Block &block,
                                  const llvm::BitVector &taken);
 
@@ -45,7 +45,7 @@ llvm::BitVector replaceArguments(mlir::Block &block,
 mlir::Value makeZeros(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Type type);
 
-/// Whether this is a constant of zeros, which stand for something that went.
+/// Whether this is a constant of zeros, which represent something removed.
 bool isZeros(mlir::Operation *op);
 
 } // namespace meshwright

@@ -23,7 +23,7 @@ const bundle = await esbuild.build({
   charset: "utf8",
   format: "iife",
   target: ["chrome90", "firefox113", "safari16.4"],
-  legalComments: "none", // Whole licences stand in the page.
+  legalComments: "none", // Whole licences are in the page.
   metafile: true,
   write: false,
   logLevel: "warning",
@@ -67,7 +67,7 @@ async function licences() {
 const texts = await licences();
 const parts = {
   "@STYLE@": textOf(".css"),
-  // What ends the element must not stand in it.
+  // What ends the element must not be in it.
   "@SCRIPT@": textOf(".js").replaceAll("</script", "<\\/script"),
   "@LICENCES@": texts.replaceAll("&", "&amp;").replaceAll("<", "&lt;"),
 };

@@ -510,8 +510,8 @@ TEST(PlanFileTest, ReadingEndsAtTheMostActions) {
   for (int64_t i = 0; i <= kMostActions; ++i)
     text += "0F0,";
   EXPECT_EQ(getError(parsePlan(text)),
-            "row 1 column 4194305: the schedule goes on behind 4194304 "
-            "actions, which is the most it can have");
+            "row 1 column 4194305: the schedule exceeds the limit of 4194304 "
+            "actions");
 }
 
 TEST(PlanFileTest, WorkOutOfOrderIsRefused) {

@@ -1,4 +1,4 @@
-//===- SearchTest.cpp - Schedules made to measure -------------------------===//
+//===- SearchTest.cpp - Searched schedules -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
@@ -274,7 +274,7 @@ TEST(SearchTest, SaysWhatIsTooLarge) {
   llvm::Expected<MadePlan> made = makeToMeasure(makeProblem(16384, 4, 16384));
   ASSERT_FALSE(static_cast<bool>(made));
   EXPECT_EQ(llvm::toString(made.takeError()),
-            "a schedule made to measure for 16384 stages and 4 microbatches "
+            "a searched schedule for 16384 stages and 4 microbatches "
             "would take too long to find; take fewer, or a schedule by its "
             "name");
 }

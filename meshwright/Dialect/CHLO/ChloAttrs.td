@@ -13,7 +13,7 @@ def Chlo_Dims : ArrayRefParameter<"int64_t", "dimensions">;
 def Chlo_RaggedDotDimensionNumbersAttr
     : AttrDef<Chlo_Dialect, "RaggedDotDimensionNumbers"> {
   let mnemonic = "ragged_dot";
-  let summary = "What the dimensions of a ragged dot product stand for";
+  let summary = "What the dimensions of a ragged dot product represent";
   let description = [{
     ```mlir
     #chlo.ragged_dot<lhs_contracting_dimensions = [1],
@@ -21,7 +21,7 @@ def Chlo_RaggedDotDimensionNumbersAttr
                      lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>
     ```
 
-    Fields may stand in any order; empty ones are not printed.
+    Fields may be in any order; empty ones are not printed.
   }];
   let parameters = (ins Chlo_Dims:$lhsBatchingDimensions,
                         Chlo_Dims:$rhsBatchingDimensions,

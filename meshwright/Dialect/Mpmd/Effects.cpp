@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-/// Targets that JAX and XLA mark as side effects, so that nobody removes them,
+/// Targets that JAX and XLA mark as side effects, so that they are not removed,
 /// although they only say where a value is to be.
 static bool isAnnotation(stablehlo::CustomCallOp call) {
   StringRef target = call.getCallTargetName();

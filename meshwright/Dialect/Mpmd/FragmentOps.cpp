@@ -94,7 +94,7 @@ static ParseResult parseShardings(OpAsmParser &parser, StringRef attrName,
 }
 
 /// The optional rest of the header, in its fixed order; one trailing comma is
-/// allowed, but not behind all of it.
+/// allowed, but not at its end.
 static ParseResult parseOptionalHeader(OpAsmParser &parser,
                                        OperationState &result) {
   bool more = succeeded(parser.parseOptionalComma());

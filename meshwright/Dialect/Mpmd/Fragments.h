@@ -24,7 +24,7 @@ inline constexpr StringLiteral kSplitKeepTransferredAttr =
     "split_keep_transferred";
 inline constexpr StringLiteral kSplitDropTransferredAttr =
     "split_drop_transferred";
-/// Operands from here on only order the fragment behind others.
+/// Operands from here on only order the fragment after others.
 inline constexpr StringLiteral kControlOperandStartIdxAttr =
     "mpmd.control_operand_start_idx";
 /// Attributes of operands and results, as functions have them.
@@ -56,7 +56,7 @@ void setCallCounter(Operation *op, uint32_t counter);
 bool hasConsistentStages(FragmentOp a, FragmentOp b);
 
 /// Whether no fragment of its mesh runs between `first` and `second`, which
-/// stand in one block in this order.
+/// are in one block in this order.
 bool isExecutedImmediatelyAfter(FragmentOp first, FragmentOp second);
 
 /// No operands, one result, no effects: cheap to repeat wherever it is needed.
@@ -77,8 +77,8 @@ void setResAttr(Operation *op, unsigned index, unsigned size, StringRef name,
 
 /// DEPARTURE(moved-entries): Takes the entries of operands, or of results, that
 /// go out of the list, if there is one. `dropped` has a bit for each that there
-/// was; entries behind those belong to none, and go as well. What operands are
-/// aliased with is numbered anew.
+/// was; entries after those belong to none, and go as well. What operands are
+/// aliased with is renumbered.
 void dropArgAttrs(Operation *op, const BitVector &dropped);
 void dropResAttrs(Operation *op, const BitVector &dropped);
 

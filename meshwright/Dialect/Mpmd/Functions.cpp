@@ -74,7 +74,7 @@ LogicalResult mpmd::verifyWithTopologyOfCaller(CallOp call,
   if (topology)
     diag << "with the topology of @" << caller.getSymName();
   else
-    diag << "without a topology, as there is none where the call stands";
+    diag << "without a topology, as there is none at the call";
   return diag;
 }
 

@@ -64,7 +64,7 @@ void updateFunctionType(func::FuncOp func);
 Location getResultInfoLoc(func::FuncOp func, unsigned result,
                           Location fallback);
 
-/// Who calls which function by `mpmd.call`. Built once per module, in its
+/// Which function is called where by `mpmd.call`. Built once per module, in its
 /// order; knows the calls in MPMD functions and the loops in them of which a
 /// result is used, or that have effects.
 class CallGraph {
@@ -77,7 +77,7 @@ private:
   DenseMap<Operation *, SmallVector<CallOp>> calls;
 };
 
-/// Who refers to a function of a module.
+/// The references to a function of a module.
 struct FunctionReferences {
   /// In program order, dead calls and calls in any region included.
   SmallVector<CallOp> calls;

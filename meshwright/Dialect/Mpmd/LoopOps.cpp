@@ -112,7 +112,7 @@ ParseResult ForOp::parse(OpAsmParser &parser, OperationState &result) {
   SMLoc operandsLoc = parser.getCurrentLocation();
   if (parseOperandsAndBody(parser, result, operands))
     return failure();
-  // As it is printed: a loop without operands has no types behind it.
+  // As it is printed: a loop without operands has no types after it.
   ParseResult hasTypes =
       operands.empty() ? parser.parseOptionalColon() : parser.parseColon();
   if (failed(hasTypes) && !operands.empty())

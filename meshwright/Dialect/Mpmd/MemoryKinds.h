@@ -19,7 +19,7 @@ StringAttr getAttributeMemoryKind(Value value);
 bool isPinnedHost(StringAttr kind);
 
 /// Whether attributes have both values, or neither, in host memory, from where no
-/// transfer may be. Else one cannot stand for the other.
+/// transfer may be. Else one cannot replace the other.
 bool isOnHostAs(Value value, Value other);
 
 /// Whether attributes of an argument or result put it into host memory. They

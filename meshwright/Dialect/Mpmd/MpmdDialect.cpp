@@ -31,7 +31,7 @@ static bool mayStandIn(Operation *op, Operation *parent) {
 }
 
 namespace {
-/// The dialect's calls stand for a mesh and a counter that a body alone would
+/// The dialect's calls represent a mesh and a counter that a body alone would
 /// lose; passes of their own inline them. Everything else may move to where it
 /// verifies.
 struct MpmdInliner : DialectInlinerInterface {

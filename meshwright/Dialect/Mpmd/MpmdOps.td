@@ -30,7 +30,7 @@ class Mpmd_RegionOp<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-/// Fragments and their calls, assigns and unassigns stand on the top level of a
+/// Fragments and their calls, assigns and unassigns are on the top level of a
 /// function or of a loop.
 def Mpmd_InFunctionOrLoop : ParentOneOf<["func::FuncOp", "mpmd::ForOp"]>;
 
@@ -264,7 +264,7 @@ def Mpmd_ForOp
       return getRegion().getArguments().back();
     }
 
-    /// Whether an op of the body may stand where the loop does, which can be a
+    /// Whether an op of the body may be where the loop is, which can be a
     /// fragment or a branch.
     bool mayMoveOut(::mlir::Operation *op);
   }];
@@ -400,7 +400,7 @@ def Mpmd_TransferOp
                              ["shouldKeepOutputShardingsDivisible"]>]> {
   let summary = "Moves a tensor to another mesh, sharding or memory";
   let description = [{
-    The values do not change, who may read them does.
+    The values do not change; only the set of ops that may read them does.
 
     ```mlir
     %1 = mpmd.transfer %0 : (!mpmd.mesh_tensor<"m1", tensor<4xf32>>)

@@ -46,7 +46,7 @@ AxisRefAttr getPrefixWithoutOverlap(AxisRefAttr a,
 /// The longest common prefix of both; null if there is none.
 AxisRefAttr getCommonPrefix(AxisRefAttr a, AxisRefAttr b);
 
-/// What is left of `a` behind its prefix `prefix`; null if nothing.
+/// What is left of `a` after its prefix `prefix`; null if nothing.
 AxisRefAttr getSuffixAfter(AxisRefAttr a, AxisRefAttr prefix, MeshAttr mesh);
 
 /// `b` starts where the sub-axis `a` of the same axis ends.

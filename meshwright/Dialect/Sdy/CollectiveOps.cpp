@@ -63,7 +63,7 @@ static FailureOr<Sides> getSides(Operation *op, TensorShardingAttr out,
         return op->emitOpError() << "out_sharding - ";
       })))
     return failure();
-  // That of an op behind this one is verified later.
+  // That of an op after this one is verified later.
   if (in && !isVerifiedBefore(operand, op) &&
       failed(verifySharding(operand.getType(), in, op, [&] {
         return op->emitOpError() << "sharding of the operand - ";
@@ -118,7 +118,7 @@ static LogicalResult verifyAxes(Operation *op, ArrayRef<AxisRefAttr> axes,
   return success();
 }
 
-/// As above for a list that stands for no dimension, whose order says nothing.
+/// As above for a list that represents no dimension, whose order says nothing.
 static LogicalResult verifyUnorderedAxes(Operation *op, AxisRefListAttr axes,
                                          MeshAttr mesh) {
   SmallVector<AxisRefAttr> seen;

@@ -18,7 +18,7 @@ using namespace mlir::sdy;
 
 /// The sharding of what an op reads, maybe through barriers.
 static TensorShardingAttr getInputSharding(Value input, Operation *reader) {
-  // Barriers that read each other would be followed for ever.
+  // Barriers that read each other would be followed forever.
   while (auto barrier = input.getDefiningOp<PropagationBarrierOp>()) {
     if (!isVerifiedBefore(input, reader))
       return {};
@@ -41,7 +41,7 @@ static ReductionKind getExpectedKind(AxisRefAttr axis,
                                    : ReductionKind::Sum;
 }
 
-/// An unreduced axis that must be of another kind, behind a value of sharding
+/// An unreduced axis that must be of another kind, after a value of sharding
 /// `input`; null if there is none, or nothing is known of the value.
 static AxisRefAttr findWrongKind(TensorShardingAttr input,
                                  TensorShardingAttr sharding) {
@@ -137,7 +137,7 @@ static std::optional<SmallVector<int64_t>> getDimSources(Operation *op) {
   return next == from.getRank() ? std::optional(sources) : std::nullopt;
 }
 
-/// The sharding behind a transpose or reshape. Null if an axis would be lost, or
+/// The sharding after a transpose or reshape. Null if an axis would be lost, or
 /// if it is maximal and has no dimensions.
 static TensorShardingAttr passThrough(TensorShardingAttr sharding,
                                       ArrayRef<int64_t> sources) {
@@ -189,9 +189,9 @@ static LogicalResult shareReshardThroughShape(ReshardOp op,
     return failure();
   ReshardOp other =
       findEarlierReshard(op, shapeOp->getOperand(0), [&](ReshardOp candidate) {
-        TensorShardingAttr behind =
+        TensorShardingAttr after =
             passThrough(candidate.getSharding(), *sources);
-        return behind && behind.isEquivalent(op.getSharding());
+        return after && after.isEquivalent(op.getSharding());
       });
   if (!other)
     return failure();

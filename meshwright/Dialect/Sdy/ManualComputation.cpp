@@ -167,7 +167,7 @@ ResultRange ManualComputationOp::getOpResultEdgeOwners() {
 
 SmallVector<TensorShardingAttr>
 ManualComputationOp::getOpResultEdgeOwnerShardings() {
-  // Ops behind this one are verified before it, and ask.
+  // Ops after this one are verified before it, and ask.
   return getOutShardingsAttr() ? llvm::to_vector(getOutShardings())
                                : SmallVector<TensorShardingAttr>();
 }

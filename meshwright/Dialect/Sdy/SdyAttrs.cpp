@@ -117,7 +117,8 @@ PropagationEdgesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   llvm::SmallSet<int64_t, 4> known; // In a dense one some numbers are reserved.
   for (PropagationOneStepAttr step : steps)
     if (!known.insert(step.getStepIndex()).second)
-      return emitError() << "step " << step.getStepIndex()
-                         << " of propagation stands twice";
+      return emitError()
+             << "step " << step.getStepIndex()
+             << " of propagation is duplicated; list each step once";
   return success();
 }

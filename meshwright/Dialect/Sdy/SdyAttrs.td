@@ -30,8 +30,8 @@ def Sdy_Mesh : Sdy_Attr<"Mesh", "mesh"> {
   let summary = "Devices arranged along named axes";
   let description = [{
     `<["x"=2, "y"=4]>`, with another than the natural order of devices
-    `<["x"=2, "y"=2], device_ids=[3, 2, 1, 0]>`. The empty mesh `<[]>` stands
-    for any mesh; a maximal mesh `<[], device_ids=[3]>` is that one device.
+    `<["x"=2, "y"=2], device_ids=[3, 2, 1, 0]>`. The empty mesh `<[]>` matches
+    any mesh; a maximal mesh `<[], device_ids=[3]>` is that one device.
     Without explicit ids the devices are 0 up to the product of the axis sizes.
   }];
   let parameters = (ins

@@ -258,7 +258,7 @@ def Sdy_NamedComputationOp
           "setOpResultEdgeOwnerShardings"]>]> {
   let summary = "Groups ops under a name";
   let description = [{
-    Stands for the call of a function while shardings propagate.
+    Represents the call of a function while shardings propagate.
 
     ```mlir
     %1 = sdy.named_computation<"f">(%0) (%arg: tensor<8xf32>) {

@@ -4,7 +4,7 @@
 //
 // Checks run from the outside in: the mesh, the kind of value, the rank, each
 // dimension, the replicated and unreduced lists, then all parts of each axis
-// against one another. The first failure is reported.
+// against each other. The first failure is reported.
 //
 //===----------------------------------------------------------------------===//
 

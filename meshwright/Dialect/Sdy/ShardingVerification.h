@@ -14,7 +14,7 @@ namespace mlir::sdy {
 using EmitErrorFn = llvm::function_ref<InFlightDiagnostic()>;
 
 /// Checks a sharding on a mesh that is already known, whatever the sharding
-/// itself names. A null type stands for an op without results.
+/// itself names. A null type represents an op without results.
 LogicalResult verifySharding(Type type, TensorShardingAttr sharding,
                              MeshAttr mesh, EmitErrorFn emitError,
                              bool checkDivisibility = false);

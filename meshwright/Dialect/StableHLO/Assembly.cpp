@@ -224,7 +224,7 @@ ParseResult stablehlo::parseOperandsAndComma(
       return failure();
     operands.push_back(operand);
   }
-  // Without operands the comma stands alone.
+  // Without operands the comma has no list before it.
   if (operands.empty())
     (void)parser.parseOptionalComma();
   return success();

@@ -55,7 +55,7 @@ ParseResult parseComplexTypes(OpAsmParser &parser, Type &lhs, Type &rhs,
 void printComplexTypes(OpAsmPrinter &printer, Operation *op, Type lhs, Type rhs,
                        Type result);
 
-/// A tuple type stands for the types of the operands as well.
+/// A tuple type represents the types of the operands as well.
 ParseResult parseTupleTypes(OpAsmParser &parser,
                             SmallVectorImpl<Type> &operandTypes, Type &result);
 void printTupleTypes(OpAsmPrinter &printer, Operation *op,

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 
 /// Null if it is not constant. MLIR's matcher asserts that a constant has a
-/// value, which is seen only when it is verified, after what stands before it.
+/// value, which is seen only when it is verified, after all ops before it.
 static Attribute getConstant(Value operand) {
   Operation *op = operand.getDefiningOp();
   SmallVector<OpFoldResult, 1> folded;

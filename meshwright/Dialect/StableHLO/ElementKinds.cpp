@@ -142,7 +142,7 @@ bool stablehlo::isCarried(Type type) {
 }
 
 /// Whether a tuple holds values only, in tuples, too. Parts that were `seen`
-/// are not looked at again: one may stand there more often than can be counted.
+/// are not looked at again: one may occur more often than can be counted.
 static bool holdsValues(TupleType tuple, DenseSet<Type> &seen) {
   return llvm::all_of(tuple.getTypes(), [&](Type part) {
     if (!seen.insert(part).second)

@@ -1,8 +1,8 @@
-//===- SharedBodyCall.h - Ops that stand in another function ----*- C++ -*-===//
+//===- SharedBodyCall.h - Ops that are in another function ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// A custom call can stand for the ops of a private function, which several of
+// A custom call can represent the ops of a private function, which several of
 // them share (meshwright/Fragments/SharedBodies.h):
 //
 //   %r = custom_call @mpmd.shared_body(%a) {called_computations = [@shared_body]}

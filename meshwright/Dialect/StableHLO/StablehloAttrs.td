@@ -61,7 +61,7 @@ def Stablehlo_TypeExtensionsAttr
   let mnemonic = "bounds";
   let summary = "Upper bounds of the dynamic dimensions of a tensor type";
   let description = [{
-    Encoding of a tensor type; `?` stands for a dimension without bound.
+    Encoding of a tensor type; `?` represents a dimension without bound.
 
     ```mlir
     tensor<?x6xf32, #stablehlo.bounds<8, ?>>

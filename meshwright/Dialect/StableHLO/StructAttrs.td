@@ -32,7 +32,7 @@ def Stablehlo_DotDimensionNumbersAttr
                    rhs_contracting_dimensions = [0]>
     ```
 
-    Fields may stand in any order; empty ones are not printed.
+    Fields may be in any order; empty ones are not printed.
   }];
   let parameters = (ins
     Stablehlo_Dims:$lhsBatchingDimensions,
@@ -51,7 +51,7 @@ def Stablehlo_GatherDimensionNumbersAttr
                       start_index_map = [0], index_vector_dim = 1>
     ```
 
-    Fields may stand in any order; empty lists and zeros are not printed.
+    Fields may be in any order; empty lists and zeros are not printed.
   }];
   let parameters = (ins
     Stablehlo_Dims:$offsetDims,
@@ -73,7 +73,7 @@ def Stablehlo_ScatterDimensionNumbersAttr
                        index_vector_dim = 1>
     ```
 
-    Fields may stand in any order; empty lists and zeros are not printed.
+    Fields may be in any order; empty lists and zeros are not printed.
   }];
   let parameters = (ins
     Stablehlo_Dims:$updateWindowDims,
@@ -87,7 +87,7 @@ def Stablehlo_ScatterDimensionNumbersAttr
 
 def Stablehlo_ConvDimensionNumbersAttr
     : Stablehlo_StructAttr<"ConvDimensionNumbers", "conv"> {
-  let summary = "What each dimension of a convolution's tensors stands for";
+  let summary = "What each dimension of a convolution's tensors represents";
   let description = [{
     The short form names the role of each dimension of input, kernel and output:
     `b` batch, `f` feature, `i` and `o` kernel input and output feature, and the

@@ -1,6 +1,6 @@
-//===- TypeCompatibility.h - When types may stand in ------------*- C++ -*-===//
+//===- TypeCompatibility.h - When one type may replace another --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
-// When two types may stand for the same value.
+// When two types may represent the same value.
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_DIALECT_STABLEHLO_TYPECOMPATIBILITY_H

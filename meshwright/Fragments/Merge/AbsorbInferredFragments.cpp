@@ -14,11 +14,11 @@
 //   %1:2 = fragment<"m", ["f"]> (%x) {negate; add}
 //   %t = transfer %1#0
 //
-// Transfers that stand in between are moved out of the way, by one hop: those
+// Transfers that are in between are moved out of the way, by one hop: those
 // of an absorbed producer down to their first user, those that an absorbed
 // consumer reads up to what they transfer.
 //
-// Who absorbs whom depends on the order in which roots are visited. It is that
+// Which fragment absorbs which depends on the order of visits to the roots. It is that
 // of the greedy driver, from the end of the block, which is why this pass is a
 // pattern although its result is no matter of taste. A user fragment stays a
 // root whatever it absorbs, and so does one that no fragment reads, or that is
@@ -89,7 +89,7 @@ static bool delayTransfers(FragmentOp producer, BlockOrder &order,
   return hasChanged;
 }
 
-/// Moves the transfers that `consumer` reads to behind what they transfer.
+/// Moves the transfers that `consumer` reads to after what they transfer.
 static void advanceTransfers(FragmentOp consumer, RewriterBase &rewriter) {
   llvm::SmallSetVector<Operation *, 8> transfers;
   for (Value operand : consumer->getOperands())
@@ -189,7 +189,7 @@ LogicalResult AbsorbPattern::verifySameStage(FragmentOp producer,
   return result;
 }
 
-/// The result has the attributes of the root. An inferred one also says who
+/// The result has the attributes of the root. An inferred one also says which pass
 /// inferred what it absorbed.
 void AbsorbPattern::build(FragmentGroup &group, FragmentOp root,
                           ArrayRef<FragmentOp> absorbed,

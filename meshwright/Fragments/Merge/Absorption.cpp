@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// A root that absorbs one fragment after the other is built anew each time, and
+// A root that absorbs one fragment after the other is rebuilt each time, and
 // all its operands and users are looked at again. This works out instead whom
 // it would absorb, in the same order, and leaves off where other ops would move
 // or have a say.
@@ -76,7 +76,7 @@ bool Absorption::staysRoot(FragmentOp producer) {
   return isUserFragment(root) || (!rootIsRead && !isReadByOthers(producer));
 }
 
-/// Whether no other user stands before the root.
+/// Whether no other user is before the root.
 bool Absorption::isFirstUser(FragmentOp producer) {
   return llvm::all_of(producer->getUsers(), [&](Operation *user) {
     Operation *ancestor = root->getBlock()->findAncestorOpInBlock(*user);
@@ -121,7 +121,7 @@ void Absorption::absorbProducers(FragmentOp producer,
   }
 }
 
-/// Whether all that the consumer reads is there where the root stands.
+/// Whether all that the consumer reads is there where the root is.
 bool Absorption::isLastProducer(FragmentOp consumer) {
   return llvm::all_of(consumer->getOperands(), [&](Value operand) {
     Operation *def = operand.getDefiningOp();

@@ -18,7 +18,7 @@ SmallVector<FragmentOp> getInferredProducers(FragmentOp root);
 SmallVector<FragmentOp> getInferredConsumers(FragmentOp root,
                                              ValueRange values);
 
-/// Who a root absorbs if all that is around it is simple, in one go.
+/// The fragments that a root absorbs if all around it is simple, in one go.
 class Absorption {
 public:
   Absorption(FragmentOp root, BlockOrder &order, const EffectOrder &effects);

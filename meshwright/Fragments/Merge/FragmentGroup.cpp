@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The one operation behind all passes that merge fragments. Merging two is a
+// The one operation that all passes that merge fragments use. Merging two is a
 // group of two; a driver that merges one fragment with thousands of others
 // builds it once, when nothing is left to append.
 //
@@ -271,7 +271,7 @@ SmallVector<OpResult> FragmentGroup::getResults() const {
   return results;
 }
 
-/// Lets arguments that repeat another one read that, and arguments that stand
+/// Lets arguments that repeat another one read that, and arguments that are
 /// for the result of a member read what the member returns.
 void FragmentGroup::connectArguments(RewriterBase &rewriter) {
   for (const Slot &slot : slots)
@@ -442,7 +442,7 @@ FragmentOp FragmentGroup::build(RewriterBase &rewriter, FragmentOp place,
   rewriter.inlineRegionBefore(*body.getParent(), merged.getRegion(),
                               merged.getRegion().end());
 
-  // From the last member on, as those before are read by those behind.
+  // From the last member on, as those before are read by those after.
   size_t end = results.size();
   for (const Member &member : llvm::reverse(members)) {
     size_t begin = end;

@@ -7,12 +7,12 @@
 // block as it is.
 //
 // Fragments that merge form groups, which are built when the sweep is over. Of
-// a group, one member stays in the block: it stands where the merged fragment
-// will, and has its attributes. A group knows who uses it, in block order.
+// a group, one member stays in the block: it is where the merged fragment
+// will be, and has its attributes. A group knows its users, in block order.
 //
-// The sweep goes from the last fragment to the first. Of the groups behind the
+// The sweep goes from the last fragment to the first. Of the groups after the
 // current one, each mesh keeps a stack with the nearest on top: the next
-// fragment of a mesh is known without a search. So are the effects behind it,
+// fragment of a mesh is known without a search. So are the effects after it,
 // which nothing with effects may move past.
 //
 //===----------------------------------------------------------------------===//
@@ -115,7 +115,7 @@ Node *MergeDriver::findNode(Operation *op) {
   if (!node)
     return nullptr;
   while (Node *next = node->mergedInto) {
-    if (next->mergedInto) // Shorten the way for those who come later.
+    if (next->mergedInto) // Path compression: later look-ups are short.
       node->mergedInto = next->mergedInto;
     node = next;
   }
@@ -192,7 +192,7 @@ Node *MergeDriver::findPartner(Node &node) {
   return nullptr;
 }
 
-/// Whether `partner` could stand directly behind `node`.
+/// Whether `partner` could be directly after `node`.
 bool MergeDriver::isAvailableAt(const Node &node, Node &partner) {
   Position place = getPosition(node);
   auto isAvailable = [&](Value operand) {
@@ -204,7 +204,7 @@ bool MergeDriver::isAvailableAt(const Node &node, Node &partner) {
   return llvm::all_of(partner.fragment->getOperands(), isAvailable);
 }
 
-/// Whether to merge where the partner stands, else where the node does. None if
+/// Whether to merge where the partner is, else where the node does. None if
 /// neither is possible.
 std::optional<bool> MergeDriver::findPlace(Node &node, Node &partner) {
   auto isBefore = [&](Operation *a, Operation *b) {
@@ -232,7 +232,7 @@ void MergeDriver::merge(Node &node, Node &partner, bool atPartner) {
   for (Node *each : {&node, &partner})
     if (!each->group)
       each->group.emplace(each->fragment);
-  // Callbacks and the next merge look at the member that stands for the group.
+  // Callbacks and the next merge look at the member that represents the group.
   auto before = MergedAttributes::of(node.fragment);
   auto attributes = MergedAttributes::ofBoth(node.fragment, partner.fragment);
   FragmentOp stays = atPartner ? partner.fragment : node.fragment;
@@ -274,7 +274,7 @@ LogicalResult MergeDriver::mergeWithPartners(Node &node) {
   if (isInferredFragment(node.fragment))
     remarkNotMerged("merge", node.fragment,
                     partnerKind == MergePartner::NextOnMesh
-                        ? "no fragment behind it on its mesh may be merged"
+                        ? "no fragment after it on its mesh may be merged"
                         : "no fragment of its mesh that reads it may be "
                           "merged");
   return success();

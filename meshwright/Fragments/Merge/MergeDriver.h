@@ -24,8 +24,8 @@ enum class MergePartner {
 /// first, each with its partners for as long as `mayMerge` accepts them. Only
 /// fragments of one mesh are offered to `mayMerge`.
 ///
-/// A pair is merged where the partner stands, unless something before it uses
-/// the first fragment; then where the first fragment stands, provided that all
+/// A pair is merged where the partner is, unless something before it uses
+/// the first fragment; then where the first fragment is, provided that all
 /// operands of the partner are available there; else not at all. Nothing but
 /// the partner moves, and no effect past another one of its mesh. Fragments
 /// that are pure and unused are erased.

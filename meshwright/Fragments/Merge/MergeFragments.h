@@ -32,7 +32,7 @@ namespace mlir::mpmd {
 /// Results are those of `producer` that something else than `consumer` uses,
 /// then all of `consumer`.
 ///
-/// The merged fragment stands where `consumer` stood. It has the union of the
+/// The merged fragment is where `consumer` was. It has the union of the
 /// origins, the common mesh, the stage that either has, the control operands of
 /// both, and the two locations fused. No other attribute survives: callers put
 /// back what should.
@@ -47,7 +47,7 @@ LogicalResult verifySameStage(FragmentOp producer, FragmentOp consumer);
 
 /// Merges fragments of one function again and again. To fuse locations at every
 /// merge would copy all those collected so far, and the context would keep
-/// every copy; this class remembers who was merged and fuses once.
+/// every copy; this class remembers what was merged and fuses once.
 class FragmentMerger {
 public:
   /// Replaces the members of `group` by one fragment in front of `place`, which

@@ -9,7 +9,7 @@
 
 namespace mlir::mpmd {
 
-/// What becomes of the attributes of fragments that merge, whoever merges them.
+/// What becomes of the attributes of fragments that merge, whichever pass does it.
 /// Each way has all origins in the order in which members run, and the stage
 /// that they agree on; they differ in what else is kept. The index of control
 /// operands never is.
@@ -24,16 +24,16 @@ struct MergedAttributes {
   /// Nothing else: the caller puts back what should be kept.
   static MergedAttributes ofNone(ArrayRef<FragmentOp> members);
   /// Of two that are alike: the common call counter, or the only one, or that
-  /// of the only user fragment; of two inferred ones, who inferred either.
+  /// of the only user fragment; of two inferred ones, the passes that inferred them.
   static MergedAttributes ofBoth(FragmentOp first, FragmentOp second);
   /// Of one that absorbs others: all that it has; if it is inferred, then also
-  /// who inferred those, in the order of `absorbed`. Each keeps its entries.
+  /// the passes that inferred those, in the order of `absorbed`. Each keeps its entries.
   static MergedAttributes ofRoot(ArrayRef<FragmentOp> members, FragmentOp root,
                                  ArrayRef<FragmentOp> absorbed);
-  /// What the fragment has that stands for them all.
+  /// What the fragment has that represents them all.
   static MergedAttributes of(FragmentOp fragment);
 
-  /// Makes `fragment` stand for them all.
+  /// Makes `fragment` represent them all.
   void setOn(FragmentOp fragment) const;
 
   bool operator==(const MergedAttributes &other) const {

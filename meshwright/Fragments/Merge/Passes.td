@@ -38,10 +38,10 @@ def AbsorbInferredFragmentsPass
 
     Acts on the fragments in the first block of an MPMD function, by default
     only of callees. Leaves alone: user fragments among each other, other
-    meshes, fragments in loops. The merged fragment stands where the root stood
+    meshes, fragments in loops. The merged fragment is where the root was
     and has its discardable attributes, except that operands and results keep
-    their own entries of `arg_attrs` and `res_attrs`; an inferred one lists who
-    inferred the root, then who inferred what it absorbed. Being a greedy
+    their own entries of `arg_attrs` and `res_attrs`; an inferred one lists the
+    passes that inferred the root, then those of what it absorbed. Being a greedy
     rewrite, the pass also removes unused ops without effects and moves
     constants to the front.
   }];
@@ -84,8 +84,8 @@ def MergeInferredFragmentsPass
     Acts on the fragments in the first block of a distributed function, from
     the last to the first. Leaves alone: pairs of user fragments, the two halves
     of a split fragment, pairs with something in between that depends on one and
-    feeds the other. The merged fragment stands where the second one stood if it
-    can, else where the first one stood. Of discardable attributes it keeps
+    feeds the other. The merged fragment is where the second one was if it
+    can, else where the first one was. Of discardable attributes it keeps
     `call_counter` (the user fragment's where two differ) and, if both fragments
     are inferred, the union of `mpmd.inferred_by`. Fragments that are pure and
     unused are erased; nothing else is cleaned up. A call counter that is no

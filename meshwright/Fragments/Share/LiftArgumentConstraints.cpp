@@ -73,7 +73,7 @@ findLiftable(CustomCallOp call, ArrayRef<ShardingConstraintOp> constraints) {
 }
 
 /// Lets what reads a constraint read its argument, in the order in which it would
-/// if the constraint stood behind the argument: that of other readers first.
+/// if the constraint were on the argument: that of other readers first.
 static void replaceByArgument(ShardingConstraintOp constraint) {
   Value argument = constraint.getInput();
   SmallVector<OpOperand *> uses;

@@ -13,7 +13,7 @@ def LiftArgumentConstraintsPass
   let summary = "Takes constraints of arguments out of shared bodies";
   let description = [{
     A constraint that closes the sharding of a fragment's argument is one of the
-    argument itself, for all that reads it. So it leaves the shared body, and stands
+    argument itself, for all that reads it. So it leaves the shared body, and is
     in each fragment.
 
     ```mlir
@@ -47,10 +47,10 @@ def LiftArgumentConstraintsPass
 }
 
 def ShareBodiesPass : Pass<"mpmd-share-bodies", "::mlir::ModuleOp"> {
-  let summary = "Keeps equal bodies of fragments once";
+  let summary = "Shares equal bodies of fragments";
   let description = [{
     Fragments with equal bodies, such as those of a stage for all microbatches,
-    refer to one private function, so that the passes behind this one go through
+    refer to one private function, so that the passes after this one go through
     their ops once.
 
     ```mlir
@@ -66,7 +66,7 @@ def ShareBodiesPass : Pass<"mpmd-share-bodies", "::mlir::ModuleOp"> {
     ```
 
     Each function takes what it reads and returns each value that it computes
-    once; what else a fragment returns stands in the fragment. Functions that
+    once; everything else that a fragment returns stays in the fragment. Functions that
     are there are shortened in the same way, and what merging has added to them
     becomes a part of them. Locations of ops are those of the
     first fragment, as they are in the end where fragments become calls.
@@ -100,7 +100,7 @@ def SinkArgumentConstraintsPass
     : Pass<"mpmd-sink-argument-constraints", "::mlir::ModuleOp"> {
   let summary = "Puts constraints of arguments into shared bodies";
   let description = [{
-    The inverse of `mpmd-lift-argument-constraints`, once shardings have spread: the
+    The inverse of `mpmd-lift-argument-constraints`, once shardings have propagated: the
     constraints of what shared bodies read become ops of these, so that what follows
     finds all ops of a fragment together.
 
@@ -128,7 +128,7 @@ def SinkArgumentConstraintsPass
 }
 
 def UnshareBodiesPass : Pass<"mpmd-unshare-bodies", "::mlir::ModuleOp"> {
-  let summary = "Gives each fragment a body of its own again";
+  let summary = "Undoes the sharing of bodies";
   let description = [{
     The inverse of `mpmd-share-bodies`: the ops of each function take the place
     of its calls, and the functions go.

@@ -11,7 +11,7 @@
 //   fragment (%y) (%a) {%s = custom_call @mpmd.shared_body(%a); return %a, %s}
 //   func private @shared_body(%a) {%s = sine %a; return %s}
 //
-// What can be told of a body without its ops stands in the fragments, so that
+// What is known of a body without its ops is in the fragments, so that
 // passes see it there: which arguments it reads, and which it returns.
 //
 //===----------------------------------------------------------------------===//
@@ -56,7 +56,7 @@ static bool returnsResults(Operation *terminator) {
   return computes;
 }
 
-/// Whether a body has so many ops beside its terminator, those of loops among them.
+/// Whether a body has that many ops beside its terminator, those of loops among them.
 static bool hasAtLeast(Block &body, unsigned minOps) {
   uint64_t numOps = 0;
   WalkResult result = body.walk([&](Operation *) {
@@ -95,7 +95,7 @@ static bool isForPropagation(sdy::ShardingConstraintOp constraint) {
 }
 
 /// Whether shardings only pass from operands to results, and what constrains
-/// them is there for every fragment: what carries some is not found behind a call.
+/// them is there for every fragment: what carries some is not found after a call.
 static bool isForPropagation(FragmentOp fragment) {
   auto sharding = StringAttr::get(fragment.getContext(), sdy::kShardingAttr);
   WalkResult result = fragment.getRegion().walk([&](Operation *op) {
@@ -186,7 +186,7 @@ share(ArrayRef<FragmentOp> fragments, SymbolTable &symbols) {
 // What a function need not take and return
 //===----------------------------------------------------------------------===//
 
-/// Takes out what can be told without the ops of a body. Returns whether there
+/// Takes out what is known without the ops of a body. Returns whether there
 /// was any.
 static bool narrow(func::FuncOp body, ArrayRef<CustomCallOp> calls) {
   Block &block = body.front();
@@ -337,7 +337,7 @@ private:
   }
 
   /// Fragments that return an argument now forward it, as canonicalization does
-  /// where the ops stand in the fragment.
+  /// where the ops are in the fragment.
   void narrowKnown() {
     SetVector<FragmentOp> changed;
     for (auto &[body, calls] : collectSharedBodies(getOperation())) {

@@ -28,7 +28,7 @@ using namespace mlir::mpmd;
 using sdy::ShardingConstraintOp;
 using stablehlo::CustomCallOp;
 
-/// What stands in the fragment and constrains an operand.
+/// What is in the fragment and constrains an operand.
 static ShardingConstraintOp getConstraint(Value operand) {
   return operand.getDefiningOp<ShardingConstraintOp>();
 }
@@ -97,7 +97,7 @@ private:
         }
   }
 
-  /// In the order in which they stand in the fragment.
+  /// In the order in which they are in the fragment.
   void putIntoBody(func::FuncOp body, CustomCallOp call, IRRewriter &rewriter) {
     rewriter.setInsertionPointToStart(&body.front());
     for (Operation &op : *call->getBlock()) {

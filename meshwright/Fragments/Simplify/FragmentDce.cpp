@@ -82,7 +82,7 @@ static void dropUnusedOperands(FragmentOp fragment) {
 }
 
 /// Whether region simplification may find something: most bodies have nothing
-/// dead, which a look at the unused ops tells.
+/// dead, as a look at the unused ops shows.
 static bool mayBeSimplified(FragmentOp fragment) {
   return fragment
       ->walk([](Operation *op) {
@@ -126,7 +126,7 @@ private:
   void shrink(FragmentOp fragment, RewriterBase &rewriter) {
     inlineSharedBodiesIfUnused(fragment, rewriter);
     fragment = dropUnusedResults(fragment, rewriter);
-    if (mayBeSimplified(fragment)) // Success only tells whether it was.
+    if (mayBeSimplified(fragment)) // Success only means that it was.
       (void)simplifyRegions(rewriter, fragment->getRegions(),
                             /*mergeBlocks=*/false);
     dropUnusedOperands(fragment);

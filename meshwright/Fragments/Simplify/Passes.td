@@ -44,7 +44,7 @@ def FragmentDcePass : Pass<"mpmd-fragment-dce", "::mlir::func::FuncOp"> {
 }
 
 def FragmentDedupPass : Pass<"mpmd-fragment-dedup", "::mlir::func::FuncOp"> {
-  let summary = "Makes uses of repeated operands and results use the first";
+  let summary = "Replaces duplicate operands and results by the first";
   let description = [{
     Where a fragment reads a value several times, or returns one several times
     with the same type, redirects uses to the first occurrence.

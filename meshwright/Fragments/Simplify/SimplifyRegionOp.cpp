@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Named computations and fragments collect operands and results that nobody
+// Named computations and fragments collect operands and results that nothing
 // needs when other passes clone, split or forward. Both are simplified alike:
 // first uses are redirected and what becomes superfluous is marked, then the op
 // is rebuilt without what is marked.
@@ -126,7 +126,7 @@ void Simplifier::rebuild(mpmd::SimplifiedAttrs attrs) {
     mpmd::dropArgAttrs(rebuilt, isSuperfluousOperand);
     mpmd::dropResAttrs(rebuilt, isSuperfluousResult);
   });
-  // Success only tells whether anything was dead.
+  // Success only means that something was dead.
   (void)simplifyRegions(rewriter, rebuilt->getRegions(), /*mergeBlocks=*/false);
 
   for (auto [result, replacement] :

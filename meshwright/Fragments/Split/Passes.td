@@ -11,7 +11,7 @@ include "mlir/Pass/PassBase.td"
 def SplitAndPrioritizeTransferIndependentComputationsPass
     : Pass<"mpmd-split-and-prioritize-transfer-independent-computations",
            "::mlir::func::FuncOp"> {
-  let summary = "Splits off what fragments can compute before data arrives";
+  let summary = "Splits off the parts of fragments that need no transfer";
   let description = [{
     Splits a fragment that reads both results of transfers and other values into
     an early half, which depends on no transfer, and a late half.
@@ -39,7 +39,7 @@ def SplitAndPrioritizeTransferIndependentComputationsPass
 
 def SplitBwdFragmentsPass
     : Pass<"mpmd-split-bwd-fragments", "::mlir::func::FuncOp"> {
-  let summary = "Splits off what backward fragments send to other meshes";
+  let summary = "Splits off the results of backward fragments that are transferred";
   let description = [{
     Splits a fragment of transpose count 1, some but not all of whose results
     are transferred, into an early half, which computes these, and a late half.

@@ -3,11 +3,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A backward fragment computes the gradient of its input, which the previous
-// mesh waits for, and the gradients of its parameters, which nobody waits for
+// mesh waits for, and the gradients of its parameters, which nothing waits for
 // until the optimizer step. Split in two, the second half can fill the bubbles
 // of the schedule. A result belongs to the first half if a transfer reads it.
 // But the sum of the gradients of a weight that another mesh has, too, is sent
-// behind the last microbatch, and reads what second halves before it have added:
+// after the last microbatch, and reads what second halves before it have added:
 //
 //   %g0 = fragment<["l"(1)]> {call_counter = 0, split_drop_transferred}
 //   %f:2 = fragment<["l"(1)]> (%g0, %x) {call_counter = 1} (%g, %u) {

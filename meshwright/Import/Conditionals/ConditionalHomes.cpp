@@ -91,8 +91,8 @@ StringRef ConditionalHomes::findMesh(Operation *op) const {
                        : analysis.getNumbers().getName(found.find_first());
 }
 
-/// The op that stands for `op` in the copy; of a conditional, the first of
-/// those that choose its results. Null for what was made since.
+/// The op that represents `op` in the copy; of a conditional, the first of
+/// those that choose its results. Null for ops created since.
 Operation *ConditionalHomes::findInLine(Operation *op) const {
   if (auto choices = chosen.find(op); choices != chosen.end())
     return choices->second.empty() ? nullptr : choices->second.front();

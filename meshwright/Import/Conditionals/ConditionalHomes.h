@@ -4,7 +4,7 @@
 //
 // Mesh inference does not look into regions, so a conditional is one op to it,
 // with one place. Here each result gets a place of its own: the one that it
-// would have if all branches stood in line and it were chosen from what they
+// would have if all branches were inlined and it were chosen from what they
 // compute. That program is made, on a copy, and the analyses are run on it.
 //
 //===----------------------------------------------------------------------===//
@@ -35,7 +35,7 @@ public:
   ConditionalHomes(ModuleOp module, ArrayRef<Operation *> conditionals);
 
   /// Where a result is to be computed. It is several meshes where it is needed
-  /// on all of them and can be had there.
+  /// on all of them and is available there.
   MeshNames getHome(OpResult result) const;
 
   /// A mesh on which an op in a branch finds its operands; empty if it is not
@@ -54,7 +54,7 @@ private:
   MeshDataFlow flow; // In the copy.
   /// Of the functions of the copy.
   DenseMap<Operation *, std::unique_ptr<ValueMeshes>> meshes;
-  /// In the copy, the ops that stand for the results of a conditional.
+  /// In the copy, the ops that represent the results of a conditional.
   DenseMap<Operation *, SmallVector<Operation *>> chosen;
 };
 

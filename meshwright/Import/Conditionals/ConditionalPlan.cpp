@@ -103,7 +103,7 @@ void ConditionalPlan::followBranch(Block &branch) {
   for (Operation &op : llvm::reverse(branch.without_terminator())) {
     llvm::SmallBitVector bits = readers.lookup(&op);
     bits.resize(groups.size());
-    // Nobody reads it, but it has to happen, if only as an annotation.
+    // It has no reader, but it has to happen, if only as an annotation.
     if (bits.none() && !isMemoryEffectFree(&op))
       bits.set(0);
     readers[&op] = bits;

@@ -66,7 +66,7 @@ private:
   StringRef commonHome;
 };
 
-/// Whether whoever needs the op may have one of its own.
+/// Whether each user of the op may have a copy of its own.
 bool isFreeToRepeat(Operation *op);
 
 /// Calls `visit` with the ops of `block` that give `op` or its regions a value.

@@ -10,7 +10,7 @@ include "mlir/Pass/PassBase.td"
 
 def SplitConditionalsPass
     : Pass<"mpmd-split-conditionals", "::mlir::ModuleOp"> {
-  let summary = "Lets each mesh choose its own part of a state";
+  let summary = "Splits conditionals over states on several meshes";
   let description = [{
     A conditional outside of named computations is one operation, which inference
     puts on one mesh. Where its results belong on different meshes, there will be
@@ -25,7 +25,7 @@ def SplitConditionalsPass
     %1 = "stablehlo.if"(%p) ({ %w1 - %g1 }, { %w1 })  // assigned to m2
     ```
 
-    A result belongs where it would be if all branches stood in line. What parts
+    A result belongs where it would be if all branches were inlined. What parts
     share runs before the conditional if it is cheap (element by element,
     reductions, changes of shape), and so do cheap sums across meshes; what else
     they share becomes a part of its own. Parts with effects stay one. Acts on

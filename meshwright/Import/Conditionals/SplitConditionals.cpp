@@ -75,7 +75,7 @@ static Attribute selectResults(Attribute attr, unsigned numResults,
   return sdy::TensorShardingPerValueAttr::get(attr.getContext(), selected);
 }
 
-/// Gives a value of every branch; null stands for one that a branch lacks.
+/// Gives a value of every branch; null represents one that a branch lacks.
 using GetReturned = function_ref<SmallVector<Value>(Block &)>;
 
 static Value createZero(OpBuilder &builder, Location loc, Type type) {

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Uses say where to place an op, so every value needs one. This pass gives a
-// mesh to the values that nobody assigns: outputs, unused results and inputs,
+// mesh to the values without an assignment: outputs, unused results and inputs,
 // operands of barriers. They prefer the meshes that they are used on already:
 //
 //   %0 = stablehlo.sine %p                  %0 = stablehlo.sine %p
@@ -134,7 +134,7 @@ LogicalResult LeafAssignment::assignOutputs() {
         pick(flow.getSources(value), uses, firstMesh);
     if (!mesh && !inferTransfers) {
       ret.emitError() << "Func output " << index
-                      << " has no mesh: its value can be had on none without "
+                      << " has no mesh: no mesh can hold its value without "
                          "transfers; "
                       << kInferTransfersHint;
       if (failed(countError()))
@@ -200,7 +200,7 @@ LogicalResult LeafAssignment::assignUnusedResults() {
     if (!mesh && !inferTransfers) {
       ret.emitError() << "Callee @" << func.getSymName() << ": unused output "
                       << index
-                      << " has no mesh: its value can be had on none without "
+                      << " has no mesh: no mesh can hold its value without "
                          "transfers; "
                       << kInferTransfersHint;
       result = countError();

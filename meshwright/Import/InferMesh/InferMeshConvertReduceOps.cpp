@@ -110,7 +110,7 @@ private:
 };
 } // namespace
 
-/// Whether a reduce can stand for `op`: its operands have one type, where sums may
+/// Whether a reduce can replace `op`: its operands have one type, where sums may
 /// mix encodings and quantized types.
 static bool hasOneType(Operation *op) {
   if (isa<stablehlo::ReduceOp>(op))
@@ -215,7 +215,7 @@ void Conversion::convertBinaryOp(Operation *op, ReductionType kind) {
   toErase.clear();
 }
 
-/// Lets `op`, which computes with `value` alone, be had where that is.
+/// Makes `op`, which reads only `value`, available where `value` is.
 static void copySources(Value value, Operation *op) {
   if (Operation *producer = value.getDefiningOp())
     setMeshSet(op, kSrcSetAttr, getMeshSet(producer, kSrcSetAttr));

@@ -266,7 +266,7 @@ void InferMeshDiagnostics::reportConflict(Operation *op) const {
       << getText(op);
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     MeshSet sources = flow.getSources(operand);
-    diag << "\n\nOperand " << index << " can be had on "
+    diag << "\n\nOperand " << index << " is available on "
          << (sources.isSpecified() ? getMeshList(sources) : "any mesh")
          << ". It comes from:" << describeSources(operand);
   }
@@ -285,7 +285,7 @@ void InferMeshDiagnostics::reportConflict(func::FuncOp func,
     if (arg.getArgNumber() >= call->getNumOperands())
       continue;
     MeshSet sources = flow.getSources(call->getOperand(arg.getArgNumber()));
-    diag << "\nCall " << index << " passes a value that can be had on "
+    diag << "\nCall " << index << " passes a value that is available on "
          << (sources.isSpecified() ? getMeshList(sources) : "any mesh") << ".";
   }
   diag << "\n\nThe argument comes from:" << describeSources(arg)

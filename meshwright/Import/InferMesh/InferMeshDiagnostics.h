@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Whoever reads these messages wrote a model, not IR. So each of them says what
+// The readers of these messages wrote a model, not IR. So each of them says what
 // is in conflict, follows the values to the inputs, outputs and named
 // computations that fix their meshes, and names the option that would help.
 //
@@ -26,7 +26,7 @@ public:
 
   void count() { ++numErrors; }
   int getCount() const { return numErrors; }
-  /// -1 stands for no limit.
+  /// -1 means no limit.
   bool isReached() const { return limit >= 0 && numErrors >= limit; }
 
 private:
@@ -38,7 +38,7 @@ private:
 LogicalResult verifyErrorLimit(Operation *op, int limit);
 
 /// Values of MPMD functions come to lie on meshes. Reports what names such a
-/// function and, other than a call that stands for its body and has its meshes,
+/// function and, other than a call that represents its body and has its meshes,
 /// does not go along.
 LogicalResult verifyNamedByCalls(ModuleOp module);
 
@@ -51,11 +51,11 @@ public:
   InferMeshDiagnostics(const MeshDataFlow &flow, const CallGraph &calls)
       : flow(flow), calls(calls) {}
 
-  /// The op, or the argument, can be had nowhere.
+  /// The op, or the argument, is available on no mesh.
   void reportConflict(Operation *op) const;
   void reportConflict(func::FuncOp func, BlockArgument arg) const;
 
-  /// The op, or the argument, is needed where it cannot be had.
+  /// The op, or the argument, is needed where it is unavailable.
   void reportNeededTransfer(Operation *op) const;
   void reportNeededTransfer(func::FuncOp func, BlockArgument arg) const;
 

@@ -107,8 +107,8 @@ static FailureOr<unsigned> placeArguments(func::FuncOp func, bool mayCopy) {
 // Between fragments
 //===----------------------------------------------------------------------===//
 
-/// A transfer of `value` to exactly `type` that can stand in front of `user`,
-/// together with the op it has to stand before.
+/// A transfer of `value` to exactly `type` that can be placed before `user`,
+/// together with the op it has to precede.
 static std::pair<TransferOp, Operation *> findTransfer(Value value, Type type,
                                                        Operation *user) {
   for (Operation *candidate : value.getUsers())
@@ -186,8 +186,8 @@ private:
     });
   }
 
-  /// Lets an entry point return `source` from where the user put it: nobody
-  /// said in which memory a result is to be. Returns whether it did.
+  /// Lets an entry point return `source` from where the user put it: the
+  /// user did not say in which memory a result is to be. Returns whether it did.
   static bool returnFromHost(AssignOp assign, Value source,
                              PatternRewriter &rewriter) {
     auto func = dyn_cast<func::FuncOp>(assign->getParentOp());

@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-/// Finds where values are needed and can be had, and settles what is free to
+/// Finds where values are needed and available, and settles what is free to
 /// choose: constraints, reductions, leaves.
 static void addAnalysis(OpPassManager &pm, const InferMeshOptions &options) {
   pm.addPass(createInferMeshPopulateUseSetPass());

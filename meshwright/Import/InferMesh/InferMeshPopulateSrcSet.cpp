@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Finds out where values can be had. An unassign gives its value on its mesh
-// and wherever a transfer takes it; an op can stand where all its operands can
-// be had. No set means anywhere, the empty set nowhere:
+// Computes the candidate meshes of values. An unassign gives its value on its mesh
+// and wherever a transfer takes it; an op can be where all its operands are
+// available. No set means anywhere, the empty set nowhere:
 //
 //   %1 = mpmd.unassign %f : m1     {m1, m2}      if %f is transferred to m2
 //   %2 = stablehlo.sine %1         {m1, m2}
@@ -58,7 +58,7 @@ private:
 };
 } // namespace
 
-/// Arguments can be had wherever they are used: their transfers are free.
+/// Arguments are available wherever they are used: their transfers are free.
 void SrcSetPropagation::visitEntryPoint(func::FuncOp func) {
   auto sets = llvm::map_to_vector(func.getArguments(), [](BlockArgument arg) {
     MeshSet uses = getArgMeshSet(arg, kUseSetAttr);

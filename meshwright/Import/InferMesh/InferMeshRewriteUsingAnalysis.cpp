@@ -63,7 +63,7 @@ LogicalResult MeshRewriting::rewriteCallee(func::FuncOp func) {
   return rewriteArguments(func);
 }
 
-/// The meshes for a returned value: where it is used, else where it can be had.
+/// The meshes for a returned value: where it is used, else where it is available.
 static SmallVector<StringRef> getResultMeshes(func::FuncOp func,
                                               OpOperand &returned) {
   MeshSet uses = getResultUseSet(func, returned.getOperandNumber());
@@ -149,7 +149,7 @@ LogicalResult MeshRewriting::rewriteArguments(func::FuncOp func) {
     auto meshes = llvm::map_to_vector(
         *groups, [](const auto &group) { return group.first; });
     llvm::stable_sort(meshes, meshBefore);
-    if (meshes.empty()) // Nobody reads it, but calls still pass it.
+    if (meshes.empty()) // It is unused, but calls still pass it.
       meshes.push_back(prioritize(getArgMeshSet(arg, kUseSetAttr))
                            .value_or(getFirstMesh(getTopology(func))));
     auto tensorType = cast<RankedTensorType>(arg.getType());

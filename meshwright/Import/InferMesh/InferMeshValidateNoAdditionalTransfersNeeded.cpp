@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Reports values that are needed where they cannot be had. Uses flow backwards,
+// Reports values that are needed where they are unavailable. Uses flow backwards,
 // so everything before such an op fails for the same reason; only the last op
 // of the chain speaks:
 //

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Reports what can be had nowhere without transfers. An empty set makes the
+// Reports values that are available nowhere without transfers. An empty set makes the
 // sets of all users empty, so only the op where meshes meet is reported:
 //
 //   %0 = stablehlo.power %on_m1, %on_m2     {}   reported
@@ -22,8 +22,8 @@ namespace mlir::mpmd {
 using namespace mlir;
 using namespace mlir::mpmd;
 
-/// Whether `op` is the first of a chain that can be had nowhere, or of a chain
-/// of reductions that nobody converted.
+/// Whether `op` is the first of a chain that is available nowhere, or of a chain
+/// of reductions that were not converted.
 static bool isCulprit(Operation *op, const MeshDataFlow &flow) {
   MeshSet sources = getMeshSet(op, kSrcSetAttr);
   if (!sources.isSpecified())

@@ -70,7 +70,7 @@ LogicalResult MeshRewriting::assignYielded(ForOp loop, StringRef firstMesh) {
   return success();
 }
 
-/// Gives an argument the mesh of its users. One that nobody reads follows what
+/// Gives an argument the mesh of its users. One without a reader follows what
 /// the body yields for it; the index then keeps its type.
 LogicalResult MeshRewriting::rewriteLoopArgument(ForOp loop,
                                                  BlockArgument arg) {

@@ -13,9 +13,9 @@ def InferMeshAssignMeshFuncLeavesPass
   let summary = "Assigns outputs and unused values to meshes";
   let description = [{
     Assigns what no assign would reach otherwise: outputs and unused inputs of
-    entry points, results that nobody uses, operands of broadcasts and reduces.
-    A value goes to a mesh where it can be had, one where it is used already if
-    there is one; a value that can be had anywhere and is not used goes to the
+    entry points, unused results, operands of broadcasts and reduces.
+    A value goes to a mesh where it is available, one where it is used already if
+    there is one; a value that is available anywhere and is not used goes to the
     first mesh. Unused arguments and results of callees get a use set.
 
     ```mlir
@@ -38,7 +38,7 @@ def InferMeshAssignMeshFuncLeavesPass
   }];
   let options = [
     Option<"inferTransfers", "infer-transfers", "bool", /*default=*/"false",
-           "Put values that can be had nowhere on the first mesh.">,
+           "Assign values with no candidate mesh to the first mesh.">,
     Option<"errorLimit", "error-limit", "int", /*default=*/"5",
            "Number of values without mesh at which to fail; -1 for no limit.">,
   ];
@@ -55,7 +55,7 @@ def InferMeshAssignUsingInputOutputConstraintsPass
   let summary = "Puts constrained pairs of inputs and outputs on one mesh";
   let description = [{
     For each constraint, in order, chooses a mesh on which the input is used and
-    the output is used or can be had, and assigns both to it. Without such a
+    the output is used or available, and assigns both to it. Without such a
     mesh nothing happens.
 
     ```mlir
@@ -95,7 +95,7 @@ def InferMeshConvertReduceOpsPass
   let summary = "Turns sums across meshes into mpmd.reduce";
   let description = [{
     Converts ops marked with `mpmd.reduce` by mpmd-infer-mesh-populate-src-set,
-    all of them or those behind an `mpmd.reduce<none>`. Operands that are
+    all of them or those after an `mpmd.reduce<none>`. Operands that are
     reduces of the same kind are replaced by their operands.
 
     ```mlir
@@ -172,11 +172,11 @@ def InferMeshFinalizePass
 
 def InferMeshPopulateSrcSetPass
     : Pass<"mpmd-infer-mesh-populate-src-set", "::mlir::ModuleOp"> {
-  let summary = "Finds the meshes where values can be had";
+  let summary = "Computes the candidate meshes of each value";
   let description = [{
     Propagates forwards, by intersection, from unassigns and inputs: an op can
-    be placed where all its operands can be had. Inputs of entry points can be
-    had wherever they are used, and a value that is transferred also where it is
+    be placed where all its operands are available. Inputs of entry points are
+    available wherever they are used, and a value that is transferred also where it is
     transferred to. The result is `mpmd.src_set`; none means anywhere.
 
     ```mlir
@@ -267,7 +267,7 @@ def InferMeshRewriteUsingAnalysisPass
 def InferMeshValidateNoAdditionalTransfersNeededPass
     : Pass<"mpmd-infer-mesh-validate-no-additional-transfers-needed",
            "::mlir::ModuleOp"> {
-  let summary = "Reports values that are needed where they cannot be had";
+  let summary = "Reports values that are needed where they are unavailable";
   let description = [{
     Fails if the use set of an op, assign or argument is not within its src set,
     and reports the last one of each chain of such ops. Also reports results
@@ -293,7 +293,7 @@ def InferMeshValidateNoAdditionalTransfersNeededPass
 
 def InferMeshValidateSrcSetNotEmptyPass
     : Pass<"mpmd-infer-mesh-validate-src-set-not-empty", "::mlir::ModuleOp"> {
-  let summary = "Reports values that can be had on no mesh";
+  let summary = "Reports values without a candidate mesh";
   let description = [{
     Fails if the src set of an op or argument is empty, or if a reduction across
     meshes was not converted, and reports the first one of each chain.
@@ -317,7 +317,7 @@ def ReportPlacementPass
     : Pass<"mpmd-report-placement", "::mlir::ModuleOp"> {
   let summary = "Says which large inputs inference brought elsewhere";
   let description = [{
-    Emits remarks on MPMD entry functions behind mesh inference:
+    Emits remarks on MPMD entry functions after mesh inference:
 
     - inputs that named computations read on some meshes, and that an operation
       without a name reads on another one;

@@ -42,7 +42,7 @@ void PlacedEffects::addEffect(FragmentOp fragment) {
 }
 
 namespace {
-/// Who reads the results of an op.
+/// The readers of the results of an op.
 struct Readers {
   /// Fragments that read an assign of a result.
   SetVector<Operation *> fragments;

@@ -21,7 +21,7 @@ public:
   void visit(Operation *op);
   bool hasEffects(Operation *op) { return effects.hasEffects(op); }
 
-  /// Whether the op visited last may move into a fragment behind it without
+  /// Whether the op visited last may move into a fragment after it without
   /// passing an effect of its mesh.
   bool mayMoveInto(FragmentOp fragment) const;
   /// Tells of a fragment that was made for the op visited last.
@@ -31,8 +31,8 @@ public:
 
 private:
   CalleeEffects &effects;
-  /// Ops are numbered as they are visited: what has a higher number stands
-  /// before what has a lower one.
+  /// Ops are numbered as they are visited: an op with a higher number is
+  /// before one with a lower number.
   unsigned current = 0;
   llvm::DenseMap<Operation *, unsigned> numbers;
   /// The first effect so far on each mesh, and the first of an op that may run

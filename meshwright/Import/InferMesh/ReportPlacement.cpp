@@ -48,11 +48,11 @@ static constexpr double kStateShare = 1.0 / 16, kMovedShare = 1.0 / 4;
 static constexpr size_t kMaxNamed = 3;
 
 namespace {
-/// Who reads an input, on which meshes.
+/// The readers of an input, and their meshes.
 struct Readers {
   /// The first named computation on each mesh.
   llvm::MapVector<StringRef, StringRef> named;
-  /// The first fragment on each mesh that is nobody's.
+  /// The first fragment on each mesh without a name.
   llvm::MapVector<StringRef, FragmentOp> unnamed;
 };
 

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Schedules order single fragments, so the body of a microbatch cannot stay
-// behind a call. What the call says about itself, above all which microbatch it
+// in a callee. What the call says about itself, above all which microbatch it
 // is, goes to the fragments of the body:
 //
 //   %0 = call @f(%x) {call_counter = 3 : ui32}
@@ -35,7 +35,7 @@ namespace mlir::mpmd {
 using namespace mlir;
 using namespace mlir::mpmd;
 
-/// Whether an op may be a table of symbols, which only its dialect could tell.
+/// Whether an op may be a table of symbols, which only its dialect knows.
 /// What refers to which function is unknown then.
 static bool hasUnknownSymbolTable(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {

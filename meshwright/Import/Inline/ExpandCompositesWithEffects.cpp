@@ -35,7 +35,7 @@ struct ExpandCompositesWithEffectsPass
   void runOnOperation() override {
     CalleeEffects effects;
     SymbolTableCollection symbols;
-    // Listed first: a composite may stand in the decomposition of another one.
+    // Listed first: a composite may be in the decomposition of another one.
     SmallVector<stablehlo::CompositeOp> composites;
     getOperation().walk([&](stablehlo::CompositeOp composite) {
       auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A call is one microbatch, and a schedule orders microbatches of one level. So
-// calls in calls are dissolved, from the outside in, and of the counters on the
+// calls in calls are inlined, from the outside in, and of the counters on the
 // way the outermost counts:
 //
 //   main: call @f(%x)                         main: call @g(%x) {counter = 0}
@@ -16,7 +16,7 @@
 //         tanh
 //
 // In the first case the outer call says nothing, and its callee is copied to
-// where it stands. In the second all that the callee computes, at any depth, is
+// where it is. In the second all that the callee computes, at any depth, is
 // microbatch 3: the callee takes in what it calls. A call in a loop is like the
 // second, as the loop will count it.
 //
@@ -48,7 +48,7 @@ struct InlineNestedCallsPass
   using Base::Base;
 
   void runOnOperation() override {
-    dissolved.clear();
+    inlined.clear();
     SymbolTable symbols(getOperation());
     // Membership only: their order never shows.
     DenseSet<Operation *> callees, callers;
@@ -94,7 +94,7 @@ struct InlineNestedCallsPass
   }
 
 private:
-  /// Erases the private functions that only dissolved calls referred to: no
+  /// Erases the private functions that only inlined calls referred to: no
   /// call makes them part of the program any more.
   void eraseDissolved(const meshwright::CallOrder &order) {
     std::optional<SymbolTable::UseRange> uses =
@@ -105,7 +105,7 @@ private:
     for (const SymbolTable::SymbolUse &use : *uses)
       ++numUses[use.getSymbolRef().getRootReference()];
     for (func::FuncOp func : llvm::reverse(order.calleesFirst)) {
-      if (!func.isPrivate() || !dissolved.contains(func.getNameAttr()) ||
+      if (!func.isPrivate() || !inlined.contains(func.getNameAttr()) ||
           numUses.lookup(func.getNameAttr()) > 0)
         continue;
       auto usesInBody = SymbolTable::getSymbolUses(&func.getBody());
@@ -136,7 +136,7 @@ private:
         if (auto nested = dyn_cast<CallOp>(op))
           copied.push_back(nested);
       };
-      dissolved.insert(call.getCalleeAttr().getAttr());
+      inlined.insert(call.getCalleeAttr().getAttr());
       if (failed(inliner.run(call, onCopy)))
         return failure();
       ++numCalls;
@@ -145,6 +145,6 @@ private:
     return success();
   }
 
-  DenseSet<StringAttr> dissolved; // Membership only.
+  DenseSet<StringAttr> inlined; // Membership only.
 };
 } // namespace

@@ -48,7 +48,7 @@ def CallInlinePass : Pass<"mpmd-call-inline", "::mlir::ModuleOp"> {
 
 def ExpandCompositesWithEffectsPass
     : Pass<"mpmd-expand-composites-with-effects", "::mlir::ModuleOp"> {
-  let summary = "Calls decompositions that draw or act on the world";
+  let summary = "Expands composites with side effects";
   let description = [{
     Replaces each composite whose decomposition has effects by a call of that
     function, so that the effects can be seen where they happen once it is
@@ -72,7 +72,7 @@ def ExpandCompositesWithEffectsPass
 
 def InlineNestedCallsPass
     : Pass<"mpmd-inline-nested-calls", "::mlir::ModuleOp"> {
-  let summary = "Dissolves calls in functions that are called";
+  let summary = "Inlines calls in functions that are called";
   let description = [{
     Schedules order the calls of one level. A call of a function that makes calls
     itself becomes a copy of that function, if it has no `call_counter` and is in
@@ -92,7 +92,7 @@ def InlineNestedCallsPass
 
     Calls and fragments in a copy get the discardable attributes of the call.
     Requires calls that end. Fails if the copies would have more than
-    `max-inlined-ops` operations. Erases private functions that only dissolved
+    `max-inlined-ops` operations. Erases private functions that only inlined
     calls referred to. Leaves alone: calls of functions that call nothing, and
     `func.call`. Cost: linear in the size of the result.
   }];
@@ -102,7 +102,7 @@ def InlineNestedCallsPass
            "Fail rather than copy more operations.">,
   ];
   let statistics = [
-    Statistic<"numCalls", "num-calls", "Calls dissolved">,
+    Statistic<"numCalls", "num-calls", "Calls inlined">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }

@@ -69,7 +69,7 @@ static bool isIdentity(const APInt &number, bool isUnsigned,
 }
 
 static bool isIdentity(const APFloat &number, ReductionType kind) {
-  // The largest number stands for infinity in types that have none.
+  // The largest number represents infinity in types that have none.
   bool isLargest = APFloat::semanticsHasInf(number.getSemantics())
                        ? number.isInfinity()
                        : number.isLargest();

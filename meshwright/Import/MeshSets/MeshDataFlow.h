@@ -24,11 +24,11 @@ public:
   explicit MeshDataFlow(ModuleOp module) : symbols(module) {}
 
   /// The callee if it is an MPMD function with a body, else null. Such a
-  /// function calls nobody, so following calls ends after one step.
+  /// function calls no other, so following calls ends after one step.
   func::FuncOp getCallee(CallOp call) const;
 
-  /// The value that a result of a call or of a loop stands for, at the end of
-  /// the callee or of the loop body; any other value stands for itself.
+  /// The value that a result of a call or of a loop represents, at the end of
+  /// the callee or of the loop body; any other value represents itself.
   Value getYieldedValue(Value value) const;
 
   /// The union of what all users of `value` need, newest use first.
@@ -36,7 +36,7 @@ public:
   /// The same for all results of `op`, in order.
   MeshSet getUses(Operation *op) const;
 
-  /// Where `value` can be had without a new transfer.
+  /// Where `value` is available without a new transfer.
   MeshSet getSources(Value value) const;
 
 private:

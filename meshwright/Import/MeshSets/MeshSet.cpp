@@ -19,7 +19,7 @@ static bool isWildcard(MeshWithOriginsAttr mesh) {
   return mesh.getMeshName() == kWildcard;
 }
 
-/// `entry` with the labels of `more` behind its own.
+/// `entry` with the labels of `more` after its own.
 static MeshWithOriginsAttr addLabels(MeshWithOriginsAttr entry,
                                      ArrayRef<OriginAttr> more) {
   ArrayRef<OriginAttr> own = entry.getOrigins();

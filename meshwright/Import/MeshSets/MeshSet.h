@@ -2,18 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The value that mesh inference computes with: an ordered set of mesh names,
-// each with the labels that say where it comes from. A set is one uniqued
-// attribute, so copying it is free, and comparing two of them is a comparison
-// of pointers in the case that matters, that of long chains of equal sets.
+// Problem. Mesh inference is a data-flow analysis: for each value, on which meshes it
+// is used (backward, by union), and on which it is available (forward, by
+// intersection). Errors have to say where a mesh in a set comes from.
 //
-// Three states matter:
+// Example. %c reads %a and %b:
 //
-//   unspecified   no attribute     use set: nobody needs it; src set: anywhere
+//     src(%a) = <"m1"["a"], "m2"["b"]>     src(%b) = <"m2"["c"], "m3"["d"]>
+//     src(%c) = <"m2"["b", "c"]>           what both have, with the labels of both
+//
+// Invariant. A set is an ordered list without duplicates, the wildcard last, as one
+// uniqued attribute. Three states:
+//
+//   unspecified   no attribute     use set: not needed; src set: anywhere
 //   empty         <>               src set: nowhere
 //   otherwise     <"m1"["a"], …>   these meshes
 //
-// A mesh named "*" stands for every mesh that is not listed. It is kept last.
+// A mesh named "*" represents every mesh that is not listed.
+//
+// Cost. A copy is a pointer; equality is that of pointers, which is what long chains of
+// equal sets need. Union and intersection are quadratic in the meshes of a topology.
+//
+// Name in the literature: a powerset lattice (unspecified src is top, <> is bottom) of
+// a bit-vector data-flow problem, with provenance.
 //
 //===----------------------------------------------------------------------===//
 

@@ -22,9 +22,9 @@ namespace mlir::mpmd {
 
 /// The meshes where a value is needed.
 constexpr llvm::StringLiteral kUseSetAttr = "mpmd.use_set";
-/// The meshes where a value can be had without a new transfer.
+/// The meshes where a value is available without a new transfer.
 constexpr llvm::StringLiteral kSrcSetAttr = "mpmd.src_set";
-/// The kind of reduction that an op stands for if it is done across meshes.
+/// The kind of reduction that an op is if it is done across meshes.
 constexpr llvm::StringLiteral kReduceAttr = "mpmd.reduce";
 /// On arguments and results: the positions of their copies on other meshes.
 constexpr llvm::StringLiteral kCopiesAttr = "mpmd.copies";

@@ -38,7 +38,7 @@
 
 namespace mlir::mpmd {
 
-/// Meshes by their numbers; no bits at all stand for anywhere.
+/// Meshes by their numbers; no bits at all represent anywhere.
 using MeshBits = llvm::SmallBitVector;
 
 /// The meshes of a topology, numbered in string order.

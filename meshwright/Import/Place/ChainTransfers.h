@@ -24,8 +24,8 @@ SmallVector<AssignOp> getCrossMeshAssigns(UnassignOp unassign);
 ///
 /// Each hop is sent once: an assign to the type that the chain has reached
 /// becomes that link. One to the type of `source` becomes `source`, from where
-/// the chain then goes on. The chain stands where the first of the assigns
-/// stood; all of them are in one block.
+/// the chain then goes on. The chain is where the first of the assigns
+/// was; all of them are in one block.
 void chainTransfers(Value source, SmallVector<AssignOp> assigns,
                     BlockOrder &order, RewriterBase &rewriter);
 

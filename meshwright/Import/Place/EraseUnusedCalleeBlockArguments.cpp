@@ -40,7 +40,7 @@ struct Superfluous {
 };
 } // namespace
 
-/// Whether the signature of `func` may change: all who refer to it are calls
+/// Whether the signature of `func` may change: all references to it are calls
 /// that fit, and one of them has a result that is used.
 static bool isRewritable(func::FuncOp func,
                          const FunctionReferences &references) {

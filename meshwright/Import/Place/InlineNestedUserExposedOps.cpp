@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Only the outermost named computation is placed. What the user named inside it
-// must agree with that placement, and is then dissolved:
+// must agree with that placement, and is then inlined:
 //
 //   %0 = mpmd.named_computation<"outer"> (%x) (%a) {
 //     %1 = mpmd.named_tensor %a name="t"
@@ -15,7 +15,7 @@
 //   }
 //
 // Innermost first, so each nested op is compared with the nearest computation
-// around it. A conflict is an error, but the op is dissolved all the same and
+// around it. A conflict is an error, but the op is inlined all the same and
 // the walk goes on to find further ones. Only a computation that is missing in
 // the assignment ends it: everything inside would be in conflict.
 //
@@ -112,12 +112,12 @@ struct InlineNestedUserExposedOpsPass
       return markAllAnalysesPreserved();
 
     IRRewriter rewriter(&getContext());
-    func.walk([&](Operation *op) { return dissolve(op, rewriter); });
+    func.walk([&](Operation *op) { return inlineOp(op, rewriter); });
   }
 
 private:
-  /// Dissolves `op` if it is exposed to the user and nested in a computation.
-  WalkResult dissolve(Operation *op, RewriterBase &rewriter) {
+  /// Inlines `op` if it is exposed to the user and nested in a computation.
+  WalkResult inlineOp(Operation *op, RewriterBase &rewriter) {
     if (!isa<NamedComputationOp, NamedTensorOp, BroadcastOp, ReduceOp>(op))
       return WalkResult::advance();
     auto parent = op->getParentOfType<NamedComputationOp>();

@@ -172,7 +172,7 @@ struct AssignOfUnassign : OpRewritePattern<AssignOp> {
   }
 
 private:
-  /// Returns a transfer of `source` that can stand in for `assign`.
+  /// Returns a transfer of `source` that can replace `assign`.
   static TransferOp findTransfer(Value source, AssignOp assign) {
     for (Operation *user : source.getUsers())
       if (auto transfer = dyn_cast<TransferOp>(user);

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The user may say where arguments and results of the program live. Types of
-// the signature change at once; inside, an unassign or assign stands at the
-// border until the passes behind this one have placed everything else:
+// the signature change at once; inside, an unassign or assign is at the
+// border until the passes after this one have placed everything else:
 //
 //   input 0@p, output 0@q
 //   func @f(%x: T) -> T                    func @f(%x: p) -> q

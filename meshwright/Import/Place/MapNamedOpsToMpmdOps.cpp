@@ -36,7 +36,7 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 /// Reports an op that cannot be put on `meshName`: an unknown mesh, a place
-/// where no fragment may stand, or values that no mesh holds.
+/// where no fragment may be, or values that no mesh holds.
 static LogicalResult verifyCanBePlaced(Operation *op, StringRef opName,
                                        StringRef meshName) {
   auto func = op->getParentOfType<func::FuncOp>();

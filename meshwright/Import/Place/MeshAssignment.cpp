@@ -171,7 +171,7 @@ bool parser<NameAssignment>::parse(Option &opt, StringRef argName,
           return opt.error("missing '\"' in an entry, got: " + rest);
         takeCpuSuffix(rest, entry.target);
         if (!rest.empty() && !rest.starts_with("/"))
-          return opt.error("expected '/' and a stage behind a "
+          return opt.error("expected '/' and a stage after a "
                            "mesh in quotes, but got: " +
                            rest);
         if (rest.consume_front("/")) {

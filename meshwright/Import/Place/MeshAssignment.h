@@ -10,7 +10,7 @@
 //
 // A mesh is written `mesh` or `mesh#kind`, where kind is a memory kind. What
 // the kind means is up to the pass. Names and meshes with blanks or with signs
-// that have a meaning here stand in quotes, with `\XX` for the character of a
+// that have a meaning here are in quotes, with `\XX` for the character of a
 // hex code; in a pipeline, braces around the option keep it together:
 //
 //   {assignment={"a@b"@m1,"layer 1"@"pod 2"/3}}
@@ -45,7 +45,7 @@ struct MeshAndStage {
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const MeshAndStage &value);
 
 /// A mesh as written in an assignment, taken apart at the first `#`. A `#` with
-/// nothing behind it belongs to the name.
+/// nothing after it belongs to the name.
 struct MeshAndKind {
   llvm::StringRef mesh;
   std::optional<llvm::StringRef> kind;

@@ -10,7 +10,7 @@ include "mlir/Pass/PassBase.td"
 
 def EnforceInputOutputEquishardingPass
     : Pass<"mpmd-enforce-input-output-equisharding", "::mlir::func::FuncOp"> {
-  let summary = "Sends results to where the arguments are that they become";
+  let summary = "Gives results the meshes of the arguments that they become";
   let description = [{
     For each constraint `i:o` of an MPMD entry function, in order: if argument
     `i` and result `o` differ in type (mesh, sharding or memory kind), transfers
@@ -41,7 +41,7 @@ def EnforceInputOutputEquishardingPass
 
 def EraseUnusedCalleeBlockArgumentsPass
     : Pass<"mpmd-erase-unused-callee-block-arguments", "::mlir::ModuleOp"> {
-  let summary = "Takes values that a callee only hands on out of its calls";
+  let summary = "Removes pass-through operands and results of calls";
   let description = [{
     Removes from private MPMD functions the arguments that have no use but in
     the return, with the results that return them, and adapts the calls. Uses of
@@ -75,7 +75,7 @@ def EraseUnusedCalleeBlockArgumentsPass
 
 def InlineNestedUserExposedOpsPass
     : Pass<"mpmd-inline-nested-user-exposed-ops", "::mlir::func::FuncOp"> {
-  let summary = "Dissolves named ops inside named computations";
+  let summary = "Inlines named ops inside named computations";
   let description = [{
     Inlines named computations that are nested in others, and replaces nested
     named tensors and broadcasts by their operand, reduces by operations of
@@ -109,7 +109,7 @@ def InlineNestedUserExposedOpsPass
   ];
   let statistics = [
     Statistic<"numInlined", "num-inlined",
-              "Named computations and tensors dissolved">,
+              "Named computations and tensors inlined">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::stablehlo::StablehloDialect"];
@@ -224,7 +224,7 @@ def MapNamedOpsToMpmdOpsPass
 
 def ValidateNamedOpsInMpmdFuncPass
     : Pass<"mpmd-validate-named-ops-in-mpmd-func", "::mlir::func::FuncOp"> {
-  let summary = "Reports named ops that no topology applies to";
+  let summary = "Reports named ops outside of MPMD functions";
   let description = [{
     Reports each named computation and named tensor whose parent is neither an
     op of the mpmd dialect nor a function with a topology.

@@ -13,7 +13,8 @@
 //     mpmd.call @layer
 //   func private @layer attributes {topology = #t}
 //
-// A callee that calls others in turn would then be no function that may.
+// A callee with an mpmd.call of its own is an error: it would be an MPMD function, and
+// these may not call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,10 +68,9 @@ private:
       auto func = call->getParentOfType<func::FuncOp>();
       if (!func || !isMpmdFunction(func) || isEntryPointFunction(func))
         return WalkResult::advance();
-      return call.emitError()
-             << "stands in @" << func.getSymName()
-             << ", which an mpmd.call calls; run mpmd-inline-nested-calls "
-                "first, which puts the body in its place";
+      return call.emitError() << "is in @" << func.getSymName()
+                              << ", which is itself called by mpmd.call; run "
+                                 "mpmd-inline-nested-calls first";
     });
     return failure(result.wasInterrupted());
   }

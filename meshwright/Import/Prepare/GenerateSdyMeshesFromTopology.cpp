@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // In a heterogeneous program the user shards over axes of several meshes and
-// tells them apart by prefix. Afterwards there is one sdy.mesh per mesh of the
+// distinguishes them by prefix. Afterwards there is one sdy.mesh per mesh of the
 // topology, and each sharding refers to its own:
 //
 //   sdy.mesh @all = <["gpu_x"=2, "cpu_y"=4]>   sdy.mesh @gpu = <["gpu_x"=2]>

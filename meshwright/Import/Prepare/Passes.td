@@ -10,7 +10,7 @@ include "mlir/Pass/PassBase.td"
 
 def CopyTopologyFromMainPass
     : Pass<"mpmd-copy-topology-from-main", "::mlir::ModuleOp"> {
-  let summary = "Makes the functions that an MPMD function calls MPMD functions";
+  let summary = "Gives callees the topology of the entry function";
   let description = [{
     Gives each target of an `mpmd.call` in a function with a topology that
     topology, in place of any other, and makes it private.
@@ -25,9 +25,9 @@ def CopyTopologyFromMainPass
     func.func private @layer(%x: T) -> T attributes {topology = #t} {...}
     ```
 
-    One sweep in module order: callees of a callee are reached if it stands
-    behind its caller. Leaves alone: targets of `func.call` and functions that
-    nobody calls. Cost: linear.
+    One sweep in module order: callees of a callee are reached if it is
+    after its caller. Leaves alone: targets of `func.call` and functions that
+    nothing calls. Cost: linear.
   }];
   let statistics = [
     Statistic<"numCalls", "num-calls", "Calls whose callee got a topology">,
@@ -49,7 +49,7 @@ def FromUnrollToCallCounterPass
     ```
 
     Acts on distributed functions, also in loops. Leaves other ops alone, unless
-    `erase-others` says that no pass behind this one asks for their iteration:
+    `erase-others` says that no pass after this one asks for their iteration:
     ops of two iterations are then equal.
   }];
   let options = [
@@ -101,7 +101,7 @@ def InsertNamelessCloneOfNegligibleOpsPass
   let summary = "Gives users of a returned constant a copy of their own";
   let description = [{
     Where a named computation returns the result of an op without operands, with
-    one result and without effects, clones that op behind the computation and
+    one result and without effects, clones that op after the computation and
     lets all users but `func.return` read the clone.
 
     ```mlir
@@ -111,7 +111,7 @@ def InsertNamelessCloneOfNegligibleOpsPass
     } : () -> T
     %0 = stablehlo.negate %r : T
     return %r, %0 : T, T
-    // inserts behind %r, and lets %0 read
+    // inserts after %r, and lets %0 read
     %c = stablehlo.constant dense<3.0> : T
     ```
 
@@ -126,11 +126,11 @@ def InsertNamelessCloneOfNegligibleOpsPass
 
 def SimplifyNamedComputationsPass
     : Pass<"mpmd-simplify-named-computations", "::mlir::func::FuncOp"> {
-  let summary = "Frees named computations of values they do not need";
+  let summary = "Removes unused operands and results of named computations";
   let description = [{
     Drops duplicate operands and results, results that are operands, and unused
     results of named computations. Before that, takes values out of
-    optimization barriers that stand between an argument and the return.
+    optimization barriers that are between an argument and the return.
 
     ```mlir
     %r:3 = mpmd.named_computation<"f"> (%x, %x) (%a: T, %b: T) {
@@ -229,9 +229,9 @@ def UnrollForLoopsPass
 }
 
 def VerifyProgramPass : Pass<"mpmd-verify-program", "::mlir::ModuleOp"> {
-  let summary = "Refuses programs that import cannot take";
+  let summary = "Checks that a program can be imported";
   let description = [{
-    The contract between those who write programs and import. Reports
+    The contract between authors of programs and import. Reports
 
     - calls, `func.call` or `mpmd.call`, that are recursive;
     - an `mpmd.call` of something else than a function of one block with as many

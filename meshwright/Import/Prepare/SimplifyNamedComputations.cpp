@@ -12,7 +12,7 @@
 //   }                                        use(%r, %y, %r)
 //   use(%r#0, %r#1, %r#2)
 //
-// Barriers go first, and completely: one that stands between an argument and
+// Barriers go first, and completely: one that is between an argument and
 // the result would hide that the value only passes through. Then computations
 // are simplified until nothing changes.
 //
@@ -80,7 +80,7 @@ struct SimplifyComputation : OpRewritePattern<NamedComputationOp> {
   }
 };
 
-/// Counts what patterns erase, and mostly build anew.
+/// Counts what patterns erase, and mostly build again.
 struct ErasedOps : RewriterBase::Listener {
   void notifyOperationErased(Operation *op) override {
     numComputations += isa<NamedComputationOp>(op);

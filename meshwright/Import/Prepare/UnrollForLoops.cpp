@@ -39,7 +39,7 @@ using namespace mlir::mpmd;
 /// Of a loop: the counter of its first iteration, `ui32`.
 static constexpr StringLiteral kFirstCounterAttr = "mpmd.first_counter";
 
-/// The type of the constants that stand for the index of `loop`; null if no
+/// The type of the constants that represent the index of `loop`; null if no
 /// constant can.
 static RankedTensorType getIndexType(ForOp loop) {
   BlockArgument index = loop.getIndexArg();
@@ -82,8 +82,8 @@ static LogicalResult verifyUnrollable(ForOp loop, int64_t maxOps) {
   for (Operation &op : *loop.getBody())
     if (!loop.mayMoveOut(&op))
       return op.emitError()
-             << "would stand right in a `" << loop->getParentOp()->getName()
-             << "` if the loop was unrolled, but may stand in functions and "
+             << "would be right in a `" << loop->getParentOp()->getName()
+             << "` if the loop were unrolled, but may be in functions and "
                 "loops only; expected the loop right in a function";
   if (Attribute first = loop->getAttr(kFirstCounterAttr)) {
     auto number = dyn_cast<IntegerAttr>(first);

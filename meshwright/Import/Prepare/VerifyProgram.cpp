@@ -8,8 +8,8 @@
 //   func @main(%x) {%0 = mpmd.call @f(%x), return %0}
 //   func private @f(%x) {%0 = func.call @f(%x), return %0}  // error: recursive
 //
-// All of it is checked here, before anything changes, for import and for those
-// who only want to know.
+// All of it is checked here, before anything changes, for import and for
+// callers that only validate.
 //
 //===----------------------------------------------------------------------===//
 

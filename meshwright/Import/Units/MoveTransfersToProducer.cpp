@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// A transfer that stands far behind the op it reads separates that op from its
+// A transfer far after the op it reads separates that op from its
 // other readers: a fragment between the two cannot be merged across it, and the
 // value waits on its mesh for no reason.
 //

@@ -26,10 +26,10 @@ def MergeUserFragmentsIntoSchedulingUnitsPass
 
     Acts on distributed functions; requires that the origins of a user fragment
     have one transpose count, and reports fragments of which this is not true.
-    The merged fragment stands where the consumer stood, or, if something before
-    the consumer reads it, where the producer stood, provided that what the
+    The merged fragment is where the consumer was, or, if something before
+    the consumer reads it, where the producer was, provided that what the
     consumer reads is available there. Other pairs stay apart, so transfers
-    should stand behind their producers. Of discardable attributes only the call
+    should be after their producers. Of discardable attributes only the call
     counter survives; locations are fused. Unused fragments without effects are
     erased. Cost: linear in fragments, their operands and uses.
   }];
@@ -41,9 +41,9 @@ def MergeUserFragmentsIntoSchedulingUnitsPass
 
 def MoveTransfersToProducerPass
     : Pass<"mpmd-move-transfers-to-producer", "::mlir::func::FuncOp"> {
-  let summary = "Moves transfers directly behind what they read";
+  let summary = "Moves transfers directly after what they read";
   let description = [{
-    Moves each transfer, in program order, behind the op that defines its
+    Moves each transfer, in program order, after the op that defines its
     operand, or to the start of the block if that is a block argument. Transfers
     of one value end up in reverse order.
 

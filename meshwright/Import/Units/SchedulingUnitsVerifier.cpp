@@ -33,7 +33,7 @@ struct UnitCounts {
 };
 } // namespace
 
-/// The number of microbatches that the call counters of `func` speak of: they
+/// The number of microbatches that the call counters of `func` name: they
 /// may start at 0 or at 1. Zero if there is no counter.
 static uint64_t countMicrobatches(func::FuncOp func) {
   uint64_t largest = 0;

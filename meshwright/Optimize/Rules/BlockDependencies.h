@@ -4,8 +4,8 @@
 //
 // The data flow of a block as a graph over positions, to which rules add edges
 // of their own. These may lead back in the block. A path from `a` to `b` may
-// only pass through ops that stand before `b`: what is behind it is not asked,
-// so an op never has a path to one that stands before it, and edges may form
+// only pass through ops before `b`: what is after it is not looked at,
+// so an op never has a path to an earlier one, and edges may form
 // cycles.
 //
 //===----------------------------------------------------------------------===//

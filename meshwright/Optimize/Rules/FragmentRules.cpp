@@ -40,7 +40,7 @@ private:
   bool parseInfo(FragmentInfo &info);
 
   /// Parses elements up to `]`, with `separator` between them and, at will,
-  /// behind the last.
+  /// after the last.
   bool parseList(StringRef separator, function_ref<bool()> parseElement);
   bool parseInfos(StringRef separator, SmallVectorImpl<FragmentInfo> &infos);
 

@@ -12,7 +12,7 @@
 //   FragmentInfo(origins=["f","g"(1)],stage=2,call_counter=5,
 //                split_type=kDropTransferred,mesh_name="m1")
 //
-// Only `origins` is needed, and comes first. A rule may thus stand in the text
+// Only `origins` is needed, and comes first. A rule may thus be in the text
 // of a pass option: the parsers below make both kinds option types.
 //
 //===----------------------------------------------------------------------===//
@@ -46,7 +46,7 @@ raw_ostream &operator<<(raw_ostream &os, const FragmentMergeRule &rule);
 raw_ostream &operator<<(raw_ostream &os, const FragmentScheduleRule &rule);
 
 /// Parse one rule. An error says at which character, counted from 1, what was
-/// expected. Text behind the rule is not looked at.
+/// expected. Text after the rule is not looked at.
 llvm::Expected<FragmentMergeRule> parseFragmentMergeRule(StringRef text);
 llvm::Expected<FragmentScheduleRule> parseFragmentScheduleRule(StringRef text);
 

@@ -33,8 +33,8 @@ def RuleBasedMergePass
 
     A fragment matches a source if sorted origins, stage, call counter, split
     type and mesh are all equal; what the source does not mention must be
-    absent. The merged fragment can match again. It stands where the first of
-    the merged fragments stood, as far as dependencies allow: the block is
+    absent. The merged fragment can match again. It is where the first of
+    the merged fragments was, as far as dependencies allow: the block is
     sorted topologically, and stably, at the end. Fragments are concatenated in
     the order of their dependencies, then in program order. Effects on one mesh
     keep their order.
@@ -94,7 +94,7 @@ def RuleBasedSchedulePass
     Option<"removeDependencies", "remove-control-dependencies", "bool",
            /*default=*/"true",
            "Keep nothing of the rules but the order of the block. Otherwise "
-           "attributes tell mpmd-rule-based-merge.">,
+           "attributes record it for mpmd-rule-based-merge.">,
     Option<"reportMisfits", "report-misfits", "bool", /*default=*/"false",
            "Warn about descriptions that no fragment fits, and about rules "
            "that data flow or earlier rules contradict.">,

@@ -11,10 +11,10 @@
 //
 // The driver visits fragments from last to first. At the first one that a rule
 // names, the others are looked up in an index, sorted by their dependencies,
-// and merged from left to right; the result stands where the first of them
-// stood. So it may stand before an op that it reads, or behind one that reads
+// and merged from left to right; the result is where the first of them
+// was. So it may be before an op that it reads, or after one that reads
 // it, until the block is sorted at the end. That fails if a dependency leads
-// out of the merged fragment and back into it. As the block does not tell in
+// out of the merged fragment and back into it. As the block does not show in
 // which order its effects were meant by then, that is remembered.
 //
 // The scheduler may have kept control dependencies, to order what is merged;
@@ -206,7 +206,7 @@ MergeMatch::verifyEffectOrder(ArrayRef<Operation *> members) const {
 }
 
 /// Merges `members` from left to right, and makes the result look like `target`
-/// and stand where the first member stands.
+/// and puts it where the first member is.
 void MergeMatch::merge(ArrayRef<Operation *> members,
                        const FragmentInfo &target,
                        PatternRewriter &rewriter) const {

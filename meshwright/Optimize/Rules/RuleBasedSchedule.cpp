@@ -6,7 +6,7 @@
 //
 //   FragmentScheduleRule(ordered_fragments=[a->b->c])
 //
-// Each fragment of it is put behind the one before, where data flow and earlier
+// Each fragment of it is put after the one before, where data flow and earlier
 // rules do not say otherwise. A description that fits no fragment is passed
 // over, so with b missing, a still runs before c.
 //
@@ -45,7 +45,7 @@ static std::string toString(const FragmentInfo &info) {
 }
 
 /// Registers the user fragments of a function. Two that fit one description
-/// could not be told apart by rules.
+/// could not be distinguished by rules.
 static LogicalResult registerFragments(func::FuncOp func,
                                        FragmentsByInfo &fragments) {
   bool areDistinct = true;

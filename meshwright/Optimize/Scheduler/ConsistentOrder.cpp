@@ -1,4 +1,4 @@
-//===- ConsistentOrder.cpp - Demands that data flow allows ----------------===//
+//===- ConsistentOrder.cpp - Constraints that data flow allows ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
@@ -7,11 +7,11 @@
 // only lead back to those before it, so when it is its turn:
 //
 // - no path leads to it from a later unit, so what an earlier one demanded of
-//   it was met: it comes behind all units of lower rank;
+//   it was met: it comes after all units of lower rank;
 // - what it demands of an earlier one is met unless that precedes it.
 //
 // So the units of a chain that had their turn are in a line, but for those of
-// equal rank, and a new one has its place directly behind the latest one that
+// equal rank, and a new one has its place directly after the latest one that
 // precedes it. Edges to its neighbours there imply all others. The latest one
 // is the first that a search finds which takes ancestors latest first, and in
 // an order that keeps to the demands from the outset there is hardly any to be
@@ -30,7 +30,7 @@ namespace {
 /// The units of a chain that had their turn.
 struct Chain {
   unsigned first = kNone, last = kNone;
-  /// A tree over ranks: the latest unit of a range of them.
+  /// A Fenwick tree over ranks: the latest unit of a range of them.
   std::vector<unsigned> latest;
 };
 
@@ -221,7 +221,7 @@ void ConsistentOrderer::collectTargets(unsigned unit, unsigned start) {
   needed.erase(llvm::unique(needed), needed.end());
   if (start == kNone)
     return;
-  unsigned behind = start;
+  unsigned after = start;
   if (latestPreceding != kNone) {
     unsigned rank = get(latestPreceding).rank;
     for (unsigned other = latestPreceding; get(other).rank == rank;
@@ -231,10 +231,10 @@ void ConsistentOrderer::collectTargets(unsigned unit, unsigned start) {
       if (other == start)
         break;
     }
-    behind = skipUpTo(next[latestPreceding], get(unit).rank);
+    after = skipUpTo(next[latestPreceding], get(unit).rank);
   }
-  for (unsigned other = behind;
-       other != kNone && get(other).rank == get(behind).rank;
+  for (unsigned other = after;
+       other != kNone && get(other).rank == get(after).rank;
        other = next[other])
     targets.push_back(other);
 }

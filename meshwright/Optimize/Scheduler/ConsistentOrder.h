@@ -1,5 +1,31 @@
-//===- ConsistentOrder.h - Demands that data flow allows --------*- C++ -*-===//
+//===- ConsistentOrder.h - Constraints that data flow allows ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Problem. A schedule constrains each pair of units (fragments) of a mesh; data flow
+// may contradict it. Pairs are looked at in program order, and a constraint is met
+// unless those before it, with the data flow, imply the opposite. There are
+// quadratically many pairs, so the result is a few edges that imply all others.
+//
+// Example. The schedule wants b before a before c on one mesh; c reads a:
+//
+//     ranks    b(1) ──▶ a(2) ──▶ c(3)      edges: b→a, a→c, and not b→c
+//     data              a ─────▶ c         (implied: a transitive reduction)
+//
+// If instead a read c, the constraint a→c would be a conflict: it is counted, and the
+// first such pair is reported.
+//
+// Invariant. When a unit has its turn, the units of its chain that had theirs are in a
+// line by rank, but for those of equal rank, and a path leads from each to the next.
+//
+// Cost. Linear in ops and constraints, but for logarithms, where no constraint is on a
+// cycle with the data flow; otherwise, for each unit on a cycle, also the ops between
+// it and what it is to precede. A test of all pairs would be quadratic in the units.
+//
+// Names in the literature: happens-before, transitive reduction, incremental
+// topological order (OnlineOrder.h), Fenwick tree (the latest unit of a range of
+// ranks). Proof: docs/developing/scheduler-order.md.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_CONSISTENTORDER_H
@@ -24,7 +50,7 @@ struct ConsistentOrder {
   /// These and the data flow imply all demands that are met. For each prefix of
   /// the block, so do those among its ops.
   std::vector<OrderDemands::Edge> edges;
-  /// For units of one chain: where they stand among each other.
+  /// For units of one chain: where they are among each other.
   std::vector<unsigned> placeInChain;
   /// For each unit, those that it was to precede for another reason than its
   /// rank, but needs.
@@ -32,9 +58,6 @@ struct ConsistentOrder {
   DemandConflicts conflicts;
 };
 
-/// Cost: where demands are not on cycles with the data flow, linear in ops and
-/// demands, but for logarithms; otherwise, for each unit on a cycle, also the
-/// ops between it and what it is to precede.
 ConsistentOrder findConsistentOrder(const BlockGraph &graph,
                                     const UnitDemands &units,
                                     const OrderDemands &demands);

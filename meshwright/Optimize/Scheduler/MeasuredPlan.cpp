@@ -37,7 +37,7 @@ struct StageWork {
 
 using Estimate = function_ref<FailureOr<double>(FragmentOp)>;
 
-/// Microbatches are alike, so the first one seen of a kind stands for all.
+/// Microbatches are alike, so the first one seen of a kind represents all.
 static LogicalResult collectWork(ArrayRef<MeshUnits> meshes, Estimate estimate,
                                  SmallVectorImpl<StageWork> &stages) {
   for (const MeshUnits &mesh :

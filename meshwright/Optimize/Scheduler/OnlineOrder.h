@@ -2,13 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The ops of a block in an order in which each stands behind all that must
-// precede it, while edges are added. An op can only precede those with a higher
-// label, so a question whether a path leads from `a` to `b` has an answer at
-// once where the label of `a` is higher, and otherwise only what lies between
-// the two is looked at.
+// Problem. Edges are added to the graph of a block, and after each it is asked whether
+// a path leads from one op to another. A search of the whole graph for each question
+// would be quadratic.
 //
-// Bender, Cole, Demaine, Farach-Colton, Zito: Two Simplified Algorithms for
+// Example. Labels have gaps; the edge d→b moves d, with what precedes it after b's
+// label (here c), directly before b:
+//
+//     a:10   b:20   c:30   d:40     c→d
+//     a:10   c:14   d:17   b:20     after addEdge(d, b)
+//
+// Invariant. Each op has a higher label than all that must precede it. So `precedes(x,
+// y)` is false at once where the label of x is higher, and otherwise only ops with
+// labels between the two are searched.
+//
+// Cost. A question: the ops between the two labels that lead to the second. An edge:
+// the same, if it contradicts the order; else constant. Labels are renumbered when a
+// gap is used up, which is logarithmic per edge, amortized.
+//
+// Names in the literature: incremental (online) topological order; list labelling, or
+// order maintenance. Bender, Cole, Demaine, Farach-Colton, Zito: Two Simplified Algorithms for
 // Maintaining Order in a List (the labels). Alpern, Hoover, Rosen, Sweeney,
 // Zadeck: Incremental Evaluation of Computational Circuits (the order).
 //
@@ -37,7 +50,7 @@ public:
 
   Label getLabel(unsigned node) const { return labels[node]; }
   ArrayRef<Edge> getEdges() const { return edges; }
-  /// `before` must stand before `after`.
+  /// `before` must be before `after`.
   void addEdge(unsigned before, unsigned after);
 
   /// Whether a path leads from one to the other. Where there is one, it is
@@ -64,7 +77,7 @@ private:
   const BlockGraph &graph;
   std::vector<Edge> edges;
   std::vector<SmallVector<unsigned, 2>> predecessors; ///< By edges.
-  /// A ring through a node of its own, which is behind the last op.
+  /// A ring through a node of its own, which is after the last op.
   std::vector<unsigned> next, previous;
   std::vector<Label> labels;
   unsigned search = 0;

@@ -3,11 +3,11 @@
 //===----------------------------------------------------------------------===//
 //
 // When it is the turn of a unit, paths from it lead back along demands that it
-// has on earlier units, among these, and then behind it, where there is nothing
+// has on earlier units, among these, and then after it, where there is nothing
 // but data flow. So a search among the ops up to the unit finds by which edges
-// paths leave them, and for what is behind there are tables: what each op
+// paths leave them, and for what is after there are tables: what each op
 // reaches by data flow, and, as demands of a chain go to all units of a higher
-// rank, what those reach that are behind the unit. For the latter, units have
+// rank, what those reach that are after the unit. For the latter, units have
 // their turns from last to first.
 //
 //===----------------------------------------------------------------------===//
@@ -73,7 +73,7 @@ void OpenPairs::addSuffix(unsigned chain, unsigned rank) {
                        suffixStarts[chain] + (place - 1) * numWords, numWords));
 }
 
-/// An op behind the unit whose turn it is.
+/// An op after the unit whose turn it is.
 void OpenPairs::reach(unsigned node) {
   if (left[node] == search)
     return;

@@ -21,7 +21,7 @@ public:
   /// before `second`, and does from then on; those of the last `first` come
   /// before those of the one before it.
   void visitDemanded(unsigned mesh, Visitor visit);
-  /// Also with those that are not demanded, if `second` is behind `first`.
+  /// Also with those that are not demanded, if `second` is after `first`.
   void visitAll(unsigned mesh, Visitor visit);
 
 private:
@@ -54,7 +54,7 @@ private:
   size_t numWords = 0;
   /// For each op, what it reaches by data flow, and itself.
   std::vector<uint64_t> rows;
-  /// For each chain a tree over ranks, highest first: what is reached by data
+  /// For each chain a Fenwick tree over ranks, highest first: what is reached by data
   /// flow from those units of a range of ranks that had no turn.
   std::vector<uint64_t> suffixes;
   std::vector<size_t> suffixStarts;

@@ -61,12 +61,12 @@ def PipelineSchedulerPass
            /*default=*/"true",
            "Keep nothing of the schedule but the order of the block. "
            "Otherwise attributes tell mpmd-rule-based-merge.">,
-    Option<"completeByPlan", "complete-by-plan", "bool", /*default=*/"false",
+    Option<"addScheduleDependencies", "add-schedule-dependencies", "bool", /*default=*/"false",
            "Where a zero-bubble relation leaves pairs open, order them as its "
            "plan does.">,
     Option<"onlyRestore", "only-restore", "bool", /*default=*/"false",
            "The program was scheduled, then fragments were merged: order it "
-           "again, without a word, if that is possible to the letter.">,
+           "again if that is possible exactly, and say nothing otherwise.">,
     Option<"reportMisfits", "report-misfits", "bool", /*default=*/"false",
            "Warn if data flow contradicts the schedule, or if nothing is split "
            "that it could fill bubbles with. For plans this is always on.">,
@@ -74,7 +74,7 @@ def PipelineSchedulerPass
   let statistics = [
     Statistic<"numUnits", "num-units", "Fragments that the schedule orders">,
     Statistic<"numMoved", "num-moved", "Operations that later ones go before">,
-    Statistic<"numConflicts", "num-conflicts", "Demands that data flow contradicts">,
+    Statistic<"numConflicts", "num-conflicts", "Constraints that data flow contradicts">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }

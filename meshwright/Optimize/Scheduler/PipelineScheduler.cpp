@@ -8,14 +8,14 @@
 //
 // By definition each pair that data flow leaves open is asked, in the order of
 // the program, the answer becomes an edge, and the edges so far count as data
-// flow: where two answers contradict each other the first one stands. Then the
+// flow: where two answers contradict each other the first one wins. Then the
 // block is sorted.
 //
 // Mostly, nothing contradicts. If all that the schedule demands forms no cycle
 // with the data flow, each demand is carried out, and the sorted block only
 // depends on what the demands imply together. So the few groups that imply
 // them all are handed to the sort, which is linear. If it finds a cycle, what
-// stands is found unit by unit (ConsistentOrder), and again a few edges imply
+// holds is found unit by unit (ConsistentOrder), and again a few edges imply
 // it. Only if later passes need the edges in the IR is each pair looked at.
 //
 // Zero-bubble relations say little about weight gradients. On demand, a program
@@ -151,7 +151,7 @@ static void warnOfUnusedTimes(func::FuncOp func, const ScheduleOption &option,
                           "mpmd_schedule_profile are for schedule auto";
 }
 
-/// How many ops stand behind one that they stood before.
+/// How many ops are after one that they preceded.
 static unsigned countMoved(const BlockGraph &graph) {
   unsigned numMoved = 0, last = 0;
   for (Operation &op : getOpsBeforeTerminator(graph.getBlock())) {
@@ -362,7 +362,7 @@ LogicalResult PipelineSchedulerPass::order(const BlockGraph &graph,
     return failure();
   if (!removeDependencies && failed(verifyResults(graph, units, *pairs)))
     return failure();
-  // Relations leave room for data flow; a plan leaves none, so its user should
+  // Relations may yield to data flow; a plan may not, so its user should
   // know.
   bool isRelation = option.schedule && option.schedule->getDemands;
   numConflicts += order.conflicts.count;

@@ -31,7 +31,7 @@ using meshwright::WorkItem;
 using meshwright::WorkKind;
 
 namespace {
-/// Where each action stands: its mesh, and its index in the list of that.
+/// Where each action is: its mesh, and its index in the list of that.
 class PlanIndex {
 public:
   explicit PlanIndex(const Plan &plan);
@@ -79,7 +79,7 @@ std::optional<int64_t> PlanIndex::find(int64_t stage, int64_t microbatch,
 }
 
 /// Twice the index, so that a weight gradient that the plan does not split off
-/// has a place behind its backward work.
+/// has a place after its backward work.
 std::optional<int64_t> PlanIndex::findPlace(const WorkItem &item) const {
   auto find = [&](ActionKind kind) {
     return this->find(*item.stage, item.microbatch, kind);

@@ -22,7 +22,7 @@ FailureOr<SmallVector<meshwright::Demands>>
 getPlanDemands(func::FuncOp func, const ScheduleOption &option,
                const TimeSource &times, MutableArrayRef<MeshUnits> meshes);
 
-/// The same without a word: none if the program is not the pipeline that the
+/// The same silently: none if the program is not the pipeline that the
 /// plan is of, or if the plan is made to measure. The plan of a relation keeps the relation.
 std::optional<SmallVector<meshwright::Demands>>
 findPlanDemands(const ScheduleOption &option, ArrayRef<MeshUnits> meshes);

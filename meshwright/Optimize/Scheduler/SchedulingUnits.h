@@ -13,7 +13,7 @@
 namespace mlir::mpmd {
 
 /// The scheduling units of one mesh, in program order: the fragments, where
-/// they stand, and what schedules see of them.
+/// they are, and what schedules see of them.
 struct MeshUnits {
   StringAttr meshName;
   meshwright::MeshPosition mesh;

@@ -25,7 +25,7 @@
 
 namespace mlir::mpmd {
 
-/// Where the times of a plan made to measure come from.
+/// Where the times of a searched plan come from.
 struct TimeSource {
   std::string device;      ///< A name or a file; empty if there is none.
   std::string profile;     ///< A file; empty if there is none.
@@ -51,7 +51,7 @@ public:
   double findLongestTransfer();
 
   /// Says what could not be known: a warning, or an error if times are missing
-  /// that only a device could tell.
+  /// that only a device could give.
   LogicalResult reportUnknown();
 
 private:
@@ -75,7 +75,7 @@ private:
   std::set<std::string> missing, uncounted;
 };
 
-/// A warning about custom calls whose work nobody knows, if there are any.
+/// A warning about custom calls of unknown work, if there are any.
 void warnOfUncounted(func::FuncOp func, const std::set<std::string> &uncounted);
 
 } // namespace mlir::mpmd

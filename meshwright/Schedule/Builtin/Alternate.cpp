@@ -52,7 +52,7 @@ ActionList meshwright::alternate(int64_t index, const PlanShape &shape,
   return list;
 }
 
-/// Whether so many microbatches make equal rounds, and of which size.
+/// The size of the equal rounds that the microbatches make, if they do.
 static std::optional<int64_t> getRoundSize(int64_t microbatches,
                                            int64_t meshes) {
   int64_t rounds = std::max<int64_t>(1, microbatches / meshes);

@@ -5,7 +5,7 @@
 // Most schedules have one shape: some forwards to fill the pipeline, then a
 // backward and a forward in turn, then the backwards that are left. They differ
 // in how many forwards come first (the lead) and, where the backward is split,
-// in how far the weight gradients stay behind (the lag).
+// in how far the weight gradients lag behind (the lag).
 //
 // With several chunks on a mesh, microbatches go round in groups: the first
 // group through all chunks, then the next. That numbers the forwards and, with

@@ -86,5 +86,5 @@ const Schedule meshwright::kCircularWithReversedBackward = {
     Placement::Looped,
     PipelineNeed::Count,
     /*needsSumsApart=*/true,
-    /*isMadeToMeasure=*/false,
+    /*isSearched=*/false,
     /*backwardRunsLastFirst=*/true};

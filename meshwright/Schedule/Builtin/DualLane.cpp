@@ -26,7 +26,7 @@ public:
     if (kind == I)
       owed.push_back({side, microbatch});
   }
-  /// One step, in which the other lane's backward hides behind a forward.
+  /// One step, in which a forward hides the backward of the other lane.
   void overlap(Side side) {
     forward(side);
     list.back().joinsNext = true;

@@ -42,7 +42,7 @@ const Schedule meshwright::kDualPipe = {
     "two copies of the model, entered from both ends, in overlapped steps",
     "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437",
     makePlan,
-    /*getDemands=*/nullptr,
+    /*getConstraints=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true,
     /*usualChunks=*/2,

@@ -36,7 +36,7 @@ const Schedule meshwright::kDualPipeV = {
     "two stages on each mesh, placed like a V, in overlapped steps",
     "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437, cut in half",
     makePlan,
-    /*getDemands=*/nullptr,
+    /*getConstraints=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true,
     /*usualChunks=*/2,

@@ -63,7 +63,7 @@ bool Pattern::isFree(const Beginning &beginning) const {
   return true;
 }
 
-/// The earliest: each pass begins behind the one before, with less than a
+/// The earliest: each pass begins after the one before, with less than a
 /// period between.
 Beginning Pattern::findBeginning() const {
   int64_t last = meshes - 1;
@@ -84,7 +84,7 @@ Beginning Pattern::findBeginning() const {
   return earliest;
 }
 
-/// The first time behind `after` that falls into `slot`.
+/// The first time after `after` that falls into `slot`.
 static int64_t findNext(int64_t after, int64_t slot) {
   return after + 1 + ((slot - after - 1) % kPeriod + kPeriod) % kPeriod;
 }

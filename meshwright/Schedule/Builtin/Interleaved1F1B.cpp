@@ -34,7 +34,7 @@ const Schedule meshwright::kInterleaved1F1B = {
     "Narayanan et al., Efficient Large-Scale Language Model Training on GPU "
     "Clusters Using Megatron-LM, arXiv:2104.04473, section 2.2",
     makePlan,
-    /*getDemands=*/nullptr,
+    /*getConstraints=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/false,
     /*usualChunks=*/2,

@@ -30,7 +30,7 @@ const Schedule meshwright::kInterleavedZeroBubble = {
     "interleaved 1F1B with weight gradients in its bubbles",
     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
     makePlan,
-    /*getDemands=*/nullptr,
+    /*getConstraints=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true,
     /*usualChunks=*/2,

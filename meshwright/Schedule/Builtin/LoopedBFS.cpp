@@ -32,7 +32,7 @@ const Schedule meshwright::kLoopedBFS = {
     "all microbatches through one stage of a mesh after another",
     "Lamy-Poirier, Breadth-First Pipeline Parallelism, arXiv:2211.05953",
     makePlan,
-    /*getDemands=*/nullptr,
+    /*getConstraints=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/false,
     /*usualChunks=*/2,
@@ -41,5 +41,5 @@ const Schedule meshwright::kLoopedBFS = {
     Placement::Looped,
     PipelineNeed::Position,
     /*needsSumsApart=*/true,
-    /*isMadeToMeasure=*/false,
+    /*isSearched=*/false,
     /*backwardRunsLastFirst=*/true};

@@ -24,7 +24,7 @@ const Schedule meshwright::kVHalf = {
     "Qi et al., Pipeline Parallelism with Controllable Memory, "
     "arXiv:2405.15362",
     makePlan,
-    /*getDemands=*/nullptr,
+    /*getConstraints=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true,
     /*usualChunks=*/2,

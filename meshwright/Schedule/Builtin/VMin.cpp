@@ -25,7 +25,7 @@ const Schedule meshwright::kVMin = {
     "Qi et al., Pipeline Parallelism with Controllable Memory, "
     "arXiv:2405.15362",
     makePlan,
-    /*getDemands=*/nullptr,
+    /*getConstraints=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true,
     /*usualChunks=*/2,

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Backward work is cut in two: B gives the gradient that the mesh before waits
-// for, W the gradient of the weights, which nobody waits for. The order of
+// for, W the gradient of the weights, which nothing waits for. The order of
 // forwards and Bs is that of 1F1B, with its memory; W lags behind by the
 // position of the mesh.
 //

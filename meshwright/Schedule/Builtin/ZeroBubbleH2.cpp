@@ -21,7 +21,7 @@ static int64_t countWarmUp(int64_t index, int64_t count, int64_t halves) {
   return 2 * remaining - 1 + halves * (remaining - 1);
 }
 
-/// The rows from B to F and from F to B hold behind the warm-up only. That is
+/// The rows from B to F and from F to B hold after the warm-up only. That is
 /// where the microbatch ahead always is in the one, and what the warm-up says
 /// anyway in the other.
 template <int64_t halves> static Demands getDemands(const MeshPosition &mesh) {

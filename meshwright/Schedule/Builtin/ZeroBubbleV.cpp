@@ -44,7 +44,7 @@ struct Turn {
 };
 } // namespace
 
-/// Takes all turns so many times. Rounds in which no turn has a microbatch left
+/// Takes all turns that many times. Rounds in which no turn has a microbatch left
 /// only count: for few microbatches on many meshes that is most of them.
 static void repeat(int64_t rounds, std::initializer_list<Turn> turns) {
   int64_t left = 0;
@@ -90,7 +90,7 @@ const Schedule meshwright::kZeroBubbleV = {
     "two stages on each mesh, placed like a V, without bubble",
     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
     makePlan,
-    /*getDemands=*/nullptr,
+    /*getConstraints=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true,
     /*usualChunks=*/2,

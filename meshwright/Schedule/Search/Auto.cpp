@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// As a schedule like any other, of stages that all take the same time; who
-// knows better calls `makeToMeasure`.
+// As a schedule like any other, of stages that all take the same time; a caller
+// that knows their times calls `makeToMeasure`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,10 +26,10 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 const Schedule meshwright::kAuto = {
     "auto",
     "AUTO",
-    "made to measure: the shortest that was found for the times of the stages",
+    "searched: the shortest that was found for the times of the stages",
     "Meshwright",
     makePlan,
-    /*getDemands=*/nullptr,
+    /*getConstraints=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true,
     /*usualChunks=*/1,
@@ -38,4 +38,4 @@ const Schedule meshwright::kAuto = {
     Placement::Looped,
     PipelineNeed::Position,
     /*needsSumsApart=*/false,
-    /*isMadeToMeasure=*/true};
+    /*isSearched=*/true};

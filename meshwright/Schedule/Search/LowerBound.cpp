@@ -17,7 +17,7 @@ struct Job {
   int64_t tail;
 };
 
-/// The paths before and behind each action. Kinds: 0 forward, 1 gradient of
+/// The paths before and after each action. Kinds: 0 forward, 1 gradient of
 /// the input or whole backward, 2 gradient of the weights.
 class Paths {
 public:

@@ -10,9 +10,9 @@
 namespace meshwright {
 
 /// A time that no order of the actions can beat. Microbatches are alike, so
-/// some best order takes them in sequence, and on a mesh with room for n of a
+/// some best order takes them in sequence, and on a mesh with memory for n of a
 /// stage, forward m + n waits for the end of m: each action has a longest path
-/// before it (head) and behind it (tail). Each mesh alone, its actions
+/// before it (head) and after it (tail). Each mesh alone, its actions
 /// interruptible, then takes at least what Jackson's rule says.
 int64_t findLowerBound(const PipelineProblem &problem);
 

@@ -216,7 +216,7 @@ MadePlan Search::run() {
 static llvm::Error checkProblem(const PipelineProblem &problem) {
   if (problem.microbatches < 1)
     return llvm::createStringError(
-        llvm::formatv("a schedule made to measure needs at least one "
+        llvm::formatv("a searched schedule needs at least one "
                       "microbatch, got {0}",
                       problem.microbatches)
             .str());
@@ -241,7 +241,7 @@ static llvm::Error checkProblem(const PipelineProblem &problem) {
               .str());
   if (count > kLargestSearch / problem.getNumStages())
     return llvm::createStringError(
-        llvm::formatv("a schedule made to measure for {0} stages and {1} "
+        llvm::formatv("a searched schedule for {0} stages and {1} "
                       "microbatches would take too long to find; take fewer, "
                       "or a schedule by its name",
                       problem.getNumStages(), problem.microbatches)

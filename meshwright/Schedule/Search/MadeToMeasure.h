@@ -30,7 +30,7 @@ struct MadePlan {
   double getDistance() const;
 };
 
-/// The room of 1F1B on its first mesh, where the user says nothing: with more,
+/// The memory limit of 1F1B on its first mesh, where the user gives none: with more,
 /// the shortest order keeps every microbatch.
 inline int64_t getUsualRoom(const PlanShape &shape) {
   return shape.meshes * shape.chunks;
@@ -38,7 +38,7 @@ inline int64_t getUsualRoom(const PlanShape &shape) {
 
 /// The shortest plan found for a pipeline: never longer than that of a builtin
 /// schedule that fits. `problem.splits` says whether the backward of a stage
-/// may be split; a stage is split where that helps. Fails if a mesh has room
+/// may be split; a stage is split where that helps. Fails if a mesh has memory
 /// for less than one microbatch in each of its stages, or there are more
 /// actions than a plan may have, or than can be searched in some seconds.
 llvm::Expected<MadePlan> makeToMeasure(const PipelineProblem &problem);

@@ -144,7 +144,7 @@ void OrderBuilder::append(PartialOrder &order,
   if (takesOutput(stage, step))
     order.arrivals.erase(order.arrivals.begin() +
                          findArrivals(order, stage, step));
-  // An output stands behind those that its reader has not taken yet.
+  // An output is after those that its reader has not taken yet.
   bool gives = step == kForward    ? stage + 1 < numStages
                : step == kGradient ? stage > 0
                                    : false;

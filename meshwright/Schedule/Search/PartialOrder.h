@@ -4,8 +4,8 @@
 //
 // Microbatches are alike, so what has been done of a stage is three numbers:
 // forwards, gradients of its input (or whole backwards), gradients of its
-// weights. Beside them stand the times at which meshes are free and outputs
-// arrive that nobody has taken yet.
+// weights. Beside them are the times at which meshes are free and outputs
+// arrive that have no reader yet.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ public:
   PartialOrder getEmpty() const;
 
   /// The actions that may come next: of all that can, one ends first, at t;
-  /// those of its mesh that can start before t. Any other would leave room for
+  /// those of its mesh that can start before t. Any other would leave time for
   /// it.
   void listCandidates(const PartialOrder &order,
                       llvm::SmallVectorImpl<Candidate> &candidates) const;
@@ -63,7 +63,7 @@ public:
 
 private:
   bool hasRoom(const PartialOrder &order, int64_t stage) const;
-  /// `arrival` is where the first output that the action could take stands.
+  /// `arrival` is where the first output that the action could take is.
   std::optional<int64_t> findStart(const PartialOrder &order, int64_t stage,
                                    Step step, size_t arrival) const;
   bool hasInput(const PartialOrder &order, int64_t stage, Step step) const;
@@ -90,7 +90,7 @@ private:
   /// stage: after a forward, and after a gradient.
   std::vector<int64_t> afterForward, afterGradient;
   std::vector<llvm::SmallVector<int32_t, 2>> stagesOfMesh;
-  /// Where a stage stands among those of its mesh.
+  /// Where a stage is among those of its mesh.
   std::vector<int32_t> rank;
 };
 

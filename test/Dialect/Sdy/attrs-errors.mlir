@@ -156,7 +156,7 @@ func.func private @negative_step() attributes {a = #sdy.propagation_edges<[{step
 
 // -----
 
-// expected-error@+1 {{step 2 of propagation stands twice}}
+// expected-error@+1 {{step 2 of propagation is duplicated; list each step once}}
 func.func private @step_twice() attributes {a = #sdy.propagation_edges<[{step-2 = [{"c" = operand-1 -> [operand-0]}]}, {step-2 = [{"d" = operand-1 -> [operand-0]}]}]>}
 
 // -----

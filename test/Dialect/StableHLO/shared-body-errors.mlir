@@ -1,7 +1,7 @@
 // RUN: mpmd-opt %s -split-input-file -verify-diagnostics
 
 func.func @no_function(%arg0: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'stablehlo.custom_call' op to mpmd.shared_body stands for the ops of a function: expected one called computation, a function with attribute mpmd.shared_body that takes the types of the operands and returns those of the results}}
+  // expected-error @+1 {{'stablehlo.custom_call' op to mpmd.shared_body represents the ops of a function: expected one called computation, a function with attribute mpmd.shared_body that takes the types of the operands and returns those of the results}}
   %0 = stablehlo.custom_call @mpmd.shared_body(%arg0) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -51,7 +51,7 @@ func.func @other_type(%arg0: tensor<2xf32>) -> tensor<2xf32> {
 // -----
 
 func.func private @cycle(%arg0: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
-  // expected-error @+1 {{stands in such a function itself; its ops must stand there in its place}}
+  // expected-error @+1 {{is in such a function itself; its ops must replace it there}}
   %0 = stablehlo.custom_call @mpmd.shared_body(%arg0) {called_computations = [@cycle]} : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -63,7 +63,7 @@ func.func private @body(%arg0: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.
 }
 
 func.func @in_a_function(%arg0: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{stands for ops of a fragment: expected it right within an mpmd.fragment; elsewhere its ops must stand in its place}}
+  // expected-error @+1 {{represents ops of a fragment: expected it right within an mpmd.fragment; elsewhere its ops must replace it}}
   %0 = stablehlo.custom_call @mpmd.shared_body(%arg0) {called_computations = [@body]} : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

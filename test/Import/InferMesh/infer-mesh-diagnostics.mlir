@@ -10,10 +10,10 @@
 // CHECK:      error: Mesh assignment is not possible for op as its operands are on conflicting meshes.
 // CHECK-NEXT: mpmd_infer_transfers
 // CHECK:      stablehlo.power
-// CHECK:      Operand 0 can be had on {m1}. It comes from:
+// CHECK:      Operand 0 is available on {m1}. It comes from:
 // CHECK-NEXT: - named_computation "enc": m1[enc]
 // CHECK-SAME:   loc("step/named_computation"("model.py":7:3))
-// CHECK:      Operand 1 can be had on {m2}. It comes from:
+// CHECK:      Operand 1 is available on {m2}. It comes from:
 // CHECK-NEXT: - named_tensor "act": m2[act]
 // CHECK-NEXT: model.py:9:2 to
 // CHECK-NEXT: ^ "named_tensor"

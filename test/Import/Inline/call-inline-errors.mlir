@@ -35,7 +35,7 @@ func.func private @on_two_meshes(%x: tensor<6xf32>) -> !mpmd.mesh_tensor<"m", te
 // -----
 
 func.func @reports_callee_on_meshes_without_any(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{calls @on_a_mesh, which does not verify without a topology, as there is none where the call stands}}
+  // expected-error@+1 {{calls @on_a_mesh, which does not verify without a topology, as there is none at the call}}
   %0 = mpmd.call @on_a_mesh(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -8,6 +8,6 @@
 // NAMES: assignment={"a@b"@m1, "c, \7Bd\7D"@"m 2"/3, e@m3/cpu, f@m3/cpu/1, "g\22"@m1#pinned_host, h@m3/cpu#device, "i@j"@"m/4"}}
 // INDICES: input-assignment={1@"m 1"} output-assignment=0@m3/cpu}
 
-// BEHIND: expected '/' and a stage behind a mesh in quotes, but got: 1{{$}}
+// BEHIND: expected '/' and a stage after a mesh in quotes, but got: 1{{$}}
 // INDEX-BEHIND: a quote in a mesh does not end where the mesh does, got: 1{{$}}
 func.func private @nothing()

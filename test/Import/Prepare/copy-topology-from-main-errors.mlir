@@ -5,7 +5,7 @@ func.func @reports_call_in_callee(%x: tensor<6xf32>) -> tensor<6xf32> attributes
   return %0 : tensor<6xf32>
 }
 func.func @calls_another(%x: tensor<6xf32>) -> tensor<6xf32> {
-  // expected-error@+1 {{stands in @calls_another, which an mpmd.call calls; run mpmd-inline-nested-calls first, which puts the body in its place}}
+  // expected-error@+1 {{is in @calls_another, which is itself called by mpmd.call; run mpmd-inline-nested-calls first}}
   %0 = mpmd.call @last(%x) : (tensor<6xf32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
@@ -16,7 +16,7 @@ func.func @last(%x: tensor<6xf32>) -> tensor<6xf32> {
 // -----
 
 func.func @calls_another(%x: tensor<6xf32>) -> tensor<6xf32> {
-  // expected-error@+1 {{stands in @calls_another, which an mpmd.call calls}}
+  // expected-error@+1 {{is in @calls_another, which is itself called by mpmd.call}}
   %0 = mpmd.call @last(%x) : (tensor<6xf32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }

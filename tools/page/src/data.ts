@@ -39,7 +39,7 @@ interface Header {
   columns: [name: string, type: string, count: number, offset: number][];
 }
 
-/** A number for each bar, the recorded ones behind the simulated ones. */
+/** A number for each bar, the recorded ones after the simulated ones. */
 export interface Bars {
   kind: Uint8Array;
   mesh: Uint32Array;

@@ -130,7 +130,7 @@ export function details(model: Model, bar: number): string {
   return (
     html +
     list(model, "Waits for it", followers, {
-      none: "Nobody waits for it.",
+      none: "Nothing waits for it.",
       of: (follower) => gap(data.start[follower]! - data.stop[bar]!),
     })
   );

@@ -232,7 +232,7 @@ class Page {
     const track = model.tracks[model.trackOf(selected) + by];
     const slot = track?.slots.find(({ bars }) => bars.length > 0);
     if (!slot) return;
-    const index = model.firstBehind(slot.bars, model.data.start[selected]!);
+    const index = model.firstAfter(slot.bars, model.data.start[selected]!);
     this.goTo(slot.bars[Math.min(index, slot.bars.length - 1)]!);
   }
 

@@ -121,8 +121,8 @@ export class Model {
     );
   }
 
-  /** The first bar of a slot that ends behind `time`. */
-  firstBehind(bars: Uint32Array, time: number): number {
+  /** The first bar of a slot that ends after `time`. */
+  firstAfter(bars: Uint32Array, time: number): number {
     let low = 0;
     let high = bars.length;
     while (low < high) {

@@ -157,7 +157,7 @@ export class Raster {
     shades.fill(255);
     this.critical.fill(0);
     let hasPattern = false;
-    for (let i = model.firstBehind(bars, from); i < bars.length; i++) {
+    for (let i = model.firstAfter(bars, from); i < bars.length; i++) {
       const bar = bars[i]!;
       if (start[bar]! >= to) break;
       this.painted++;

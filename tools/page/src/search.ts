@@ -3,7 +3,7 @@
 //
 //   enc            in the name, the origins, the kind or the mesh
 //   mb:3 stage:1   of this microbatch, of this stage
-//   F3             as it stands in the bar
+//   F3             as it is shown in the bar
 
 import type { Model } from "./model";
 

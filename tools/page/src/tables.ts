@@ -8,7 +8,7 @@ type Cell = string | number;
 
 interface Column {
   title: string;
-  /** Numbers stand to the right, and sort by size. */
+  /** Numbers are right-aligned, and sort by size. */
   print?: (value: number) => string;
 }
 

@@ -339,7 +339,7 @@ export class Timeline {
   /** What is narrow can be met a pixel beside it. */
   private barNear(bars: Uint32Array, time: number, reach: number): number | null {
     const { start } = this.model.data;
-    const index = this.model.firstBehind(bars, time - reach);
+    const index = this.model.firstAfter(bars, time - reach);
     const bar = bars[index];
     if (bar === undefined || start[bar]! > time + reach) return null;
     const next = bars[index + 1];
@@ -435,7 +435,7 @@ export class Timeline {
         if (high < 8.5) continue;
         ctx.font = `${Math.min(11, high - 0.5)}px ${FONT}`;
         const letter = ctx.measureText("0").width;
-        let i = model.firstBehind(bars, look.from);
+        let i = model.firstAfter(bars, look.from);
         for (; i < bars.length && budget > 0; i++) {
           const bar = bars[i]!;
           if (start[bar]! >= look.to) break;

@@ -139,14 +139,15 @@ struct LegalizeSelect : OpRewritePattern<BroadcastSelectOp> {
     if (isa<quant::UniformQuantizedPerAxisType>(type.getElementType()))
       return rewriter.notifyMatchFailure(op, "not defined for such elements");
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
-    auto spread = [&](Value value) {
+    auto broadcast = [&](Value value) {
       return broadcastTo(value, type.getShape(), std::nullopt, builder);
     };
     // A scalar predicate may stay one.
     Value pred = op.getPred();
     if (cast<RankedTensorType>(pred.getType()).getRank() != 0)
-      pred = spread(pred);
-    Value onTrue = spread(op.getOnTrue()), onFalse = spread(op.getOnFalse());
+      pred = broadcast(pred);
+    Value onTrue = broadcast(op.getOnTrue()),
+          onFalse = broadcast(op.getOnFalse());
     rewriter.replaceOpWithNewOp<stablehlo::SelectOp>(op, type, pred, onTrue,
                                                      onFalse);
     return success();

@@ -214,7 +214,7 @@ private:
     return success();
   }
 
-  /// Functions with what may have to stand in one, such as calls of other dialects.
+  /// Functions with ops that may need one, such as calls of other dialects.
   DenseSet<Operation *> kept;
 };
 } // namespace

@@ -60,7 +60,7 @@ private:
     return success();
   }
 
-  /// What reads the result of a call: an edge stays right behind it.
+  /// What reads the result of a call: an edge stays right after it.
   static Value getBehindEdge(OpResult result) {
     auto edge = result.hasOneUse()
                     ? dyn_cast<FuncDataFlowEdgeOp>(*result.user_begin())
@@ -79,13 +79,13 @@ private:
       setSharding(result, given);
       if (!wanted || result.use_empty())
         continue;
-      Value behind = getBehindEdge(result);
-      builder.setInsertionPointAfterValue(behind);
+      Value after = getBehindEdge(result);
+      builder.setInsertionPointAfterValue(after);
       auto reshard = ReshardOp::create(builder, call.getLoc(), result.getType(),
-                                       behind, wanted);
+                                       after, wanted);
       if (failed(verify(reshard)))
         return failure();
-      behind.replaceAllUsesExcept(reshard.getResult(), reshard);
+      after.replaceAllUsesExcept(reshard.getResult(), reshard);
       ++numReshards;
     }
     return success();

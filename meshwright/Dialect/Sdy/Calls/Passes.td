@@ -10,7 +10,7 @@ include "mlir/Pass/PassBase.td"
 
 def ExportNamedComputationsPass
     : Pass<"sdy-export-named-computations", "::mlir::ModuleOp"> {
-  let summary = "Makes named computations functions and calls";
+  let summary = "Outlines named computations into functions";
   let description = [{
     The body becomes a private function at the end of the module, with the
     name of the computation, made unique by `_0`, `_1` and so on. Inner
@@ -71,7 +71,7 @@ def FlattenCallGraphPass
 
 def ImportFuncCallsPass
     : Pass<"sdy-import-func-calls", "::mlir::ModuleOp"> {
-  let summary = "Makes calls named computations";
+  let summary = "Turns calls into named computations";
   let description = [{
     Replaces each call by a `sdy.named_computation` with the name of the function
     and a copy of its body.
@@ -113,12 +113,12 @@ def ImportFuncCallsPass
 
 def InsertFuncCallReshardsPass
     : Pass<"sdy-insert-func-call-reshards", "::mlir::ModuleOp"> {
-  let summary = "Reshards what calls pass and get otherwise than functions say";
+  let summary = "Reshards operands and results of calls that differ from the function";
   let description = [{
     An operand that is sharded otherwise than the argument is resharded before
     the call. A call whose results are sharded otherwise than those of the
     function takes these shardings, and what it said before becomes a reshard
-    behind it.
+    after it.
 
     ```mlir
     %0 = call @f(%x) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"} ]>]>} : (tensor<8xf32>) -> tensor<8xf32>
@@ -148,7 +148,7 @@ def PreOrderFuncsPass : Pass<"sdy-pre-order-funcs", "::mlir::ModuleOp"> {
     ```
 
     Leaves the module alone if it is ordered already; otherwise functions move
-    behind all other ops.
+    after all other ops.
   }];
   let statistics = [
     Statistic<"numFunctions", "num-functions", "Functions reordered">,
@@ -176,7 +176,7 @@ def PropagateShardingFromFuncToCallPass
 
 def UnflattenCallGraphPass
     : Pass<"sdy-unflatten-call-graph", "::mlir::ModuleOp"> {
-  let summary = "Lets calls of clones that are sharded alike share one function";
+  let summary = "Merges clones of functions with equal shardings";
   let description = [{
     Private functions made of one function by sdy-flatten-call-graph, with the
     same types and with the same shardings of arguments and results, are called

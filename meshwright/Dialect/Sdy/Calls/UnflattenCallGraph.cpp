@@ -29,7 +29,7 @@ static StringAttr getOriginalName(func::FuncOp func) {
 
 namespace {
 
-/// Tells apart functions that may not be merged.
+/// Distinguishes functions that may not be merged.
 using Signature = std::tuple<StringAttr, Type, Attribute>;
 
 struct UnflattenCallGraphPass

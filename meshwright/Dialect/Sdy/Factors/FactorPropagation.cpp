@@ -1,4 +1,4 @@
-//===- FactorPropagation.cpp - Spread axes among tensors of an op ---------===//
+//===- FactorPropagation.cpp - Propagate axes among tensors ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
@@ -111,7 +111,7 @@ static AxisRefAttr cutUsedByOtherFactors(AxisRefAttr axis, int64_t factor,
   return axis;
 }
 
-/// The prefix of an axis that a factor may have behind axes of a given total
+/// The prefix of an axis that a factor may have after axes of a given total
 /// size.
 static AxisRefAttr cutForFactor(AxisRefAttr axis, int64_t sizeBefore,
                                 int64_t factorSize,
@@ -144,8 +144,8 @@ static AxisRefAttr cutForFactor(AxisRefAttr axis, int64_t sizeBefore,
 }
 
 /// Cuts a list at the first axis that is not allowed completely, and before a
-/// sub-axis if only whole axes are to spread. `allow` gives
-/// the allowed prefix of an axis behind axes of a given total size.
+/// sub-axis if only whole axes are to propagate. `allow` gives
+/// the allowed prefix of an axis after axes of a given total size.
 static SmallVector<AxisRefAttr>
 cutList(ArrayRef<AxisRefAttr> axes, const SpreadRule &rule, MeshAttr mesh,
         llvm::function_ref<AxisRefAttr(AxisRefAttr, int64_t)> allow) {

@@ -1,8 +1,8 @@
-//===- FactorPropagation.h - Spread axes among tensors of an op -*- C++ -*-===//
+//===- FactorPropagation.h - Propagate axes among tensors -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Axes spread factor by factor: what one tensor of an op has for a factor, the
+// Axes propagate factor by factor: what one tensor of an op has for a factor, the
 // others may take over. Two strategies settle what happens if they disagree.
 // The basic one extends all tensors of an op alike, only as far as none of them
 // objects. The aggressive one extends each tensor as far as that tensor allows,
@@ -19,14 +19,14 @@ namespace mlir::sdy {
 
 enum class SpreadStrategy : uint8_t { Basic, Aggressive };
 
-/// How axes spread in an op.
+/// How axes propagate in an op.
 struct SpreadRule {
   OpShardingRuleAttr rule;
   /// One per factor.
   ArrayRef<PropagationDirection> directions;
   /// Operands do not get more than results.
   bool isElementwise = false;
-  /// Only whole axes spread.
+  /// Only whole axes propagate.
   bool isConservative = false;
 };
 

@@ -105,7 +105,7 @@ ProjectedTensor sdy::projectSharding(TensorShardingAttr sharding,
 // From factors to dimensions
 //===----------------------------------------------------------------------===//
 
-/// Axes behind a factor that is not split completely would split it further, so
+/// Axes after a factor that is not split completely would split it further, so
 /// they end there.
 static SmallVector<AxisRefAttr> composeAxes(const ProjectedTensor &tensor,
                                             DimMappingAttr mapping,

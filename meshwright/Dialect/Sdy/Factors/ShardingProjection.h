@@ -10,9 +10,9 @@
 //     i: "x", "y":(1)2        the axes that split 4
 //     j: "y":(2)2             the rest
 //
-// Axes that do not divide a factor with another one behind it overflow: they
+// Axes that do not divide a factor with another one after it overflow: they
 // are kept with the factor, the next one closes, and the tensor has no part in
-// those behind that one.
+// those after that one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ namespace mlir::sdy {
 struct FactorSharding {
   /// Major to minor.
   SmallVector<AxisRefAttr, 2> axes;
-  /// Axes behind `axes` that do not divide what is left of the factor.
+  /// Axes after `axes` that do not divide what is left of the factor.
   SmallVector<AxisRefAttr, 1> overflowAxes;
   /// Whether the tensor has the factor; nothing else counts if not.
   bool isPresent = false;

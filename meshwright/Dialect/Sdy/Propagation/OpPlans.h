@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Propagation runs in levels, each of which lets axes spread in more ops and
+// Propagation runs in levels, each of which lets axes propagate in more ops and
 // along more factors:
 //
 //   0  elementwise ops and other ops that keep all data apart, where no operand
@@ -38,7 +38,7 @@ enum class SpreadClass : uint8_t {
   Elementwise,
   /// A dynamic slice: joins at level 0, forward only.
   Slice,
-  /// Spreads backward only until the last level.
+  /// Propagates backward only until the last level.
   Broadcast,
   Other,
   /// Elementwise, and operands with other uses do not matter.

@@ -10,7 +10,7 @@
 
 namespace mlir::sdy {
 
-/// How far axes spread where tensors of an op disagree.
+/// How far axes propagate where tensors of an op disagree.
 enum class PropagationStrategy {
   /// As far as all tensors agree.
   Basic,

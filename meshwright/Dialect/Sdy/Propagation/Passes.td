@@ -10,7 +10,7 @@ include "mlir/Pass/PassBase.td"
 
 defvar commonOptions = [
   Option<"conservativePropagation", "conservative-propagation", "bool",
-         /*default=*/"false", "Spread whole axes only, no sub-axes.">,
+         /*default=*/"false", "Propagate whole axes only, no sub-axes.">,
   Option<"debugPropagationEdgeSharding", "debug-propagation-edge-sharding",
          "bool", /*default=*/"false",
          "Write on each op, as `sdy.propagation_edges`, which axis went from "
@@ -33,7 +33,7 @@ defvar strategyOption =
   Option<"strategy", "propagation-strategy",
          "::mlir::sdy::PropagationStrategy",
          "::mlir::sdy::PropagationStrategy::Aggressive",
-         "How far axes spread where tensors of an op disagree.",
+         "How far axes propagate where tensors of an op disagree.",
          [{::llvm::cl::values(
              clEnumValN(::mlir::sdy::PropagationStrategy::Basic, "basic",
                         "As far as all tensors agree."),
@@ -50,7 +50,7 @@ defvar opPriorityOption =
 
 def AggressivePropagatePass
     : Pass<"sdy-aggressive-propagate", "::mlir::ModuleOp"> {
-  let summary = "Spreads shardings as far as each tensor allows";
+  let summary = "Propagates shardings as far as each tensor allows";
   let description = [{
     One sweep over all ops, without priorities: of tensors that disagree each
     takes what it can, and if two factors want one axis the larger tensor
@@ -72,7 +72,7 @@ def AggressivePropagatePass
 
 def BasicPropagatePass
     : Pass<"sdy-basic-propagate", "::mlir::ModuleOp"> {
-  let summary = "Spreads shardings as far as all tensors of an op agree";
+  let summary = "Propagates shardings as far as all tensors of an op agree";
   let description = [{
     One sweep over all ops, without priorities. See sdy-user-priority-propagate
     for what else holds.
@@ -93,7 +93,7 @@ def BasicPropagatePass
 
 def OpPriorityPropagatePass
     : Pass<"sdy-op-priority-propagate", "::mlir::ModuleOp"> {
-  let summary = "Spreads shardings along cheap ops first";
+  let summary = "Propagates shardings along cheap ops first";
   let description = [{
     In rounds, as sdy-user-priority-propagate does for each user priority: ops
     that cost nothing to keep apart come before others. User priorities do not
@@ -117,7 +117,7 @@ def OpPriorityPropagatePass
 
 def RemovePropagationDebugInfoPass
     : Pass<"sdy-remove-propagation-debug-info", "::mlir::ModuleOp"> {
-  let summary = "Removes what the debug options of propagation wrote";
+  let summary = "Removes debug attributes of propagation";
   let description = [{
     ```mlir
     %0 = stablehlo.sine %x {sdy.sharding_origins = [{a = "input: 0"} ]} : tensor<8xf32>
@@ -135,7 +135,7 @@ def RemovePropagationDebugInfoPass
 
 def RemoveShardingGroupsPass
     : Pass<"sdy-remove-sharding-groups", "::mlir::ModuleOp"> {
-  let summary = "Removes sharding groups once shardings have spread";
+  let summary = "Removes sharding groups once shardings have propagated";
   let description = [{
     ```mlir
     sdy.sharding_group %0 group_id=0 : tensor<8xf32>
@@ -166,7 +166,7 @@ def RemoveUnusedSymbolsPass
 
 def ShardingConstraintToReshardPass
     : Pass<"sdy-sharding-constraint-to-reshard", "::mlir::func::FuncOp"> {
-  let summary = "Turns constraints, which spread, into reshards, which act";
+  let summary = "Turns constraints into reshards once shardings are propagated";
   let description = [{
     ```mlir
     %1 = sdy.sharding_constraint %0 <@mesh, [{"x"} ]> : tensor<8xf32>
@@ -184,7 +184,7 @@ def ShardingConstraintToReshardPass
 
 def UserPriorityPropagatePass
     : Pass<"sdy-user-priority-propagate", "::mlir::ModuleOp"> {
-  let summary = "Spreads shardings from annotated values to all others";
+  let summary = "Propagates shardings from annotated values to all others";
   let description = [{
     Looks at each op through its sharding rule: tensors that share a factor are
     split alike, unless they are closed, replicated, or already split otherwise.
@@ -197,7 +197,7 @@ def UserPriorityPropagatePass
     %2 = stablehlo.sine %1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?} ]>]>} : tensor<8xf32>
     ```
 
-    Dimensions with a lower priority number spread before others, and in each
+    Dimensions with a lower priority number propagate before others, and in each
     round ops that cost nothing to keep apart before others. Needs the edges of
     sdy-add-data-flow-edges to cross the border of data-flow ops. Members of a
     sharding group stay alike whatever happens to one of them. Erases pure ops

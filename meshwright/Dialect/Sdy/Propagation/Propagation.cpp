@@ -1,4 +1,4 @@
-//===- Propagation.cpp - Spread shardings through a module ----------------===//
+//===- Propagation.cpp - Propagate shardings through a module -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //

@@ -1,4 +1,4 @@
-//===- Propagation.h - Spread shardings through a module --------*- C++ -*-===//
+//===- Propagation.h - Propagate shardings through a module -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 
 namespace mlir::sdy {
 
-/// Spreads the shardings of a table until nothing changes.
+/// Propagates the shardings of a table until nothing changes.
 ///
 /// An op is only tried again where something has changed since, be it the
 /// sharding of a value or what the level allows; and what happens at an op is
@@ -41,7 +41,7 @@ public:
   /// Runs all levels, in each level the strategies in order.
   void run(ArrayRef<SpreadStrategy> strategies);
 
-  /// Tells that the sharding of a slot was set from outside.
+  /// Records that the sharding of a slot was set from outside.
   void noteChange(unsigned slot);
 
 private:

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Propagation reads a constraint as a wish that spreads. What is left of it
+// Propagation reads a constraint as a request that propagates. What is left of it
 // afterwards is the change of sharding between its operand and its result:
 //
 //   %1 = sdy.sharding_constraint %0 …    becomes   %1 = sdy.reshard %0 …

@@ -17,7 +17,7 @@ using ShardingGroups = SmallVector<SmallVector<ShardingGroupOp>>;
 ShardingGroups getShardingGroups(ModuleOp module);
 
 /// Gives all members of a group the sharding that those with one agree on. If
-/// they do not agree, warns and puts open constraints behind the members, which
+/// they do not agree, warns and puts open constraints after the members, which
 /// become the members instead.
 void synchronizeShardingGroups(const ShardingGroups &groups);
 

@@ -10,7 +10,7 @@
 
 namespace mlir::sdy {
 
-/// An annotation that was there before shardings spread.
+/// An annotation that was there before propagation.
 struct ShardingOrigin {
   /// As Shardy names them: `input: 0`, `output: 0`, `constraint_0`,
   /// `mc_0_input: 0`; what it has no name for is `op_0_output: 0`.

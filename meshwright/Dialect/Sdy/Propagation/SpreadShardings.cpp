@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Shardings spread in rounds, from what is to be settled first to what is to be
+// Shardings propagate in rounds, from what is to be settled first to what is to be
 // settled last:
 //
 //   for each priority of the user, 0 first      UserPriorities
@@ -35,7 +35,7 @@ using namespace mlir;
 using namespace mlir::sdy;
 
 namespace {
-/// What one look at all ops tells.
+/// The result of one walk over all ops.
 struct Findings {
   bool hasGroups = false;
   bool hasRules = false;
@@ -67,10 +67,10 @@ static LogicalResult verifyInBody(Operation *op) {
            CallOpInterface>(op) ||
       !isInSharedBody(op))
     return success();
-  return op->emitOpError() << "is in a function with the attribute "
-                           << stablehlo::kSharedBody
-                           << ", where shardings do not spread through it; run "
-                              "mpmd-unshare-bodies before";
+  return op->emitOpError()
+         << "is in a function with the attribute " << stablehlo::kSharedBody
+         << ", where shardings do not propagate through it; run "
+            "mpmd-unshare-bodies before";
 }
 
 static FailureOr<Findings> inspect(ModuleOp module) {

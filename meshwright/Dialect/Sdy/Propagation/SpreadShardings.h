@@ -32,7 +32,7 @@ struct SpreadOptions {
 using SpreadListener = llvm::function_ref<void(
     const ShardingTable &, const ShardingOrigins &, const SpreadLog &)>;
 
-/// Spreads the shardings of a module. Returns how many are new or changed.
+/// Propagates the shardings of a module. Returns how many are new or changed.
 FailureOr<unsigned> spreadShardings(ModuleOp module,
                                     const SpreadOptions &options,
                                     SpreadListener onEnd = {});

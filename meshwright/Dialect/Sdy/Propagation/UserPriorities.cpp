@@ -76,7 +76,7 @@ SmallVector<int64_t> UserPriorities::getPriorities() const {
 void UserPriorities::uncover(int64_t priority,
                              llvm::function_ref<void(unsigned)> callback) {
   for (const Original &original : originals[priority]) {
-    // Ops without uses go while others spread.
+    // Ops without uses go while others propagate.
     if (!table.getOp(table.getOwner(original.slot)))
       continue;
     table.set(original.slot, uncoverDims(table.get(original.slot),

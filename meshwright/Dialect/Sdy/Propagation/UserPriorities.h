@@ -12,7 +12,7 @@
 namespace mlir::sdy {
 
 /// Hides dimensions with a priority above 0 and uncovers them again, lower
-/// numbers first, so that these have spread before higher ones come.
+/// numbers first, so that these have propagated before higher ones come.
 class UserPriorities {
 public:
   /// Dimensions of priority 0 lose the marker. Others close, without axes: the

@@ -58,7 +58,7 @@ OpShardingRuleAttr mlir::sdy::getRule(TriangularSolveOp op) {
 
   bool isTransposed = op.getTransposeA() != Transpose::NO_TRANSPOSE;
   int64_t solvedDim = op.getLeftSide() ? m : n;
-  // x stands on the right of op(a), or op(a) on the right of x.
+  // x is on the right of op(a), or op(a) on the right of x.
   bool contractsColumns = op.getLeftSide() != isTransposed;
   for (int64_t dim : {m, n}) {
     auto factor = rule.add(b.getDimSize(dim), FactorKind::NeedReplication)

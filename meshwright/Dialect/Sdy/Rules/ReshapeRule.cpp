@@ -56,7 +56,7 @@ struct Side {
 } // namespace
 
 /// The size of a factor of the side that has covered less than the other: up to
-/// where that one stands, or else up to a common part, or else all.
+/// where that one is, or else up to a common part, or else all.
 static int64_t sizeOfPrivateFactor(const Side &side, int64_t otherCovered,
                                    int64_t common) {
   int64_t rest = side.rest();

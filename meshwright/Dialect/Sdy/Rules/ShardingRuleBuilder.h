@@ -38,7 +38,7 @@ public:
     Factor operands(int64_t dim) const;
     Factor results(int64_t dim) const;
     Factor everywhere(int64_t dim) const { return operands(dim).results(dim); }
-    /// May not be spread to other tensors.
+    /// May not be propagated to other tensors.
     Factor block(bool blocked = true) const;
 
   private:

@@ -10,7 +10,7 @@
 
 namespace mlir::sdy {
 
-/// Inserts an edge op behind every owner of an edge of the op that has a static
+/// Inserts an edge op after every owner of an edge of the op that has a static
 /// shape and no edge op yet, but none for frames of shared bodies. Returns how
 /// many.
 unsigned addDataFlowEdges(DataFlowOpInterface op, OpBuilder &builder);

@@ -12,7 +12,7 @@
 //   %3 = sdy.sharding_constraint %1 …         %3 = stablehlo.sine %2
 //
 // Operands of manual computations count as constrained by their in-shardings. What is
-// constrained behind the arguments of a shared body stands in the fragments that call
+// constrained after the arguments of a shared body is in the fragments that call
 // it (mpmd-lift-argument-constraints).
 //
 //===----------------------------------------------------------------------===//
@@ -57,7 +57,7 @@ static ShardingConstraintOp getEndOfChain(ShardingConstraintOp head) {
   return last;
 }
 
-/// Lets what reads the value behind a chain read the end of the chain. The
+/// Lets what reads the value after a chain read the end of the chain. The
 /// value has no sharding, and the head of the chain is its only demand.
 static void redirectToChain(ShardingConstraintOp head) {
   ShardingConstraintOp last = getEndOfChain(head);
@@ -93,7 +93,7 @@ static bool isOnEdge(Value value) {
   return value.getDefiningOp<DataFlowEdgeOp>() || getEdgeOwner(value);
 }
 
-/// Puts the demand of a use right behind its value, for all other uses too.
+/// Puts the demand of a use right after its value, for all other uses too.
 static void constrainAtSource(OpOperand &use, TensorShardingAttr demand) {
   Value value = use.get();
   auto constraint = dyn_cast<ShardingConstraintOp>(use.getOwner());

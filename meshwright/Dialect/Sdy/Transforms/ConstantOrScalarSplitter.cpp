@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One constant with many uses would make all of them split alike. Recomputing a
-// constant costs nothing, so each use gets its own, with all ops behind it up
+// constant costs nothing, so each use gets its own, with all ops after it up
 // to scalars, which cannot be split:
 //
 //   %c = stablehlo.constant             %c0 = sdy.constant  %c1 = sdy.constant

@@ -10,7 +10,7 @@
 //
 // Its edges are the only thing of it that there is once for each frame, and by far
 // the most of a large program. So they get no ops, and propagation gives them
-// their numbers in its table, where those ops would stand.
+// their numbers in its table, where those ops would be.
 //
 //===----------------------------------------------------------------------===//
 

@@ -12,8 +12,8 @@ def AddDataFlowEdgesPass
     : Pass<"sdy-add-data-flow-edges", "::mlir::ModuleOp"> {
   let summary = "Gives each data-flow edge an op that holds its sharding";
   let description = [{
-    Inserts a `sdy.data_flow_edge` behind every owner of an edge that has a
-    static shape: at the start of the block for block arguments, behind the op
+    Inserts a `sdy.data_flow_edge` after every owner of an edge that has a
+    static shape: at the start of the block for block arguments, after the op
     for results, in the order of the owners. The edge op gets the sharding of the
     owner and takes over all its uses.
 
@@ -53,8 +53,8 @@ def ApplyShardingConstraintsPass
     ```
 
     The target of a data-flow edge is left to the source of the edge: there the
-    constraint moves behind the value and takes over all its other uses. If a
-    value without sharding only meets a chain of constraints, its uses behind
+    constraint moves after the value and takes over all its other uses. If a
+    value without sharding only meets a chain of constraints, its uses after
     the chain read the end of the chain; `func.return` does not.
   }];
   let statistics = [
@@ -123,7 +123,7 @@ def ConstantOrScalarSplitterPass
     %3 = stablehlo.add %1, %y : tensor<8xf32>
     ```
 
-    Copies stand before what they copy and join its sharding groups; originals
+    Copies are placed before what they copy and join its sharding groups; originals
     that nothing else uses are erased. Fails if it would copy more than
     `max-copied-ops` operations.
   }];
@@ -243,7 +243,7 @@ def RemoveSizeOneAxesPass
     : Pass<"sdy-remove-size-one-axes", "::mlir::ModuleOp"> {
   let summary = "Removes axes of size 1 from shardings";
   let description = [{
-    They split nothing but could keep other axes from spreading.
+    They split nothing but could keep other axes from propagating.
 
     ```mlir
     sdy.mesh @mesh = <["x"=2, "one"=1]>

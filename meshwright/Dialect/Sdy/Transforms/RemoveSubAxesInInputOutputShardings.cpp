@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Whoever calls the main function can often not split by a part of an axis.
+// The caller of the main function can often not split by a part of an axis.
 // Propagation put sub-axes only where the user left a dimension open; there
-// they go again, with all axes behind them.
+// they go again, with all axes after them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -69,7 +69,7 @@ Translation sdy::translateSharding(TensorShardingAttr sharding, MeshAttr from,
                                    MeshAttr to, FlatSymbolRefAttr symbol,
                                    const llvm::StringMap<StringRef> &names) {
   AxisRefAttr lost;
-  // Axes of a dimension that stand behind one that is lost would split it in
+  // Axes of a dimension that are after one that is lost would split it in
   // another place.
   auto map = [&](ArrayRef<AxisRefAttr> axes, bool stopAtLost) {
     SmallVector<AxisRefAttr> result;

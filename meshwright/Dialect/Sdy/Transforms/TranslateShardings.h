@@ -30,7 +30,7 @@ struct Translation {
 };
 
 /// Gives a sharding on `from` the axes of `to`, a mesh that `symbol` names. What
-/// splits a dimension behind an axis that is lost is dropped.
+/// splits a dimension after an axis that is lost is dropped.
 Translation translateSharding(TensorShardingAttr sharding, MeshAttr from,
                               MeshAttr to, FlatSymbolRefAttr symbol,
                               const llvm::StringMap<StringRef> &names);

@@ -24,7 +24,7 @@ LogicalResult stablehlo::verifyReplicaGroups(std::optional<Location> location,
   if (rules.groupSize && type.getDimSize(1) != *rules.groupSize)
     return emitOptionalError(location, "group size of replica_groups must be ",
                              *rules.groupSize, ", but is ", type.getDimSize(1));
-  // Of a splat, of which there may be more than can be counted, two tell all.
+  // A splat may have more elements than can be counted; two are enough to look at.
   int64_t count = countElements(type).value_or(2);
   if (matrix.isSplat())
     count = std::min<int64_t>(count, 2);

@@ -134,7 +134,7 @@ static LogicalResult verifyElements(ConvolutionT op) {
 }
 
 /// Checks everything but the spatial sizes of the result if `padding` is an
-/// operand, which `knowsPadding` tells.
+/// operand, as `knowsPadding` says.
 template <typename ConvolutionT>
 static LogicalResult verifyConvolution(ConvolutionT op,
                                        DenseIntElementsAttr padding,

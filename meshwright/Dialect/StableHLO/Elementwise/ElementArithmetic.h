@@ -46,7 +46,7 @@ std::optional<APFloat> convertToFloat(const APInt &number, bool isUnsigned,
                                       FloatType type);
 std::optional<APFloat> convertToFloat(const APFloat &number, FloatType type);
 /// The integer next to a number towards zero; nothing if it is out of range.
-/// Booleans tell whether the number is not zero.
+/// For booleans: whether the number is not zero.
 std::optional<APInt> convertToInteger(const APInt &number, bool isUnsigned,
                                       IntegerType type);
 std::optional<APInt> convertToInteger(const APFloat &number, IntegerType type);

@@ -160,7 +160,7 @@ def Stablehlo_IsFiniteOp
     : Stablehlo_Op<"is_finite", [Elementwise, SameOperandsAndResultShape,
                                  Stablehlo_Inferred,
                                  Stablehlo_PureIfStaticDimsCarry]> {
-  let summary = "Tells which elements are neither infinite nor NaN";
+  let summary = "Tests which elements are neither infinite nor NaN";
   let description = [{
     ```mlir
     %0 = stablehlo.is_finite %x : (tensor<13xf16>) -> tensor<13xi1>
@@ -211,7 +211,7 @@ def Stablehlo_UniformQuantizeOp
     : Stablehlo_UnaryOp<"uniform_quantize", Stablehlo_FQA, Stablehlo_QA,
                         "the quantized value", []> {
   let description = [{
-    Quantizes floats, or quantizes anew what is quantized already.
+    Quantizes floats, or requantizes what is quantized already.
 
     ```mlir
     %0 = stablehlo.uniform_quantize %x : (tensor<6xf32>) -> tensor<6x!quant.uniform<u8:f32, 2.500000e-01:128>>

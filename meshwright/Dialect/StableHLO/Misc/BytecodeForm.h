@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Bytecode has the attributes of an op one behind the other, in the order of their
+// Bytecode has the attributes of an op one after the other, in the order of their
 // names and without them. So what wrote it and what reads it must know the same ones,
 // and an op that got one more in a later release reads an older bytecode wrongly, and
 // then beyond its end.

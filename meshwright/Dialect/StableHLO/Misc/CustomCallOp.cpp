@@ -205,8 +205,8 @@ static constexpr StringLiteral kMeshAttrs[] = {"topology", "mesh_shape"};
 // What makes an op with a body a fragment.
 static constexpr StringLiteral kMeshNameAttr = "mesh_name";
 
-/// What stands for the ops of a function is replaced by them, so it must name one
-/// that fits and that stands for no other in turn. Functions are only read here,
+/// What represents the ops of a function is replaced by them, so it must name one
+/// that fits and that represents no other in turn. Functions are only read here,
 /// which makes this safe where several are verified at once, and by their attributes,
 /// which may be missing where the function is not verified yet.
 static LogicalResult verifySharedBody(CustomCallOp op) {
@@ -222,7 +222,7 @@ static LogicalResult verifySharedBody(CustomCallOp op) {
                                           op.getResultTypes())))
     return op.emitOpError()
            << "to " << kSharedBody
-           << " stands for the ops of a function: expected one called "
+           << " represents the ops of a function: expected one called "
               "computation, a function with attribute "
            << kSharedBody
            << " that takes the types of the operands and returns those of the "
@@ -230,8 +230,8 @@ static LogicalResult verifySharedBody(CustomCallOp op) {
   if (auto parent = op->getParentOfType<func::FuncOp>();
       parent && isSharedBody(parent))
     return op.emitOpError() << "to " << kSharedBody
-                            << " stands in such a function itself; its ops "
-                               "must stand there in its place";
+                            << " is in such a function itself; its ops "
+                               "must replace it there";
   if (body.getSymVisibility() != StringRef("private") ||
       llvm::any_of(kMeshAttrs,
                    [&](StringRef name) { return body->hasAttr(name); }))
@@ -245,9 +245,9 @@ static LogicalResult verifySharedBody(CustomCallOp op) {
   if (!outer->hasTrait<OpTrait::IsIsolatedFromAbove>() ||
       !outer->getInherentAttr(kMeshNameAttr))
     return op.emitOpError() << "to " << kSharedBody
-                            << " stands for ops of a fragment: expected it "
+                            << " represents ops of a fragment: expected it "
                                "right within an mpmd.fragment; elsewhere its "
-                               "ops must stand in its place";
+                               "ops must replace it";
   return success();
 }
 

@@ -287,8 +287,8 @@ def Stablehlo_CustomCallOp
     * (C5) `CreateBuffer` makes a buffer out of nothing, `Pin` one of a tensor,
       `Unpin` a tensor of a buffer; other buffers that are returned alias
       exactly one operand.
-    * (C6) `mpmd.shared_body` names the function whose ops it stands for, of the
-      same types, private, without topology and mesh shape. It stands right
+    * (C6) `mpmd.shared_body` names the function whose ops it represents, of the
+      same types, private, without topology and mesh shape. It is right
       within a fragment, and not in such a function itself.
   }];
   let arguments = (ins
@@ -321,7 +321,7 @@ def Stablehlo_CompositeOp
                    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A named operation with a decomposition";
   let description = [{
-    Stands for a call of the function `decomposition`, which a backend may
+    Represents a call of the function `decomposition`, which a backend may
     replace by something better under that name.
 
     ```mlir

@@ -187,7 +187,7 @@ static ParseResult parseAppliedOp(OpAsmParser &parser,
   return success();
 }
 
-/// Builds the body that the short form stands for.
+/// Builds the body that the short form represents.
 static void buildAppliedBody(OpBuilder builder, Region &body, Type scalar,
                              OperationName applied, Location location) {
   Block &block = body.emplaceBlock();

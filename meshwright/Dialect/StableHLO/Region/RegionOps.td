@@ -89,7 +89,7 @@ def Stablehlo_WhileOp
   let summary = "Repeats a body while a condition holds";
   let description = [{
     Both regions take the values that the loop carries; the names in the header
-    stand for the arguments of either.
+    represent the arguments of either.
 
     ```mlir
     %0 = stablehlo.while(%iterArg = %init) : tensor<i32>

@@ -39,7 +39,7 @@ public:
 bool takeFromBudget(RankedTensorType type, int64_t limit);
 
 /// The same for a result that an op computes from constants element by element.
-/// One of splats is itself a splat and takes no more room.
+/// One of splats is itself a splat and takes no more memory.
 bool isWithinLimit(RankedTensorType type, ArrayRef<DenseElementsAttr> operands,
                    int64_t limit);
 

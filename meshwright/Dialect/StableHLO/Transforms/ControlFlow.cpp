@@ -80,7 +80,7 @@ static LogicalResult captureLoopInvariants(WhileOp op,
 }
 
 namespace {
-// Pattern: while(x) nobody reads, of ops that declare no effects -> nothing.
+// Pattern: unused while(x), of ops that declare no effects -> nothing.
 // Draws declare none either, but are known to have one.
 struct RemoveUnusedLoop : OpRewritePattern<WhileOp> {
   using OpRewritePattern::OpRewritePattern;

@@ -44,7 +44,7 @@ void populateConstantMovement(RewritePatternSet &patterns,
 void populateEmptyTensors(RewritePatternSet &patterns);
 /// Custom calls of the original API that have a dictionary for a typed one.
 void populateCustomCalls(RewritePatternSet &patterns);
-/// Inputs of reductions and sorts whose results nobody uses.
+/// Inputs of reductions and sorts whose results are unused.
 void populateUnusedResults(RewritePatternSet &patterns);
 /// Branches that are known, loops that do not run.
 void populateControlFlow(RewritePatternSet &patterns,
@@ -55,7 +55,7 @@ void populateTargetIndependentOptimization(RewritePatternSet &patterns,
                                            const OptimizationOptions &options);
 
 /// Rewrites a region, which isolates what is in it from above, to a fixed
-/// point, constants at its start. `changed` tells whether anything was.
+/// point, constants at its start. `changed` says whether anything was.
 LogicalResult optimizeRegion(Region &region,
                              const FrozenRewritePatternSet &patterns,
                              bool *changed = nullptr);

@@ -47,7 +47,7 @@ void stablehlo::populateTargetIndependentOptimization(
 }
 
 /// Whether values may depend on themselves in a region, or in one within it.
-/// Patterns expect an end of what they follow: they rewrite a cycle for ever.
+/// Patterns expect an end of what they follow: they rewrite a cycle forever.
 static bool holdsGraphRegion(Region &region) {
   return !mayHaveSSADominance(region) ||
          region
@@ -59,7 +59,7 @@ static bool holdsGraphRegion(Region &region) {
 }
 
 /// Reports ops whose sizes have become constants that their types contradict:
-/// the program has no meaning, which nobody could see before.
+/// the program has no meaning, which was not visible before.
 static LogicalResult verifySizes(Region &region) {
   return failure(
       region

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// A reduction or sort of several inputs may be left with results that nobody
+// A reduction or sort of several inputs may be left with results that nothing
 // uses. An input can only go with its result if what remains is computed
 // without it:
 //

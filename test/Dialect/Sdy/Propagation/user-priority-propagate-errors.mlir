@@ -61,7 +61,7 @@ func.func @main(%arg0: !m) -> !m attributes {topology = #topology} {
   return %0 : !m
 }
 func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mpmd.shared_body} {
-  // expected-error@+1 {{is in a function with the attribute mpmd.shared_body, where shardings do not spread through it; run mpmd-unshare-bodies before}}
+  // expected-error@+1 {{is in a function with the attribute mpmd.shared_body, where shardings do not propagate through it; run mpmd-unshare-bodies before}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<2xf32>) {
     %1 = stablehlo.sine %b : tensor<2xf32>
     sdy.return %1 : tensor<2xf32>

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The edges of a frame (Sdy/Transforms/Frames.h) have numbers where edge ops would stand:
+// The edges of a frame (Sdy/Transforms/Frames.h) have numbers where edge ops would be:
 //
 //   %r = mpmd.fragment (%x) (%a) {   // 0; %a has the edge 1
 //     %0 = custom_call @mpmd.shared_body(%a)   // from 2 on the ops of the body
-//     return %0                      // behind it, with the edge of %r
+//     return %0                      // after it, with the edge of %r
 //   }
 //
 //===----------------------------------------------------------------------===//
@@ -25,7 +25,7 @@ OpKind ShardingTable::classifyOwn(Operation *op) {
              : kind;
 }
 
-/// Gives slots of a frame their edges, which stand where their ops would.
+/// Gives slots of a frame their edges, which are where their ops would.
 void ShardingTable::addFrameEdges(unsigned first, unsigned count) {
   for (unsigned i = first, end = first + count; i < end; ++i) {
     owners[currentFrame.firstOwnSlot + i] = numOps;

@@ -42,7 +42,7 @@ ShardingTable::ShardingTable(ModuleOp module) : symbols(module), instances(1) {
     for (Value operand : instance.call.getOperands())
       argumentSlots.push_back(getSlot(operand));
   }
-  // Owners of edges are behind their ops, so all must have their numbers.
+  // Owners of edges are after their ops, so all must have their numbers.
   auto name = StringAttr::get(module.getContext(), kShardingAttr);
   for (auto [number, run] : llvm::enumerate(runs)) {
     unsigned end =
@@ -371,7 +371,7 @@ PlacedValue ShardingTable::getValue(unsigned slot) const {
           getInstance(owner)};
 }
 
-/// Where the ops of a body stood in place of its call, the edge of an argument
+/// Where the ops of a body were in place of its call, the edge of an argument
 /// would have taken over the uses of it one by one, the first becoming the last.
 void ShardingTable::forEachUse(
     PlacedValue placed,

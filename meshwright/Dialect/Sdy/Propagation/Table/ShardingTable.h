@@ -8,7 +8,7 @@
 // edge op. Function results have slots too.
 //
 // A call of a shared body (StableHLO/SharedBodyCall.h) is an instance of it: the
-// ops of the body have numbers and slots of their own for each, as if they stood
+// ops of the body have numbers and slots of their own for each, as if they were
 // in its place. Numbers take no memory: those of an instance are a run, of which
 // only the beginning is kept. Bodies get copies where instances end with other
 // shardings.
@@ -111,7 +111,7 @@ public:
   PlacedValue getValue(unsigned slot) const;
   /// Those of the operands and results of an op in a shared body.
   void getSlotsInBody(unsigned index, SmallVectorImpl<unsigned> &slots) const;
-  /// The uses of a value as they were if the ops of shared bodies stood in place
+  /// The uses of a value as they were if the ops of shared bodies were in place
   /// of their calls, each with the instance that it is in.
   void forEachUse(PlacedValue placed,
                   llvm::function_ref<void(OpOperand &, unsigned)> visit) const;
@@ -140,7 +140,7 @@ private:
     std::vector<unsigned> firstSlots, owners;
     /// Those that may have a sharding.
     std::vector<unsigned> annotated;
-    /// By op: the slots of its operands, then of its results, behind that of the
+    /// By op: the slots of its operands, then of its results, after that of the
     /// first op. Arguments have numbers from kFirstArgument on.
     std::vector<SmallVector<unsigned, 4>> slots;
     std::vector<unsigned> instances;
@@ -189,7 +189,7 @@ private:
   Body makeBody(func::FuncOp func);
   void addSlots(func::FuncOp func, Body &body) const;
   void reserve(ModuleOp module);
-  /// The value that an argument or result of a shared body stands for.
+  /// The value that an argument or result of a shared body represents.
   PlacedValue resolve(PlacedValue placed) const;
   unsigned storeBody(func::FuncOp func, const Body &body);
   OpKind classify(Operation *op);

@@ -6,7 +6,7 @@
 //
 //   func private @shared_body(%a) {   // %a is what the call reads
 //     %0 = while (%x = %a) {…}        // op 0; slot 0 for %0, 1 for %x
-//     %1 = sdy.data_flow_edge %0      // behind the ops of the loop; a slot for both
+//     %1 = sdy.data_flow_edge %0      // after the ops of the loop; a slot for both
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ ShardingTable::Body ShardingTable::makeBody(func::FuncOp func) {
   return body;
 }
 
-/// Sources of edges may stand behind them, so all ops must have their numbers.
+/// Sources of edges may be after them, so all ops must have their numbers.
 void ShardingTable::addSlots(func::FuncOp func, Body &body) const {
   auto getOwn = [&](Operation *op, unsigned number) {
     return body.firstSlots[indices.lookup(op)] + number;
