@@ -372,7 +372,7 @@ NB_MODULE(_meshwright, m) {
       PyErr_NewExceptionWithDoc("_meshwright.PartitionError",
                                 "A program cannot be partitioned. "
                                 "`diagnostics` lists (severity, file, line, "
-                                "column, text), notes behind their errors.",
+                                "column, text), notes after their errors.",
                                 PyExc_RuntimeError, nullptr));
   m.attr("PartitionError") = partitionError;
   // The interpreter takes the module down before the statics of this library.
@@ -382,7 +382,7 @@ NB_MODULE(_meshwright, m) {
   nb::class_<Result>(m, "Result", "A partitioned program, as texts.")
       .def_prop_ro("module", &printModule,
                    "The text of the partitioned module, with locations, which "
-                   "is printed anew each time.")
+                   "is printed each time.")
       .def_prop_ro(
           "bytecode",
           [](const Result &r) {
@@ -398,7 +398,7 @@ NB_MODULE(_meshwright, m) {
       .def_prop_ro(
           "fragment_info",
           [](const Result &r) { return makeInfos(r.texts.fragmentInfos); },
-          "Descriptions of the fragments behind the import phase, in program "
+          "Descriptions of the fragments after the import phase, in program "
           "order.")
       .def_prop_ro("fragments", &Result::getFragments,
                    "The distinct programs of fragments: function to module.")
@@ -438,7 +438,7 @@ NB_MODULE(_meshwright, m) {
       .def("import_program", &Session::import, nb::arg("config"),
            "Imports the program as a configuration in JSON says.")
       .def_prop_ro("fragment_info", &Session::getFragmentInfo,
-                   "Descriptions of the fragments behind the import phase, in "
+                   "Descriptions of the fragments after the import phase, in "
                    "program order.")
       .def("finish", &Session::finish,
            nb::arg("merge_rules") = std::vector<std::string>(),

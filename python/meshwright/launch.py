@@ -86,7 +86,7 @@ def _seconds(text: str) -> float:
 
 
 def _reserve_port() -> socket.socket:
-    """Holds a port of loopback that nobody else gets, and the coordinator can use."""
+    """Holds a port of loopback for the coordinator, which no other process gets."""
     holder = socket.socket()
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     holder.bind(("127.0.0.1", 0))
@@ -185,7 +185,7 @@ class Launcher:
                     target.flush()
             except OSError:
                 # As of `head`. The process hears of it when it prints more; it would
-                # wait for ever for somebody to take that.
+                # wait forever for a reader.
                 source.close()
                 self._unread.add(target)
                 return
@@ -214,7 +214,7 @@ class Launcher:
                     self._say(f"before that the coordinator {_how(ended)}")
                 deadline = time.monotonic() + _GRACE
             if deadline is not None and time.monotonic() > deadline:
-                # Who raised may take longer to end than those that it took along.
+                # The one that raised may take longer to end than those that it ended.
                 return 1 if self.watchdog.raised else code or EXIT_CODE
             time.sleep(0.02)
         return code
@@ -230,7 +230,7 @@ class Launcher:
             sys.stderr.flush()
 
     def _end(self) -> None:
-        """Leaves no process, no port and no half line behind."""
+        """Leaves no process, no port and no half line."""
         alive = self.processes
         for send in (signal.SIGTERM, signal.SIGKILL):
             for process in alive:

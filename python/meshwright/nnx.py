@@ -47,7 +47,7 @@ class NnxWrapped:
     """A function of NNX modules that runs on the meshes of a topology.
 
     Attributes:
-      pure: the `MpmdWrapped` behind it, a function of the state of the modules to
+      pure: the `MpmdWrapped` that it calls, a function of the state of the modules to
         the state afterwards and the result.
     """
 

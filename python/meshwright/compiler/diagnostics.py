@@ -23,7 +23,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class Message:
-    """One thing the compiler said, with its notes.
+    """One thing the compiler reported, with its notes.
 
     Attributes:
       severity: `error`, `warning` or `remark`.
@@ -190,7 +190,7 @@ def _not_unique(message: Message, config: Config) -> str:
         remedy = (
             f"it reads what other stages make of {' or '.join(others)} of the same "
             "stage, and a stage cannot read what a later one makes: give it a stage "
-            "of its own behind these, in name_to_stage_assignment; or are there two "
+            "of its own after these, in name_to_stage_assignment; or are there two "
             "calls without, or with the same, call_counter?"
         )
     elif counter is not None:
@@ -270,18 +270,18 @@ def _summary_of_unmerged(unmerged: list[Message]) -> str:
     )
 
 
-def report(diagnostics: Iterable[Any], config: Config, said: set[str]) -> None:
+def report(diagnostics: Iterable[Any], config: Config, reported: set[str]) -> None:
     """Logs what the compiler said about a program that it did partition.
 
     Args:
       diagnostics: as the extension has them.
       config: what the program was lowered for.
-      said: what was logged of the function before; grows. It is said once.
+      reported: what was logged of the function before; grows. It is logged once.
     """
 
     def log(level: int, text: str) -> None:
-        _logger.log(logging.DEBUG if text in said else level, "%s", text)
-        said.add(text)
+        _logger.log(logging.DEBUG if text in reported else level, "%s", text)
+        reported.add(text)
 
     unmerged = []
     for message in messages_of(diagnostics):
@@ -306,7 +306,7 @@ def explain(diagnostics: Iterable[Any], config: Config | None) -> str:
 
 
 def explained_messages(diagnostics: Iterable[Any], config: Config) -> list[Message]:
-    """All that the compiler said, in terms of the Python API."""
+    """All that the compiler reported, in terms of the Python API."""
     return [_explained(message, config) for message in messages_of(diagnostics)]
 
 

@@ -105,7 +105,7 @@ class Session:
           schedule_rules: rules in the compiler's syntax.
 
         Returns:
-          The extension's result: `bytecode`, `module` (the text of it, printed anew
+          The extension's result: `bytecode`, `module` (the text of it, printed
           each time), `io`, `messages`, `remarks`, `program` and `fragments`.
         """
         with progress.waiting("partitioning"):
@@ -242,7 +242,7 @@ def draw(text: str, path: str, format: str | None, title: str, recording: str) -
       text: JSON of either.
       path: of the file that it will be; its ending may say the format.
       format: its name, or None.
-      title: what stands above.
+      title: the title.
       recording: JSON of a run to be drawn beside, or nothing.
 
     Returns:

@@ -81,7 +81,7 @@ def compiler_name(what: str, name: object) -> str:
     """The compiler's name of a schedule, or `file:PATH`.
 
     Args:
-      what: where the name stands, for the error.
+      what: where the name is, for the error.
       name: as for `find_schedule_name`, or `file:PATH`.
 
     Raises:

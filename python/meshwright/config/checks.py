@@ -43,7 +43,7 @@ def check_topology(topology: Mapping[str, Mesh]) -> None:
                     f"topology: mesh name {name!r} must not end with the memory kind "
                     f"'#{kind}'; memory kinds belong into assignments"
                 )
-        # "*" stands for all other meshes where meshes are inferred.
+        # "*" represents all other meshes where meshes are inferred.
         if name in ("", "*") or _NOT_IN_MESH_NAMES.search(name):
             raise ValueError(
                 f"topology: mesh name {name!r} must not be empty or '*', and must "
@@ -65,7 +65,7 @@ def check_devices(topology: Mapping[str, Mesh]) -> None:
             raise ValueError(
                 f"topology: mesh {name!r} has no devices; {len(topology)} meshes need "
                 f"at least {len(topology)} devices, found {found} "
-                f"({jax.default_backend()}), and a slice behind the last one is empty. "
+                f"({jax.default_backend()}), and a slice past the last one is empty. "
                 "To try without more, call "
                 f'jax.config.update("jax_num_cpu_devices", {max(len(topology), 8)}) '
                 "before the first use of JAX"

@@ -120,7 +120,7 @@ def by_path(places: Mapping[str, str | tuple[str, int]]) -> ByPath:
       places: regular expression of paths such as `layers/0/kernel` to the name of
         the mesh, in the order of the pipeline. It has to match a path, the end of
         one from a slash on, or what a path begins with up to a slash: `layers/0`
-        stands for all that is in it, also in `opt_state/mu/layers/0/kernel`. The
+        matches all that is in it, also in `opt_state/mu/layers/0/kernel`. The
         first one that matches counts. For a schedule, patterns in a row
         with one mesh are one stage; a pair of mesh and stage says otherwise.
 

@@ -16,7 +16,7 @@ def whole_file(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
 
     The mode is `w`, for text in UTF-8, or `wb`.
 
-    Until then, and after an exception, whoever reads the path finds what was there
+    Until then, and after an exception, a reader of the path finds what was there
     before. A link keeps pointing where it points; a device or a pipe is written to
     as it is.
     """
@@ -28,7 +28,7 @@ def whole_file(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
     folder, name = os.path.split(path)
     aside = os.path.join(folder or ".", f".{name}.{secrets.token_hex(8)}.tmp")
     known = _mode(path)
-    # The system takes off what the umask says. Who asks for the umask has to set it,
+    # The system takes off what the umask says. To ask for the umask is to set it,
     # for all threads, and two that do so at once leave none.
     wanted = 0o666 if known is None else known
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, wanted)

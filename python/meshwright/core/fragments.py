@@ -160,7 +160,7 @@ class PipelineContext:
 
 # Whether the first fragment must run before the second.
 SchedulingPredicate = Callable[[FragmentInfo, FragmentInfo, PipelineContext], bool]
-# Where a fragment stands among those of its mesh, as `sorted` takes keys; None if it
+# The position of a fragment among those of its mesh, as `sorted` takes keys; None if it
 # may run anywhere.
 SchedulingKey = Callable[[FragmentInfo, PipelineContext], Any]
 # Whether two fragments are to be merged.

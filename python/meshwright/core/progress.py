@@ -21,7 +21,7 @@ DELAY, INTERVAL = 1.0, 0.2
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether somebody sees what is written to a stream at once.
+    """Whether a user sees what is written to a stream at once.
 
     Not if there is none, as where a process has no standard error, if it is closed, or
     if it is an object of the user's with nothing but `write`.
@@ -36,7 +36,7 @@ class ProgressBar:
     """A line on a terminal, from the second second on; nothing in a pipe.
 
     Args:
-      total: how much there is to do; 0 where nobody knows.
+      total: how much there is to do; 0 where that is unknown.
       what: what is done, as `compiling fragments`.
       stream: where to draw, standard error by default.
       delay: seconds before the first drawing.

@@ -20,7 +20,7 @@ from ..core.tracebacks import at_users_line
 from ..jaxapi import frontend as compat
 from ..layers import lower as layers_lower
 from ..lowering.partitioning import (
-    Wishes,
+    RequestedShardings,
     refuse_high,
     refuse_ordered_effects,
     refuse_references,
@@ -52,20 +52,20 @@ class _Last:
 class MpmdTraced(jax.stages.Traced):
     """A traced function, ready to be lowered for its topology."""
 
-    __slots__ = ["_foreign", "_types", "_wrapped"]
+    __slots__ = ["_external", "_types", "_wrapped"]
 
     def __init__(
         self,
         traced: jax.stages.Traced,
         wrapped: MpmdWrapped,
-        foreign: Mapping[int, Any],
+        external: Mapping[int, Any],
         types: Any,
     ):
         compat.become_traced(self, traced)
         self._wrapped = wrapped
         # Shardings that JAX does not know, by flat input.
-        self._foreign = foreign
-        # Arguments that are not static, as JAX was told them.
+        self._external = external
+        # Arguments that are not static, as they were given to JAX.
         self._types = types
 
     @at_users_line
@@ -93,7 +93,7 @@ class MpmdTraced(jax.stages.Traced):
                 "in which annotations are transparent"
             )
         refuse_ordered_effects(self._wrapped.name, self.jaxpr.jaxpr)
-        return self._wrapped._lower(self, self._types, self._foreign)
+        return self._wrapped._lower(self, self._types, self._external)
 
 
 class MpmdWrapped:
@@ -142,7 +142,7 @@ class MpmdWrapped:
         # By types of arguments; and the one of the last call.
         self._programs: dict[Any, list[Compiled]] = {}
         self._last: _Last | None = None
-        self._said: set[str] = set()  # Messages that were logged.
+        self._reported: set[str] = set()  # Messages that were logged.
         options: dict[str, Any] = {"keep_unused": keep_unused}
         for key, value in (
             ("donate_argnums", donate_argnums),
@@ -154,23 +154,23 @@ class MpmdWrapped:
             ("static_argnames", static_argnames),
         ):
             options |= {key: names(value)} if value is not None else {}
-        foreign_inputs, foreign_outputs = None, None
+        external_inputs, external_outputs = None, None
         topology = mpmd_config.topology
         if in_shardings is not None:
             known = known_before(in_shardings, topology, "in_shardings")
-            options["in_shardings"], foreign_inputs = named_shardings.move_tree(
+            options["in_shardings"], external_inputs = named_shardings.move_tree(
                 known, topology, "in_shardings"
             )
         if out_shardings is not None:
             known = known_before(out_shardings, topology, "out_shardings")
-            options["out_shardings"], foreign_outputs = named_shardings.move_tree(
+            options["out_shardings"], external_outputs = named_shardings.move_tree(
                 known, topology, "out_shardings"
             )
-        self._wishes = Wishes(
+        self._requested = RequestedShardings(
             in_shardings=in_shardings,
             out_shardings=out_shardings,
-            foreign_inputs=foreign_inputs,
-            foreign_outputs=foreign_outputs,
+            external_inputs=external_inputs,
+            external_outputs=external_outputs,
             input_meshes=input_meshes,
             output_meshes=output_meshes,
             tie_state=tie_state,
@@ -236,9 +236,9 @@ class MpmdWrapped:
                 "meshwright.jit needs JAX's Shardy partitioner; remove "
                 "jax_use_shardy_partitioner=False from the configuration"
             )
-        foreign: list[Any] = []
-        known_args, known_kwargs = self._types_of(args, kwargs, foreign)
-        known = {index: leaf for index, leaf in enumerate(foreign) if leaf is not None}
+        external: list[Any] = []
+        known_args, known_kwargs = self._types_of(args, kwargs, external)
+        known = {index: leaf for index, leaf in enumerate(external) if leaf is not None}
         config = self.mpmd_config
         # What looks for stages itself divides calls, not loops.
         scheduled = scheduled_by(config.schedule, config.auto_stages is None)
@@ -255,9 +255,9 @@ class MpmdWrapped:
         return MpmdTraced(traced, self, known, types)
 
     def _types_of(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], foreign: list[Any]
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], external: list[Any]
     ) -> tuple[list[Any], dict[str, Any]]:
-        """Arguments as JAX may know them; `foreign` gets one entry per leaf."""
+        """Arguments as JAX may know them; `external` gets one entry per leaf."""
         self._statics.split(args, kwargs)  # Raises if one is not hashable.
         static = self._statics.positions(len(args))
 
@@ -265,7 +265,7 @@ class MpmdWrapped:
             wrapped = self._wrap(arg)
             static_leaves.check_hashable(wrapped, f"{self.name}: {where}")
             leaves, tree = jax.tree.flatten(wrapped)
-            types = [self._type_of(leaf, foreign) for leaf in leaves]
+            types = [self._type_of(leaf, external) for leaf in leaves]
             try:
                 return jax.tree.unflatten(tree, types)
             except Exception as error:
@@ -303,8 +303,8 @@ class MpmdWrapped:
     def _wrap(tree: Any) -> Any:
         return static_leaves.wrap(tree, static_leaves.is_equinox_module)
 
-    def _type_of(self, leaf: Any, foreign: list[Any]) -> Any:
-        """What JAX may know of an argument; `foreign` gets what it may not."""
+    def _type_of(self, leaf: Any, external: list[Any]) -> Any:
+        """What JAX may know of an argument; `external` gets what it may not."""
         if isinstance(leaf, jax.core.Tracer):
             raise TypeError(self._inside_transformation())
         if isinstance(leaf, jax.Ref):
@@ -323,7 +323,7 @@ class MpmdWrapped:
             )
         other = None
         if not isinstance(leaf, (jax.Array, jax.ShapeDtypeStruct)):
-            foreign.append(other)
+            external.append(other)
             return _type_of_numpy(leaf)
         sharding = leaf.sharding
         if isinstance(sharding, Format):
@@ -334,7 +334,7 @@ class MpmdWrapped:
             )
         else:
             sharding = None
-        foreign.append(other)
+        external.append(other)
         return jax.ShapeDtypeStruct(
             leaf.shape,
             leaf.dtype,
@@ -348,7 +348,7 @@ class MpmdWrapped:
         return self.trace(*args, **kwargs).lower()
 
     def _lower(
-        self, traced: MpmdTraced, types: Any, foreign: Mapping[int, Any]
+        self, traced: MpmdTraced, types: Any, external: Mapping[int, Any]
     ) -> Lowered:
         lowered = layers_lower.lower(
             traced,
@@ -356,11 +356,11 @@ class MpmdWrapped:
             self._plain_options,
             self.name,
             self.mpmd_config,
-            self._wishes,
-            foreign,
-            self._said,
+            self._requested,
+            external,
+            self._reported,
         )
-        lowered.log_messages(self._said)
+        lowered.log_messages(self._reported)
         return lowered
 
     @at_users_line

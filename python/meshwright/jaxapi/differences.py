@@ -36,7 +36,7 @@ _STRUCTURED_RESIDUALS = "structured_residuals" in getattr(
     _FOUND["LinearizeTrace"], "__annotations__", ()
 )
 _LIVE_INPUTS = _has_parameter(_FOUND["dce_jaxpr"], "live_inputs")
-# Handlers of results checked each, unless told not to.
+# Handlers of results checked each, unless an option says not to.
 _HANDLER_OPTIONS = (
     {"_skip_checks": True}
     if "_skip_checks" in (_FOUND["array_result_handler"].__doc__ or "")
@@ -148,7 +148,7 @@ def define_linearization(primitive: Any, rule: Callable[..., Any]) -> None:
 
 
 def define_dce(primitive: Any, rule: Callable[..., Any]) -> None:
-    """Registers what remains of an equation some of whose results nobody reads.
+    """Registers what remains of an equation some of whose results are unused.
 
     Args:
       primitive: the primitive.
@@ -164,14 +164,14 @@ def define_dce(primitive: Any, rule: Callable[..., Any]) -> None:
 
 
 def remove_dead(jaxpr: Any, used: Any, live: Sequence[bool]) -> tuple[Any, list[bool]]:
-    """A closed jaxpr without what nobody reads, and which inputs it still reads."""
+    """A closed jaxpr without unused values, and which inputs it still reads."""
     options = {"live_inputs": tuple(live)} if _LIVE_INPUTS else {}
     body, used_inputs = _FOUND["dce_jaxpr"](jaxpr.jaxpr, used, **options)
     return _FOUND["ClosedJaxpr"](body, jaxpr.consts), used_inputs
 
 
 def can_be_dropped(eqn: Any, live: Sequence[bool]) -> bool:
-    """Whether an equation whose results nobody reads has no effect either."""
+    """Whether an equation with unused results has no effect either."""
     has_effects = _FOUND["has_effects"]
     return not (has_effects(eqn, live) if _LIVE_INPUTS else has_effects(eqn))
 
@@ -222,7 +222,7 @@ def write_contents(avals: Sequence[Any], jaxpr: Any) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class OnArrays:
-    """A closed jaxpr of high values, on the arrays that these stand for.
+    """A closed jaxpr of high values, on the arrays that represent these.
 
     Attributes:
       jaxpr: the closed jaxpr. Its results are what boxes hold afterwards, and then

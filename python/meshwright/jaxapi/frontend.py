@@ -208,7 +208,7 @@ def trace_body(
     args: Sequence[Any],
     kwargs: dict[str, Any],
 ) -> tuple[Any, list[Any], Any]:
-    """Traces a function, always anew.
+    """Traces a function, without a cache.
 
     Args:
       name: the function to name in messages and locations.
@@ -257,7 +257,7 @@ def become_traced(made: Any, traced: Any) -> None:
 
 
 def is_high(jaxpr: Any) -> bool:
-    """Whether a closed jaxpr has values of types that stand for several arrays, or
+    """Whether a closed jaxpr has values of types that represent several arrays, or
     primitives that are known by what they do to such or to arrays."""
     return jaxpr.jaxpr.is_high
 

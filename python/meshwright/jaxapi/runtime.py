@@ -64,7 +64,7 @@ def compiled_shardings(executable: Any) -> tuple[list[Any], list[Any]] | None:
 
 
 def compiled_layouts(executable: Any) -> tuple[list[Any], list[Any]]:
-    """Layouts of arguments and results that XLA chose or was told."""
+    """Layouts of arguments and results that XLA chose or was given."""
     return executable.get_parameter_layouts(), executable.get_output_layouts()
 
 
@@ -99,7 +99,7 @@ def element_order(layout: Any, rank: int) -> tuple[int, ...]:
 
 @functools.cache
 def default_order(device: Any, dtype: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """How a backend orders the dimensions of arrays that nobody gave a layout."""
+    """How a backend orders the dimensions of arrays without a given layout."""
     try:
         layout = device.client.get_default_layout(np.dtype(dtype), shape, device)
     except jax.errors.JaxRuntimeError:  # Not every backend says.

@@ -22,7 +22,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from ..core.config import Config
 from ..jaxapi import frontend as compat
-from ..lowering.partitioning import Wishes, assigned_meshes, lower_traced
+from ..lowering.partitioning import RequestedShardings, assigned_meshes, lower_traced
 from ..lowering.per_mesh import known_before
 from ..pipeline.parts import Parts
 from ..programs.stacked import Stacking
@@ -63,41 +63,41 @@ def lower(
     options: Mapping[str, Any],
     name: str,
     config: Config,
-    wishes: Wishes,
-    foreign: Mapping[int, Any],
-    said: set[str],
+    requested: RequestedShardings,
+    external: Mapping[int, Any],
+    reported: set[str],
 ) -> Lowered:
     """Lowers a traced function, with its stacked layers in parts if there are any.
 
     Args:
       traced: the function.
-      types: its arguments that are not static, as JAX was told them.
+      types: its arguments that are not static, as they were given to JAX.
       options: options of `jax.jit` that are about shardings, and `keep_unused`.
       name: as for `lower_traced`, like what follows.
 
     Returns:
       The lowered function.
     """
-    rest = name, config, wishes
+    rest = name, config, requested
     given = {
         index: sharding
         for index, leaf in enumerate(jax.tree.leaves(types))
         if (sharding := getattr(leaf, "sharding", None)) is not None
     }
     if not has_marks(traced.jaxpr.jaxpr) or not _are_apart(config):
-        return lower_traced(traced, *rest, foreign, given)
+        return lower_traced(traced, *rest, external, given)
     plan = plan_layers(traced.jaxpr.jaxpr)
     cut = [i for i, v in enumerate(traced.jaxpr.jaxpr.invars) if plan.cuts(v)]
-    _keep_whole(plan, traced, config, wishes, given)
+    _keep_whole(plan, traced, config, requested, given)
     again = not _in_turns(traced, config)
     while again:
-        sides = _sides(traced, plan, config, wishes, foreign)
+        sides = _sides(traced, plan, config, requested, external)
         if not sides:
             break
         apart = _retraced(traced, types, options, name, plan, sides)
         inputs, outputs = sides.counts()
         first = list(itertools.accumulate(inputs, initial=0))
-        moved = {first[index]: sharding for index, sharding in foreign.items()}
+        moved = {first[index]: sharding for index, sharding in external.items()}
         pieces = {first[index]: sharding for index, sharding in given.items()}
         lowered = lower_traced(apart, *rest, moved, pieces)
         signature = _shown(traced, lowered, inputs, name)
@@ -105,8 +105,8 @@ def lower(
         if lowered.show_stacked(stacking, traced):
             return lowered
         again = _merge_neighbours(plan, traced.jaxpr.jaxpr, sides, lowered)
-    lowered = lower_traced(traced, *rest, foreign, given)
-    _say_whole(lowered, cut, said)
+    lowered = lower_traced(traced, *rest, external, given)
+    _say_whole(lowered, cut, reported)
     return lowered
 
 
@@ -120,7 +120,11 @@ def _are_apart(config: Config) -> bool:
 
 
 def _keep_whole(
-    plan: Plan, traced: Any, config: Config, wishes: Wishes, given: Mapping[int, Any]
+    plan: Plan,
+    traced: Any,
+    config: Config,
+    requested: RequestedShardings,
+    given: Mapping[int, Any],
 ) -> None:
     """Leaves arrays whole whose pieces have too few rows for the user's sharding."""
     args_tree, _ = jax.tree.structure(traced.args_info).children()
@@ -129,8 +133,8 @@ def _keep_whole(
         return flat_prefix(known_before(wished, config.topology, what), tree)
 
     jaxpr = traced.jaxpr.jaxpr
-    inputs = {**given, **known(wishes.in_shardings, "in_shardings", args_tree)}
-    outputs = known(wishes.out_shardings, "out_shardings", traced.out_tree)
+    inputs = {**given, **known(requested.in_shardings, "in_shardings", args_tree)}
+    outputs = known(requested.out_shardings, "out_shardings", traced.out_tree)
     for atoms, shardings in ((jaxpr.invars, inputs), (jaxpr.outvars, outputs)):
         for index, sharding in shardings.items():
             cuts = plan.cuts(atoms[index]) or ()
@@ -163,14 +167,14 @@ def _sides(
     traced: Any,
     plan: Plan,
     config: Config,
-    wishes: Wishes,
-    foreign: Mapping[int, Any],
+    requested: RequestedShardings,
+    external: Mapping[int, Any],
 ) -> _Sides:
     """What comes and goes in pieces: all that is cut evenly and has no place yet."""
     jaxpr = traced.jaxpr.jaxpr
     call_tree = jax.tree.structure(traced.args_info)
     inputs, outputs = assigned_meshes(
-        wishes, call_tree, traced.out_tree, config.placement
+        requested, call_tree, traced.out_tree, config.placement
     )
 
     def cuts_of(atom: Any, mesh: str | None) -> Any:
@@ -183,7 +187,7 @@ def _sides(
 
     return _Sides(
         tuple(
-            None if index in foreign else cuts_of(var, mesh)
+            None if index in external else cuts_of(var, mesh)
             for index, (var, mesh) in enumerate(zip(jaxpr.invars, inputs, strict=True))
         ),
         tuple(map(cuts_of, jaxpr.outvars, outputs)),
@@ -308,7 +312,7 @@ def _merge_neighbours(plan: Plan, jaxpr: Any, sides: _Sides, lowered: Lowered) -
     return changed
 
 
-def _say_whole(lowered: Lowered, cut: Sequence[int], said: set[str]) -> None:
+def _say_whole(lowered: Lowered, cut: Sequence[int], reported: set[str]) -> None:
     """Says that stacked layers stay on one mesh."""
     signature = lowered.program_signature
     free = [i for i in cut if signature.input_meshes[i] is None]
@@ -321,6 +325,6 @@ def _say_whole(lowered: Lowered, cut: Sequence[int], said: set[str]) -> None:
         "something is done across layers; mw.pipeline.parts keeps them where their "
         "stages are"
     )
-    if text not in said:
-        said.add(text)
+    if text not in reported:
+        reported.add(text)
         _logger.info("%s", text)

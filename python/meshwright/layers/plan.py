@@ -51,7 +51,7 @@ class Group:
         self.root()._cuts.update(rows)
 
     def uncut(self, row: int) -> None:
-        """Makes one piece of those before and behind a row."""
+        """Makes one piece of those before and after a row."""
         self.root()._cuts.discard(row)
 
     def keep(self) -> None:

@@ -249,7 +249,7 @@ class _Body:
 
     def _as_it_is(self, eqn: Any) -> None:
         operands = list(map(self.whole, eqn.invars))
-        # A body that takes the place of several operations stands here often.
+        # A body that replaces several operations occurs here often.
         outs = [type(var)(var.aval) for var in eqn.outvars]
         for var, out in zip(eqn.outvars, outs, strict=True):
             self.env[var] = _Value(out.aval, out)

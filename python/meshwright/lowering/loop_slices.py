@@ -99,7 +99,7 @@ class Split:
     Attributes:
       slices: closed jaxpr of what is read.
       slice_inputs: which inputs of the body that takes.
-      body: closed jaxpr of the rest; it takes the slices behind its other inputs.
+      body: closed jaxpr of the rest; it takes the slices after its other inputs.
       body_inputs: which inputs of the body these are.
     """
 

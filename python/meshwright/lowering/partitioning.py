@@ -92,12 +92,12 @@ def refuse_references(name: str, traced: jax.stages.Traced) -> None:
 
 
 def refuse_high(name: str, what: str, aval: Any) -> None:
-    """Refuses a type that stands for several arrays, or for a box."""
+    """Refuses a type that represents several arrays, or a box."""
     if aval.is_high:
         raise NotImplementedError(
             f"{name}: {what} is of the hijax type {aval.str_short()}, and programs on "
             "several meshes take and give arrays; pass and return the arrays that it "
-            "stands for, and make the value of that type inside of the function"
+            "represents, and make the value of that type inside of the function"
         )
 
 
@@ -115,15 +115,15 @@ def refuse_ordered_effects(name: str, jaxpr: Any) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wishes:
+class RequestedShardings:
     """What the user asked of a function's inputs and outputs, beside its config.
 
     Attributes:
       in_shardings: as given; what is said about an argument here counts more than
         the sharding that it has.
       out_shardings: as given.
-      foreign_inputs: those on meshes that are not shaped like the first one.
-      foreign_outputs: the same of `out_shardings`.
+      external_inputs: those on meshes that are not shaped like the first one.
+      external_outputs: the same of `out_shardings`.
       input_meshes: prefix of the arguments with names of meshes.
       output_meshes: the same for the result.
       tie_state: results go where arguments of the same tree came from.
@@ -131,8 +131,8 @@ class Wishes:
 
     in_shardings: PyTree
     out_shardings: PyTree
-    foreign_inputs: PyTree
-    foreign_outputs: PyTree
+    external_inputs: PyTree
+    external_outputs: PyTree
     input_meshes: PyTree
     output_meshes: PyTree
     tie_state: bool = False
@@ -142,8 +142,8 @@ def lower_traced(
     traced: jax.stages.Traced,
     name: str,
     config: Config,
-    wishes: Wishes,
-    foreign: Mapping[int, Any],
+    requested: RequestedShardings,
+    external: Mapping[int, Any],
     given: Mapping[int, Any],
 ) -> Lowered:
     """Lowers a traced function to StableHLO with dialect mpmd, and partitions that.
@@ -152,9 +152,9 @@ def lower_traced(
       traced: the function.
       name: what it is called in messages.
       config: meshes, names and options.
-      wishes: what the user asked of inputs and outputs.
-      foreign: shardings of flat inputs that JAX was not told.
-      given: those that it was told with the types of the arguments.
+      requested: what the user asked of inputs and outputs.
+      external: shardings of flat inputs that were not given to JAX.
+      given: those that it got with the types of the arguments.
 
     Returns:
       The lowered function.
@@ -163,9 +163,11 @@ def lower_traced(
       RuntimeError: the program cannot be partitioned.
       ValueError: mesh assignments or shardings do not fit arguments or results.
     """
-    wanted = per_mesh.known_before(wishes.in_shardings, config.topology, "in_shardings")
+    wanted = per_mesh.known_before(
+        requested.in_shardings, config.topology, "in_shardings"
+    )
     call_tree = jax.tree.structure(traced.args_info)
-    split = {**given, **foreign, **_known_inputs(wanted, call_tree)}
+    split = {**given, **external, **_known_inputs(wanted, call_tree)}
     program = keep_rows_split(traced.jaxpr, split)
     program, config = stage_cut.cut(program, _with_late_merging(traced, config))
     platforms = several_platforms.platforms_of(config.topology)
@@ -174,12 +176,12 @@ def lower_traced(
         for platform in dict.fromkeys(platforms.values())
     }
     first = next(iter(lowered))
-    signature = _signature(lowered[first], name, wishes, config.placement)
+    signature = _signature(lowered[first], name, requested, config.placement)
 
     def partition(signature: ProgramSignature, tied: Mapping[int, Any]) -> Any:
         return {
             platform: _partition(
-                _text(stablehlo, signature, wishes, foreign, config, tied),
+                _text(stablehlo, signature, requested, external, config, tied),
                 signature,
                 config,
             )
@@ -188,9 +190,9 @@ def lower_traced(
 
     shardings: Mapping[int, Any] = {}
     results = partition(signature, shardings)
-    if wishes.tie_state:
+    if requested.tie_state:
         outs = per_mesh.known_before(
-            wishes.out_shardings, config.topology, "out_shardings"
+            requested.out_shardings, config.topology, "out_shardings"
         )
         given = several_meshes.flat_prefix(outs, signature.output_tree)
         tied = tie(
@@ -202,7 +204,7 @@ def lower_traced(
     fragments = several_platforms.pick_fragments(results, platforms)
 
     def explain(value: str) -> tuple[str, str]:
-        text = _text(lowered[first], signature, wishes, foreign, config, shardings)
+        text = _text(lowered[first], signature, requested, external, config, shardings)
         return _explain(text, signature, config, value)
 
     messages = [m for result in results.values() for m in result.messages]
@@ -260,27 +262,27 @@ def _lower_for(
 def _text(
     lowered: jax.stages.Lowered,
     signature: ProgramSignature,
-    wishes: Wishes,
-    foreign: Mapping[int, Any],
+    requested: RequestedShardings,
+    external: Mapping[int, Any],
     config: Config,
     tied: Mapping[int, Any],
 ) -> str:
-    """The lowered module with the shardings that JAX was not told."""
+    """The lowered module with the shardings that were not given to JAX."""
     topology = config.topology
     in_tree, out_tree = signature.input_tree, signature.output_tree
-    said = several_meshes.flat_prefix(
-        per_mesh.known_before(wishes.in_shardings, topology, "in_shardings"), in_tree
+    wanted = several_meshes.flat_prefix(
+        per_mesh.known_before(requested.in_shardings, topology, "in_shardings"), in_tree
     )
-    inputs = {i: leaf for i, leaf in foreign.items() if i not in said}
-    inputs |= several_meshes.flat_prefix(wishes.foreign_inputs, in_tree)
+    inputs = {i: leaf for i, leaf in external.items() if i not in wanted}
+    inputs |= several_meshes.flat_prefix(requested.external_inputs, in_tree)
     inputs |= per_mesh.by_mesh(
-        wishes.in_shardings, in_tree, signature.input_meshes, topology
+        requested.in_shardings, in_tree, signature.input_meshes, topology
     )
     outputs = {
         **tied,
-        **several_meshes.flat_prefix(wishes.foreign_outputs, out_tree),
+        **several_meshes.flat_prefix(requested.external_outputs, out_tree),
         **per_mesh.by_mesh(
-            wishes.out_shardings, out_tree, signature.output_meshes, topology
+            requested.out_shardings, out_tree, signature.output_meshes, topology
         ),
     }
     for index, sharding in inputs.items():
@@ -315,23 +317,29 @@ def _by_path(
 
 
 def assigned_meshes(
-    wishes: Wishes, call_tree: Any, output_tree: Any, placement: ByPath | None
+    requested: RequestedShardings,
+    call_tree: Any,
+    output_tree: Any,
+    placement: ByPath | None,
 ) -> tuple[tuple[str | None, ...], tuple[str | None, ...]]:
     """Meshes of flat inputs and outputs, as far as the user assigned them."""
     args_tree, kwargs_tree = call_tree.children()
-    meshes = _input_meshes(wishes.input_meshes, call_tree)
+    meshes = _input_meshes(requested.input_meshes, call_tree)
     return (
         *_by_path(meshes[: args_tree.num_leaves], args_tree, placement),
         *_by_path(meshes[args_tree.num_leaves :], kwargs_tree, placement),
     ), _by_path(
-        _flat_meshes("output_mesh_assignment", wishes.output_meshes, output_tree),
+        _flat_meshes("output_mesh_assignment", requested.output_meshes, output_tree),
         output_tree,
         placement,
     )
 
 
 def _signature(
-    lowered: jax.stages.Lowered, name: str, wishes: Wishes, placement: ByPath | None
+    lowered: jax.stages.Lowered,
+    name: str,
+    requested: RequestedShardings,
+    placement: ByPath | None,
 ) -> ProgramSignature:
     args_info, kwargs_info = lowered.args_info
     infos, call_tree = jax.tree.flatten(lowered.args_info)
@@ -341,7 +349,7 @@ def _signature(
         for path, _ in jax.tree.leaves_with_path(tree)
     ]
     input_meshes, output_meshes = assigned_meshes(
-        wishes, call_tree, lowered.out_tree, placement
+        requested, call_tree, lowered.out_tree, placement
     )
     return ProgramSignature(
         name=name,

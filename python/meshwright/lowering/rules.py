@@ -62,7 +62,7 @@ def _constants(ctx: Any, jaxpr: Any) -> tuple[list[Any], list[Any], list[Any]]:
 def _const_lowering(
     constants: Sequence[Any], avals: Sequence[Any], arguments: Sequence[Any]
 ) -> Any:
-    """Which of a body's first arguments stands for which constant."""
+    """Which of a body's first arguments represents which constant."""
     return {
         (id(const), aval): argument
         for const, aval, argument in zip(constants, avals, arguments, strict=False)

@@ -1,9 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """One function over many microbatches, one call for each.
 
-The function is traced once, and its calls are a loop where they can be. What it gives
-for the microbatches is added up in the order in which the schedule of the config has
-their backward passes, so that no gradient waits for one that comes later.
+The problem: a training step adds up gradients of microbatches, and a pipeline schedule
+decides in which order these become available. A sum in another order keeps gradients
+alive until it gets to them.
+
+Example, two stages with three microbatches, gradients of stage 0. LoopedBFS has its
+backward passes in the reverse order, and so has the sum:
+
+    1F1B         F0 F1 B0 F2 B1 B2       ((g0 + g1) + g2)
+    LoopedBFS    F0 F1 F2 B2 B1 B0       ((g2 + g1) + g0)
+
+Invariant: each gradient is added in the call that makes it, to the sum of those whose
+backward passes come before; one buffer for each array lives from call to call.
+
+Cost: the function is traced once, and its calls are a loop where they can be; else the
+program grows with the number of microbatches. Additions are one for each array and
+microbatch. The name in the literature: gradient accumulation.
 """
 
 from __future__ import annotations
@@ -471,7 +484,7 @@ def _kinds(
                 f"{type(leaf).__name__}; there is one for each microbatch, and only "
                 "arrays can be "
                 + ("stacked" if kind == _STACK else "summed up")
-                + "; leave it out, or return a number that stands for it"
+                + "; leave it out, or return a number that represents it"
             )
     return kinds
 

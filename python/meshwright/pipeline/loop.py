@@ -73,7 +73,7 @@ def call_in_loop(
     fixed = [at for at in range(len(operands)) if at not in columns]
     queues = [list(values) for values in columns.values()]
     avals = [jaxpr.out_avals[at] for at in wanted]
-    # Leave the queue before anybody reads them.
+    # Leave the queue before they are read.
     empty = [jnp.zeros(aval.shape, aval.dtype) for aval in avals]
     types = [
         *(jax.typeof(operands[at]) for at in fixed),

@@ -45,7 +45,7 @@ def split(what: str, args: Mapping[int, Any], count: int) -> list[dict[int, Any]
 
     Args:
       what: what to name in errors.
-      args: arguments by position: pytrees of arrays, in which a list stands for
+      args: arguments by position: pytrees of arrays, in which a list represents
         what has one entry per part.
       count: the number of parts.
 

@@ -39,7 +39,7 @@ def scan(
 
     Each stage is a scan over its part of the layers, with a `stage_boundary` between
     two of them. What the model does before belongs to the first stage, what it does
-    behind to the last one. Eager execution runs one scan.
+    after to the last one. Eager execution runs one scan.
 
     Args:
       block: a layer, from (x, parameters of the layer) to the next x, as one has it

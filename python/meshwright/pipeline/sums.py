@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums of gradients inside of what computes them.
 
-A sum over microbatches that is written behind their calls needs all gradients at one
+A sum over microbatches that is written after their calls needs all gradients at one
 time. As a further operand of each call, it is a part of the backward of a stage, and
 there is one sum for all microbatches:
 
@@ -36,7 +36,7 @@ def with_sums(
       dtype: of the sums; by default that of the results.
 
     Returns:
-      The closed jaxpr with operands behind the others for what it adds to, and
+      The closed jaxpr with operands after the others for what it adds to, and
       for each result that it adds to, those that come out of a transposed operation,
       its position and the positions of the sums, in rows: of one another's sums, and
       rows one after the other along the leading axis. There are several if the result
@@ -47,7 +47,7 @@ def with_sums(
     """
     jaxpr = closed.jaxpr
     producer = {var: at for at, eqn in enumerate(jaxpr.eqns) for var in eqn.outvars}
-    eqns, behind = list(jaxpr.eqns), []
+    eqns, after = list(jaxpr.eqns), []
     outvars, sums, done = list(jaxpr.outvars), [], []
 
     def add_to(var: Any, before: Any = None) -> Any | None:
@@ -67,7 +67,7 @@ def with_sums(
         elif compat.transpose_count(eqn.source_info.name_stack):
             # A part of the stage of what it adds to: it counts as transposed, too.
             added, total = _addition(eqn, var, before)
-            behind.extend(added)
+            after.extend(added)
         else:
             return None
         if is_first:
@@ -101,7 +101,7 @@ def with_sums(
             done.append((index, [[index]]))
     new = jaxpr.replace(
         invars=[*jaxpr.invars, *sums],
-        eqns=[*eqns, *behind],
+        eqns=[*eqns, *after],
         outvars=outvars,
         debug_info=jaxpr.debug_info.with_unknown_names(),
     )

@@ -97,7 +97,7 @@ class Executable:
         self._program = program
         self._specs = specs
         self._errors = InputErrors(signature, specs)
-        program.speak(self._errors)
+        program.set_errors(self._errors)
         self._partitioned = partitioned
         self._consts = [
             place_value(value, sharding)
@@ -187,7 +187,7 @@ class Executable:
                     raise self._errors.no_array(index, args[index])
         values = self._values(args)
         self._take_keys(args, values)
-        return self.run(Ready(args, args, values, self._program.unknown(values)))
+        return self.run(Ready(args, args, values, self._program.find_new(values)))
 
     def run(self, ready: Ready) -> list[jax.Array]:
         """Runs the program with what `prepare` made of its inputs."""
@@ -257,7 +257,7 @@ class Executable:
         """
         kept, skipped = self.signature.kept, len(self._consts)
         values = self._values(leaves)
-        unknown = self._program.unknown(values)
+        unknown = self._program.find_new(values)
         inputs = [kept[p - skipped] for p in unknown if p >= skipped]
         if not typed:
             if inputs and not alone:

@@ -83,7 +83,7 @@ def _spec(attribute: Any) -> str | None:
 
 
 def _reshards(function: Any) -> Iterator[tuple[str, str, str]]:
-    """Values that are split anew in a function: type, how they are and will be."""
+    """Values that are resharded in a function: type, how they are and will be."""
     block = function.regions[0].blocks[0]
     known: dict[Any, str | None] = {}
     if "arg_attrs" in function.attributes:
@@ -154,7 +154,7 @@ class _Page:
         assigned = self.config.name_to_mesh_assignment
         stages = self.config.name_to_stage_assignment
         found: dict[tuple[str, str], int] = collections.Counter(
-            # A transposed one has its count behind it, and names may end so, too.
+            # A transposed one has its count after it, and names may end so, too.
             (origin if origin in assigned else _COUNT.sub("", origin), item["mesh"])
             for item in self.calls
             for origin in dict.fromkeys(item["origins"])
@@ -175,7 +175,7 @@ class _Page:
         return f"sent to {', '.join(sent)}" if sent else "returned as it came"
 
     def inferred(self) -> Iterator[str]:
-        """Inputs, outputs and fragments that nobody assigned."""
+        """Inputs, outputs and fragments without an assignment."""
         skipped = len(self.signature.const_args)
         inputs = self.program["inputs"][skipped:]
         for index, entry in zip(self.signature.kept, inputs, strict=True):
@@ -296,7 +296,7 @@ class _Page:
                 )
 
     def alone(self) -> Iterator[str]:
-        """Fragments that nobody asked for, and why each is by itself."""
+        """Fragments without a name of the user, and why each is by itself."""
         reasons: dict[str, list[str]] = collections.defaultdict(list)
         for remark in self.remarks:
             if remark.missed and remark.kind in ("merge", "absorb"):

@@ -129,7 +129,7 @@ class _Joint:
 
 
 class StackedExecutable(Executable):
-    """An executable whose stacked arrays are pieces for the program behind it."""
+    """An executable whose stacked arrays are pieces for the program that it wraps."""
 
     def __init__(self, inner: Executable, stacking: Stacking, specs: IOSpecs):
         self._inner, self._stacking, self._specs = inner, stacking, specs

@@ -192,7 +192,7 @@ class Lowered(jax.stages.Lowered):
         )
 
     def _show(self, signature: ProgramSignature, specs: IOSpecs) -> None:
-        """Takes up what the caller of the program is to see."""
+        """Sets what the caller of the program sees."""
         self._shown, self._shown_specs = signature, specs
         self.kept_inputs_indices = set(signature.kept)
         self.input_tree = signature.input_tree
@@ -405,7 +405,7 @@ class Lowered(jax.stages.Lowered):
           profile, costs, processes: as for `simulate`; they need a device.
           recorded: a run that `mw.profile` recorded, to be drawn beside: a file, or
             the recording.
-          title: what stands above, by default the name of the file.
+          title: the title, by default the name of the file.
 
         Raises:
           TypeError: `costs` is a text, not several.
@@ -430,8 +430,8 @@ class Lowered(jax.stages.Lowered):
     def explain_sharding(self, value: str | None = None) -> ShardingExplanation:
         """Says which annotation each axis of a value comes from, and by which way.
 
-        The program is imported and its shardings are spread once more, which takes as
-        long as lowering it did; nothing is compiled.
+        The program is imported and its shardings are propagated once more, which takes
+        as long as lowering it did; nothing is compiled.
 
         Args:
           value: `arg 0` or `result 0` of the program; a name that JAX gives to

@@ -55,7 +55,7 @@ def build_schedule_rules_from_predicate(
     """Makes a rule for each ordered pair of fragments that a relation holds for.
 
     The relation is asked of every pair of a mesh, twice, so that time and rules grow
-    with the square of the microbatches. An order that can be told from each fragment
+    with the square of the microbatches. An order that follows from each fragment
     alone is better given by `build_schedule_rules_from_key`.
 
     Args:
@@ -84,7 +84,7 @@ def build_schedule_rules_from_key(
     Args:
       fragment_infos: descriptions, in program order.
       pipeline_context: passed on to the key.
-      key: where a fragment stands among those of its mesh, least first, or None if
+      key: the position of a fragment among those of its mesh, least first, or None if
         it is not ordered; asked once of each fragment that has an origin. The keys of
         a mesh must be comparable with each other.
 
@@ -176,7 +176,7 @@ class RelationBuilder:
     """A builder of what a relation says, which can also be checked alone.
 
     Rules are as many as pairs of fragments; where the compiler knows the relation
-    itself, nobody reads them.
+    itself, they are not used.
 
     Attributes:
       relation: what the schedule demands of two fragments.

@@ -26,13 +26,13 @@ from ..tracing.scopes import source
 from .flatten import Flat, Item
 from .marks import mark_p
 
-# What gradients go through behind the last of them.
+# What gradients go through after the last of them.
 _SUMS = frozenset({"add", "add_any", "mpmd_named_tensor", "mpmd_reduce"})
 
 
 @dataclasses.dataclass
 class Reads:
-    """Who makes and who reads the values of a body.
+    """The producers and readers of the values of a body.
 
     Attributes:
       producer: variable to position of the operation that gives it.
@@ -144,8 +144,8 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
     tokens = number_tokens(flat, known)
     marks = [index for index, item in enumerate(items) if _is_own(item)]
     count = len(marks) + 1 if marks else count
-    behind, free = _free_items(items, table, marks)
-    position = _forward_positions(items, table, behind, free)
+    after, free = _free_items(items, table, marks)
+    position = _forward_positions(items, table, after, free)
     stage: list[int | None] = [None] * len(items)
     for index, item in enumerate(items):
         if not (item.transposes or free[index] or is_mark(item) or _is_fixed(item)):
@@ -180,28 +180,28 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
 def _free_items(
     items: list[Item], table: Reads, marks: list[int]
 ) -> tuple[list[bool], list[bool]]:
-    """What is behind a mark, and what belongs to no stage.
+    """What comes after a mark, and what belongs to no stage.
 
     The latter depends on gradients without being one, as an optimizer does, or is
-    written behind the gradient and behind all marks.
+    written after the gradient and after all marks.
     """
     first_back = next(
         (i for i, item in enumerate(items) if item.transposes), len(items)
     )
     end = max(first_back, marks[-1] if marks else -1)
-    behind, free = [False] * len(items), [False] * len(items)
+    after, free = [False] * len(items), [False] * len(items)
     for index, item in enumerate(items):
         if item.transposes:
             continue
         for other in table.operands[index]:
             free[index] |= free[other] or bool(items[other].transposes)
-            behind[index] |= is_mark(items[other]) or behind[other]
-        free[index] |= behind[index] and index > end
-    return behind, free
+            after[index] |= is_mark(items[other]) or after[other]
+        free[index] |= after[index] and index > end
+    return after, free
 
 
 def _forward_positions(
-    items: list[Item], table: Reads, behind: list[bool], free: list[bool]
+    items: list[Item], table: Reads, after: list[bool], free: list[bool]
 ) -> list[int | None]:
     """Where each forward operation counts as written; None where nothing says it."""
     position: list[int | None] = [None] * len(items)
@@ -209,7 +209,7 @@ def _forward_positions(
     for index in reversed(range(len(items))):
         if not wanted[index]:
             continue
-        if behind[index] or is_mark(items[index]):
+        if after[index] or is_mark(items[index]):
             position[index] = index
             continue
         later = [
@@ -268,7 +268,7 @@ def _sum_at_the_end(items: list[Item], table: Reads, stage: list[int | None]) ->
             sums.add(index)
         elif name != "pad":
             continue
-        # Not behind a reader: each stage may add to a sum of its own.
+        # Not after a reader: each stage may add to a sum of its own.
         found = [stage[reader] for reader in readers]
         stage[index] = min(stage[index], max(found, default=stage[index]))
 

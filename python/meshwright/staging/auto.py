@@ -32,7 +32,7 @@ class Cut:
 
     Attributes:
       before: the user's line of the last operation of the stage before.
-      behind: that of the first operation of the stage behind.
+      after: that of the first operation of the stage after.
       operations: what these are, two names of primitives.
       bytes: of the values that are sent, forward and backward together.
       values: how many these are.
@@ -40,7 +40,7 @@ class Cut:
     """
 
     before: str
-    behind: str
+    after: str
     operations: tuple[str, str]
     bytes: int
     values: int
@@ -50,7 +50,7 @@ class Cut:
         sent = f"{self.values} values of {self.bytes} bytes cross, both directions"
         if self.parameter_bytes:
             sent += f", and {self.parameter_bytes} bytes of inputs that both read"
-        sides = zip(self.operations, (self.before, self.behind), strict=True)
+        sides = zip(self.operations, (self.before, self.after), strict=True)
         borders = " and ".join(f"{name} at {place}" for name, place in sides)
         return f"cut between {borders}: {sent}"
 
@@ -130,7 +130,7 @@ def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division
     ]
     _save_at_cuts(flat, stage)
     division = _describe(flat, order, cuts)
-    places = [cut.behind for cut in division.cuts]
+    places = [cut.after for cut in division.cuts]
     return Stages(count, stage, places, {}), division
 
 

@@ -5,7 +5,7 @@
         h = stage_boundary(f(w0, x))     stage1  h, w1, y   -> loss
         return loss(g(w1, h), y)
 
-`meshwright.jit` does this to what it traced, behind all transformations: with the
+`meshwright.jit` does this to what it traced, after all transformations: with the
 gradient of such a step, each stage has a backward part as well.
 """
 
@@ -94,7 +94,7 @@ def _divide(closed: Any, config: Config) -> tuple[Any, Config]:
     divider = Divider(config.auto_stages, config.name_to_mesh_assignment)
     closed = divider.program(closed)
     divisions = tuple(divider.divisions)
-    places = [cut.behind for cut in divisions[0].cuts]
+    places = [cut.after for cut in divisions[0].cuts]
     found = Found(config.auto_stages, places, divider.is_regular)
     config = dataclasses.replace(config, divisions=divisions)
     return closed, with_stages(config, found)
@@ -228,9 +228,9 @@ class _Cutter:
                     f"{stages.places[stage - 1]}: stage_boundary: its result is not "
                     "used; go on with it, as in x = mw.stage_boundary(x)"
                 )
-            behind = stages.places[stage - 1]
+            after = stages.places[stage - 1]
             raise ValueError(
-                f"{where}nothing is computed behind the mark at {behind}, so stage "
+                f"{where}nothing is computed after the mark at {after}, so stage "
                 f"{stage} is empty; take one of the marks away"
             )
 

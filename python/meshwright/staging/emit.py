@@ -39,7 +39,7 @@ class _Part:
       key: stage and direction; None for what stays by itself.
       indices: the operations.
       needs: parts that it reads.
-      bit: stands for it in `before`; 0 for what stays by itself.
+      bit: represents it in `before`; 0 for what stays by itself.
       before: bits of all computations that must run before it.
     """
 
@@ -85,7 +85,7 @@ class _Parts:
         return number
 
     def _run_before(self, part: _Part, needs: set[int]) -> None:
-        """Notes for a part, and for all behind it, that it needs others."""
+        """Notes for a part, and for all after it, that it needs others."""
         new = 0
         for other in needs:
             new |= self.parts[other].before | self.parts[other].bit
@@ -96,7 +96,7 @@ class _Parts:
                     other.before |= new
 
     def in_order(self) -> Iterator[_Part]:
-        """All parts, each behind those that it needs, else as they were written."""
+        """All parts, each after those that it needs, else as they were written."""
         missing = [len(part.needs) for part in self.parts]
         readers: list[list[int]] = [[] for _ in self.parts]
         for number, part in enumerate(self.parts):
@@ -182,7 +182,7 @@ class _Emitter:
         }
 
     def _rename(self, item: Item, index: int) -> Any:
-        """An operation that reads what stood before the marks; None for a mark."""
+        """An operation that reads what was before the marks; None for a mark."""
         eqn = item.eqn
         invars = [self._read(var) for var in eqn.invars]
         if is_mark(item):
@@ -233,7 +233,7 @@ class _Emitter:
                 if part_of.get(self._producer.get(var), part) != part:
                     leaving.add(var)
         eqns: list[Any] = []
-        here: set[int] = set()  # Copied operations that stand in the body itself.
+        here: set[int] = set()  # Copied operations that are in the body itself.
         for part in parts.in_order():
             if part.key is None:
                 eqns += self._with_copied(part.indices, here)
@@ -259,7 +259,7 @@ class _Emitter:
         return compat.ClosedJaxpr(new, consts)
 
     def _with_copied(self, indices: Sequence[int], have: set[int]) -> list[Any]:
-        """Operations, each behind what it reads of those that are copied."""
+        """Operations, each after what it reads of those that are copied."""
         needed: set[int] = set()
         stack = list(indices)
         while stack:

@@ -68,11 +68,11 @@ def refuse(eqn: Any, mark: Any) -> None:
         advice = "a stage is one itself; take the name away, or the mark"
     else:
         what = _WHERE.get(eqn.primitive.name, f"{eqn.primitive.name}")
-        advice = "it runs on one mesh as a whole; put marks before and behind it"
+        advice = "it runs on one mesh as a whole; put marks before and after it"
         if eqn.primitive.name == "scan":
             advice = (
                 "it runs on one mesh as a whole; mw.pipeline.scan in its place makes "
-                "stages of its layers, or put marks before and behind it"
+                "stages of its layers, or put marks before and after it"
             )
     raise ValueError(f"{source(mark)}: stage_boundary inside of {what}: {advice}")
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts the operations of a body in the line in which it can be cut into stages.
 
-Forward operations stand in line as they are written, but what waits to be read, such
-as the cast of a parameter, right before who reads it. An operation of the backward
-pass stands where the one was that it is the derivative of: not behind the cotangent
-that it reads, nor behind those that read the saved values that it reads as well. So a
+Forward operations are in line as they are written, but what waits to be read, such
+as the cast of a parameter, right before its reader. An operation of the backward
+pass is where the one was that it is the derivative of: not after the cotangent
+that it reads, nor after those that read the saved values that it reads as well. So a
 cut anywhere divides both passes, and an operation's stage is the number of cuts up to
 its position.
 """
@@ -61,7 +61,7 @@ def repeated(flat: Flat) -> dict[int, int]:
     Returns:
       Position of the operation to position of the one that it repeats.
     """
-    # The first of equal values stands for all of them.
+    # The first of equal values represents all of them.
     same: dict[Any, Any] = {}
     original: dict[Any, Any] = {}
     forward: dict[Any, list[int]] = {}
@@ -171,7 +171,7 @@ class _Lining:
         return [i for i, item in enumerate(items) if not (free[i] or item.transposes)]
 
     def _line(self, forward: Sequence[int]) -> list[int]:
-        """The order in which each stands right before the first that needs it."""
+        """The order in which each is right before the first that needs it."""
         members = set(forward)
         ends = [
             index
@@ -229,7 +229,7 @@ class _Lining:
                 self._position[index] = min([limit, *saved])
             else:
                 self._position[index] = max([*saved, *own], default=None)
-        # What reads nothing that has a position stands where it is read.
+        # What reads nothing that has a position goes where it is read.
         for index in reversed(range(len(self._items))):
             item = self._items[index]
             if item.transposes and self._position[index] is None:
@@ -285,7 +285,7 @@ class _Lining:
         return None if maker is None else self._position[maker]
 
     def _send_what_is_small(self) -> None:
-        """Lets who receives a cotangent blow it up, rather than who sends it."""
+        """Lets the receiver of a cotangent broadcast it, rather than the sender."""
         for index in reversed(range(len(self._items))):
             item = self._items[index]
             if not item.transposes or self._position[index] is None:

@@ -105,7 +105,7 @@ def _unknown(path: str, known: Iterable[str]) -> ValueError:
 
 
 def _with_mark(where: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """Arguments of a call, the first of them that has arrays behind a mark."""
+    """Arguments of a call, the first of them that has arrays after a mark."""
     for index, arg in enumerate(args):
         if _has_arrays(arg):
             return (*args[:index], stage_boundary(arg), *args[index + 1 :]), kwargs

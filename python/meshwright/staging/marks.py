@@ -92,7 +92,7 @@ def _batch(args: Any, dims: Any, *, linked: bool) -> Any:
 
 
 def _dce(used: Any, live: Any, eqn: Any) -> Any:
-    """Drops arrays that nobody reads behind the mark."""
+    """Drops arrays that are unused after the mark."""
     if not any(used):
         return [False] * len(eqn.invars), None
     linked = eqn.params["linked"]
@@ -127,7 +127,7 @@ def _remat(saveable: Any, unknown: Any, instantiated: Any, eqn: Any) -> Any:
 
 
 def _on_arrays(*args: Any, linked: bool) -> list[Any]:
-    """A high value passes as the arrays that it stands for."""
+    """A high value passes as the arrays that it represents."""
     avals = [jax.typeof(value) for value in _values(args, linked)]
     arrays = [
         aval.lower_val(value)
@@ -164,13 +164,13 @@ compat.register_lowering(mark_p, _lower, cacheable=False)
 def stage_boundary(x: T) -> T:
     """Ends a stage of a pipeline, and begins the next one.
 
-    Stands in a model's own forward function. What `meshwright.jit` finds between
+    Goes into a model's own forward function. What `meshwright.jit` finds between
     two marks is one stage, whatever functions and modules it crosses, and the
     stages are numbered in order, from 0. Their derivatives belong to them.
 
     Args:
       x: what goes from one stage to the next, an array or a pytree of arrays.
-        Other leaves stay as they are. What is not given here and read behind the
+        Other leaves stay as they are. What is not given here and read after the
         mark all the same goes along.
 
     Returns:

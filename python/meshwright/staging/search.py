@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Divides a line of work into parts of equal cost, with little between them.
 
-Work stands in line at positions 0 to n - 1, and a value is a pair of the first and
+Work is in line at positions 0 to n - 1, and a value is a pair of the first and
 the last position that has to do with it. A cut before position c parts what is below
 c from the rest, and each value that reaches across is sent. Of all ways to cut that
 keep each part below a limit, dynamic programming finds the one that sends least.

@@ -60,7 +60,7 @@ def define_on_arrays(prim: Any, rule: Callable[..., Any]) -> None:
     """Registers what a primitive with a body is where this has high values.
 
     JAX asks for that before it evaluates, differentiates or lowers: a high value,
-    such as a quantized array with its scales, is then the arrays it stands for.
+    such as a quantized array with its scales, is then the arrays it represents.
     """
     prim.is_high = lambda *_, jaxpr, **__: compat.is_high(jaxpr)
     prim.to_lojax = rule

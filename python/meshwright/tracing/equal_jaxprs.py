@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out which traces came out equal, so that one stands for all.
+"""Finds out which traces came out equal, so that one replaces all.
 
 A function that reads what may change is traced at every call. Mostly the traces
 are equal all the same: only operands differ. One object for equal jaxprs means
@@ -35,7 +35,7 @@ class EqualJaxprs:
     def __init__(self):
         self._first: dict[Any, Any] = {}
         self._known: dict[int, Any] = {}
-        # Keys hold ids of objects, which must not be used anew meanwhile.
+        # Keys hold ids of objects, which must not be reused meanwhile.
         self._alive: list[Any] = []
 
     def first(self, jaxpr: Any) -> Any:

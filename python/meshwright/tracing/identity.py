@@ -4,7 +4,7 @@
 They are if they have the same code, and what the code reads is the same: cells,
 defaults, attributes and globals, and what the functions among those read in turn.
 Arrays, tracers and what libraries define are compared by identity, plain values by
-value, lists and dicts by what they hold at the time: whoever traces a function
+value, lists and dicts by what they hold at the time: the caller that traces a function
 describes it before and after, and again at each further call, so that a change is
 seen. Other objects may change without that: a function that reads one is like no
 other, not even itself.

@@ -13,8 +13,8 @@ from ..jaxapi import frontend as compat
 class LoopForm(enum.Enum):
     """What the body of a loop becomes.
 
-    A function that each iteration calls, by a call of ours or by a plain one; or what
-    stands in the loop, whose calls count from 0 in each loop.
+    A function that each iteration calls, by a call of ours or by a plain one; or the
+    loop's own body, whose calls count from 0 in each loop.
     """
 
     CALL = enum.auto()
@@ -72,9 +72,9 @@ def carry_captured(
 def without_dead_carry(
     used: Sequence[bool], live: Sequence[bool], eqn: Any
 ) -> tuple[list[bool], Any]:
-    """What is left of a loop some of whose results nobody reads.
+    """What is left of a loop some of whose results are unused.
 
-    What a user writes as a loop stays as it is. Of what stands in a loop, values go
+    What a user writes as a loop stays as it is. In the loop's body, values go
     that no iteration needs.
     """
     params = eqn.params

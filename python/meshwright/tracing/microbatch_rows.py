@@ -41,7 +41,7 @@ def keep_rows_split(closed: Any, shardings: Mapping[int, Any]) -> Any:
       shardings: of its inputs, as far as they are known.
 
     Returns:
-      The program, with a constraint behind each slice whose rows can be split.
+      The program, with a constraint after each slice whose rows can be split.
     """
     jaxpr = closed.jaxpr
     known = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The primitives behind the annotations, and what they mean to plain JAX.
+"""The primitives of the annotations, and what they mean to plain JAX.
 
 Everything here is transparent to `jax.jit` and to eager execution; `lowering`
 holds what `meshwright.jit` makes of the same primitives.
@@ -124,7 +124,7 @@ def _refuse_loop(what: str) -> Any:
 
 
 # A loop has neither a derivative nor a batched form: the compiler unrolls it, so
-# what it stands for is written with `call`.
+# the unrolled form is written with `call`.
 for_p = compat.Primitive("mpmd_for")
 for_p.multiple_results = True
 for_p.def_impl(loop_plainly)

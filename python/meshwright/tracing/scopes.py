@@ -91,7 +91,7 @@ def layers_of_stages() -> Iterator[None]:
 
 
 def inlined(eqn: Any) -> Any | None:
-    """The body whose operations may stand in the place of an operation."""
+    """The body whose operations may replace an operation."""
     if eqn.primitive.name not in _INLINED or eqn.effects:
         return None
     shardings = (

@@ -181,7 +181,7 @@ def annotated_text(
 
     Args:
       lowered: what JAX lowered.
-      arguments: shardings, or formats, of arguments of `main` that JAX was not told.
+      arguments: shardings, or formats, of arguments of `main` that JAX did not get.
       results: the same for its results.
 
     Returns:

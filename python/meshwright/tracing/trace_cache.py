@@ -111,7 +111,7 @@ class Traced:
 
         Returns:
           The trace with other operands, or None where the types of the state that
-          it carries have changed, so that it has to be traced anew.
+          it carries have changed, so that it has to be retraced.
         """
         is_leaf = None
         if self.lifted is not None:

@@ -79,7 +79,7 @@ class Lookalike:
 
     def __init__(self):
         self.mpmd_config, self.name, self.trace, self._last = None, "own", [], 5
-        self.lower = self._jitted = self._wishes = self._statics = 3
+        self.lower = self._jitted = self._requested = self._statics = 3
         self.tag = "mine"
 
     def __call__(self, x):

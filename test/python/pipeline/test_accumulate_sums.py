@@ -245,7 +245,7 @@ def test_a_batch_may_be_split_by_explicit_axes():
 
 
 def test_sums_have_the_type_that_is_asked_for():
-    """Of 64 equal gradients in bfloat16, those behind the first 9 bits are lost."""
+    """Of 64 equal gradients in bfloat16, those after the first 9 bits are lost."""
 
     def loss(w, x):
         return (layer(w[1], mw.stage_boundary(layer(w[0], x))) * x).sum()

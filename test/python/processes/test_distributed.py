@@ -375,7 +375,7 @@ def test_a_taken_port_is_named():
 MISSING = {
     # The one that is there, its exit code, and what it says.
     0: (70, "meshwright: process 0 on .*: not all 2 processes reached the coordinator"),
-    1: (1, "ProcessError: process 1: nobody listens at 127.0.0.1:.* for 4 s"),
+    1: (1, "ProcessError: process 1: no process listens at 127.0.0.1:.* for 4 s"),
 }
 
 

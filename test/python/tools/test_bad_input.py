@@ -169,7 +169,7 @@ BAD_CONFIGS = {
     "not_an_object": ("[]", ["config.json:1:1", "expected a configuration object"]),
     "duplicate_key": (
         '{"topology": {"m1": {"x": 2}, "m1": {}}}',
-        ["config.json:1:31", 'key "m1" stands here twice'],
+        ["config.json:1:31", 'duplicate key "m1"; remove one of the two'],
     ),
     "unknown_key": (
         with_changes(topologie={}),

@@ -189,4 +189,4 @@ def test_phases_in_the_wrong_order_are_refused(tools):
         "--until=import",
     )
     assert done.returncode == 1
-    assert "comes behind" in done.stderr
+    assert "comes after" in done.stderr

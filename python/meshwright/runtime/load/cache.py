@@ -3,7 +3,7 @@
 
 JAX's persistent cache is written by process 0 alone, and its keys name the devices,
 so what one process compiled serves no other one. Here an entry belongs to code:
-whoever has the same fragment, on as many devices of the same kind, loads it.
+a process with the same fragment, on as many devices of the same kind, loads it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def find_folder() -> pathlib.Path | None:
     """
     given = os.environ.get(VARIABLE)
     if given is not None:
-        # Who is no user stays as it is, as in a shell.
+        # An unknown user's `~` stays as it is, as in a shell.
         return pathlib.Path(os.path.expanduser(given)) if given else None
     of_jax = jax.config.jax_compilation_cache_dir
     if not of_jax or "://" in of_jax or not jax.config.jax_enable_compilation_cache:

@@ -79,7 +79,7 @@ def compile_all(
             continue
         functions = count_functions(source.code) if source.callbacks else 0
         if functions > len(callbacks):
-            # XLA does not ask, and calls what is behind the last one.
+            # XLA does not ask, and calls what is past the last one.
             raise ProgramError(
                 f"{source.describe()} calls host_callbacks[{functions - 1}], and "
                 f"{len(callbacks)} were given; give meshwright.runtime.load the Python "
@@ -124,7 +124,7 @@ def _run_jobs(sources, groups: list[list[int]], callbacks, cache, result: dict) 
         for group, job in zip(groups, jobs, strict=True):
             result |= zip(group, job.result(), strict=True)
     finally:
-        # After an error or Ctrl-C nobody waits for what is still compiling.
+        # After an error or Ctrl-C we do not wait for what is still compiling.
         for pool in pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
 

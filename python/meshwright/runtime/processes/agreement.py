@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether all processes are about to run the same program.
 
-Processes that differ would wait for each other for ever, or compute with each
+Processes that differ would wait for each other forever, or compute with each
 other's numbers. Each publishes digests when it loads a program, and the first part
 that differs is named everywhere, with both values, before anything is compiled.
 """

@@ -30,7 +30,7 @@ def main() -> None:
     print("listening", flush=True)
     sys.stdin.read()
     del service
-    os._exit(0)  # Waits for nobody.
+    os._exit(0)  # Does not wait.
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 
 An edge is one move of one array: pieces of it go from device to device. A process
 issues only the pieces that start or end on its own devices. What crosses to
-another process is offered there under an id that both sides compute alike; nobody
-else takes part, and order is free. Every piece has an id of its own: arrays of
+another process is offered there under an id that both sides compute alike; no other
+process takes part, and order is free. Every piece has an id of its own: arrays of
 several devices under one id never arrive.
 """
 
@@ -310,7 +310,7 @@ def _mover(take: Callable, sharding: Any) -> Callable:
 
 @dataclass
 class Elsewhere(Step):
-    """Stands for a result of the program that is on devices of other processes."""
+    """Represents a result of the program that is on devices of other processes."""
 
     def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
         write, place = self.writes.start, self.places[0]

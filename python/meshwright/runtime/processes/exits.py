@@ -29,7 +29,7 @@ def note_exit_codes() -> None:
 
 
 def forget() -> None:
-    """A process that goes on has caught the exception behind `sys.exit`."""
+    """A process that goes on has caught the exception of `sys.exit`."""
     global _code
     _code = None
 

@@ -2,7 +2,7 @@
 """Where this process is: what it issues, and which launch is not done yet.
 
 A thread looks through the launches in their order, now and then. It is only there
-when somebody watches this process (meshwright.runtime.processes.watch).
+when a watchdog watches this process (meshwright.runtime.processes.watch).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...jaxapi import runtime as jax_runtime
 Place = tuple[int, int, int]
 
 
-class Follower(threading.Thread):
+class Worker(threading.Thread):
     """Finds the oldest launch that is not done, and for how long it has not been.
 
     Attributes:
@@ -49,7 +49,7 @@ class Follower(threading.Thread):
             for _ in range(len(self._launched)):
                 place, what, token = self._launched.popleft()
                 self._waiting = place, what, time.monotonic()
-                # Whoever uses the results hears of an error.
+                # The user of the results gets an error.
                 with contextlib.suppress(jax.errors.JaxRuntimeError):
                     token.block_until_ready()
                 self._waiting = None
@@ -64,16 +64,16 @@ class Follower(threading.Thread):
         return {"place": place, "where": what, "seconds": time.monotonic() - since}
 
 
-_follower: Follower | None = None
+_worker: Worker | None = None
 
 
-def follower() -> Follower | None:
-    """The one follower of this process; None if nobody watches."""
-    return _follower
+def worker() -> Worker | None:
+    """The one worker of this process; None without a watchdog."""
+    return _worker
 
 
-def start() -> Follower:
-    global _follower
-    if _follower is None:
-        _follower = Follower()
-    return _follower
+def start() -> Worker:
+    global _worker
+    if _worker is None:
+        _worker = Worker()
+    return _worker

@@ -3,7 +3,7 @@
 
 Every process plans alike, then keeps the launches on its own devices and its side
 of each move that starts or ends there. Nothing is decided from local time, so what
-is kept stands in the one order that all processes share: launches on a mesh of
+is kept follows the one order that all processes share: launches on a mesh of
 several processes meet each other.
 """
 

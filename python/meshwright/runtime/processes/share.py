@@ -37,7 +37,7 @@ class Share:
         self._meshes: Mapping[str, ProgramMesh] = planner.meshes
         self._channel = Channel(world, world.next_number())
         self._launched: Step | None = None
-        self._follower = following.follower()
+        self._worker = following.worker()
         self.sources = project(planner.plan, self._channel)
         own = {step.item for step in planner.plan.steps}
         self._items = len(planner.order)
@@ -52,18 +52,18 @@ class Share:
         """Lets the watchdog know where this process is.
 
         Args:
-          step: what is issued next; None behind the last one.
+          step: what is issued next; None after the last one.
           tokens: of the launches issued so far in this run.
         """
         if step is None:
             self._channel.end_run()
-        if self._follower is None:
+        if self._worker is None:
             return
         launched, self._launched = self._launched, step
         if isinstance(launched, Launch):
-            self._follower.wait_for(self._place(launched), launched.what, tokens[-1])
+            self._worker.wait_for(self._place(launched), launched.what, tokens[-1])
         place = None if step is None else self._place(step)
-        self._follower.issuing = place and (place, step.what, time.monotonic())
+        self._worker.issuing = place and (place, step.what, time.monotonic())
 
     def _place(self, step: Step) -> tuple[int, int, int]:
         """Where a step is in the order that all processes share."""

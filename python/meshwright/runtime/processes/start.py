@@ -77,7 +77,7 @@ def initialize(
       ValueError: an unknown transport, only some of the first three arguments, or
         such that make no sense.
       RuntimeError: called twice, or after JAX has started its devices.
-      ProcessError: the coordinator's port is taken, or nobody listens there, or
+      ProcessError: the coordinator's port is taken, or no process listens there, or
         process 0 is bound to an address that is not reached. Where processes are
         missing, the others end with a line and exit code 70.
     """
@@ -131,7 +131,7 @@ def initialize(
     _configure(transport)
     _spare_threads()
     _join(given, bool(launched), seconds, options)
-    # The watchdog knows who is at fault; whoever waits for that one does not.
+    # The watchdog knows which process is at fault; those that wait for it do not.
     world = set_world(2 * seconds, bind_address, transport, window_bytes)
     if not launched:
         address = _watchdog_address(world, seconds)
@@ -153,9 +153,9 @@ def shutdown() -> None:
     """Leaves the others when none of them needs anything of this process any more.
 
     Python does it at the end of a script, but not of one that ends with an exception
-    or an exit code: that one tells the others and ends at once. Call it where a
-    process has much to do behind the last step that concerns the others; all of them
-    have to call it or to end. Nothing can run over several processes behind it.
+    or an exit code: that one notifies the others and ends at once. Call it where a
+    process has much to do after the last step that concerns the others; all of them
+    have to call it or to end. Nothing can run over several processes after it.
     Alone, and when called again, it does nothing. Not for a `finally:`, where it would
     wait for the others before they hear of an exception.
 
@@ -217,7 +217,7 @@ def _spare_threads() -> None:
 
     It has one per device or core. Launches on several devices hold theirs while
     they wait for each other; an array that arrives from another process needs one,
-    too, and with none left everything waits for ever.
+    too, and with none left everything waits forever.
     """
     devices = max(1, jax.config.jax_num_cpu_devices)
     wanted = max(os.cpu_count() or 1, 2 * devices + 2)
@@ -239,7 +239,7 @@ def _join(given: tuple, launched: bool, seconds: float, options: dict) -> None:
         **options,
     }
     limit = arguments["initialization_timeout"]
-    # JAX aborts the process then; before that somebody says what is missing.
+    # JAX aborts the process then; before that we say what is missing.
     arguments["initialization_timeout"] = 4 * limit
     if address is not None:
         arguments |= {
@@ -293,7 +293,7 @@ def _await_listener(process: int, address: str, seconds: float) -> None:
     JAX would ask again only after a second or more, and abort in the end.
 
     Raises:
-      ProcessError: nobody listens.
+      ProcessError: no process listens.
     """
     host, port = address.rsplit(":", 1)
     end = time.monotonic() + seconds
@@ -305,8 +305,8 @@ def _await_listener(process: int, address: str, seconds: float) -> None:
             return
         time.sleep(0.02)
     raise ProcessError(
-        f"process {process}: nobody listens at {address} for {seconds:g} s; process 0 "
-        "has to be started with this address, on its own host"
+        f"process {process}: no process listens at {address} for {seconds:g} s; "
+        "process 0 has to be started with this address, on its own host"
     )
 
 

@@ -48,11 +48,11 @@ def fetch(tree: Any) -> Any:
         if owner == world.process
     }
     owners = sorted({owner for plan in plans for owner, _ in plan or ()})
-    told = [
+    descriptions = [
         None if plan is None else _describe(leaf, plan)
         for leaf, plan in zip(leaves, plans, strict=True)
     ]
-    found = _exchange(world, number, told, parts, owners)
+    found = _exchange(world, number, descriptions, parts, owners)
     values = [
         leaf if plan is None else _assemble(leaf, plan, position, found)
         for position, (leaf, plan) in enumerate(zip(leaves, plans, strict=True))
@@ -65,7 +65,7 @@ def _is_array(leaf: Any) -> bool:
 
 
 def _data(leaf: jax.Array) -> jax.Array:
-    """The numbers behind typed keys."""
+    """The numbers of typed keys."""
     if jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         return jax.random.key_data(leaf)
     return leaf
@@ -105,19 +105,19 @@ def _describe(leaf: jax.Array, plan: list[tuple[int, tuple[slice, ...]]]) -> lis
 def _exchange(
     world: World,
     number: int,
-    told: list,
+    descriptions: list,
     parts: dict[tuple[int, int], np.ndarray],
     owners: list[int],
 ) -> dict[tuple[int, int], np.ndarray]:
     """The parts of all processes, in all processes.
 
     Raises:
-      ProcessError: an owner was told another tree, whose parts are not these.
+      ProcessError: an owner was given another tree, whose parts are not these.
     """
     keys = []
     if parts:
         buffer = io.BytesIO()
-        buffer.write(json.dumps(told).encode() + b"\n")
+        buffer.write(json.dumps(descriptions).encode() + b"\n")
         for (position, part), value in parts.items():
             # NumPy's format knows no bfloat16 and the like; all agree on the types.
             raw = np.frombuffer(np.ascontiguousarray(value).tobytes(), np.uint8)
@@ -130,7 +130,7 @@ def _exchange(
             continue
         key = f"fetch/{number}/{owner}"
         data = io.BytesIO(world.get_large(key, owner, "call mw.fetch"))
-        _check_same(world, owner, told, json.loads(data.readline()))
+        _check_same(world, owner, descriptions, json.loads(data.readline()))
         while data.tell() < len(data.getbuffer()):
             position, part, _ = np.load(data)
             found[int(position), int(part)] = np.load(data)
@@ -151,10 +151,10 @@ def _check_same(world: World, owner: int, ours: list, theirs: list) -> None:
             )
 
 
-def _show(told: list | None) -> str:
-    if told is None:
+def _show(descriptions: list | None) -> str:
+    if descriptions is None:
         return "no array"
-    dtype, shape, parts = told
+    dtype, shape, parts = descriptions
     split = f" in {len(parts)} parts" if len(parts) > 1 else ""
     return f"{dtype}[{','.join(map(str, shape))}]{split}"
 

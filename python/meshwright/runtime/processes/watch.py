@@ -6,7 +6,7 @@ one, in a process of its own beside process 0. The system
 closes the connection of a process that dies, within milliseconds; one that is
 stopped sends no more beats; one that hangs in a fragment says so itself, because
 its beats come from a thread. The watchdog tells all others, which print one line
-and leave. JAX alone would abort them without a word, or let them wait.
+and leave. JAX alone would abort them silently, or let them wait.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ def connect(
 
 
 class Client:
-    """Sends beats that say where this process is; leaves when told to."""
+    """Sends beats that say where this process is; leaves on request."""
 
     def __init__(self, address: str, process: int, coordinated: bool):
         host, port = address.rsplit(":", 1)
         self.process, self._coordinated = process, coordinated
         self._others_left = threading.Event()
-        self._follower = following.start()
+        self._worker = following.start()
         self._socket = socket.create_connection((host.strip("[]"), int(port)), 10)
         self._socket.settimeout(None)
         self._send({"process": process, "pid": os.getpid(), "host": hostname()})
         self._lines = self._socket.makefile("r")
         hello = json.loads(self._lines.readline())
         self.timeout = float(hello["timeout"])
-        self._follower.period = self.timeout / BEATS_PER_TIMEOUT
+        self._worker.period = self.timeout / BEATS_PER_TIMEOUT
         self._code = EXIT_CODE
         self._hook, sys.excepthook = sys.excepthook, self._fail
         self._finished = False
@@ -80,7 +80,7 @@ class Client:
     def _beat(self) -> None:
         with contextlib.suppress(OSError):
             while True:
-                self._send({"beat": self._follower.where()})
+                self._send({"beat": self._worker.where()})
                 time.sleep(self.timeout / BEATS_PER_TIMEOUT)
 
     def _listen(self) -> None:
@@ -91,10 +91,10 @@ class Client:
                     self._others_left.set()
                 else:
                     self._leave(message["fault"])
-        self._leave("the watchdog has ended, and with it whoever started the run")
+        self._leave("the watchdog has ended, with the process that started the run")
 
     def _fail(self, kind, error, traceback) -> None:
-        """Tells the others of an exception, behind which JAX would wait for them."""
+        """Notifies the others of an exception, after which JAX would wait for them."""
         if "non-addressable" in str(error):
             error.add_note(
                 "This process has no copy of the array. mw.fetch(array) gives its "
@@ -112,10 +112,10 @@ class Client:
         atexit.register(self.finish)
 
     def finish(self, code: int | None = None) -> None:
-        """Says how this process ends, once nobody needs anything of it; at exit.
+        """Says how this process ends, once no process needs it any more; at exit.
 
-        The coordinator ends with process 0, and JAX aborts whoever still has to do
-        with it. So the others leave it first, and process 0 waits for them.
+        The coordinator ends with process 0, and JAX aborts a process that is still
+        connected to it. So the others leave it first, and process 0 waits for them.
 
         Args:
           code: the exit code, if it is known before the exit.

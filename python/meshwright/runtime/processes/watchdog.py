@@ -35,8 +35,8 @@ class Watchdog:
       timeout: seconds of silence, or at the same place, that are a fault.
       processes: how many there are.
       host: address to listen on.
-      exit_code_delay: seconds to wait, behind a closed connection, for somebody who
-        knows how the process ended.
+      exit_code_delay: seconds to wait, after a closed connection, for a report of
+        how the process ended.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Watchdog:
             peer = _Peer(connection, hello["pid"], hello["host"])
             process = int(hello["process"])
         except (ValueError, KeyError, TypeError, OSError):
-            connection.close()  # Whoever that was.
+            connection.close()  # An unknown peer.
             return
         peer.tell({"timeout": self.timeout})
         with self._lock:
@@ -158,7 +158,7 @@ class Watchdog:
             first.tell({"others have left": True})
 
     def _report_hang(self) -> None:
-        """Blames the process that is furthest behind; the others wait for it."""
+        """Blames the process that has got least far; the others wait for it."""
         with self._lock:
             waiting = [
                 (tuple(peer.beat["place"]), process)
@@ -193,7 +193,7 @@ class Watchdog:
                 )
 
     def _hear_later(self, now: float, pause: float) -> None:
-        """Blames nobody for a time in which this process was stopped itself."""
+        """Ignores a time in which this process was stopped itself."""
         with self._lock:
             for peer in self._peers.values():
                 peer.heard = now

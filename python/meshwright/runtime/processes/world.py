@@ -176,7 +176,7 @@ class World:
         self._arrivals.put((arrays, number))
 
     def leave(self) -> None:
-        """Waits until nobody needs anything of anybody, which all have to call.
+        """A barrier: waits until all processes have called it.
 
         Raises:
           ProcessError: not all came to their end within the timeout.
@@ -222,12 +222,12 @@ class World:
         return True
 
     def give_up(self) -> None:
-        """Leaves at once, behind an error."""
+        """Leaves at once, after an error."""
         self.left = True
         self._end_watcher(_GIVE_UP_SECONDS)
 
     def _end_watcher(self, seconds: float) -> None:
-        """Ends the thread when everything has arrived, or leaves it behind.
+        """Ends the thread when everything has arrived, or abandons it.
 
         Python unwinds a thread that is left when it wants the GIL back, and C++ code
         of JAX that is unwound aborts the process.
@@ -249,8 +249,8 @@ class World:
         while (found := self._arrivals.get()) is not None:
             arrays, number = found
             while arrays:
-                # Donated by now: somebody computes with it. In error: whoever uses
-                # it hears of that, and the sender must not wait.
+                # Donated by now: a computation uses it. In error: its user
+                # gets the error, and the sender must not wait.
                 with contextlib.suppress(RuntimeError):
                     arrays.popleft().block_until_ready()
             if number is not None:
@@ -293,7 +293,7 @@ def leave() -> None:
 
 
 def leave_at_exit() -> None:
-    """The same where nobody hears of an error; at once where there was one."""
+    """`leave` at exit, where errors cannot be reported; at once after an error."""
     if _world is None or _world.left:
         return
     if exits.failed():

@@ -12,7 +12,7 @@ from .placement import Place
 class ArgumentErrors:
     """The errors of a program that is called by itself, with positions.
 
-    Who stands between user and program replaces these by ones in the user's words.
+    A wrapper between user and program replaces these by ones in the user's words.
     """
 
     def __init__(self, places: Sequence[Place], names: Sequence[str | None]):

@@ -33,12 +33,12 @@ def read_folder(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
             continue
     raise ProgramError(
         f"{os.fspath(folder)} was replaced each of {_ATTEMPTS} times that it was read; "
-        "wait until nobody writes it"
+        "wait until it is no longer written"
     )
 
 
 class _Replaced(Exception):
-    """Who wrote a new program removed the old one while it was read."""
+    """A writer of a new program removed the old one while it was read."""
 
 
 def _read_once(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:

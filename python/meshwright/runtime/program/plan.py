@@ -134,7 +134,7 @@ class Planner:
 
     @staticmethod
     def _check_donation(source: Source, fragment: dict) -> None:
-        """Who gives up an operand without the plan's knowledge takes it from others."""
+        """A fragment must not donate an operand that the plan still reads."""
         for position, given in enumerate(source.signature.donated):
             if given and not fragment["arguments"][position]["donated"]:
                 raise ProgramError(
@@ -396,7 +396,7 @@ def _type_text(value: dict) -> str:
 
 
 def assign_drops(plan: Plan) -> None:
-    """Gives every slot to the step after which nobody reads it."""
+    """Gives every slot to the step after which it is unused."""
     donated = set(plan.donated)
     owned_by_caller = set(range(len(plan.inputs))) - donated
     keep = owned_by_caller | set(plan.output_slots)

@@ -76,7 +76,7 @@ def describe_fragment(name: str, origins: Sequence[str], mesh: str) -> str:
 def _pin_side_effects(module: Any) -> bool:
     """Runs what has side effects, e.g. a Python callback, on the first device.
 
-    XLA partitions no such call without being told where it runs, and the compiler
+    XLA partitions no such call without knowing where it runs, and the compiler
     drops the shardings of operations once values have theirs.
 
     Returns:

@@ -33,7 +33,7 @@ class Step:
       reads: slots of the operands.
       writes: slots of the results, a range.
       places: where each result will be.
-      drops: slots that nobody reads any more once the step is issued.
+      drops: slots that are unused once the step is issued.
       deletes: those of them whose arrays the caller holds, and gave away.
     """
 

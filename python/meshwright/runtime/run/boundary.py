@@ -68,7 +68,7 @@ class Boundary:
             if len(group) > 1 and not self.donated.isdisjoint(group)
         ]
 
-    def unknown(self, arrays: Sequence[Any]) -> list[int]:
+    def find_new(self, arrays: Sequence[Any]) -> list[int]:
         """Positions of what does not look like an argument of an earlier run."""
         if len(arrays) != len(self.rows):
             raise self.errors.count(len(arrays))
@@ -91,8 +91,8 @@ class Boundary:
           unknown: those to look at closely, from `unknown`.
 
         Returns:
-          Positions of which a copy is to be taken: who makes these arrays is not done,
-          so nobody knows yet whether they share a buffer with a donated one.
+          Positions of which a copy is to be taken: these arrays are still being made,
+          so it is unknown whether they share a buffer with a donated one.
         """
         kind, layout_of = jax_runtime.ArrayImpl, jax_runtime.array_layout
         for position in unknown:

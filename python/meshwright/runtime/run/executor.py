@@ -154,19 +154,19 @@ class ProgramExecutor:
           FloatingPointError: a result is not finite, and JAX's configuration says
             that this is an error; names the fragment that made it so.
         """
-        return self.run(arrays, self.unknown(arrays))
+        return self.run(arrays, self.find_new(arrays))
 
-    def speak(self, errors: ArgumentErrors) -> None:
-        """Says with other words from now on what is wrong with arguments."""
+    def set_errors(self, errors: ArgumentErrors) -> None:
+        """Rewords errors about arguments from now on."""
         self._boundary.errors = errors
 
-    def unknown(self, arrays: Sequence[Any]) -> list[int]:
+    def find_new(self, arrays: Sequence[Any]) -> list[int]:
         """Positions of what does not look like an argument of an earlier run.
 
         Raises:
           TypeError: the wrong number of arrays.
         """
-        return self._boundary.unknown(arrays)
+        return self._boundary.find_new(arrays)
 
     def run(self, arrays: Sequence[jax.Array], unknown: Sequence[int]) -> list[Any]:
         """A call that looks closely at the arguments in `unknown` only."""
@@ -207,7 +207,7 @@ class ProgramExecutor:
             self._explain(position, error)
 
     def _issue_watched(self, slots: list, recorder: Any, checks: Any) -> None:
-        """Issues with somebody looking on, before or after each step."""
+        """Issues while a recorder or a check observes each step."""
         share, steps, position = self._share, self._plan.steps, -1
         watch = recorder.start_run(self) if recorder else None
         try:
@@ -261,7 +261,7 @@ class ProgramExecutor:
     def end_of(self, step: Step, slots: list) -> Any:
         """Something to wait for that is ready when the step just issued is done.
 
-        None if it made an array that nobody reads, and that is gone.
+        None if it made an unused array that is gone.
         """
         if isinstance(step, Launch):
             return self._tokens[-1]

@@ -104,7 +104,7 @@ class Recording:
       events: in the order of issue.
       runs: how many there were.
       clocks: in process 0 of several, for each process by how many seconds its clock
-        was behind (`offset`), how much more it fell behind each second (`drift`),
+        was late (`offset`), how much later it got each second (`drift`),
         and by how much its times may be wrong (`error`).
     """
 
