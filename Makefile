@@ -26,7 +26,7 @@ test: build  ## everything CI runs; ctest has the last line
 deps:  ## Debian packages from packages.txt, Python environment .venv
 	@scripts/deps.sh
 
-lock:  ## requirements/*.txt anew from pyproject.toml (needs uv)
+lock:  ## update requirements/*.txt from pyproject.toml (needs uv)
 	@for group in bench test wheel; do uv pip compile -q --upgrade --universal \
 	  --python-version 3.11 --group $$group --generate-hashes --no-header \
 	  -o requirements/$$group.txt || exit; done
@@ -51,10 +51,11 @@ format: deps  ## clang-format, ruff format
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-22 -i
 	@.venv/bin/ruff format -q .
 
-style: deps  ## what is quick of lint: formatting, ruff, layout
+style: deps  ## the fast part of lint: formatting, ruff, layout, words
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-22 --dry-run -Werror
 	@.venv/bin/ruff check -q . && .venv/bin/ruff format -q --check .
 	@$(PYTHON) scripts/check_layout.py
+	@$(PYTHON) scripts/check_words.py
 
 test-asan:  ## tests under address and undefined behaviour sanitizers (FILTER='^lit')
 	@scripts/test_sanitized.sh asan
