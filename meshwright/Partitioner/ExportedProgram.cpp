@@ -10,6 +10,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Fragments/LastUses.h"
+#include "meshwright/Partitioner/IssueOrder.h"
 #include "meshwright/Text/SourcePlace.h"
 #include "llvm/ADT/StringMap.h"
 #include <limits>
@@ -245,6 +246,7 @@ FailureOr<ExportedProgram> Describer::describe() {
     if (failed(result))
       return failure();
   }
+  program.issueOrder = findIssueOrder(program);
   return std::move(program);
 }
 

@@ -332,8 +332,6 @@ meshwright::describePipeline(ModuleOp module, const PartitionConfig &config,
 /// The meshes of a program that share devices, as the configuration says.
 static SharedMeshes findSharing(const ExportedProgram &program,
                                 const PartitionConfig &config) {
-  if (config.sharedDevices.empty())
-    return {};
   SharedMeshes sharing(program.meshes.size());
   auto find = [&](StringRef name) -> unsigned {
     auto mesh = llvm::find_if(program.meshes, [&](const auto &candidate) {
@@ -443,8 +441,9 @@ FailureOr<PartitionResult> Partitioning::finish(FragmentRules rules) {
     FailureOr<ExportedProgram> program = describeProgram(func, result.customs);
     if (failed(program))
       return failure();
-    program->issueOrder =
-        findIssueOrder(*program, findSharing(*program, state->config));
+    if (!state->config.sharedDevices.empty())
+      program->issueOrder =
+          findIssueOrder(*program, findSharing(*program, state->config));
     result.program = std::move(*program);
   }
   state->inspection.reset();

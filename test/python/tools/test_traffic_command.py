@@ -56,7 +56,8 @@ def test_what_is_no_partitioned_program(tools, tmp_path):
 
 
 def test_a_program_without_meshes(tools, tmp_path):
-    lists = ("meshes", "values", "inputs", "outputs", "fragments", "items")
+    ends = ("inputs", "outputs")
+    lists = ("meshes", "values", *ends, "fragments", "items", "issue_order")
     (tmp_path / "schedule.json").write_text(json.dumps({name: [] for name in lists}))
     table = tools.check("meshwright", "traffic", tmp_path)
     assert table.split() == ["where", "what", "axes", "count", "bytes"]
