@@ -85,7 +85,9 @@ def lower(
         if (sharding := getattr(leaf, "sharding", None)) is not None
     }
     if not has_marks(traced.jaxpr.jaxpr) or not _are_apart(config):
-        return lower_traced(traced, *rest, external, given)
+        lowered = lower_traced(traced, *rest, external, given)
+        _say_undivided(lowered, reported)
+        return lowered
     plan = plan_layers(traced.jaxpr.jaxpr)
     cut = [i for i, v in enumerate(traced.jaxpr.jaxpr.invars) if plan.cuts(v)]
     _keep_whole(plan, traced, config, requested, given)
@@ -310,6 +312,15 @@ def _merge_neighbours(plan: Plan, jaxpr: Any, sides: _Sides, lowered: Lowered) -
                     plan.groups[atom].uncut(row)
                     changed = True
     return changed
+
+
+def _say_undivided(lowered: Lowered, reported: set[str]) -> None:
+    """Warns of layers in a loop that was not divided into stages."""
+    for division in lowered.divisions:
+        text = division.undivided_scan
+        if text is not None and text not in reported:
+            reported.add(text)
+            _logger.warning("%s", text)
 
 
 def _say_whole(lowered: Lowered, cut: Sequence[int], reported: set[str]) -> None:

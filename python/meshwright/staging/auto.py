@@ -78,6 +78,23 @@ class Division:
         mean = sum(self.flops) / len(self.flops)
         return max(self.flops) / mean if mean else 1.0
 
+    @property
+    def is_uneven(self) -> bool:
+        """Whether one operation is more work than a stage should have."""
+        return self.largest[2] * len(self.flops) > 1
+
+    @property
+    def undivided_scan(self) -> str | None:
+        """What to do about layers in a `lax.scan`, which is one piece."""
+        operation, place, share = self.largest
+        if operation != "scan" or not self.is_uneven:
+            return None
+        return (
+            f"{place}: mw.auto has this scan in one piece, {100 * share:.1f} % of the "
+            f"work, so that {len(self.flops)} stages are uneven; mw.pipeline.scan in "
+            "its place divides the layers, under mw.jit with mw.make_config"
+        )
+
     def lines(self, places: Mapping[int, str]) -> Iterator[str]:
         """Where the body was cut and why, for a terminal; `places` has the meshes."""
         whole = sum(self.flops) or 1.0
@@ -95,7 +112,7 @@ class Division:
             "this one sends least"
         )
         operation, place, share = self.largest
-        if share * len(self.flops) > 1:
+        if self.is_uneven:
             advice = "nothing in it can be divided"
             if operation == "scan":
                 advice = "mw.jit divides its layers, with mw.pipeline.scan in its place"

@@ -345,6 +345,21 @@ def test_report_says_where_and_why():
     assert "mw.jit divides its layers, with mw.pipeline.scan" in out.getvalue()
 
 
+def test_layers_in_a_scan_are_one_piece_and_that_is_said(caplog):
+    def step(stacked, x):
+        return jax.lax.scan(lambda x, w: (jnp.tanh(x @ w), None), x, stacked)[0].sum()
+
+    args = jnp.ones((6, 8, 8)), jnp.ones((4, 8))
+    for jitted in (mw.auto(step, TWO), mw.jit(step, mw.auto_config(TWO))):
+        caplog.clear()
+        jitted.lower(*args)
+        jitted.lower(*args)
+        (record,) = [r for r in caplog.records if r.levelname == "WARNING"]
+        text = record.getMessage()
+        assert "test_auto.py:" in text and "has this scan in one piece" in text
+        assert "mw.pipeline.scan in its place divides the layers" in text
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match="num_stages is 5, but there are 4 meshes"):
         mw.auto(gpt, MESHES, num_stages=5)
