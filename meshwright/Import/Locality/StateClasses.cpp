@@ -41,24 +41,36 @@ StateClasses::StateClasses(func::FuncOp func, const ValueMeshes &meshes)
     : meshes(meshes) {
   for (BlockArgument arg : func.getArguments())
     // What several meshes read is placed by its update alone.
-    vote(arg, meshes.get(arg));
+    vote(arg, meshes.get(arg), votes);
   for (Operation &op : func.front())
     visitOp(&op);
-  // Votes of members become those of their class.
-  DenseMap<const void *, MeshBits> ofClass;
+  joinVotes(votes);
+  joinVotes(votesOfReaders);
+}
+
+/// Votes of members become those of their class.
+void StateClasses::joinVotes(Votes &votes) const {
+  Votes ofClass;
   for (auto &[member, bits] : votes)
     addVote(ofClass[classes.getLeaderValue(member)], bits);
   votes = std::move(ofClass);
 }
 
 /// Arguments that fragments read take part in votes, but are no link between
-/// others: each is a class of its own. Equal constants are one value for all.
+/// others: each is a class of its own. What is made of constants and scalars may
+/// be read by all.
 bool StateClasses::isMember(Value value) const {
-  return isState(value) && !constants.contains(value) &&
-         (meshes.get(value).empty() || isa<BlockArgument>(value));
+  return isState(value) && !common.contains(value) &&
+         (isFree(value) || isa<BlockArgument>(value));
 }
 
-void StateClasses::vote(Value value, const MeshBits &bits) {
+/// Whether a value can be anywhere, or computed there from little.
+bool StateClasses::isFree(Value value) const {
+  return meshes.get(value).empty() ||
+         meshes.getTravelBytes(value) < getTensorBytes(value);
+}
+
+void StateClasses::vote(Value value, const MeshBits &bits, Votes &votes) {
   if (bits.empty() || !isMember(value))
     return;
   classes.insert(value.getAsOpaquePointer());
@@ -71,33 +83,36 @@ static bool isElementwise(Operation *op) {
   return isCheapToRepeat(op) || isa<stablehlo::IfOp, stablehlo::CaseOp>(op);
 }
 
+static bool haveSameSize(Value a, Value b) {
+  auto aType = dyn_cast<RankedTensorType>(a.getType());
+  auto bType = dyn_cast<RankedTensorType>(b.getType());
+  return aType && bType && aType.hasStaticShape() && bType.hasStaticShape() &&
+         aType.getNumElements() == bType.getNumElements();
+}
+
 void StateClasses::visitOp(Operation *op) {
   for (Value result : op->getResults())
     for (OpOperand &use : result.getUses())
       if (isa<AssignOp, CallOp>(use.getOwner()))
-        vote(result, meshes.getReaders(use));
+        vote(result, meshes.getReaders(use), votes);
   if (auto reduce = dyn_cast<ReduceOp>(op))
-    return vote(reduce, getCommonMeshes(reduce, meshes));
+    return vote(reduce, getCommonMeshes(reduce, meshes), votes);
   if (!isMeshlessOp(op))
     return;
-  if (llvm::all_of(getOutsideReads(op),
-                   [&](Value input) { return constants.contains(input); }))
-    constants.insert_range(op->getResults());
-  if (!isElementwise(op))
-    return;
+  if (llvm::all_of(getOutsideReads(op), [&](Value input) {
+        return !isState(input) || common.contains(input);
+      }))
+    common.insert_range(op->getResults());
+  bool combines = isElementwise(op);
   for (Value result : op->getResults()) {
-    auto type = dyn_cast<RankedTensorType>(result.getType());
-    if (!type || !type.hasStaticShape())
-      continue;
-    MeshBits bits = meshes.get(result);
+    MeshBits bits = isFree(result) ? MeshBits() : meshes.get(result);
     for (Value input : getOutsideReads(op)) {
-      auto inputType = dyn_cast<RankedTensorType>(input.getType());
-      if (!inputType || !inputType.hasStaticShape() ||
-          inputType.getNumElements() != type.getNumElements() ||
-          !isMember(input))
+      if (!combines || !haveSameSize(input, result)) {
+        vote(input, bits, votesOfReaders);
         continue;
-      vote(input, bits);
-      if (meshes.get(input).empty() && isMember(result))
+      }
+      vote(input, bits, votes);
+      if (isFree(input) && isMember(input) && isMember(result))
         classes.unionSets(input.getAsOpaquePointer(),
                           result.getAsOpaquePointer());
     }
@@ -109,7 +124,12 @@ std::optional<unsigned> StateClasses::getMesh(Value value) const {
   if (leader == classes.member_end())
     return std::nullopt;
   auto found = votes.find(*leader);
-  if (found == votes.end() || found->second.none())
+  if (found == votes.end()) {
+    found = votesOfReaders.find(*leader);
+    if (found == votesOfReaders.end())
+      return std::nullopt;
+  }
+  if (found->second.none())
     return std::nullopt;
   return found->second.find_first();
 }

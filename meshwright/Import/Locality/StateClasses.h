@@ -12,9 +12,10 @@
 // Equivalence classes (union-find) of the values that can be anywhere: operands
 // and results of an operation that have the shape of its result. Each operation
 // where a class meets a value of known meshes votes for these, as do fragments
-// that read a value of the class, and reductions of what is on one mesh. A class
-// belongs on the first mesh that all votes have in common. Where there is none, as
-// for what several stages read, it is left to mesh inference.
+// that read a value of the class, and reductions of what is on one mesh. A scalar
+// that is broadcast does not vote. A class belongs on the first mesh that all votes
+// have in common, without votes on that of whatever reads it. Where there is none,
+// as for what several stages read, it is left to mesh inference.
 //
 // Cost: linear in operands, up to the inverse of Ackermann's function.
 //
@@ -36,15 +37,23 @@ public:
   std::optional<unsigned> getMesh(Value value) const;
 
 private:
+  /// Of the leader of a class; during construction, of any member.
+  using Votes = DenseMap<const void *, MeshBits>;
+
   bool isMember(Value value) const;
+  bool isFree(Value value) const;
   void visitOp(Operation *op);
-  void vote(Value value, const MeshBits &bits);
+  void vote(Value value, const MeshBits &bits, Votes &votes);
+  void joinVotes(Votes &votes) const;
 
   const ValueMeshes &meshes;
   llvm::EquivalenceClasses<const void *> classes;
-  /// Of the leader of a class; during construction, of any member.
-  DenseMap<const void *, MeshBits> votes;
-  DenseSet<Value> constants; // Membership only.
+  Votes votes;
+  /// Of operations that read a class otherwise than element by element; they
+  /// count where there are no other votes.
+  Votes votesOfReaders;
+  /// What is made of constants and scalars alone. Membership only.
+  DenseSet<Value> common;
 };
 
 } // namespace mlir::mpmd

@@ -187,7 +187,8 @@ static Cheapest findCheapest(ArrayRef<Value> inputs, const ValueMeshes &meshes,
 }
 
 /// Whether an op that sums up is left to become a reduction across meshes. It
-/// does not if most of what it adds may be repeated where the rest is.
+/// is not if most of what it adds may be repeated where the rest is, nor if it
+/// updates an argument, which has its place.
 bool ValueMeshes::isReduction(Operation *op, ArrayRef<Value> inputs,
                               bool isDisjoint, double cost) const {
   std::optional<ReductionType> kind = getKindAcrossMeshes(op);
@@ -195,7 +196,8 @@ bool ValueMeshes::isReduction(Operation *op, ArrayRef<Value> inputs,
     return false;
   if (isDisjoint)
     return isa<stablehlo::ConcatenateOp>(op) ||
-           cost >= getTensorBytes(op->getResult(0));
+           (cost >= getTensorBytes(op->getResult(0)) &&
+            llvm::none_of(inputs, isArgument));
   return llvm::any_of(inputs, [&](Value input) {
     auto producer = reductions.find(input.getDefiningOp());
     return producer != reductions.end() && producer->second == kind;

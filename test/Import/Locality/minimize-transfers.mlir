@@ -65,10 +65,33 @@ func.func @reader_decides(%a: !w1, %b: !w2) -> !w2 attributes {topology = #topol
 func.func @sum_is_left(%a: !w1, %b: !w2) -> !w attributes {topology = #topology} {
   // CHECK-NOT:  mpmd.transfer
   // CHECK:      return
-  %a0 = mpmd.unassign %a : (!w1) -> !w
-  %b0 = mpmd.unassign %b : (!w2) -> !w
+  %f = mpmd.fragment<mesh="m1", origin=["f"]> (%a) (%x: !w) {
+    mpmd.return %x : !w
+  } : (!w1) -> !w1
+  %g = mpmd.fragment<mesh="m2", origin=["g"]> (%b) (%x: !w) {
+    mpmd.return %x : !w
+  } : (!w2) -> !w2
+  %a0 = mpmd.unassign %f : (!w1) -> !w
+  %b0 = mpmd.unassign %g : (!w2) -> !w
   %0 = stablehlo.add %a0, %b0 : !w
   return %0 : !w
+}
+
+// An update of an argument is made where that is.
+
+// CHECK-LABEL: func @update_with_a_sum
+func.func @update_with_a_sum(%w: !w2, %u: !w) -> !w attributes {topology = #topology} {
+  // CHECK: %[[U:.*]] = mpmd.unassign {origin = "fewest_bytes"} %{{.*}} : (!mpmd.mesh_tensor<"m2"
+  // CHECK: %[[W:.*]] = mpmd.unassign %arg0
+  // CHECK: stablehlo.add %[[W]], %[[U]]
+  %0 = mpmd.assign %u : (!w) -> !w1
+  %1 = mpmd.fragment<mesh="m1", origin=["f"]> (%0) (%x: !w) {
+    mpmd.return %x : !w
+  } : (!w1) -> !w1
+  %update = mpmd.unassign %1 : (!w1) -> !w
+  %w0 = mpmd.unassign %w : (!w2) -> !w
+  %new = stablehlo.add %w0, %update : !w
+  return %new : !w
 }
 
 // A sum with a scalar that was broadcast is not: the scalar travels.
@@ -139,6 +162,32 @@ func.func @chain(%w: !w2, %mu: !w, %nu: !w) -> (!w, !w, !w) attributes {topology
   %u = stablehlo.divide %m, %n : !w
   %new = stablehlo.subtract %w0, %u : !w
   return %new, %m, %n : !w, !w, !w
+}
+
+// What is broadcast from another mesh says nothing of where state belongs: the
+// moment of a weight without gradient goes with the weight.
+
+// CHECK-LABEL: func @frozen
+// CHECK-SAME:    %{{[^:]*}}: !mpmd.mesh_tensor<"m2", tensor<8x8xf32>>, %{{[^:]*}}: !mpmd.mesh_tensor<"m2", tensor<8x8xf32>>,
+func.func @frozen(%w: !w2, %mu: !w, %norm: !s1) -> (!w, !w) attributes {topology = #topology} {
+  %zero = stablehlo.constant dense<0.0> : !w
+  %w0 = mpmd.unassign %w : (!w2) -> !w
+  %n = mpmd.unassign %norm : (!s1) -> !s
+  %all = stablehlo.broadcast_in_dim %n, dims = [] : (!s) -> !w
+  %g = stablehlo.multiply %zero, %all : !w
+  %new = stablehlo.add %mu, %g : !w
+  %update = stablehlo.subtract %w0, %new : !w
+  return %update, %new : !w, !w
+}
+
+// State that one mesh alone reads belongs there.
+
+// CHECK-LABEL: func @projector
+// CHECK-SAME:    %{{[^:]*}}: !mpmd.mesh_tensor<"m2", tensor<8x4xf32>>)
+func.func @projector(%g: !w2, %projector: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) attributes {topology = #topology} {
+  %g0 = mpmd.unassign %g : (!w2) -> !w
+  %p = stablehlo.dot_general %g0, %projector, contracting_dims = [1] x [0] : (!w, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %p, %projector : tensor<8x4xf32>, tensor<8x4xf32>
 }
 
 // An argument that meets values of two meshes is left to mesh inference.
