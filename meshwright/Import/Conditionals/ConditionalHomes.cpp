@@ -56,6 +56,8 @@ ConditionalHomes::ConditionalHomes(ModuleOp module,
   }
   for (func::FuncOp func : getEntryPoints(*copy))
     meshes[func] = std::make_unique<ValueMeshes>(func, flow, callees);
+  for (func::FuncOp func : getMpmdFunctions(*copy))
+    classes[func] = std::make_unique<StateClasses>(func, *meshes[func]);
 }
 
 static MeshNames getNames(MeshSet set) {
@@ -71,6 +73,8 @@ MeshNames ConditionalHomes::getHome(OpResult result) const {
       chosen.find(result.getOwner())->second[result.getResultNumber()];
   MeshSet uses = getMeshSet(choice, kUseSetAttr);
   MeshSet sources = getMeshSet(choice, kSrcSetAttr);
+  if (!sources.isSpecified() && !uses.isSpecifiedAndNotEmpty())
+    return findClass(choice);
   if (!sources.isSpecified() ||
       (uses.isSpecifiedAndNotEmpty() && isSubset(uses, sources)))
     return getNames(uses);
@@ -78,6 +82,16 @@ MeshNames ConditionalHomes::getHome(OpResult result) const {
     return {*mesh};
   // Values have to travel: the smaller ones.
   return {findMesh(choice)};
+}
+
+/// The mesh of what the result of an op in the copy meets.
+MeshNames ConditionalHomes::findClass(Operation *op) const {
+  auto func = op->getParentOfType<func::FuncOp>();
+  std::optional<unsigned> mesh =
+      classes.find(func)->second->getMesh(op->getResult(0));
+  if (!mesh)
+    return {};
+  return {meshes.find(func)->second->getNumbers().getName(*mesh)};
 }
 
 /// The mesh for an op in the copy that reads values of several meshes.

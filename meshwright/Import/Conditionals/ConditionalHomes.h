@@ -12,7 +12,7 @@
 #ifndef MESHWRIGHT_IMPORT_CONDITIONALS_CONDITIONALHOMES_H
 #define MESHWRIGHT_IMPORT_CONDITIONALS_CONDITIONALHOMES_H
 
-#include "meshwright/Import/MeshSets/ValueMeshes.h"
+#include "meshwright/Import/MeshSets/StateClasses.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -47,6 +47,7 @@ public:
 
 private:
   Operation *findInLine(Operation *op) const;
+  MeshNames findClass(Operation *op) const;
   StringRef findMesh(Operation *op) const;
 
   IRMapping mapping; // To the copy.
@@ -54,6 +55,7 @@ private:
   MeshDataFlow flow; // In the copy.
   /// Of the functions of the copy.
   DenseMap<Operation *, std::unique_ptr<ValueMeshes>> meshes;
+  DenseMap<Operation *, std::unique_ptr<StateClasses>> classes;
   /// In the copy, the ops that represent the results of a conditional.
   DenseMap<Operation *, SmallVector<Operation *>> chosen;
 };

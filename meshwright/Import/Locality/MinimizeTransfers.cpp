@@ -16,7 +16,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/IR/OutsideReads.h"
 #include "meshwright/Import/Locality/Passes.h"
-#include "meshwright/Import/Locality/StateClasses.h"
+#include "meshwright/Import/MeshSets/StateClasses.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -44,12 +44,17 @@ public:
   /// anywhere, or must not be moved.
   Value get(Value value, unsigned mesh);
 
+  /// Cuts `value` off from its plain readers and the return: inference computes
+  /// it on its own mesh.
+  void keep(Value value);
+
   unsigned numTransfers = 0, numRepeated = 0;
 
 private:
   Value repeat(Operation *op, unsigned mesh);
   Value transfer(Value value, unsigned mesh);
   Value pin(Value value);
+  AssignOp assign(Value value);
 
   const ValueMeshes &meshes;
   OpBuilder builder;
@@ -89,14 +94,28 @@ Value Materializer::pin(Value value) {
   if (auto unassign = value.getDefiningOp<UnassignOp>()) {
     result = unassign.getTensor();
   } else {
-    builder.setInsertionPointAfterValue(value);
-    StringRef mesh =
-        meshes.getNumbers().getName(meshes.get(value).find_first());
-    result = AssignOp::create(builder, value.getLoc(), value, mesh,
-                              builder.getStringAttr(kOrigin));
+    result = assign(value);
   }
   pinned[value] = result;
   return result;
+}
+
+AssignOp Materializer::assign(Value value) {
+  builder.setInsertionPointAfterValue(value);
+  StringRef mesh = meshes.getNumbers().getName(meshes.get(value).find_first());
+  return AssignOp::create(builder, value.getLoc(), value, mesh,
+                          builder.getStringAttr(kOrigin));
+}
+
+void Materializer::keep(Value value) {
+  auto isPlain = [](OpOperand &use) {
+    return !isa_and_nonnull<MpmdDialect>(use.getOwner()->getDialect());
+  };
+  if (llvm::none_of(value.getUses(), isPlain))
+    return;
+  auto kept = UnassignOp::create(builder, value.getLoc(), assign(value),
+                                 builder.getStringAttr(kOrigin));
+  value.replaceUsesWithIf(kept.getResult(), isPlain);
 }
 
 Value Materializer::transfer(Value value, unsigned mesh) {
@@ -127,6 +146,30 @@ static void bringInputs(Operation *op, unsigned mesh,
       op->walk(
           [&](Operation *nested) { nested->replaceUsesOfWith(input, there); });
   }
+}
+
+/// Inference finds arguments wherever they are needed, which counts where other
+/// values travel, and knows nothing of what regions read. What is on one mesh
+/// stays there.
+static void keepValues(func::FuncOp func, const ValueMeshes &meshes,
+                       Materializer &materializer) {
+  auto keep = [&](Value value) {
+    if (meshes.get(value).count() == 1)
+      materializer.keep(value);
+  };
+  for (BlockArgument arg : func.getArguments()) {
+    if (!meshes.hasConflicts())
+      break;
+    keep(arg);
+    for (Operation *user : llvm::make_early_inc_range(arg.getUsers()))
+      if (auto unassign = dyn_cast<UnassignOp>(user))
+        keep(unassign);
+  }
+  for (Operation &op : llvm::make_early_inc_range(func.front()))
+    if (isMeshlessOp(&op) && !getCaptures(&op).empty())
+      for (Value result : op.getResults())
+        if (isa<RankedTensorType>(result.getType()))
+          keep(result);
 }
 
 /// Sends what an assign or a call needs on another mesh, if it is less than what
@@ -250,6 +293,8 @@ struct MinimizeTransfersPass
         for (OpOperand &use : op.getOpOperands())
           sendResult(use, meshes, materializer);
     }
+    if (isEntryPointFunction(func))
+      keepValues(func, meshes, materializer);
     numTransfers += materializer.numTransfers;
     numRepeated += materializer.numRepeated;
   }

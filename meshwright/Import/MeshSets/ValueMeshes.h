@@ -80,6 +80,9 @@ public:
   /// The meshes that a value is on, or no bits.
   MeshBits get(Value value) const { return sets.lookup(value); }
 
+  /// Whether values of several meshes meet anywhere.
+  bool hasConflicts() const { return !choices.empty() || !reductions.empty(); }
+
   /// The mesh that was chosen for an op whose inputs are on several ones.
   std::optional<unsigned> getChoice(Operation *op) const;
 

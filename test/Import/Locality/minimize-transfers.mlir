@@ -12,13 +12,12 @@
 
 // CHECK-LABEL: func @scalar_meets_gradient
 func.func @scalar_meets_gradient(%g: !w2, %n: !s1) -> !w attributes {topology = #topology} {
-  // CHECK:      %[[G:.*]] = mpmd.unassign %{{.*}} : (!mpmd.mesh_tensor<"m2"
   // CHECK:      %[[SUM:.*]] = stablehlo.sqrt
   // CHECK-NEXT: %[[A:.*]] = mpmd.assign {origin = "fewest_bytes"} %[[SUM]] {{.*}} -> !mpmd.mesh_tensor<"m1"
   // CHECK-NEXT: %[[T:.*]] = mpmd.transfer %[[A]] {{.*}} -> !mpmd.mesh_tensor<"m2"
   // CHECK-NEXT: %[[U:.*]] = mpmd.unassign {origin = "fewest_bytes"} %[[T]]
   // CHECK:      %[[B:.*]] = stablehlo.broadcast_in_dim %[[U]]
-  // CHECK-NEXT: stablehlo.divide %[[G]], %[[B]]
+  // CHECK-NEXT: stablehlo.divide %{{.*}}, %[[B]]
   %gradient = mpmd.unassign %g : (!w2) -> !w
   %number = mpmd.unassign %n : (!s1) -> !s
   %root = stablehlo.sqrt %number : !s
@@ -81,9 +80,12 @@ func.func @sum_is_left(%a: !w1, %b: !w2) -> !w attributes {topology = #topology}
 
 // CHECK-LABEL: func @update_with_a_sum
 func.func @update_with_a_sum(%w: !w2, %u: !w) -> !w attributes {topology = #topology} {
-  // CHECK: %[[U:.*]] = mpmd.unassign {origin = "fewest_bytes"} %{{.*}} : (!mpmd.mesh_tensor<"m2"
+  // CHECK: %[[T:.*]] = mpmd.transfer %{{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK: %[[U:.*]] = mpmd.unassign {origin = "fewest_bytes"} %[[T]]
   // CHECK: %[[W:.*]] = mpmd.unassign %arg0
-  // CHECK: stablehlo.add %[[W]], %[[U]]
+  // CHECK: %[[A:.*]] = mpmd.assign {origin = "fewest_bytes"} %[[W]]
+  // CHECK: %[[K:.*]] = mpmd.unassign {origin = "fewest_bytes"} %[[A]]
+  // CHECK: stablehlo.add %[[K]], %[[U]]
   %0 = mpmd.assign %u : (!w) -> !w1
   %1 = mpmd.fragment<mesh="m1", origin=["f"]> (%0) (%x: !w) {
     mpmd.return %x : !w
@@ -239,4 +241,47 @@ func.func private @callee(%w: !w) -> !w attributes {topology = #topology} {
   } : (!w2) -> !w2
   %2 = mpmd.unassign %1 : (!w2) -> !w
   return %2 : !w
+}
+
+// Inference finds arguments wherever they are needed. Where values travel, they are
+// cut off from what reads them, so that sums travel, and not weights.
+
+// CHECK-LABEL: func @norm_of_weights
+func.func @norm_of_weights(%a: !w, %b: !w) -> (!s1, !w) attributes {topology = #topology} {
+  // CHECK:      %[[B:.*]] = mpmd.unassign {origin = "fewest_bytes"} %{{.*}} : (!mpmd.mesh_tensor<"m2", tensor<8x8xf32>>)
+  // CHECK:      %[[A:.*]] = mpmd.unassign {origin = "fewest_bytes"} %{{.*}} : (!mpmd.mesh_tensor<"m1", tensor<8x8xf32>>)
+  // CHECK:      stablehlo.reduce(%[[A]] init:
+  // CHECK:      stablehlo.reduce(%[[B]] init:
+  // CHECK:      return %{{.*}}, %[[B]]
+  %0 = mpmd.assign %a : (!w) -> !w1
+  %1 = mpmd.assign %b : (!w) -> !w2
+  mpmd.fragment<mesh="m1", origin=["f"]> (%0) (%x: !w) {
+    mpmd.return
+  } : (!w1) -> ()
+  mpmd.fragment<mesh="m2", origin=["g"]> (%1) (%x: !w) {
+    mpmd.return
+  } : (!w2) -> ()
+  %zero = stablehlo.constant dense<0.0> : !s
+  %n = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0, 1] : (!w, !s) -> !s
+  %m = stablehlo.reduce(%b init: %zero) applies stablehlo.add across dimensions = [0, 1] : (!w, !s) -> !s
+  %sum = stablehlo.add %n, %m : !s
+  %all = mpmd.assign %sum : (!s) -> !s1
+  return %all, %b : !s1, !w
+}
+
+// Inference does not see what a region reads.
+
+// CHECK-LABEL: func @region
+func.func @region(%g: !w2, %state: !w, %p: tensor<i32>) -> !w attributes {topology = #topology} {
+  // CHECK:      %[[C:.*]] = "stablehlo.case"
+  // CHECK:      %[[A:.*]] = mpmd.assign {origin = "fewest_bytes"} %[[C]] {{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK:      %[[U:.*]] = mpmd.unassign {origin = "fewest_bytes"} %[[A]]
+  // CHECK:      return %[[U]]
+  %g0 = mpmd.unassign %g : (!w2) -> !w
+  %c = "stablehlo.case"(%p) ({
+    stablehlo.return %state : !w
+  }, {
+    stablehlo.return %g0 : !w
+  }) : (tensor<i32>) -> !w
+  return %c : !w
 }

@@ -21,8 +21,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_IMPORT_LOCALITY_STATECLASSES_H
-#define MESHWRIGHT_IMPORT_LOCALITY_STATECLASSES_H
+#ifndef MESHWRIGHT_IMPORT_MESHSETS_STATECLASSES_H
+#define MESHWRIGHT_IMPORT_MESHSETS_STATECLASSES_H
 
 #include "meshwright/Import/MeshSets/ValueMeshes.h"
 #include "llvm/ADT/EquivalenceClasses.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Import/Locality/StateClasses.h"
+#include "meshwright/Import/MeshSets/StateClasses.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/IR/OutsideReads.h"
 
@@ -78,9 +78,11 @@ void StateClasses::vote(Value value, const MeshBits &bits, Votes &votes) {
 }
 
 /// Whether values of the shape of the result are combined element by element, or
-/// one of them chosen.
+/// one of them chosen: ConditionalHomes has casts for that.
 static bool isElementwise(Operation *op) {
-  return isCheapToRepeat(op) || isa<stablehlo::IfOp, stablehlo::CaseOp>(op);
+  return isCheapToRepeat(op) ||
+         isa<stablehlo::IfOp, stablehlo::CaseOp, UnrealizedConversionCastOp>(
+             op);
 }
 
 static bool haveSameSize(Value a, Value b) {
