@@ -281,8 +281,7 @@ def test_nothing_is_told_of_what_was_only_tried(caplog):
         ours = mw.jit(step, config, tie_state=True)(state, xs)
     close(ours, jax.jit(step)(state, xs))
     assert "arrays of stacked layers are on one mesh" in caplog.text
-    [warning] = [r for r in caplog.records if r.levelno > logging.INFO]
-    assert "state[1][0].mu['embed']" in warning.getMessage()
+    assert not [r for r in caplog.records if r.levelno > logging.INFO]
 
 
 def test_an_assigned_array_stays_whole():
