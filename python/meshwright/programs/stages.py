@@ -350,11 +350,11 @@ class Lowered(jax.stages.Lowered):
         Nothing is compiled, and the device need not be there.
 
         Args:
-          device: what the meshes are made of: `h100`, `tpu-v5p`, `cpu` and so on, or
+          device: the device type of the meshes: `h100`, `tpu-v5p`, `cpu` and so on, or
             a file of figures (docs/cost-model.md).
           profile: times that `mw.profile` recorded, of this program or of one with
             another number of microbatches: a file, or the recording. Where it has
-            some, they go before those of the device.
+            some, they take precedence over those of the device.
           costs: what custom calls do, such as
             `"flash_attention=flops:4*b*h*t*t*d"`.
           processes: how many issue the program, each as many meshes; by default those
@@ -398,7 +398,7 @@ class Lowered(jax.stages.Lowered):
 
         Args:
           path: the file to write; what was there stays until it is whole.
-          device: what the meshes are made of, as for `simulate`. None: each fragment
+          device: the device type of the meshes, as for `simulate`. None: each fragment
             takes a unit of time and transfers none, which shows the order.
           format: `html` (a page to look into), `svg`, `pdf`, `perfetto`, `dot` or
             `text`. None: what the ending of `path` says.
@@ -428,7 +428,7 @@ class Lowered(jax.stages.Lowered):
 
     @at_users_line
     def explain_sharding(self, value: str | None = None) -> ShardingExplanation:
-        """Says which annotation each axis of a value comes from, and by which way.
+        """Says which annotation each axis of a value comes from, and by which path.
 
         The program is imported and its shardings are propagated once more, which takes
         as long as lowering it did; nothing is compiled.
