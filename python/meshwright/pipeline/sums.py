@@ -74,7 +74,7 @@ def with_sums(
             sums.append(before)
         return total
 
-    gradients = {index: _rows(outvars[index], producer, jaxpr.eqns) for index in wanted}
+    gradients = {index: _rows(outvars[index], producer, eqns) for index in wanted}
     shared = [
         var
         for rows in gradients.values()
@@ -82,12 +82,15 @@ def with_sums(
         if len(row) > 1
         for var in row
     ]
-    owners = _owners(closed, shared, producer)
+    sliced = compat.ClosedJaxpr(jaxpr.replace(eqns=list(eqns)), closed.consts)
+    owners = _owners(sliced, shared, producer)
     for index, rows in gradients.items():
         if rows is not None:
             places = []
             for row in rows:
                 first = len(outvars)
+                slices = [part for part in row if producer[part] >= len(jaxpr.eqns)]
+                owners |= dict.fromkeys(slices, owners.get(row[0], row[0]))
                 for parts in _by_owner(row, owners, producer):
                     total = None
                     for part in parts:
@@ -108,14 +111,43 @@ def with_sums(
     return compat.ClosedJaxpr(new, closed.consts), done
 
 
-def _rows(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[list[Any]] | None:
+def _rows(
+    var: Any, producer: dict[Any, int], eqns: list[Any]
+) -> list[list[Any]] | None:
     """The parts of a gradient, in rows along the leading axis.
 
-    None if there is one part, or if what it is made of is not known.
+    None if there is one part, or if what it is made of is not known. What is added to
+    all rows, such as the derivative of weight decay, is sliced: `eqns` grows.
     """
-    pieces = _pieces(var, producer, eqns)
-    rows = [_summands(piece, producer, eqns) for piece in pieces or [var]]
-    return None if pieces is None and len(rows[0]) == 1 else rows
+    found = _pieces(var, producer, eqns)
+    if found is None:
+        parts = _summands(var, producer, eqns)
+        return None if len(parts) == 1 else [parts]
+    pieces, wholes = found
+    rows = [_summands(piece, producer, eqns) for _, piece, _ in pieces]
+    for whole in wholes:
+        for row, (start, piece, pad) in zip(rows, pieces, strict=True):
+            part = compat.Var(piece.aval)
+            others = whole.aval.shape[1:]
+            params = {
+                "start_indices": (start, *(0 for _ in others)),
+                "limit_indices": (start + piece.aval.shape[0], *others),
+                "strides": None,
+            }
+            producer[part] = len(eqns)
+            eqns.append(
+                compat.new_jaxpr_eqn(
+                    [whole],
+                    [part],
+                    jax.lax.slice_p,
+                    params,
+                    set(),
+                    pad.source_info,
+                    pad.ctx,
+                )
+            )
+            row.append(part)
+    return rows
 
 
 def _owners(
@@ -171,27 +203,32 @@ def _by_owner(
     return list(groups.values())
 
 
-def _pieces(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[Any] | None:
+def _pieces(
+    var: Any, producer: Mapping[Any, int], eqns: Sequence[Any]
+) -> tuple[list[tuple[int, Any, Any]], list[Any]] | None:
     """What a value is put together of along its leading axis, first to last.
 
     The derivative of a slice is filled up with zeros, and the sum of those of all
-    slices is the value. None if it is anything else.
+    slices is the value, but for what is added to all rows. None if it is anything else.
+
+    Returns:
+      The first row of each piece, the piece, and what fills it up; values of all rows.
     """
-    found: dict[int, Any] = {}
+    found: dict[int, tuple[int, Any, Any]] = {}
+    wholes: list[Any] = []
     left = [var]
     while left:
         value = left.pop()
         at = producer.get(value) if isinstance(value, compat.Var) else None
-        if at is None:
+        if at is None or not _is_transposed(eqns[at]):
             return None
         eqn = eqns[at]
-        if not compat.transpose_count(eqn.source_info.name_stack):
-            return None
         if eqn.primitive.name == "add_any":
             left += eqn.invars
             continue
         if eqn.primitive is not jax.lax.pad_p:
-            return None
+            wholes.append(value)
+            continue
         (start, _, holes), *others = eqn.params["padding_config"]
         piece, filling = eqn.invars
         is_zero = isinstance(filling, compat.Literal) and not filling.val
@@ -200,12 +237,12 @@ def _pieces(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[Any] | Non
         maker = producer.get(piece) if isinstance(piece, compat.Var) else None
         if maker is None or not _is_transposed(eqns[maker]):
             return None
-        found[int(start)] = piece
+        found[int(start)] = int(start), piece, eqn
     starts = sorted(found)
-    ends = [start + found[start].aval.shape[0] for start in starts]
+    ends = [start + found[start][1].aval.shape[0] for start in starts]
     if len(starts) < 2 or [0, *ends] != [*starts, var.aval.shape[0]]:
         return None
-    return [found[start] for start in starts]
+    return [found[start] for start in starts], wholes
 
 
 def _summands(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[Any]:

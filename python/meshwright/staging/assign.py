@@ -10,8 +10,9 @@ between two of them is what the stage between them sends on:
   backward   stage 2 | mark 1 | stage 1 | mark 0 | stage 0
 
 An operation that reads what several stages give belongs, backward, to the earliest
-of them: its cotangent is there last. What is recomputed goes where it is read. What
-works on the gradients afterwards belongs to no stage.
+of them: its cotangent is there last. What is recomputed goes where it is read. A
+number that is made of weights goes to the stage that reads these (`terms`). What works
+on the gradients afterwards belongs to no stage.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ..tracing.primitives import named_computation_p
 from ..tracing.scopes import source
 from .flatten import Flat, Item
 from .marks import mark_p
+from .terms import place_terms, spreads_number
 
 # What gradients go through after the last of them.
 _SUMS = frozenset({"add", "add_any", "mpmd_named_tensor", "mpmd_reduce"})
@@ -146,6 +148,19 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
     count = len(marks) + 1 if marks else count
     after, free = _free_items(items, table, marks)
     position = _forward_positions(items, table, after, free)
+    is_early = [
+        not (item.transposes or free[at] or after[at] or is_mark(item))
+        and not _is_fixed(item)
+        for at, item in enumerate(items)
+    ]
+    place_terms(
+        flat,
+        table.producer,
+        is_early,
+        position,
+        lambda at: bisect.bisect_left(marks, at),
+    )
+    _complete_positions(items, table, free, position)
     stage: list[int | None] = [None] * len(items)
     for index, item in enumerate(items):
         if not (item.transposes or free[index] or is_mark(item) or _is_fixed(item)):
@@ -170,8 +185,8 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
             return numbers[index]
         return _boundary(items[index], tokens) + items[index].transposes % 2
 
-    assign_backward(items, table, stage, of_value)
-    assign_pending(items, table, stage, free, of_reader, count, marks)
+    late = _assign_backward(flat, table, stage, of_value, after)
+    _assign_pending(items, table, stage, free, of_reader, count, marks, late)
     _sum_at_the_end(items, table, stage)
     places = [source(items[mark].eqn) for mark in marks]
     return Stages(count, stage, places, tokens)
@@ -203,7 +218,7 @@ def _free_items(
 def _forward_positions(
     items: list[Item], table: Reads, after: list[bool], free: list[bool]
 ) -> list[int | None]:
-    """Where each forward operation counts as written; None where nothing says it."""
+    """Where each forward operation counts as written, by what reads it."""
     position: list[int | None] = [None] * len(items)
     wanted = [not item.transposes and not free[i] for i, item in enumerate(items)]
     for index in reversed(range(len(items))):
@@ -218,36 +233,56 @@ def _forward_positions(
             if wanted[reader] and position[reader] is not None
         ]
         position[index] = min(later, default=None)
-    for index in range(len(items)):
-        if wanted[index] and position[index] is None:
-            before = [
-                position[other]
-                for other in table.operands[index]
-                if wanted[other] and position[other] is not None
-            ]
-            position[index] = max(before, default=None)
     return position
 
 
-def assign_backward(
-    items: list[Item],
+def _complete_positions(
+    items: list[Item], table: Reads, free: list[bool], position: list[int | None]
+) -> None:
+    """Counts what no forward operation reads as written where its operands are."""
+    for index, item in enumerate(items):
+        if item.transposes or free[index] or position[index] is not None:
+            continue
+        before = [position[other] for other in table.operands[index]]
+        known = [where for where in before if where is not None]
+        position[index] = max(known, default=None)
+
+
+def _assign_backward(
+    flat: Flat,
     table: Reads,
     stage: list[int | None],
     of_value: Callable[[int], int | None],
-) -> None:
-    """Gives each transposed operation the stage of what it reads, if that has one."""
+    after: list[bool],
+) -> dict[int, int]:
+    """Gives each transposed operation the stage of what it reads, if that has one.
+
+    What makes something large of a number goes where that is read, if it can.
+
+    Returns:
+      The stages of the latter, which are the last ones that they may be in.
+    """
+    late: dict[int, int] = {}
+
+    def of_any(index: int) -> int | None:
+        return late[index] if index in late else of_value(index)
+
+    items = flat.items
     for index, item in enumerate(items):
         if not item.transposes or is_mark(item) or _is_fixed(item):
             continue
         choose = min if item.transposes % 2 else max
-        found = _known(
-            of_value, (o for o in table.operands[index] if items[o].transposes)
-        )
+        given = [o for o in table.operands[index] if items[o].transposes]
+        found = _known(of_any, given)
+        if found and spreads_number(flat, index, table.producer, after, late):
+            late[index] = choose(found)
+            continue
         if found:
             stage[index] = choose(found)
             continue
         found = _known(of_value, table.operands[index])
         stage[index] = max(found, default=None)
+    return late
 
 
 def _sum_at_the_end(items: list[Item], table: Reads, stage: list[int | None]) -> None:
@@ -278,7 +313,7 @@ def _known(of_value: Callable[[int], int | None], indices: Iterable[int]) -> lis
     return [value for value in found if value is not None]
 
 
-def assign_pending(
+def _assign_pending(
     items: list[Item],
     table: Reads,
     stage: list[int | None],
@@ -286,6 +321,7 @@ def assign_pending(
     of_reader: Callable[[int], int | None],
     count: int,
     cuts: list[int],
+    late: Mapping[int, int],
 ) -> None:
     """Puts what reads no stage where it is read."""
     for index in reversed(range(len(items))):
@@ -293,7 +329,9 @@ def assign_pending(
         if stage[index] is not None or free[index] or is_mark(item) or _is_fixed(item):
             continue
         found = _known(of_reader, table.readers[index])
-        if found:
+        if index in late:
+            stage[index] = min(max(found, default=late[index]), late[index])
+        elif found:
             stage[index] = max(found)
         elif table.readers[index] and not item.transposes:
             free[index] = True  # Only the optimizer reads it.

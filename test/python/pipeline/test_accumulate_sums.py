@@ -128,6 +128,74 @@ def test_a_weight_that_its_stage_reads_often_has_one_sum(read, way):
         close(compiled(*compiled.place(*args)), jax.jit(step)(*args))
 
 
+TERMS = {
+    "squares": lambda ws: sum((w**2).sum() for w in ws),
+    "products": lambda ws: sum(jnp.vdot(w, w) for w in ws),
+    "norms": lambda ws: sum(jnp.linalg.norm(w) for w in ws),
+    "norm of all": lambda ws: jnp.sqrt(sum((w * w).sum() for w in ws)),
+    "rounded": lambda ws: sum(
+        (w.astype("bfloat16").astype(w.dtype) ** 2).sum() for w in ws
+    ),
+    "stacked": lambda ws: jnp.stack([jnp.abs(w).sum() for w in ws]).sum(),
+}
+
+
+@pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1"])
+@pytest.mark.parametrize("term", TERMS)
+def test_decay_in_the_loss_is_computed_where_the_weights_are(term, schedule, caplog):
+    def error(weights, batch):
+        x, y = batch
+        for number, w in enumerate(weights):
+            x = jnp.tanh(mw.stage_boundary(x) @ w if number else x @ w)
+        return distance(x, y) + 0.1 * TERMS[term](weights)
+
+    def step(weights, moments, batch):
+        gradient = accumulate(jax.value_and_grad(error), MICROBATCHES)
+        value, grads = gradient(weights, batch)
+        moments = [0.9 * m + g for m, g in zip(moments, grads, strict=True)]
+        return [w - m for w, m in zip(weights, moments, strict=True)], moments, value
+
+    weights, batch = make_weights(2), make_batch()
+    args = weights, jax.tree.map(jnp.zeros_like, weights), batch
+    lowered = mw.jit(step, marked_config(schedule)).lower(*args)
+    assert caplog.text == ""
+    assigned = lowered.function_mesh_assignment
+    for meshes in (*assigned.input_meshes[:2], *assigned.output_meshes[:2]):
+        assert list(meshes) == ["m0", "m1"]
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert [size for size in sent if size > 4] == [ROWS * WIDTH * 4] * 2 * MICROBATCHES
+    assert 4 in sent  # The term itself.
+    if schedule == "1F1B":
+        compiled = lowered.compile()
+        close(compiled(*compiled.place(*args)), jax.jit(step)(*args))
+
+
+def test_decay_of_stacked_layers_leaves_these_on_their_meshes():
+    def error(stack, batch):
+        x, y = batch
+        x = mw.pipeline.scan(lambda x, w: jnp.tanh(x @ w), x, stack, num_stages=2)
+        return distance(x, y) + 0.1 * (stack**2).sum()
+
+    def step(stack, moments, batch):
+        gradient = accumulate(jax.value_and_grad(error), MICROBATCHES)
+        value, grads = gradient(stack, batch)
+        moments = 0.9 * moments + grads
+        return stack - moments, moments, value
+
+    stack = jnp.stack(make_weights(4))
+    args = stack, jnp.zeros_like(stack), make_batch()
+    lowered = mw.jit(step, marked_config("1F1B")).lower(*args)
+    assigned = lowered.function_mesh_assignment
+    parts = [*assigned.input_meshes[:2], *assigned.output_meshes[:2]]
+    assert [each.pieces for each in parts] == [("m0", "m1")] * 4
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert max(sent) == ROWS * WIDTH * 4
+    compiled = lowered.compile()
+    close(compiled(*compiled.place(*args)), jax.jit(step)(*args))
+
+
 def test_memory_does_not_grow_with_the_number_of_microbatches():
     wide = [np.ones((64, 64), np.float32)] * 2
 

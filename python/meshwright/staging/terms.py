@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that are made of weights alone, such as weight decay in the loss.
+
+Such a term is written where the loss is, after the last mark, and would bring all
+weights there. The stage that reads a weight anyway has what the term is made of: the
+term is computed there, and the number is what the last stage gets. In the backward
+pass that stage gets the cotangent of the number, and makes of it what it adds to the
+gradient of its weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from ..jaxapi import frontend as compat
+from .flatten import Flat
+
+
+def _is_number(atom: Any) -> bool:
+    return math.prod(getattr(atom.aval, "shape", ())) <= 1
+
+
+def _is_float(atom: Any) -> bool:
+    return jnp.issubdtype(getattr(atom.aval, "dtype", bool), jnp.inexact)
+
+
+def place_terms(
+    flat: Flat,
+    producer: Mapping[Any, int],
+    is_early: Sequence[bool],
+    position: list[int | None],
+    stage_at: Callable[[int], int],
+) -> None:
+    """Moves terms to where what they are made of is read.
+
+    Args:
+      flat: the body.
+      producer: variable to position of the operation that gives it.
+      is_early: which operations are forward ones that depend on no mark.
+      position: where each forward operation counts as written, by what reads it first.
+      stage_at: the stage in which something that is written at a position is.
+    """
+    _Terms(flat, producer, is_early, position, stage_at).place()
+
+
+class _Terms:
+    def __init__(
+        self,
+        flat: Flat,
+        producer: Mapping[Any, int],
+        is_early: Sequence[bool],
+        position: list[int | None],
+        stage_at: Callable[[int], int],
+    ):
+        self._items, self._producer = flat.items, producer
+        self._is_early, self._position, self._stage_at = is_early, position, stage_at
+        self._outs = set(filter(_is_variable, flat.outs))
+        self._readers: dict[Any, list[int]] = {}
+        for index, item in enumerate(flat.items):
+            if not item.transposes:
+                for var in set(filter(_is_variable, item.eqn.invars)):
+                    self._readers.setdefault(var, []).append(index)
+        self._saved: set[int] = set()  # What only the backward pass reads.
+        for index in reversed(range(len(flat.items))):
+            outvars = flat.items[index].eqn.outvars
+            is_out = not self._outs.isdisjoint(outvars)
+            if is_early[index] and not is_out and not self._forward(index):
+                self._saved.add(index)
+        self._numbers = [i for i in range(len(flat.items)) if self._gives_number(i)]
+        self._inside = self._find_inside()
+
+    def place(self) -> None:
+        wanted = {index: self._wanted(index) for index in self._numbers}
+        for index, where in wanted.items():
+            if where is not None:
+                self._position[index] = where
+        for index in reversed(range(len(self._items))):
+            if index in self._inside and index not in wanted:
+                later = [self._position[reader] for reader in self._forward(index)]
+                known = [where for where in later if where is not None]
+                self._position[index] = min(known, default=None)
+
+    def _forward(self, index: int) -> list[int]:
+        """The forward operations that read what an operation gives."""
+        outvars = self._items[index].eqn.outvars
+        readers = [reader for var in outvars for reader in self._readers.get(var, ())]
+        return [reader for reader in readers if reader not in self._saved]
+
+    def _gives_number(self, index: int) -> bool:
+        if not self._is_early[index]:
+            return False
+        eqn = self._items[index].eqn
+        read = [
+            var
+            for var in eqn.outvars
+            if var in self._outs
+            or not self._saved.issuperset(self._readers.get(var, ()))
+        ]
+        return bool(
+            read
+            and self._is_wanted(index, read)
+            and all(_is_number(var) and _is_float(var) for var in read)
+            and any(_is_variable(var) and not _is_number(var) for var in eqn.invars)
+        )
+
+    def _is_wanted(self, index: int, read: Sequence[Any]) -> bool:
+        """Whether the forward pass needs a number, rather than an optimizer alone."""
+        return (
+            self._position[index] is not None
+            or not self._outs.isdisjoint(read)
+            or any(self._is_early[reader] for reader in self._forward(index))
+        )
+
+    def _find_inside(self) -> set[int]:
+        """Operations that serve nothing but such numbers."""
+        inside = set(self._numbers)
+        for index in reversed(range(len(self._items))):
+            readers = self._forward(index)
+            if self._is_early[index] and readers and inside.issuperset(readers):
+                inside.add(index)
+        return inside
+
+    def _wanted(self, number: int) -> int | None:
+        """Where a number belongs, if all that it is made of is in one stage."""
+        stages: set[int] | None = None
+        first: dict[int, int] = {}
+        left, seen = [number], {number}
+        while left:
+            for var in filter(_is_variable, self._items[left.pop()].eqn.invars):
+                maker = self._producer.get(var)
+                if maker in seen or _is_number(var):
+                    continue
+                if maker in self._inside:
+                    seen.add(maker)
+                    left.append(maker)
+                    continue
+                found = {}
+                for reader in self._readers[var]:
+                    where = self._position[reader]
+                    if reader not in self._inside and where is not None:
+                        stage = self._stage_at(where)
+                        found[stage] = min(found.get(stage, where), where)
+                if found:
+                    first |= found
+                    stages = set(found) if stages is None else stages & set(found)
+        if not stages:
+            return None
+        stage, where = min(stages), self._position[number]
+        limit = self._stage_at(number if where is None else where)
+        return first[stage] if stage < limit else None
+
+
+def _is_variable(atom: Any) -> bool:
+    return isinstance(atom, compat.Var)
+
+
+def spreads_number(
+    flat: Flat,
+    index: int,
+    producer: Mapping[Any, int],
+    after: Sequence[bool],
+    spread: Mapping[int, Any],
+) -> bool:
+    """Whether a transposed operation makes something large of a cotangent's number.
+
+    Args:
+      flat: the body.
+      index: the operation.
+      producer: variable to position of the operation that gives it.
+      after: which forward operations depend on a mark.
+      spread: the operations before it of which that is true.
+    """
+    item = flat.items[index]
+    if item.transposes % 2 == 0 or all(map(_is_number, item.eqn.outvars)):
+        return False
+    reads_number = False
+    for var in filter(_is_variable, item.eqn.invars):
+        maker = producer.get(var)
+        is_number = _is_number(var)
+        if maker is not None and flat.items[maker].transposes:
+            if not is_number and maker not in spread:
+                return False
+            reads_number = True
+        elif maker is not None and not is_number and after[maker]:
+            return False
+    return reads_number
