@@ -95,12 +95,12 @@ bench: build  ## speed: all of bench/benches.py, as one report in build/bench (O
 	@$(PYTHON) bench/report.py --bin $(BUILD)/bin --only "$(ONLY)"
 
 difftest: build  ## random and changed programs against jaxlib (make difftest N=5000)
-	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --bin $(BUILD)/bin
-	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --bin $(BUILD)/bin --programs
-	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --models
-	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --placement
-	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --mutants --bin $(BUILD)/bin
-	@$(PYTHON) scripts/difftest.py $(or $(N),1000) --tokens --bin $(BUILD)/bin
+	@$(PYTHON) -m support.difftest $(or $(N),1000) --bin $(BUILD)/bin
+	@$(PYTHON) -m support.difftest $(or $(N),1000) --bin $(BUILD)/bin --programs
+	@$(PYTHON) -m support.difftest $(or $(N),1000) --models
+	@$(PYTHON) -m support.difftest $(or $(N),1000) --placement
+	@$(PYTHON) -m support.difftest $(or $(N),1000) --mutants --bin $(BUILD)/bin
+	@$(PYTHON) -m support.difftest $(or $(N),1000) --tokens --bin $(BUILD)/bin
 
 difftest-newest:  ## the same against the newest jaxlib (Python 3.12 or 3.13)
 	@$(MAKE) difftest PYTHON="$$(scripts/newest_jax.sh)"

@@ -41,9 +41,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "bench")]
 
-import run  # noqa: E402
+from bench import run  # noqa: E402
 
 MOST_TIME, MOST_MEMORY, MOST_BODIES, MOST_FOLDER, MOST_OPS = 4.5, 4.5, 1.2, 1.2, 1.2
 MOST_SECONDS, MOST_MEGABYTES = 20, 3 * 1024
@@ -57,7 +56,7 @@ TRACE = """
 import json, os, pathlib, sys
 layers, stages, path = int(sys.argv[1]), int(sys.argv[2]), pathlib.Path(sys.argv[3])
 os.environ["JAX_NUM_CPU_DEVICES"] = str(2 * stages)
-import curve
+from bench import curve
 if sys.argv[4] == "behind":
     text, config, _ = curve.trace(layers, stages, int(sys.argv[5]))
 else:

@@ -26,17 +26,14 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [
-    str(ROOT / folder) for folder in ("python", "build/python", "bench", "examples")
-]
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "17")
 
 import gpt  # noqa: E402
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
-import run  # noqa: E402
 
 import meshwright as mw  # noqa: E402
+from bench import run  # noqa: E402
 
 BATCH, LENGTH, SYMBOLS = 2, gpt.LENGTH, 64
 # Of the time of the peer to ours, by microbatches.

@@ -29,7 +29,6 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "build" / "python")]
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -169,9 +168,10 @@ def run_pipeline(args: argparse.Namespace) -> dict:
 
     mw.distributed.initialize()
     import jax
-    import runtime_overhead as pipeline
     from meshwright.runtime.processes.world import current
     from meshwright.runtime.program.steps import Launch
+
+    from bench import runtime_overhead as pipeline
 
     world = current()
     kernels = pipeline.Kernels(args)
@@ -291,10 +291,8 @@ def launch(processes: int, devices: int, worker: str, options: dict) -> list[dic
     command += ["--devices-per-process", str(devices), __file__, "--worker", worker]
     for name, value in options.items():
         command += [f"--{name}", str(value)]
-    path = os.pathsep.join(sys.path[:2])
     done = subprocess.run(
         command,
-        env=os.environ | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,
@@ -364,7 +362,6 @@ def report_pipeline(args: argparse.Namespace) -> dict:
 def main() -> None:
     args = arguments()
     if args.worker:
-        sys.path.append(str(ROOT / "bench"))
         found = {"edge": run_edges, "pipeline": run_pipeline}[args.worker](args)
         import jax
 

@@ -28,16 +28,14 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [
-    str(ROOT / folder) for folder in ("python", "build/python", "bench", "examples")
-]
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "17")
 
-import curve  # noqa: E402
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 from meshwright.compiler import native  # noqa: E402
+
+from bench import curve  # noqa: E402
 
 MOST_PARTITIONING = 1 / 20
 PHASES = ("trace", "lower", "partition", "compile", "load")

@@ -20,7 +20,6 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "build" / "python")]
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402

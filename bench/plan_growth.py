@@ -16,12 +16,10 @@ import argparse
 import json
 import os
 import pathlib
-import sys
 import time
 from types import SimpleNamespace
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "build" / "python")]
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402

@@ -37,10 +37,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BASELINE = ROOT / "bench" / "baseline.json"
 ALLOWED = 0.05
 MOST_RUNS = 3
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "python")]
 
-from benches import BENCHES, Bench  # noqa: E402
 from meshwright.core.files import whole_file  # noqa: E402
+
+from bench.benches import BENCHES, Bench  # noqa: E402
 
 
 @dataclasses.dataclass

@@ -8,7 +8,7 @@ Two comparisons, best of several runs in one process each:
 - parse + verify + print of `gpt_32_8_32.mlir`: `mpmd-opt` as a whole process,
   against `ir.Module.parse` and `str()` in jaxlib's Python, imports excluded;
 - the phases, with 1F1B: the times `meshwright partition` reports, against the
-  partitioner that is compiled into jaxlib (`bench/peer.py`), parsing excluded;
+  partitioner that is compiled into jaxlib (`support/peer.py`), parsing excluded;
   and the peak memory of the two processes, the peer's with its Python.
 
 Prints a row per program with both times and their ratio, if ours is a millisecond or
@@ -28,7 +28,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "test" / "programs" / "mpmd"
 PHASES = ("import", "optimize", "shard", "export")
 LEAST_RATIO = {"gpt_32_8_32": 10}  # Of all phases.
-sys.path[:0] = [str(ROOT / "scripts")]
 
 
 def best(seconds: list[float]) -> float:
@@ -44,8 +43,8 @@ def time_process(*command: object) -> float:
 
 
 def parse_and_print(args: argparse.Namespace) -> None:
-    import numerics
     from jaxlib.mlir import ir
+    from support import numerics
 
     path = PROGRAMS / "gpt_32_8_32.mlir"
     text = path.read_text()
@@ -108,7 +107,8 @@ def run_peer(path: pathlib.Path, repeat: int) -> tuple[dict, float]:
     """The same of the peer; the memory is that of a single run."""
     command = [
         sys.executable,
-        ROOT / "bench" / "peer.py",
+        "-m",
+        "support.peer",
         path,
         path.with_suffix(".json"),
         "--until=partition",

@@ -193,7 +193,8 @@ def run_peer(args: argparse.Namespace) -> None:
     peer = subprocess.run(
         [
             sys.executable,
-            ROOT / "bench" / "peer.py",
+            "-m",
+            "support.peer",
             PROGRAM,
             config,
             "--until=optimize",

@@ -25,7 +25,6 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / part) for part in ("python", "build/python", "examples")]
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import gpt  # noqa: E402

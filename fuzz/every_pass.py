@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-import seeds
+from fuzz import seeds
 
 PER_PROCESS = 500
 LONGEST = 20000  # Programs that are longer are few, and most of the time.

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import tempfile
 
-import op_seeds
+from fuzz import op_seeds
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What every program can be taken through, whatever its test is about.

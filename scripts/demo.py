@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 import sys
 
-import numerics
+from support import numerics
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "test" / "programs" / "mpmd" / "gpt_8_4_8.mlir"

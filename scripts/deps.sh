@@ -56,3 +56,4 @@ for group in test "$@"; do
     cp "$list" "$stamp"
   fi
 done
+scripts/tree_path.sh .venv/bin/python

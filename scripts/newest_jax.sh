@@ -34,4 +34,5 @@ if ! cmp -s "$list" "$venv/requirements.txt"; then
   "$venv/bin/pip" install -q --disable-pip-version-check --require-hashes -r "$list" >&2
   cp "$list" "$venv/requirements.txt"
 fi
+scripts/tree_path.sh "$venv/bin/python"
 echo "$venv/bin/python"

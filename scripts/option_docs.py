@@ -11,7 +11,6 @@ With --check nothing is written; exit code 1 if something is stale.
 """
 
 import json
-import os
 import pathlib
 import re
 import sys
@@ -28,9 +27,6 @@ PHASES = {
 
 
 def read_options() -> list[tuple[str, ...]]:
-    # Tests say which build they are of.
-    extension = os.environ.get("MESHWRIGHT_EXTENSION", "build/python")
-    sys.path[:0] = [str(ROOT / extension)]
     import _meshwright
 
     return _meshwright.options()

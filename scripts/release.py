@@ -19,7 +19,7 @@ import sys
 import tarfile
 import tomllib
 
-import build_wheel
+from scripts import build_wheel
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"

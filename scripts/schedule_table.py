@@ -13,14 +13,12 @@ import argparse
 import os
 import pathlib
 import subprocess
-import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / part) for part in ("python", "build/python", "test/python")]
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "9")
 
-import schedule_training as training  # noqa: E402
 from meshwright.schedule_names import PIPELINE_SCHEDULE_NAMES  # noqa: E402
+from support import schedule_training as training  # noqa: E402
 
 FORWARD_ONLY = "ParallelPipelinesWithWrapAround"
 

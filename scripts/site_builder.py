@@ -17,7 +17,7 @@ import sys
 import tempfile
 import urllib.parse
 
-import notebook_page
+from scripts import notebook_page
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 

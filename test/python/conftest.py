@@ -8,14 +8,11 @@ import subprocess
 import sys
 
 import pytest
-import xla_emitters
+from support import xla_emitters
+from support.tools import ROOT, Tools
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Read when JAX starts: enough CPU devices for several meshes.
-os.environ.setdefault("JAX_NUM_CPU_DEVICES", "9")
 if "--xla_backend_optimization_level=0" in os.environ.get("XLA_FLAGS", ""):
     xla_emitters.choose_older()
-PROGRAMS = ROOT / "test" / "programs"
 
 
 def pytest_addoption(parser):
@@ -30,7 +27,7 @@ def pytest_configure(config):
     """The package as it is in the tree, with the extension beside the binaries."""
     extension = pathlib.Path(config.getoption("--bin")).resolve().parent / "python"
     os.environ["MESHWRIGHT_EXTENSION"] = str(extension)
-    sys.path[:0] = [str(ROOT / "python"), str(extension)]
+    sys.path[:0] = [str(ROOT), str(ROOT / "python"), str(extension)]
 
 
 # How many tests of a file may be skipped: programs that jaxlib itself does not
@@ -78,37 +75,6 @@ def _check_skips(session):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-class Tools:
-    """Runs the project's binaries and returns what they print."""
-
-    def __init__(self, folder: pathlib.Path):
-        self.folder = folder
-
-    def run(
-        self, tool: str, *args: object, stdin: str | bytes = ""
-    ) -> subprocess.CompletedProcess:
-        data = stdin.encode() if isinstance(stdin, str) else stdin
-        done = subprocess.run(
-            [os.fspath(self.folder / tool), *map(str, args)],
-            input=data,
-            capture_output=True,
-            timeout=300,
-        )
-        done.stderr = done.stderr.decode(errors="replace")
-        # Else it was ended by a signal, or by a report of a sanitizer.
-        assert done.returncode in (0, 1), done.stderr
-        return done
-
-    def check(self, tool: str, *args: object, stdin: str | bytes = "") -> str:
-        """The standard output of a run that must succeed."""
-        done = self.run(tool, *args, stdin=stdin)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.decode()
-
-    def opt(self, text: str, *args: object) -> str:
-        return self.check("mpmd-opt", "-", *args, stdin=text)
-
-
 @pytest.fixture(scope="session")
 def tools(request) -> Tools:
     return Tools(pathlib.Path(request.config.getoption("--bin")).resolve())
@@ -117,7 +83,7 @@ def tools(request) -> Tools:
 @pytest.fixture
 def comparing(tools):
     """Begins comparisons of `make difftest`, by class; ends them with the test."""
-    import op_corpus  # Imports JAX, which not every test needs.
+    from support import op_corpus  # Imports JAX, which not every test needs.
 
     with contextlib.ExitStack() as begun:
         yield lambda kind: begun.enter_context(

@@ -7,8 +7,8 @@ import os
 import sys
 import traceback
 
-from conftest import ROOT  # It also asks for CPU devices.
-from once import work_done_once
+from support.once import work_done_once
+from support.tools import ROOT  # It also asks for CPU devices.
 
 sys.path[:0] = [
     str(ROOT / "examples" / "twins"),

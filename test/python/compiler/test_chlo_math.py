@@ -1,9 +1,9 @@
 """Special functions: legalized by us, against what JAX makes of the CHLO op."""
 
-import numerics
 import numpy as np
 import pytest
-from jaxlib_releases import is_settled
+from support import numerics
+from support.jaxlib_releases import is_settled
 
 inf, nan = np.inf, np.nan
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, inf, -inf, nan])

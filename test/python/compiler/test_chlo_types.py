@@ -5,11 +5,10 @@ or with a reference of more digits where jaxlib itself is not exact.
 """
 
 import ml_dtypes
-import numerics
 import numpy as np
-import op_corpus
 import pytest
-from jaxlib_releases import is_settled
+from support import numerics, op_corpus
+from support.jaxlib_releases import is_settled
 
 REAL = {
     "f16": np.float16,

@@ -1,10 +1,9 @@
 """Constants of every element type through every fold: values, limits, no abort."""
 
 import ml_dtypes
-import numerics
 import numpy as np
-import op_corpus
 import pytest
+from support import numerics, op_corpus
 
 FOLD = "--stablehlo-target-independent-optimization"
 SIGNED = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}

@@ -11,10 +11,10 @@ import io
 import re
 
 import pytest
-from conftest import ROOT
-from isolated import Aborted, Isolated
-from jaxlib_context import context_with_quantized_types
-from jaxlib_releases import has_another_form, is_refused, without_defaults
+from support.isolated import Aborted, Isolated
+from support.jaxlib_context import context_with_quantized_types
+from support.jaxlib_releases import has_another_form, is_refused, without_defaults
+from support.tools import ROOT
 
 DIALECTS = ROOT / "test" / "Dialect"
 SEPARATOR = "^// -----.*$|^//---.*$"

@@ -3,16 +3,15 @@
 import dataclasses
 import re
 
-import difftest_jit
-import difftest_meant
-import difftest_ops
-import difftest_programs
-import difftest_seeds
-import difftest_values
 import numpy as np
 import pytest
-import random_functions
-import random_ops
+from support import random_functions, random_ops
+from support.difftest import jit as difftest_jit
+from support.difftest import meant as difftest_meant
+from support.difftest import ops as difftest_ops
+from support.difftest import programs as difftest_programs
+from support.difftest import seeds as difftest_seeds
+from support.difftest import values as difftest_values
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import json
 import random
 import re
 
-import peer
 import pytest
-from conftest import PROGRAMS
+from support import peer
+from support.tools import PROGRAMS
 
 # By the type of an argument: embedding and head are split by the vocabulary, of
 # two matrices in a row the first by columns and the second by rows.

@@ -10,12 +10,11 @@ import json
 
 import jax
 import jax.numpy as jnp
-import numerics
 import numpy as np
-import peer
 import pytest
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from support import numerics, peer
 
 import meshwright as mw
 

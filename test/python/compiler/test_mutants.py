@@ -1,9 +1,9 @@
 """Programs that are almost right are read as by jaxlib: a part of `make difftest`."""
 
-import difftest_mutants
-import difftest_tokens
-import op_corpus
 import pytest
+from support import op_corpus
+from support.difftest import mutants as difftest_mutants
+from support.difftest import tokens as difftest_tokens
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ with it, or does its work; the seeds of fuzzing are made."""
 
 import re
 
-import every_pass
-import op_seeds
 import pytest
-import seeds as fuzz_seeds
-from conftest import ROOT, Tools
+from support.tools import ROOT, Tools
+
+from fuzz import every_pass, op_seeds
+from fuzz import seeds as fuzz_seeds
 
 EDGES = ROOT / "fuzz/edges.mlir"
 

@@ -1,12 +1,12 @@
 """A sample of JAX's own op harnesses through the tools, by the numbers.
 
-`scripts/op_corpus.py` runs all of them; this is every n-th and all of the ops
+`support.op_corpus` runs all of them; this is every n-th and all of the ops
 that we write as formulas or fold in a way of our own.
 """
 
 import numpy as np
-import op_corpus
 import pytest
+from support import op_corpus
 
 FORMULAS = ["acos", "asinh", "atan_", "atanh", "cosh", "erf", "lgamma", "digamma"]
 FORMULAS += ["bessel_i1e", "nextafter", "top_k_dtypes", "tan_shape"]

@@ -7,9 +7,9 @@ character by character.
 
 import json
 
-import peer
 import pytest
-from conftest import PROGRAMS
+from support import peer
+from support.tools import PROGRAMS
 
 PROGRAM = PROGRAMS / "mpmd" / "gpt_4_4_4.mlir"
 SCHEDULES = [

@@ -3,9 +3,9 @@
 import pathlib
 import re
 
-import numerics
 import pytest
-from conftest import PROGRAMS
+from support import numerics
+from support.tools import PROGRAMS
 
 PLAIN = sorted(path.stem for path in PROGRAMS.glob("*.mlir"))
 MPMD = ["gpt_4_4_4", "gpt_8_4_8", "gpt_16_4_16", "gpt_32_8_32"]
@@ -60,7 +60,7 @@ def test_every_computation_is_in_a_fragment(tools, tmp_path, name):
 
 @pytest.mark.parametrize("name", MPMD)
 def test_fragments_and_transfers_are_as_many_as_the_peers(tools, tmp_path, name):
-    import peer
+    from support import peer
 
     source = PROGRAMS / "mpmd" / f"{name}.mlir"
     config = peer.json.loads(source.with_suffix(".json").read_text())

@@ -10,9 +10,8 @@ import collections
 import json
 import re
 
-import numerics
 import pytest
-import random_programs
+from support import numerics, random_programs
 
 SEEDS = range(24)
 SCHEDULES = [

@@ -5,16 +5,15 @@ out: the peer in jaxlib resets those of all transferred values.
 """
 
 import pytest
-import random_fragments
-from isolated import Aborted, Isolated
+from support import random_fragments
+from support.isolated import Aborted, Isolated
 
 SEEDS = range(60)
 
 
 def export_by_peer(text: str, topology: list) -> str:
-    import numerics
-    import peer
     from jaxlib.mlir import ir
+    from support import numerics, peer
 
     native = peer.load()
     with numerics.make_context(), ir.Location.unknown():

@@ -10,10 +10,9 @@ import collections
 import json
 import re
 
-import numerics
 import pytest
-import random_programs
-from isolated import Aborted, Isolated
+from support import numerics, random_programs
+from support.isolated import Aborted, Isolated
 
 SEEDS = range(60)
 
@@ -26,7 +25,7 @@ IGNORED = (
 
 
 def peer_import(text: str, config: dict) -> str:
-    import peer
+    from support import peer
 
     return peer.partition(peer.load(), text, config, "import")[0]
 

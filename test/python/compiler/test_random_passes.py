@@ -7,9 +7,8 @@ has the numbers of the original. No pass adds a transfer between meshes.
 import random
 import re
 
-import numerics
 import pytest
-import random_programs
+from support import numerics, random_programs
 
 SEEDS = range(40)
 STEPS = 6

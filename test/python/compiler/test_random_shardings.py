@@ -6,11 +6,10 @@ must be equal.
 
 import re
 
-import numerics
 import pytest
-import random_shardings
-from isolated import Aborted, Isolated
-from jaxlib_releases import without_empty_shardings
+from support import numerics, random_shardings
+from support.isolated import Aborted, Isolated
+from support.jaxlib_releases import without_empty_shardings
 
 SEEDS = range(40)
 
@@ -38,8 +37,8 @@ CLOSE = (
 
 def run_by_jaxlib(text: str, pipeline: str) -> str:
     """What jaxlib's passes, which its partitioner registers, make of a module."""
-    import peer
     from jaxlib.mlir import ir, passmanager
+    from support import peer
 
     peer.load()
     with numerics.make_context(), ir.Location.unknown():

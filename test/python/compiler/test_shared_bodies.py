@@ -12,9 +12,9 @@ import re
 import sys
 import tempfile
 
-import conftest
 import pytest
-import random_programs
+from support import random_programs
+from support.tools import ROOT, Tools
 
 PHASES = ("import", "optimize", "shard", "export")
 SHARING = (
@@ -167,7 +167,7 @@ def test_sharing_is_not_seen(tools, tmp_path, first):
 
 def main() -> None:
     first, count = map(int, sys.argv[1:])
-    tools = conftest.Tools(conftest.ROOT / "build" / "bin")
+    tools = Tools(ROOT / "build" / "bin")
     with tempfile.TemporaryDirectory() as folder:
         shared = sum(
             check(tools, pathlib.Path(folder), seed)

@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
-from launching import bare_environment
+from support.launching import bare_environment
+from support.tools import ROOT
 
 import meshwright as mw
 
@@ -21,6 +21,7 @@ def options():
 def test_python_and_docs_have_the_compilers_options():
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "option_docs.py", "--check"],
+        env=bare_environment(),
         capture_output=True,
         text=True,
     )
@@ -32,7 +33,7 @@ def test_what_tests_start_has_the_extension_of_their_build(tmp_path):
     (tmp_path / "_meshwright.py").write_text("print('this one'); raise SystemExit")
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "option_docs.py", "--check"],
-        env=bare_environment(MESHWRIGHT_EXTENSION=str(tmp_path)),
+        env=bare_environment(PYTHONPATH=str(tmp_path)),
         capture_output=True,
         text=True,
     )

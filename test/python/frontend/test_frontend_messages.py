@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import optax
 import pytest
-from conftest import ROOT
 from jax.sharding import Mesh
-from launching import bare_environment
 from meshwright.core import logging as _logging
+from support.launching import bare_environment
+from support.tools import ROOT
 
 import meshwright as mw
 

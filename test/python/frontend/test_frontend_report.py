@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
-from launching import bare_environment
+from support.launching import bare_environment
 
 import meshwright as mw
 

@@ -2,9 +2,9 @@
 
 import contextlib
 
-import difftest_placement
-import placement_programs
 import pytest
+from support import placement_programs
+from support.difftest import placement as difftest_placement
 
 
 @pytest.fixture

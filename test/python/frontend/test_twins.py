@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from support.tools import ROOT
 
 TWINS = ROOT / "examples" / "twins"
 NEEDS = {"nnx_transformer": "flax", "flax_scan": "flax", "equinox_model": "equinox"}

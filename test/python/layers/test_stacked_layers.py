@@ -10,7 +10,7 @@ import pytest
 from flax import nnx
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from launching import launch, reports
+from support.launching import launch, reports
 
 import meshwright as mw
 

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from frontend_ir import microbatched_gradients, mlp_step
 from jax.sharding import Mesh, NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 from meshwright.compiler import native
+from support.frontend_ir import microbatched_gradients, mlp_step
 
 import meshwright as mw
 

@@ -6,12 +6,12 @@ import re
 
 import jax
 import jax.numpy as jnp
-import numerics
 import numpy as np
 import pytest
-from conftest import ROOT
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from support import numerics
+from support.tools import ROOT
 
 import meshwright as mw
 

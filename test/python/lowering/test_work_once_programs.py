@@ -12,16 +12,16 @@ import sys
 
 import jax
 import jax.numpy as jnp
-import numerics
 import numpy as np
 import pytest
-import schedule_training as training
-from conftest import PROGRAMS, ROOT
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from meshwright.schedule_names import PIPELINE_SCHEDULE_NAMES
-from once import ONCE, work_done_once
-from schedule_training import count_copies, count_stages, read_plan
+from support import numerics
+from support import schedule_training as training
+from support.once import ONCE, work_done_once
+from support.schedule_training import count_copies, count_stages, read_plan
+from support.tools import PROGRAMS, ROOT
 
 import meshwright as mw
 

@@ -16,7 +16,7 @@ import types
 import jax
 import jax.numpy as jnp
 import pytest
-from conftest import ROOT
+from support.tools import ROOT
 
 import meshwright as mw
 

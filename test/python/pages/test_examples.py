@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from support.tools import ROOT
 
 EXAMPLES = ROOT / "examples"
 COMMANDS = {

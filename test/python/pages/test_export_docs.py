@@ -3,7 +3,7 @@
 import re
 import shlex
 
-from conftest import ROOT
+from support.tools import ROOT
 
 PAGE = (ROOT / "docs" / "export.md").read_text()
 

@@ -5,7 +5,7 @@ import importlib
 import re
 
 import pytest
-from conftest import ROOT
+from support.tools import ROOT
 
 pytestmark = pytest.mark.usefixtures("x32")
 

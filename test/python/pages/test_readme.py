@@ -5,7 +5,7 @@ import re
 import jax
 import jax.numpy as jnp
 import numpy as np
-from conftest import ROOT
+from support.tools import ROOT
 
 
 def test_the_first_program_gives_what_jax_gives():

@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
 from meshwright.schedule_names import PIPELINE_SCHEDULE_NAMES
+from support.tools import ROOT
 
 PAGE = (ROOT / "docs" / "schedules.md").read_text()
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S))

@@ -5,7 +5,7 @@ import io
 
 import nbformat
 import pytest
-from conftest import ROOT
+from support.tools import ROOT
 
 pytestmark = pytest.mark.usefixtures("x32")
 

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from frontend_ir import emitted
 from meshwright.pipeline import accumulate
+from support.frontend_ir import emitted
 from test_accumulate import (
     MICROBATCHES,
     ROWS,

@@ -21,7 +21,7 @@ import numpy as np  # noqa: E402
 from jax.sharding import Mesh  # noqa: E402
 
 sys.path.append(str(pathlib.Path(__file__).parents[1]))
-import schedule_training as training  # noqa: E402
+from support import schedule_training as training  # noqa: E402
 
 STEPS = 3
 by_process = np.array(jax.devices()).reshape(jax.process_count(), -1)

@@ -9,9 +9,9 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from fake_world import Store, make_world
 from meshwright.runtime.processes import agreement
 from meshwright.runtime.processes.world import ProcessError
+from support.fake_world import Store, make_world
 
 COUNT = 3
 PROGRAM = {

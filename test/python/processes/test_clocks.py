@@ -4,9 +4,9 @@ import concurrent.futures
 import time
 
 import pytest
-from fake_world import Store, make_world
 from meshwright.runtime.processes.clocks import Alignment, Reading, read_offset
 from meshwright.runtime.processes.world import ProcessError
+from support.fake_world import Store, make_world
 
 AHEAD = (0.0, 1000.0, -3.5)  # Seconds.
 

@@ -10,12 +10,12 @@ import subprocess
 import sys
 
 import jax
-import killed_runs
 import numpy as np
 import orbax.checkpoint as ocp
 import pytest
-from launching import SCRIPTS, environment, launch, launch_all, reports
+from support.launching import SCRIPTS, environment, launch, launch_all, reports
 
+from bench import killed_runs
 from meshwright import launch as launcher
 
 STAGES = ("first", "second")  # Of examples/resume.py.

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-import schedule_training as training
-from launching import launch, reports
 from meshwright.schedule_names import PIPELINE_SCHEDULE_NAMES
+from support import schedule_training as training
+from support.launching import launch, reports
 
 RING = "ParallelPipelinesWithWrapAround"
 # On four processes, and on meshes that span two.

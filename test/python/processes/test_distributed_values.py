@@ -6,10 +6,10 @@ import json
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fake_world import Store, make_world
-from launching import launch, reports
 from meshwright.runtime.processes import values
 from meshwright.runtime.processes.world import ProcessError
+from support.fake_world import Store, make_world
+from support.launching import launch, reports
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import threading
 import time
 
 import pytest
-from launching import environment
 from meshwright.runtime.processes import exits
+from support.launching import environment
 
 import meshwright as mw
 

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import PROGRAMS
 from jax._src import xla_bridge
 from jaxlib import _jax
 from jaxlib.mlir import ir  # noqa: F401  (registers what parses the text)
+from support.tools import PROGRAMS
 
 import meshwright as mw
 

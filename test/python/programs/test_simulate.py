@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import ROOT
 from meshwright.runtime.program.order import issue_order
+from support.tools import ROOT
 
 import meshwright as mw
 

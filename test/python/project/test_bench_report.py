@@ -4,10 +4,10 @@ import json
 import math
 import re
 
-import benches
 import pytest
-import report
-from conftest import ROOT
+from support.tools import ROOT
+
+from bench import benches, report
 
 TEXT = """
                program            ours     jaxlib   ratio

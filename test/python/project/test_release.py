@@ -8,10 +8,10 @@ import tarfile
 import tomllib
 import zipfile
 
-import build_wheel
 import jsonschema
-import release
-from conftest import ROOT
+from support.tools import ROOT
+
+from scripts import build_wheel, release
 
 VERSION = release.read_version()
 

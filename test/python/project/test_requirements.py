@@ -4,9 +4,9 @@ import re
 import tomllib
 
 import pytest
-from conftest import ROOT
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
+from support.tools import ROOT
 
 GROUPS = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
 

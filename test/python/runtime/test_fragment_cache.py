@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 from meshwright.runtime.load import cache
-from runtime_programs import Builder, iota
+from support.runtime_programs import Builder, iota
 
 HIT, COMPILED = "/jax/compilation_cache/cache_hits", "backend_compile_duration"
 

@@ -8,7 +8,7 @@ import pytest
 from jax.experimental.layout import Format, Layout
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 from meshwright.jaxapi import runtime as jax_runtime
-from runtime_programs import Builder, iota
+from support.runtime_programs import Builder, iota
 
 
 @pytest.fixture(scope="module")

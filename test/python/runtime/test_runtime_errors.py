@@ -8,13 +8,13 @@ import threading
 import jax
 import numpy as np
 import pytest
-from conftest import ROOT
 from jax.sharding import Mesh
 from meshwright.jaxapi import runtime as jax_runtime
 from meshwright.runtime.load import compilation
 from meshwright.runtime.program import placement
 from meshwright.runtime.program.source import read_source
-from runtime_programs import Builder, iota
+from support.runtime_programs import Builder, iota
+from support.tools import ROOT
 
 import meshwright as mw
 from meshwright import runtime
@@ -225,8 +225,8 @@ def test_interrupt_while_compiling_leaves_the_process_usable():
         sys.path[:0] = [TESTS, PACKAGE]
         # Who was started with the signal ignored, as by nohup, goes on ignoring it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        import conftest
-        from runtime_programs import Builder, iota
+        import support
+        from support.runtime_programs import Builder, iota
         from meshwright.runtime.load import compilation
         b = Builder(a={"x": 1})
         b.output(b.unary("first", "stablehlo.add", b.input("a", [4])))

@@ -4,16 +4,18 @@ import collections
 import json
 
 import jax
-import numerics
 import numpy as np
 import pytest
-import runtime_programs  # noqa: F401  (sets the number of devices)
-from conftest import PROGRAMS
 from jax.sharding import Mesh
 from meshwright.jaxapi import runtime as jax_runtime
 from meshwright.runtime.program.placement import bind_meshes
 from meshwright.runtime.program.plan import Planner
 from meshwright.runtime.watch.memory import keep_account
+from support import (
+    numerics,
+    runtime_programs,  # noqa: F401  (sets the number of devices)
+)
+from support.tools import PROGRAMS
 
 from meshwright import runtime
 

@@ -6,9 +6,9 @@ import threading
 
 import numpy as np
 import pytest
-from launching import launch, reports
 from meshwright.runtime import profile
-from runtime_programs import Builder, iota
+from support.launching import launch, reports
+from support.runtime_programs import Builder, iota
 
 # The module, of which the package shows the function alone.
 watching = sys.modules["meshwright.runtime.watch.profile"]

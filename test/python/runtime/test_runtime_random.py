@@ -9,13 +9,15 @@ import math
 import re
 
 import jax
-import numerics
 import numpy as np
 import pytest
-import random_fragments
-import random_programs
-import runtime_programs  # noqa: F401  (sets the number of devices)
 from jax.sharding import Mesh
+from support import (
+    numerics,
+    random_fragments,
+    random_programs,
+    runtime_programs,  # noqa: F401  (sets the number of devices)
+)
 
 from meshwright import runtime
 

@@ -10,7 +10,7 @@ from meshwright.runtime.program import placement
 from meshwright.runtime.program.module_names import joint_name
 from meshwright.runtime.program.order import issue_order
 from meshwright.runtime.program.steps import Launch
-from runtime_programs import Builder, iota
+from support.runtime_programs import Builder, iota
 
 
 def two_stages(**marks):

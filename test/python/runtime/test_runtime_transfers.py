@@ -9,7 +9,7 @@ import pytest
 from jax.sharding import PartitionSpec
 from meshwright.runtime.program import placement
 from meshwright.runtime.program.steps import Copy, FirstShard, Launch, Put
-from runtime_programs import Builder, iota
+from support.runtime_programs import Builder, iota
 
 MESHES = [{"x": 1}, {"x": 2}, {"x": 4}, {"y": 2, "z": 2}]
 

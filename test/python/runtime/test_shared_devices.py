@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from launching import launch
 from meshwright.runtime import ProgramError
 from meshwright.runtime.program import placement
-from runtime_programs import Builder, iota
+from support.launching import launch
+from support.runtime_programs import Builder, iota
 from test_runtime_run import live_bytes
 
 import meshwright as mw

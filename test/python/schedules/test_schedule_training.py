@@ -4,7 +4,7 @@ import logging
 
 import pytest
 from meshwright.schedule_names import PIPELINE_SCHEDULE_NAMES, REGISTRY_NAMES
-from schedule_training import (
+from support.schedule_training import (
     MESHES,
     MICROBATCHES,
     Trained,

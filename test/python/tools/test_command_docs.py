@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from conftest import ROOT
+from support.tools import ROOT
 
 
 def test_pages_are_up_to_date(tools):

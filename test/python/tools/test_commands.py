@@ -9,8 +9,8 @@ import tomllib
 import xml.etree.ElementTree
 
 import pytest
-from conftest import ROOT
 from meshwright.core import python_version
+from support.tools import ROOT
 
 from meshwright import __version__, doctor
 

@@ -7,9 +7,9 @@ import re
 import subprocess
 import sys
 
-import browser
 import pytest
-from conftest import ROOT
+from support import browser
+from support.tools import ROOT
 
 INPUTS = ROOT / "test" / "Draw" / "Inputs"
 SIMULATION = INPUTS / "simulation.json"

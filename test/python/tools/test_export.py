@@ -8,8 +8,8 @@ import jax
 import jsonschema
 import numpy as np
 import pytest
-from conftest import PROGRAMS, ROOT
 from jax.extend import backend
+from support.tools import PROGRAMS, ROOT
 
 NAMES = ["gpt_4_4_4", "gpt_8_4_8", "gpt_16_4_16", "gpt_32_8_32"]
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from support.tools import ROOT
 
 # In the folder $1, a file system with room for `file` alone. $2 is how it is mounted
 # when the commands come, one a line on standard input; then what is left is printed.
@@ -36,7 +36,7 @@ LAYERS = {"batch": 8, "layers": [LAYER | {"activation_bytes": 8e3}]}
 
 PYTHON = """
 import sys, types, warnings
-import report
+from bench import report
 from meshwright.planning import Plan
 from meshwright.runtime.load import cache
 from meshwright.runtime.watch.profile import Recording
@@ -106,7 +106,7 @@ def writers(tools, tmp_path) -> list[str]:
 
 
 def environment(tools) -> dict[str, str]:
-    paths = [ROOT / "python", tools.folder.parent / "python", ROOT / "bench"]
+    paths = [ROOT / "python", tools.folder.parent / "python", ROOT]
     return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
 
 

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import ROOT
+from support.tools import ROOT
 
 C_PROGRAM = r"""
 #include "meshwright/CAPI/Meshwright.h"

@@ -6,7 +6,7 @@ import json
 import subprocess
 
 import pytest
-from jax_parser import JaxParser, constants, module_of
+from support.jax_parser import JaxParser, constants, module_of
 from test_bad_input import DAMAGED
 
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PROGRAMS, ROOT
+from support.tools import PROGRAMS, ROOT
 
 
 def reduce(tools, program, output, says, *command):

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import PROGRAMS, ROOT
+from support.tools import PROGRAMS, ROOT
 
 # What the model of test/programs has, not the largest ones of it.
 SHIPPED = {

@@ -5,12 +5,12 @@ import re
 import subprocess
 import sys
 
-import browser
 import nbformat
-import notebook_page
 import pytest
-import site_builder
-from conftest import ROOT
+from support import browser
+from support.tools import ROOT
+
+from scripts import notebook_page, site_builder
 
 
 @pytest.fixture(scope="module")

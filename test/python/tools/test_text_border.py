@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import PROGRAMS
-from jax_parser import JaxParser, constants, hex_constant, module_of
-from jaxlib_releases import IS_LATER
+from support.jax_parser import JaxParser, constants, hex_constant, module_of
+from support.jaxlib_releases import IS_LATER
+from support.tools import PROGRAMS
 
 import meshwright as mw
 

@@ -5,7 +5,7 @@ import json
 import shutil
 
 import pytest
-from conftest import ROOT
+from support.tools import ROOT
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from frontend_ir import calls, computations, emitted, mlp_step, plain_step
+from support.frontend_ir import calls, computations, emitted, mlp_step, plain_step
 
 import meshwright as mw
 

@@ -14,9 +14,9 @@ import numpy as np
 import optax
 import pytest
 from flax import nnx
-from frontend_ir import calls, emitted
 from jax.sharding import Mesh
 from meshwright.tracing.trace_cache import sharing_traces
+from support.frontend_ir import calls, emitted
 
 import meshwright as mw
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from frontend_ir import calls, computations, emitted, microbatched, mlp_step
+from support.frontend_ir import calls, computations, emitted, microbatched, mlp_step
 
 import meshwright as mw
 

@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from frontend_ir import calls, emitted
 from meshwright.jaxapi import frontend as compat
 from meshwright.tracing.trace_cache import sharing_traces
 from meshwright.utils import function_name
+from support.frontend_ir import calls, emitted
 
 import meshwright as mw
 

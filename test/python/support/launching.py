@@ -3,13 +3,12 @@
 import concurrent.futures
 import json
 import os
-import pathlib
 import subprocess
 import sys
 
-from conftest import ROOT
+from support.tools import ROOT
 
-SCRIPTS = pathlib.Path(__file__).parent / "processes"
+SCRIPTS = ROOT / "test" / "python" / "processes"
 
 
 def environment(**variables: str) -> dict[str, str]:

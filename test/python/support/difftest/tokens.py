@@ -8,7 +8,7 @@ another is put before it, or what stands between two brackets is dropped. Unlike
 import random
 import re
 
-from difftest_mutants import MutantComparison
+from support.difftest.mutants import MutantComparison
 
 TOKEN = re.compile(
     r'"(?:[^"\\]|\\.)*"|->|[%@#!^]?[A-Za-z_][\w.$]*|[%#]\d+|-?\d+(?:\.\d+)?|\S'

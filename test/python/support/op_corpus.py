@@ -6,8 +6,8 @@ primitives: one per element type, shape and attribute. Each is lowered to
 StableHLO here, taken through the tools on several routes, and run by jaxlib
 before and after. The numbers must agree within ULPS units of the last place.
 
-    .venv/bin/python scripts/op_corpus.py --bin build/bin            # everything
-    .venv/bin/python scripts/op_corpus.py --filter erf,top_k --inputs arguments
+    .venv/bin/python -m support.op_corpus --bin build/bin            # everything
+    .venv/bin/python -m support.op_corpus --filter erf,top_k --inputs arguments
 
 Many calls share a module, since starting a tool and compiling a module cost more
 than the calls themselves. Where a module fails it is halved until the call that
@@ -26,7 +26,6 @@ import collections
 import dataclasses
 import functools
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -35,20 +34,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Tests say which build they are of.
-EXTENSION = os.environ.get("MESHWRIGHT_EXTENSION", "build/python")
-sys.path[:0] = [
-    str(ROOT / path) for path in ("scripts", "python", EXTENSION, "test/python")
-]
-
 import jax  # noqa: E402
 import ml_dtypes  # noqa: E402
-import numerics  # noqa: E402
 import numpy as np  # noqa: E402
-from frontend_ir import emitted  # noqa: E402
 
 import meshwright as mw  # noqa: E402
+from support import numerics
+from support.frontend_ir import emitted  # noqa: E402
+from support.tools import ROOT  # noqa: E402
 
 ULPS = 64
 TIMEOUT = 120

@@ -9,16 +9,12 @@ import collections
 import dataclasses
 import pathlib
 import re
-import sys
 import tempfile
 from collections.abc import Sequence
 
-import op_corpus
-from isolated import Isolated
-
-sys.path[:0] = [str(op_corpus.ROOT / "fuzz")]
-
-import seeds as fuzz_seeds  # noqa: E402
+from fuzz import seeds as fuzz_seeds  # noqa: E402
+from support import op_corpus
+from support.isolated import Isolated
 
 # jaxlib verifies some programs for ever.
 SECONDS = 20
@@ -86,7 +82,8 @@ PRINTED_OTHERWISE = (
 def read_each(texts: Sequence[str]) -> list[Reading]:
     """To be called where jaxlib may end the process."""
     from jaxlib.mlir import ir
-    from jaxlib_context import context_with_quantized_types
+
+    from support.jaxlib_context import context_with_quantized_types
 
     readings = []
     with context_with_quantized_types():

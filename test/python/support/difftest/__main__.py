@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Random programs through our tools and through jaxlib; reports what differs.
 
-    .venv/bin/python scripts/difftest.py 1000                 # single operations
-    .venv/bin/python scripts/difftest.py 200 --programs       # annotated programs
-    .venv/bin/python scripts/difftest.py 200 --models         # mw.jit and jax.jit
-    .venv/bin/python scripts/difftest.py 200 --placement      # where state lives
-    .venv/bin/python scripts/difftest.py 500 --ops gather,scatter --first 4000
-    .venv/bin/python scripts/difftest.py 5000 --seeds         # those of fuzzing
-    .venv/bin/python scripts/difftest.py 5000 --mutants       # what is almost right
-    .venv/bin/python scripts/difftest.py 5000 --tokens        # with one token changed
-    .venv/bin/python scripts/difftest.py --show 4017          # the program of a number
+    .venv/bin/python -m support.difftest 1000                 # single operations
+    .venv/bin/python -m support.difftest 200 --programs       # annotated programs
+    .venv/bin/python -m support.difftest 200 --models         # mw.jit and jax.jit
+    .venv/bin/python -m support.difftest 200 --placement      # where state lives
+    .venv/bin/python -m support.difftest 500 --ops gather,scatter --first 4000
+    .venv/bin/python -m support.difftest 5000 --seeds         # those of fuzzing
+    .venv/bin/python -m support.difftest 5000 --mutants       # what is almost right
+    .venv/bin/python -m support.difftest 5000 --tokens        # with one token changed
+    .venv/bin/python -m support.difftest --show 4017          # the program of a number
 
 A program depends on its number and on nothing else. Prints a line per finding and a
 summary; exit code 1 if anything differs. docs/developing/differences.md explains the
@@ -23,22 +23,19 @@ import pathlib
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [
-    str(ROOT / path)
-    for path in ("scripts", "python", "build/python", "test/python", "bench")
-]
-
-import difftest_jit  # noqa: E402
-import difftest_mutants  # noqa: E402
-import difftest_ops  # noqa: E402
-import difftest_placement  # noqa: E402
-import difftest_programs  # noqa: E402
-import difftest_seeds  # noqa: E402
-import difftest_tokens  # noqa: E402
-import op_corpus  # noqa: E402
-import random_ops  # noqa: E402
-from random_ops.program import module  # noqa: E402
+from support import (
+    op_corpus,  # noqa: E402
+    random_ops,  # noqa: E402
+)
+from support.difftest import jit as difftest_jit  # noqa: E402
+from support.difftest import mutants as difftest_mutants  # noqa: E402
+from support.difftest import ops as difftest_ops  # noqa: E402
+from support.difftest import placement as difftest_placement  # noqa: E402
+from support.difftest import programs as difftest_programs  # noqa: E402
+from support.difftest import seeds as difftest_seeds  # noqa: E402
+from support.difftest import tokens as difftest_tokens  # noqa: E402
+from support.random_ops.program import module  # noqa: E402
+from support.tools import ROOT
 
 PER_BATCH = 50  # Programs or models.
 

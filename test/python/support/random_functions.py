@@ -11,10 +11,10 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from frontend_ir import emitted
 from jax.sharding import Mesh
 
 import meshwright as mw
+from support.frontend_ir import emitted
 
 SCHEDULES = ["1F1B", "GPipe", "none", "GPipeBut1F1BForLastMesh"]
 # Those that want weight gradients apart, or more stages than meshes.

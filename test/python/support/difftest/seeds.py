@@ -6,16 +6,12 @@ where jaxlib reads it. Those on constants are left out: one of the routes makes 
 
 import random
 import re
-import sys
 from collections.abc import Sequence
 
-import op_corpus
-from isolated import Isolated
-from random_ops.program import DTYPES, Builder, Program, Value
-
-sys.path[:0] = [str(op_corpus.ROOT / "fuzz")]
-
-import op_seeds  # noqa: E402
+from fuzz import op_seeds  # noqa: E402
+from support import op_corpus
+from support.isolated import Isolated
+from support.random_ops.program import DTYPES, Builder, Program, Value
 
 HEAD = re.compile(r"func\.func @main\((.*)\) -> \((.*)\) \{")
 ARGUMENT = re.compile(r"%x\d+: (tensor<.*?>+)(?=, %x|$)")
@@ -34,7 +30,8 @@ NOT_RUN = (
 def are_read(texts: Sequence[str]) -> list[bool]:
     """Whether jaxlib reads each. To be called where jaxlib may end the process."""
     from jaxlib.mlir import ir
-    from jaxlib_context import context_with_quantized_types
+
+    from support.jaxlib_context import context_with_quantized_types
 
     def is_read(text: str) -> bool:
         try:

@@ -2,7 +2,7 @@
 
 import functools
 
-import numerics
+from support import numerics
 
 
 @functools.cache

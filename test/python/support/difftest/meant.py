@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import ml_dtypes
 import numpy as np
-from random_ops import Program
+
+from support.random_ops import Program
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import jax
 import numpy as np
-import random_functions
-import xla_emitters
-from op_corpus import Finding
+
+from support import random_functions, xla_emitters
+from support.op_corpus import Finding
 
 DEVICES = 8
 TOLERANCE = 2e-5

@@ -15,19 +15,17 @@ import os
 import re
 from collections.abc import Sequence
 
-import difftest_chance
-import difftest_values
-import numerics
-import random_functions
-import random_programs
-from isolated import Aborted, Isolated
-from op_corpus import FOLD, Finding, ToolError, Tools
+from support import numerics, random_functions, random_programs
+from support.difftest import chance as difftest_chance
+from support.difftest import values as difftest_values
+from support.isolated import Aborted, Isolated
+from support.op_corpus import FOLD, Finding, ToolError, Tools
 
 TOLERANCE = 1e-5
 
 
 def peer_partition(text: str, config: dict) -> str:
-    import peer
+    from support import peer
 
     _be_silent()
     return peer.partition(peer.load(), text, config, "partition")[0]

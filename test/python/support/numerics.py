@@ -12,10 +12,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import jax
 import jax.extend.backend
 import numpy as np
-import xla_emitters
 from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import mpmd, stablehlo
+
+from support import xla_emitters
 
 _DTYPES = {
     "i1": np.bool_,

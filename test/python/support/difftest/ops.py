@@ -18,16 +18,16 @@ import dataclasses
 import re
 from collections.abc import Callable, Sequence
 
-import difftest_meant
 import ml_dtypes
-import numerics
 import numpy as np
-import op_corpus
-from difftest_values import read_results
-from isolated import Aborted, Isolated
-from op_corpus import FOLD, Finding, ToolError, Tools
-from random_ops import Program
-from random_ops.program import module
+
+from support import numerics, op_corpus
+from support.difftest import meant as difftest_meant
+from support.difftest.values import read_results
+from support.isolated import Aborted, Isolated
+from support.op_corpus import FOLD, Finding, ToolError, Tools
+from support.random_ops import Program
+from support.random_ops.program import module
 
 # XLA takes longer for each operation of a larger module.
 MODULE = 100
@@ -90,7 +90,8 @@ def is_equal(left: np.ndarray, right: np.ndarray) -> bool:
 
 def print_both(text: str) -> tuple[str, str]:
     from jaxlib.mlir import ir
-    from jaxlib_context import context_with_quantized_types
+
+    from support.jaxlib_context import context_with_quantized_types
 
     with context_with_quantized_types():
         operation = ir.Module.parse(text).operation

@@ -8,10 +8,11 @@ import collections
 import logging
 from collections.abc import Sequence
 
-import difftest_jit
 import jax
-import placement_programs
-from op_corpus import Finding
+
+from support import placement_programs
+from support.difftest import jit as difftest_jit
+from support.op_corpus import Finding
 
 EXECUTED = 100
 _logger = logging.getLogger("meshwright")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the MPMD partitioner that is compiled into the jaxlib wheel.
 
-    .venv/bin/python bench/peer.py PROGRAM.mlir CONFIG.json \
+    .venv/bin/python -m support.peer PROGRAM.mlir CONFIG.json \
         [--until import|optimize|partition] [--repeat N] [-o OUT.mlir]
 
 Takes what `meshwright partition` takes. Prints one line of JSON: seconds of
@@ -19,11 +19,9 @@ import re
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "scripts")]
-
-import numerics  # noqa: E402
 from jaxlib.mlir import ir  # noqa: E402
+
+from support import numerics  # noqa: E402
 
 
 class _Renamed(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -13,7 +13,8 @@ def read_results(text: str) -> list[bytes]:
     """A key for each result of @main: equal keys are equal computations. To be called
     where jaxlib may end the process."""
     from jaxlib.mlir import ir
-    from jaxlib_context import context_with_quantized_types
+
+    from support.jaxlib_context import context_with_quantized_types
 
     with context_with_quantized_types():
         module = ir.Module.parse(text)

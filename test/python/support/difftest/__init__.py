@@ -1,0 +1,1 @@
+"""Random and changed programs here and in jaxlib: `python -m support.difftest`."""
