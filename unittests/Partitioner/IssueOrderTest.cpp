@@ -92,8 +92,8 @@ TEST_F(IssueOrderTest, TransfersTakeNoTimeAndKeepTheOrderOfBothMeshes) {
     unsigned sent = addItem(std::nullopt, 0, 1, made);
     addItem(second, 1, 1, sent);
   }
-  Order order = findIssueOrder(program);
-  EXPECT_EQ(order, Order({0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  // While the second mesh is busy, the first one goes on.
+  EXPECT_EQ(findIssueOrder(program), Order({0, 1, 2, 3, 4, 6, 5, 7, 8}));
 }
 
 TEST_F(IssueOrderTest, EqualTimesGoByTheGivenOrder) {

@@ -8,27 +8,26 @@
 using namespace meshwright;
 
 namespace {
-/// Two computations of one body, the second of which reads the first.
+/// Two computations that do not depend on each other.
 const char kProgram[] = R"(
-func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func public @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = mpmd.named_computation<"f"> (%x) (%a: tensor<4xf32>) {
     %1 = stablehlo.sine %a : tensor<4xf32>
     mpmd.return %1 : tensor<4xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
-  %2 = mpmd.named_computation<"g"> (%0) (%a: tensor<4xf32>) {
-    %3 = stablehlo.sine %a : tensor<4xf32>
+  %2 = mpmd.named_computation<"g"> (%x) (%a: tensor<4xf32>) {
+    %3 = stablehlo.cosine %a : tensor<4xf32>
     mpmd.return %3 : tensor<4xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
-  return %2 : tensor<4xf32>
+  return %0, %2 : tensor<4xf32>, tensor<4xf32>
 })";
 const char kConfig[] = R"({"topology": {"m": {"x": 1}},
   "assignment": {"f": ["m", 0], "g": ["m", 1], "h": "m"},
   "allow_unknown_names": true})";
-const char kMerge[] =
-    "FragmentMergeRule(sources=[FragmentInfo(origins=[\"f\"],stage=0,mesh_name="
-    "\"m\"),"
-    "FragmentInfo(origins=[\"g\"],stage=1,mesh_name=\"m\")],"
-    "target=FragmentInfo(origins=[\"f\",\"g\"],mesh_name=\"m\"))";
+/// The second one first.
+const char kRule[] = "FragmentScheduleRule(ordered_fragments=["
+                     "FragmentInfo(origins=[\"g\"],stage=1,mesh_name=\"m\")->"
+                     "FragmentInfo(origins=[\"f\"],stage=0,mesh_name=\"m\")])";
 
 TextRequest makeRequest(std::string_view config = kConfig) {
   TextRequest request;
@@ -51,13 +50,14 @@ TEST(TextSessionTest, RulesAreMadeBetweenTheStepsOfOneCompile) {
   ASSERT_TRUE(session.import(makeRequest()));
   ASSERT_EQ(session.getFragmentInfos().size(), 2u);
   EXPECT_EQ(session.getFragmentInfos()[1].origins.front().first, "g");
-  TextResult result = session.finish({kMerge}, {});
+  TextResult result = session.finish({}, {kRule});
   ASSERT_TRUE(result.succeeded) << describeErrors(result.diagnostics);
-  EXPECT_EQ(result.fragments.size(), 1u);
+  EXPECT_LT(result.program.find("\"origins\":[\"g\"]"),
+            result.program.find("\"origins\":[\"f\"]"));
 
   // As if the rules had been known before.
   TextRequest request = makeRequest();
-  request.mergeRules = {kMerge};
+  request.scheduleRules = {kRule};
   TextResult known = partitionText(request);
   EXPECT_EQ(result.module, known.module);
   EXPECT_EQ(result.program, known.program);
