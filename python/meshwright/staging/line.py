@@ -12,6 +12,7 @@ its position.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -117,6 +118,10 @@ def is_recomputed(item: Item) -> bool:
     return any(entry.name == "rematted_computation" for entry in stack)
 
 
+def _is_number(var: Any) -> bool:
+    return math.prod(getattr(var.aval, "shape", ())) <= 1
+
+
 class _Lining:
     def __init__(self, flat: Flat, copied: set[int]):
         self._flat, self._items, self._copied = flat, flat.items, copied
@@ -191,7 +196,76 @@ class _Lining:
                     stack.append((index, True))
                     before = sorted(set(self._table.operands[index]) & members)
                     stack += [(o, False) for o in reversed(before) if o not in seen]
-        return line
+        return self._with_terms(line)
+
+    def _with_terms(self, line: Sequence[int]) -> list[int]:
+        """Puts what is made of one input where that is read otherwise.
+
+        Such as a weight's part of a decay that is added to the loss at the end: a
+        number, and what is saved of it for the backward pass.
+        """
+        place = {index: number for number, index in enumerate(line)}
+        inputs: dict[int, frozenset[object]] = {}
+        moved: dict[int, list[int]] = {}
+        for index in line:
+            operands = [o for o in self._table.operands[index] if o in place]
+            own = (
+                var
+                for var in self._items[index].eqn.invars
+                if isinstance(var, compat.Var)
+                and self._table.producer.get(var) is None
+                and not _is_number(var)
+            )
+            inputs[index] = frozenset(own).union(*(inputs[o] for o in operands))
+            if len(inputs[index]) != 1 or not (
+                self._gives_number(index) or self._is_saved(index, place)
+            ):
+                continue
+            term = self._alone(index, place)
+            (var,) = inputs[index]
+            found = [
+                place[reader]
+                for reader in self._var_readers[var]
+                if reader in place and reader not in term
+            ]
+            later = [place[r] for r in self._table.readers[index] if r in place]
+            if found and min(found) < min([place[index], *later]):
+                moved.setdefault(line[min(found)], []).extend(
+                    sorted(term, key=place.__getitem__)
+                )
+        elsewhere = {index for term in moved.values() for index in term}
+        return [
+            each
+            for index in line
+            if index not in elsewhere
+            for each in (index, *moved.get(index, ()))
+        ]
+
+    def _gives_number(self, index: int) -> bool:
+        """Whether an operation makes a number of something larger."""
+        eqn = self._items[index].eqn
+        variables = [var for var in eqn.invars if isinstance(var, compat.Var)]
+        return all(map(_is_number, eqn.outvars)) and not all(map(_is_number, variables))
+
+    def _is_saved(self, index: int, members: Mapping[int, int]) -> bool:
+        """Whether only the backward pass reads what a forward operation gives."""
+        return not any(r in members for r in self._table.readers[index]) and not any(
+            var in self._outs for var in self._items[index].eqn.outvars
+        )
+
+    def _alone(self, index: int, members: Mapping[int, int]) -> set[int]:
+        """An operation, and those in line that nothing but it needs."""
+        found = {index}
+        left = [index]
+        while left:
+            for other in self._table.operands[left.pop()]:
+                readers = self._table.readers[other]
+                if other in members and found.issuperset(
+                    reader for reader in readers if reader in members
+                ):
+                    found.add(other)
+                    left.append(other)
+        return found
 
     def _place_backward(self) -> None:
         first = repeated(self._flat)

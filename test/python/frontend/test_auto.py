@@ -284,6 +284,36 @@ def test_an_optimizer_that_computes_more_than_the_microbatches():
     assert sent == [2 * 16 * 4] * 4  # An activation and its gradient of each.
 
 
+def test_a_decay_of_weights_is_computed_with_their_layers():
+    """It is added to the loss at the end; there only numbers arrive."""
+    k = keys()
+    ws = [normal(k, 16, 16) for _ in range(4)]
+    x = normal(k, 4, 16)
+
+    def loss(ws, x):
+        for w in ws:
+            x = jnp.tanh(x @ w)
+        return (x**2).sum() + 0.1 * sum((w**2).sum() for w in ws)
+
+    def step(ws, x):
+        value, grads = mw.pipeline.accumulate(jax.value_and_grad(loss), 2)(ws, x)
+        return value, [w - g for w, g in zip(ws, grads, strict=True)]
+
+    schedule = mw.get_pipeline_schedule("1F1B")
+    jitted = mw.auto(step, TWO, pipeline_schedule=schedule)
+    lowered = jitted.lower(ws, x)
+    meshes = ["m0", "m0", "m1", "m1"]
+    assert lowered.function_mesh_assignment.output_meshes[1] == meshes
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert sorted(size for size in sent if size > 4) == [2 * 16 * 4] * 4
+    value, new = jax.jit(step)(ws, x)
+    found = jitted(ws, x)
+    np.testing.assert_allclose(found[0], value, rtol=1e-5)
+    for one, other in zip(found[1], new, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
 def test_references_and_empty_gradients():
     def model(empty, w, x):
         ref = jax.new_ref(x)
