@@ -151,7 +151,7 @@ class _Terms:
             return None
         stage, where = min(stages), self._position[number]
         limit = self._stage_at(number if where is None else where)
-        return first[stage] if stage < limit else None
+        return first[stage] if stage <= limit else None
 
 
 def _is_variable(atom: Any) -> bool:
