@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from ..compiler import diagnostics, native
 from ..core.by_path import ByPath, path_text
@@ -21,6 +22,7 @@ from ..core.config import (
     PyTree,
     Topology,
 )
+from ..core.names import MEMORY_KIND_SEPARATOR, mesh_without_memory_kind
 from ..jaxapi import frontend as compat
 from ..pipeline.results import is_in
 from ..programs.stages import Lowered
@@ -31,7 +33,7 @@ from ..schedules.rules import (
     rule_text,
 )
 from ..shardings import named as named_shardings
-from ..shardings.signature import ProgramSignature
+from ..shardings.signature import ProgramSignature, io_specs
 from ..staging import cut as stage_cut
 from ..tracing import several_meshes
 from ..tracing.microbatch_rows import keep_rows_split
@@ -39,6 +41,11 @@ from ..tracing.primitives import ANNOTATIONS
 from . import per_mesh, several_platforms
 from .rules import RULES
 from .ties import tie
+
+# Integers that JAX has, and modules cannot tell from booleans.
+_BITS = tuple(
+    jnp.dtype(getattr(jnp, name)) for name in ("int1", "uint1") if hasattr(jnp, name)
+)
 
 
 def _is_mesh_leaf(leaf: Any) -> bool:
@@ -89,6 +96,11 @@ def refuse_references(name: str, traced: jax.stages.Traced) -> None:
     ):
         for aval in avals:
             refuse_high(name, what, aval)
+            if getattr(aval, "dtype", None) in _BITS:
+                raise NotImplementedError(
+                    f"{name}: {what} is {aval.str_short()}, and StableHLO has no "
+                    "integers of one bit; use int2, or bool"
+                )
 
 
 def refuse_high(name: str, what: str, aval: Any) -> None:
@@ -179,17 +191,20 @@ def lower_traced(
     signature = _signature(lowered[first], name, requested, config.placement)
 
     def partition(signature: ProgramSignature, tied: Mapping[int, Any]) -> Any:
-        return {
-            platform: _partition(
-                _text(stablehlo, signature, requested, external, config, tied),
-                signature,
-                config,
+        found = {}
+        for platform, stablehlo in lowered.items():
+            text, on_host[:] = _text(
+                stablehlo, signature, requested, external, config, tied
             )
-            for platform, stablehlo in lowered.items()
-        }
+            found[platform] = _partition(text, signature, config)
+        return found
 
+    on_host: list[int] = []
     shardings: Mapping[int, Any] = {}
     results = partition(signature, shardings)
+    if on_host:
+        signature = _with_host_inputs(signature, on_host, results[first].io, config)
+        results = partition(signature, shardings)
     if requested.tie_state:
         outs = per_mesh.known_before(
             requested.out_shardings, config.topology, "out_shardings"
@@ -204,7 +219,9 @@ def lower_traced(
     fragments = several_platforms.pick_fragments(results, platforms)
 
     def explain(value: str) -> tuple[str, str]:
-        text = _text(lowered[first], signature, requested, external, config, shardings)
+        text, _ = _text(
+            lowered[first], signature, requested, external, config, shardings
+        )
         return _explain(text, signature, config, value)
 
     messages = [m for result in results.values() for m in result.messages]
@@ -266,8 +283,12 @@ def _text(
     external: Mapping[int, Any],
     config: Config,
     tied: Mapping[int, Any],
-) -> str:
-    """The lowered module with the shardings that were not given to JAX."""
+) -> tuple[str, list[int]]:
+    """The lowered module with the shardings that were not given to JAX.
+
+    Returns:
+      Its text, and the flat inputs that are in host memory.
+    """
     topology = config.topology
     in_tree, out_tree = signature.input_tree, signature.output_tree
     wanted = several_meshes.flat_prefix(
@@ -300,7 +321,28 @@ def _text(
         for index, sharding in inputs.items()
         if index in positions
     }
-    return several_meshes.annotated_text(lowered, arguments, outputs)
+    text, on_host = several_meshes.annotated_text(lowered, arguments, outputs)
+    first = len(signature.const_args)
+    return text, [signature.kept[at - first] for at in on_host if at >= first]
+
+
+def _with_host_inputs(
+    signature: ProgramSignature, on_host: Sequence[int], io: str, config: Config
+) -> ProgramSignature:
+    """A program whose inputs in host memory are assigned to that of their meshes.
+
+    Args:
+      signature: the program.
+      on_host: flat inputs that the user gave in host memory.
+      io: where the compiler puts them if nothing is assigned.
+      config: the meshes.
+    """
+    found = io_specs(json.loads(io), signature, config.topology).input_meshes
+    meshes = list(signature.input_meshes)
+    for index in on_host:
+        mesh = mesh_without_memory_kind(meshes[index] or found[index])
+        meshes[index] = f"{mesh}{MEMORY_KIND_SEPARATOR}pinned_host"
+    return dataclasses.replace(signature, input_meshes=tuple(meshes))
 
 
 def _by_path(

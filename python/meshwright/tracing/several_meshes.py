@@ -26,6 +26,9 @@ from ..jaxapi import frontend as compat
 
 ir = compat.ir
 
+_MEMORY_KIND, _DEVICE, _HOST = "mhlo.memory_kind", "device", "pinned_host"
+_PLACEMENT = "mhlo.frontend_attributes"
+
 
 def without_devices(closed: Any, reference: Mesh) -> Any:
     """A jaxpr whose shardings are on `reference`, or on no devices.
@@ -176,7 +179,7 @@ def _constrain_device_put(eqn: Any, reference: Mesh) -> list[Any] | None:
 
 def annotated_text(
     lowered: Any, arguments: Mapping[int, Any], results: Mapping[int, Any]
-) -> str:
+) -> tuple[str, list[int]]:
     """The module of a lowered function, with locations and further shardings.
 
     Args:
@@ -185,11 +188,14 @@ def annotated_text(
       results: the same for its results.
 
     Returns:
-      The text of the module.
+      The text of the module, and the arguments that are in host memory. Only the mesh
+      that they are assigned to can say that, and the text does not.
     """
     module = lowered.compiler_ir("stablehlo").operation
-    if not arguments and not results:
-        return compat.module_text(module)
+    main = _find_main(module)
+    has_kinds = any(_kinds(main, "arg_attrs") + _kinds(main, "res_attrs"))
+    if not arguments and not results and not has_kinds:
+        return compat.module_text(module), []
     # JAX keeps modules for the next function that is lowered alike.
     module = module.clone()
     main = _find_main(module)
@@ -197,7 +203,71 @@ def annotated_text(
     with module.context, ir.Location.unknown():
         _annotate(main, "arg_attrs", kind.inputs, arguments)
         _annotate(main, "res_attrs", kind.results, results)
-    return compat.module_text(module.operation)
+        kinds = _kinds(main, "arg_attrs")
+        on_host = [index for index, kind in enumerate(kinds) if kind == _HOST]
+        _drop_kind(main, "arg_attrs", _HOST)
+        _place_results(main, on_host)
+        _drop_kind(main, "res_attrs", _DEVICE)
+    return compat.module_text(module.operation), on_host
+
+
+def _kinds(main: Any, key: str) -> list[str | None]:
+    """What a function says of the memory of its arguments, or of its results."""
+    if key not in main.attributes:
+        return []
+    entries = map(ir.DictAttr, ir.ArrayAttr(main.attributes[key]))
+    return [
+        ir.StringAttr(entry[_MEMORY_KIND]).value if _MEMORY_KIND in entry else None
+        for entry in entries
+    ]
+
+
+def _drop_kind(main: Any, key: str, kind: str) -> None:
+    kinds = _kinds(main, key)
+    if kind not in kinds:
+        return
+    entries = [
+        {
+            named.name: named.attr
+            for named in ir.DictAttr(entry)
+            if named.name != _MEMORY_KIND or own != kind
+        }
+        for entry, own in zip(ir.ArrayAttr(main.attributes[key]), kinds, strict=True)
+    ]
+    main.attributes[key] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, entries)))
+
+
+def _place_results(main: Any, on_host: Sequence[int]) -> None:
+    """Says by operations, too, which results are in host memory, as JAX does on GPUs.
+
+    On CPUs JAX leaves `jax.device_put` to a memory out, and what is said of a result
+    alone would contradict what makes it, or the argument that it is.
+    """
+    block = main.regions[0].blocks[0]
+    end = block.operations[len(block.operations) - 1]
+    for index, kind in enumerate(_kinds(main, "res_attrs")):
+        value = end.operands[index]
+        if isinstance(value.owner, ir.Block):
+            number = ir.BlockArgument(value).arg_number
+            is_said = kind != _HOST and number not in on_host
+        else:
+            is_said = kind != _HOST or _PLACEMENT in value.owner.attributes
+        if is_said:
+            continue
+        placement = {"_xla_buffer_placement": ir.StringAttr.get(kind or _DEVICE)}
+        placed = ir.Operation.create(
+            "stablehlo.custom_call",
+            results=[value.type],
+            operands=[value],
+            attributes={
+                "call_target_name": ir.StringAttr.get("annotate_device_placement"),
+                "has_side_effect": ir.BoolAttr.get(True),
+                _PLACEMENT: ir.DictAttr.get(placement),
+            },
+            loc=end.location,
+            ip=ir.InsertionPoint(end),
+        )
+        end.operands[index] = placed.results[0]
 
 
 def _find_main(module: Any) -> Any:
@@ -238,8 +308,8 @@ def _attributes(sharding: Any, rank: int) -> dict[str, Any]:
                 mode = f"{{{order}}}"
             found["mhlo.layout_mode"] = ir.StringAttr.get(mode)
     found["sdy.sharding"] = ir.Attribute.parse(_sharding_text(sharding, rank))
-    if sharding.memory_kind not in (None, "device"):
-        found["mhlo.memory_kind"] = ir.StringAttr.get(sharding.memory_kind)
+    if sharding.memory_kind not in (None, _DEVICE):
+        found[_MEMORY_KIND] = ir.StringAttr.get(sharding.memory_kind)
     return found
 
 

@@ -125,3 +125,83 @@ def test_placement_without_effect_is_no_secret(caplog):
     assert "of named computation 'f' has no effect" in caplog.text
     mw.jit(named(lambda x: offloaded(x * 2), "f"), config()).lower(X)
     assert "of named tensor 't' has no effect inside" in caplog.text
+
+
+ON_HOST, ON_DEVICE = jax.memory.Space.Host, jax.memory.Space.Device
+
+
+def on_host(x, mesh="a"):
+    return jax.device_put(x, NamedSharding(EQUAL[mesh], P(), memory_kind=HOST))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: jax.device_put(x * 2, ON_HOST),
+        lambda x: (jax.device_put(x, ON_HOST), x, x + 1),
+        lambda x: jax.device_put(jax.device_put(x * 2, ON_HOST), ON_DEVICE) + 1,
+        lambda x: named(lambda x: jax.device_put(x * 2, ON_HOST), "f")(x),
+        lambda x: jax.device_put(
+            mw.stage_boundary(jnp.tanh(x)) * jnp.ones((2,)).sum(), ON_HOST
+        ),
+        jax.jit(lambda x: jax.device_put(x * 2, ON_HOST)),
+    ],
+)
+def test_results_that_are_put_on_the_host_are_there(function):
+    wanted, found = jax.jit(function)(X), mw.jit(function, config())(X)
+    assert kinds(jax.tree.map(lambda a: a.sharding, found)) == kinds(
+        jax.tree.map(lambda a: a.sharding, wanted)
+    )
+    jax.tree.map(np.testing.assert_allclose, found, wanted)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x,
+        lambda x: jax.device_put(x, ON_DEVICE) * 2,
+        lambda x: (jax.device_put(x, ON_DEVICE), x, jax.device_put(x, ON_DEVICE) + 1),
+        lambda x: jax.device_put(jax.device_put(x, ON_DEVICE) * 2, ON_HOST),
+    ],
+)
+@pytest.mark.parametrize("mesh", ["a", "b"])
+def test_arguments_on_the_host_are_taken_as_they_are(function, mesh):
+    wanted = jax.jit(function)(on_host(X))
+    found = mw.jit(function, config())(on_host(X, mesh=mesh))
+    assert kinds(jax.tree.map(lambda a: a.sharding, found)) == kinds(
+        jax.tree.map(lambda a: a.sharding, wanted)
+    )
+    jax.tree.map(np.testing.assert_allclose, found, wanted)
+
+
+@pytest.mark.parametrize("tie_state", [False, True])
+def test_moments_rest_on_the_host_between_steps(tie_state):
+    def loss(ws, x):
+        return (mw.stage_boundary(jnp.tanh(x @ ws[0])) @ ws[1]).mean()
+
+    def step(ws, moments, count, x):
+        value, grads = mw.pipeline.accumulate(jax.value_and_grad(loss), 2)(ws, x)
+        moments, count = jax.device_put((moments, count), ON_DEVICE)
+        moments = jax.tree.map(lambda m, g: 0.9 * m + g, moments, grads)
+        rate = 0.1 / (count + 1)  # Read on both meshes.
+        ws = jax.tree.map(lambda w, m: w - rate * m, ws, moments)
+        return ws, *jax.device_put((moments, count + 1), ON_HOST), value
+
+    ws, x = [jnp.eye(4), jnp.eye(4)], jnp.ones((4, 4))
+    state = jax.tree.map(on_host, (jax.tree.map(jnp.zeros_like, ws), jnp.zeros(())))
+    schedule = mw.get_pipeline_schedule("1F1B")
+    jitted = mw.jit(
+        step,
+        mw.make_config(EQUAL, pipeline_schedule=schedule),
+        tie_state=tie_state,
+        donate_argnums=1,
+    )
+    found, wanted = (ws, *state), (ws, *state)
+    for _ in range(2):
+        *wanted, loss_wanted = jax.jit(step)(*wanted, x)
+        *found, loss_found = jitted(*jax.tree.map(jnp.copy, found[:1]), *found[1:], x)
+    shardings = jax.tree.map(lambda a: a.sharding, found[1:])
+    assert set(kinds(shardings)) == {HOST}
+    assert shardings[0][1].mesh == EQUAL["b"]
+    jax.tree.map(np.testing.assert_allclose, found, wanted)
+    np.testing.assert_allclose(loss_found, loss_wanted)
