@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import os
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import jax
@@ -364,6 +364,23 @@ def transpose_count(name_stack: Any) -> int:
         isinstance(entry, _FOUND["Transform"]) and entry.name == "transpose"
         for entry in name_stack.stack
     )
+
+
+# Of whom what is being traced is a part. JAX finds what a function was traced to again
+# by the value, so that a plain step leaves nothing to one with marks.
+_tracing_for = jax.make_user_context(None)
+
+
+def own_traces(owner: Hashable) -> Any:
+    """A context in which JAX does not take traces that it made outside of it."""
+    return _tracing_for(owner)
+
+
+def transposed_last(name_stack: Any) -> bool:
+    """Whether a transpose was the last that was done to what has this name stack."""
+    transforms = (e for e in name_stack.stack if isinstance(e, _FOUND["Transform"]))
+    last = next(transforms, None)
+    return last is not None and last.name == "transpose"
 
 
 def with_unreduced(ctx: Any, values: Sequence[Any], avals: Sequence[Any]) -> list[Any]:

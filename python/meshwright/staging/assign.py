@@ -134,6 +134,68 @@ def _boundary(item: Item, tokens: Mapping[object, int]) -> int:
     return found
 
 
+def _is_backward(item: Item, has_gradient: bool) -> bool:
+    """Whether an operation is of the gradient of all, not of one within a layer.
+
+    Which of both is read from what was done last: the layer's derivative is part of
+    a forward pass that itself has one.
+    """
+    if not has_gradient or not item.transposes:
+        return False
+    return compat.transposed_last(item.eqn.source_info.name_stack)
+
+
+def _has_gradient(items: list[Item]) -> bool:
+    return any(is_mark(item) and item.eqn.params["linked"] for item in items)
+
+
+def _check_chain(items: list[Item], table: Reads, marks: list[int]) -> None:
+    """Refuses marks that a program passes again without having passed them before.
+
+    In a loop over layers each mark reads what the one before passes on. A function
+    that is applied twice has marks that do not read the first ones.
+    """
+    places = [source(items[mark].eqn) for mark in marks]
+    if len(set(places)) == len(places):
+        return
+    has_gradient = _has_gradient(items)
+    bits = {mark: 1 << number for number, mark in enumerate(marks)}
+    passed = [0] * len(items)
+    seen: dict[str, int] = {}
+    for index, item in enumerate(items):
+        if not _is_backward(item, has_gradient):
+            for other in table.operands[index]:
+                passed[index] |= passed[other]
+        if index not in bits:
+            continue
+        place = source(item.eqn)
+        before = seen.get(place, 0)
+        if before & ~passed[index]:
+            raise ValueError(
+                f"{place}: stage_boundary: the function with this mark is applied more "
+                "than once in a step, as for two losses or gradients; make each a call "
+                "of its own, mw.call(f, call_counter=i)(...) with i = 0, 1, ..., where "
+                "f takes the gradient, too"
+            )
+        passed[index] |= bits[index]
+        seen[place] = before | bits[index]
+
+
+def _count_forward(items: list[Item], table: Reads, marks: list[int]) -> None:
+    """Counts what leads to a mark as forward, though a layer takes a gradient in it."""
+    has_gradient = _has_gradient(items)
+    stack, seen = list(marks), set(marks)
+    while stack:
+        for other in table.operands[stack.pop()]:
+            item = items[other]
+            if other in seen or _is_backward(item, has_gradient):
+                continue
+            seen.add(other)
+            if not is_mark(item):
+                item.transposes = 0
+            stack.append(other)
+
+
 def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
     """Assigns the operations of a body to stages by its marks.
 
@@ -145,6 +207,8 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
     table, items = reads(flat), flat.items
     tokens = number_tokens(flat, known)
     marks = [index for index, item in enumerate(items) if _is_own(item)]
+    _check_chain(items, table, marks)
+    _count_forward(items, table, marks)
     count = len(marks) + 1 if marks else count
     after, free = _free_items(items, table, marks)
     position = _forward_positions(items, table, after, free)

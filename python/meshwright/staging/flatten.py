@@ -69,6 +69,12 @@ def refuse(eqn: Any, mark: Any) -> None:
     else:
         what = _WHERE.get(eqn.primitive.name, f"{eqn.primitive.name}")
         advice = "it runs on one mesh as a whole; put marks before and after it"
+        if eqn.primitive.name in ("while", "cond"):
+            advice = (
+                "it runs on one mesh as a whole; loop or choose in Python around a "
+                "function of mw.jit that applies the marked one, as docs/recipes.md "
+                "does for a line search, or put marks before and after it"
+            )
         if eqn.primitive.name == "scan":
             advice = (
                 "it runs on one mesh as a whole; mw.pipeline.scan in its place makes "

@@ -406,3 +406,89 @@ def test_bad_stage_to_mesh(given, error, message):
 
 def test_bad_values():
     assert "holds no array" in refusal(lambda ws, x, y: mw.stage_boundary("x"))
+
+
+def close(found, wanted):
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+
+
+def two_stages(ws, x, layer=layer):
+    return layer(ws[1], mw.stage_boundary(layer(ws[0], x))).mean()
+
+
+SEVERAL = (
+    r"test_stage_boundary.py:.*: the function with this mark is applied more than "
+    r"once in a step.*mw\.call\(f, call_counter=i\)"
+)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda ws, x: [jax.grad(two_stages)(ws, x[:2]), jax.grad(two_stages)(ws, x)],
+        jax.grad(lambda ws, x: two_stages(ws, x[:2]) + two_stages(ws, x[2:])),
+        lambda ws, x: two_stages(ws, x[:2]) + two_stages(ws, x[2:]),
+        lambda ws, x: (  # A step, and what the loss is behind it.
+            two_stages(jax.tree.map(jnp.subtract, ws, jax.grad(two_stages)(ws, x)), x)
+        ),
+        mw.pipeline.accumulate(
+            jax.grad(lambda ws, x: two_stages(ws, x) + two_stages(ws, -x)), 2
+        ),
+    ],
+)
+def test_a_marked_loss_that_is_applied_twice_names_calls(step, count):
+    meshes = dict(list(MESHES.items())[:count])
+    with pytest.raises(ValueError, match=SEVERAL):
+        mw.jit(step, mw.make_config(meshes)).lower(weights(2), jnp.ones((4, 4)))
+
+
+def test_two_gradients_in_a_step_are_calls():
+    def step(ws, x):
+        parts = [
+            mw.call(jax.value_and_grad(two_stages), call_counter=i)(ws, part)
+            for i, part in enumerate((x[:2], x[2:]))
+        ]
+        return jax.tree.map(jnp.add, *parts)
+
+    schedule = mw.get_pipeline_schedule("1F1B")
+    found = mw.jit(step, mw.make_config(TWO, pipeline_schedule=schedule))
+    ws, x = weights(2), batch()[0].reshape(12, 4)[:4]
+    close(found(ws, x), jax.jit(step)(ws, x))
+
+
+@pytest.mark.parametrize("checkpoint", [jax.checkpoint, lambda layer: layer])
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize(
+    "inner",
+    [
+        lambda w, x: x + jax.grad(lambda x: jnp.tanh(x @ w).sum())(x),
+        lambda w, x: jax.grad(lambda x: (jnp.tanh(x @ w) ** 2).sum())(x),
+        lambda w, x: x @ (w - jax.grad(lambda w: jnp.tanh(x @ w).sum())(w)),
+    ],
+)
+def test_layers_may_take_gradients_inside(inner, checkpoint, count):
+    def loss(ws, x):
+        return (model(ws, x, layer=checkpoint(inner)) ** 2).mean()
+
+    step = mw.pipeline.accumulate(jax.value_and_grad(loss), 2)
+    meshes = dict(list(MESHES.items())[:count])
+    ws, x = weights(count), batch()[0].reshape(12, 4)
+    close(mw.jit(step, mw.make_config(meshes))(ws, x), jax.jit(step)(ws, x))
+    close(mw.jit(loss, mw.make_config(meshes))(ws, x), jax.jit(loss)(ws, x))
+
+
+def test_a_mark_inside_of_a_search_says_how_to_write_it():
+    def step(ws, x):
+        return jax.lax.while_loop(
+            lambda rate: two_stages(ws, rate * x) > 0.1, lambda rate: rate / 2, 1.0
+        )
+
+    def either(ws, x):
+        return jax.lax.cond(x[0, 0] > 0, two_stages, lambda *_: 0.0, ws, x)
+
+    for function in (step, either):
+        message = "loop or choose in Python around a function of mw.jit"
+        with pytest.raises(ValueError, match=message):
+            mw.jit(function, mw.make_config(TWO)).lower(weights(2), jnp.ones((4, 4)))
