@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -96,6 +97,9 @@ class MpmdTraced(jax.stages.Traced):
         return self._wrapped._lower(self, self._types, self._external)
 
 
+_numbers = itertools.count()
+
+
 class MpmdWrapped:
     """A function that runs on the meshes of a topology; what `jit` returns.
 
@@ -143,6 +147,7 @@ class MpmdWrapped:
         self._programs: dict[Any, list[Compiled]] = {}
         self._last: _Last | None = None
         self._reported: set[str] = set()  # Messages that were logged.
+        self._number = next(_numbers)
         options: dict[str, Any] = {"keep_unused": keep_unused}
         for key, value in (
             ("donate_argnums", donate_argnums),
@@ -242,7 +247,8 @@ class MpmdWrapped:
         config = self.mpmd_config
         # What looks for stages itself divides calls, not loops.
         scheduled = scheduled_by(config.schedule, config.auto_stages is None)
-        with sharing_traces(), scheduled:
+        own = compat.own_traces(self._number)
+        with sharing_traces(), scheduled, own:
             traced = self._jitted.trace(*known_args, **known_kwargs)
         for const in compat.captured(traced):
             if isinstance(const, jax.core.Tracer):
@@ -265,7 +271,10 @@ class MpmdWrapped:
             wrapped = self._wrap(arg)
             static_leaves.check_hashable(wrapped, f"{self.name}: {where}")
             leaves, tree = jax.tree.flatten(wrapped)
-            types = [self._type_of(leaf, external) for leaf in leaves]
+            types = [
+                self._type_of(leaf, external, lambda i=i: where + _path(wrapped, i))
+                for i, leaf in enumerate(leaves)
+            ]
             try:
                 return jax.tree.unflatten(tree, types)
             except Exception as error:
@@ -303,7 +312,7 @@ class MpmdWrapped:
     def _wrap(tree: Any) -> Any:
         return static_leaves.wrap(tree, static_leaves.is_equinox_module)
 
-    def _type_of(self, leaf: Any, external: list[Any]) -> Any:
+    def _type_of(self, leaf: Any, external: list[Any], where: Callable[[], str]) -> Any:
         """What JAX may know of an argument; `external` gets what it may not."""
         if isinstance(leaf, jax.core.Tracer):
             raise TypeError(self._inside_transformation())
@@ -329,9 +338,16 @@ class MpmdWrapped:
         if isinstance(sharding, Format):
             sharding = sharding.sharding
         if isinstance(sharding, jax.sharding.NamedSharding):
-            sharding, other = named_shardings.move(
-                sharding, self.mpmd_config.topology, "lowering_args"
-            )
+            try:
+                sharding, other = named_shardings.move(
+                    sharding, self.mpmd_config.topology, "lowering_args"
+                )
+            except ValueError as error:
+                raise ValueError(
+                    f"{error}; {where()} has it: lower the function for "
+                    "jax.ShapeDtypeStructs without a sharding, and let "
+                    "compiled.place(...) put the arrays where the program expects them"
+                ) from None
         else:
             sharding = None
         external.append(other)
@@ -447,6 +463,11 @@ class MpmdWrapped:
         programs.append(compiled)
         ready = compiled.mpmd_executable.prepare(leaves, typed=True, new=True)
         return _Last(context, values, tree, compiled, programs), ready
+
+
+def _path(tree: Any, index: int) -> str:
+    """The path of a leaf."""
+    return jax.tree_util.keystr(jax.tree.leaves_with_path(tree)[index][0])
 
 
 def _type_of_numpy(leaf: Any) -> Any:

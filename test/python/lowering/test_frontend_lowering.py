@@ -598,3 +598,22 @@ def test_shardy_is_required():
             mw.jit(encode_decode, config()).lower(struct(4))
     finally:
         jax.config.update("jax_use_shardy_partitioner", True)
+
+
+def test_an_argument_on_a_mesh_of_other_axes_is_named():
+    there = struct(4, sharding=NamedSharding(mesh(0, 4), P("x")))
+    jitted = mw.jit(lambda state, x: encode_decode(state["w"][0] + x), config())
+    message = r"x=4, .* x=2; .*; args\[0\]\['w'\]\[0\] has it: .* compiled\.place\("
+    with pytest.raises(ValueError, match=message):
+        jitted.lower({"w": [there]}, struct(4))
+
+
+@pytest.mark.parametrize("name", ["int1", "uint1"])
+def test_integers_of_one_bit_are_refused(name):
+    if not hasattr(jnp, name):
+        pytest.skip("this JAX has none")
+    one = jax.ShapeDtypeStruct((8, 4), getattr(jnp, name))
+    with pytest.raises(NotImplementedError, match=rf"argument is {name}\[8,4\].*int2"):
+        mw.jit(lambda x: x, config()).lower(one)
+    with pytest.raises(NotImplementedError, match=rf"result is {name}\[4\].*int2"):
+        mw.jit(lambda x: x.astype(getattr(jnp, name)), config()).lower(struct(4))

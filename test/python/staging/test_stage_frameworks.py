@@ -130,3 +130,41 @@ def test_equinox_under_vmap():
     homes = lowered.function_mesh_assignment.input_meshes[0]
     assert set(jax.tree.leaves(homes.second)) == {"m1"}
     close(mw.jit(step, CONFIG)(model, xs, ys), eqx.filter_jit(step)(model, xs, ys))
+
+
+def test_a_plain_step_of_a_jitted_module_leaves_no_trace_to_a_marked_one():
+    class Layer(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return jnp.tanh(nn.Dense(3)(x))
+
+    @nn.jit
+    class Model(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return Layer(name="second")(Layer(name="first")(x))
+
+    def intercept(function, args, kwargs, context):
+        if context.module.name == "second" and context.method_name == "__call__":
+            args = (mw.stage_boundary(args[0]),)
+        return function(*args, **kwargs)
+
+    def loss(params, x):
+        return (model.apply(params, x) ** 2).mean()
+
+    def marked(params, x):
+        with nn.intercept_methods(intercept):
+            return loss(params, x)
+
+    model, x = Model(), batch()[0].reshape(8, 3)
+    params = model.init(jax.random.key(0), x)
+
+    def step(loss):
+        return mw.pipeline.accumulate(jax.value_and_grad(loss), 2)
+
+    wanted = jax.jit(step(loss))(params, x)
+    found = mw.jit(step(marked), CONFIG)(params, x)
+    close(found, wanted)
+    grads = found[1]["params"]
+    meshes = [grads[name]["Dense_0"]["kernel"].sharding.mesh for name in sorted(grads)]
+    assert meshes == list(MESHES.values())
