@@ -51,6 +51,8 @@ Combine = Callable[[jax.Array, jax.Array], jax.Array]
 _WHAT = "accumulate"
 _MEAN, _SUM, _STACK = "mean", "sum", "stack"
 _KINDS = (_MEAN, _SUM, _STACK)
+# What Flax calls variables whose gradient is their next value.
+_OVERWRITTEN = "_overwrite_with_gradient"
 
 
 def accumulate(
@@ -81,7 +83,9 @@ def accumulate(
       reduce: how the results become one: `"mean"`, `"sum"`, `"stack"` (a new
         leading axis, in the order of the microbatches), a function of two arrays
         such as `jnp.maximum`, or a function of one array, which gets the stack; or
-        a pytree prefix of the result of such.
+        a pytree prefix of the result of such. Where that says mean or sum, what is
+        below a key `"_overwrite_with_gradient"`, Flax's statistics of layers in
+        eight bits, takes the maximum.
       has_aux: whether `fn` returns auxiliary data, which is stacked: `((value,
         aux), grads)`, as from `jax.value_and_grad(..., has_aux=True)`, else
         `(result, aux)`. By default it does if it returns the former.
@@ -446,6 +450,12 @@ def _is_value_with_aux(result: Any) -> bool:
     )
 
 
+def _is_overwritten(path: Sequence[Any]) -> bool:
+    """Whether a gradient is a new value rather than a derivative, such as the largest
+    values seen by layers in eight bits, of which Flax has a collection."""
+    return any(getattr(entry, "key", None) == _OVERWRITTEN for entry in path)
+
+
 def _kinds(
     fn: Callable[..., Any], reduce: Any, has_aux: bool | None, result: Any
 ) -> list[Any]:
@@ -464,11 +474,13 @@ def _kinds(
             prefix = (reduce, _STACK)
     kinds: list[Any] = []
 
-    def assign(kind: Any, subtree: Any) -> None:
-        kinds.extend([kind] * len(jax.tree.leaves(subtree)))
+    def assign(path: Any, kind: Any, subtree: Any) -> None:
+        for below, _ in jax.tree.leaves_with_path(subtree):
+            is_overwritten = kind in (_MEAN, _SUM) and _is_overwritten((*path, *below))
+            kinds.append(jnp.maximum if is_overwritten else kind)
 
     try:
-        jax.tree.map(assign, prefix, result, is_leaf=_is_kind)
+        jax.tree.map_with_path(assign, prefix, result, is_leaf=_is_kind)
     except ValueError as error:
         raise ValueError(
             f"{_WHAT}: reduce, {prefix!r}, is no prefix of what {function_name(fn)} "

@@ -550,3 +550,28 @@ def test_what_is_refused(case):
     run, message = REFUSED[case]
     with pytest.raises((TypeError, ValueError), match=f"accumulate: .*{message}"):
         run()
+
+
+@pytest.mark.parametrize("reduce", ["mean", "sum", ("mean", "mean")])
+def test_the_largest_values_of_layers_in_eight_bits_are_no_mean(reduce):
+    channel = "_overwrite_with_gradient"
+
+    @jax.custom_vjp
+    def scaled(x, amax):
+        return x
+
+    scaled.defvjp(
+        lambda x, amax: (x, jnp.abs(x).max()), lambda seen, ct: (ct, seen + 0 * ct[0])
+    )
+
+    def loss(params, x):
+        h = mw.stage_boundary(scaled(params["w"] * x, params[channel]["amax"]))
+        return (h * params["w"]).mean()
+
+    params = {"w": jnp.ones(()), channel: {"amax": jnp.zeros(())}}
+    x = jnp.arange(1.0, 5.0)
+    step = accumulate(jax.value_and_grad(loss), MICROBATCHES, reduce=reduce)
+    for run in (step, jax.jit(step), mw.jit(step, make_config())):
+        _, grads = run(params, x)
+        assert grads[channel]["amax"] == 4.0
+        assert grads["w"] == (20.0 if reduce == "sum" else 5.0)
