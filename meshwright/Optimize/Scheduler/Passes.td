@@ -61,7 +61,7 @@ def PipelineSchedulerPass
            /*default=*/"true",
            "Keep nothing of the schedule but the order of the block. "
            "Otherwise attributes tell mpmd-rule-based-merge.">,
-    Option<"addScheduleDependencies", "add-schedule-dependencies", "bool", /*default=*/"false",
+    Option<"completeByPlan", "complete-by-plan", "bool", /*default=*/"false",
            "Where a zero-bubble relation leaves pairs open, order them as its "
            "plan does.">,
     Option<"onlyRestore", "only-restore", "bool", /*default=*/"false",
