@@ -65,7 +65,7 @@ split backward fragments. Both take the names of this page and those of the regi
 ```python
 {program}```
 
-What stands below under each schedule follows this. The option
+The drawings below follow this. The option
 `mpmd_pipeline_schedule` of `partitioning_options` chooses one as well, by the same
 names, and needs no `pipeline_schedule` then.
 
@@ -91,7 +91,7 @@ found in any case, also with `builtin:` before them.
 Each line is a mesh, time goes to the right. `F3` is the forward of microbatch 3,
 `B3` its backward, which takes twice as long (`===`). Where the backward is split,
 `I3` is the gradient of the input, for which the stage before waits, and `W3` that
-of the weights, for which nobody waits. `.` is a unit of time in which the mesh is
+of the weights, for which nothing waits. `.` is a unit of time in which the mesh is
 idle. With several stages on a mesh, the stage comes first: `5F3`. `5F3+2B1` is one
 step in which a forward and a backward overlap.
 
@@ -105,7 +105,7 @@ options `--forward`, `--input`, `--weight` and `--transfer` draw with others.
   zero-bubble schedules give that.
 - *Peak live microbatches* are forwards whose backward has not ended, for each mesh
   and each of its stages: what has to be kept. Of a split backward, a part is
-  already freed behind `I`; the second line counts until there.
+  already freed after `I`; the second line counts until there.
 
 ## Overview
 
@@ -160,7 +160,7 @@ none, unless options say otherwise:
   of this program, or of one with another number of microbatches. Fragments that it
   misses are listed, and estimated for the device; without a device they are an error;
 - `mpmd_custom_costs='flash_attention=flops:4*b*h*t*t*d'`: what custom calls do. Those
-  that nobody told are listed.
+  of unknown work are listed.
 
 For other times still, write a CSV file as above and give that.
 
@@ -177,7 +177,7 @@ prints a schedule like that, to start from:
 
 Refused are, with row and column: unknown cells, an action twice, work that is
 missing, a backward before its forward, a stage in two rows, and orders in which
-meshes wait for each other for ever:
+meshes wait for each other forever:
 
 ```
 {errors}```
@@ -218,7 +218,7 @@ program stays, so a program of another shape than a pipeline is not refused; its
 order is just not the one that is drawn. The zero-bubble ones among them say little
 about `W`; a pipeline gets the drawn order with `mpmd_complete_schedule`.
 
-A list has at most 4194304 actions. More do not come from a program, but from a slip
+A list has at most 4194304 actions. More do not come from a program, but from a typing error
 in a number, such as a call counter that does not count from 0; the message names it.
 
 A new schedule is a file in `meshwright/Schedule` that makes the lists, or the
@@ -426,7 +426,7 @@ def read_sources(path: pathlib.Path) -> dict[str, str]:
                 else "".join(re.findall(r'"([^"]*)"', literal))
                 for literal in literals
             ]
-            sources[parts[0]] = parts[2]
+            sources[parts[0]] = parts[3]
     return sources
 
 
