@@ -218,7 +218,7 @@ program stays, so a program of another shape than a pipeline is not refused; its
 order is just not the one that is drawn. The zero-bubble ones among them say little
 about `W`; a pipeline gets the drawn order with `mpmd_complete_schedule`.
 
-A list has at most 4194304 actions. More do not come from a program, but from a typing error
+A list has at most 4194304 actions. More do not come from a program, but from an error
 in a number, such as a call counter that does not count from 0; the message names it.
 
 A new schedule is a file in `meshwright/Schedule` that makes the lists, or the
