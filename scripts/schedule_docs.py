@@ -195,7 +195,8 @@ drawing has `W`, split backward fragments (option `mpmd_split_bwd_fragments`); i
 error if they are not there, and a warning if data flow contradicts the list. A
 backward that was not split takes the place of its `I`; that changes nothing for the
 first stage, where each `W` follows its `I` at once. Stages that send their gradient
-to their own mesh, at the bottom of a V, are never split.
+to their own mesh, at the bottom of a V, are never split, nor are stages that train
+nothing (a frozen backbone) and the first one that trains: they have no halves.
 
 The sum of the gradients is merged into the last microbatch that it adds, which
 then needs all the others. Where a schedule runs the microbatches backwards

@@ -36,14 +36,6 @@ namespace mlir::mpmd {
 using namespace mlir;
 using namespace mlir::mpmd;
 
-static BitVector findUntransferredResults(FragmentOp fragment) {
-  BitVector late(fragment->getNumResults());
-  for (OpResult result : fragment->getResults())
-    if (llvm::none_of(result.getUsers(), llvm::IsaPred<TransferOp>))
-      late.set(result.getResultNumber());
-  return late;
-}
-
 static bool isOfLateHalf(Value value) {
   auto fragment = value.getDefiningOp<FragmentOp>();
   return fragment && fragment->hasAttr(kSplitDropTransferredAttr);

@@ -27,6 +27,19 @@ bool mlir::mpmd::isSplitFragment(FragmentOp fragment) {
          fragment->hasAttr(kSplitDropTransferredAttr);
 }
 
+BitVector mlir::mpmd::findUntransferredResults(FragmentOp fragment) {
+  BitVector untransferred(fragment->getNumResults());
+  for (OpResult result : fragment->getResults())
+    if (llvm::none_of(result.getUsers(), llvm::IsaPred<TransferOp>))
+      untransferred.set(result.getResultNumber());
+  return untransferred;
+}
+
+bool mlir::mpmd::hasTwoHalves(FragmentOp fragment) {
+  BitVector untransferred = findUntransferredResults(fragment);
+  return untransferred.any() && !untransferred.all();
+}
+
 LogicalResult mlir::mpmd::verifyNotYetSharded(FragmentOp fragment) {
   if (!fragment.getInShardingsAttr() && !fragment.getOutShardingsAttr())
     return success();

@@ -26,6 +26,14 @@ struct FragmentCut {
 /// Whether `fragment` carries the mark of an early or of a late half.
 bool isSplitFragment(FragmentOp fragment);
 
+/// The results that no transfer reads.
+BitVector findUntransferredResults(FragmentOp fragment);
+
+/// Whether other meshes wait for some results of `fragment`, and not for others.
+/// A stage without weights to train has no such backward work: all that it computes
+/// is sent on, or nothing is where no stage before it trains.
+bool hasTwoHalves(FragmentOp fragment);
+
 /// Replaces `fragment` by its two halves as `cut` says, and returns true.
 /// A late half may compute nothing: the early one then has its results in the
 /// order that it has for other microbatches, and both can share a body. Returns

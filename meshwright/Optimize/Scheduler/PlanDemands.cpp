@@ -11,6 +11,7 @@
 
 #include "meshwright/Optimize/Scheduler/PlanDemands.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Fragments/Split/SplitFragment.h"
 #include "meshwright/Optimize/Scheduler/MeasuredPlan.h"
 #include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"
 #include "llvm/ADT/DenseMap.h"
@@ -180,7 +181,8 @@ static LogicalResult checkPlaces(const PlanIndex &index, StringRef schedule,
 }
 
 /// Whole backward work fills no bubbles. Where none is split at all, that is
-/// hardly intended. Only what another mesh waits for is ever split.
+/// hardly intended. Only what another mesh waits for is ever split, and only where
+/// something else is computed: a stage may have nothing to train.
 static LogicalResult checkSplit(func::FuncOp func, const PlanIndex &index,
                                 StringRef schedule,
                                 ArrayRef<MeshUnits> meshes) {
@@ -191,8 +193,8 @@ static LogicalResult checkSplit(func::FuncOp func, const PlanIndex &index,
   for (const MeshUnits &mesh : meshes)
     for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items)) {
       isAnySplit |= item.kind == WorkKind::Weight;
-      bool isHalf = fragment->hasAttr(kSplitKeepTransferredAttr);
-      if (!isHalf && index.wantsSplit(item))
+      if (index.wantsSplit(item) && !isSplitFragment(fragment) &&
+          hasTwoHalves(fragment))
         wholeStages.try_emplace(*item.stage, fragment);
     }
   if (wholeStages.empty())

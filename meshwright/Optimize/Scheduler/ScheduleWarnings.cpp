@@ -4,6 +4,7 @@
 
 #include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Fragments/Split/SplitFragment.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -114,14 +115,15 @@ void mpmd::warnOfMissingSplit(func::FuncOp func, const ScheduleOption &option,
   if (!option.schedule || !option.schedule->splitsBackward ||
       !option.schedule->getDemands)
     return;
-  bool isAnyBackward = false;
+  bool isAnyWhole = false;
   for (const OrderedMesh &mesh : meshes)
-    for (const WorkItem &item : mesh.units.items) {
+    for (auto [fragment, item] :
+         llvm::zip(mesh.units.fragments, mesh.units.items)) {
       if (item.kind == WorkKind::Weight)
         return;
-      isAnyBackward |= item.kind == WorkKind::Backward;
+      isAnyWhole |= item.kind == WorkKind::Backward && hasTwoHalves(fragment);
     }
-  if (isAnyBackward)
+  if (isAnyWhole)
     func.emitWarning()
         << "schedule " << option.getName()
         << " fills bubbles with the gradients of weights, but no backward "

@@ -19,8 +19,8 @@ std::string describeUnit(FragmentOp fragment);
 void warnOfConflicts(const DemandConflicts &conflicts, const UnitDemands &units,
                      const ScheduleOption &option);
 
-/// Warns of a relation that orders weight gradients, if there are none: it also
-/// runs without.
+/// Warns of a relation that orders weight gradients, if there are some, but none is
+/// split off: it also runs without.
 void warnOfMissingSplit(func::FuncOp func, const ScheduleOption &option,
                         ArrayRef<OrderedMesh> meshes);
 

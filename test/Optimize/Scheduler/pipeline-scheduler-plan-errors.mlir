@@ -80,14 +80,38 @@ func.func @reports_stages_on_some_fragments_only(%x: !m0) -> (!m0, !m0) attribut
 #topology = #mpmd.topology<<"m0": <["x"=2]>>, <"m1": <["x"=2]>>>
 
 // expected-error@+1 {{schedule ZeroBubbleV fills bubbles with the gradients of weights, but no backward fragment is split; split them (mpmd-split-bwd-fragments, option mpmd_split_bwd_fragments) or take a schedule that does without}}
-func.func @reports_backward_work_that_is_not_split(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
+func.func @reports_backward_work_that_is_not_split(%x: !m1) -> (!m1, !m0, !m1) attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m1", origin=["f"(1)], stage=2> (%x) {call_counter = 0 : ui32} (%a: !l) {
     mpmd.return %a : !l
   } : (!m1) -> !m1
-  %1 = mpmd.fragment<mesh="m1", origin=["f"(1)], stage=1> (%0) {call_counter = 0 : ui32} (%a: !l) {
+  %1:2 = mpmd.fragment<mesh="m1", origin=["f"(1)], stage=1> (%0) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a, %a : !l, !l
+  } : (!m1) -> (!m1, !m1)
+  %2 = mpmd.transfer %1#0 : (!m1) -> !m0
+  return %0, %2, %1#1 : !m1, !m0, !m1
+}
+
+// -----
+
+!l = tensor<4xf32>
+!m0 = !mpmd.mesh_tensor<"m0", tensor<4xf32>>
+!m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
+#topology = #mpmd.topology<<"m0": <["x"=2]>>, <"m1": <["x"=2]>>>
+
+// Stage 3 trains nothing, and sends the gradient of its input; stage 1 computes
+// gradients of its weights only, since stage 0 trains nothing.
+func.func @has_nothing_to_split(%x: !m0) -> (!m1, !m1) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m0", origin=["f"(1)], stage=3> (%x) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m0) -> !m0
+  %1 = mpmd.transfer %0 : (!m0) -> !m1
+  %2 = mpmd.fragment<mesh="m1", origin=["f"(1)], stage=2> (%1) {call_counter = 0 : ui32} (%a: !l) {
     mpmd.return %a : !l
   } : (!m1) -> !m1
-  return %0, %1 : !m1, !m1
+  %3 = mpmd.fragment<mesh="m1", origin=["f"(1)], stage=1> (%2) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a : !l
+  } : (!m1) -> !m1
+  return %2, %3 : !m1, !m1
 }
 
 // -----
@@ -99,7 +123,7 @@ func.func @reports_backward_work_that_is_not_split(%x: !m1) -> (!m1, !m1) attrib
 
 // The first stage sends no gradient, and stage 2 sends it to its own mesh: they
 // need not be split.
-func.func @warns_of_a_stage_that_is_not_split(%x: !m0, %y: !m1) -> (!m0, !m0, !m1, !m1, !m0) attributes {topology = #topology} {
+func.func @warns_of_a_stage_that_is_not_split(%x: !m0, %y: !m1) -> (!m0, !m0, !m1, !m1, !m0, !m0) attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m0", origin=["f"(1)], stage=3> (%x) {call_counter = 0 : ui32, split_keep_transferred} (%a: !l) {
     mpmd.return %a : !l
   } : (!m0) -> !m0
@@ -110,11 +134,12 @@ func.func @warns_of_a_stage_that_is_not_split(%x: !m0, %y: !m1) -> (!m0, !m0, !m
     mpmd.return %a : !l
   } : (!m1) -> !m1
   // expected-warning@+1 {{is not split, so schedule ZeroBubbleV cannot fill bubbles with the gradients of weights of stage 1}}
-  %3 = mpmd.fragment<mesh="m1", origin=["f"(1)], stage=1> (%2) {call_counter = 0 : ui32} (%a: !l) {
-    mpmd.return %a : !l
-  } : (!m1) -> !m1
+  %3:2 = mpmd.fragment<mesh="m1", origin=["f"(1)], stage=1> (%2) {call_counter = 0 : ui32} (%a: !l) {
+    mpmd.return %a, %a : !l, !l
+  } : (!m1) -> (!m1, !m1)
+  %sent = mpmd.transfer %3#0 : (!m1) -> !m0
   %4 = mpmd.fragment<mesh="m0", origin=["f"(1)], stage=0> (%x) {call_counter = 0 : ui32} (%a: !l) {
     mpmd.return %a : !l
   } : (!m0) -> !m0
-  return %0, %1, %2, %3, %4 : !m0, !m0, !m1, !m1, !m0
+  return %0, %1, %2, %3#1, %4, %sent : !m0, !m0, !m1, !m1, !m0, !m0
 }
