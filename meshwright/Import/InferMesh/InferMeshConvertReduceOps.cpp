@@ -137,7 +137,9 @@ void Conversion::visitRegions(Operation *op) {
         if (isa<FragmentOp>(child))
           continue;
         if (!isConvertible(&child)) {
-          visitRegions(&child);
+          // A loop or branch of StableHLO runs on one mesh as a whole, its sums too.
+          if (isa<ForOp>(child))
+            visitRegions(&child);
           continue;
         }
         ReductionType kind = *getMarkedReduction(&child);

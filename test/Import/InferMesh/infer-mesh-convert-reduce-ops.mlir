@@ -185,3 +185,29 @@ func.func @sum_over_encodings_stays(%a: !t, %b: !t) -> !t {
   %2 = stablehlo.add %0, %1 {mpmd.reduce = #mpmd.reduction<add>} : (tensor<4xf32, "e">, !t) -> !t
   return %2 : !t
 }
+
+// A loop or branch runs on one mesh as a whole, and its sums with it.
+// CHECK-LABEL: func @sums_in_loops_and_branches_stay
+func.func @sums_in_loops_and_branches_stay(%i: tensor<i32>, %a: !t, %b: !t) -> (!t, !t) {
+  // CHECK:      stablehlo.while
+  // CHECK:      do {
+  // CHECK-NEXT:   stablehlo.add %{{.*}} {mpmd.reduce = #mpmd.reduction<add>}
+  // CHECK:      stablehlo.case
+  // CHECK-NEXT:   stablehlo.add %{{.*}} {mpmd.reduce = #mpmd.reduction<add>}
+  // ALL:        mpmd.reduce<add>
+  %c = stablehlo.constant dense<3> : tensor<i32>
+  %0:2 = stablehlo.while(%n = %i, %s = %a) : tensor<i32>, !t
+  cond {
+    %3 = stablehlo.compare LT, %n, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %3 : tensor<i1>
+  } do {
+    %3 = stablehlo.add %s, %b {mpmd.reduce = #mpmd.reduction<add>} : !t
+    stablehlo.return %n, %3 : tensor<i32>, !t
+  }
+  %1 = "stablehlo.case"(%i) ({
+    %3 = stablehlo.add %a, %b {mpmd.reduce = #mpmd.reduction<add>} : !t
+    stablehlo.return %3 : !t
+  }) : (tensor<i32>) -> !t
+  %2 = stablehlo.add %0#1, %b {mpmd.reduce = #mpmd.reduction<add>} : !t
+  return %1, %2 : !t, !t
+}

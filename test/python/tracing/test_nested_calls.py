@@ -215,3 +215,55 @@ def test_long_chain():
         + "\nreturn %v19999 : tensor<f32>\n}"
     )
     assert len(partition(text).fragments) == 1
+
+
+def in_scan(a, b, w):
+    return jax.lax.scan(lambda h, w: (h * w + (a + b), None), w[0], w)[0]
+
+
+def in_fori(a, b, w):
+    return jax.lax.fori_loop(0, 2, lambda _, h: h + a + b, w[0])
+
+
+def in_while(a, b, w):
+    def body(state):
+        return state[0] + 1, jnp.maximum(state[1], a) + jnp.maximum(a, b)
+
+    return jax.lax.while_loop(lambda state: state[0] < 3, body, (0, w[0]))[1]
+
+
+def in_cond(a, b, w):
+    return jax.lax.cond(w.sum() > 0, lambda: a + b, lambda: a * b) + w[0]
+
+
+def in_switch(a, b, w):
+    branches = [lambda: a + b, lambda: a + b + w[0], lambda: jnp.concatenate([b])]
+    return jax.lax.switch(1, branches)
+
+
+def in_scan_of_cond(a, b, w):
+    def body(h, w):
+        return jax.lax.cond(w.sum() > 0, lambda: h + (a + b), lambda: h), None
+
+    return jax.lax.scan(body, w[0], w)[0]
+
+
+@pytest.mark.parametrize(
+    "region", [in_scan, in_fori, in_while, in_cond, in_switch, in_scan_of_cond]
+)
+def test_regions_in_calls_add_values_of_two_meshes(region):
+    def body(x, w):
+        a = encode(x)
+        return decode(region(a, decode(x), w) + a).sum()
+
+    def step(x, w):
+        function = body if region is in_while else jax.value_and_grad(body, (0, 1))
+        calls = [mw.call(function, call_counter=i)(x + i, w) for i in range(2)]
+        return jax.tree.map(jnp.add, *calls)
+
+    w = jnp.stack([X, 1 - X])
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5),
+        mw.jit(step, CONFIG)(X, w),
+        jax.jit(step)(X, w),
+    )
