@@ -17,7 +17,7 @@ void mpmd::forEachEffectPair(
   llvm::MapVector<StringAttr, Operation *> lastOnMesh;
   Operation *lastOnAny = nullptr;
   for (Operation &op : getOpsBeforeTerminator(block)) {
-    if (!hasEffects(&op))
+    if (!hasOrderedEffects(&op))
       continue;
     if (auto fragment = dyn_cast<FragmentOp>(op)) {
       Operation *&last = lastOnMesh[fragment.getMeshNameAttr()];
@@ -39,7 +39,7 @@ void mpmd::forEachEffectPair(
 
 EffectOrder::EffectOrder(Block &block) {
   for (FragmentOp fragment : block.getOps<FragmentOp>())
-    if (hasEffects(fragment))
+    if (hasOrderedEffects(fragment))
       neighbors.try_emplace(fragment);
   if (neighbors.empty())
     return;

@@ -64,6 +64,26 @@ Operation *mpmd::findEffect(Operation *op) {
 
 bool mpmd::hasEffects(Operation *op) { return findEffect(op); }
 
+/// A callback of JAX; those with `ordered=True` take and give a token.
+static bool isUnorderedCallback(Operation *op) {
+  auto call = dyn_cast<stablehlo::CustomCallOp>(op);
+  if (!call)
+    return false;
+  StringRef target = call.getCallTargetName();
+  return target.consume_front("xla_") && target.contains("python_") &&
+         target.ends_with("_callback") &&
+         llvm::none_of(op->getOperandTypes(),
+                       llvm::IsaPred<stablehlo::TokenType>) &&
+         llvm::none_of(op->getResultTypes(),
+                       llvm::IsaPred<stablehlo::TokenType>);
+}
+
+bool mpmd::hasOrderedEffects(Operation *op) {
+  return findInside(op, [](Operation *nested) {
+    return hasOwnEffects(nested) && !isUnorderedCallback(nested);
+  });
+}
+
 /// The function whose body an op runs; null if it runs none.
 static FlatSymbolRefAttr getCallee(Operation *op) {
   if (auto call = dyn_cast<func::CallOp>(op))

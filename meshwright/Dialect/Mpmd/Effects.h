@@ -12,7 +12,8 @@
 //
 // "As upstream says" means `isOpTriviallyDead` and, where a pass erases without
 // the driver's help, `isPure`. Ops with effects on different meshes have no
-// order but that of the data flow between them.
+// order but that of the data flow between them. Nor have callbacks of JAX that
+// it lowered without a token, such as those of `jax.debug.print`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +41,10 @@ bool hasEffects(Operation *op);
 /// The first op of `op` and those in its regions that has effects; null if none
 /// has.
 Operation *findEffect(Operation *op);
+
+/// Whether `op`, or an op in its regions, has effects that must stay in the order
+/// of the program, which JAX does not promise for callbacks without a token.
+bool hasOrderedEffects(Operation *op);
 
 /// Looks into called functions. For passes on modules, while these pass no
 /// function to another thread; bodies must not gain or lose effects meanwhile.

@@ -313,3 +313,33 @@ def test_symbolic_shapes_are_for_plain_jit():
         on_meshes(function).lower(symbolic)
     exported = jax.export.export(jax.jit(function))(symbolic)
     check(exported.call(jnp.ones((3, 4))), jnp.sin(jnp.ones((3, 4))).sum(1))
+
+
+@pytest.mark.parametrize("effect", [jax.debug.print, jax.debug.callback])
+def test_schedules_hold_with_effects_in_layers_that_are_recomputed(effect):
+    """The recomputed print of one microbatch comes after the first one of the next."""
+
+    @jax.checkpoint
+    def layer(w, h):
+        h = jnp.tanh(h @ w)
+        say = "h {}" if effect is jax.debug.print else lambda total: None
+        effect(say, h.sum())
+        return h
+
+    def loss(ws, x):
+        return layer(ws[1], mw.stage_boundary(layer(ws[0], x))).sum()
+
+    step = mw.pipeline.accumulate(jax.value_and_grad(loss), microbatches=4)
+    config = mw.make_config(
+        CONFIG.topology, pipeline_schedule=mw.get_pipeline_schedule("1F1B")
+    )
+    args = [jnp.eye(4)] * 2, jnp.ones((8, 4))
+    lowered = mw.jit(step, config).lower(*args)
+    order = [
+        "B" if "(1)" in item["origins"][0] else "F"
+        for item in lowered.partitioning_result.program["items"]
+        if item["kind"] == "call" and item["mesh"] == "m0" and item["origins"]
+    ]
+    assert "".join(order) == "FFBFBFBB"
+    compiled = lowered.compile()
+    check(compiled(*compiled.place(*args)), jax.jit(step)(*args))
