@@ -3,20 +3,103 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExportFiles.h"
+#include "PythonCommand.h"
 #include "Support/ModuleFile.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Fragments/FragmentModule.h"
+#include "meshwright/Fragments/PlainModule.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace meshwright;
 
+/// A file whose text is there.
+static FolderFile makeFile(std::string path, std::string text) {
+  return {std::move(path), [text = std::move(text)](llvm::raw_ostream &os) {
+            os << text;
+            return llvm::Error::success();
+          }};
+}
+
+//===----------------------------------------------------------------------===//
+// Portable artifacts
+//===----------------------------------------------------------------------===//
+
+/// JAX's MLIR has the writer of portable artifacts, with the versions of all
+/// operations: python/meshwright/jaxapi/portable.py writes, from texts in a folder of
+/// its own.
+static LogicalResult makePortable(const llvm::StringMap<std::string> &texts,
+                                  StringRef version,
+                                  llvm::StringMap<std::string> &artifacts) {
+  SmallString<128> folder;
+  if (std::error_code error =
+          llvm::sys::fs::createUniqueDirectory("meshwright-portable", folder))
+    return reportError("no temporary folder: " + error.message());
+  llvm::scope_exit remove([&] { llvm::sys::fs::remove_directories(folder); });
+  auto getPath = [&](StringRef stem, StringRef extension) {
+    return (folder + "/" + stem + extension).str();
+  };
+  for (const auto &entry : texts)
+    if (failed(writeFile(getPath(entry.first(), ".mlir"),
+                         [&](llvm::raw_ostream &os) {
+                           os << entry.second;
+                           return llvm::Error::success();
+                         })))
+      return failure();
+  if (failed(
+          runPython("jaxapi/portable.py", {folder.str().str(), version.str()})))
+    return failure();
+  for (StringRef stem : texts.keys()) {
+    std::string path = getPath(stem, ".mlirbc");
+    auto artifact = llvm::MemoryBuffer::getFile(path);
+    if (!artifact)
+      return reportError(path +
+                         ": cannot be read: " + artifact.getError().message());
+    artifacts[stem] = (*artifact)->getBuffer().str();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+/// Leaves in a fragment's program what readers of this form read.
+static LogicalResult simplify(ModuleOp fragment, const FragmentForm &form) {
+  bool isPortable = form.encoding == FragmentForm::Encoding::Portable;
+  if (form.isPlain && failed(dropMarksOfJax(fragment)))
+    return failure();
+  if (form.isPlain || isPortable)
+    dropShardingsOfOneDevice(fragment);
+  return isPortable ? verifyIsPortable(fragment) : success();
+}
+
+static llvm::Error print(ModuleOp fragment, const FragmentForm &form,
+                         llvm::raw_ostream &os) {
+  switch (form.encoding) {
+  case FragmentForm::Encoding::Text:
+    return printModule(fragment, os, /*asBytecode=*/false);
+  case FragmentForm::Encoding::Bytecode:
+    return printModule(fragment, os, /*asBytecode=*/true);
+  case FragmentForm::Encoding::Portable:
+    // A text without locations gets those of its lines.
+    printProgram(fragment, os, OpPrintingFlags().enableDebugInfo());
+    return llvm::Error::success();
+  }
+  llvm_unreachable("not an encoding");
+}
+
 LogicalResult meshwright::addExport(ModuleOp module,
                                     const ExportedProgram &program,
-                                    bool emitBytecode,
+                                    const FragmentForm &form,
                                     std::vector<FolderFile> &files) {
   SymbolTable symbols(module);
   llvm::StringMap<func::FuncOp> byStem;
+  llvm::StringMap<std::string> contents;
+  SmallVector<std::string> stems;
   for (const ExportedProgram::Fragment &fragment : program.fragments) {
     func::FuncOp function = fragment.function;
     std::string stem = getFragmentFileStem(function.getSymName());
@@ -30,20 +113,26 @@ LogicalResult meshwright::addExport(ModuleOp module,
              << entry->second.getSymName() << "; give one of them another name";
     FailureOr<OwningOpRef<ModuleOp>> own =
         makeFragmentModule(function, symbols);
-    if (failed(own))
+    if (failed(own) || failed(simplify(**own, form)))
       return failure();
     if (failed(checkBeforeWriting(**own)))
       return failure();
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    if (llvm::Error error = printModule(**own, os, emitBytecode))
+    llvm::raw_string_ostream os(contents[stem]);
+    if (llvm::Error error = print(**own, form, os))
       return function.emitError() << llvm::toString(std::move(error));
-    files.push_back({"fragments/" + stem + (emitBytecode ? ".mlirbc" : ".mlir"),
-                     [text = std::move(text)](llvm::raw_ostream &os) {
-                       os << text;
-                       return llvm::Error::success();
-                     }});
+    stems.push_back(std::move(stem));
   }
+  if (form.encoding == FragmentForm::Encoding::Portable) {
+    llvm::StringMap<std::string> artifacts;
+    if (failed(makePortable(contents, form.version, artifacts)))
+      return failure();
+    contents = std::move(artifacts);
+  }
+  StringRef extension =
+      form.encoding == FragmentForm::Encoding::Text ? ".mlir" : ".mlirbc";
+  for (StringRef stem : stems)
+    files.push_back(makeFile(("fragments/" + stem + extension).str(),
+                             std::move(contents[stem])));
   files.push_back({"schedule.json", [&program](llvm::raw_ostream &os) {
                      writeJson(program, os, /*indent=*/1);
                      return llvm::Error::success();

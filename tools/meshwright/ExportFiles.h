@@ -11,10 +11,22 @@
 
 namespace meshwright {
 
+/// How the programs of fragments are written.
+struct FragmentForm {
+  enum class Encoding { Text, Bytecode, Portable };
+
+  Encoding encoding = Encoding::Text;
+  bool isPlain = false; ///< Without what only JAX reads.
+  /// The StableHLO of a reader of portable artifacts, such as "1.9.0"; if empty, one
+  /// that is a few months old.
+  std::string version;
+};
+
 /// Adds the programs of fragments, in `fragments/`, and `schedule.json`, which
 /// ties them together and is made when it is written.
 mlir::LogicalResult addExport(mlir::ModuleOp module,
-                              const ExportedProgram &program, bool emitBytecode,
+                              const ExportedProgram &program,
+                              const FragmentForm &form,
                               std::vector<FolderFile> &files);
 
 } // namespace meshwright

@@ -40,6 +40,17 @@ static cl::opt<std::string>
 static cl::opt<bool> emitBytecode("emit-bytecode",
                                   cl::desc("Write MLIR bytecode, not text"),
                                   cl::sub(subCommand));
+static cl::opt<std::string>
+    portable("portable", cl::ValueOptional, cl::value_desc("version"),
+             cl::desc("Write fragments as portable artifacts, for a reader of "
+                      "this version of StableHLO or a newer one (default: one "
+                      "that is 12 weeks older than jaxlib)"),
+             cl::sub(subCommand));
+static cl::opt<bool>
+    plain("plain",
+          cl::desc("Write fragments without what only JAX reads: aliasing and "
+                   "donation of buffers, mhlo.* attributes, locations"),
+          cl::sub(subCommand));
 
 static cl::opt<std::string>
     schedule("schedule", cl::value_desc("name"),
@@ -149,6 +160,34 @@ static void printSummary(const PartitionResult &result, llvm::raw_ostream &os) {
            "--cost 'NAME=flops:EXPRESSION'\n";
 }
 
+static FragmentForm getForm() {
+  FragmentForm form;
+  form.isPlain = plain;
+  form.version = portable;
+  if (emitBytecode)
+    form.encoding = FragmentForm::Encoding::Bytecode;
+  if (portable.getNumOccurrences())
+    form.encoding = FragmentForm::Encoding::Portable;
+  return form;
+}
+
+/// Options for the files of fragments need fragments, and files.
+static LogicalResult checkForm(PhaseSet phases) {
+  StringRef option = portable.getNumOccurrences() ? "--portable"
+                     : plain                      ? "--plain"
+                                                  : "";
+  if (option.empty())
+    return success();
+  if (output == "-")
+    return reportError(option + " is for the files of fragments, and -o - "
+                                "writes none; name a folder");
+  if (!phases.contains(getPhases().back().phase))
+    return reportError(option + " is for the files of fragments, which are "
+                                "written after the last phase; leave out "
+                                "--until");
+  return success();
+}
+
 /// The program and the schedule are too large to be held as texts before they are
 /// written.
 static LogicalResult writeResult(ModuleOp module,
@@ -165,7 +204,7 @@ static LogicalResult writeResult(ModuleOp module,
                      return printModule(module, os, emitBytecode);
                    }});
   if (result.program &&
-      failed(addExport(module, *result.program, emitBytecode, files)))
+      failed(addExport(module, *result.program, getForm(), files)))
     return failure();
   if (llvm::Error error = writeFolder(output, files, {"fragments"}))
     return reportError(llvm::toString(std::move(error)));
@@ -182,7 +221,7 @@ static LogicalResult writeResult(ModuleOp module,
 
 static LogicalResult run() {
   FailureOr<PhaseSet> phases = readPhases();
-  if (failed(phases))
+  if (failed(phases) || failed(checkForm(*phases)))
     return failure();
   Session session;
   FailureOr<StringRef> text = session.readFile(configFile);

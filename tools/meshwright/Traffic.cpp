@@ -51,7 +51,7 @@ static LogicalResult exportTo(StringRef folder) {
   FailureOr<ExportedProgram> program = describeProgram(function);
   std::vector<FolderFile> files;
   if (failed(program) ||
-      failed(addExport(*module, *program, /*emitBytecode=*/false, files)))
+      failed(addExport(*module, *program, FragmentForm(), files)))
     return failure();
   if (llvm::Error error = writeFolder(folder, files, {"fragments"}))
     return reportError(llvm::toString(std::move(error)));

@@ -75,7 +75,7 @@ def _read_once(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
             except (OSError, UnicodeError) as error:
                 raise ProgramError(
                     f"the module of fragment {name!r} cannot be read: {error}; "
-                    "partition again, without --emit-bytecode"
+                    "partition again, without --emit-bytecode and --portable"
                 ) from error
         return program, modules
 
