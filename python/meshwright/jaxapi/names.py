@@ -86,7 +86,7 @@ _NAMES = (
     ("jax._src.dispatch", "runtime_tokens"),
     ("jax._src.lib._jax", "ArrayCopySemantics DeviceList array_result_handler"),
     ("jax._src.lib._jax", "batched_copy_array_to_devices_with_sharding"),
-    ("jax._src.lib.xla_client", "HloSharding"),
+    ("jax._src.lib.xla_client", "HloSharding OpSharding"),
     ("jax._src.op_shardings", "are_hlo_shardings_equal"),
     # Several processes.
     ("jax._src.clusters", "ClusterEnv"),

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 import numpy as np
-from jax.experimental.layout import Layout
 
+from . import layouts
 from .differences import make_handler as make_handler
 from .names import FOUND as _FOUND
 
@@ -63,6 +62,13 @@ def compiled_shardings(executable: Any) -> tuple[list[Any], list[Any]] | None:
     return [from_proto(p) for p in sides[0]], [from_proto(p) for p in sides[1]]
 
 
+def parse_sharding(data: bytes) -> Any:
+    """What an executable's `get_parameter_shardings` gave, from its serialized form."""
+    found = _FOUND["OpSharding"]()
+    found.ParseFromString(data)
+    return found
+
+
 def compiled_layouts(executable: Any) -> tuple[list[Any], list[Any]]:
     """Layouts of arguments and results that XLA chose or was given."""
     return executable.get_parameter_layouts(), executable.get_output_layouts()
@@ -92,22 +98,17 @@ def array_layout(array: Any) -> Any:
 
 def element_order(layout: Any, rank: int) -> tuple[int, ...]:
     """Dimensions from major to minor; None is the default layout."""
-    if layout is None:
-        return tuple(range(rank))
-    return tuple(Layout.from_pjrt_layout(layout).major_to_minor)
+    found = layouts.as_layout(layout)
+    return tuple(range(rank)) if found is None else tuple(found.major_to_minor)
 
 
-@functools.cache
 def default_order(device: Any, dtype: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """How a backend orders the dimensions of arrays without a given layout."""
-    try:
-        layout = device.client.get_default_layout(np.dtype(dtype), shape, device)
-    except jax.errors.JaxRuntimeError:  # Not every backend says.
-        layout = None
-    return element_order(layout, len(shape))
+    return element_order(layouts.default_layout(device, dtype, shape), len(shape))
 
 
-def _options(devices: tuple[Any, ...], overrides: dict[str, Any]) -> Any:
+def compile_options(devices: tuple[Any, ...], overrides: dict[str, Any]) -> Any:
+    """Options for compiling for devices in this order, with some of the user's."""
     return _options_for(devices, overrides, np.array([devices]))
 
 
@@ -138,7 +139,7 @@ def compile_module(
     With JAX's persistent cache, if that is on, unless the caller keeps another one.
     """
     if not jax_cache:
-        options, devices = _options(devices, overrides), DeviceList(devices)
+        options, devices = compile_options(devices, overrides), DeviceList(devices)
         return _FOUND["backend_compile_and_load"](
             devices[0].client, module, devices, options, callbacks
         )
@@ -146,7 +147,7 @@ def compile_module(
         devices[0].client,
         module,
         np.array(devices, dtype=object),
-        _options(devices, overrides),
+        compile_options(devices, overrides),
         callbacks,
         DeviceList(devices),
     )
@@ -157,7 +158,7 @@ def load_copy(
 ) -> Any:
     """Loads an executable that was compiled for other devices onto these."""
     return devices[0].client.deserialize_executable(
-        serialized, DeviceList(devices), _options(devices, overrides)
+        serialized, DeviceList(devices), compile_options(devices, overrides)
     )
 
 

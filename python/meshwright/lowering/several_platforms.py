@@ -16,11 +16,12 @@ from typing import Any
 from jax.sharding import Mesh
 
 from ..core.config import Topology
+from ..jaxapi import described
 
 
 def platform_of(mesh: Mesh) -> str:
     """The platform of the devices of a mesh, such as `cpu`."""
-    return mesh.devices.flat[0].platform
+    return described.lowering_platform(mesh.devices.flat[0])
 
 
 def platforms_of(topology: Topology) -> dict[str, str]:

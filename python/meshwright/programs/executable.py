@@ -99,12 +99,9 @@ class Executable:
         self._errors = InputErrors(signature, specs)
         program.set_errors(self._errors)
         self._partitioned = partitioned
-        self._consts = [
-            place_value(value, sharding)
-            for value, sharding in zip(
-                signature.const_args, specs.const_shardings, strict=True
-            )
-        ]
+        self._consts = list(signature.const_args)
+        if not program.described:
+            self._consts = list(map(place_value, self._consts, specs.const_shardings))
         self._input_formats, self._output_formats = self._formats()
         avals, used = signature.input_avals, set(signature.kept)
         # Positions among the values of the program.
@@ -177,6 +174,7 @@ class Executable:
             of a JAX transformation.
           RuntimeError: an input was deleted.
         """
+        self._program.check_devices()
         if not self._direct:
             if len(args) != len(self.signature.input_avals):
                 raise self._errors.count(len(args))
@@ -406,6 +404,7 @@ class Executable:
         _logger.warning("%s", text)
 
     def _placed(self, index: int, leaf: Any) -> jax.Array:
+        self._program.check_devices()
         form, aval = self._input_formats[index], self.signature.input_avals[index]
         if isinstance(leaf, jax.ShapeDtypeStruct):
             raise TypeError(

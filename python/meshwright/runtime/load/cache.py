@@ -117,6 +117,7 @@ def _digest(source: Source) -> str:
             (device.device_kind, processes.index(device.process_index))
             for device in devices
         ],
+        "described": source.mesh.torus if source.mesh.is_described else "",
         "platform": [client.platform, client.platform_version],
         "host": _host_features() if client.platform == "cpu" else "",
         "flags": [os.environ.get(name, "") for name in _FLAGS],

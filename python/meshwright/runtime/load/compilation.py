@@ -20,6 +20,7 @@ import jax
 
 from ...core.names import unknown_name
 from ...core.progress import ProgressBar
+from ...jaxapi import described
 from ...jaxapi import runtime as jax_runtime
 from ..program.errors import FragmentError, ProgramError
 from ..program.loaded import Loaded
@@ -27,6 +28,7 @@ from ..program.module_names import joint_name
 from ..program.python_calls import count_functions, name_errors
 from ..program.source import Source
 from .cache import FragmentCache
+from .described import Answers
 
 ir = jax_runtime.ir
 
@@ -131,7 +133,8 @@ def _run_jobs(sources, groups: list[list[int]], callbacks, cache, result: dict) 
 
 def _pool_of(source: Source) -> str:
     """Whose threads compile a fragment: those of its GPUs, else all."""
-    return source.mesh.group if source.mesh.is_gpu else ""
+    is_busy = source.mesh.is_gpu and not source.mesh.is_described
+    return source.mesh.group if is_busy else ""
 
 
 def _count_threads(sources: Sequence[Source]) -> dict[str, int]:
@@ -172,6 +175,10 @@ def _compile_group(group: list[Source], callbacks, contexts, cache) -> list[Load
         devices = source.mesh.devices
         if devices in by_devices:
             continue
+        if source.mesh.is_described:
+            # Nothing is loaded, and devices that are arranged alike have one code.
+            by_devices[devices] = Loaded(first.executable, devices, 0.0, copied=True)
+            continue
         try:
             serialized = serialized or first.executable.serialize()
         except jax.errors.JaxRuntimeError:  # A backend that cannot.
@@ -185,8 +192,11 @@ def _load(source: Source, serialized: bytes, **origin: bool) -> Loaded | None:
     """Loads what was compiled before; None if the backend does not take it."""
     start, devices = time.perf_counter(), source.mesh.devices
     try:
-        found = jax_runtime.load_copy(serialized, devices, source.options)
-    except jax.errors.JaxRuntimeError:
+        if source.mesh.is_described:
+            found = Answers.read(serialized)
+        else:
+            found = jax_runtime.load_copy(serialized, devices, source.options)
+    except (jax.errors.JaxRuntimeError, ValueError):
         return None
     seconds = time.perf_counter() - start
     if origin.get("cached"):
@@ -210,9 +220,16 @@ def _compile(source: Source, callbacks: Sequence[Callable], contexts, cache) -> 
             if source.module_name is not None:
                 name = ir.StringAttr.get(source.module_name)
                 module.operation.attributes["sym_name"] = name
-        executable = jax_runtime.compile_module(
-            module, source.mesh.devices, source.options, named, jax_cache=not cache
-        )
+        devices = source.mesh.devices
+        if source.mesh.is_described:
+            executable = Answers.of(
+                described.compile_described(module, devices, source.options, named),
+                serialize=bool(cache),
+            )
+        else:
+            executable = jax_runtime.compile_module(
+                module, devices, source.options, named, jax_cache=not cache
+            )
         del module
     except Exception as error:
         raise FragmentError(f"{source.describe()} does not compile: {error}") from error

@@ -116,7 +116,8 @@ def find_processes(meshes: Mapping[str, ProgramMesh]) -> Any | None:
       ProgramError: a mesh has devices of other processes, which were not joined, or
         that the transport cannot serve.
     """
-    if jax.process_count() == 1:
+    # For devices that are only described each process compiles everything.
+    if jax.process_count() == 1 or any(mesh.is_described for mesh in meshes.values()):
         return None
     found = current()
     if found is None:

@@ -9,6 +9,7 @@ same devices, with the axis cut into several.
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import math
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
 from ...core.names import named_sharding
+from ...jaxapi import described, layouts
 from ...jaxapi import runtime as jax_runtime
 from .errors import ProgramError
 
@@ -78,7 +80,6 @@ class Place:
       sharding: the NamedSharding that arrays in this place carry.
       aval: the abstract value of such arrays.
       handler: makes such an array from the buffers of a launch.
-      device_bytes: bytes of one shard.
     """
 
     def __init__(self, mesh: ProgramMesh, element: str, shape, split: Split, kind):
@@ -89,21 +90,32 @@ class Place:
         self.aval = jax_runtime.make_aval(shape, self.dtype, self.sharding)
         self.handler = jax_runtime.make_handler(self.aval, self.sharding)
         self.hlo = jax_runtime.hlo_sharding(self.sharding, len(shape))
-        shard = self.sharding.shard_shape(shape)
-        # Devices pack what is smaller than a byte; NumPy does not.
-        bits = math.prod(shard) * jax.dtypes.itemsize_bits(self.dtype)
-        self.device_bytes = -(-bits // 8)
-        self.memory = self.sharding.memory_kind or mesh.default_kind
+        # Descriptions of GPUs make shardings forget their kind of memory.
+        self.memory = kind or mesh.default_kind
+
+    @property
+    def _device(self) -> Any | None:
+        """A device that knows how it keeps arrays; None if none of them is here."""
+        if self.mesh.is_described:
+            return self.mesh.devices[0]
+        local = self.sharding.addressable_devices
+        return next((d for d in self.mesh.devices if d in local), None)
+
+    @functools.cached_property
+    def device_bytes(self) -> int:
+        """Bytes that one shard takes, with the padding of a device's tiles."""
+        shard = self.sharding.shard_shape(self.shape)
+        if self._device is None or self.memory != self.mesh.default_kind:
+            return layouts.dense_bytes(shard, self.dtype)
+        return layouts.array_bytes(self._device, self.dtype, shard)
 
     @functools.cached_property
     def default_order(self) -> tuple[int, ...]:
         """Dimensions from major to minor, where nothing says otherwise."""
-        local = self.sharding.addressable_devices
-        device = next((d for d in self.mesh.devices if d in local), None)
-        if device is None:  # Its elements are never here.
+        if self._device is None:  # Its elements are never here.
             return tuple(range(len(self.shape)))
         shard = self.sharding.shard_shape(self.shape)
-        return jax_runtime.default_order(device, self.dtype, shard)
+        return jax_runtime.default_order(self._device, self.dtype, shard)
 
     def splits_like(self, other: Place) -> bool:
         """Whether shard i of both is the same part of the array."""
@@ -150,11 +162,16 @@ class ProgramMesh:
         self.device_list = jax_runtime.DeviceList(self.devices)
         self.client = self.devices[0].client
         self.processes = {device.process_index for device in self.devices}
+        # Whether it can be compiled for, and no more.
+        self.is_described = described.is_described(self.devices[0])
+        # How its devices are arranged, as far as code that is compiled depends on it.
+        self.torus = repr(described.torus_places(self.devices))
         # Whether this process plans for it.
-        self.is_here = self.client.process_index() in self.processes
+        self.is_here = (
+            self.is_described or self.client.process_index() in self.processes
+        )
         self.is_gpu = self.devices[0].platform in _GPUS
-        self.default_kind = self.devices[0].default_memory().kind
-        self.kinds = {m.kind for m in self.devices[0].addressable_memories()}
+        self.default_kind, self.kinds = described.memory_kinds(self.devices[0])
         # Meshes that have some of these devices as well, by name; and the first of
         # all that hang together in this way.
         self.sharing: frozenset[str] = frozenset()
@@ -333,6 +350,7 @@ def _check_devices(name: str, mesh: Mesh, known: dict[Any, frozenset]) -> None:
     Args:
       known: backend to the devices of all processes, filled as needed.
     """
+    clients: dict[Any, Any] = {}
     for device in mesh.devices.flat:
         try:
             client = device.client
@@ -346,6 +364,14 @@ def _check_devices(name: str, mesh: Mesh, known: dict[Any, frozenset]) -> None:
                 f"{jax.device_count()} devices in {jax.process_count()} processes. "
                 "Make the mesh of jax.devices(), or do not compile what is only lowered"
             )
+        clients.setdefault(client, device)
+    if len(clients) > 1:
+        first, other = itertools.islice(clients.values(), 2)
+        raise ProgramError(
+            f"mesh {name!r} mixes devices of two slices or backends, {first} and "
+            f"{other}; make each mesh of the devices of one mw.aot.devices(...), or of "
+            "one backend"
+        )
 
 
 def _join_group(mesh: ProgramMesh, group: str, bound: dict[str, ProgramMesh]) -> None:

@@ -58,6 +58,7 @@ class Source:
             self.code,
             len(self.mesh.devices),
             id(self.mesh.client),
+            self.mesh.torus if self.mesh.is_described else None,
             # What JAX's configuration says may change from program to program.
             jax_runtime.serialized_options(self.mesh.devices, {}),
             repr(sorted(self.options.items())),

@@ -30,7 +30,7 @@ from ..program.loaded import Loaded
 from ..program.placement import bind_meshes
 from ..program.plan import Plan, Planner
 from ..program.schedule_form import check_form
-from ..program.steps import FirstShard, Launch, Step
+from ..program.steps import FirstShard, Issue, Launch, Step
 from ..watch.memory import Account, MeshMemory, keep_account
 from ..watch.profile import current as current_recording
 from ..watch.traffic import Traffic, measure_traffic
@@ -115,6 +115,8 @@ class ProgramExecutor:
       input_formats, output_formats: the same with layouts, where they are not the
         default ones.
       fragments: a :class:`FragmentSummary` per distinct fragment.
+      described: names of meshes whose devices are only described; with any, the
+        program can be asked, but not called.
     """
 
     def __init__(
@@ -136,7 +138,10 @@ class ProgramExecutor:
         self.output_formats = make_formats(plan.outputs, output_orders)
         self._tokens: list[Any] = []
         self._failed: FragmentError | None = None
-        self._issues = [step.bind(loaded, self._tokens) for step in plan.steps]
+        self.described = [name for name, mesh in meshes.items() if mesh.is_described]
+        self._issues: list[Issue] = []
+        if not self.described:
+            self._issues = [step.bind(loaded, self._tokens) for step in plan.steps]
         self._blank = [None] * (plan.slot_count - len(plan.inputs))
         names = [entry.get("name") for entry in program["inputs"]]
         self._boundary = Boundary(plan.inputs, orders, names, plan.donated)
@@ -160,12 +165,29 @@ class ProgramExecutor:
         """Rewords errors about arguments from now on."""
         self._boundary.errors = errors
 
+    def check_devices(self) -> None:
+        """Raises RuntimeError if devices of some meshes are only described."""
+        if not self.described:
+            return
+        listed = ", ".join(
+            f"{name!r} ({self._meshes[name].devices[0].device_kind})"
+            for name in self.described
+        )
+        raise RuntimeError(
+            f"this program was compiled for devices that are not here, those of "
+            f"meshes {listed}: it can be asked (memory_analysis, traffic, as_text), "
+            "but not called; to run it, lower it where they are, for meshes of "
+            "jax.devices()"
+        )
+
     def find_new(self, arrays: Sequence[Any]) -> list[int]:
         """Positions of what does not look like an argument of an earlier run.
 
         Raises:
           TypeError: the wrong number of arrays.
+          RuntimeError: the devices are not here.
         """
+        self.check_devices()
         return self._boundary.find_new(arrays)
 
     def run(self, arrays: Sequence[jax.Array], unknown: Sequence[int]) -> list[Any]:

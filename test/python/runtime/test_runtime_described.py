@@ -1,0 +1,101 @@
+"""Programs for devices that are only described: compiled, asked, not called."""
+
+import io
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+from support.described_cpus import Compiler, describe
+
+import meshwright as mw
+
+
+@pytest.fixture
+def compiler(monkeypatch, tmp_path):
+    monkeypatch.setenv("MESHWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    return Compiler(monkeypatch)
+
+
+def _step(params, x):
+    for index, w in enumerate(params):
+        name = f"stage{index}"
+        x = mw.named_computation(lambda w, x: jnp.tanh(x @ w), name=name)(w, x)
+    return x
+
+
+def _lower(devices, options=None):
+    count = len(devices) // 2
+    meshes = {
+        f"m{i}": Mesh(np.array(devices[2 * i : 2 * i + 2]), ("x",))
+        for i in range(count)
+    }
+    config = mw.make_config(meshes, {f"stage{i}": f"m{i}" for i in range(count)})
+    weight = jax.ShapeDtypeStruct((16, 16), jnp.float32)
+    rows = NamedSharding(meshes["m0"], P("x"))
+    x = jax.ShapeDtypeStruct((4, 16), jnp.float32, sharding=rows)
+    return mw.jit(_step, config).lower([weight] * count, x)
+
+
+def test_answers_are_those_of_devices_that_are_here(compiler):
+    both = [_lower(d).compile() for d in (jax.devices("cpu")[:4], describe(4))]
+    wanted, found = both
+    assert found.memory_analysis() == wanted.memory_analysis()
+    assert found.peak_memory_bytes == wanted.peak_memory_bytes > 0
+    assert found.traffic() == wanted.traffic()
+    assert found.cost_analysis() == wanted.cost_analysis()
+    assert found.as_text() == wanted.as_text()
+    (weights, x), named = found.input_shardings
+    assert (x.spec, named) == (P("x"), {})
+    assert [w.mesh.devices.flat[0].id for w in weights] == [0, 2]
+
+
+def test_equal_stages_compile_once_and_are_kept(compiler):
+    _lower(describe(8)).compile()
+    # The first stage is given rows, the others what the one before made.
+    first = compiler.count
+    assert first <= 2
+    again = _lower(describe(8)).compile()
+    assert compiler.count == first
+    fragments = again.runtime_executable().fragments
+    assert [f.compiled_for_others or f.from_cache for f in fragments] == [True] * 4
+
+
+def test_a_damaged_entry_of_the_cache_is_compiled_again(compiler, tmp_path):
+    _lower(describe(4)).compile()
+    before = compiler.count
+    for path in (tmp_path / "cache").iterdir():
+        path.write_bytes(path.read_bytes()[:40])
+    with pytest.warns(RuntimeWarning, match="cannot read"):
+        _lower(describe(4)).compile()
+    assert compiler.count == 2 * before
+
+
+def test_calls_say_that_the_devices_are_not_here(compiler):
+    lowered = _lower(describe(4))
+    compiled = lowered.compile()
+    arguments = [np.ones((16, 16), np.float32)] * 2, np.ones((4, 16), np.float32)
+    says = r"compiled for devices that are not here, those of meshes 'm0' \(cpu\), 'm1'"
+    with pytest.raises(RuntimeError, match=says):
+        compiled(*arguments)
+    with pytest.raises(RuntimeError, match=says):
+        compiled.place(arguments[1])
+    page = io.StringIO()
+    lowered.report(page)
+    assert "2 fragment calls a run" in page.getvalue()
+
+
+def test_one_mesh_here_and_one_described(compiler):
+    devices = [*jax.devices("cpu")[:2], *describe(4)[2:]]
+    compiled = _lower(devices).compile()
+    assert set(compiled.memory_analysis()) == {"m0", "m1"}
+    with pytest.raises(RuntimeError, match=r"those of meshes 'm1' \(cpu\): it can"):
+        compiled([np.ones((16, 16))] * 2, np.ones((4, 16)))
+
+
+def test_a_mesh_of_two_slices_is_refused(compiler):
+    devices = [describe(4)[0], describe(4)[1]]
+    with pytest.raises(ValueError, match="mesh 'm0' mixes devices of two slices"):
+        _lower(devices).compile()
