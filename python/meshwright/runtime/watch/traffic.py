@@ -4,6 +4,9 @@
 Collectives are read off the code that XLA made, so what it merged, moved or found
 needless counts as it runs. A collective counts as often as its fragment is called,
 and as often as a loop around it turns, where the loop's code says how often.
+
+The code for TPUs has a collective that overlaps with others in three parts, the start,
+the body and the end of a fusion, each of which names all of it; they have one channel.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from .trip_counts import TripCounts
 
 
 class Collective(NamedTuple):
@@ -106,6 +111,7 @@ _CALLED = re.compile(
     r"branch_computations|called_computations)=(\{[^}]*\}|%[\w.\-]+)"
 )
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
+_CHANNEL = re.compile(r"channel_id=(\d+)")
 
 
 def _bits(dtype: str) -> int:
@@ -182,6 +188,8 @@ class _Module:
     def __init__(self, text: str):
         self.lines: dict[str, list[str]] = {}
         self.entry = ""
+        # Which computation has a channel first: its other parts are not counted.
+        self._channels: dict[tuple[str, str], str] = {}
         name = ""
         for line in text.splitlines():
             head = _HEAD.match(line)
@@ -191,6 +199,7 @@ class _Module:
                 self.entry = name if head[1] else self.entry
             elif name:
                 self.lines[name].append(line)
+        self._trips = TripCounts(self.lines)
 
     def collectives(self) -> Iterator[tuple[str, int, int, Any]]:
         """Kind, bytes, how often it runs, and who talks to whom."""
@@ -202,6 +211,8 @@ class _Module:
         for line in lines:
             found = _COLLECTIVE.search(line)
             if found:
+                if self._is_other_part(name, found["kind"], line):
+                    continue
                 operands = line[found.end() :].split(")")[0]
                 given = sum(
                     _bytes(types.get(operand, ""))
@@ -213,10 +224,20 @@ class _Module:
                     result -= given
                 yield found["kind"], max(given, result), times, _groups(line)
                 continue
-            turns = _TRIPS.search(line) if " while(" in line else None
+            turns = self._turns(name, line) if " while(" in line else 1
             for called in _CALLED.findall(line):
                 for inner in _OPERANDS.findall(called):
-                    yield from self._of(inner, times * int(turns[1] if turns else 1))
+                    yield from self._of(inner, times * turns)
+
+    def _is_other_part(self, name: str, kind: str, line: str) -> bool:
+        channel = _CHANNEL.search(line)
+        if channel is None or name == self.entry or "-start(" in line:
+            return False
+        return self._channels.setdefault((channel[1], kind), name) != name
+
+    def _turns(self, name: str, line: str) -> int:
+        said = _TRIPS.search(line)
+        return int(said[1]) if said else self._trips.of(name, line) or 1
 
 
 def measure_traffic(program: Mapping[str, Any], texts: Mapping[str, str]) -> Traffic:
