@@ -468,6 +468,10 @@ NB_MODULE(_meshwright, m) {
         "Draws a simulation or a program, both JSON, as the format or the "
         "ending of the path says; `recording` is JSON or empty. The contents "
         "of the file. Raises ValueError.");
+  m.def(
+      "devices", &getDevicesAsJson,
+      "The devices that come with Meshwright, as JSON: by name the figures of "
+      "the cost model, and what XLA's compiler asks of a GPU.");
   m.def("options", &makeOptionList,
         "The options of a configuration: tuples of phase, key, type, default "
         "as JSON, name in the phase's textual pipeline, help.");

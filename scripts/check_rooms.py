@@ -33,6 +33,7 @@ PYTHON = (
     "runtime.load",
     "runtime.program",
     "tracing",
+    "targets",
     "compiler",
     "jaxapi",
     "core",

@@ -58,6 +58,9 @@ struct Device {
 /// The devices that come with Meshwright, in the order of the file.
 const std::vector<Device> &getDevices();
 
+/// The JSON that they come from, with what is not for the cost model.
+llvm::StringRef getDevicesText();
+
 /// Reads a file of devices. The error says where in the text what is wrong.
 llvm::Expected<std::vector<Device>> parseDevices(llvm::StringRef text);
 

@@ -66,3 +66,5 @@ SimulationResult meshwright::simulateText(const SimulationRequest &request) {
   delete result;
   return taken;
 }
+
+std::string meshwright::getDevicesAsJson() { return getDevicesText().str(); }

@@ -34,6 +34,9 @@ struct SimulationResult {
 
 SimulationResult simulateText(const SimulationRequest &request);
 
+/// The devices that come with Meshwright: Cost/devices.json.
+std::string getDevicesAsJson();
+
 } // namespace meshwright
 
 #endif

@@ -12,6 +12,7 @@ from typing import Any as _Any
 from .core import python_version as _python_version  # noqa: F401
 
 # isort: split
+from . import aot as aot
 from . import distributed as distributed
 from .auto import auto as auto
 from .auto import auto_config as auto_config

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Targets by name: a slice of TPUs, or a number of GPUs.
+
+v5p:4x4x4    the slice of 4 by 4 by 4 chips of TPU v5p
+h100:16      sixteen H100, eight in each host
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.names import unknown_name
+from .figures import device_figures
+
+_TPU_PREFIX = "tpu-"
+# Chips that share a host, along each dimension, as slices are put together.
+HOST = (2, 2, 1)
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A generation of TPUs.
+
+    Attributes:
+      kind: what JAX calls such a device.
+      dimensions: of its torus.
+      small: chips along each dimension of its slices below a cube of 64 chips, in
+        ascending order; of a generation with two dimensions all slices.
+      chips: chips of the largest slice.
+      cores: devices of JAX that a chip is.
+    """
+
+    kind: str
+    dimensions: int
+    small: tuple[tuple[int, ...], ...]
+    chips: int
+    cores: int = 1
+
+
+_FLAT = ((1, 1), (2, 2), (2, 4), (4, 4), (4, 8), (8, 8), (8, 16), (16, 16))
+_CUBES = ((1, 2, 2), (2, 2, 2), (2, 2, 4), (2, 4, 4))
+# From the pages of these generations at docs.cloud.google.com/tpu/docs. On v4 the two
+# cores of a chip are one device with hardware, and two in a description.
+GENERATIONS = {
+    "v4": Generation("TPU v4", 3, _CUBES, 4096, 2),
+    "v5e": Generation("TPU v5 lite", 2, _FLAT, 256),
+    "v5p": Generation("TPU v5", 3, _CUBES, 6144),
+    "v6e": Generation("TPU v6 lite", 2, _FLAT, 256),
+    "tpu7x": Generation("TPU7x", 3, _CUBES, 9216, 2),
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """Devices that one may compile for.
+
+    Attributes:
+      kind: the generation of a TPU, or the name of a GPU.
+      shape: chips along each dimension of the slice; of GPUs hosts, devices of each.
+    """
+
+    kind: str
+    shape: tuple[int, ...]
+
+    @property
+    def is_tpu(self) -> bool:
+        return self.kind in GENERATIONS
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}:{_times(self.shape) if self.is_tpu else self.count}"
+
+    @property
+    def count(self) -> int:
+        """How many devices of JAX there are."""
+        cores = GENERATIONS[self.kind].cores if self.is_tpu else 1
+        return math.prod(self.shape) * cores
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """What devices.json has of one device."""
+        figures = device_figures()
+        return figures.get(self.kind) or figures[f"{_TPU_PREFIX}{self.kind}"]
+
+    @property
+    def limit_bytes(self) -> int:
+        """The memory of one device."""
+        # The figures of v4 are those of a chip.
+        return int(self.figures["hbm"]) // (2 if self.kind == "v4" else 1)
+
+
+@functools.cache
+def _limits() -> dict[str, int]:
+    found = {
+        generation.kind: Target(name, ()).limit_bytes
+        for name, generation in GENERATIONS.items()
+    }
+    for name in gpu_names():
+        target = Target(name, ())
+        found[target.figures["xla"]["kind"]] = target.limit_bytes
+    return found
+
+
+def memory_limit(device: Any) -> int | None:
+    """The memory of a device in bytes by its kind; None of a kind that is unknown."""
+    return _limits().get(device.device_kind)
+
+
+def _times(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape))
+
+
+def gpu_names() -> list[str]:
+    return [name for name, entry in device_figures().items() if "xla" in entry]
+
+
+def _kind(name: str) -> str:
+    """A name of one of the kinds, also as `simulate --device` calls it."""
+    kind = name.strip().lower().removeprefix(_TPU_PREFIX)
+    kind = {"v7x": "tpu7x", "v5litepod": "v5e"}.get(kind, kind)
+    known = [*GENERATIONS, *gpu_names()]
+    if kind not in known:
+        raise ValueError(
+            unknown_name("target: device", name, known)
+            + "; write a slice of TPUs as v5p:2x2x4, GPUs as h100:16"
+        )
+    return kind
+
+
+def parse_target(text: str, count: int | None = None) -> Target:
+    """Reads the name of a target.
+
+    Args:
+      text: such as `v5p:2x2x4`, `h100:16`, or `h100` with a count.
+      count: how many GPUs there are, where the name does not say it.
+
+    Raises:
+      ValueError: an unknown device, or a shape or number that there is not.
+    """
+    name, separator, size = text.partition(":")
+    kind = _kind(name)
+    if kind not in GENERATIONS:
+        return _gpus(text, kind, size if separator else None, count)
+    if not separator:
+        example = _times((2, 2, 4)[: GENERATIONS[kind].dimensions])
+        raise ValueError(
+            f"target {text!r} has no shape; write the slice after the generation, "
+            f"such as {kind}:{example}"
+        )
+    return Target(kind, _slice(text, kind, size))
+
+
+def _slice(text: str, kind: str, size: str) -> tuple[int, ...]:
+    generation = GENERATIONS[kind]
+    if not re.fullmatch(r"\d{1,4}(x\d{1,4})*", size):
+        raise ValueError(
+            f"target {text!r}: {size!r} is no shape; expected chips along each "
+            f"dimension, such as {_times((2, 2, 4)[: generation.dimensions])}"
+        )
+    shape = tuple(map(int, size.split("x")))
+    if len(shape) != generation.dimensions:
+        raise ValueError(
+            f"target {text!r}: slices of TPU {kind} have {generation.dimensions} "
+            f"dimensions, and {size} has {len(shape)}"
+        )
+    is_small = tuple(sorted(shape)) in generation.small
+    is_large = generation.dimensions == 3 and all(n and n % 4 == 0 for n in shape)
+    # Hosts divide the first two dimensions.
+    is_whole = shape[:2] == (1, 1) or all(n % 2 == 0 for n in shape[:2])
+    if not (is_small or is_large) or not is_whole:
+        known = ", ".join(_times(_largest_first(s)) for s in generation.small)
+        more = " and multiples of 4" if generation.dimensions == 3 else ""
+        raise ValueError(
+            f"target {text!r}: TPU {kind} has no slice {size}; it has {known}{more}"
+        )
+    if math.prod(shape) > generation.chips:
+        raise ValueError(
+            f"target {text!r}: a slice of TPU {kind} has at most {generation.chips} "
+            f"chips, and {size} are {math.prod(shape)}"
+        )
+    return shape
+
+
+def _largest_first(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape as one writes it: 2x2x1, but 2x2x4."""
+    return (*shape[1:], 1) if shape[0] == 1 and len(shape) == 3 else shape
+
+
+def _gpus(text: str, kind: str, size: str | None, count: int | None) -> Target:
+    if size is not None and not re.fullmatch(r"\d{1,6}", size):
+        raise ValueError(
+            f"target {text!r}: {size!r} is no number of GPUs; write {kind}:16"
+        )
+    if size is not None and count is not None and int(size) != count:
+        raise ValueError(f"target {text!r} has {size} devices, and {count} are wanted")
+    total = int(size) if size is not None else count
+    if total is None:
+        raise ValueError(
+            f"target {text!r} does not say how many GPUs; write {kind}:16, or "
+            f'mw.aot.devices("{kind}", 16)'
+        )
+    domain = int(device_figures()[kind]["domain"])
+    if total < 1 or (total > domain and total % domain):
+        raise ValueError(
+            f"target {text!r}: {total} GPUs; expected 1 to {domain}, which are in one "
+            f"host, or a multiple of {domain}"
+        )
+    hosts = max(1, total // domain)
+    return Target(kind, (hosts, total // hosts))
