@@ -4,7 +4,9 @@
 
 #include "meshwright/Fragments/PlainModule.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
