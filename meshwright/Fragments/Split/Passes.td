@@ -61,9 +61,10 @@ def SplitBwdFragmentsPass
     operands, the attributes and the location of the original, plus the mark of
     their side; an entry of `res_attrs` goes with its result. In what is split,
     a transferred result that reads a late half before it, as a sum over
-    microbatches does, is late, too, unless all that is transferred does. Leaves
-    alone: fragments that are halves already, and those that would be wholly
-    early in a block as long as theirs. Cost: linear in the number of ops.
+    microbatches does, is late, too, unless all that is transferred does. It alone
+    is late in a fragment that transfers all results, if a microbatch of another
+    mesh reads the others, but not it. Leaves alone: fragments that are halves
+    already, and those that would be wholly early in a block as long as theirs. Cost: linear in the number of ops.
   }];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments split">,

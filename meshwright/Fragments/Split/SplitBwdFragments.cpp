@@ -62,13 +62,33 @@ static BitVector findResultsOfLateHalves(FragmentOp fragment) {
   return late;
 }
 
-/// Sums are no reason to split a fragment that sends all that it computes. And where
-/// all that is sent reads what is late, it is early all the same: no other mesh is
-/// waiting for the rest.
+/// Whether another mesh reads a result in one of its microbatches.
+static bool isAwaited(OpResult result) {
+  return llvm::any_of(result.getUsers(), [](Operation *user) {
+    return isa<TransferOp>(user) &&
+           llvm::any_of(user->getUsers(), [](Operation *reader) {
+             auto fragment = dyn_cast<FragmentOp>(reader);
+             return fragment && getCallCounter(fragment);
+           });
+  });
+}
+
+/// Sums are no reason to split a fragment that sends all that it computes, unless a
+/// microbatch of another mesh reads the rest, but not them. And where all that is sent
+/// reads what is late, it is early all the same: no other mesh is waiting for the rest.
 static BitVector findLateResults(FragmentOp fragment) {
   BitVector untransferred = findUntransferredResults(fragment);
-  if (untransferred.none())
-    return untransferred;
+  if (untransferred.none()) {
+    BitVector sums = findResultsOfLateHalves(fragment);
+    bool isRestAwaited = false;
+    for (OpResult result : fragment->getResults()) {
+      bool isSum = sums.test(result.getResultNumber());
+      if (isSum && isAwaited(result))
+        return untransferred;
+      isRestAwaited |= !isSum && isAwaited(result);
+    }
+    return isRestAwaited ? sums : untransferred;
+  }
   BitVector late = untransferred;
   late |= findResultsOfLateHalves(fragment);
   return late.all() ? untransferred : late;

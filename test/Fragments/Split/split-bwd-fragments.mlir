@@ -350,6 +350,38 @@ func.func @sums_do_not_split_what_is_all_transferred(%x: !m1, %y: !m1) -> (!m2, 
   return %0, %1, %2 : !m2, !m2, !m2
 }
 
+// As of a tied weight of the last stage: the mesh before waits for the other result.
+// CHECK-LABEL: func @sums_split_what_another_microbatch_waits_for
+func.func @sums_split_what_another_microbatch_waits_for(%x: !m1, %y: !m1) -> (!m2, !m2) attributes {topology = #topology} {
+  // CHECK: call_counter = 0{{.*}}split_drop_transferred
+  // CHECK: mpmd.fragment<{{.*}}call_counter = 1{{.*}}split_keep_transferred} (%{{.*}}, %[[U:.*]]: tensor<4x4xf32>) {
+  // CHECK-NEXT: %[[D:.*]] = stablehlo.tanh %[[U]]
+  // CHECK-NEXT: mpmd.return %[[D]],
+  // CHECK: call_counter = 1{{.*}}split_drop_transferred
+  // CHECK-NEXT: stablehlo.add
+  %first:2 = mpmd.fragment<mesh="m1", origin=["l"(1)]> (%x) {call_counter = 0 : ui32} (%u: !l) {
+    %d = stablehlo.tanh %u : !l
+    %g = stablehlo.sine %u : !l
+    mpmd.return %g, %d : !l, !l
+  } : (!m1) -> (!m1, !m1)
+  %second:2 = mpmd.fragment<mesh="m1", origin=["l"(1)]> (%first#0, %y) {call_counter = 1 : ui32} (%g: !l, %u: !l) {
+    %d = stablehlo.tanh %u : !l
+    %sum = stablehlo.add %g, %u : !l
+    mpmd.return %sum, %d : !l, !l
+  } : (!m1, !m1) -> (!m1, !m1)
+  %0 = mpmd.transfer %first#1 : (!m1) -> !m2
+  %1 = mpmd.transfer %second#1 : (!m1) -> !m2
+  %2 = mpmd.transfer %second#0 : (!m1) -> !m2
+  %3 = mpmd.fragment<mesh="m2", origin=["k"(1)]> (%0) {call_counter = 0 : ui32} (%u: !l) {
+    mpmd.return %u : !l
+  } : (!m2) -> !m2
+  %4 = mpmd.fragment<mesh="m2", origin=["k"(1)]> (%1, %3) {call_counter = 1 : ui32} (%u: !l, %v: !l) {
+    %w = stablehlo.add %u, %v : !l
+    mpmd.return %w : !l
+  } : (!m2, !m2) -> !m2
+  return %4, %2 : !m2, !m2
+}
+
 // CHECK-LABEL: func @is_early_if_all_that_is_transferred_reads_late_halves
 func.func @is_early_if_all_that_is_transferred_reads_late_halves(%x: !m1) -> (!m2, !m1, !m2) attributes {topology = #topology} {
   // CHECK: call_counter = 1{{.*}}split_keep_transferred} (%[[G:.*]]: tensor<4x4xf32>) {
