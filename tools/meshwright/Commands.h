@@ -17,6 +17,7 @@ struct Command {
 };
 
 extern const Command checkCommand;
+extern const Command compileCommand;
 extern const Command completionCommand;
 extern const Command doctorCommand;
 extern const Command drawCommand;

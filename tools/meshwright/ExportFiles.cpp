@@ -5,6 +5,8 @@
 #include "ExportFiles.h"
 #include "PythonCommand.h"
 #include "Support/ModuleFile.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Files/ExportFolder.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/Fragments/PlainModule.h"
@@ -138,4 +140,44 @@ LogicalResult meshwright::addExport(ModuleOp module,
                      return llvm::Error::success();
                    }});
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Modules as folders
+//===----------------------------------------------------------------------===//
+
+static LogicalResult exportTo(StringRef folder, StringRef path) {
+  Session session;
+  OwningOpRef<ModuleOp> module = session.readModule(path.str());
+  if (!module)
+    return failure();
+  func::FuncOp function;
+  for (auto candidate : module->getOps<func::FuncOp>())
+    if (!function && mpmd::isMpmdFunction(candidate))
+      function = candidate;
+  if (!function)
+    return reportError(path + ": has no function over meshes; expected a "
+                              "program that meshwright partition wrote");
+  FailureOr<ExportedProgram> program = describeProgram(function);
+  std::vector<FolderFile> files;
+  if (failed(program) ||
+      failed(addExport(*module, *program, FragmentForm(), files)))
+    return failure();
+  if (llvm::Error error = writeFolder(folder, files, {"fragments"}))
+    return reportError(llvm::toString(std::move(error)));
+  return success();
+}
+
+LogicalResult meshwright::withExportFolder(
+    StringRef path, llvm::function_ref<LogicalResult(StringRef)> body) {
+  if (llvm::sys::fs::is_directory(path))
+    return body(path);
+  SmallString<128> folder;
+  if (std::error_code error =
+          llvm::sys::fs::createUniqueDirectory("meshwright-export", folder))
+    return reportError("no temporary folder: " + error.message());
+  llvm::scope_exit remove([&] { llvm::sys::fs::remove_directories(folder); });
+  if (failed(exportTo(folder, path)))
+    return failure();
+  return body(folder);
 }

@@ -29,6 +29,12 @@ mlir::LogicalResult addExport(mlir::ModuleOp module,
                               const FragmentForm &form,
                               std::vector<FolderFile> &files);
 
+/// Does something with a folder that `meshwright partition` wrote. A module of
+/// such a folder alone becomes one first, for as long as that takes.
+mlir::LogicalResult
+withExportFolder(llvm::StringRef path,
+                 llvm::function_ref<mlir::LogicalResult(llvm::StringRef)> body);
+
 } // namespace meshwright
 
 #endif

@@ -20,6 +20,7 @@ static constexpr llvm::StringLiteral kOverview =
   meshwright schedule 1F1B --meshes 4 --microbatches 8
   meshwright simulate out --device h100
   meshwright traffic out
+  meshwright compile out --target v5p:2x2x4
   meshwright plan layers.json --device h100 --devices 16 -o config.json
   meshwright draw out -o page.html
   meshwright doctor
@@ -41,9 +42,9 @@ int main(int argc, char **argv) {
   prepareTool();
   llvm::cl::ParseCommandLineOptions(argc, argv, kOverview);
   for (const Command *command :
-       {&checkCommand, &completionCommand, &doctorCommand, &drawCommand,
-        &eraseCommand, &explainShardingCommand, &partitionCommand, &planCommand,
-        &scheduleCommand, &simulateCommand, &trafficCommand})
+       {&checkCommand, &compileCommand, &completionCommand, &doctorCommand,
+        &drawCommand, &eraseCommand, &explainShardingCommand, &partitionCommand,
+        &planCommand, &scheduleCommand, &simulateCommand, &trafficCommand})
     if (command->subCommand)
       return runTool(command->run);
   llvm::errs() << kOverview;

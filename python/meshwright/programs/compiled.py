@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TextIO
 
 import jax
 
@@ -148,6 +148,18 @@ class Compiled(jax.stages.Compiled):
           processes, each counts the fragments that it runs.
         """
         return self._executable.runtime_executable().traffic()
+
+    def report(self, file: TextIO | None = None) -> None:
+        """Prints whether the program fits, and what its compiler says of it.
+
+        The most that the devices of each mesh hold, beside their memory; arguments,
+        results, temporaries, code and estimated seconds of each fragment; and, of
+        what does not fit, when it does not and what the peak is made of.
+
+        Args:
+          file: where to print, the terminal by default.
+        """
+        print(self._executable.runtime_executable().fit(), file=file)
 
     def call(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.

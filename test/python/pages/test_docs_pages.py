@@ -35,6 +35,7 @@ TESTED_ELSEWHERE = {
     "simulate.md",
     "plan.md",
     "cost-model.md",
+    "hardware.md",
 }
 TESTED_ELSEWHERE |= {"developing/inspecting.md", "developing/reducing.md"}
 SESSIONS = ("tutorial/index.md", "faq.md")

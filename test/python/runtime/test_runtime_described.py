@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from meshwright.jaxapi import described
+from meshwright.runtime import load
+from meshwright.runtime.program.loaded import Loaded
+from meshwright.runtime.run import executor
 from support.described_cpus import Compiler, describe
 
 import meshwright as mw
@@ -99,3 +103,78 @@ def test_a_mesh_of_two_slices_is_refused(compiler):
     devices = [describe(4)[0], describe(4)[1]]
     with pytest.raises(ValueError, match="mesh 'm0' mixes devices of two slices"):
         _lower(devices).compile()
+
+
+FIGURES = {"compile_s", "argument_bytes", "output_bytes", "temporary_bytes"}
+FIGURES |= {"alias_bytes", "code_bytes", "estimated_s"}
+
+
+def test_what_the_compiler_says_of_each_fragment(compiler):
+    fit = _lower(describe(4)).compile().runtime_executable().fit()
+    found = fit.as_json()
+    assert set(found) == {"fragments", "meshes", "traffic"}
+    assert all(set(figures) == FIGURES for figures in found["fragments"].values())
+    weight, x = 16 * 16 * 4, 2 * 16 * 4
+    first, second = found["fragments"].values()
+    assert first["argument_bytes"] == weight + x
+    assert second["output_bytes"] == x
+    # Nothing is known of the memory of a CPU.
+    assert [m["fits"] for m in found["meshes"].values()] == [None, None]
+    assert all(m["peak_bytes"] > weight for m in found["meshes"].values())
+    assert fit.fits
+
+
+def test_what_does_not_fit_is_explained(compiler, monkeypatch):
+    compiled = _lower(describe(4)).compile()
+    peak = compiled.memory_analysis()["m1"].peak_bytes
+    monkeypatch.setattr(executor, "memory_limit", lambda device: peak - 100)
+    fit = compiled.runtime_executable().fit()
+    assert not fit.fits
+    assert fit.meshes["m1"].fits is False
+    # Of the peak, the parts are all.
+    for mesh in fit.meshes.values():
+        assert sum(size for _, size in mesh.peak.parts) == mesh.peak_bytes
+    page = io.StringIO()
+    compiled.report(page)
+    text = page.getvalue()
+    assert 'mesh "m1" needs ' in text and " too little: while fragment " in text
+    assert "1 KiB argument params" in text
+
+
+def test_a_fragment_that_the_compiler_finds_too_large(compiler, monkeypatch):
+    def refuse(module, devices, overrides, callbacks):
+        if "stage1" in str(module.operation.attributes["sym_name"]):
+            raise jax.errors.JaxRuntimeError(
+                "RESOURCE_EXHAUSTED: Ran out of memory on HBM, the total memory "
+                "required for HLO temporaries (18.67G) exceeds available HBM (15.75G)."
+            )
+        return compiler(module, devices, overrides, callbacks)
+
+    monkeypatch.setattr(described, "compile_described", refuse)
+    lowered = _lower(describe(4))
+    with pytest.raises(mw.FragmentError, match='stage1.* on mesh "m1" does not comp'):
+        lowered.compile()
+    result = lowered.partitioning_result
+    program = load(
+        result.program, result.fragments, lowered.topology, keep_oversized=True
+    )
+    fit = program.fit()
+    assert [mesh.fits for mesh in fit.meshes.values()] == [None, False]
+    assert fit.meshes["m1"].peak_bytes > int(18.67 * 2**30)
+    assert "the compiler refuses p1_stage1" in fit.meshes["m1"].explain("m1")
+
+
+def test_estimates_that_make_no_sense_are_left_out():
+    class Executable:
+        def __init__(self, seconds):
+            self.seconds = seconds
+
+        def cost_analysis(self):
+            return {"flops": 1.0, "optimal_seconds": self.seconds}
+
+    def cost(seconds):
+        return Loaded(Executable(seconds), (), 0.0).cost()
+
+    assert cost(1e-6) == {"flops": 1.0, "optimal_seconds": 1e-6}
+    for seconds in (-4.0, 0.0, float("inf"), float("nan")):
+        assert cost(seconds) == {"flops": 1.0}

@@ -28,7 +28,7 @@ from ..program.module_names import joint_name
 from ..program.python_calls import count_functions, name_errors
 from ..program.source import Source
 from .cache import FragmentCache
-from .described import Answers
+from .described import Answers, oversized_bytes
 
 ir = jax_runtime.ir
 
@@ -67,8 +67,17 @@ def compile_all(
     callbacks: Sequence[Callable],
     needed: Collection[int],
     cache: FragmentCache | None = None,
+    keep_oversized: bool = False,
 ) -> list[Loaded | None]:
     """An executable for each source that is needed, in order.
+
+    Args:
+      sources: the modules of fragments.
+      callbacks: Python functions that they call.
+      needed: which of them.
+      cache: where executables are kept.
+      keep_oversized: a fragment for devices that are only described which does not fit
+        into their memory is no error; what it takes is known.
 
     Raises:
       FragmentError: one does not compile.
@@ -93,7 +102,9 @@ def compile_all(
         else:
             groups.setdefault(source.key, []).append(index)
     if groups:
-        _run_jobs(sources, list(groups.values()), callbacks, cache, result)
+        _run_jobs(
+            sources, list(groups.values()), callbacks, cache, result, keep_oversized
+        )
     for index, loaded in result.items():
         source = sources[index]
         if not source.callbacks:
@@ -101,7 +112,9 @@ def compile_all(
     return [result.get(index) for index in range(len(sources))]
 
 
-def _run_jobs(sources, groups: list[list[int]], callbacks, cache, result: dict) -> None:
+def _run_jobs(
+    sources, groups: list[list[int]], callbacks, cache, result: dict, keep_oversized
+) -> None:
     for group in groups:
         name = joint_name([sources[index].name for index in group])
         for index in group:
@@ -118,7 +131,9 @@ def _run_jobs(sources, groups: list[list[int]], callbacks, cache, result: dict) 
     try:
         jobs = [
             pools[_pool_of(sources[group[0]])].submit(
-                _compile_group, [sources[i] for i in group], callbacks, contexts, cache
+                _compile_group,
+                [sources[i] for i in group],
+                *(callbacks, contexts, cache, keep_oversized),
             )
             for group in groups
         ]
@@ -163,13 +178,16 @@ def _wait(jobs: list[concurrent.futures.Future]) -> None:
         bar.close()
 
 
-def _compile_group(group: list[Source], callbacks, contexts, cache) -> list[Loaded]:
+def _compile_group(
+    group: list[Source], callbacks, contexts, cache, keep_oversized
+) -> list[Loaded]:
     """Compiles the first of some equal sources, and loads it for the others."""
     first, serialized = None, cache and cache.read(group[0])
     if serialized:
         first = _load(group[0], serialized, cached=True)
     if first is None:
-        first, serialized = _compile(group[0], callbacks, contexts, cache), None
+        job = group[0], callbacks, contexts, cache, keep_oversized
+        first, serialized = _compile(*job), None
     by_devices = {first.devices: first}
     for source in group[1:]:
         devices = source.mesh.devices
@@ -204,7 +222,13 @@ def _load(source: Source, serialized: bytes, **origin: bool) -> Loaded | None:
     return Loaded(found, devices, seconds, **origin)
 
 
-def _compile(source: Source, callbacks: Sequence[Callable], contexts, cache) -> Loaded:
+def _compile(
+    source: Source,
+    callbacks: Sequence[Callable],
+    contexts,
+    cache,
+    keep_oversized: bool = False,
+) -> Loaded:
     named = []
     if source.callbacks:
         # On TPUs they are objects of the backend, which no one can call here.
@@ -232,13 +256,18 @@ def _compile(source: Source, callbacks: Sequence[Callable], contexts, cache) -> 
             )
         del module
     except Exception as error:
-        raise FragmentError(f"{source.describe()} does not compile: {error}") from error
+        needed = oversized_bytes(str(error)) if source.mesh.is_described else None
+        if needed is None or not keep_oversized:
+            raise FragmentError(
+                f"{source.describe()} does not compile: {error}"
+            ) from error
+        executable = Answers.oversized(source, needed)
     finally:
         contexts.put(context)
     seconds = time.perf_counter() - start
     jax.monitoring.record_event_duration_secs(
         _COMPILE_EVENT, seconds, fun_name=source.name
     )
-    if cache:
+    if cache and not getattr(executable, "is_oversized", False):
         cache.write(source, executable)
     return Loaded(executable, source.mesh.devices, seconds)

@@ -12,6 +12,7 @@ import base64
 import contextlib
 import functools
 import json
+import re
 import types
 import zlib
 from typing import Any
@@ -20,6 +21,7 @@ import jax
 
 from ...jaxapi import runtime as jax_runtime
 from ...jaxapi.layouts import parse_layout
+from ..program.source import Source
 
 # What `CompiledMemoryStats` has, as far as a release has it.
 _STATS = tuple(
@@ -75,6 +77,30 @@ class Answers:
         return cls(found, code)
 
     @classmethod
+    def oversized(cls, source: Source, needed: int) -> Answers:
+        """What is known of a fragment that the compiler finds too large.
+
+        Args:
+          source: the fragment.
+          needed: bytes of temporaries that it would take.
+        """
+        sides = source.signature.arguments, source.signature.results
+        found = {
+            "stats": dict.fromkeys(_STATS, 0) | {"temp_size_in_bytes": needed},
+            "cost": {},
+            "text": _packed(zlib.compress(b"", 1)),
+            "shardings": [None, None],
+            "layouts": [[None] * len(side) for side in sides],
+            "oversized": True,
+        }
+        return cls(found, b"")
+
+    @property
+    def is_oversized(self) -> bool:
+        """Whether the compiler found that the fragment alone does not fit."""
+        return self._found.get("oversized", False)
+
+    @classmethod
     def read(cls, data: bytes) -> Answers:
         """What `serialize` wrote. Raises ValueError if it is something else."""
         head, separator, code = data.partition(b"\n")
@@ -116,13 +142,32 @@ class Answers:
 
     @functools.cached_property
     def _layouts(self) -> list[list[Any]]:
-        return [list(map(parse_layout, s)) for s in self._found["layouts"]]
+        return [
+            [None if text is None else parse_layout(text) for text in side]
+            for side in self._found["layouts"]
+        ]
 
     def get_parameter_layouts(self) -> list[Any]:
         return self._layouts[0]
 
     def get_output_layouts(self) -> list[Any]:
         return self._layouts[1]
+
+
+_TOO_LARGE = re.compile(
+    r"\(([\d.]+)([KMGT]?)\) exceeds available HBM"
+    r"|Used ([\d.]+)([KMGT]?) of [\d.]+\w? hbm"
+)
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def oversized_bytes(error: str) -> int | None:
+    """How much memory a fragment takes that a compiler refused for that."""
+    found = _TOO_LARGE.search(error)
+    if found is None:
+        return None
+    number, unit = (found[1], found[2]) if found[1] else (found[3], found[4])
+    return int(float(number) * _UNITS[unit])
 
 
 def _packed(data: bytes) -> str:

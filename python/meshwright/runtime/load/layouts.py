@@ -101,7 +101,9 @@ def _compiled_orders(
         sides = jax_runtime.compiled_layouts(loaded[step.source].executable)
         orders[step.source] = tuple(
             [
-                jax_runtime.element_order(layout, len(plan.slots[slot].shape))
+                _default(plan, slot)
+                if layout is None
+                else jax_runtime.element_order(layout, len(plan.slots[slot].shape))
                 for slot, layout in zip(slots, layouts, strict=True)
             ]
             for slots, layouts in zip((step.reads, step.writes), sides, strict=True)

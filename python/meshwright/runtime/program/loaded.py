@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
@@ -44,8 +45,19 @@ class Loaded:
         return "\n\n".join(module.to_string() for module in modules)
 
     def cost(self) -> dict[str, float]:
+        """What the backend says that it costs; nothing if it does not say."""
         try:
             found = self.executable.cost_analysis()
         except jax.errors.JaxRuntimeError:
             return {}
-        return dict(found[0] if isinstance(found, list) else found or {})
+        costs = dict(found[0] if isinstance(found, list) else found or {})
+        seconds = costs.get("optimal_seconds", 0)
+        if not (math.isfinite(seconds) and seconds > 0):
+            # Some releases count a second less for each of certain copies.
+            costs.pop("optimal_seconds", None)
+        return costs
+
+    @property
+    def is_oversized(self) -> bool:
+        """Whether its compiler found that it alone does not fit."""
+        return getattr(self.executable, "is_oversized", False)

@@ -20,6 +20,7 @@ from jax.sharding import Mesh, NamedSharding
 
 from ...core.progress import waiting
 from ...jaxapi import runtime as jax_runtime
+from ...targets.names import memory_limit
 from ..load.cache import open_cache
 from ..load.compilation import compile_all, resolve_options
 from ..load.layouts import make_formats, settle_layouts
@@ -31,7 +32,9 @@ from ..program.placement import bind_meshes
 from ..program.plan import Plan, Planner
 from ..program.schedule_form import check_form
 from ..program.steps import FirstShard, Issue, Launch, Step
+from ..watch.fit import Fit, FragmentFigures, MeshFit
 from ..watch.memory import Account, MeshMemory, keep_account
+from ..watch.peaks import find_peak
 from ..watch.profile import current as current_recording
 from ..watch.traffic import Traffic, measure_traffic
 from .boundary import Boundary
@@ -72,6 +75,7 @@ def load(
     *,
     compile_options: Mapping[str, Any] | None = None,
     host_callbacks: Sequence[Callable] = (),
+    keep_oversized: bool = False,
 ) -> ProgramExecutor:
     """Compiles a partitioned program for the devices of some meshes.
 
@@ -81,6 +85,8 @@ def load(
       meshes: a jax Mesh per mesh of the program, with its axes.
       compile_options: XLA options for all meshes, or one dict per mesh name.
       host_callbacks: Python functions that the modules call, by their index.
+      keep_oversized: a fragment that is too large for devices that are only described
+        is no error; the memory account says what it would take.
 
     Returns:
       A :class:`ProgramExecutor`.
@@ -101,7 +107,9 @@ def load(
     cache = open_cache()
     if share:
         share.agree_on_cache(cache, [plan.sources[index] for index in needed])
-    loaded = compile_all(plan.sources, list(host_callbacks), needed, cache)
+    loaded = compile_all(
+        plan.sources, list(host_callbacks), needed, cache, keep_oversized
+    )
     if share:
         share.warm_up(cache)
     return ProgramExecutor(program, plan, bound, loaded, share)
@@ -347,6 +355,36 @@ class ProgramExecutor:
         """What a step sends, as far as this process has the code that does."""
         return measure_traffic(self.program, self.hlo_texts())
 
+    def fit(self) -> Fit:
+        """Whether it fits into its devices, and what their compiler says of it."""
+        account, loaded = self.account, self._loaded
+        too_large: dict[str, list[str]] = {name: [] for name in self._meshes}
+        fragments = {}
+        for fragment, source in zip(
+            self.program["fragments"], self._plan.fragment_sources, strict=True
+        ):
+            target = None if source is None else loaded[source]
+            stats = target.memory_stats() if target else None
+            if target is None or stats is None:
+                continue
+            if target.is_oversized:
+                too_large[fragment["mesh"]].append(fragment["name"])
+            fragments[fragment["name"]] = FragmentFigures(
+                compile_s=target.seconds,
+                argument_bytes=stats.argument_size_in_bytes,
+                output_bytes=stats.output_size_in_bytes,
+                temporary_bytes=stats.temp_size_in_bytes,
+                alias_bytes=stats.alias_size_in_bytes,
+                code_bytes=stats.generated_code_size_in_bytes,
+                estimated_s=target.cost().get("optimal_seconds"),
+            )
+        meshes = {}
+        for name, mesh in self._meshes.items():
+            peak = find_peak(name, account, self._plan, loaded, self.program)
+            limit = memory_limit(mesh.devices[0])
+            meshes[name] = MeshFit(peak.bytes, limit, peak, tuple(too_large[name]))
+        return Fit(fragments, meshes, self.traffic())
+
     def memory_analysis(self) -> dict[str, MeshMemory]:
         """Bytes on each device of every mesh: arguments, peak of live arrays, …"""
         return dict(self.account.meshes)
@@ -365,14 +403,19 @@ class ProgramExecutor:
         costs: dict[str, collections.Counter] = {
             name: collections.Counter() for name in self._meshes
         }
+        untimed: set[str] = set()
         estimates: dict[int, dict[str, float]] = {}
         for step in self._plan.steps:
             if isinstance(step, Launch):
                 if step.source not in estimates:
                     estimates[step.source] = self._loaded[step.source].cost()
                 mesh = self._plan.sources[step.source].mesh
+                if "optimal_seconds" not in estimates[step.source]:
+                    untimed.add(mesh.name)
                 for key, value in estimates[step.source].items():
                     costs[mesh.name][key] += value * len(mesh.devices)
+        for name in untimed:  # A part of the time would look like all of it.
+            costs[name].pop("optimal_seconds", None)
         return {name: dict(found) for name, found in costs.items()}
 
 

@@ -56,15 +56,15 @@ def count(folder: str) -> Traffic:
         )
     }
     functions = max(map(count_functions, fragments.values()), default=0)
-    calls = [_nobody_calls] * functions
+    calls = [never_called] * functions
     return load(program, fragments, meshes, host_callbacks=calls).traffic()
 
 
-def _nobody_calls(*args: object) -> None:
+def never_called(*args: object) -> None:
     raise AssertionError("nothing runs")
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A text without what would command a terminal; names are those of a file."""
     return re.sub(
         r"[\x00-\x09\x0b-\x1f\x7f-\x9f]",
@@ -73,8 +73,8 @@ def _plain(text: str) -> str:
     )
 
 
-def _fail(text: str) -> int:
-    print(f"error: {_plain(text)}", file=sys.stderr)
+def fail(text: str) -> int:
+    print(f"error: {plain(text)}", file=sys.stderr)
     return 1
 
 
@@ -82,11 +82,11 @@ def main(folder: str, shown: str, *options: str) -> int:
     try:
         traffic = count(folder)
     except (ProgramError, RuntimeError) as error:  # Of JAX, or a FragmentError.
-        return _fail(str(error).replace(folder, shown))
+        return fail(str(error).replace(folder, shown))
     if "--json" in options:
         print(json.dumps(traffic.as_json(), indent=1))
     else:
-        print(_plain(str(traffic)))
+        print(plain(str(traffic)))
     return 0
 
 

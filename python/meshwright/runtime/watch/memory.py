@@ -57,6 +57,8 @@ class Account:
     shared_peaks: dict[frozenset[str], int] = field(default_factory=dict)
     #: Slots of views whose array is alive, and counted, itself.
     shared: set[int] = field(default_factory=set)
+    #: The position of the step in which each mesh holds most; -1 before the first.
+    peak_steps: dict[str, int] = field(default_factory=dict)
 
 
 def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
@@ -70,9 +72,9 @@ def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
     for slot, place in enumerate(plan.inputs):
         account.now[_key(place)] += plan.slots[slot].device_bytes
         account.meshes[place.mesh.name].argument_bytes += place.device_bytes
-    _note_peaks(account, {})
-    for step in plan.steps:
-        _follow(account, plan, step, loaded)
+    _note_peaks(account, -1, {})
+    for position, step in enumerate(plan.steps):
+        _follow(account, plan, position, step, loaded)
     for place in plan.outputs:
         account.meshes[place.mesh.name].output_bytes += place.device_bytes
     for source, target in zip(plan.sources, loaded, strict=True):
@@ -83,7 +85,9 @@ def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
     return account
 
 
-def _follow(account: Account, plan: Plan, step: Step, loaded: list[Loaded]) -> None:
+def _follow(
+    account: Account, plan: Plan, position: int, step: Step, loaded: list[Loaded]
+) -> None:
     temporary: dict[str, int] = {}
     after = collections.Counter(account.now)
     if isinstance(step, FirstShard) and step.reads[0] not in step.drops:
@@ -99,7 +103,7 @@ def _follow(account: Account, plan: Plan, step: Step, loaded: list[Loaded]) -> N
                 during[key] -= stats.alias_size_in_bytes
                 temporary[key[0]] = stats.temp_size_in_bytes
         account.now = during
-        _note_peaks(account, temporary)
+        _note_peaks(account, position, temporary)
     for slot in step.drops:
         after[_key(plan.slots[slot])] -= _bytes(account, plan, slot)
     account.now = after
@@ -112,11 +116,13 @@ def _bytes(account: Account, plan: Plan, slot: int) -> int:
     return 0 if slot in account.shared else plan.slots[slot].device_bytes
 
 
-def _note_peaks(account: Account, temporary: dict[str, int]) -> None:
+def _note_peaks(account: Account, position: int, temporary: dict[str, int]) -> None:
     for name, mesh in account.meshes.items():
         live, extra = account.now[name, True], temporary.get(name, 0)
         mesh.live_bytes = max(mesh.live_bytes, live)
         mesh.temporary_bytes = max(mesh.temporary_bytes, extra)
+        if live + extra > mesh.peak_bytes or name not in account.peak_steps:
+            account.peak_steps[name] = position
         mesh.peak_bytes = max(mesh.peak_bytes, live + extra)
         mesh.host_live_bytes = max(mesh.host_live_bytes, account.now[name, False])
     for names, peak in account.shared_peaks.items():

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.tables import aligned
 from .trip_counts import TripCounts
 
 
@@ -89,15 +90,7 @@ class Traffic(NamedTuple):
             [cell if isinstance(cell, str) else f"{cell:,}" for cell in row]
             for row in rows
         ]
-        widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-        aligned = (str.ljust, str.ljust, str.ljust, str.rjust, str.rjust)
-        return "\n".join(
-            "  ".join(
-                align(cell, width)
-                for align, cell, width in zip(aligned, row, widths, strict=True)
-            )
-            for row in texts
-        )
+        return aligned(texts, "<<<>>")
 
 
 _KINDS = "all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute"

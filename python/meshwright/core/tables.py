@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def aligned(rows: Sequence[Sequence[str]], sides: str) -> str:
+    """Rows of equal length with columns under one another.
+
+    Args:
+      rows: texts; the first are headings.
+      sides: for each column `<`, left, or `>`, right.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            f"{cell:{side}{width}}"
+            for cell, side, width in zip(row, sides, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    )

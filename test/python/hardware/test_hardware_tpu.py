@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small program through the compiler of TPUs, which is installed here."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+from support.tools import ROOT
+
+import meshwright as mw
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    chips = np.array(mw.aot.devices("v5e:2x2"))
+    meshes = {f"m{i}": Mesh(chips[2 * i : 2 * i + 2], ("x",)) for i in range(2)}
+
+    def loss(params, x):
+        for i, w in enumerate(params):
+            name = f"stage{i}"
+            x = mw.named_computation(lambda w, x: jnp.tanh(x @ w), name=name)(w, x)
+        return (x.astype(jnp.float32) ** 2).mean()
+
+    def step(params, x):
+        value, gradients = jax.value_and_grad(loss)(params, x)
+        return value, [w - 0.1 * g for w, g in zip(params, gradients, strict=True)]
+
+    config = mw.make_config(meshes, {"stage0": "m0", "stage1": "m1"})
+    shardings = [NamedSharding(mesh, P("x")) for mesh in meshes.values()]
+    params = [
+        jax.ShapeDtypeStruct((100, 100), jnp.bfloat16, sharding=s) for s in shardings
+    ]
+    x = jax.ShapeDtypeStruct((8, 100), jnp.bfloat16)
+    lowered = mw.jit(step, config, donate_argnums=0).lower(params, x)
+    return lowered.compile()
+
+
+def test_arguments_count_as_the_compiler_counts_them(compiled):
+    program = compiled.mpmd_executable.runtime_executable()
+    found = program.fit().fragments
+    for launch in program.steps:
+        if not getattr(launch, "fragment", False):
+            continue
+        name = program._plan.sources[launch.source].name
+        ours = [
+            sum(program._plan.slots[slot].device_bytes for slot in slots)
+            for slots in (launch.reads, launch.writes)
+        ]
+        theirs = found[name].argument_bytes, found[name].output_bytes
+        # Several results have a table of their addresses.
+        assert ours == pytest.approx(theirs, rel=0.01, abs=512)
+
+
+def test_donated_arguments_are_taken_over(compiled):
+    # Half of 100 rows of bfloat16 are seven tiles of 8 by 128.
+    aliased = sum(f.alias_bytes for f in _fit(compiled).fragments.values())
+    assert aliased >= 2 * 7 * 8 * 128 * 2
+
+
+def test_weights_are_gathered_once_and_a_call_is_refused(compiled):
+    collectives = compiled.traffic().collectives
+    assert {c.axes for found in collectives.values() for c in found} == {("x",)}
+    with pytest.raises(RuntimeError, match="devices that are not here"):
+        compiled([np.ones((100, 100))] * 2, np.ones((8, 100)))
+
+
+def _fit(compiled):
+    return compiled.mpmd_executable.runtime_executable().fit()
+
+
+def test_the_command(tools, tmp_path):
+    source = ROOT / "docs" / "traffic.mlir"
+    config, out = source.with_suffix(".json"), tmp_path / "out"
+    tools.check("meshwright", "partition", source, "--config", config, "-o", out)
+    text = tools.check("meshwright", "compile", out, "--target=v5e:2x2", "--json")
+    found = json.loads(text)
+    assert set(found) == {"target", "fragments", "meshes", "traffic"}
+    assert found["target"] == "v5e:2x2"
+    assert {mesh["fits"] for mesh in found["meshes"].values()} == {True}
+    # Two microbatches, of a weight of 64 x 64 numbers each.
+    gathers = found["traffic"]["collectives"]["m1"]
+    assert [g["count"] for g in gathers if g["kind"] == "all-gather"] == [2]
