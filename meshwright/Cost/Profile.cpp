@@ -10,9 +10,12 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
+#include <tuple>
 
 using namespace meshwright;
 using llvm::StringRef;
@@ -93,7 +96,9 @@ public:
     number = *found;
     return true;
   }
-  bool readCount(StringRef key, int64_t &count) {
+  bool readCount(StringRef key, int64_t &count, bool isNeeded = true) {
+    if (!isNeeded && isNull(key))
+      return true;
     std::optional<int64_t> found = object->getInteger(key);
     if (!found || *found < 0)
       return fail(key, "expected a whole number of at least 0");
@@ -179,63 +184,170 @@ static double findMedian(std::vector<double> &values) {
                            : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// Groups the events of a recording; those that failed have no times.
-static bool readRecording(const json::Object &object, Profile &profile,
-                          json::Path path) {
-  std::map<std::pair<std::string, std::string>, Profile::Fragment> fragments;
-  std::map<std::pair<std::string, double>, Profile::Transfer> transfers;
-  std::map<const void *, std::vector<double>> seconds;
-  std::vector<double> issues;
-  auto parse = [&](const json::Value &value, json::Path at) {
-    EntryReader reader(value, at);
-    std::string kind, name, mesh;
-    std::vector<std::string> origins;
-    double bytes = 0, start = 0, stop = 0, issue = 0, flops = 0;
-    if (!reader || !reader.readText("kind", kind) ||
-        !reader.readText("name", name) || !reader.readText("mesh", mesh) ||
-        !reader.readTexts("origins", origins) ||
-        !reader.readNumber("bytes", bytes) ||
-        !reader.readNumber("start", start) ||
-        !reader.readNumber("stop", stop) ||
-        !reader.readNumber("flops", flops, false) ||
-        !reader.readNumber("issue_seconds", issue))
-      return false;
-    if (stop < start) {
-      at.field("stop").report("expected a time not before \"start\"");
-      return false;
-    }
-    if (!reader.isNull("error"))
-      return true;
-    issues.push_back(issue);
-    if (kind == "fragment") {
-      Profile::Fragment &fragment = fragments[{name, mesh}];
-      fragment.name = name;
-      fragment.mesh = mesh;
-      fragment.origins = origins;
-      fragment.flops = flops;
-      ++fragment.calls;
-      seconds[&fragment].push_back(stop - start);
-    } else if (kind == "transfer") {
-      Profile::Transfer &transfer = transfers[{name, bytes}];
-      transfer.name = name;
-      transfer.bytes = bytes;
-      ++transfer.calls;
-      seconds[&transfer].push_back(stop - start);
-    }
-    return true;
+namespace {
+/// Makes a profile of a whole recording, as `Recording.save_profile` does.
+///
+/// An end that is noticed late makes its event too long and the next one of the
+/// mesh as much too short. Only the sum of both is right, so a time is a mean,
+/// and what is left out is a whole run that was held up, such as the first one,
+/// which warms up. Events that failed have no times.
+class RecordingReader {
+public:
+  bool readEvent(const json::Value &value, json::Path path);
+  void finish(Profile &profile);
+
+private:
+  struct Time {
+    int64_t run;
+    double seconds;
   };
-  if (!readList(object, "events", path, parse))
+  /// The steps of one transfer, of which each process has its own.
+  struct Move {
+    std::string name;
+    double bytes = 0;
+    std::map<int64_t, double> seconds; ///< By process.
+    bool hasFailed = false;
+  };
+  using FragmentKey =
+      std::tuple<std::string, std::string, std::vector<std::string>, double>;
+
+  void finishMoves();
+  void findRunsHeldUp();
+  void setMean(llvm::ArrayRef<Time> times, int64_t &calls, double &mean) const;
+
+  std::map<FragmentKey, std::vector<Time>> fragments;
+  std::map<std::pair<std::string, double>, std::vector<Time>> transfers;
+  std::map<std::pair<int64_t, int64_t>, Move> moves; ///< By run and item.
+  /// What each run consists of, names and meshes: its program.
+  std::map<int64_t, std::set<std::pair<std::string, std::string>>> programs;
+  std::set<int64_t> heldUp;
+  std::vector<double> issues;
+};
+} // namespace
+
+bool RecordingReader::readEvent(const json::Value &value, json::Path path) {
+  EntryReader reader(value, path);
+  std::string kind, name, mesh;
+  std::vector<std::string> origins;
+  double bytes = 0, start = 0, stop = 0, issue = 0, flops = 0;
+  // Without an item, each event is a transfer of its own.
+  int64_t run = 0, item = -1 - static_cast<int64_t>(moves.size()), process = 0;
+  if (!reader || !reader.readText("kind", kind) ||
+      !reader.readText("name", name) || !reader.readText("mesh", mesh) ||
+      !reader.readTexts("origins", origins) ||
+      !reader.readNumber("bytes", bytes) ||
+      !reader.readNumber("start", start) || !reader.readNumber("stop", stop) ||
+      !reader.readNumber("flops", flops, false) ||
+      !reader.readNumber("issue_seconds", issue) ||
+      !reader.readCount("run", run, false) ||
+      !reader.readCount("item", item, false) ||
+      !reader.readCount("process", process, false))
     return false;
-  for (auto &[key, fragment] : fragments) {
-    fragment.seconds = findMedian(seconds[&fragment]);
-    profile.fragments.push_back(fragment);
+  if (stop < start) {
+    path.field("stop").report("expected a time not before \"start\"");
+    return false;
   }
-  for (auto &[key, transfer] : transfers) {
-    transfer.seconds = findMedian(seconds[&transfer]);
-    profile.transfers.push_back(transfer);
+  bool hasFailed = !reader.isNull("error");
+  if (!hasFailed)
+    issues.push_back(issue);
+  programs[run].emplace(name, mesh);
+  if (kind == "fragment" && !hasFailed) {
+    fragments[{name, mesh, origins, flops}].push_back({run, stop - start});
+  } else if (kind == "transfer") {
+    Move &move = moves[{run, item}];
+    move.name = name;
+    move.bytes = bytes;
+    move.seconds[process] += stop - start;
+    move.hasFailed |= hasFailed;
   }
+  return true;
+}
+
+/// The last process to be done says how long a transfer took.
+void RecordingReader::finishMoves() {
+  for (const auto &[key, move] : moves) {
+    if (move.hasFailed)
+      continue;
+    double longest = 0;
+    for (auto [process, seconds] : move.seconds)
+      longest = std::max(longest, seconds);
+    transfers[{move.name, move.bytes}].push_back({key.first, longest});
+  }
+}
+
+/// Runs that took much longer than most runs of the same program.
+void RecordingReader::findRunsHeldUp() {
+  constexpr double kHeldUp = 1.5;
+  std::map<int64_t, double> totals;
+  auto add = [&](const auto &timed) {
+    for (const auto &[key, times] : timed)
+      for (const Time &time : times)
+        totals[time.run] += time.seconds;
+  };
+  add(fragments);
+  add(transfers);
+  std::map<std::set<std::pair<std::string, std::string>>, std::vector<int64_t>>
+      alike;
+  for (const auto &[run, names] : programs)
+    alike[names].push_back(run);
+  for (const auto &[names, runs] : alike) {
+    // Of two, there is no saying which is the usual one.
+    if (runs.size() < 3)
+      continue;
+    std::vector<double> values;
+    for (int64_t run : runs)
+      values.push_back(totals[run]);
+    double most = kHeldUp * findMedian(values);
+    for (int64_t run : runs)
+      if (totals[run] > most)
+        heldUp.insert(run);
+  }
+}
+
+void RecordingReader::setMean(llvm::ArrayRef<Time> times, int64_t &calls,
+                              double &mean) const {
+  double sum = 0, sumOfAll = 0;
+  size_t kept = 0;
+  for (const Time &time : times) {
+    sumOfAll += time.seconds;
+    if (heldUp.count(time.run))
+      continue;
+    sum += time.seconds;
+    ++kept;
+  }
+  calls = times.size();
+  // What ran in no other run has no other time.
+  mean = kept ? sum / kept : sumOfAll / times.size();
+}
+
+void RecordingReader::finish(Profile &profile) {
+  finishMoves();
+  findRunsHeldUp();
+  for (const auto &[key, times] : fragments) {
+    Profile::Fragment &fragment = profile.fragments.emplace_back();
+    std::tie(fragment.name, fragment.mesh, fragment.origins, fragment.flops) =
+        key;
+    setMean(times, fragment.calls, fragment.seconds);
+  }
+  for (const auto &[key, times] : transfers) {
+    Profile::Transfer &transfer = profile.transfers.emplace_back();
+    std::tie(transfer.name, transfer.bytes) = key;
+    setMean(times, transfer.calls, transfer.seconds);
+  }
+  // Some waited for a device, which is no work of the issuing thread.
   if (!issues.empty())
     profile.issueSeconds = findMedian(issues);
+}
+
+static bool readRecording(const json::Object &object, Profile &profile,
+                          json::Path path) {
+  RecordingReader reader;
+  if (!readList(object, "events", path,
+                [&](const json::Value &value, json::Path at) {
+                  return reader.readEvent(value, at);
+                }))
+    return false;
+  reader.finish(profile);
   return true;
 }
 

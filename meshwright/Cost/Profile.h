@@ -13,7 +13,7 @@
 //                   "seconds": 0.0003, "longest": 0.0005}],
 //    "issue_seconds": 0.00002}
 //
-// Seconds are medians.
+// Seconds are means over the runs that were not held up.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Cost/Profile.h"
+#include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
 
 using namespace meshwright;
@@ -47,20 +48,57 @@ TEST(ProfileTest, FindsFragmentsByNameElseByWork) {
   EXPECT_EQ(profile.findTransferSeconds("m2", "m1", 64), std::nullopt);
 }
 
-TEST(ProfileTest, TakesMediansOfARecording) {
-  std::string events;
-  for (double seconds : {9., 1., 2.})
-    events += std::string(events.empty() ? "" : ",") +
-              R"({"kind": "fragment", "name": "f", "mesh": "m", "origins": [],
-                  "bytes": 0, "issue_seconds": 0.5, "error": null,
-                  "start": 1, "stop": )" +
-              std::to_string(1 + seconds) + "}";
-  Profile profile = llvm::cantFail(
-      parseProfile("{\"version\": 1, \"events\": [" + events + "]}"));
+/// An event on mesh m; `more` are further keys, with a comma before each.
+static std::string makeEvent(const std::string &kind, const std::string &name,
+                             int run, int item, double seconds,
+                             const std::string &more = "") {
+  return R"({"kind": ")" + kind + R"(", "name": ")" + name +
+         R"(", "mesh": "m", "origins": [], "bytes": 0, "issue_seconds": 0.5,
+           "error": null, "start": 1, "run": )" +
+         std::to_string(run) + R"(, "item": )" + std::to_string(item) +
+         R"(, "stop": )" + std::to_string(1 + seconds) + more + "}";
+}
+
+static Profile readEvents(llvm::ArrayRef<std::string> events) {
+  return llvm::cantFail(parseProfile("{\"version\": 1, \"events\": [" +
+                                     llvm::join(events, ",") + "]}"));
+}
+
+TEST(ProfileTest, MeansKeepTheSumOfARecording) {
+  // The end of the second call was noticed with that of the third.
+  Profile profile = readEvents({makeEvent("fragment", "f", 0, 0, 2),
+                                makeEvent("fragment", "f", 0, 1, 4),
+                                makeEvent("fragment", "f", 0, 2, 0),
+                                makeEvent("transfer", "m -> n", 0, 3, 4),
+                                makeEvent("transfer", "m -> n", 0, 4, 1),
+                                makeEvent("transfer", "m -> n", 0, 5, 1)});
   ASSERT_EQ(profile.fragments.size(), 1u);
   EXPECT_EQ(profile.fragments.front().calls, 3);
   EXPECT_EQ(profile.findSeconds("f", "m", {}, 0), 2);
+  EXPECT_EQ(profile.findTransferSeconds("m", "n", 0), 2);
   EXPECT_EQ(profile.issueSeconds, 0.5);
+}
+
+TEST(ProfileTest, StepsOfATransferAreOne) {
+  Profile profile = readEvents(
+      {makeEvent("transfer", "m -> n", 0, 0, 1),
+       makeEvent("transfer", "m -> n", 0, 0, 2),
+       makeEvent("transfer", "m -> n", 0, 0, 7, R"(, "process": 1)")});
+  ASSERT_EQ(profile.transfers.size(), 1u);
+  EXPECT_EQ(profile.transfers.front().calls, 1);
+  EXPECT_EQ(profile.findTransferSeconds("m", "n", 0), 7);
+}
+
+TEST(ProfileTest, LeavesOutRunsThatWereHeldUp) {
+  std::vector<std::string> events;
+  for (int run = 0; run < 3; ++run)
+    events.push_back(makeEvent("fragment", "f", run, 0, run ? run : 9));
+  // Another program, which ran twice: either may be the usual one.
+  events.push_back(makeEvent("fragment", "g", 3, 0, 9));
+  events.push_back(makeEvent("fragment", "g", 4, 0, 1));
+  Profile profile = readEvents(events);
+  EXPECT_EQ(profile.findSeconds("f", "m", {}, 0), 1.5);
+  EXPECT_EQ(profile.findSeconds("g", "m", {}, 0), 5);
 }
 
 TEST(ProfileTest, TellsWhatIsWrong) {

@@ -138,8 +138,31 @@ def test_times_come_from_a_recording(program, lowered, tmp_path):
             assert item.end_s - item.start_s == pytest.approx(
                 times[item.name], abs=1e-9
             )
+    # Calls of one fragment take their mean, so that none of the run is lost.
+    total = sum(i.end_s - i.start_s for i in found.items if i.kind != "transfer")
+    seconds = [e.stop - e.start for e in recording.events if e.kind == "fragment"]
+    assert total == pytest.approx(sum(seconds), abs=1e-9 * len(seconds))
     assert not found.notes
     assert lowered.simulate("cpu", profile=path).to_json() == found.to_json()
+
+
+def test_a_run_that_warms_up_is_left_out_everywhere(program, lowered, tmp_path):
+    step, _, xs = program
+    with mw.profile() as recording:
+        for _ in range(3):
+            params = [jnp.ones((64, 64)), jnp.ones((64, 64))]  # Those are given up.
+            jax.block_until_ready(step(params, xs))
+    for event in recording.events:
+        event.start, event.stop = 0.0, 5.0 if event.run == 0 else 0.001 * event.run
+    found = lowered.simulate("cpu", profile=recording)
+    fragments = [item for item in found.items if item.kind != "transfer"]
+    for item in fragments:
+        assert item.end_s - item.start_s == pytest.approx(0.0015, abs=1e-9)
+    recording.save(tmp_path / "run.json")
+    recording.save_profile(tmp_path / "profile.json")
+    for name in ("run.json", "profile.json"):
+        read = lowered.simulate("cpu", profile=tmp_path / name)
+        assert read.makespan_s == pytest.approx(found.makespan_s)
 
 
 def test_a_profile_of_another_program_is_noted(lowered, tmp_path):

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 from meshwright.runtime import profile
+from meshwright.runtime.watch.events import Event
 from support.launching import launch, reports
 from support.runtime_programs import Builder, iota
 
@@ -218,3 +219,37 @@ def test_profile_has_a_line_for_each_program(program, tmp_path):
     for line in profile["fragments"] + profile["transfers"]:
         assert 0 <= line["seconds"] <= line["longest"]
     assert profile["issue_seconds"] > 0
+
+
+def make_recording(runs):
+    """A recording of runs, each some fragments with their seconds."""
+    recording = watching.Recording()
+    for run, calls in enumerate(runs):
+        for item, (name, seconds) in enumerate(calls):
+            event = Event(run, item, "fragment", name, "a", [name], 0, 0.0, 1e-6)
+            event.stop = seconds
+            recording.events.append(event)
+    return recording
+
+
+def test_a_profile_keeps_the_sum_of_what_was_noticed_late():
+    # The ends of the first and second calls were seen with that of the third.
+    run = [("f", 0.009), ("f", 0.0), ("f", 0.0), ("g", 0.003)]
+    lines = make_recording([run, run]).to_profile()["fragments"]
+    times = {line["name"]: line for line in lines}
+    assert times["f"]["calls"] == 6
+    assert times["f"]["seconds"] == pytest.approx(0.003)
+    assert sum(t["calls"] * t["seconds"] for t in lines) == pytest.approx(0.024)
+
+
+def test_a_profile_leaves_out_whole_runs_that_were_held_up():
+    warm = [[("f", 0.001), ("g", 0.003)], [("f", 0.003), ("g", 0.001)]]
+    # Another program, of two runs; and one that fails has no times.
+    other = [[("h", 0.009)], [("h", 0.001)]]
+    recording = make_recording([[("f", 0.02), ("g", 0.002)], *warm, *other])
+    failed = Event(5, 0, "fragment", "f", "a", ["f"], 0, 0.0, 1e-6, error="gone")
+    recording.events.append(failed)
+    found = {f["name"]: f["seconds"] for f in recording.to_profile()["fragments"]}
+    assert found == {
+        name: pytest.approx(s) for name, s in (("f", 0.002), ("g", 0.002), ("h", 0.005))
+    }

@@ -16,12 +16,10 @@ gets all of them, by its clock.
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import json
 import os
 import queue
-import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -36,6 +34,7 @@ from ..processes.edges import Edge
 from ..program.steps import Launch
 from .chrome_trace import make_trace
 from .events import Event
+from .measured import make_profile
 
 _active: Recording | None = None
 _clock = time.perf_counter
@@ -184,44 +183,13 @@ class Recording:
             json.dump(self.to_json(), file, indent=1)
 
     def to_profile(self) -> dict[str, Any]:
-        """How long each fragment and transfer took, in the median.
+        """How long each fragment and transfer took, in the mean.
 
         What the cost model reads in place of its estimates (docs/cost-model.md): some
-        lines for each distinct program, however many runs there were.
+        lines for each distinct program, however many runs there were. Runs that were
+        held up as a whole are left out where there are three or more.
         """
-        fragments: dict[tuple, list[float]] = {}
-        moves: dict[tuple, list[Event]] = {}
-        for event in self.events:
-            if event.kind == "transfer":
-                moves.setdefault((event.run, event.item), []).append(event)
-            elif event.kind == "fragment" and event.error is None:
-                key = event.name, event.mesh, tuple(event.origins), event.flops
-                fragments.setdefault(key, []).append(event.stop - event.start)
-        transfers: dict[tuple, list[float]] = {}
-        for steps in moves.values():
-            if all(step.error is None for step in steps):
-                key = steps[0].name, _target(steps), steps[0].bytes
-                transfers.setdefault(key, []).append(_move_seconds(steps))
-        issues = [event.issue_seconds for event in self.events if event.error is None]
-        return {
-            "format": "meshwright-profile",
-            "version": 1,
-            "fragments": [
-                {
-                    "name": name,
-                    "mesh": mesh,
-                    "origins": list(origins),
-                    "flops": flops,
-                    **_times(seconds),
-                }
-                for (name, mesh, origins, flops), seconds in fragments.items()
-            ],
-            "transfers": [
-                {"name": name, "mesh": mesh, "bytes": size, **_times(seconds)}
-                for (name, mesh, size), seconds in transfers.items()
-            ],
-            "issue_seconds": statistics.median(issues) if issues else 0.0,
-        }
+        return make_profile(self.events)
 
     def save_profile(self, path: str | os.PathLike) -> None:
         """Writes `to_profile`, for `--profile` of the commands."""
@@ -239,28 +207,6 @@ class Recording:
     def save_chrome_trace(self, path: str | os.PathLike) -> None:
         with whole_file(path) as file:
             json.dump(self.chrome_trace(), file)
-
-
-def _target(steps: list[Event]) -> str:
-    """The mesh that a transfer goes to; resharding before it is on the other one."""
-    ends = [step.mesh for step in steps if step.name.endswith(f" -> {step.mesh}")]
-    return ends[0] if ends else steps[-1].mesh
-
-
-def _move_seconds(steps: list[Event]) -> float:
-    """How long a transfer took, of one or more steps in one or more processes."""
-    found: collections.Counter = collections.Counter()
-    for step in steps:
-        found[step.process] += step.stop - step.start
-    return max(found.values())
-
-
-def _times(seconds: list[float]) -> dict[str, float]:
-    return {
-        "calls": len(seconds),
-        "seconds": statistics.median(seconds),
-        "longest": max(seconds),
-    }
 
 
 class _Run:
