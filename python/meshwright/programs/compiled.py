@@ -10,7 +10,7 @@ import jax
 from ..core.config import PyTree
 from ..core.tracebacks import at_users_line
 from ..runtime.watch.traffic import Traffic
-from ..tracing import static_leaves
+from ..tracing import checkify, static_leaves
 from .argument_errors import tree_error
 from .executable import Executable, Ready
 
@@ -20,7 +20,9 @@ class Compiled(jax.stages.Compiled):
 
     def __init__(self, executable: Executable, args_info: PyTree, out_tree: Any):
         super().__init__(executable, [], args_info, out_tree, no_kwargs=True)
-        self._has_static = static_leaves.occur_in(executable.signature.output_tree)
+        tree = executable.signature.output_tree
+        self._has_static = static_leaves.occur_in(tree)
+        self._has_errors = checkify.has_errors(tree)
 
     @property
     def mpmd_executable(self) -> Executable:
@@ -196,6 +198,8 @@ class Compiled(jax.stages.Compiled):
 
     def _result(self, outs: list[jax.Array]) -> Any:
         result = jax.tree.unflatten(self._executable.signature.output_tree, outs)
+        if self._has_errors:
+            result = checkify.gather_codes(result)
         return static_leaves.unwrap(result) if self._has_static else result
 
     @at_users_line

@@ -10,12 +10,46 @@ run where the operations run:
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax
+from jax.experimental import checkify
 
 from ..jaxapi import frontend as compat
 from . import primitives
+
+
+def has_errors(tree: Any) -> bool:
+    """Whether a structure has errors whose codes may be on several meshes."""
+    whole = jax.tree.unflatten(tree, range(tree.num_leaves))
+    errors = filter(_is_error, jax.tree.leaves(whole, is_leaf=_is_error))
+    return any(len(error._code) > 1 for error in errors)
+
+
+def gather_codes(result: Any) -> Any:
+    """A result in which the codes of each error are on one device.
+
+    An error has a code for each kind of check, and the least of those that failed says
+    which message counts. JAX compares them, which it cannot do where each is on the
+    mesh of its check. What is on devices of other processes stays there.
+    """
+    return jax.tree.map(_gather, result, is_leaf=_is_error)
+
+
+def _is_error(node: Any) -> bool:
+    return isinstance(node, checkify.Error)
+
+
+def _gather(node: Any) -> Any:
+    if not _is_error(node):
+        return node
+    codes = list(node._code.values())
+    if not all(code.is_fully_addressable for code in codes):
+        return node
+    device = min(codes[0].devices(), key=lambda device: device.id)
+    codes = jax.device_put(codes, device)
+    return dataclasses.replace(node, _code=dict(zip(node._code, codes, strict=True)))
 
 
 def _check_body(primitive: Any) -> Any:

@@ -288,6 +288,45 @@ def test_checks_of_the_user_are_reported(mark):
     assert "not positive: 0.0" in checked(X)[0].get()
 
 
+def two_kinds(x):
+    """Checks of two kinds, of which each mesh has one."""
+
+    def positive(x):
+        checkify.check(jnp.all(x > 0), "not positive: {}", x.min())
+        return jnp.abs(x)
+
+    return named(lambda x: jnp.log(x - 2), name="g")(named(positive)(x))
+
+
+def checked_two(kinds=checkify.user_checks | checkify.float_checks):
+    return checkify.checkify(two_kinds, errors=kinds)
+
+
+@pytest.mark.parametrize("first", [-1.0, 0.5, 9.0])
+def test_errors_of_several_kinds_on_several_meshes(first):
+    x = np.array([first, 4.0], np.float32)
+    error, _ = on_meshes(checked_two())(x)
+    wanted, _ = jax.jit(checked_two())(x)
+    assert error.get() == wanted.get()
+    assert mw.fetch(error).get() == wanted.get()
+    if wanted.get() is not None:
+        with pytest.raises(checkify.JaxRuntimeError) as found:
+            error.throw()
+        assert str(found.value) == wanted.get()
+
+
+def test_errors_of_several_kinds_within_other_results():
+    """Batched, as `vmap` makes them, with a payload on either mesh."""
+    x = np.array([[9, 4], [-1, 4], [1, 9]], np.float32)
+
+    def batched(x):
+        return {"error": jax.vmap(checked_two())(x)[0], "x": x}
+
+    found, wanted = on_meshes(batched)(x), jax.jit(batched)(x)
+    assert found["error"].get() == wanted["error"].get()
+    assert "at mapped index 1: not positive" in found["error"].get()
+
+
 def test_checks_that_nobody_collects_are_an_error_of_jax():
     def positive(x):
         checkify.check(jnp.all(x > 0), "not positive")
