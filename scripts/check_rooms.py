@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # From top to bottom. "" are the modules beside the rooms.
 PYTHON = (
     "",
+    "launching",
     "distributed",
     "frontend",
     "layers",

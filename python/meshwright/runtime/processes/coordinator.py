@@ -7,19 +7,34 @@ A file to be started by its path, so that it imports nothing but the module of j
 that has the service, which its starter names: all of JAX would take a second.
 
 In a worker the service would end with that worker, and everybody with it; and it
-ends its process when workers do not come. Says when it listens, ends when its
-standard input does, so that it never outlives the launcher.
+ends its process when workers do not come. It ends when its standard input does, which
+is when the launcher was killed: so it never outlives it. Nor does what the launcher
+has started, whose process groups come as lines of that input: they are killed, with
+all that the script has started in turn.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
+import signal
 import sys
+import threading
+
+
+def _outlive_none() -> None:
+    groups = [int(line) for line in sys.stdin if line.strip()]
+    for group in groups:
+        with contextlib.suppress(OSError):
+            os.killpg(group, signal.SIGKILL)
+    os._exit(0)  # Does not wait for the service.
 
 
 def main() -> None:
     module, address, processes, timeout = sys.argv[1:]
+    keeper = threading.Thread(target=_outlive_none)
+    keeper.start()
     service = importlib.import_module(module).get_distributed_runtime_service(
         address,
         int(processes),
@@ -27,10 +42,8 @@ def main() -> None:
         shutdown_timeout=int(timeout),
         recoverable=True,
     )
-    print("listening", flush=True)
-    sys.stdin.read()
+    keeper.join()
     del service
-    os._exit(0)  # Does not wait.
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ import math
 import numbers
 import os
 import socket
-import sys
 import threading
 import time
 from typing import Any
 
 import jax
 
+from ...core import ending
 from ...jaxapi import runtime as jax_runtime
 from . import exits, watch
 from .world import (
@@ -277,14 +277,12 @@ def _end_alone(
     """Ends a process whose main thread waits in JAX and cannot be interrupted."""
     me = "this process" if process is None else f"process {process}"
     there = "the coordinator" if address is None else f"the coordinator at {address}"
-    sys.stderr.write(
+    ending.end_process(
+        watch.EXIT_CODE,
         f"meshwright: {me} on {watch.hostname()}: not all {count or ''} processes "
         f"reached {there} within {seconds:g} s; start the script once for each, with "
-        "the same address and number, or give more time (timeout)\n"
+        "the same address and number, or give more time (timeout)",
     )
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(watch.EXIT_CODE)
 
 
 def _await_listener(process: int, address: str, seconds: float) -> None:

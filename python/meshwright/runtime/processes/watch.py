@@ -24,6 +24,7 @@ from typing import Any
 
 import jax
 
+from ...core import ending
 from . import exits, following, world
 
 #: Exit code of a process that ends because another one failed.
@@ -77,6 +78,10 @@ class Client:
     def _send(self, message: dict[str, Any]) -> None:
         self._socket.sendall((json.dumps(message) + "\n").encode())
 
+    def _try_send(self, message: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):
+            self._send(message)
+
     def _beat(self) -> None:
         with contextlib.suppress(OSError):
             while True:
@@ -84,7 +89,7 @@ class Client:
                 time.sleep(self.timeout / BEATS_PER_TIMEOUT)
 
     def _listen(self) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(Exception):  # Also of what is not of the watchdog.
             for line in self._lines:
                 message = json.loads(line)
                 if message.get("others have left"):
@@ -100,11 +105,18 @@ class Client:
                 "This process has no copy of the array. mw.fetch(array) gives its "
                 "value on every process."
             )
-        self._hook(kind, error, traceback)
+        failed = {"failed": f"{kind.__name__}: {error}".splitlines()[0]}
         self._code = 1
-        sys.stderr.flush()
-        with contextlib.suppress(OSError):
-            self._send({"failed": f"{kind.__name__}: {error}".splitlines()[0]})
+        # What shows the exception may wait for a reader that is stopped, and fail.
+        notice = threading.Timer(ending.SECONDS, self._try_send, (failed,))
+        notice.daemon = True
+        notice.start()
+        try:
+            self._hook(kind, error, traceback)
+        finally:
+            ending.say()
+            notice.cancel()
+            self._try_send(failed)
 
     def finish_first(self) -> None:
         """Lets `finish` run at exit before what was registered after it."""
@@ -127,11 +139,9 @@ class Client:
             # Without a code, an exception that a hook of the script has taken.
             code = exits.exit_code() or int(exits.failed())
         if code:
-            with contextlib.suppress(OSError):
-                self._send({"exit": code})
+            self._try_send({"exit": code})
             return
-        with contextlib.suppress(OSError):
-            self._send({"ending": True})
+        self._try_send({"ending": True})
         world.leave_at_exit()
         if self._coordinated and self.process:
             with contextlib.suppress(jax.errors.JaxRuntimeError):
@@ -143,11 +153,8 @@ class Client:
 
     def _leave(self, fault: str) -> None:
         """Ends this process; a thread that waits in JAX cannot be interrupted."""
-        if self._code == EXIT_CODE:
-            sys.stderr.write(f"meshwright: {fault}\n")
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(self._code)
+        line = f"meshwright: {fault}" if self._code == EXIT_CODE else ""
+        ending.end_process(self._code, line)
 
 
 def hostname() -> str:

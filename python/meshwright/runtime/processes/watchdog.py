@@ -53,6 +53,7 @@ class Watchdog:
         self.culprit: int | None = None
         self._lock = threading.Lock()
         self._peers: dict[int, _Peer] = {}
+        self._ended: set[int] = set()
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._server = socket.create_server((host, 0), family=family)
         port = self._server.getsockname()[1]
@@ -84,6 +85,22 @@ class Watchdog:
             peers = list(self._peers.values())
         for peer in peers:
             peer.tell({"fault": self.fault})
+
+    def note_end(self, process: int) -> None:
+        """Notes that a process has ended well, perhaps before it has connected."""
+        with self._lock:
+            self._ended.add(process)
+        self._check_ended()
+
+    def _check_ended(self) -> None:
+        """Reports a process that the others would wait for in vain."""
+        with self._lock:
+            missing = sorted(self._ended - self._peers.keys()) if self._peers else []
+        if missing:
+            self.report(
+                missing[0],
+                "ended with exit code 0 before it called mw.distributed.initialize()",
+            )
 
     def is_over(self) -> bool:
         """Whether processes have connected, and all of those have left."""
@@ -119,6 +136,7 @@ class Watchdog:
             self._peers[process] = peer
             if self.fault is not None:  # Before this one came.
                 peer.tell({"fault": self.fault})
+        self._check_ended()
         with contextlib.suppress(OSError, ValueError):
             for line in lines:
                 self._hear(process, peer, json.loads(line))

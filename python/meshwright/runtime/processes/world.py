@@ -16,7 +16,6 @@ import itertools
 import os
 import queue
 import socket
-import sys
 import threading
 import time
 from typing import Any
@@ -24,6 +23,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...core import ending
 from ...jaxapi import runtime as jax_runtime
 from . import exits
 
@@ -302,8 +302,7 @@ def leave_at_exit() -> None:
     try:
         _world.leave()
     except ProcessError as error:
-        sys.stderr.write(f"meshwright: {error}\n")
-        sys.stderr.flush()
+        ending.say(f"meshwright: {error}")
 
 
 def default_bind_address() -> str:

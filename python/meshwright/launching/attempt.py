@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The processes of one run, from start to end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..jaxapi import runtime as jax_runtime
+from ..runtime import processes
+from ..runtime.processes.watch import EXIT_CODE
+from ..runtime.processes.watchdog import Watchdog
+from . import tether
+from .printing import Printer
+from .signals import Stop
+
+_COORDINATOR = pathlib.Path(processes.__file__).parent / "coordinator.py"
+_EXIT_CODE_DELAY = 0.2  # Seconds in which the launcher learns how a process ended.
+_LAST_LINES = 1.0  # Seconds in which what a process has written is printed.
+_GRACE = 2.0  # Seconds between asking a process to end and killing it.
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is started.
+
+    Attributes:
+      command: the script and its arguments.
+      processes: how many.
+      devices: of each process.
+      timeout: seconds of silence, or at one place, that are a fault.
+      prefix: whether lines get the number of their process.
+    """
+
+    command: Sequence[str]
+    processes: int
+    devices: int
+    timeout: float
+    prefix: bool
+
+
+class Attempt:
+    """One start of the script in all processes.
+
+    Attributes:
+      watchdog: knows the first fault.
+    """
+
+    def __init__(self, run: Run, stop: Stop):
+        self._run, self._stop = run, stop
+        self.watchdog = Watchdog(
+            run.timeout, run.processes, exit_code_delay=_EXIT_CODE_DELAY
+        )
+        self._port = _reserve_port()
+        self._coordinator = f"127.0.0.1:{self._port.getsockname()[1]}"
+        # Its log says what the watchdog says better.
+        self._service = subprocess.Popen(
+            [
+                sys.executable,
+                "-P",
+                str(_COORDINATOR),
+                jax_runtime.coordinator_module(),
+                self._coordinator,
+                str(run.processes),
+                str(max(1, round(run.timeout))),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._processes: list[subprocess.Popen] = []
+        self._printer = Printer()
+
+    def run(self) -> int:
+        """Runs the script everywhere; returns the exit code."""
+        try:
+            for number in range(self._run.processes):
+                if not self._stop.count:
+                    self._start(number)
+            return self._wait()
+        finally:
+            self._end()
+
+    def _start(self, number: int) -> None:
+        prefix = self._run.prefix
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-I", "-S", tether.__file__, str(os.getpid())),
+                *(sys.executable, *self._run.command),
+            ],
+            env=self._environment(number),
+            stdout=subprocess.PIPE if prefix else None,
+            stderr=subprocess.PIPE if prefix else None,
+            start_new_session=True,
+        )
+        self._processes.append(process)
+        # It ends these groups if this process is killed.
+        with contextlib.suppress(OSError):  # It has ended itself.
+            self._service.stdin.write(f"{process.pid}\n".encode())
+            self._service.stdin.flush()
+        if prefix:
+            self._printer.follow(number, process.stdout, sys.stdout)
+            self._printer.follow(number, process.stderr, sys.stderr)
+
+    def _environment(self, number: int) -> dict[str, str]:
+        count = self._run.devices
+        environment = os.environ | {
+            "MESHWRIGHT_COORDINATOR": self._coordinator,
+            "MESHWRIGHT_PROCESSES": str(self._run.processes),
+            "MESHWRIGHT_PROCESS": str(number),
+            "MESHWRIGHT_TIMEOUT": str(self._run.timeout),
+            "MESHWRIGHT_WATCHDOG": self.watchdog.address,
+            "PYTHONUNBUFFERED": "1",
+            "JAX_NUM_CPU_DEVICES": str(count),
+        }
+        first = number * count
+        for visible in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
+            all_visible = os.environ.get(visible)
+            # An empty text is none of them, and stays that.
+            ids = None if all_visible is None else all_visible.split(",")
+            chosen = ids[first : first + count] if ids else range(first, first + count)
+            environment[visible] = ",".join(map(str, chosen))
+        return environment
+
+    def _wait(self) -> int:
+        """Waits for all, or for the first that fails and then for the rest."""
+        running = dict(enumerate(self._processes))
+        code, deadline = 0, None
+        while running:
+            if self._stop.number is not None:
+                return 128 + self._stop.number
+            for number, process in list(running.items()):
+                found = _status(process)
+                if found is None:
+                    continue
+                del running[number]
+                status = 128 - found if found < 0 else found
+                if status and not code:
+                    self.watchdog.report(number, _how(found))
+                if not status:
+                    self.watchdog.note_end(number)
+                if status and (not code or number == self.watchdog.culprit):
+                    code = status
+            if self.watchdog.fault is not None and deadline is None:
+                for number in range(len(self._processes)):
+                    if number not in running:
+                        self._printer.join(number, _LAST_LINES)
+                self._say(self.watchdog.fault)
+                ended = self._service.poll()
+                if ended is not None:  # JAX says that another process has died.
+                    self._say(f"before that the coordinator {_how(ended)}")
+                deadline = time.monotonic() + _GRACE
+            if deadline is not None and time.monotonic() > deadline:
+                # The one that raised may take longer to end than those that it ended.
+                return 1 if self.watchdog.raised else code or EXIT_CODE
+            time.sleep(0.02)
+        if self.watchdog.fault is not None:
+            return code or EXIT_CODE
+        return code
+
+    def _say(self, fault: str) -> None:
+        self._printer.say(f"meshwright.launch: {fault}")
+
+    def _end(self) -> None:
+        """Leaves no process, no port and no half line.
+
+        Asked for the end once more, it kills at once.
+        """
+        alive, asked = self._processes, self._stop.count
+        for send in (signal.SIGTERM, signal.SIGKILL):
+            for process in alive:
+                _reach(process, signal.SIGCONT)
+                _reach(process, send)
+            limit = time.monotonic() + _GRACE
+            while alive := [p for p in alive if _reach(p, 0)]:
+                again = send == signal.SIGTERM and self._stop.count > max(1, asked)
+                if again or time.monotonic() > limit:
+                    break
+                time.sleep(0.02)
+        self._printer.close(_GRACE)
+        self.watchdog.close()
+        self._service.kill()
+        self._service.communicate()
+        self._port.close()
+
+
+def _reserve_port() -> socket.socket:
+    """Holds a port of loopback for the coordinator, which no other process gets."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    holder.bind(("127.0.0.1", 0))
+    return holder
+
+
+def _status(process: subprocess.Popen) -> int | None:
+    """How a process has ended, as `poll` says it, which lets go of its number: what
+    the process has left running is known by that."""
+    found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if found is None:
+        return None
+    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+
+
+def _reach(process: subprocess.Popen, number: int) -> bool:
+    """Sends a signal to a process and to what it has started; whether any is left."""
+    process.poll()
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _how(status: int) -> str:
+    if status < 0:
+        names = {known.value: known.name for known in signal.Signals}
+        return f"was killed by {names.get(-status, f'signal {-status}')}"
+    return f"ended with exit code {status}"

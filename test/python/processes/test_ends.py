@@ -1,0 +1,292 @@
+"""The end of a run whose terminal, reader, disk or launcher is gone."""
+
+import concurrent.futures
+import io
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from meshwright.launching.printing import Printer
+from meshwright.runtime.processes.watch import EXIT_CODE
+from meshwright.runtime.processes.watchdog import Watchdog
+from support.launching import environment
+
+LIMIT = 60  # Seconds; what hangs takes longer than any busy machine does.
+WATCHED = """
+import sys, time
+from meshwright.runtime.processes import watch
+if sys.argv[1] == "missing":
+    sys.stderr = None
+if sys.argv[1] == "replaced":
+    class Failing:
+        def write(self, text): raise RuntimeError("no")
+        def flush(self): raise RuntimeError("no")
+    sys.stderr = sys.stdout = Failing()
+watch.connect(sys.argv[2], 0)
+if sys.argv[1] == "raises":
+    def show(*exception): sys.stderr.write("x" * (1 << 20))
+    sys.excepthook, watch.current()._hook = watch.current()._fail, show
+    raise KeyError("lost")
+time.sleep(1000)
+"""
+FAMILY = """
+import os, signal, subprocess, sys, time
+if "deaf" in sys.argv:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen(["sleep", "1000"])
+print(os.getpid(), child.pid, flush=True)
+time.sleep(1000)
+"""
+UNREADABLE = {
+    "full": lambda: os.open("/dev/full", os.O_WRONLY),
+    "closed": lambda: broken_pipe(),
+    "stopped": lambda: full_pipe(),
+    "raises": lambda: full_pipe(),
+    "missing": lambda: os.open(os.devnull, os.O_WRONLY),
+    "replaced": lambda: os.open(os.devnull, os.O_WRONLY),
+}
+_kept = []
+
+
+def broken_pipe() -> int:
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
+
+
+def full_pipe() -> int:
+    """The end of a pipe whose reader takes nothing."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    try:
+        while True:
+            os.write(writer, bytes(1 << 12))
+    except BlockingIOError:
+        os.set_blocking(writer, True)
+    _kept.append(reader)
+    return writer
+
+
+def launch(script: pathlib.Path, *args: str, options=(), **files) -> subprocess.Popen:
+    command = [sys.executable, "-m", "meshwright.launch", *options, str(script), *args]
+    defaults = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=environment(), **(defaults | files))
+
+
+def is_alive(process: int) -> bool:
+    try:
+        state = pathlib.Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"
+
+
+def await_end(processes: list[int]) -> None:
+    limit = time.monotonic() + LIMIT
+    while any(map(is_alive, processes)):
+        assert time.monotonic() < limit, f"some of {processes} are left"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory) -> dict[str, int]:
+    """Exit codes of processes that cannot say why they end."""
+    script = tmp_path_factory.mktemp("watched") / "script.py"
+    script.write_text(WATCHED)
+
+    def run(kind: str) -> int:
+        watchdog = Watchdog(LIMIT, 2)
+        errors = UNREADABLE[kind]()
+        process = subprocess.Popen(
+            [sys.executable, str(script), kind, watchdog.address],
+            env=environment(),
+            stdout=errors,
+            stderr=errors,
+        )
+        os.close(errors)
+        limit = time.monotonic() + LIMIT
+        while watchdog.is_unused() and time.monotonic() < limit:
+            time.sleep(0.02)
+        if kind != "raises":
+            watchdog.report(1, "has died")
+        try:
+            return process.wait(LIMIT)
+        finally:
+            process.kill()
+            watchdog.close()
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return dict(zip(UNREADABLE, pool.map(run, UNREADABLE), strict=True))
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_a_process_ends_whatever_happens_to_its_last_line(kind, ended):
+    assert ended[kind] == (1 if kind == "raises" else EXIT_CODE)
+
+
+@pytest.fixture
+def family(tmp_path):
+    """Starts a launcher whose two processes have a child each."""
+    script, started = tmp_path / "family.py", []
+    script.write_text(FAMILY)
+
+    def start(*args: str) -> tuple[subprocess.Popen, list[int]]:
+        launcher = launch(script, *args, options=("-n", "2"))
+        started.append(launcher)
+        lines = [launcher.stdout.readline() for _ in range(2)]
+        return launcher, [int(n) for line in lines for n in line.split()[1:]]
+
+    yield start
+    for launcher in started:
+        launcher.kill()
+        launcher.communicate()
+
+
+def test_a_launcher_that_is_killed_takes_all_along(family):
+    launcher, processes = family()
+    assert len(processes) == 4
+    launcher.kill()
+    await_end(processes)
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGQUIT", "SIGTERM"])
+def test_signals_that_end_a_run(name, family):
+    launcher, processes = family()
+    launcher.send_signal(signal.Signals[name])
+    assert launcher.wait(LIMIT) == 128 + signal.Signals[name]
+    assert not any(map(is_alive, processes))
+
+
+def test_a_second_interrupt_leaves_nothing_behind(family):
+    launcher, processes = family("deaf")
+    for _ in range(20):
+        launcher.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+    assert launcher.wait(LIMIT) == 128 + signal.SIGINT
+    assert not any(map(is_alive, processes))
+
+
+def test_what_nohup_ignores_stays_ignored(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import sys; print('up', flush=True); sys.stdin.read()")
+    launcher = launch(
+        script,
+        options=("-n", "1"),
+        stdin=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
+    assert launcher.stdout.readline() == "[0] up\n"
+    launcher.send_signal(signal.SIGHUP)
+    assert launcher.communicate(timeout=LIMIT) == ("", "")
+    assert launcher.returncode == 0
+
+
+@pytest.mark.parametrize("options", [("-n", "2"), ("-n", "2", "--no-prefix")])
+def test_no_standard_output_is_no_reason_to_hang(options, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("print('x' * (1 << 20)); open(f'{__file__}.end', 'w').close()")
+    launcher = launch(
+        script,
+        options=options,
+        stdout=None,
+        stderr=None,
+        preexec_fn=lambda: os.closerange(0, 3),
+    )
+    assert launcher.wait(LIMIT) == 0
+    assert (tmp_path / "script.py.end").exists()
+
+
+def test_a_fault_that_cannot_be_told_ends_the_launcher(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import sys; sys.exit(7)")
+    for errors in (full_pipe(), os.open("/dev/full", os.O_WRONLY)):
+        with launch(script, options=("-n", "1"), stderr=errors) as launcher:
+            os.close(errors)
+            assert launcher.wait(LIMIT) == 7
+
+
+def test_progress_is_shown_before_its_line_ends(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\n"
+        "for text in ('50%\\r', '90%\\r', 'done? '):\n"
+        "    sys.stdout.write(text)\n"
+        "    sys.stdout.flush()\n"
+        "    sys.stdin.readline()\n"
+    )
+    launcher = launch(
+        script, options=("-n", "1"), stdin=subprocess.PIPE, bufsize=0, text=False
+    )
+    for wanted in (b"[0] 50%\r", b"[0] 90%\r", b"[0] done? "):
+        found = b""
+        while len(found) < len(wanted):
+            found += os.read(launcher.stdout.fileno(), len(wanted))
+        assert found == wanted
+        launcher.stdin.write(b"\n")
+    out, errors = launcher.communicate(timeout=LIMIT)
+    assert (launcher.returncode, out, errors) == (0, b"\n", b"")
+
+
+def printed(*pieces: tuple[int, str]) -> str:
+    """What is shown of these, each written when those before it were shown."""
+    target, printer, writers = io.StringIO(), Printer(), {}
+    shown = threading.Event()
+    write = target.write
+
+    def note(text: str) -> int:
+        try:
+            return write(text)
+        finally:
+            shown.set()
+
+    target.write = note
+    for number, text in pieces:
+        if number not in writers:
+            reader, writers[number] = os.pipe()
+            printer.follow(number, os.fdopen(reader, "rb", 0), target)
+        shown.clear()
+        os.write(writers[number], text.encode())
+        assert shown.wait(LIMIT)
+    for writer in writers.values():
+        os.close(writer)
+    printer.close(LIMIT)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        ([(0, "a\nb\n\n")], "[0] a\n[0] b\n[0] \n"),
+        ([(0, "a"), (1, "b\n"), (0, "c\n")], "[0] a\n[1] b\n[0] c\n"),
+        ([(0, "a"), (0, "b"), (1, "c\n"), (0, "\n")], "[0] ab\n[1] c\n"),
+        ([(0, "\r1%"), (0, "\r2%"), (0, "\n")], "\r[0] 1%\r[0] 2%\n"),
+        ([(0, "1%\r"), (0, "\nend\n")], "[0] 1%\r\n[0] end\n"),
+        ([(0, "1%\r"), (1, "x\r\n"), (0, "2%\r")], "[0] 1%\r\n[1] x\r\n[0] 2%\r"),
+        ([(0, "no end")], "[0] no end\n"),
+    ],
+)
+def test_lines_of_several_processes_stay_whole(pieces, text):
+    assert printed(*pieces) == text
+
+
+def test_a_script_that_ends_before_it_joins_is_known_at_once(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, sys\n"
+        "if os.environ['MESHWRIGHT_PROCESS'] == '1': sys.exit()\n"
+        "import meshwright as mw\n"
+        "mw.distributed.initialize()\n"
+    )
+    options = ("-n", "2", "--timeout", "1000")
+    with launch(script, options=options) as launcher:
+        _, errors = launcher.communicate(timeout=LIMIT)
+    assert launcher.returncode == EXIT_CODE
+    assert (
+        "meshwright.launch: process 1 ended with exit code 0 before it called "
+        "mw.distributed.initialize()"
+    ) in errors.splitlines()
