@@ -84,8 +84,9 @@ static void addPlacement(OpPassManager &pm, const ImportOptions &options) {
   addOnFunctions(pm, createMapNamedOpsToMpmdOpsPass({options.nameAssignment}));
   pm.addPass(createIntroduceTransfersPass());
   pm.addPass(createEraseUnusedCalleeBlockArgumentsPass());
-  pm.addPass(createSplitConditionalsPass());
-  if (options.inferTransfers && options.minimizeTransfers) {
+  bool sendsLittle = options.inferTransfers && options.minimizeTransfers;
+  pm.addPass(createSplitConditionalsPass({sendsLittle}));
+  if (sendsLittle) {
     pm.addPass(createSplitConcatenationsPass());
     pm.addPass(createMinimizeTransfersPass());
   }

@@ -42,8 +42,10 @@ static SmallVector<Operation *> inlineBranches(Operation *op) {
 }
 
 ConditionalHomes::ConditionalHomes(ModuleOp module,
-                                   ArrayRef<Operation *> conditionals)
-    : copy(cast<ModuleOp>(module->clone(mapping))), flow(*copy) {
+                                   ArrayRef<Operation *> conditionals,
+                                   bool sendsLittle)
+    : sendsLittle(sendsLittle), copy(cast<ModuleOp>(module->clone(mapping))),
+      flow(*copy) {
   for (Operation *conditional : conditionals)
     chosen[conditional] = inlineBranches(mapping.lookup(conditional));
   populateUseSets(*copy);
@@ -78,6 +80,9 @@ MeshNames ConditionalHomes::getHome(OpResult result) const {
   if (!sources.isSpecified() ||
       (uses.isSpecifiedAndNotEmpty() && isSubset(uses, sources)))
     return getNames(uses);
+  if (sendsLittle)
+    if (MeshNames names = findClass(choice); !names.empty())
+      return names;
   if (std::optional<StringRef> mesh = prioritize(sources, uses))
     return {*mesh};
   // Values have to travel: the smaller ones.

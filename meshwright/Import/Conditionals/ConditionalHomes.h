@@ -31,8 +31,10 @@ using MeshNames = SmallVector<StringRef, 2>;
 /// may move.
 class ConditionalHomes {
 public:
-  /// `conditionals` of MPMD functions, nested ones before those around them.
-  ConditionalHomes(ModuleOp module, ArrayRef<Operation *> conditionals);
+  /// `conditionals` of MPMD functions, nested ones before those around them. With
+  /// `sendsLittle`, what little is sent for is where the state is that it meets.
+  ConditionalHomes(ModuleOp module, ArrayRef<Operation *> conditionals,
+                   bool sendsLittle);
 
   /// Where a result is to be computed. It is several meshes where it is needed
   /// on all of them and is available there.
@@ -50,6 +52,7 @@ private:
   MeshNames findClass(Operation *op) const;
   StringRef findMesh(Operation *op) const;
 
+  bool sendsLittle;
   IRMapping mapping; // To the copy.
   OwningOpRef<ModuleOp> copy;
   MeshDataFlow flow; // In the copy.

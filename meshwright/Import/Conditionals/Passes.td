@@ -34,6 +34,11 @@ def SplitConditionalsPass
     Copies the module to look at it if it has a conditional with several results.
     Cost: linear.
   }];
+  let options = [
+    Option<"sendsLittle", "sends-little", "bool", /*default=*/"false",
+           "Put what can be computed anywhere from numbers where the state is that "
+           "it meets; mpmd-minimize-transfers sends the numbers.">,
+  ];
   let statistics = [
     Statistic<"numSplit", "num-split", "Conditionals split">,
   ];

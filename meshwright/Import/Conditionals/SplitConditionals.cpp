@@ -183,7 +183,7 @@ struct SplitConditionalsPass
     if (llvm::none_of(conditionals, isCandidate))
       return markAllAnalysesPreserved();
 
-    ConditionalHomes homes(getOperation(), conditionals);
+    ConditionalHomes homes(getOperation(), conditionals, sendsLittle);
     for (Operation *conditional : conditionals)
       if (isCandidate(conditional))
         split(conditional, homes);

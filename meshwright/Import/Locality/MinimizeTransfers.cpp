@@ -31,8 +31,6 @@ using namespace mlir::mpmd;
 /// Arguments that are put on a mesh may decide where others belong.
 static constexpr int kMaxRounds = 4;
 
-static constexpr StringLiteral kOrigin = "fewest_bytes";
-
 namespace {
 /// Brings values to other meshes, each once.
 class Materializer {
@@ -46,7 +44,8 @@ public:
 
   /// Cuts `value` off from its plain readers and the return: inference computes
   /// it on its own mesh.
-  void keep(Value value);
+  void keep(Value value) { keep(value, meshes.get(value).find_first()); }
+  void keep(Value value, unsigned mesh);
 
   unsigned numTransfers = 0, numRepeated = 0;
 
@@ -54,12 +53,11 @@ private:
   Value repeat(Operation *op, unsigned mesh);
   Value transfer(Value value, unsigned mesh);
   Value pin(Value value);
-  AssignOp assign(Value value);
+  AssignOp assign(Value value, unsigned mesh);
 
   const ValueMeshes &meshes;
   OpBuilder builder;
   DenseMap<std::pair<Value, unsigned>, Value> made;
-  DenseMap<Value, Value> pinned;
 };
 } // namespace
 
@@ -88,33 +86,28 @@ Value Materializer::repeat(Operation *op, unsigned mesh) {
 
 /// `value` on its own mesh.
 Value Materializer::pin(Value value) {
-  if (Value known = pinned.lookup(value))
+  if (auto unassign = value.getDefiningOp<UnassignOp>())
+    return unassign.getTensor();
+  if (AssignOp known = findKept(value))
     return known;
-  Value result;
-  if (auto unassign = value.getDefiningOp<UnassignOp>()) {
-    result = unassign.getTensor();
-  } else {
-    result = assign(value);
-  }
-  pinned[value] = result;
-  return result;
+  return assign(value, meshes.get(value).find_first());
 }
 
-AssignOp Materializer::assign(Value value) {
+AssignOp Materializer::assign(Value value, unsigned mesh) {
   builder.setInsertionPointAfterValue(value);
-  StringRef mesh = meshes.getNumbers().getName(meshes.get(value).find_first());
-  return AssignOp::create(builder, value.getLoc(), value, mesh,
-                          builder.getStringAttr(kOrigin));
+  return AssignOp::create(builder, value.getLoc(), value,
+                          meshes.getNumbers().getName(mesh),
+                          builder.getStringAttr(kFewestBytesOrigin));
 }
 
-void Materializer::keep(Value value) {
+void Materializer::keep(Value value, unsigned mesh) {
   auto isPlain = [](OpOperand &use) {
     return !isa_and_nonnull<MpmdDialect>(use.getOwner()->getDialect());
   };
   if (llvm::none_of(value.getUses(), isPlain))
     return;
-  auto kept = UnassignOp::create(builder, value.getLoc(), assign(value),
-                                 builder.getStringAttr(kOrigin));
+  auto kept = UnassignOp::create(builder, value.getLoc(), assign(value, mesh),
+                                 builder.getStringAttr(kFewestBytesOrigin));
   value.replaceUsesWithIf(kept.getResult(), isPlain);
 }
 
@@ -132,7 +125,7 @@ Value Materializer::transfer(Value value, unsigned mesh) {
       source);
   ++numTransfers;
   return UnassignOp::create(builder, value.getLoc(), transfer,
-                            builder.getStringAttr(kOrigin));
+                            builder.getStringAttr(kFewestBytesOrigin));
 }
 
 /// Lets an op that is computed on `mesh` read everything there.
@@ -152,13 +145,13 @@ static void bringInputs(Operation *op, unsigned mesh,
 /// values travel, and knows nothing of what regions read. What is on one mesh
 /// stays there.
 static void keepValues(func::FuncOp func, const ValueMeshes &meshes,
-                       Materializer &materializer) {
+                       bool hasConflicts, Materializer &materializer) {
   auto keep = [&](Value value) {
     if (meshes.get(value).count() == 1)
       materializer.keep(value);
   };
   for (BlockArgument arg : func.getArguments()) {
-    if (!meshes.hasConflicts())
+    if (!hasConflicts)
       break;
     keep(arg);
     for (Operation *user : llvm::make_early_inc_range(arg.getUsers()))
@@ -186,6 +179,18 @@ static void sendResult(OpOperand &use, const ValueMeshes &meshes,
   use.set(materializer.get(value, readers.find_first()));
 }
 
+/// Sums may become reductions across meshes wherever transfers are added, so that no
+/// op has to say so of its operand. Inference would place the two apart.
+static void eraseConsents(func::FuncOp func) {
+  for (auto reduce : llvm::make_early_inc_range(func.getOps<ReduceOp>()))
+    if (reduce.getReduction() == ReductionType::None &&
+        reduce->getNumOperands() == 1 &&
+        reduce->getOperand(0).getType() == reduce.getType()) {
+      reduce.getResult().replaceAllUsesWith(reduce->getOperand(0));
+      reduce.erase();
+    }
+}
+
 /// Whether inference would bring an argument to other meshes than the one where
 /// it belongs, or nowhere.
 static bool isReadElsewhere(BlockArgument arg, const MeshBits &home,
@@ -208,22 +213,23 @@ struct MinimizeTransfersPass
     for (func::FuncOp func : getCallees(module)) {
       if (isSkipped(func))
         continue;
-      ValueMeshes meshes(func, flow, callees);
-      moveLittle(func, meshes);
-      callees[func] = meshes.summarize();
+      eraseConsents(func);
+      callees[func] = moveLittle(func, flow, callees).summarize();
     }
     for (func::FuncOp func : getEntryPoints(module)) {
       if (isSkipped(func))
         continue;
+      eraseConsents(func);
       for (int round = 1;; ++round) {
         ValueMeshes meshes(func, flow, callees);
         StateClasses classes(func, meshes);
         if (round < kMaxRounds && placeArguments(func, meshes, classes))
           continue;
+        placeSums(func, meshes, classes);
         placeResults(func, meshes, classes);
-        moveLittle(func, meshes);
         break;
       }
+      moveLittle(func, flow, callees);
     }
   }
 
@@ -252,8 +258,9 @@ struct MinimizeTransfersPass
         continue;
       arg.setType(
           MeshTensorType::getFullyReplicated(&getContext(), name, type));
-      auto unassign = UnassignOp::create(builder, arg.getLoc(), arg,
-                                         builder.getStringAttr(kOrigin));
+      auto unassign =
+          UnassignOp::create(builder, arg.getLoc(), arg,
+                             builder.getStringAttr(kFewestBytesOrigin));
       arg.replaceAllUsesExcept(unassign.getResult(), unassign);
       ++numArguments;
       changes = true;
@@ -261,6 +268,21 @@ struct MinimizeTransfersPass
     if (changes)
       updateFunctionType(func);
     return changes;
+  }
+
+  /// Computes a sum across meshes, such as the gradient of a weight that these share,
+  /// where the state is that it meets, and for all readers.
+  static void placeSums(func::FuncOp func, const ValueMeshes &meshes,
+                        const StateClasses &classes) {
+    Materializer materializer(func, meshes);
+    for (Operation &op : llvm::make_early_inc_range(func.front())) {
+      if (!meshes.isWholeSum(&op))
+        continue;
+      Value sum = op.getResult(0);
+      std::optional<unsigned> mesh = classes.getMesh(sum);
+      if (mesh && meshes.get(sum).test(*mesh))
+        materializer.keep(sum, *mesh);
+    }
   }
 
   /// Assigns results that can be anywhere to where they belong.
@@ -279,24 +301,35 @@ struct MinimizeTransfersPass
           getResultInfoLoc(func, output.getOperandNumber(), value.getLoc());
       output.set(AssignOp::create(builder, loc, value,
                                   meshes.getNumbers().getName(*mesh),
-                                  builder.getStringAttr(kOrigin)));
+                                  builder.getStringAttr(kFewestBytesOrigin)));
     }
     updateFunctionType(func);
   }
 
-  void moveLittle(func::FuncOp func, const ValueMeshes &meshes) {
-    Materializer materializer(func, meshes);
-    for (Operation &op : llvm::make_early_inc_range(func.front())) {
-      if (std::optional<unsigned> mesh = meshes.getChoice(&op))
-        bringInputs(&op, *mesh, materializer);
-      else if (isa<AssignOp, CallOp>(op))
-        for (OpOperand &use : op.getOpOperands())
-          sendResult(use, meshes, materializer);
+  /// What is sent from one of several meshes is on that alone then, which may part it
+  /// from other readers: they are visited again. Returns the last analysis.
+  ValueMeshes moveLittle(func::FuncOp func, const MeshDataFlow &flow,
+                         const ValueMeshes::Callees &callees) {
+    bool hasConflicts = false;
+    for (int round = 1;; ++round) {
+      ValueMeshes meshes(func, flow, callees);
+      hasConflicts |= meshes.hasConflicts();
+      Materializer materializer(func, meshes);
+      for (Operation &op : llvm::make_early_inc_range(func.front())) {
+        if (std::optional<unsigned> mesh = meshes.getChoice(&op))
+          bringInputs(&op, *mesh, materializer);
+        else if (isa<AssignOp, CallOp>(op))
+          for (OpOperand &use : op.getOpOperands())
+            sendResult(use, meshes, materializer);
+      }
+      numTransfers += materializer.numTransfers;
+      numRepeated += materializer.numRepeated;
+      if (materializer.numTransfers > 0 && round < kMaxRounds)
+        continue;
+      if (isEntryPointFunction(func))
+        keepValues(func, meshes, hasConflicts, materializer);
+      return meshes;
     }
-    if (isEntryPointFunction(func))
-      keepValues(func, meshes, materializer);
-    numTransfers += materializer.numTransfers;
-    numRepeated += materializer.numRepeated;
   }
 };
 } // namespace

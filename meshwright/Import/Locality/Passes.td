@@ -32,9 +32,13 @@ def MinimizeTransfersPass
     another mesh if that is less; and types an argument that no fragment reads by
     the mesh of what it meets element by element if all of that is on one mesh.
 
-    Acts on MPMD functions with several meshes. Leaves alone sums of values of
-    several meshes, which become reductions, ops in regions, and values in host
-    memory. Sets of mesh inference are neither read nor written.
+    Sums of values of several meshes become reductions; one that meets state, such as
+    the gradient of a weight that stages share, is assigned to the mesh of that, for
+    all its readers. An `mpmd.reduce<none>` that allows such a sum goes, since
+    transfers are added anyway.
+
+    Acts on MPMD functions with several meshes. Leaves alone ops in regions, and
+    values in host memory. Sets of mesh inference are neither read nor written.
     Cost: linear in operands times meshes.
   }];
   let statistics = [

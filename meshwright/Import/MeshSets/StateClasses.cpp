@@ -28,15 +28,6 @@ static void addVote(MeshBits &bits, const MeshBits &other) {
     bits &= other;
 }
 
-/// Where all operands of a reduction across meshes are.
-static MeshBits getCommonMeshes(ReduceOp reduce, const ValueMeshes &meshes) {
-  MeshBits common;
-  for (Value operand : reduce->getOperands())
-    if (MeshBits bits = meshes.get(operand); !bits.empty())
-      addVote(common, bits);
-  return common.any() ? common : MeshBits();
-}
-
 StateClasses::StateClasses(func::FuncOp func, const ValueMeshes &meshes)
     : meshes(meshes) {
   for (BlockArgument arg : func.getArguments())
@@ -56,18 +47,24 @@ void StateClasses::joinVotes(Votes &votes) const {
   votes = std::move(ofClass);
 }
 
-/// Arguments that fragments read take part in votes, but are no link between
-/// others: each is a class of its own. What is made of constants and scalars may
-/// be read by all.
+/// Arguments that fragments of one mesh read take part in votes, but are no link
+/// between others: each is a class of its own. What is made of constants and scalars
+/// may be read by all.
 bool StateClasses::isMember(Value value) const {
   return isState(value) && !common.contains(value) &&
-         (isFree(value) || isa<BlockArgument>(value));
+         (isOpen(value) || isa<BlockArgument>(value));
 }
 
 /// Whether a value can be anywhere, or computed there from little.
 bool StateClasses::isFree(Value value) const {
   return meshes.get(value).empty() ||
          meshes.getTravelBytes(value) < getTensorBytes(value);
+}
+
+/// Whether it is open on which mesh a value is: it can be anywhere, or on any of
+/// several meshes, such as a weight that these share, and its gradient.
+bool StateClasses::isOpen(Value value) const {
+  return isFree(value) || meshes.get(value).count() > 1;
 }
 
 void StateClasses::vote(Value value, const MeshBits &bits, Votes &votes) {
@@ -78,11 +75,9 @@ void StateClasses::vote(Value value, const MeshBits &bits, Votes &votes) {
 }
 
 /// Whether values of the shape of the result are combined element by element, or
-/// one of them chosen: ConditionalHomes has casts for that.
+/// one of them chosen.
 static bool isElementwise(Operation *op) {
-  return isCheapToRepeat(op) ||
-         isa<stablehlo::IfOp, stablehlo::CaseOp, UnrealizedConversionCastOp>(
-             op);
+  return isCheapToRepeat(op) || isa<stablehlo::IfOp, stablehlo::CaseOp>(op);
 }
 
 static bool haveSameSize(Value a, Value b) {
@@ -97,8 +92,6 @@ void StateClasses::visitOp(Operation *op) {
     for (OpOperand &use : result.getUses())
       if (isa<AssignOp, CallOp>(use.getOwner()))
         vote(result, meshes.getReaders(use), votes);
-  if (auto reduce = dyn_cast<ReduceOp>(op))
-    return vote(reduce, getCommonMeshes(reduce, meshes), votes);
   if (!isMeshlessOp(op))
     return;
   if (llvm::all_of(getOutsideReads(op), [&](Value input) {
@@ -114,7 +107,7 @@ void StateClasses::visitOp(Operation *op) {
         continue;
       }
       vote(input, bits, votes);
-      if (isFree(input) && isMember(input) && isMember(result))
+      if (isOpen(input) && isMember(input) && isMember(result))
         classes.unionSets(input.getAsOpaquePointer(),
                           result.getAsOpaquePointer());
     }

@@ -9,8 +9,8 @@
 //   %s = subtract %w, %w0       %w on m1, so %w0 and %s are of its class: m1
 //   return %s, %w0
 //
-// Equivalence classes (union-find) of the values that can be anywhere: operands
-// and results of an operation that have the shape of its result. Each operation
+// Equivalence classes (union-find) of the values that can be anywhere, or on several
+// meshes: operands and results of an operation that have the shape of its result. Each operation
 // where a class meets a value of known meshes votes for these, as do fragments
 // that read a value of the class, and reductions of what is on one mesh. A scalar
 // that is broadcast does not vote. A class belongs on the first mesh that all votes
@@ -42,6 +42,7 @@ private:
 
   bool isMember(Value value) const;
   bool isFree(Value value) const;
+  bool isOpen(Value value) const;
   void visitOp(Operation *op);
   void vote(Value value, const MeshBits &bits, Votes &votes);
   void joinVotes(Votes &votes) const;

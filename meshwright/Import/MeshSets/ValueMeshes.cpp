@@ -45,8 +45,17 @@ double mpmd::getTensorBytes(Value value) {
 bool mpmd::isCheapToRepeat(Operation *op) {
   return op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) &&
          (op->hasTrait<OpTrait::Elementwise>() ||
-          isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp,
-              stablehlo::TransposeOp>(op));
+          isa<stablehlo::BroadcastInDimOp, stablehlo::ClampOp,
+              stablehlo::ReshapeOp, stablehlo::SelectOp, stablehlo::TransposeOp,
+              UnrealizedConversionCastOp>(op));
+}
+
+AssignOp mpmd::findKept(Value value) {
+  for (Operation *user : value.getUsers())
+    if (auto assign = dyn_cast<AssignOp>(user);
+        assign && assign.getOrigin() == kFewestBytesOrigin)
+      return assign;
+  return {};
 }
 
 /// Adds the meshes of `other`; the union with anywhere is the other side.
@@ -204,6 +213,17 @@ bool ValueMeshes::isReduction(Operation *op, ArrayRef<Value> inputs,
   });
 }
 
+/// Of several meshes, the one to which a value was assigned to be sent from there: it
+/// is computed on no other.
+MeshBits ValueMeshes::getComputed(Value value, const MeshBits &meshes) const {
+  if (meshes.count() <= 1)
+    return meshes;
+  AssignOp assign = findKept(value);
+  MeshBits mesh =
+      assign ? numbers.getBits(assign.getType().getMeshName()) : MeshBits();
+  return mesh.anyCommon(meshes) ? mesh : meshes;
+}
+
 void ValueMeshes::visitComputation(Operation *op) {
   SmallVector<Value> inputs = getTensorInputs(op);
   MeshBits common, all;
@@ -240,7 +260,7 @@ void ValueMeshes::visitComputation(Operation *op) {
   }
   bool isCheap = isCheapToRepeat(op);
   for (Value result : op->getResults()) {
-    sets[result] = common;
+    sets[result] = getComputed(result, common);
     if (isCheap)
       travelBytes[result] = std::min(travelBytes[result], fromInputs);
   }
@@ -254,6 +274,15 @@ std::optional<unsigned> ValueMeshes::getChoice(Operation *op) const {
   auto choice = choices.find(op);
   return choice == choices.end() ? std::nullopt
                                  : std::optional<unsigned>(choice->second);
+}
+
+bool ValueMeshes::isWholeSum(Operation *op) const {
+  auto sum = reductions.find(op);
+  return sum != reductions.end() && !isa<stablehlo::ConcatenateOp>(op) &&
+         llvm::any_of(op->getUsers(), [&](Operation *user) {
+           auto whole = reductions.find(user);
+           return whole == reductions.end() || whole->second != sum->second;
+         });
 }
 
 MeshBits ValueMeshes::getReaders(OpOperand &use) const {

@@ -41,6 +41,9 @@ namespace mlir::mpmd {
 /// Meshes by their numbers; no bits at all represent anywhere.
 using MeshBits = llvm::SmallBitVector;
 
+/// The origin of assigns and unassigns by which values stay where they are.
+inline constexpr StringLiteral kFewestBytesOrigin = "fewest_bytes";
+
 /// The meshes of a topology, numbered in string order.
 class MeshNumbers {
 public:
@@ -59,8 +62,12 @@ private:
 double getTensorBytes(Value value);
 
 /// Whether an op may be repeated on another mesh rather than send its result:
-/// arithmetic on each element and changes of shape, without effects.
+/// arithmetic on each element and changes of shape, without effects. Casts choose
+/// one of their operands (`ConditionalHomes.h`).
 bool isCheapToRepeat(Operation *op);
+
+/// The assign by which a value is sent from its mesh, or kept there; null if it is not.
+AssignOp findKept(Value value);
 
 class ValueMeshes {
 public:
@@ -91,6 +98,9 @@ public:
     return choices.contains(op) || reductions.contains(op);
   }
 
+  /// Whether an op becomes a reduction across meshes that is not only part of another.
+  bool isWholeSum(Operation *op) const;
+
   /// Where a value is read by this use: the mesh of an assign, those of the
   /// argument of a callee, those of the result of an op.
   MeshBits getReaders(OpOperand &use) const;
@@ -114,6 +124,7 @@ private:
   void visitComputation(Operation *op);
   bool isReduction(Operation *op, ArrayRef<Value> inputs, bool isDisjoint,
                    double cost) const;
+  MeshBits getComputed(Value value, const MeshBits &meshes) const;
   bool improveChoices();
   Demands getDemands(Operation *op);
 

@@ -1,4 +1,5 @@
 // RUN: mpmd-opt %s -mpmd-split-conditionals -split-input-file | FileCheck %s
+// RUN: mpmd-opt %s -mpmd-split-conditionals=sends-little=true -split-input-file | FileCheck %s --check-prefix=LITTLE
 
 !t = tensor<4xf32>
 !s = tensor<f32>
@@ -344,4 +345,37 @@ func.func @largest_part_has_the_say(%ok: tensor<i1>, %w0: !a, %w1: !b, %w2: !c) 
     stablehlo.return %u0, %u0, %u1, %u2 : !h, !h, !t, !t
   }) : (tensor<i1>) -> (!h, !h, !t, !t)
   return %r#0, %r#1, %r#2, %r#3 : !h, !h, !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+!s = tensor<f32>
+!a = !mpmd.mesh_tensor<"a", tensor<4xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<4xf32>>
+!n = !mpmd.mesh_tensor<"b", tensor<f32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// The moment of a weight on "a" that has no gradient, scaled by a number on "b".
+// CHECK-LABEL: func @scaled_by_a_number
+// LITTLE-LABEL: func @scaled_by_a_number
+func.func @scaled_by_a_number(%ok: tensor<i1>, %w0: !a, %m: !t, %w1: !b, %n: !n) -> (!t, !t, !t) attributes {topology = #topology} {
+  // CHECK:      %[[R:.*]]:2 = "stablehlo.if"(%arg0)
+  // CHECK-NOT:  mpmd.assign
+  // CHECK:      return %{{.*}}, %[[R]]#0, %[[R]]#1
+  // LITTLE:     mpmd.assign {origin = "conditional"} %{{.*}} -> !mpmd.mesh_tensor<"a"
+  // LITTLE:     mpmd.assign {origin = "conditional"} %{{.*}} -> !mpmd.mesh_tensor<"b"
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %number = mpmd.unassign %n : (!n) -> !s
+  %all = stablehlo.broadcast_in_dim %number, dims = [] : (!s) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    %0 = stablehlo.multiply %m, %all : !t
+    %1 = stablehlo.negate %u1 : !t
+    stablehlo.return %0, %1 : !t, !t
+  }, {
+    stablehlo.return %m, %u1 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  %new = stablehlo.subtract %u0, %r#0 : !t
+  return %new, %r#0, %r#1 : !t, !t, !t
 }

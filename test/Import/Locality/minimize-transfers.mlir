@@ -6,7 +6,9 @@
 !s = tensor<f32>
 !s1 = !mpmd.mesh_tensor<"m1", !s>
 !s2 = !mpmd.mesh_tensor<"m2", !s>
+!w3 = !mpmd.mesh_tensor<"m3", !w>
 #topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+#three = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>, <"m3": <["x"=2]>>>
 
 // The scalar travels, and what it is broadcast to does not.
 
@@ -180,6 +182,90 @@ func.func @frozen(%w: !w2, %mu: !w, %norm: !s1) -> (!w, !w) attributes {topology
   %new = stablehlo.add %mu, %g : !w
   %update = stablehlo.subtract %w0, %new : !w
   return %update, %new : !w, !w
+}
+
+// A choice by a number, of what is broadcast from another mesh, says as little, nor
+// does a clamp.
+
+// CHECK-LABEL: func @frozen_and_clipped
+// CHECK-SAME:    %{{[^:]*}}: !mpmd.mesh_tensor<"m2", tensor<8x8xf32>>, %{{[^:]*}}: !mpmd.mesh_tensor<"m2", tensor<8x8xf32>>,
+func.func @frozen_and_clipped(%w: !w2, %mu: !w, %norm: !s1) -> (!w, !w) attributes {topology = #topology} {
+  %one = stablehlo.constant dense<1.0> : !s
+  %zero = stablehlo.constant dense<0.0> : !w
+  %w0 = mpmd.unassign %w : (!w2) -> !w
+  %n = mpmd.unassign %norm : (!s1) -> !s
+  %small = stablehlo.compare LT, %n, %one : (!s, !s) -> tensor<i1>
+  %all = stablehlo.broadcast_in_dim %n, dims = [] : (!s) -> !w
+  %scaled = stablehlo.divide %zero, %all : !w
+  %g = stablehlo.select %small, %zero, %scaled : tensor<i1>, !w
+  %clamped = stablehlo.clamp %n, %g, %one : (!s, !w, !s) -> !w
+  %new = stablehlo.add %mu, %clamped : !w
+  %update = stablehlo.subtract %w0, %new : !w
+  return %update, %new : !w, !w
+}
+
+// What is sent from one of the meshes that have it is computed on no other: a number of
+// two meshes that a third reads goes to the second, too, in place of what it is made of.
+
+// CHECK-LABEL: func @number_of_two_meshes
+func.func @number_of_two_meshes(%a: !s1, %b: !s2, %count: !s, %h: !w2, %k: !w3) -> (!w, !w) attributes {topology = #three} {
+  // CHECK:     %[[SUM:.*]] = stablehlo.add
+  // CHECK:     %[[N:.*]] = stablehlo.maximum %[[SUM]]
+  // CHECK:     %[[A:.*]] = mpmd.assign {origin = "fewest_bytes"} %[[N]] {{.*}} -> !mpmd.mesh_tensor<"m1"
+  // CHECK-DAG: %[[T3:.*]] = mpmd.transfer %[[A]] {{.*}} -> !mpmd.mesh_tensor<"m3"
+  // CHECK-DAG: %[[U3:.*]] = mpmd.unassign {origin = "fewest_bytes"} %[[T3]]
+  // CHECK-DAG: %[[T2:.*]] = mpmd.transfer %[[A]] {{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK-DAG: %[[U2:.*]] = mpmd.unassign {origin = "fewest_bytes"} %[[T2]]
+  // CHECK-DAG: %[[B3:.*]] = stablehlo.broadcast_in_dim %[[U3]]
+  // CHECK-DAG: %[[B2:.*]] = stablehlo.broadcast_in_dim %[[U2]]
+  // CHECK-DAG: stablehlo.divide %{{.*}}, %[[B2]]
+  // CHECK-DAG: stablehlo.divide %{{.*}}, %[[B3]]
+  %a0 = mpmd.unassign %a : (!s1) -> !s
+  %b0 = mpmd.unassign %b : (!s2) -> !s
+  %h0 = mpmd.unassign %h : (!w2) -> !w
+  %k0 = mpmd.unassign %k : (!w3) -> !w
+  %a1 = stablehlo.sqrt %a0 : !s
+  %b1 = stablehlo.sqrt %b0 : !s
+  %sum = stablehlo.add %a1, %b1 : !s
+  %n = stablehlo.maximum %sum, %count : !s
+  %all = stablehlo.broadcast_in_dim %n, dims = [] : (!s) -> !w
+  %0 = stablehlo.divide %h0, %all : !w
+  %1 = stablehlo.divide %k0, %all : !w
+  return %0, %1 : !w, !w
+}
+
+// The gradient of a weight that two meshes share is summed up once, where the weight
+// and its moment are, also for a norm.
+
+// CHECK-LABEL: func @shared_weight
+// CHECK-SAME:    %[[MU:[^:]*]]: !mpmd.mesh_tensor<"m1", tensor<8x8xf32>>, %{{[^:]*}}: !mpmd
+func.func @shared_weight(%w: !w, %mu: !w, %a: !w1, %b: !w2) -> (!w, !w, !s) attributes {topology = #topology} {
+  // CHECK-NOT:  mpmd.reduce
+  // CHECK:      %[[SUM:.*]] = stablehlo.add %{{.*}}, %{{.*}} : tensor<8x8xf32>
+  // CHECK-NEXT: %[[A:.*]] = mpmd.assign {origin = "fewest_bytes"} %[[SUM]] {{.*}} -> !mpmd.mesh_tensor<"m1"
+  // CHECK-NEXT: %[[G:.*]] = mpmd.unassign {origin = "fewest_bytes"} %[[A]]
+  // CHECK-NEXT: stablehlo.multiply %[[G]], %[[G]]
+  // CHECK:      stablehlo.add %{{.*}}, %[[G]]
+  %0 = mpmd.assign %w : (!w) -> !w1
+  %1 = mpmd.assign %w : (!w) -> !w2
+  mpmd.fragment<mesh="m1", origin=["first"]> (%0) (%x: !w) {
+    mpmd.return
+  } : (!w1) -> ()
+  mpmd.fragment<mesh="m2", origin=["last"]> (%1) (%x: !w) {
+    mpmd.return
+  } : (!w2) -> ()
+  %zero = stablehlo.constant dense<0.0> : !s
+  %a0 = mpmd.unassign %a : (!w1) -> !w
+  %b0 = mpmd.unassign %b : (!w2) -> !w
+  %a1 = stablehlo.negate %a0 : !w
+  %b1 = stablehlo.negate %b0 : !w
+  %sum = stablehlo.add %a1, %b1 : !w
+  %g = mpmd.reduce<none> %sum : (!w) -> !w
+  %square = stablehlo.multiply %g, %g : !w
+  %norm = stablehlo.reduce(%square init: %zero) applies stablehlo.add across dimensions = [0, 1] : (!w, !s) -> !s
+  %new = stablehlo.add %mu, %g : !w
+  %update = stablehlo.subtract %w, %new : !w
+  return %update, %new, %norm : !w, !w, !s
 }
 
 // State that one mesh alone reads belongs there.
