@@ -14,7 +14,7 @@ DEMO_TARGETS := meshwright _meshwright
 
 .DEFAULT_GOAL := help
 .PHONY: demo test deps lock configure build lit unit py format style lint docs cpp-docs page page-check \
-        bench difftest difftest-newest wheel wheel-test test-jax release test-asan test-tsan fuzz nightly clean help
+        bench difftest difftest-newest findings wheel wheel-test test-jax release test-asan test-tsan fuzz nightly clean help
 
 demo: configure  ## install, build, partition a GPT step, train another on CPU devices
 	@cmake --build $(BUILD) --target $(DEMO_TARGETS)
@@ -104,6 +104,9 @@ difftest: build  ## random and changed programs against jaxlib (make difftest N=
 
 difftest-newest:  ## the same against the newest jaxlib (Python 3.12 or 3.13)
 	@$(MAKE) difftest PYTHON="$$(scripts/newest_jax.sh)"
+
+findings:  ## surprising behaviour of other libraries: whether it still is so (findings/)
+	@scripts/findings.sh
 
 wheel: deps  ## a wheel with LLVM linked in, for any Python and Linux, into dist/
 	@scripts/deps.sh wheel

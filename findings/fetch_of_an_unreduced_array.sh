@@ -6,28 +6,15 @@
 # for a bug report. jax.reshard is the only way to its numbers. (In 0.10.2 both raise the
 # NotImplementedError.)
 #
+# Expected: the sum of the parts, as with jax.reshard, or an error that names it.
 # Seen:
 #   reshard: [1. 2. 3. 4.]
 #   asarray: JaxRuntimeError: INVALID_ARGUMENT: Unreduced sharding does not support
 #     UniqueIndexDomains: sharding={unreduced}
 #   device_put: NotImplementedError: device_indices_map doesn't work with unreduced. ...
-#
-# Ends with 0 as long as that is so, with 1 when it has changed.
-set -euo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-python=$(for p in python3.13 python3.12 ~/.pyenv/versions/3.1[23].*/bin/python python3; do
-  if "$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-    echo "$p"
-    break
-  fi
-done)
-"$python" -m venv "$folder/venv"
-version=0.12.0.1
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' || version=0.10.2
-"$folder/venv/bin/pip" install -q --disable-pip-version-check \
-  "jax==$version" "jaxlib==$version" numpy==2.3.5
-cat >"$folder/program.py" <<'PYTHON'
+source "$(dirname "$0")/frame.sh"
+packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5
+program <<'PYTHON'
 import sys
 
 import jax
@@ -55,4 +42,3 @@ with jax.set_mesh(mesh):
             failed += 1
 sys.exit(0 if failed == 2 else 1)
 PYTHON
-"$folder/venv/bin/python" "$folder/program.py"
