@@ -25,7 +25,8 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _HIDDEN = (_PACKAGE + os.sep, os.path.dirname(os.path.abspath(jax.__file__)) + os.sep)
 
 
-def _is_hidden(file: str) -> bool:
+def is_hidden(file: str) -> bool:
+    """Whether a file is of this package or of JAX, not the user's."""
     return file.startswith(_HIDDEN)
 
 
@@ -54,11 +55,11 @@ def _frames_of_user(error: Any) -> types.TracebackType | None:
     place = getattr(error, "meshwright_place", None)
     if place is not None:
         error.meshwright_place = None  # One decorated function calls another.
-        if not _is_hidden(place[0]):
+        if not is_hidden(place[0]):
             last = _frame_at(*place)
     kept, entry = [], error.__traceback__
     while entry is not None:
-        if not _is_hidden(entry.tb_frame.f_code.co_filename):
+        if not is_hidden(entry.tb_frame.f_code.co_filename):
             kept.append(entry)
         entry = entry.tb_next
     for entry in reversed(kept):

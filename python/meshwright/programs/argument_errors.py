@@ -83,7 +83,9 @@ class InputErrors(ArgumentErrors):
             "other types"
         )
 
-    def deleted(self, position: int) -> Exception:
+    def deleted(self, position: int, failure: str | None) -> Exception:
+        if failure is not None:
+            return self.lost(position, failure)
         return RuntimeError(
             f"{self.name(position)} has been deleted: it was donated to an "
             "earlier call or deleted by hand; use that call's result instead"

@@ -7,6 +7,7 @@ from typing import Any, TextIO
 
 import jax
 
+from ..core import interrupts
 from ..core.config import PyTree
 from ..core.tracebacks import at_users_line
 from ..runtime.watch.traffic import Traffic
@@ -190,11 +191,13 @@ class Compiled(jax.stages.Compiled):
             leaves, tree = jax.tree.flatten(given)
         if tree != executable.signature.call_tree:
             raise TypeError(tree_error(executable.signature, tree))
-        return self._result(executable.call(*leaves))
+        with interrupts.scope():
+            return self._result(executable.call(*leaves))
 
     def run(self, ready: Ready) -> Any:
         """Runs the program with what its executable's `prepare` gave."""
-        return self._result(self._executable.run(ready))
+        with interrupts.scope():
+            return self._result(self._executable.run(ready))
 
     def _result(self, outs: list[jax.Array]) -> Any:
         result = jax.tree.unflatten(self._executable.signature.output_tree, outs)

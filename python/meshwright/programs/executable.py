@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -158,11 +159,14 @@ class Executable:
             ],
         )
 
-    def call(self, *args: Any) -> list[jax.Array]:
+    def call(
+        self, *args: Any, find_lost: Callable[[], dict[str, Any]] | None = None
+    ) -> list[jax.Array]:
         """Runs the program.
 
         Args:
           *args: one `jax.Array` per flat input, unused ones included.
+          find_lost: as for `run`.
 
         Returns:
           One array per flat output.
@@ -185,12 +189,21 @@ class Executable:
                     raise self._errors.no_array(index, args[index])
         values = self._values(args)
         self._take_keys(args, values)
-        return self.run(Ready(args, args, values, self._program.find_new(values)))
+        ready = Ready(args, args, values, self._program.find_new(values))
+        return self.run(ready, find_lost)
 
-    def run(self, ready: Ready) -> list[jax.Array]:
-        """Runs the program with what `prepare` made of its inputs."""
+    def run(
+        self, ready: Ready, find_lost: Callable[[], dict[str, Any]] | None = None
+    ) -> list[jax.Array]:
+        """Runs the program with what `prepare` made of its inputs.
+
+        Args:
+          find_lost: the caller's donated arrays that are deleted now, by name, if the
+            caller has other ones than these.
+        """
         args = ready.placed
-        outs = self._program.run(ready.values, ready.unknown)
+        find_lost = find_lost or functools.partial(self._find_lost, ready.given)
+        outs = self._program.run(ready.values, ready.unknown, find_lost)
         if ready.given is not args:
             self._release(ready)
         for index in self.signature.donated.intersection(self._unused):
@@ -203,6 +216,14 @@ class Executable:
         for index in self._float0_outputs:
             outs[index] = np.zeros(self.out_avals[index].shape, jax.dtypes.float0)
         return outs
+
+    def _find_lost(self, given: Sequence[Any]) -> dict[str, jax.Array]:
+        """Donated arrays that are gone, by their paths."""
+        return {
+            self.signature.input_paths[index]: given[index]
+            for index in sorted(self.signature.donated)
+            if isinstance(given[index], jax.Array) and given[index].is_deleted()
+        }
 
     def _with_float0(self, args: Sequence[Any]) -> Sequence[Any]:
         """The inputs with arrays of the program in place of those without values."""

@@ -11,6 +11,7 @@ what it gives is put together without a copy.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -224,12 +225,21 @@ class StackedExecutable(Executable):
             raise self._errors.count(len(args))
         for index in self._joint_inputs:
             self._errors.check(index, args[index])
-        inner = self._inner.call(*self._apart(args))
+        find_lost = functools.partial(self._find_lost, args)
+        inner = self._inner.call(*self._apart(args), find_lost=find_lost)
         return self._result(args, inner)
 
     def run(self, ready: Any) -> list[jax.Array]:
         """Runs the program with what `prepare` made of its inputs."""
-        return self._result(ready.given, self._inner.run(ready.inner))
+        find_lost = functools.partial(self._find_lost, ready.given)
+        return self._result(ready.given, self._inner.run(ready.inner, find_lost))
+
+    def _find_lost(self, given: Sequence[Any]) -> dict[str, jax.Array]:
+        for index in self.signature.donated.intersection(self._joint_inputs):
+            known = self._known.get(id(given[index]))
+            if known is not None and any(piece.is_deleted() for piece in known[1]):
+                given[index].delete()  # A part of it is gone.
+        return super()._find_lost(given)
 
     def _result(self, given: Sequence[Any], flat: Sequence[Any]) -> list[jax.Array]:
         for index in self.signature.donated.intersection(self._joint_inputs):

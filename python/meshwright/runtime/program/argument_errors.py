@@ -43,11 +43,20 @@ class ArgumentErrors:
             f"{place.dtype}{list(place.shape)}"
         )
 
-    def deleted(self, position: int) -> Exception:
-        """An array that is gone."""
+    def deleted(self, position: int, failure: str | None) -> Exception:
+        """An array that is gone; `failure` is that of the call which took it."""
+        if failure is not None:
+            return self.lost(position, failure)
         return RuntimeError(
             f"{self.name(position)} was deleted or donated to an earlier "
             "call; pass the array that call returned"
+        )
+
+    def lost(self, position: int, failure: str) -> Exception:
+        """An array that was donated to a call that failed."""
+        return RuntimeError(
+            f"{self.name(position)} was donated to a call that failed, and is gone; "
+            f"restore it from a checkpoint or a copy. That call said: {failure}"
         )
 
     def misplaced(self, arrays: Any, positions: Sequence[int]) -> Exception:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import collections
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 
 from ...jaxapi import runtime as jax_runtime
 from ..program.argument_errors import ArgumentErrors
+from ..program.lost import reason_of
 from ..program.placement import Place
 
 
@@ -25,6 +26,7 @@ class Boundary:
 
     Attributes:
       errors: what it raises; who calls the program may put other words here.
+      last_failure: says why the last run failed, if it did; may wait for it.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Boundary:
         # Layouts seen before, as jaxlib has them, which compare faster than orders.
         self.layouts: list[Any] = [None] * len(self.orders)
         self.errors = ArgumentErrors(places, names)
+        self.last_failure: Callable[[], str | None] = lambda: None
         self.donated = frozenset(donated)
         self.groups = self._groups_that_could_share()
         self.made: dict[int, weakref.ref] = {}
@@ -103,7 +106,8 @@ class Boundary:
                 raise self.errors.type(position, array)
         if any(map(kind.is_deleted, arrays)):
             deleted = next(i for i, array in enumerate(arrays) if array.is_deleted())
-            raise self.errors.deleted(deleted)
+            failure = reason_of(arrays[deleted]) or self.last_failure()
+            raise self.errors.deleted(deleted, failure)
         misplaced = [
             position
             for position in unknown

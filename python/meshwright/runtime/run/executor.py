@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import collections
 import functools
+import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +20,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh, NamedSharding
 
+from ...core import interrupts
 from ...core.progress import waiting
 from ...jaxapi import runtime as jax_runtime
 from ...targets.names import memory_limit
@@ -28,6 +31,7 @@ from ..processes.share import Share, find_processes, join_processes
 from ..program.argument_errors import ArgumentErrors
 from ..program.errors import FragmentError
 from ..program.loaded import Loaded
+from ..program.lost import explain
 from ..program.placement import bind_meshes
 from ..program.plan import Plan, Planner
 from ..program.schedule_form import check_form
@@ -145,7 +149,7 @@ class ProgramExecutor:
         self.input_formats = make_formats(plan.inputs, orders)
         self.output_formats = make_formats(plan.outputs, output_orders)
         self._tokens: list[Any] = []
-        self._failed: FragmentError | None = None
+        self._failed: str | None = None
         self.described = [name for name, mesh in meshes.items() if mesh.is_described]
         self._issues: list[Issue] = []
         if not self.described:
@@ -153,6 +157,7 @@ class ProgramExecutor:
         self._blank = [None] * (plan.slot_count - len(plan.inputs))
         names = [entry.get("name") for entry in program["inputs"]]
         self._boundary = Boundary(plan.inputs, orders, names, plan.donated)
+        self._boundary.last_failure = self._last_failure
         self._account: Account | None = None
         self._share = share
         self._launches = [s for s in plan.steps if isinstance(s, Launch)]
@@ -167,7 +172,8 @@ class ProgramExecutor:
           FloatingPointError: a result is not finite, and JAX's configuration says
             that this is an error; names the fragment that made it so.
         """
-        return self.run(arrays, self.find_new(arrays))
+        find_lost = functools.partial(self._find_lost, arrays)
+        return self.run(arrays, self.find_new(arrays), find_lost)
 
     def set_errors(self, errors: ArgumentErrors) -> None:
         """Rewords errors about arguments from now on."""
@@ -198,35 +204,62 @@ class ProgramExecutor:
         self.check_devices()
         return self._boundary.find_new(arrays)
 
-    def run(self, arrays: Sequence[jax.Array], unknown: Sequence[int]) -> list[Any]:
-        """A call that looks closely at the arguments in `unknown` only."""
-        with _issuing:
+    def run(
+        self,
+        arrays: Sequence[jax.Array],
+        unknown: Sequence[int],
+        find_lost: Callable[[], Mapping[str, Any]],
+    ) -> list[Any]:
+        """A call that looks closely at the arguments in `unknown` only.
+
+        Args:
+          find_lost: the caller's donated arrays that are deleted now, by name; asked
+            if the run fails.
+        """
+        with interrupts.scope(), _issuing:
             pending = self._boundary.check(arrays, unknown)
             slots = [*arrays, *self._blank]
             for position in pending:
                 slots[position] = self._plan.inputs[position].copy(arrays[position])
             del arrays
+            if self._plan.donated:
+                interrupts.hold()
             self._tokens.clear()
-            self._failed = None
-            if self._share:
-                self._share.start_run()
-            recorder, checks = current_recording(), FloatChecks.wanted()
-            with jax_runtime.explicit_transfers():
-                if recorder or checks or self._share:
-                    self._issue_watched(slots, recorder, checks)
-                else:
-                    self._issue(slots)
-            for slot in self._plan.unread:
-                slots[slot].delete()
-            outputs = [slots[slot] for slot in self._plan.output_slots]
-            if checks:
-                checks.finish(outputs)
-            # What passes through is an array of the caller's.
-            taken = range(len(self._plan.inputs))
-            self._boundary.expect(
-                [slots[s] for s in self._plan.output_slots if s not in taken]
-            )
-            return outputs
+            self._failed, before = None, sys.exc_info()[1]
+            try:
+                return self._issue_all(slots)
+            except BaseException as error:
+                slots.clear()
+                _forget_frames(error, before)
+                found = explain(error, find_lost())
+                if found is error:
+                    raise
+                raise found from error.__cause__
+
+    def _issue_all(self, slots: list) -> list[Any]:
+        if self._share:
+            self._share.start_run()
+        recorder, checks = current_recording(), FloatChecks.wanted()
+        with jax_runtime.explicit_transfers():
+            if recorder or checks or self._share:
+                self._issue_watched(slots, recorder, checks)
+            else:
+                self._issue(slots)
+        for slot in self._plan.unread:
+            slots[slot].delete()
+        outputs = [slots[slot] for slot in self._plan.output_slots]
+        if checks:
+            checks.finish(outputs)
+        # What passes through is an array of the caller's.
+        taken = range(len(self._plan.inputs))
+        self._boundary.expect(
+            [slots[s] for s in self._plan.output_slots if s not in taken]
+        )
+        return outputs
+
+    def _find_lost(self, arrays: Sequence[jax.Array]) -> dict[str, jax.Array]:
+        name, donated = self._boundary.errors.name, self._plan.donated
+        return {name(p): arrays[p] for p in donated if arrays[p].is_deleted()}
 
     def _issue(self, slots: list) -> None:
         position = -1
@@ -264,7 +297,7 @@ class ProgramExecutor:
           FragmentError: something failed; names the first fragment that did.
         """
         if self._failed is not None:
-            raise self._failed
+            raise FragmentError(self._failed)
         for step, token in zip(self._launches, list(self._tokens), strict=False):
             try:
                 token.block_until_ready()
@@ -275,8 +308,16 @@ class ProgramExecutor:
         """Raises an error that names the step where it all began."""
         self.wait()
         what = self._plan.steps[position].what if position >= 0 else "the program"
-        self._failed = _failure(what, error)
-        raise self._failed from error
+        found = _failure(what, error)
+        self._failed = str(found)
+        raise found from error
+
+    def _last_failure(self) -> str | None:
+        try:
+            self.wait()
+        except FragmentError as error:
+            return str(error)
+        return None
 
     @functools.cached_property
     def _fleeting(self) -> set[int]:
@@ -417,6 +458,20 @@ class ProgramExecutor:
         for name in untimed:  # A part of the time would look like all of it.
             costs[name].pop("optimal_seconds", None)
         return {name: dict(found) for name, found in costs.items()}
+
+
+def _forget_frames(error: BaseException, before: BaseException | None) -> None:
+    """Lets go of what the frames of an error hold.
+
+    A kept error keeps its frames, and the next run needs the memory.
+
+    Args:
+      before: what was handled when the run began; it is not of this run.
+    """
+    found: BaseException | None = error
+    while found is not None and found is not before:
+        traceback.clear_frames(found.__traceback__)
+        found = found.__cause__ or found.__context__
 
 
 def _failure(what: str, error: Exception) -> FragmentError:
