@@ -69,12 +69,12 @@ CPP = (
     "Fragments",
     "Order",
     "Dialect/Mpmd",
+    "Files",
     "Dialect/Sdy/Propagation",
     "Dialect/Sdy/Calls",
     "Dialect/Sdy/Transforms",
     "Dialect/Sdy/Rules",
     "Dialect/Sdy/Factors",
-    "Files",
     "Dialect/Sdy",
     "Dialect/StableHLO/Transforms",
     "Dialect/CHLO/Transforms",
@@ -95,7 +95,8 @@ Arrows = dict[tuple[str, str], list[tuple[str, str]]]
 
 
 def check_rooms() -> list[str]:
-    found = _check_order("C++", CPP, _cpp_arrows())
+    cpp = _cpp_arrows()
+    found = _check_order("C++", CPP, cpp) + _check_cmake_order(cpp)
     python, modules = _python_arrows()
     found += _check_order("Python", PYTHON, python)
     found += [f"circle of modules: {' -> '.join(c)}" for c in _circles(modules)]
@@ -119,6 +120,21 @@ def _check_order(language: str, rooms: tuple[str, ...], arrows: Arrows) -> list[
                 "scripts/check_rooms.py"
             )
     return list(dict.fromkeys(found))
+
+
+def _check_cmake_order(arrows: Arrows) -> list[str]:
+    """Whether meshwright/CMakeLists.txt lists each folder after those it takes from."""
+    lists = (ROOT / "meshwright/CMakeLists.txt").read_text()
+    order = re.findall(r"^add_subdirectory\((\w+)\)", lists, re.MULTILINE)
+    found = []
+    for (room, other), places in sorted(arrows.items()):
+        lower, upper = other.partition("/")[0], room.partition("/")[0]
+        if lower != upper and order.index(lower) > order.index(upper):
+            found.append(
+                f"meshwright/CMakeLists.txt: {upper} comes before {lower}, from which "
+                f"{places[0][0]} takes {places[0][1]}"
+            )
+    return found
 
 
 def _circles(arrows: dict[str, set[str]]) -> list[list[str]]:

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Inspection/PassDumps.h"
-#include "meshwright/Files/WholeFile.h"
+#include "meshwright/Text/WholeFile.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/StringExtras.h"

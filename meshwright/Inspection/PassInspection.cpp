@@ -4,10 +4,10 @@
 
 #include "meshwright/Inspection/PassInspection.h"
 #include "meshwright/Files/ProgramText.h"
-#include "meshwright/Files/WholeFile.h"
 #include "meshwright/Inspection/PassDumps.h"
 #include "meshwright/Inspection/PassStatistics.h"
 #include "meshwright/Text/SourcePlace.h"
+#include "meshwright/Text/WholeFile.h"
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -4,7 +4,7 @@
 
 #include "Commands.h"
 #include "Support/Tool.h"
-#include "meshwright/Files/WholeFile.h"
+#include "meshwright/Text/WholeFile.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 

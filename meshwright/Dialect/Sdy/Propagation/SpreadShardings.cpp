@@ -26,7 +26,7 @@
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
-#include "meshwright/Files/WholeFile.h"
+#include "meshwright/Text/WholeFile.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"

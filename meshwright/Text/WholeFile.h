@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_FILES_WHOLEFILE_H
-#define MESHWRIGHT_FILES_WHOLEFILE_H
+#ifndef MESHWRIGHT_TEXT_WHOLEFILE_H
+#define MESHWRIGHT_TEXT_WHOLEFILE_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"

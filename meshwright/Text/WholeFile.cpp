@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Files/WholeFile.h"
+#include "meshwright/Text/WholeFile.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include <csignal>

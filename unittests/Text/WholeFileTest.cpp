@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Files/WholeFile.h"
+#include "meshwright/Text/WholeFile.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
