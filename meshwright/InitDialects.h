@@ -25,6 +25,7 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
               mlir::quant::QuantDialect, mlir::sdy::SdyDialect,
               mlir::stablehlo::StablehloDialect, mlir::tensor::TensorDialect>();
   mlir::func::registerAllExtensions(registry);
+  mlir::mpmd::registerExtensions(registry);
 }
 
 } // namespace meshwright

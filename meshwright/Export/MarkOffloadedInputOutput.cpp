@@ -19,7 +19,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
-#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
+#include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Export/EntryAttrs.h"
 #include "meshwright/Export/Passes.h"
@@ -95,11 +95,10 @@ Value Placement::getSource(OpResult result) {
                {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"}))
     return op->getNumOperands() == 0 ? Value() : op->getOperand(0);
   auto call = dyn_cast<func::CallOp>(op);
-  if (call || stablehlo::isSharedBodyCall(op)) {
+  if (call || sdy::isSharedBodyCall(op)) {
     auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
-        op,
-        call ? call.getCalleeAttr()
-             : stablehlo::getSharedBodyName(cast<stablehlo::CustomCallOp>(op)));
+        op, call ? call.getCalleeAttr()
+                 : sdy::getSharedBodyName(cast<stablehlo::CustomCallOp>(op)));
     if (callee && !callee.isDeclaration())
       if (auto returnOp =
               dyn_cast<func::ReturnOp>(callee.front().getTerminator()))

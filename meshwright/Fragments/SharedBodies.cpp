@@ -11,9 +11,9 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
+using sdy::getSharedBodyName;
+using sdy::isSharedBodyCall;
 using stablehlo::CustomCallOp;
-using stablehlo::getSharedBodyName;
-using stablehlo::isSharedBodyCall;
 
 SmallVector<CustomCallOp> mpmd::getSharedBodyCalls(FragmentOp fragment) {
   SmallVector<CustomCallOp> calls;
@@ -60,7 +60,7 @@ CustomCallOp mpmd::createSharedBodyCall(OpBuilder &builder, Location loc,
   auto call = CustomCallOp::create(
       builder, loc, body.getResultTypes(), operands,
       ArrayRef<NamedAttribute>(builder.getNamedAttr(
-          "call_target_name", builder.getStringAttr(stablehlo::kSharedBody))));
+          "call_target_name", builder.getStringAttr(sdy::kSharedBody))));
   call.setHasSideEffect(hasSideEffect);
   call.setCalledComputationsAttr(
       builder.getArrayAttr(FlatSymbolRefAttr::get(body)));
@@ -137,7 +137,7 @@ unsigned mpmd::eraseUncalledBodies(ModuleOp module) {
   auto called = collectSharedBodies(module);
   SmallVector<func::FuncOp> uncalled;
   for (auto func : module.getOps<func::FuncOp>())
-    if (stablehlo::isSharedBody(func) && !called.contains(func))
+    if (sdy::isSharedBody(func) && !called.contains(func))
       uncalled.push_back(func);
   if (uncalled.empty())
     return 0;

@@ -20,7 +20,7 @@
 #define MESHWRIGHT_FRAGMENTS_SHAREDBODIES_H
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
+#include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/MapVector.h"

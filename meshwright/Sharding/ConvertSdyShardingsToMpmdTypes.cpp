@@ -17,8 +17,8 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
-#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Sharding/OperandMarks.h"
 #include "meshwright/Sharding/Passes.h"
@@ -214,7 +214,7 @@ struct ConvertSdyShardingsToMpmdTypesPass
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    bool isShared = stablehlo::isSharedBody(func);
+    bool isShared = sdy::isSharedBody(func);
     if (func.isDeclaration() || (!isDistributedFunction(func) && !isShared))
       return markAllAnalysesPreserved();
     Converter converter(&getContext());

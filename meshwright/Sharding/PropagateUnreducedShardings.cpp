@@ -20,8 +20,8 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
-#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "meshwright/Sharding/OperandMarks.h"
 #include "meshwright/Sharding/Passes.h"
 #include "mlir/IR/SymbolTable.h"
@@ -80,10 +80,10 @@ private:
 sdy::ShardingConstraintOp Propagation::getConstraint(Value value) {
   while (auto result = dyn_cast<OpResult>(value)) {
     Operation *op = result.getOwner();
-    if (!stablehlo::isSharedBodyCall(op))
+    if (!sdy::isSharedBodyCall(op))
       return dyn_cast<sdy::ShardingConstraintOp>(op);
     auto body = symbols.lookupNearestSymbolFrom<func::FuncOp>(
-        op, stablehlo::getSharedBodyName(cast<stablehlo::CustomCallOp>(op)));
+        op, sdy::getSharedBodyName(cast<stablehlo::CustomCallOp>(op)));
     value = body.front().getTerminator()->getOperand(result.getResultNumber());
   }
   return {};

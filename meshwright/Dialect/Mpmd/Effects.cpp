@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Effects.h"
-#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
+#include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -17,7 +17,7 @@ static bool isAnnotation(stablehlo::CustomCallOp call) {
   StringRef target = call.getCallTargetName();
   return target == "annotate_device_placement" || target == "Sharding" ||
          target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape" ||
-         target == "LayoutConstraint" || target == stablehlo::kSharedBody ||
+         target == "LayoutConstraint" || target == sdy::kSharedBody ||
          target.starts_with("xla.sdy.");
 }
 

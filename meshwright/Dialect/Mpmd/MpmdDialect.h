@@ -13,4 +13,11 @@
 #include "meshwright/Dialect/Mpmd/MpmdOps.h"
 #include "meshwright/Dialect/Mpmd/MpmdTypes.h"
 
+namespace mlir::mpmd {
+
+/// What other dialects verify for this one: calls of shared bodies.
+void registerExtensions(DialectRegistry &registry);
+
+} // namespace mlir::mpmd
+
 #endif

@@ -5,7 +5,6 @@
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
-#include "meshwright/Dialect/Sdy/StablehloDataFlow.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 
 using namespace mlir;
@@ -234,7 +233,8 @@ struct BarrierModel
 
 } // namespace
 
-void sdy::attachStablehloDataFlow(MLIRContext *context) {
+void SdyDialect::attachStablehloDataFlow() {
+  MLIRContext *context = getContext();
   stablehlo::WhileOp::attachInterface<WhileModel>(*context);
   stablehlo::CaseOp::attachInterface<CaseModel>(*context);
   stablehlo::OptimizationBarrierOp::attachInterface<BarrierModel>(*context);

@@ -6,7 +6,6 @@
 
 #include "meshwright/Dialect/Sdy/AttrSyntax.h"
 #include "meshwright/Dialect/Sdy/OpSyntax.h"
-#include "meshwright/Dialect/Sdy/StablehloDataFlow.h"
 #include "meshwright/Dialect/StableHLO/ResultAttrs.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -72,5 +71,5 @@ void SdyDialect::initialize() {
 #include "meshwright/Dialect/Sdy/SdyOps.cpp.inc"
       >();
   addInterfaces<SdyInlinerInterface, SdyResultAttrs>();
-  attachStablehloDataFlow(getContext());
+  attachStablehloDataFlow();
 }

@@ -25,6 +25,8 @@ def Sdy_Dialect : Dialect {
   let extraClassDeclaration = [{
   private:
     void registerAttributes();
+    /// Gives while, case and optimization_barrier the data-flow interface.
+    void attachStablehloDataFlow();
   public:
   }];
 }

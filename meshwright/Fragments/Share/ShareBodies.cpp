@@ -125,7 +125,7 @@ static func::FuncOp moveIntoFunction(FragmentOp fragment,
       builder.getFunctionType(fragment.getBody()->getArgumentTypes(),
                               terminator->getOperandTypes()));
   body.setPrivate();
-  body->setAttr(stablehlo::kSharedBody, builder.getUnitAttr());
+  body->setAttr(sdy::kSharedBody, builder.getUnitAttr());
   body.getBody().takeBody(fragment.getRegion());
   func::ReturnOp::create(builder, terminator->getLoc(),
                          terminator->getOperands());

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Propagation/Passes.h"
-#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
+#include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -23,8 +23,7 @@ using namespace mlir;
 
 static bool mayBeUnused(Operation &op) {
   // The passes that make and unmake calls of shared bodies erase them.
-  if (auto func = dyn_cast<func::FuncOp>(op);
-      func && stablehlo::isSharedBody(func))
+  if (auto func = dyn_cast<func::FuncOp>(op); func && sdy::isSharedBody(func))
     return false;
   auto symbol = dyn_cast<SymbolOpInterface>(op);
   return op.hasTrait<OpTrait::SymbolTable>() || (symbol && !symbol.isPublic());

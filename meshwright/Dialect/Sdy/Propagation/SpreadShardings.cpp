@@ -23,9 +23,9 @@
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
-#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "meshwright/Text/WholeFile.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallString.h"
@@ -58,7 +58,7 @@ static LogicalResult verifyType(Type type, Operation *op) {
 
 static bool isInSharedBody(Operation *op) {
   auto func = op->getParentOfType<func::FuncOp>();
-  return func && stablehlo::isSharedBody(func);
+  return func && sdy::isSharedBody(func);
 }
 
 /// Reports an op of a shared body that is not the same for each of its calls.
@@ -68,7 +68,7 @@ static LogicalResult verifyInBody(Operation *op) {
       !isInSharedBody(op))
     return success();
   return op->emitOpError()
-         << "is in a function with the attribute " << stablehlo::kSharedBody
+         << "is in a function with the attribute " << sdy::kSharedBody
          << ", where shardings do not propagate through it; run "
             "mpmd-unshare-bodies before";
 }

@@ -19,8 +19,8 @@
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"
-#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::sdy {
@@ -86,7 +86,7 @@ static bool isOfSharedBody(Value value) {
       argument
           ? dyn_cast_or_null<func::FuncOp>(argument.getOwner()->getParentOp())
           : func::FuncOp();
-  return func && stablehlo::isSharedBody(func);
+  return func && sdy::isSharedBody(func);
 }
 
 static bool isOnEdge(Value value) {

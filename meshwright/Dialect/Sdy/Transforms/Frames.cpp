@@ -4,7 +4,7 @@
 
 #include "meshwright/Dialect/Sdy/Transforms/Frames.h"
 
-#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
+#include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -14,7 +14,7 @@ bool sdy::isFrame(DataFlowOpInterface op) {
       !op->getRegion(0).hasOneBlock())
     return false;
   Block &block = op->getRegion(0).front();
-  if (block.empty() || !stablehlo::isSharedBodyCall(&block.front()))
+  if (block.empty() || !sdy::isSharedBodyCall(&block.front()))
     return false;
   auto hasStaticShape = [](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
@@ -23,7 +23,7 @@ bool sdy::isFrame(DataFlowOpInterface op) {
   return op.getBlockArgumentEdgeOwners().size() == block.getNumArguments() &&
          llvm::all_of(block.without_terminator(),
                       [](Operation &nested) {
-                        return stablehlo::isSharedBodyCall(&nested);
+                        return sdy::isSharedBodyCall(&nested);
                       }) &&
          llvm::all_of(block.getArgumentTypes(), hasStaticShape) &&
          llvm::all_of(op->getResultTypes(), hasStaticShape);

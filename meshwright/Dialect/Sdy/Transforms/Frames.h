@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What shares a body with others (StableHLO/SharedBodyCall.h) is nothing but a
+// What shares a body with others (Sdy/SharedBodyCall.h) is nothing but a
 // frame around the call:
 //
 //   %r = mpmd.fragment (%x) (%a) {%0 = custom_call @mpmd.shared_body(%a)

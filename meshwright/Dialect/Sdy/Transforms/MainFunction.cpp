@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
-#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
+#include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 
 using namespace mlir;
 
@@ -11,11 +11,10 @@ FailureOr<func::FuncOp> sdy::getMainFunction(ModuleOp module) {
   auto funcs = module.getOps<func::FuncOp>();
   bool isSingle = llvm::hasSingleElement(funcs);
   for (func::FuncOp func : funcs)
-    if ((isSingle || func.getName() == "main") &&
-        !stablehlo::isSharedBody(func))
+    if ((isSingle || func.getName() == "main") && !sdy::isSharedBody(func))
       return func;
   return module.emitError()
          << "module has no main function; expected a single function, or one "
             "called @main, that does not have the attribute "
-         << stablehlo::kSharedBody;
+         << sdy::kSharedBody;
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
+#include "meshwright/Dialect/StableHLO/Misc/CustomCallVerifier.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -200,57 +200,6 @@ static LogicalResult verifyBackendConfig(CustomCallOp op) {
                           << " attribute, but got " << *config;
 }
 
-// What makes a function one of a dialect above this one.
-static constexpr StringLiteral kMeshAttrs[] = {"topology", "mesh_shape"};
-// What makes an op with a body a fragment.
-static constexpr StringLiteral kMeshNameAttr = "mesh_name";
-
-/// What represents the ops of a function is replaced by them, so it must name one
-/// that fits and that represents no other in turn. Functions are only read here,
-/// which makes this safe where several are verified at once, and by their attributes,
-/// which may be missing where the function is not verified yet.
-static LogicalResult verifySharedBody(CustomCallOp op) {
-  ArrayAttr names = op.getCalledComputations();
-  auto name = names.size() == 1 ? dyn_cast<FlatSymbolRefAttr>(names[0])
-                                : FlatSymbolRefAttr();
-  auto body = name ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-                         op, name.getAttr())
-                   : func::FuncOp();
-  if (!body || !isSharedBody(body) || !body.getBody().hasOneBlock() ||
-      body->getAttr(body.getFunctionTypeAttrName()) !=
-          TypeAttr::get(FunctionType::get(op.getContext(), op.getOperandTypes(),
-                                          op.getResultTypes())))
-    return op.emitOpError()
-           << "to " << kSharedBody
-           << " represents the ops of a function: expected one called "
-              "computation, a function with attribute "
-           << kSharedBody
-           << " that takes the types of the operands and returns those of the "
-              "results";
-  if (auto parent = op->getParentOfType<func::FuncOp>();
-      parent && isSharedBody(parent))
-    return op.emitOpError() << "to " << kSharedBody
-                            << " is in such a function itself; its ops "
-                               "must replace it there";
-  if (body.getSymVisibility() != StringRef("private") ||
-      llvm::any_of(kMeshAttrs,
-                   [&](StringRef name) { return body->hasAttr(name); }))
-    return op.emitOpError()
-           << "to " << kSharedBody << " names @" << body.getSymName()
-           << ": expected a private function without "
-              "topology and mesh_shape, which is nothing but "
-              "the ops of fragments";
-  // Passes look for calls in fragments only, which this dialect does not know.
-  Operation *outer = op->getParentOp();
-  if (!outer->hasTrait<OpTrait::IsIsolatedFromAbove>() ||
-      !outer->getInherentAttr(kMeshNameAttr))
-    return op.emitOpError() << "to " << kSharedBody
-                            << " represents ops of a fragment: expected it "
-                               "right within an mpmd.fragment; elsewhere its "
-                               "ops must replace it";
-  return success();
-}
-
 LogicalResult CustomCallOp::verify() {
   if (failed(verifyAllLayouts(*this))) // (C1) (C2)
     return failure();
@@ -261,6 +210,8 @@ LogicalResult CustomCallOp::verify() {
     return failure();
   if (failed(verifyBuffers(*this))) // (C5)
     return failure();
-  return isSharedBodyCall(*this) ? verifySharedBody(*this) // (C6)
-                                 : success();
+  auto *verifier = getOperation()
+                       ->getDialect()
+                       ->getRegisteredInterface<CustomCallVerifier>();
+  return verifier ? verifier->verify(*this) : success(); // (C6)
 }

@@ -287,9 +287,8 @@ def Stablehlo_CustomCallOp
     * (C5) `CreateBuffer` makes a buffer out of nothing, `Pin` one of a tensor,
       `Unpin` a tensor of a buffer; other buffers that are returned alias
       exactly one operand.
-    * (C6) `mpmd.shared_body` names the function whose ops it represents, of the
-      same types, private, without topology and mesh shape. It is right
-      within a fragment, and not in such a function itself.
+    * (C6) A dialect that gives the target a meaning verifies it
+      (`CustomCallVerifier`).
   }];
   let arguments = (ins
     Variadic<Stablehlo_CustomCallValue>:$inputs,

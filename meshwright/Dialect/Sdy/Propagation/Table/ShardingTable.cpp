@@ -20,10 +20,9 @@ using namespace mlir::sdy;
 template <typename OnOp, typename OnCall>
 static void walkNumbered(ModuleOp module, OnOp onOp, OnCall onCall) {
   walkOwnOps(module, [&](Operation *op) {
-    if (auto func = dyn_cast<func::FuncOp>(op);
-        func && stablehlo::isSharedBody(func))
+    if (auto func = dyn_cast<func::FuncOp>(op); func && sdy::isSharedBody(func))
       return WalkResult::skip();
-    if (stablehlo::isSharedBodyCall(op))
+    if (sdy::isSharedBodyCall(op))
       onCall(cast<stablehlo::CustomCallOp>(op));
     else
       onOp(op);

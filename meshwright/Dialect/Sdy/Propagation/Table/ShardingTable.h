@@ -7,7 +7,7 @@
 // of its own has a slot; all targets of a data-flow edge share the slot of the
 // edge op. Function results have slots too.
 //
-// A call of a shared body (StableHLO/SharedBodyCall.h) is an instance of it: the
+// A call of a shared body (Sdy/SharedBodyCall.h) is an instance of it: the
 // ops of the body have numbers and slots of their own for each, as if they were
 // in its place. Numbers take no memory: those of an instance are a run, of which
 // only the beginning is kept. Bodies get copies where instances end with other
@@ -20,7 +20,7 @@
 
 #include "meshwright/Dialect/Sdy/Propagation/Table/LazyTable.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
-#include "meshwright/Dialect/StableHLO/SharedBodyCall.h"
+#include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"

@@ -82,8 +82,8 @@ void ShardingTable::addSlots(func::FuncOp func, Body &body) const {
 
 const ShardingTable::Body &
 ShardingTable::getBody(stablehlo::CustomCallOp call) {
-  auto func = symbols.lookup<func::FuncOp>(
-      stablehlo::getSharedBodyName(call).getAttr());
+  auto func =
+      symbols.lookup<func::FuncOp>(sdy::getSharedBodyName(call).getAttr());
   auto known = bodies.find(func);
   if (known == bodies.end())
     known = bodies.insert({func, makeBody(func)}).first;
@@ -92,8 +92,8 @@ ShardingTable::getBody(stablehlo::CustomCallOp call) {
 
 void ShardingTable::numberInstance(stablehlo::CustomCallOp call) {
   getBody(call);
-  auto func = symbols.lookup<func::FuncOp>(
-      stablehlo::getSharedBodyName(call).getAttr());
+  auto func =
+      symbols.lookup<func::FuncOp>(sdy::getSharedBodyName(call).getAttr());
   auto known = bodies.find(func);
   Body &body = known->second;
   unsigned instance = instances.size();

@@ -10,24 +10,24 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_DIALECT_STABLEHLO_SHAREDBODYCALL_H
-#define MESHWRIGHT_DIALECT_STABLEHLO_SHAREDBODYCALL_H
+#ifndef MESHWRIGHT_DIALECT_SDY_SHAREDBODYCALL_H
+#define MESHWRIGHT_DIALECT_SDY_SHAREDBODYCALL_H
 
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace mlir::stablehlo {
+namespace mlir::sdy {
 
 /// The target of the calls, and the mark of the functions, which have no
 /// effects.
 inline constexpr llvm::StringLiteral kSharedBody = "mpmd.shared_body";
 
 inline bool isSharedBodyCall(Operation *op) {
-  auto call = dyn_cast<CustomCallOp>(op);
+  auto call = dyn_cast<stablehlo::CustomCallOp>(op);
   return call && call.getCallTargetName() == kSharedBody;
 }
 
-inline FlatSymbolRefAttr getSharedBodyName(CustomCallOp call) {
+inline FlatSymbolRefAttr getSharedBodyName(stablehlo::CustomCallOp call) {
   return cast<FlatSymbolRefAttr>(call.getCalledComputations()[0]);
 }
 
@@ -35,6 +35,6 @@ inline bool isSharedBody(func::FuncOp func) {
   return func->hasAttr(kSharedBody);
 }
 
-} // namespace mlir::stablehlo
+} // namespace mlir::sdy
 
 #endif
