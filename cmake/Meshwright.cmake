@@ -33,18 +33,28 @@ function(meshwright_library name)
   endif()
 endfunction()
 
-# The headers of MLIR that most sources include, precompiled once for all
-# libraries. Sources include what they use all the same: the release preset
-# builds without.
+# Headers that most sources include, precompiled: those of MLIR for all libraries, and
+# those of the dialects, most of what the compiler reads, for those that link them.
+# Sources include what they use all the same: the release preset builds without.
 function(meshwright_precompile name)
   if(NOT MESHWRIGHT_PCH)
     return()
   endif()
-  if(NOT TARGET MeshwrightHeaders)
-    set(source ${PROJECT_BINARY_DIR}/MeshwrightHeaders.cpp)
+  meshwright_links(${name} libraries)
+  list(APPEND libraries ${name})
+  set(dialects)
+  foreach(dialect StableHLO Sdy Mpmd)
+    if(Meshwright${dialect} IN_LIST libraries)
+      list(APPEND dialects ${dialect})
+    endif()
+  endforeach()
+  list(JOIN dialects "" suffix)
+  set(headers Meshwright${suffix}Headers)
+  if(NOT TARGET ${headers})
+    set(source ${PROJECT_BINARY_DIR}/${headers}.cpp)
     file(GENERATE OUTPUT ${source} CONTENT "")
-    add_library(MeshwrightHeaders STATIC ${source})
-    target_precompile_headers(MeshwrightHeaders PRIVATE
+    add_library(${headers} STATIC ${source})
+    target_precompile_headers(${headers} PRIVATE
       <mlir/Dialect/Func/IR/FuncOps.h> <mlir/IR/Builders.h>
       <mlir/IR/PatternMatch.h> <mlir/IR/SymbolTable.h>
       <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Pass/Pass.h>
@@ -52,11 +62,40 @@ function(meshwright_precompile name)
       <llvm/ADT/MapVector.h> <llvm/ADT/STLExtras.h> <llvm/ADT/SetVector.h>
       <llvm/ADT/SmallVectorExtras.h> <llvm/ADT/TypeSwitch.h>
       <llvm/Support/FormatVariadic.h>)
+    foreach(dialect ${dialects})
+      string(REPLACE StableHLO Stablehlo file ${dialect})
+      target_precompile_headers(${headers} PRIVATE
+        <meshwright/Dialect/${dialect}/${file}Dialect.h>)
+      add_dependencies(${headers} Meshwright${dialect}IncGen)
+    endforeach()
     # A time in the file would make every one of them new to a compiler cache.
-    target_compile_options(MeshwrightHeaders PRIVATE
+    target_compile_options(${headers} PRIVATE
       "SHELL:-Xclang -fno-pch-timestamp" -fpch-instantiate-templates)
   endif()
-  target_precompile_headers(${name} REUSE_FROM MeshwrightHeaders)
+  target_precompile_headers(${name} REUSE_FROM ${headers})
+  get_target_property(type ${name} TYPE)
+  if(type STREQUAL EXECUTABLE)
+    # What was precompiled for libraries is not for executables (-fPIE).
+    target_compile_options(${name} PRIVATE -fPIC)
+  endif()
+endfunction()
+
+# meshwright_links(NAME OUT): the libraries of ours that one links, however deep.
+function(meshwright_links name out)
+  set(found)
+  set(next ${name})
+  while(next)
+    list(POP_FRONT next library)
+    get_target_property(links ${library} LINK_LIBRARIES)
+    if(NOT links)
+      get_target_property(links ${library} INTERFACE_LINK_LIBRARIES)
+    endif()
+    list(FILTER links INCLUDE REGEX "^Meshwright")
+    list(REMOVE_ITEM links "" ${found})
+    list(APPEND found ${links})
+    list(APPEND next ${links})
+  endwhile()
+  set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
 # meshwright_passes(NAME): TableGen for the Passes.td of a folder, as target
@@ -95,6 +134,7 @@ function(meshwright_tool name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE MeshwrightAllocator ${ARG_LINK})
+  meshwright_precompile(${name})
   set_target_properties(${name} PROPERTIES
     MESHWRIGHT_STATIC_TOOL ON
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
