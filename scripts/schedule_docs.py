@@ -439,7 +439,7 @@ def find_lists() -> list[str]:
         for body in re.findall(
             r"const Schedule meshwright::\w+ = \{(.*?)\};", text, re.S
         ):
-            if "getDemands" not in body or "getDemands=*/nullptr" in body:
+            if "getConstraints" not in body or "getConstraints=*/nullptr" in body:
                 found.append(re.search(r'"([^"]*)"', body)[1])
     return found
 

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Rules merge before anything else does, while fragments still have the origins
-// that rules go by; the order that a schedule demands lives in the IR until
+// that rules go by; the order that a schedule requires lives in the IR until
 // then. Recomputed fragments come after scheduling and need no place in it.
 //
 //===----------------------------------------------------------------------===//

@@ -8,7 +8,7 @@
 // Mostly, producers are before their readers, so one walk along the block
 // finds the sweeps; what is missing is asked for depth first.
 //
-// A demand between two large groups goes through a node of its own, which
+// A constraint between two large groups goes through a node of its own, which
 // remembers the latest of the one group: its last sweep, and the last position
 // in that sweep. That is all that the other group needs to know.
 //
@@ -21,7 +21,8 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-void OrderDemands::add(ArrayRef<unsigned> before, ArrayRef<unsigned> after) {
+void OrderConstraints::add(ArrayRef<unsigned> before,
+                           ArrayRef<unsigned> after) {
   if (before.size() == 1 || after.size() == 1) {
     for (unsigned first : before)
       for (unsigned second : after)
@@ -38,7 +39,7 @@ void OrderDemands::add(ArrayRef<unsigned> before, ArrayRef<unsigned> after) {
 namespace {
 class BlockSorter {
 public:
-  BlockSorter(const BlockGraph &graph, const OrderDemands &demands);
+  BlockSorter(const BlockGraph &graph, const OrderConstraints &constraints);
 
   /// Returns false if there is a cycle.
   bool computeSweeps();
@@ -50,7 +51,7 @@ private:
 
   struct Visit {
     unsigned node;
-    ArrayRef<unsigned> producers, demanded; ///< Those left.
+    ArrayRef<unsigned> producers, constrained; ///< Those left.
   };
 
   void open(unsigned node);
@@ -58,8 +59,8 @@ private:
   void propagate(unsigned producer, unsigned reader);
 
   const BlockGraph &graph;
-  const OrderDemands &demands;
-  EdgeTable demanded; ///< What must precede a node.
+  const OrderConstraints &constraints;
+  EdgeTable constrained; ///< What must precede a node.
   std::vector<unsigned> sweeps;
   /// Of an op itself; between groups, of the latest op so far.
   std::vector<unsigned> positions;
@@ -68,19 +69,21 @@ private:
 };
 } // namespace
 
-/// The demands, from what comes second to what comes first.
-static EdgeTable turnAround(const OrderDemands &demands) {
-  std::vector<OrderDemands::Edge> edges;
-  edges.reserve(demands.getEdges().size());
-  for (auto [before, after] : demands.getEdges())
+/// The constraints, from what comes second to what comes first.
+static EdgeTable turnAround(const OrderConstraints &constraints) {
+  std::vector<OrderConstraints::Edge> edges;
+  edges.reserve(constraints.getEdges().size());
+  for (auto [before, after] : constraints.getEdges())
     edges.emplace_back(after, before);
-  return EdgeTable(edges, demands.getNodeCount());
+  return EdgeTable(edges, constraints.getNodeCount());
 }
 
-BlockSorter::BlockSorter(const BlockGraph &graph, const OrderDemands &demands)
-    : graph(graph), demands(demands), demanded(turnAround(demands)),
-      sweeps(demands.getNodeCount()), positions(demands.getNodeCount()),
-      states(demands.getNodeCount()) {
+BlockSorter::BlockSorter(const BlockGraph &graph,
+                         const OrderConstraints &constraints)
+    : graph(graph), constraints(constraints),
+      constrained(turnAround(constraints)), sweeps(constraints.getNodeCount()),
+      positions(constraints.getNodeCount()),
+      states(constraints.getNodeCount()) {
   for (unsigned position = 0; position < graph.size(); ++position)
     positions[position] = position;
 }
@@ -88,13 +91,13 @@ BlockSorter::BlockSorter(const BlockGraph &graph, const OrderDemands &demands)
 void BlockSorter::open(unsigned node) {
   states[node] = State::Open;
   ArrayRef<unsigned> producers;
-  if (demands.isOp(node))
+  if (constraints.isOp(node))
     producers = graph.getProducers(node);
-  stack.push_back({node, producers, demanded[node]});
+  stack.push_back({node, producers, constrained[node]});
 }
 
 void BlockSorter::propagate(unsigned producer, unsigned reader) {
-  if (demands.isOp(reader)) {
+  if (constraints.isOp(reader)) {
     unsigned sweep = sweeps[producer] + (positions[producer] > reader);
     sweeps[reader] = std::max(sweeps[reader], sweep);
     return;
@@ -110,7 +113,7 @@ bool BlockSorter::visit(unsigned node) {
   while (!stack.empty()) {
     Visit &top = stack.back();
     ArrayRef<unsigned> &left =
-        top.producers.empty() ? top.demanded : top.producers;
+        top.producers.empty() ? top.constrained : top.producers;
     if (left.empty()) {
       states[top.node] = State::Done;
       stack.pop_back();
@@ -162,10 +165,10 @@ void BlockSorter::moveOps() {
 }
 
 bool mlir::mpmd::sortBlockTopologically(const BlockGraph &graph,
-                                        const OrderDemands &demands) {
-  if (graph.isSorted() && demands.getEdges().empty())
+                                        const OrderConstraints &constraints) {
+  if (graph.isSorted() && constraints.getEdges().empty())
     return true;
-  BlockSorter sorter(graph, demands);
+  BlockSorter sorter(graph, constraints);
   if (!sorter.computeSweeps())
     return false;
   sorter.moveOps();
@@ -177,7 +180,7 @@ bool mlir::mpmd::sortBlockTopologically(Block &block) {
   for (auto effects :
        {BlockGraph::Effects::AsInBlock, BlockGraph::Effects::Ignored}) {
     BlockGraph graph(block, effects);
-    if (sortBlockTopologically(graph, OrderDemands(graph)))
+    if (sortBlockTopologically(graph, OrderConstraints(graph)))
       return true;
   }
   // Has a cycle; as sorted as can be.

@@ -21,11 +21,11 @@ namespace mlir::mpmd {
 bool sortBlockTopologically(Block &block);
 
 /// Orders between the ops of a graph, by position, that are not in the IR.
-class OrderDemands {
+class OrderConstraints {
 public:
   using Edge = EdgeTable::Edge;
 
-  explicit OrderDemands(const BlockGraph &graph)
+  explicit OrderConstraints(const BlockGraph &graph)
       : numOps(graph.size()), numNodes(numOps) {}
 
   void add(unsigned before, unsigned after) {
@@ -45,11 +45,11 @@ private:
   std::vector<Edge> edges;
 };
 
-/// Sorts so that the demands hold as well, as if each were a use. Returns false
+/// Sorts so that the constraints hold as well, as if each were a use. Returns false
 /// and leaves the block as it is if they contradict each other or the uses.
-/// Linear in ops, uses and demands.
+/// Linear in ops, uses and constraints.
 bool sortBlockTopologically(const BlockGraph &graph,
-                            const OrderDemands &demands);
+                            const OrderConstraints &constraints);
 
 } // namespace mlir::mpmd
 

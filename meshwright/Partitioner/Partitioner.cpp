@@ -167,7 +167,7 @@ static bool sharesFromImport(const ConfigOptions &options, PhaseSet phases) {
   const Schedule *schedule = optimizing.schedule.schedule;
   return phases.contains(Phase::Shard) && optimizing.mergeRules.empty() &&
          optimizing.scheduleRules.empty() &&
-         !(schedule && schedule->isMadeToMeasure);
+         !(schedule && schedule->isSearched);
 }
 
 /// The memory of a device is known where the user says what it is.

@@ -64,9 +64,9 @@ std::optional<Places> meshwright::placeStages(std::string_view schedule,
   return take(place(*option, meshes, stages), error);
 }
 
-/// The order of the program is no demand.
+/// The order of the program is no constraint.
 static bool isRelation(const Schedule &schedule) {
-  return schedule.getDemands && &schedule != findSchedule("none");
+  return schedule.getConstraints && &schedule != findSchedule("none");
 }
 
 std::vector<TextScheduleInfo> meshwright::listTextSchedules() {
@@ -148,5 +148,5 @@ std::optional<bool> meshwright::mustPrecede(std::string_view name,
       error = "schedule " + schedule->name.str() + " " + *problem;
       return std::nullopt;
     }
-  return schedule->getDemands(position).mustPrecede(a, b);
+  return schedule->getConstraints(position).mustPrecede(a, b);
 }

@@ -7,38 +7,37 @@
 
 using namespace meshwright;
 
-llvm::Expected<PlanQuestion>
-meshwright::makeQuestion(const PlanRequest &request) {
-  PlanQuestion question;
+llvm::Expected<PlanInputs> meshwright::makeInputs(const PlanRequest &request) {
+  PlanInputs inputs;
   llvm::Expected<Device> device = findDevice(request.device);
   if (!device)
     return device.takeError();
-  question.device = std::move(*device);
-  question.deviceText = request.device;
-  question.devices = request.devices;
-  question.memory = question.device.memory;
+  inputs.device = std::move(*device);
+  inputs.deviceText = request.device;
+  inputs.devices = request.devices;
+  inputs.memory = inputs.device.memory;
   if (!request.memory.empty()) {
     llvm::Expected<int64_t> bytes = parseByteSize(request.memory);
     if (!bytes)
       return llvm::createStringError("memory: " +
                                      llvm::toString(bytes.takeError()));
-    question.memory = double(*bytes);
+    inputs.memory = double(*bytes);
   }
   for (llvm::StringRef name : request.schedules) {
     const Schedule *schedule = findSchedule(name);
     if (!schedule)
       return llvm::createStringError("unknown pipeline schedule '" + name +
                                      "', " + listSchedules(name));
-    question.schedules.push_back(schedule);
+    inputs.schedules.push_back(schedule);
   }
   for (int64_t count : request.microbatches)
     if (count < 1)
       return llvm::createStringError("microbatches: expected numbers of 1 or "
                                      "more");
-  question.microbatches = request.microbatches;
+  inputs.microbatches = request.microbatches;
   llvm::Expected<CustomCosts> customs = parseCustomCosts(request.costs);
   if (!customs)
     return customs.takeError();
-  question.customs = std::move(*customs);
-  return question;
+  inputs.customs = std::move(*customs);
+  return inputs;
 }

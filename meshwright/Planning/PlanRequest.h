@@ -19,8 +19,8 @@ struct PlanRequest {
   std::vector<std::string> costs; ///< `name=flops:formula`.
 };
 
-/// The question without its layers. The error names the option.
-llvm::Expected<PlanQuestion> makeQuestion(const PlanRequest &request);
+/// The inputs without its layers. The error names the option.
+llvm::Expected<PlanInputs> makeInputs(const PlanRequest &request);
 
 } // namespace meshwright
 

@@ -49,22 +49,22 @@ struct Candidate {
 
 class Search {
 public:
-  explicit Search(const PlanQuestion &question)
-      : question(question),
-        trains(llvm::any_of(question.layers.layers, [](const Layer &layer) {
+  explicit Search(const PlanInputs &inputs)
+      : inputs(inputs),
+        trains(llvm::any_of(inputs.layers.layers, [](const Layer &layer) {
           return layer.backwardFlops > 0;
         })) {
     llvm::copy_if(
-        question.schedules, std::back_inserter(schedules),
-        [](const Schedule *schedule) { return !schedule->isMadeToMeasure; });
-    isAutoWanted = schedules.size() < question.schedules.size();
+        inputs.schedules, std::back_inserter(schedules),
+        [](const Schedule *schedule) { return !schedule->isSearched; });
+    isAutoWanted = schedules.size() < inputs.schedules.size();
     isOnlyAuto = isAutoWanted && schedules.empty();
     // A searched order needs stages, which others cut.
     if (schedules.empty())
       schedules = getUsualSchedules();
   }
 
-  llvm::Expected<PlanAnswer> run();
+  llvm::Expected<PlanResult> run();
 
 private:
   void listCandidates();
@@ -86,11 +86,11 @@ private:
   /// saying why of one.
   llvm::Error simulateFinalists();
   bool crossesDomains() const {
-    return double(question.devices) > question.device.domain;
+    return double(inputs.devices) > inputs.device.domain;
   }
   llvm::Error explainMisfit();
 
-  const PlanQuestion &question;
+  const PlanInputs &inputs;
   bool trains; ///< Whether there is a backward pass.
   std::vector<const Schedule *> schedules;
   bool isAutoWanted = false, isOnlyAuto = false;
@@ -112,8 +112,8 @@ const StageCosts &Search::getCosts(const Layout &layout) {
   std::unique_ptr<StageCosts> &found = costs[key];
   if (!found)
     found = std::make_unique<StageCosts>(
-        question.layers, question.device, layout.split,
-        question.layers.batch / layout.microbatches, layout.recomputes);
+        inputs.layers, inputs.device, layout.split,
+        inputs.layers.batch / layout.microbatches, layout.recomputes);
   return *found;
 }
 
@@ -168,14 +168,14 @@ void Search::addCandidates(int64_t meshes, MeshSplit split,
       llvm::consumeError(placement.takeError());
       continue;
     }
-    if (stages > question.layers.layers.size())
+    if (stages > inputs.layers.layers.size())
       continue;
     layout.placement = std::move(*placement);
     for (bool recomputes : {false, true}) {
       if (recomputes && !trains)
         continue;
       layout.recomputes = recomputes;
-      StageCost all = getCosts(layout).get(0, question.layers.layers.size());
+      StageCost all = getCosts(layout).get(0, inputs.layers.layers.size());
       double share =
           (all.getTime() * double(microbatches) + all.stepEnd) / double(meshes);
       candidates.push_back({layout, share, candidates.size()});
@@ -185,8 +185,8 @@ void Search::addCandidates(int64_t meshes, MeshSplit split,
 
 /// The numbers that are asked for, or all that may be worth it; in order.
 std::vector<int64_t> Search::listMicrobatches(int64_t meshes) const {
-  const Layers &layers = question.layers;
-  std::vector<int64_t> counts = question.microbatches;
+  const Layers &layers = inputs.layers;
+  std::vector<int64_t> counts = inputs.microbatches;
   llvm::sort(counts);
   counts.erase(llvm::unique(counts), counts.end());
   if (layers.microbatches) {
@@ -202,15 +202,15 @@ std::vector<int64_t> Search::listMicrobatches(int64_t meshes) const {
 }
 
 void Search::listCandidates() {
-  const Layers &layers = question.layers;
-  for (int64_t meshes = 1; meshes <= question.devices; ++meshes) {
-    if (question.devices % meshes ||
+  const Layers &layers = inputs.layers;
+  for (int64_t meshes = 1; meshes <= inputs.devices; ++meshes) {
+    if (inputs.devices % meshes ||
         meshes > static_cast<int64_t>(layers.layers.size()))
       continue;
-    int64_t each = question.devices / meshes;
+    int64_t each = inputs.devices / meshes;
     std::vector<int64_t> counts = listMicrobatches(meshes);
     for (int64_t tensor = 1; tensor <= each; tensor *= 2) {
-      if (each % tensor || (tensor > 1 && tensor > question.device.domain))
+      if (each % tensor || (tensor > 1 && tensor > inputs.device.domain))
         continue;
       MeshSplit split{each / tensor, tensor};
       for (int64_t count : counts)
@@ -229,13 +229,13 @@ void Search::listCandidates() {
 /// that surely fit; the ones for little memory are more than nothing.
 bool Search::cut(Layout &layout) {
   return cut(layout, false) ||
-         (cut(layout, true) && layout.peakBytes <= question.memory);
+         (cut(layout, true) && layout.peakBytes <= inputs.memory);
 }
 
 bool Search::cut(Layout &layout, bool forMemory) {
   const StageCosts &stages = getCosts(layout);
   double most =
-      forMemory ? std::numeric_limits<double>::infinity() : question.memory;
+      forMemory ? std::numeric_limits<double>::infinity() : inputs.memory;
   double chunks = double(layout.chunks);
   auto measure = [&](size_t stage, size_t begin, size_t end) -> StageMeasure {
     StageCost cost = stages.get(begin, end);
@@ -307,7 +307,7 @@ void Search::measureFinalists() {
     const StageCosts &costs = getCosts(made);
     UnitTimes times = makeUnitTimes(costs, made, crossesDomains());
     std::optional<Plan> found =
-        makeMeasuredPlan(question, costs, made, times.costs);
+        makeMeasuredPlan(inputs, costs, made, times.costs);
     if (!found)
       continue;
     made.measured = std::make_shared<const Plan>(std::move(*found));
@@ -323,8 +323,7 @@ llvm::Error Search::simulateFinalists() {
   llvm::erase_if(finalists, [&](Layout &layout) {
     const Plan *order =
         layout.measured ? layout.measured.get() : getPlan(layout);
-    llvm::Error error =
-        simulateStep(question, getCosts(layout), *order, layout);
+    llvm::Error error = simulateStep(inputs, getCosts(layout), *order, layout);
     if (!error)
       return false;
     problem = describe(layout) + ": " + llvm::toString(std::move(error));
@@ -356,16 +355,16 @@ llvm::Error Search::explainMisfit() {
       llvm::formatv("no plan fits into {0:F2} GB on each of {1} devices; the "
                     "smallest memory with which one does is {2:F2} GB: {3}; "
                     "take more devices, or a smaller microbatch",
-                    question.memory / 1e9, question.devices,
+                    inputs.memory / 1e9, inputs.devices,
                     std::ceil(least->peakBytes / 1e7) / 100, describe(*least))
           .str());
 }
 
-llvm::Expected<PlanAnswer> Search::run() {
-  if (question.devices < 1 || question.devices > kMostDevices)
+llvm::Expected<PlanResult> Search::run() {
+  if (inputs.devices < 1 || inputs.devices > kMostDevices)
     return llvm::createStringError(
         "a plan is for 1 to " + llvm::Twine(kMostDevices) + " devices, not " +
-        llvm::Twine(question.devices));
+        llvm::Twine(inputs.devices));
   if (isAutoWanted && !trains)
     return llvm::createStringError(
         "schedule auto orders forward and backward work, but these layers have "
@@ -376,10 +375,9 @@ llvm::Expected<PlanAnswer> Search::run() {
         "there is no way to lay {0} layers out on {1} devices: meshes of equal "
         "size, each with a layer, and a batch of {2} that divides evenly over "
         "microbatches and devices; change the number of devices or the batch",
-        question.layers.layers.size(), question.devices,
-        question.layers.batch));
-  PlanAnswer answer;
-  answer.tried = candidates.size();
+        inputs.layers.layers.size(), inputs.devices, inputs.layers.batch));
+  PlanResult result;
+  result.tried = candidates.size();
   for (Candidate &candidate : candidates) {
     if (finalists.size() == kMostFinalists &&
         candidate.bound >= finalists.back().seconds)
@@ -387,7 +385,7 @@ llvm::Expected<PlanAnswer> Search::run() {
     Layout &layout = candidate.layout;
     if (!getPlan(layout) || !cut(layout) || !date(layout))
       continue;
-    ++answer.fitting;
+    ++result.fitting;
     addFinalist(layout);
   }
   if (finalists.empty())
@@ -400,13 +398,12 @@ llvm::Expected<PlanAnswer> Search::run() {
         "microbatches; take fewer, or another schedule");
   if (llvm::Error error = simulateFinalists())
     return error;
-  answer.best = std::move(finalists[0]);
+  result.best = std::move(finalists[0]);
   if (finalists.size() > 1)
-    answer.runnerUp = std::move(finalists[1]);
-  return answer;
+    result.runnerUp = std::move(finalists[1]);
+  return result;
 }
 
-llvm::Expected<PlanAnswer>
-meshwright::findLayout(const PlanQuestion &question) {
-  return Search(question).run();
+llvm::Expected<PlanResult> meshwright::findLayout(const PlanInputs &inputs) {
+  return Search(inputs).run();
 }

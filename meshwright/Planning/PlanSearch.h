@@ -18,7 +18,7 @@
 
 namespace meshwright {
 
-struct PlanQuestion {
+struct PlanInputs {
   Layers layers;
   CustomCosts customs; ///< For layers that are read from a program.
   Device device;
@@ -51,7 +51,7 @@ struct Layout {
   std::shared_ptr<const Plan> measured;
 };
 
-struct PlanAnswer {
+struct PlanResult {
   Layout best;
   std::optional<Layout> runnerUp;
   size_t tried = 0;
@@ -59,8 +59,8 @@ struct PlanAnswer {
 };
 
 /// The layout with the shortest step that fits. Fails if none fits, with the
-/// smallest memory that one would, or if the question makes no sense.
-llvm::Expected<PlanAnswer> findLayout(const PlanQuestion &question);
+/// smallest memory that one would, or if the inputs makes no sense.
+llvm::Expected<PlanResult> findLayout(const PlanInputs &inputs);
 
 /// `4 meshes of 2 (data) x 1 (tensor), 1F1B, 16 microbatches, recomputation`.
 std::string describe(const Layout &layout);
@@ -68,16 +68,16 @@ std::string describe(const Layout &layout);
 /// Why one layout takes longer than another, by parts of the step.
 std::string compare(const Layout &loser, const Layout &winner);
 
-/// Prints the answer for people.
-void printAnswer(const PlanQuestion &question, const PlanAnswer &answer,
+/// Prints the result for people.
+void printResult(const PlanInputs &inputs, const PlanResult &result,
                  llvm::raw_ostream &os);
 
-/// Prints the answer as JSON.
-void printAnswerJson(const PlanQuestion &question, const PlanAnswer &answer,
+/// Prints the result as JSON.
+void printResultJson(const PlanInputs &inputs, const PlanResult &result,
                      llvm::raw_ostream &os);
 
 /// Prints the configuration of a layout, for `meshwright partition`.
-void printConfig(const PlanQuestion &question, const Layout &layout,
+void printConfig(const PlanInputs &inputs, const Layout &layout,
                  llvm::raw_ostream &os);
 
 } // namespace meshwright

@@ -66,9 +66,9 @@ std::string meshwright::compare(const Layout &loser, const Layout &winner) {
   return text;
 }
 
-void meshwright::printAnswer(const PlanQuestion &question,
-                             const PlanAnswer &answer, llvm::raw_ostream &os) {
-  const Layout &best = answer.best;
+void meshwright::printResult(const PlanInputs &inputs, const PlanResult &result,
+                             llvm::raw_ostream &os) {
+  const Layout &best = result.best;
   os << describe(best) << "\n";
   os << formatv("step {0}: computing {1}, sums of tensor-parallel layers {2}, "
                 "waiting {3}, gradients and optimizer {4}\n",
@@ -76,11 +76,11 @@ void meshwright::printAnswer(const PlanQuestion &question,
                 getSeconds(best.reduces), getSeconds(best.idle),
                 getSeconds(best.stepEnd));
   os << formatv("memory {0:F2} GB of {1:F2} GB on the fullest device, of {2}\n",
-                best.peakBytes / 1e9, question.memory / 1e9,
+                best.peakBytes / 1e9, inputs.memory / 1e9,
                 getMesh(best.fullestMesh));
   size_t begin = 0;
   for (auto [stage, end] : llvm::enumerate(best.ends)) {
-    const auto &layers = question.layers.layers;
+    const auto &layers = inputs.layers.layers;
     os << formatv("stage {0} on {1}: {2}", stage,
                   getMesh(best.placement[stage]), toLine(layers[begin].name));
     if (end > begin + 1)
@@ -88,18 +88,18 @@ void meshwright::printAnswer(const PlanQuestion &question,
     os << "\n";
     begin = end;
   }
-  if (answer.runnerUp)
+  if (result.runnerUp)
     os << formatv("next best: {0}; step {1}, {2:F1} % longer: {3}\n",
-                  describe(*answer.runnerUp),
-                  getSeconds(answer.runnerUp->seconds),
-                  (answer.runnerUp->seconds / best.seconds - 1) * 100,
-                  compare(*answer.runnerUp, best));
-  for (const std::string &name : question.layers.uncounted)
+                  describe(*result.runnerUp),
+                  getSeconds(result.runnerUp->seconds),
+                  (result.runnerUp->seconds / best.seconds - 1) * 100,
+                  compare(*result.runnerUp, best));
+  for (const std::string &name : inputs.layers.uncounted)
     os << "not counted: custom call " << toLine(name) << "; say --cost '"
        << toLine(name) << "=flops:...'\n";
 }
 
-static void writeLayout(OStream &json, const PlanQuestion &question,
+static void writeLayout(OStream &json, const PlanInputs &inputs,
                         const Layout &layout) {
   json.object([&] {
     json.attribute("step_s", layout.seconds);
@@ -123,18 +123,18 @@ static void writeLayout(OStream &json, const PlanQuestion &question,
           json.attribute("mesh", getMesh(layout.placement[stage]));
           json.attributeArray("layers", [&] {
             for (; begin < layout.ends[stage]; ++begin)
-              json.value(question.layers.layers[begin].name);
+              json.value(inputs.layers.layers[begin].name);
           });
         });
     });
   });
 }
 
-static void writeConfig(OStream &json, const PlanQuestion &question,
+static void writeConfig(OStream &json, const PlanInputs &inputs,
                         const Layout &layout) {
   json.object([&] {
-    if (!question.layers.function.empty())
-      json.attribute("function", question.layers.function);
+    if (!inputs.layers.function.empty())
+      json.attribute("function", inputs.layers.function);
     json.attributeObject("topology", [&] {
       for (int64_t mesh = 0; mesh < layout.meshes; ++mesh)
         json.attributeObject(getMesh(mesh), [&] {
@@ -146,7 +146,7 @@ static void writeConfig(OStream &json, const PlanQuestion &question,
     json.attributeObject("assignment", [&] {
       for (size_t stage = 0, begin = 0; stage < layout.ends.size(); ++stage)
         for (; begin < layout.ends[stage]; ++begin)
-          json.attributeArray(question.layers.layers[begin].name, [&] {
+          json.attributeArray(inputs.layers.layers[begin].name, [&] {
             json.value(getMesh(layout.placement[stage]));
             json.value(static_cast<int64_t>(stage));
           });
@@ -154,7 +154,7 @@ static void writeConfig(OStream &json, const PlanQuestion &question,
     json.attributeObject("options", [&] {
       json.attribute("mpmd_pipeline_schedule", layout.schedule->name);
       if (layout.measured)
-        json.attribute("mpmd_schedule_device", toUtf8(question.deviceText));
+        json.attribute("mpmd_schedule_device", toUtf8(inputs.deviceText));
       json.attribute("mpmd_complete_schedule", true);
       if (layout.recomputes) {
         json.attribute("mpmd_fragment_remat", true);
@@ -164,38 +164,38 @@ static void writeConfig(OStream &json, const PlanQuestion &question,
   });
 }
 
-void meshwright::printConfig(const PlanQuestion &question, const Layout &layout,
+void meshwright::printConfig(const PlanInputs &inputs, const Layout &layout,
                              llvm::raw_ostream &os) {
   OStream json(os, /*IndentSize=*/1);
-  writeConfig(json, question, layout);
+  writeConfig(json, inputs, layout);
   os << "\n";
 }
 
-void meshwright::printAnswerJson(const PlanQuestion &question,
-                                 const PlanAnswer &answer,
+void meshwright::printResultJson(const PlanInputs &inputs,
+                                 const PlanResult &result,
                                  llvm::raw_ostream &os) {
   OStream json(os, /*IndentSize=*/1);
   json.object([&] {
     json.attribute("version", 1);
-    json.attribute("device", question.device.name);
-    json.attribute("devices", question.devices);
-    json.attribute("memory_bytes", question.memory);
-    json.attribute("layouts", static_cast<int64_t>(answer.tried));
-    json.attribute("simulated", static_cast<int64_t>(answer.fitting));
+    json.attribute("device", inputs.device.name);
+    json.attribute("devices", inputs.devices);
+    json.attribute("memory_bytes", inputs.memory);
+    json.attribute("layouts", static_cast<int64_t>(result.tried));
+    json.attribute("simulated", static_cast<int64_t>(result.fitting));
     json.attributeBegin("plan");
-    writeLayout(json, question, answer.best);
+    writeLayout(json, inputs, result.best);
     json.attributeEnd();
     json.attributeBegin("config");
-    writeConfig(json, question, answer.best);
+    writeConfig(json, inputs, result.best);
     json.attributeEnd();
-    if (answer.runnerUp) {
+    if (result.runnerUp) {
       json.attributeBegin("runner_up");
-      writeLayout(json, question, *answer.runnerUp);
+      writeLayout(json, inputs, *result.runnerUp);
       json.attributeEnd();
-      json.attribute("why", compare(*answer.runnerUp, answer.best));
+      json.attribute("why", compare(*result.runnerUp, result.best));
     }
     json.attributeArray("uncounted", [&] {
-      for (const std::string &name : question.layers.uncounted)
+      for (const std::string &name : inputs.layers.uncounted)
         json.value(toUtf8(name));
     });
   });

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Planning/StepSimulation.h"
-#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "meshwright/Simulator/PlanWorkload.h"
 #include "meshwright/Simulator/Simulation.h"
 #include "meshwright/Simulator/Times.h"
@@ -80,13 +80,13 @@ void meshwright::measureMemory(const StageCosts &costs, const Plan &plan,
 }
 
 /// Stages of a microbatch that each mesh has room for.
-static std::vector<int64_t> findRoom(const PlanQuestion &question,
-                                     llvm::ArrayRef<StageCost> stages,
-                                     const Layout &layout) {
-  std::vector<int64_t> room;
+static std::vector<int64_t> findMemoryLimits(const PlanInputs &inputs,
+                                             llvm::ArrayRef<StageCost> stages,
+                                             const Layout &layout) {
+  std::vector<int64_t> limits;
   double all = double(layout.microbatches * layout.chunks);
   for (int64_t mesh = 0; mesh < layout.meshes; ++mesh) {
-    double left = question.memory, kept = 0, residual = 0;
+    double left = inputs.memory, kept = 0, residual = 0;
     for (auto [stage, place] : llvm::zip(stages, layout.placement)) {
       if (place != mesh)
         continue;
@@ -95,13 +95,13 @@ static std::vector<int64_t> findRoom(const PlanQuestion &question,
       residual = std::max(residual, stage.residualBytes);
     }
     double most = kept > 0 ? (left - residual) / kept : all;
-    room.push_back(static_cast<int64_t>(
+    limits.push_back(static_cast<int64_t>(
         std::clamp(std::floor(most), double(layout.chunks), all)));
   }
-  return room;
+  return limits;
 }
 
-std::optional<Plan> meshwright::makeMeasuredPlan(const PlanQuestion &question,
+std::optional<Plan> meshwright::makeMeasuredPlan(const PlanInputs &inputs,
                                                  const StageCosts &costs,
                                                  Layout &layout,
                                                  const PipelineCosts &times) {
@@ -110,20 +110,20 @@ std::optional<Plan> meshwright::makeMeasuredPlan(const PlanQuestion &question,
   problem.costs = times;
   problem.placement = layout.placement;
   problem.splits.assign(layout.placement.size(), true);
-  problem.mostLive = findRoom(question, getStages(costs, layout), layout);
-  llvm::Expected<MadePlan> made = makeToMeasure(problem);
+  problem.mostLive = findMemoryLimits(inputs, getStages(costs, layout), layout);
+  llvm::Expected<SearchedPlan> made = searchPlan(problem);
   if (!made) {
     llvm::consumeError(made.takeError());
     return std::nullopt;
   }
   measureMemory(costs, made->plan, layout);
-  if (layout.peakBytes > question.memory)
+  if (layout.peakBytes > inputs.memory)
     return std::nullopt;
   return std::move(made->plan);
 }
 
 /// The model of the simulator, stage by stage.
-static PipelineModel makeModel(const PlanQuestion &question,
+static PipelineModel makeModel(const PlanInputs &inputs,
                                const StageCosts &costs, const Layout &layout) {
   PipelineModel model;
   int64_t each = layout.split.count();
@@ -134,13 +134,12 @@ static PipelineModel makeModel(const PlanQuestion &question,
   };
   // Between a stage and the next one, either way.
   auto getTransfer = [&](size_t stage) {
-    Route route =
-        getRoute(getRange(stage), getRange(stage + 1), question.device);
+    Route route = getRoute(getRange(stage), getRange(stage + 1), inputs.device);
     double seconds =
         costs.getTransfer(layout.ends[stage], route == Route::Network);
     StageTransfer transfer;
-    transfer.latency = toTicks(question.device.latency);
-    transfer.duration = toTicks(seconds - question.device.latency);
+    transfer.latency = toTicks(inputs.device.latency);
+    transfer.duration = toTicks(seconds - inputs.device.latency);
     return transfer;
   };
   size_t begin = 0;
@@ -161,11 +160,11 @@ static PipelineModel makeModel(const PlanQuestion &question,
   return model;
 }
 
-llvm::Error meshwright::simulateStep(const PlanQuestion &question,
+llvm::Error meshwright::simulateStep(const PlanInputs &inputs,
                                      const StageCosts &costs, const Plan &plan,
                                      Layout &layout) {
   llvm::Expected<Simulation> simulation =
-      simulate(makeWorkload(plan, makeModel(question, costs, layout)));
+      simulate(makeWorkload(plan, makeModel(inputs, costs, layout)));
   if (!simulation)
     return simulation.takeError();
   layout.seconds = static_cast<double>(simulation->makespan) / kTicksPerSecond;

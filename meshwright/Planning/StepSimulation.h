@@ -29,7 +29,7 @@ void measureMemory(const StageCosts &costs, const Plan &plan, Layout &layout);
 
 /// The order made for the stages of a layout, in the memory there is; none if
 /// the search finds none that fits.
-std::optional<Plan> makeMeasuredPlan(const PlanQuestion &question,
+std::optional<Plan> makeMeasuredPlan(const PlanInputs &inputs,
                                      const StageCosts &costs, Layout &layout,
                                      const PipelineCosts &times);
 
@@ -37,7 +37,7 @@ std::optional<Plan> makeMeasuredPlan(const PlanQuestion &question,
 /// each two meshes take what their bytes and links take, and wait for each
 /// other; each mesh runs its optimizer when it is done. Fails if meshes wait
 /// for each other forever, or the step takes longer than can be counted.
-llvm::Error simulateStep(const PlanQuestion &question, const StageCosts &costs,
+llvm::Error simulateStep(const PlanInputs &inputs, const StageCosts &costs,
                          const Plan &plan, Layout &layout);
 
 } // namespace meshwright

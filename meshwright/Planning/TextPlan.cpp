@@ -32,34 +32,34 @@ static FailureOr<TextPlan> run(const TextPlanRequest &request,
                                std::string &error) {
   PlanRequest options{request.device,    request.devices,      request.memory,
                       request.schedules, request.microbatches, request.costs};
-  llvm::Expected<PlanQuestion> question = makeQuestion(options);
-  if (!question) {
-    error = llvm::toString(question.takeError());
+  llvm::Expected<PlanInputs> inputs = makeInputs(options);
+  if (!inputs) {
+    error = llvm::toString(inputs.takeError());
     return failure();
   }
   if (request.isProgram) {
     FailureOr<Layers> layers =
-        readProgram(request.input, question->customs, error);
+        readProgram(request.input, inputs->customs, error);
     if (failed(layers))
       return failure();
-    question->layers = std::move(*layers);
+    inputs->layers = std::move(*layers);
   } else {
     llvm::Expected<Layers> layers = parseLayers(request.input);
     if (!layers) {
       error = llvm::toString(layers.takeError());
       return failure();
     }
-    question->layers = std::move(*layers);
+    inputs->layers = std::move(*layers);
   }
-  llvm::Expected<PlanAnswer> answer = findLayout(*question);
-  if (!answer) {
-    error = llvm::toString(answer.takeError());
+  llvm::Expected<PlanResult> result = findLayout(*inputs);
+  if (!result) {
+    error = llvm::toString(result.takeError());
     return failure();
   }
   TextPlan plan;
   llvm::raw_string_ostream json(plan.json), text(plan.text);
-  printAnswerJson(*question, *answer, json);
-  printAnswer(*question, *answer, text);
+  printResultJson(*inputs, *result, json);
+  printResult(*inputs, *result, text);
   return plan;
 }
 

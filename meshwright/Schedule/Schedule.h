@@ -19,7 +19,7 @@
 #ifndef MESHWRIGHT_SCHEDULE_SCHEDULE_H
 #define MESHWRIGHT_SCHEDULE_SCHEDULE_H
 
-#include "meshwright/Schedule/Demands.h"
+#include "meshwright/Schedule/Constraints.h"
 #include "meshwright/Schedule/Plan.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -55,7 +55,7 @@ enum class Placement {
 /// The mesh, from 0, of a stage, of `meshes`.
 int64_t placeStage(Placement placement, int64_t meshes, int64_t stage);
 
-/// What the demands on a mesh ask about the pipeline.
+/// What the constraints on a mesh ask about the pipeline.
 enum class PipelineNeed {
   Nothing,
   Count,    ///< The number of its meshes.
@@ -69,7 +69,7 @@ inline constexpr int64_t kAnyChunks = std::numeric_limits<int64_t>::max();
 inline constexpr int64_t kMostActions = int64_t(1) << 22;
 
 struct Schedule {
-  using DemandsMaker = Demands (*)(const MeshPosition &mesh);
+  using ConstraintsMaker = Constraints (*)(const MeshPosition &mesh);
   /// Fails, saying why, if the schedule does not exist for that shape.
   using PlanMaker = llvm::Expected<Plan> (*)(const PlanShape &shape);
   /// Why the schedule cannot order two items, if it cannot.
@@ -84,7 +84,8 @@ struct Schedule {
   llvm::StringLiteral source; ///< The paper or project it comes from.
   /// Makes the lists of a shape that `checkShape` has passed.
   PlanMaker listPlan;
-  DemandsMaker getDemands = nullptr; ///< Null: the plan is the demand.
+  ConstraintsMaker getConstraints =
+      nullptr; ///< Null: the plan is the constraint.
   Problem findProblem = nullptr;
   /// Fills bubbles with weight gradients that are apart from backward work.
   bool splitsBackward = false;
@@ -96,8 +97,8 @@ struct Schedule {
   /// A sum of gradients, merged into backward work, contradicts the plan: this
   /// runs the microbatches backwards, or the sum goes to a copy of the stage.
   bool needsSumsApart = false;
-  /// Its plan depends on the times of the stages and the room of the meshes.
-  bool isMadeToMeasure = false;
+  /// Its plan depends on the times of the stages and the memory limit of the meshes.
+  bool isSearched = false;
   /// The first stage runs its backward work from the last microbatch to the
   /// first, so that sums of gradients are best taken in that order.
   bool backwardRunsLastFirst = false;

@@ -5,7 +5,7 @@
 #include "meshwright/Simulator/Comparison.h"
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Schedule/Schedule.h"
-#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "meshwright/Simulator/Simulation.h"
 #include "meshwright/Simulator/Times.h"
 #include "meshwright/Text/TextTable.h"
@@ -54,11 +54,12 @@ static llvm::Error simulateInto(Combination &found, const Plan &plan,
 
 /// What each mesh has room for, in stages of a microbatch: what memory says, or
 /// as much as 1F1B keeps.
-static std::vector<int64_t>
-findRoom(const PlanShape &shape, const PipelineModel &model, int64_t memory) {
+static std::vector<int64_t> findMemoryLimits(const PlanShape &shape,
+                                             const PipelineModel &model,
+                                             int64_t memory) {
   if (memory == 0)
     return std::vector<int64_t>(shape.meshes, getUsualRoom(shape));
-  std::vector<int64_t> room;
+  std::vector<int64_t> limits;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
     int64_t fixed = 0, each = 1;
     for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
@@ -69,10 +70,10 @@ findRoom(const PlanShape &shape, const PipelineModel &model, int64_t memory) {
       addCount(kept, stage.bytesUntilWeight);
       each = std::max(each, kept);
     }
-    room.push_back(std::clamp((memory - fixed) / each, shape.chunks,
-                              shape.microbatches * shape.chunks));
+    limits.push_back(std::clamp((memory - fixed) / each, shape.chunks,
+                                shape.microbatches * shape.chunks));
   }
-  return room;
+  return limits;
 }
 
 /// Rounded; a time may be as long as can be counted.
@@ -129,11 +130,12 @@ static llvm::Error measureInto(Combination &found, const PlanShape &shape,
                                const PipelineModel &model,
                                const ComparisonRequest &request,
                                llvm::ArrayRef<Combination> others) {
-  std::vector<int64_t> room = findRoom(shape, model, request.memory);
+  std::vector<int64_t> limits = findMemoryLimits(shape, model, request.memory);
   PipelineCosts costs = makeCosts(model, request.stages);
   std::vector<bool> splits(request.stages, true);
   while (true) {
-    llvm::Expected<MadePlan> made = makeToMeasure(shape, costs, splits, room);
+    llvm::Expected<SearchedPlan> made =
+        searchPlan(shape, costs, splits, limits);
     if (!made) {
       found.problem = llvm::toString(made.takeError());
       found.fits = false;
@@ -141,12 +143,12 @@ static llvm::Error measureInto(Combination &found, const PlanShape &shape,
     }
     if (llvm::Error error = simulateInto(found, made->plan, model, request))
       return error;
-    bool isLeast =
-        llvm::all_of(room, [&](int64_t most) { return most == shape.chunks; });
+    bool isLeast = llvm::all_of(
+        limits, [&](int64_t most) { return most == shape.chunks; });
     if (found.fits || isLeast)
       break;
-    // Temporaries, or values on their way, need some of the room.
-    for (int64_t &most : room)
+    // Temporaries, or values on their way, need some of the memory limit.
+    for (int64_t &most : limits)
       most = std::max(shape.chunks, most - std::max<int64_t>(1, most / 8));
   }
   for (const Combination &other : others) {
@@ -174,7 +176,7 @@ static llvm::Error compareInto(Combination &found, const Schedule &schedule,
     return refuse(shape.takeError());
   if (llvm::Error error = schedule.checkShape(*shape))
     return refuse(std::move(error));
-  if (schedule.isMadeToMeasure)
+  if (schedule.isSearched)
     return measureInto(found, *shape, model, request, others);
   llvm::Expected<Plan> plan = schedule.makePlan(*shape);
   if (!plan)
@@ -198,7 +200,7 @@ meshwright::compare(const PipelineModel &model,
   }
   // The search starts from the others.
   llvm::stable_sort(schedules, [](const Schedule *a, const Schedule *b) {
-    return a->isMadeToMeasure < b->isMadeToMeasure;
+    return a->isSearched < b->isSearched;
   });
   std::vector<Combination> combinations;
   for (const Schedule *schedule : schedules)

@@ -45,15 +45,15 @@ static cl::opt<std::string>
 static cl::opt<bool> asJson("json", cl::sub(subCommand),
                             cl::desc("Print plan and configuration as JSON"));
 
-static LogicalResult readInput(Session &session, PlanQuestion &question) {
+static LogicalResult readInput(Session &session, PlanInputs &inputs) {
   if (!StringRef(input).ends_with(".json")) {
     OwningOpRef<ModuleOp> module = session.readModule(input);
     if (!module)
       return failure();
-    FailureOr<Layers> read = readLayers(*module, question.customs);
+    FailureOr<Layers> read = readLayers(*module, inputs.customs);
     if (failed(read))
       return failure();
-    question.layers = std::move(*read);
+    inputs.layers = std::move(*read);
     return success();
   }
   FailureOr<StringRef> text = session.readFile(input);
@@ -62,7 +62,7 @@ static LogicalResult readInput(Session &session, PlanQuestion &question) {
   llvm::Expected<Layers> read = parseLayers(*text);
   if (!read)
     return reportError(input + ": " + llvm::toString(read.takeError()));
-  question.layers = std::move(*read);
+  inputs.layers = std::move(*read);
   return success();
 }
 
@@ -74,25 +74,25 @@ static LogicalResult run() {
   request.schedules = schedules;
   request.microbatches.assign(microbatches.begin(), microbatches.end());
   request.costs = costs;
-  llvm::Expected<PlanQuestion> question = makeQuestion(request);
-  if (!question)
-    return reportError(llvm::toString(question.takeError()));
+  llvm::Expected<PlanInputs> inputs = makeInputs(request);
+  if (!inputs)
+    return reportError(llvm::toString(inputs.takeError()));
   Session session;
-  if (failed(readInput(session, *question)))
+  if (failed(readInput(session, *inputs)))
     return failure();
-  llvm::Expected<PlanAnswer> answer = findLayout(*question);
-  if (!answer)
-    return reportError(llvm::toString(answer.takeError()));
+  llvm::Expected<PlanResult> result = findLayout(*inputs);
+  if (!result)
+    return reportError(llvm::toString(result.takeError()));
   if (!output.empty() &&
       failed(writeFile(output, [&](llvm::raw_ostream &os) -> llvm::Error {
-        printConfig(*question, answer->best, os);
+        printConfig(*inputs, result->best, os);
         return llvm::Error::success();
       })))
     return failure();
   if (asJson)
-    printAnswerJson(*question, *answer, llvm::outs());
+    printResultJson(*inputs, *result, llvm::outs());
   else
-    printAnswer(*question, *answer, llvm::outs());
+    printResult(*inputs, *result, llvm::outs());
   return success();
 }
 

@@ -6,7 +6,7 @@
 #include "Commands.h"
 #include "Support/ModuleFile.h"
 #include "meshwright/Schedule/PlanFile.h"
-#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "meshwright/Schedule/Search/StageTimes.h"
 #include "meshwright/Schedule/Timeline.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -136,7 +136,8 @@ static llvm::Expected<int64_t> findChunks(const StageTimes &times,
   return usual;
 }
 
-static llvm::Expected<std::vector<int64_t>> findRoom(const PlanShape &shape) {
+static llvm::Expected<std::vector<int64_t>>
+findMemoryLimits(const PlanShape &shape) {
   if (mostLive.empty())
     return std::vector<int64_t>(shape.meshes, getUsualRoom(shape));
   if (mostLive.size() == 1)
@@ -151,7 +152,7 @@ static llvm::Expected<std::vector<int64_t>> findRoom(const PlanShape &shape) {
 }
 
 /// For the stages of the file on the meshes that it says.
-static llvm::Expected<MadePlan> makePlaced(const StageTimes &times) {
+static llvm::Expected<SearchedPlan> makePlaced(const StageTimes &times) {
   PipelineProblem problem;
   problem.microbatches = microbatches;
   problem.costs = times.costs;
@@ -164,16 +165,16 @@ static llvm::Expected<MadePlan> makePlaced(const StageTimes &times) {
                       timesPath.getValue(), numMeshes, meshes.getValue())
             .str());
   int64_t numStages = times.placement.size();
-  auto room = findRoom({numMeshes, problem.microbatches, 1});
-  if (!room)
-    return room.takeError();
+  auto limits = findMemoryLimits({numMeshes, problem.microbatches, 1});
+  if (!limits)
+    return limits.takeError();
   if (mostLive.empty())
-    room->assign(numMeshes, numStages);
-  problem.mostLive = std::move(*room);
-  return makeToMeasure(problem);
+    limits->assign(numMeshes, numStages);
+  problem.mostLive = std::move(*limits);
+  return searchPlan(problem);
 }
 
-static llvm::Expected<MadePlan> makeMeasured(const StageTimes &times) {
+static llvm::Expected<SearchedPlan> makeMeasured(const StageTimes &times) {
   if (!times.placement.empty())
     return makePlaced(times);
   int64_t numMeshes = countMeshes(times);
@@ -183,25 +184,25 @@ static llvm::Expected<MadePlan> makeMeasured(const StageTimes &times) {
   PlanShape shape{numMeshes, microbatches, *chunks};
   if (llvm::Error error = findSchedule("auto")->checkShape(shape))
     return error;
-  auto room = findRoom(shape);
-  if (!room)
-    return room.takeError();
+  auto limits = findMemoryLimits(shape);
+  if (!limits)
+    return limits.takeError();
   std::vector<bool> splits = times.splits;
   splits.resize(shape.meshes * shape.chunks, true);
-  return makeToMeasure(shape, times.costs, splits, *room);
+  return searchPlan(shape, times.costs, splits, *limits);
 }
 
-static llvm::Expected<MadePlan> simulate(llvm::Expected<Plan> plan,
-                                         const StageTimes &times) {
+static llvm::Expected<SearchedPlan> simulate(llvm::Expected<Plan> plan,
+                                             const StageTimes &times) {
   if (!plan)
     return plan.takeError();
   llvm::Expected<Timeline> timeline = simulatePlan(*plan, times.costs);
   if (!timeline)
     return timeline.takeError();
-  return MadePlan{std::move(*plan), std::move(*timeline)};
+  return SearchedPlan{std::move(*plan), std::move(*timeline)};
 }
 
-static llvm::Expected<MadePlan> makePlan() {
+static llvm::Expected<SearchedPlan> makePlan() {
   llvm::Expected<StageTimes> times = readTimes();
   if (!times)
     return times.takeError();
@@ -212,7 +213,7 @@ static llvm::Expected<MadePlan> makePlan() {
   if (!schedule)
     return llvm::createStringError("unknown pipeline schedule '" + name +
                                    "', " + listSchedules(name));
-  if (schedule->isMadeToMeasure)
+  if (schedule->isSearched)
     return makeMeasured(*times);
   if (!mostLive.empty())
     return llvm::createStringError("--memory is for auto; schedule " +
@@ -226,7 +227,7 @@ static llvm::Expected<MadePlan> makePlan() {
                   *times);
 }
 
-static void printMeasure(const MadePlan &made) {
+static void printMeasure(const SearchedPlan &made) {
   if (made.lowerBound == 0)
     return;
   if (made.optimal)
@@ -244,7 +245,7 @@ static LogicalResult run() {
     listAll();
     return success();
   }
-  llvm::Expected<MadePlan> made = makePlan();
+  llvm::Expected<SearchedPlan> made = makePlan();
   if (!made)
     return reportError(llvm::toString(made.takeError()));
   if (asCsv + asJson + asSvg > 1)

@@ -1,9 +1,9 @@
-//===- ScheduleTest.cpp - What the schedules demand -----------------------===//
+//===- ScheduleTest.cpp - What the schedules require ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The relations are written out here once more, pair by pair, as their tables
-// have them, and compared with what the schedules demand for all small cases.
+// have them, and compared with what the schedules require for all small cases.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ constexpr WorkKind W = WorkKind::Weight;
 
 bool mustPrecede(const Schedule &schedule, const WorkItem &first,
                  const WorkItem &second, const MeshPosition &mesh) {
-  return schedule.getDemands(mesh).mustPrecede(first, second);
+  return schedule.getConstraints(mesh).mustPrecede(first, second);
 }
 
 std::vector<WorkItem> makeItems(int64_t microbatches,
@@ -37,7 +37,7 @@ std::vector<WorkItem> makeItems(int64_t microbatches,
   return items;
 }
 
-/// The order that a relation demands, if it is total; empty if it is not.
+/// The order that a relation requires, if it is total; empty if it is not.
 std::vector<WorkItem> sortTotally(std::vector<WorkItem> items,
                                   const Schedule &schedule,
                                   const MeshPosition &mesh) {
@@ -92,7 +92,7 @@ TEST(ScheduleTest, NoPairIsOrderedBothWays) {
     // The warm-up rows of the second family order whole groups; its data flow
     // keeps them apart.
     if (schedule->name.starts_with("ZeroBubbleH2") || schedule->findProblem ||
-        !schedule->getDemands)
+        !schedule->getConstraints)
       continue;
     for (int64_t count : {1, 2, 4, 7})
       for (const MeshPosition &mesh : makeMeshes(count)) {
@@ -424,7 +424,7 @@ TEST(ScheduleTest, GroupsImplyTheTables) {
           for (size_t i = 0; i < size; ++i)
             for (size_t j = 0; j < size; ++j)
               pairs[i][j] = i != j && test.relation(items[i], items[j], mesh);
-          schedule.getDemands(mesh).forEachGroup(
+          schedule.getConstraints(mesh).forEachGroup(
               items, [&](llvm::ArrayRef<unsigned> before,
                          llvm::ArrayRef<unsigned> after) {
                 for (unsigned i : before)
@@ -440,10 +440,10 @@ TEST(ScheduleTest, GroupsImplyTheTables) {
   }
 }
 
-// A plan completes the relation of its schedule: it has all that is demanded.
+// A plan completes the relation of its schedule: it has all that is required.
 TEST(ScheduleTest, PlansKeepWhatTheirRelationsDemand) {
   for (const Schedule *schedule : getSchedules()) {
-    if (!schedule->getDemands)
+    if (!schedule->getConstraints)
       continue;
     for (int64_t count : {1, 2, 3, 4, 6})
       for (int64_t microbatches : {1, 2, 4, 8, 13}) {

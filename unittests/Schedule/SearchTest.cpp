@@ -1,11 +1,11 @@
-//===- SearchTest.cpp - Searched schedules -------------------------===//
+//===- SearchTest.cpp - Searched schedules --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/PlanFile.h"
 #include "meshwright/Schedule/Search/BeamSearch.h"
 #include "meshwright/Schedule/Search/LowerBound.h"
-#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "meshwright/Schedule/Search/StageTimes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
@@ -16,13 +16,13 @@ using namespace meshwright;
 namespace {
 /// A pipeline with one stage on each mesh.
 PipelineProblem makeProblem(int64_t meshes, int64_t microbatches,
-                            int64_t room = kAnyLive) {
+                            int64_t limits = kAnyLive) {
   PipelineProblem problem;
   problem.microbatches = microbatches;
   for (int64_t mesh = 0; mesh < meshes; ++mesh)
     problem.placement.push_back(mesh);
   problem.splits.assign(meshes, true);
-  problem.mostLive.assign(meshes, room);
+  problem.mostLive.assign(meshes, limits);
   return problem;
 }
 
@@ -105,7 +105,7 @@ private:
   int64_t best = std::numeric_limits<int64_t>::max();
 };
 
-void expectRuns(const PipelineProblem &problem, const MadePlan &made) {
+void expectRuns(const PipelineProblem &problem, const SearchedPlan &made) {
   EXPECT_TRUE(fitsMemory(problem, made.plan));
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -118,8 +118,8 @@ void expectRuns(const PipelineProblem &problem, const MadePlan &made) {
 }
 
 /// No builtin schedule with a place for each stage that fits is shorter.
-void expectBeatsBuiltins(const PipelineProblem &problem, const MadePlan &made,
-                         int64_t chunks) {
+void expectBeatsBuiltins(const PipelineProblem &problem,
+                         const SearchedPlan &made, int64_t chunks) {
   for (const Schedule *schedule : getSchedules()) {
     llvm::Expected<Plan> plan = schedule->makePlan(
         {problem.getNumMeshes(), problem.microbatches, chunks});
@@ -144,7 +144,7 @@ std::string getError(llvm::StringRef text) {
 } // namespace
 
 TEST(SearchTest, FillsThePipelineWithTheMemoryOf1F1B) {
-  MadePlan made = llvm::cantFail(makeToMeasure(makeProblem(4, 8, 4)));
+  SearchedPlan made = llvm::cantFail(searchPlan(makeProblem(4, 8, 4)));
   EXPECT_EQ(made.timeline.makespan, 27);
   EXPECT_TRUE(made.optimal);
 }
@@ -160,7 +160,7 @@ TEST(SearchTest, IsTheShortestOfAllOrders) {
       variant.splits = {(whole & 1) == 0, (whole & 2) == 0};
       shortest = std::min(shortest, Exhaustive(variant).run());
     }
-    MadePlan made = llvm::cantFail(makeToMeasure(problem));
+    SearchedPlan made = llvm::cantFail(searchPlan(problem));
     EXPECT_EQ(made.timeline.makespan, shortest) << trial;
     EXPECT_TRUE(made.optimal) << trial;
     EXPECT_LE(made.lowerBound, shortest) << trial;
@@ -171,7 +171,7 @@ TEST(SearchTest, ProvesSmallPipelines) {
   std::mt19937 random(2);
   for (unsigned trial = 0; trial < 60; ++trial) {
     PipelineProblem problem = makeRandomProblem(random, 3, 4);
-    MadePlan made = llvm::cantFail(makeToMeasure(problem));
+    SearchedPlan made = llvm::cantFail(searchPlan(problem));
     EXPECT_TRUE(made.optimal) << trial;
     expectRuns(problem, made);
   }
@@ -183,7 +183,7 @@ TEST(SearchTest, StaysCloseToTheLowerBound) {
   constexpr unsigned kTrials = 40;
   for (unsigned trial = 0; trial < kTrials; ++trial) {
     PipelineProblem problem = makeRandomProblem(random, 8, 32);
-    MadePlan made = llvm::cantFail(makeToMeasure(problem));
+    SearchedPlan made = llvm::cantFail(searchPlan(problem));
     distance += made.getDistance() / kTrials;
     expectRuns(problem, made);
     expectBeatsBuiltins(problem, made, 1);
@@ -197,21 +197,21 @@ TEST(SearchTest, IsNeverLongerThanABuiltinWithItsMemory) {
       for (const Schedule *schedule : getSchedules()) {
         PlanShape shape{meshes, microbatches, schedule->usualChunks};
         llvm::Expected<Plan> plan = schedule->makePlan(shape);
-        if (!plan || schedule->name == "DualPipe" ||
-            schedule->isMadeToMeasure ||
+        if (!plan || schedule->name == "DualPipe" || schedule->isSearched ||
             schedule->name == "ParallelPipelinesWithWrapAround") {
           llvm::consumeError(plan.takeError());
           continue;
         }
-        std::vector<int64_t> room;
+        std::vector<int64_t> limits;
         for (const ActionList &list : plan->meshes)
-          room.push_back(countPeakLive(list).untilWeight);
+          limits.push_back(countPeakLive(list).untilWeight);
         std::vector<bool> splits(meshes * shape.chunks, true);
-        MadePlan made = llvm::cantFail(makeToMeasure(shape, {}, splits, room));
+        SearchedPlan made =
+            llvm::cantFail(searchPlan(shape, {}, splits, limits));
         EXPECT_LE(made.timeline.makespan,
                   llvm::cantFail(simulatePlan(*plan)).makespan)
             << schedule->name.str() << " " << meshes << " " << microbatches;
-        for (auto [list, most] : llvm::zip_equal(made.plan.meshes, room))
+        for (auto [list, most] : llvm::zip_equal(made.plan.meshes, limits))
           EXPECT_LE(countPeakLive(list).untilWeight, most);
       }
 }
@@ -220,9 +220,9 @@ TEST(SearchTest, TakesNoScheduleThatDoesHalfOfTheWork) {
   // DualPipe places its two copies as a folded pipeline places its stages.
   for (int64_t meshes : {2, 4}) {
     PlanShape shape{meshes, 8, 2};
-    MadePlan made = llvm::cantFail(
-        makeToMeasure(shape, {}, std::vector<bool>(2 * meshes, true),
-                      std::vector<int64_t>(meshes, 2 * meshes)));
+    SearchedPlan made = llvm::cantFail(
+        searchPlan(shape, {}, std::vector<bool>(2 * meshes, true),
+                   std::vector<int64_t>(meshes, 2 * meshes)));
     EXPECT_TRUE(made.plan.isTraining(2 * meshes, 8));
     EXPECT_GE(made.timeline.makespan, made.lowerBound);
   }
@@ -244,17 +244,17 @@ TEST(SearchTest, OrdersStagesThatShareAMesh) {
   problem.mostLive = {3, 2, 2};
   problem.costs.stages = {
       {2, 2, 1, 3}, {3, 3, 3, 6}, {3, 4, 3, 7}, {5, 5, 4, 9}};
-  MadePlan made = llvm::cantFail(makeToMeasure(problem));
+  SearchedPlan made = llvm::cantFail(searchPlan(problem));
   expectRuns(problem, made);
-  // Nothing waits for itself even in the least room.
+  // Nothing waits for itself even in the least memory limit.
   problem.mostLive = {2, 1, 1};
-  expectRuns(problem, llvm::cantFail(makeToMeasure(problem)));
+  expectRuns(problem, llvm::cantFail(searchPlan(problem)));
 }
 
 TEST(SearchTest, LeavesBackwardsWholeThatMustBe) {
   PipelineProblem problem = makeProblem(3, 5, 3);
   problem.splits = {false, true, false};
-  MadePlan made = llvm::cantFail(makeToMeasure(problem));
+  SearchedPlan made = llvm::cantFail(searchPlan(problem));
   for (auto [mesh, list] : llvm::enumerate(made.plan.meshes))
     for (const Action &action : list)
       EXPECT_TRUE(mesh == 1 || action.kind == ActionKind::Forward ||
@@ -263,7 +263,7 @@ TEST(SearchTest, LeavesBackwardsWholeThatMustBe) {
 }
 
 TEST(SearchTest, SaysWhatHasNoRoom) {
-  llvm::Expected<MadePlan> made = makeToMeasure(makeProblem(2, 4, 0));
+  llvm::Expected<SearchedPlan> made = searchPlan(makeProblem(2, 4, 0));
   ASSERT_FALSE(static_cast<bool>(made));
   EXPECT_EQ(llvm::toString(made.takeError()),
             "no order fits: mesh 0 has 1 of the stages, so it must hold at "
@@ -271,7 +271,7 @@ TEST(SearchTest, SaysWhatHasNoRoom) {
 }
 
 TEST(SearchTest, SaysWhatIsTooLarge) {
-  llvm::Expected<MadePlan> made = makeToMeasure(makeProblem(16384, 4, 16384));
+  llvm::Expected<SearchedPlan> made = searchPlan(makeProblem(16384, 4, 16384));
   ASSERT_FALSE(static_cast<bool>(made));
   EXPECT_EQ(llvm::toString(made.takeError()),
             "a searched schedule for 16384 stages and 4 microbatches "

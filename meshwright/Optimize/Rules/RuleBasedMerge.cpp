@@ -285,11 +285,11 @@ struct RuleBasedMergePass
 private:
   static bool sort(Block &block, const EffectOrder &effects) {
     BlockGraph graph(block, BlockGraph::Effects::Ignored);
-    OrderDemands demands(graph);
+    OrderConstraints constraints(graph);
     effects.forEachPair([&](Operation *first, Operation *second) {
-      demands.add(graph.getPosition(first), graph.getPosition(second));
+      constraints.add(graph.getPosition(first), graph.getPosition(second));
     });
-    return sortBlockTopologically(graph, demands);
+    return sortBlockTopologically(graph, constraints);
   }
 
   static std::string toString(const FragmentInfo &info) {

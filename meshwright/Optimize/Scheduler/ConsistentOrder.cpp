@@ -3,18 +3,18 @@
 //===----------------------------------------------------------------------===//
 //
 // By definition each pair of units is asked, in program order, and what is
-// demanded of it becomes an edge unless a path leads back. Edges out of a unit
+// required of it becomes an edge unless a path leads back. Edges out of a unit
 // only lead back to those before it, so when it is its turn:
 //
-// - no path leads to it from a later unit, so what an earlier one demanded of
+// - no path leads to it from a later unit, so what an earlier one required of
 //   it was met: it comes after all units of lower rank;
-// - what it demands of an earlier one is met unless that precedes it.
+// - what it requires of an earlier one is met unless that precedes it.
 //
 // So the units of a chain that had their turn are in a line, but for those of
 // equal rank, and a new one has its place directly after the latest one that
 // precedes it. Edges to its neighbours there imply all others. The latest one
 // is the first that a search finds which takes ancestors latest first, and in
-// an order that keeps to the demands from the outset there is hardly any to be
+// an order that keeps to the constraints from the outset there is hardly any to be
 // looked at.
 //
 //===----------------------------------------------------------------------===//
@@ -36,8 +36,8 @@ struct Chain {
 
 class ConsistentOrderer {
 public:
-  ConsistentOrderer(const BlockGraph &graph, const UnitDemands &units,
-                    const OrderDemands &demands);
+  ConsistentOrderer(const BlockGraph &graph, const UnitConstraints &units,
+                    const OrderConstraints &constraints);
 
   ConsistentOrder run();
 
@@ -66,7 +66,7 @@ private:
     return start;
   }
 
-  const UnitDemands &units;
+  const UnitConstraints &units;
   OnlineOrder order;
   std::vector<Chain> chains;
   std::vector<unsigned> next, previous; ///< In the chain of a unit.
@@ -81,9 +81,9 @@ private:
 } // namespace
 
 ConsistentOrderer::ConsistentOrderer(const BlockGraph &graph,
-                                     const UnitDemands &units,
-                                     const OrderDemands &demands)
-    : units(units), order(graph, findLikelyOrder(graph, demands)),
+                                     const UnitConstraints &units,
+                                     const OrderConstraints &constraints)
+    : units(units), order(graph, findLikelyOrder(graph, constraints)),
       chains(units.getChains().size()), next(units.getUnits().size(), kNone),
       previous(units.getUnits().size(), kNone) {
   for (auto [chain, lastRank] : llvm::zip(chains, units.getChains()))
@@ -215,7 +215,7 @@ void ConsistentOrderer::collectTargets(unsigned unit, unsigned start) {
       result.needed[unit].push_back(partner);
     else
       targets.push_back(partner);
-  // Several rows may demand the same.
+  // Several rows may require the same.
   auto &needed = result.needed[unit];
   llvm::sort(needed);
   needed.erase(llvm::unique(needed), needed.end());
@@ -298,7 +298,7 @@ void ConsistentOrderer::orderUnit(unsigned unit) {
 
 void ConsistentOrderer::addConflict(unsigned first, unsigned second,
                                     uint64_t count) {
-  DemandConflicts &conflicts = result.conflicts;
+  ConstraintConflicts &conflicts = result.conflicts;
   conflicts.count += count;
   if (first < conflicts.first)
     conflicts.second = second;
@@ -346,8 +346,9 @@ ConsistentOrder ConsistentOrderer::run() {
   return std::move(result);
 }
 
-ConsistentOrder mlir::mpmd::findConsistentOrder(const BlockGraph &graph,
-                                                const UnitDemands &units,
-                                                const OrderDemands &demands) {
-  return ConsistentOrderer(graph, units, demands).run();
+ConsistentOrder
+mlir::mpmd::findConsistentOrder(const BlockGraph &graph,
+                                const UnitConstraints &units,
+                                const OrderConstraints &constraints) {
+  return ConsistentOrderer(graph, units, constraints).run();
 }

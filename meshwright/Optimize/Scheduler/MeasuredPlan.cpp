@@ -4,7 +4,7 @@
 
 #include "meshwright/Optimize/Scheduler/MeasuredPlan.h"
 #include "meshwright/Cost/Flops.h"
-#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
@@ -185,8 +185,8 @@ mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
   problem.microbatches = shape.microbatches;
   problem.mostLive.assign(shape.meshes,
                           std::max(getUsualRoom(shape), lastStage + 1));
-  llvm::Expected<meshwright::MadePlan> made =
-      meshwright::makeToMeasure(problem);
+  llvm::Expected<meshwright::SearchedPlan> made =
+      meshwright::searchPlan(problem);
   if (!made)
     return func.emitError() << llvm::toString(made.takeError());
   return std::move(made->plan);

@@ -10,11 +10,11 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 namespace {
-/// Takes ops whose producers are taken and whose demands are met; where there
+/// Takes ops whose producers are taken and whose constraints are met; where there
 /// is none, the first one whose producers are taken.
 class LikelyOrder {
 public:
-  LikelyOrder(const BlockGraph &graph, const OrderDemands &demands);
+  LikelyOrder(const BlockGraph &graph, const OrderConstraints &constraints);
 
   std::vector<unsigned> run();
 
@@ -23,16 +23,16 @@ private:
   void offer(unsigned node) {
     if (numReads[node] > 0)
       return;
-    if (numDemands[node] == 0)
+    if (numConstraints[node] == 0)
       ready.push_back(node);
-    else if (demands.isOp(node))
+    else if (constraints.isOp(node))
       waiting.push(node);
   }
 
-  const OrderDemands &demands;
-  EdgeTable readers, demanded;
+  const OrderConstraints &constraints;
+  EdgeTable readers, constrained;
   /// What a node still waits for.
-  std::vector<unsigned> numReads, numDemands;
+  std::vector<unsigned> numReads, numConstraints;
   std::vector<bool> taken;
   std::vector<unsigned> ready, order;
   std::priority_queue<unsigned, std::vector<unsigned>, std::greater<unsigned>>
@@ -40,17 +40,19 @@ private:
 };
 } // namespace
 
-LikelyOrder::LikelyOrder(const BlockGraph &graph, const OrderDemands &demands)
-    : demands(demands), readers(graph.getReaders()),
-      demanded(demands.getEdges(), demands.getNodeCount()),
-      numReads(demands.getNodeCount()), numDemands(demands.getNodeCount()),
-      taken(demands.getNodeCount()) {
+LikelyOrder::LikelyOrder(const BlockGraph &graph,
+                         const OrderConstraints &constraints)
+    : constraints(constraints), readers(graph.getReaders()),
+      constrained(constraints.getEdges(), constraints.getNodeCount()),
+      numReads(constraints.getNodeCount()),
+      numConstraints(constraints.getNodeCount()),
+      taken(constraints.getNodeCount()) {
   order.reserve(graph.size());
   for (unsigned node = 0; node < graph.size(); ++node)
     numReads[node] = graph.getProducers(node).size();
-  for (auto [before, after] : demands.getEdges())
-    ++numDemands[after];
-  for (unsigned node = demands.getNodeCount(); node-- > 0;)
+  for (auto [before, after] : constraints.getEdges())
+    ++numConstraints[after];
+  for (unsigned node = constraints.getNodeCount(); node-- > 0;)
     offer(node);
 }
 
@@ -60,9 +62,9 @@ void LikelyOrder::take(unsigned node) {
     if (--counts[reader] == 0 && !taken[reader])
       offer(reader);
   };
-  for (unsigned reader : demanded[node])
-    count(numDemands, reader);
-  if (!demands.isOp(node))
+  for (unsigned reader : constrained[node])
+    count(numConstraints, reader);
+  if (!constraints.isOp(node))
     return;
   order.push_back(node);
   for (unsigned reader : readers[node])
@@ -84,14 +86,15 @@ std::vector<unsigned> LikelyOrder::run() {
   }
   // What is left, is on a cycle.
   for (unsigned node = 0; node < numReads.size(); ++node)
-    if (demands.isOp(node) && !taken[node])
+    if (constraints.isOp(node) && !taken[node])
       order.push_back(node);
   return std::move(order);
 }
 
-std::vector<unsigned> mlir::mpmd::findLikelyOrder(const BlockGraph &graph,
-                                                  const OrderDemands &demands) {
-  return LikelyOrder(graph, demands).run();
+std::vector<unsigned>
+mlir::mpmd::findLikelyOrder(const BlockGraph &graph,
+                            const OrderConstraints &constraints) {
+  return LikelyOrder(graph, constraints).run();
 }
 
 OnlineOrder::OnlineOrder(const BlockGraph &graph, ArrayRef<unsigned> order)

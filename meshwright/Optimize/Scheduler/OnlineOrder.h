@@ -35,15 +35,15 @@
 namespace mlir::mpmd {
 
 /// The ops by position, in an order that keeps to the data flow. Where no
-/// demand is on a cycle with others and the data flow, it keeps to the demands
+/// constraint is on a cycle with others and the data flow, it keeps to the constraints
 /// as well.
 std::vector<unsigned> findLikelyOrder(const BlockGraph &graph,
-                                      const OrderDemands &demands);
+                                      const OrderConstraints &constraints);
 
 class OnlineOrder {
 public:
   using Label = uint64_t;
-  using Edge = OrderDemands::Edge;
+  using Edge = OrderConstraints::Edge;
 
   /// `order` must keep to the data flow.
   OnlineOrder(const BlockGraph &graph, ArrayRef<unsigned> order);

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// When it is the turn of a unit, paths from it lead back along demands that it
+// When it is the turn of a unit, paths from it lead back along constraints that it
 // has on earlier units, among these, and then after it, where there is nothing
 // but data flow. So a search among the ops up to the unit finds by which edges
 // paths leave them, and for what is after there are tables: what each op
-// reaches by data flow, and, as demands of a chain go to all units of a higher
+// reaches by data flow, and, as constraints of a chain go to all units of a higher
 // rank, what those reach that are after the unit. For the latter, units have
 // their turns from last to first.
 //
@@ -18,11 +18,11 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-OpenPairs::OpenPairs(const BlockGraph &graph, const UnitDemands &units,
+OpenPairs::OpenPairs(const BlockGraph &graph, const UnitConstraints &units,
                      const ConsistentOrder &order)
     : graph(graph), units(units), order(order), readers(graph.getReaders()),
       successors(order.edges, graph.size()), found(graph.size()),
-      left(graph.size()), demanded(units.getUnits().size()),
+      left(graph.size()), constrained(units.getUnits().size()),
       lowestRanks(units.getChains().size(), kNone) {}
 
 static void unite(MutableArrayRef<uint64_t> set, ArrayRef<uint64_t> more) {
@@ -124,7 +124,7 @@ void OpenPairs::findReached(unsigned first) {
   chains.clear();
 }
 
-/// Whether what is demanded of a pair is met, and not the other way round.
+/// Whether what is required of a pair is met, and not the other way round.
 bool OpenPairs::isMet(unsigned first, unsigned earlier) const {
   if (units.isOfLowerRank(first, earlier))
     return order.placeInChain[first] < order.placeInChain[earlier];
@@ -137,7 +137,7 @@ void OpenPairs::visitPairsOf(unsigned first, bool isAll, Visitor visit) {
   ++search;
   units.forEachAfter(first, [&](ArrayRef<unsigned> group) {
     for (unsigned other : group)
-      demanded[other] = search;
+      constrained[other] = search;
   });
   for (unsigned earlier : ofMesh.take_front(index))
     if (isDemanded(first, earlier) && isMet(first, earlier))

@@ -13,15 +13,15 @@ namespace mlir::mpmd {
 /// when it is their turn, so that they are compared.
 class OpenPairs {
 public:
-  OpenPairs(const BlockGraph &graph, const UnitDemands &units,
+  OpenPairs(const BlockGraph &graph, const UnitConstraints &units,
             const ConsistentOrder &order);
 
   using Visitor = llvm::function_ref<void(unsigned first, unsigned second)>;
-  /// Calls `visit` with pairs of a mesh of which `first` is demanded to come
+  /// Calls `visit` with pairs of a mesh of which `first` is required to come
   /// before `second`, and does from then on; those of the last `first` come
   /// before those of the one before it.
   void visitDemanded(unsigned mesh, Visitor visit);
-  /// Also with those that are not demanded, if `second` is after `first`.
+  /// Also with those that are not required, if `second` is after `first`.
   void visitAll(unsigned mesh, Visitor visit);
 
 private:
@@ -30,7 +30,7 @@ private:
   void visit(unsigned mesh, bool isAll, Visitor visit);
   void visitPairsOf(unsigned first, bool isAll, Visitor visit);
   bool isDemanded(unsigned first, unsigned second) const {
-    return units.isOfLowerRank(first, second) || demanded[second] == search;
+    return units.isOfLowerRank(first, second) || constrained[second] == search;
   }
   bool isMet(unsigned first, unsigned earlier) const;
   void findRows(unsigned mesh);
@@ -45,7 +45,7 @@ private:
   void reach(unsigned node);
 
   const BlockGraph &graph;
-  const UnitDemands &units;
+  const UnitConstraints &units;
   const ConsistentOrder &order;
   EdgeTable readers, successors;
 
@@ -63,8 +63,8 @@ private:
   std::vector<uint64_t> reached;
   unsigned search = 0;
   std::vector<unsigned> found, left; ///< The last search that saw a node.
-  /// The last search for a unit that demands this one, not by its rank.
-  std::vector<unsigned> demanded;
+  /// The last search for a unit that requires this one, not by its rank.
+  std::vector<unsigned> constrained;
   std::vector<unsigned> lowestRanks; ///< That was reached in a chain.
   SmallVector<unsigned> chains;      ///< In which one was reached.
 };

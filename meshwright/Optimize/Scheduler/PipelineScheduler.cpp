@@ -11,9 +11,9 @@
 // flow: where two answers contradict each other the first one wins. Then the
 // block is sorted.
 //
-// Mostly, nothing contradicts. If all that the schedule demands forms no cycle
-// with the data flow, each demand is carried out, and the sorted block only
-// depends on what the demands imply together. So the few groups that imply
+// Mostly, nothing contradicts. If all that the schedule requires forms no cycle
+// with the data flow, each constraint is carried out, and the sorted block only
+// depends on what the constraints imply together. So the few groups that imply
 // them all are handed to the sort, which is linear. If it finds a cycle, what
 // holds is found unit by unit (ConsistentOrder), and again a few edges imply
 // it. Only if later passes need the edges in the IR is each pair looked at.
@@ -29,7 +29,7 @@
 #include "meshwright/Fragments/ControlDependencies.h"
 #include "meshwright/Optimize/Scheduler/OpenPairs.h"
 #include "meshwright/Optimize/Scheduler/Passes.h"
-#include "meshwright/Optimize/Scheduler/PlanDemands.h"
+#include "meshwright/Optimize/Scheduler/PlanConstraints.h"
 #include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"
 #include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
 #include "llvm/ADT/DenseSet.h"
@@ -43,7 +43,7 @@ namespace mlir::mpmd {
 
 using namespace mlir;
 using namespace mlir::mpmd;
-using meshwright::Demands;
+using meshwright::Constraints;
 using meshwright::PipelineNeed;
 using meshwright::Schedule;
 
@@ -82,17 +82,17 @@ static void dropOthers(SmallVector<MeshUnits> &meshes,
                    [](const MeshUnits &mesh) { return !mesh.isInPipeline(); });
 }
 
-static SmallVector<Demands> getRelation(const Schedule &schedule,
-                                        ArrayRef<MeshUnits> meshes) {
+static SmallVector<Constraints> getRelation(const Schedule &schedule,
+                                            ArrayRef<MeshUnits> meshes) {
   return llvm::map_to_vector(meshes, [&](const MeshUnits &mesh) {
-    return schedule.getDemands(mesh.mesh);
+    return schedule.getConstraints(mesh.mesh);
   });
 }
 
 static OrderedMeshes join(MutableArrayRef<MeshUnits> meshes,
-                          MutableArrayRef<Demands> demands) {
+                          MutableArrayRef<Constraints> constraints) {
   OrderedMeshes ordered;
-  for (auto [mesh, ofMesh] : llvm::zip(meshes, demands))
+  for (auto [mesh, ofMesh] : llvm::zip(meshes, constraints))
     ordered.push_back({std::move(mesh), std::move(ofMesh)});
   return ordered;
 }
@@ -106,17 +106,17 @@ static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
     return failure();
   dropOthers(meshes, option);
   const Schedule *schedule = option.schedule;
-  SmallVector<Demands> demands;
-  if (schedule && schedule->getDemands) {
-    demands = getRelation(*schedule, meshes);
+  SmallVector<Constraints> constraints;
+  if (schedule && schedule->getConstraints) {
+    constraints = getRelation(*schedule, meshes);
   } else {
-    FailureOr<SmallVector<Demands>> ofPlan =
-        getPlanDemands(func, option, times, meshes);
+    FailureOr<SmallVector<Constraints>> ofPlan =
+        getPlanConstraints(func, option, times, meshes);
     if (failed(ofPlan))
       return failure();
-    demands = std::move(*ofPlan);
+    constraints = std::move(*ofPlan);
   }
-  return join(meshes, demands);
+  return join(meshes, constraints);
 }
 
 static LogicalResult reportProblem(const Schedule &schedule, FragmentOp first,
@@ -144,7 +144,7 @@ static bool hasProblem(const ScheduleOption &option,
 /// Other schedules are the same whatever stages take.
 static void warnOfUnusedTimes(func::FuncOp func, const ScheduleOption &option,
                               const TimeSource &times) {
-  bool isUsed = option.schedule && option.schedule->isMadeToMeasure;
+  bool isUsed = option.schedule && option.schedule->isSearched;
   if (!isUsed && times.isInSeconds())
     func.emitWarning() << "schedule " << option.getName()
                        << " does not depend on times; mpmd_schedule_device and "
@@ -214,7 +214,7 @@ private:
 
 /// Whether a relation leaves weight gradients to the order of the program.
 static bool leavesWeightsOpen(const ScheduleOption &option) {
-  return option.schedule && option.schedule->getDemands &&
+  return option.schedule && option.schedule->getConstraints &&
          option.schedule->splitsBackward;
 }
 
@@ -227,9 +227,10 @@ bool PipelineSchedulerPass::orderByPlan(const BlockGraph &graph,
     return false;
   auto units = llvm::map_to_vector(
       meshes, [](const OrderedMesh &mesh) { return mesh.units; });
-  auto demands = findPlanDemands(option, units);
-  return demands && sortBlockTopologically(
-                        graph, getDemands(graph, join(units, *demands)));
+  auto constraints = findPlanConstraints(option, units);
+  return constraints &&
+         sortBlockTopologically(
+             graph, getConstraints(graph, join(units, *constraints)));
 }
 
 /// Merging drops the marks of the halves of backward work: what shares stage
@@ -261,19 +262,20 @@ void PipelineSchedulerPass::restoreOrder(func::FuncOp func,
   for (const MeshUnits &mesh : meshes)
     numUnits += mesh.fragments.size();
   findSecondHalves(meshes);
-  bool isRelation = option.schedule && option.schedule->getDemands;
-  std::optional<SmallVector<Demands>> demands;
+  bool isRelation = option.schedule && option.schedule->getConstraints;
+  std::optional<SmallVector<Constraints>> constraints;
   if (!isRelation || leavesWeightsOpen(option))
-    demands = findPlanDemands(option, meshes);
-  if (!demands && isRelation)
-    demands = getRelation(*option.schedule, meshes);
-  if (demands)
-    sortBlockTopologically(graph, getDemands(graph, join(meshes, *demands)));
+    constraints = findPlanConstraints(option, meshes);
+  if (!constraints && isRelation)
+    constraints = getRelation(*option.schedule, meshes);
+  if (constraints)
+    sortBlockTopologically(graph,
+                           getConstraints(graph, join(meshes, *constraints)));
 }
 
 /// Reports the first pair that is compared, but cannot be.
 static LogicalResult verifyComparable(const Schedule &schedule,
-                                      const UnitDemands &units,
+                                      const UnitConstraints &units,
                                       OpenPairs &pairs) {
   std::pair<unsigned, unsigned> worst(kNone, kNone);
   auto getMesh = [&](unsigned unit) -> const MeshUnits & {
@@ -303,7 +305,8 @@ static LogicalResult verifyComparable(const Schedule &schedule,
 
 /// Each unit that another one is to wait for needs a result for that.
 static LogicalResult verifyResults(const BlockGraph &graph,
-                                   const UnitDemands &units, OpenPairs &pairs) {
+                                   const UnitConstraints &units,
+                                   OpenPairs &pairs) {
   auto getOp = [&](unsigned unit) {
     return graph.getOp(units.getUnits()[unit].position);
   };
@@ -325,7 +328,8 @@ static LogicalResult verifyResults(const BlockGraph &graph,
 
 /// Makes control dependencies of all pairs, in the order in which they are
 /// compared.
-static void addControlDependencies(const UnitDemands &units, OpenPairs &pairs) {
+static void addControlDependencies(const UnitConstraints &units,
+                                   OpenPairs &pairs) {
   for (unsigned mesh = 0; mesh < units.getMeshCount(); ++mesh) {
     ArrayRef<FragmentOp> fragments = units.getMesh(mesh).units.fragments;
     std::vector<EdgeTable::Edge> edges;
@@ -347,13 +351,13 @@ LogicalResult PipelineSchedulerPass::order(const BlockGraph &graph,
                                            ArrayRef<OrderedMesh> meshes) {
   const ScheduleOption &option = mustHappenBefore.getValue();
   bool isAskedForProblems = hasProblem(option, meshes);
-  OrderDemands demands = getDemands(graph, meshes);
+  OrderConstraints constraints = getConstraints(graph, meshes);
   if (removeDependencies && !isAskedForProblems &&
-      sortBlockTopologically(graph, demands))
+      sortBlockTopologically(graph, constraints))
     return success();
 
-  UnitDemands units(graph, meshes);
-  ConsistentOrder order = findConsistentOrder(graph, units, demands);
+  UnitConstraints units(graph, meshes);
+  ConsistentOrder order = findConsistentOrder(graph, units, constraints);
   std::optional<OpenPairs> pairs;
   if (isAskedForProblems || !removeDependencies)
     pairs.emplace(graph, units, order);
@@ -364,11 +368,11 @@ LogicalResult PipelineSchedulerPass::order(const BlockGraph &graph,
     return failure();
   // Relations may yield to data flow; a plan may not, so its user should
   // know.
-  bool isRelation = option.schedule && option.schedule->getDemands;
+  bool isRelation = option.schedule && option.schedule->getConstraints;
   numConflicts += order.conflicts.count;
   if (order.conflicts.count > 0 && (!isRelation || reportMisfits))
     warnOfConflicts(order.conflicts, units, option);
-  OrderDemands met(graph);
+  OrderConstraints met(graph);
   for (auto [before, after] : order.edges)
     met.add(before, after);
   // Data flow with a cycle is no valid input, but must not go unsorted.

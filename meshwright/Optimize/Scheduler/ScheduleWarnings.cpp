@@ -78,8 +78,8 @@ static void noteStagesOutOfOrder(InFlightDiagnostic &diag, Block &block) {
     }
 }
 
-void mpmd::warnOfConflicts(const DemandConflicts &conflicts,
-                           const UnitDemands &units,
+void mpmd::warnOfConflicts(const ConstraintConflicts &conflicts,
+                           const UnitConstraints &units,
                            const ScheduleOption &option) {
   auto getMesh = [&](unsigned unit) -> const MeshUnits & {
     return units.getMesh(units.getUnits()[unit].mesh).units;
@@ -113,7 +113,7 @@ void mpmd::warnOfConflicts(const DemandConflicts &conflicts,
 void mpmd::warnOfMissingSplit(func::FuncOp func, const ScheduleOption &option,
                               ArrayRef<OrderedMesh> meshes) {
   if (!option.schedule || !option.schedule->splitsBackward ||
-      !option.schedule->getDemands)
+      !option.schedule->getConstraints)
     return;
   bool isAnyWhole = false;
   for (const OrderedMesh &mesh : meshes)

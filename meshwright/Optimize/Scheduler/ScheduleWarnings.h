@@ -16,7 +16,8 @@ std::string describeUnit(FragmentOp fragment);
 
 /// Warns at the first pair of which data flow has the other order, says how
 /// many there are, and what in the program may be the cause.
-void warnOfConflicts(const DemandConflicts &conflicts, const UnitDemands &units,
+void warnOfConflicts(const ConstraintConflicts &conflicts,
+                     const UnitConstraints &units,
                      const ScheduleOption &option);
 
 /// Warns of a relation that orders weight gradients, if there are some, but none is

@@ -16,9 +16,9 @@ using namespace meshwright;
 /// Phase, stage, microbatch; all forward work first. Backward work counts the
 /// stages down, or everything.
 template <bool reversedBackward>
-static Demands getDemands(const MeshPosition &mesh) {
-  Demands demands;
-  demands.findPlace =
+static Constraints getConstraints(const MeshPosition &mesh) {
+  Constraints constraints;
+  constraints.findPlace =
       [count = mesh.count](const WorkItem &item) -> std::optional<Place> {
     if (!item.stage)
       return std::nullopt;
@@ -31,7 +31,7 @@ static Demands getDemands(const MeshPosition &mesh) {
       return Place{0, {1, -phase, down, -item.microbatch}};
     return Place{0, {1, phase, down, item.microbatch}};
   };
-  return demands;
+  return constraints;
 }
 
 template <bool reversedBackward>
@@ -63,7 +63,7 @@ const Schedule meshwright::kCircular = {
     "stages of a mesh in turns, a phase of microbatches at a time",
     kSource,
     makePlan<false>,
-    getDemands<false>,
+    getConstraints<false>,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/false,
     /*usualChunks=*/2,
@@ -77,7 +77,7 @@ const Schedule meshwright::kCircularWithReversedBackward = {
     "Circular, with the backward work in exactly the opposite order",
     kSource,
     makePlan<true>,
-    getDemands<true>,
+    getConstraints<true>,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/false,
     /*usualChunks=*/2,

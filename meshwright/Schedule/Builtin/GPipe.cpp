@@ -7,13 +7,13 @@
 
 using namespace meshwright;
 
-static Demands getDemands(const MeshPosition &) {
-  Demands demands;
-  demands.findPlace = [](const WorkItem &item) {
+static Constraints getConstraints(const MeshPosition &) {
+  Constraints constraints;
+  constraints.findPlace = [](const WorkItem &item) {
     bool isBackward = item.kind != WorkKind::Forward;
     return Place{0, {isBackward, item.microbatch}};
   };
-  return demands;
+  return constraints;
 }
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
@@ -30,7 +30,7 @@ const Schedule meshwright::kGPipe = {
     "all forward work by microbatch, then all backward work",
     "Huang et al., GPipe, arXiv:1811.06965, section 2.3",
     makePlan,
-    getDemands,
+    getConstraints,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/false,
     /*usualChunks=*/1,

@@ -11,10 +11,10 @@
 
 using namespace meshwright;
 
-static Demands getDemands(const MeshPosition &mesh) {
+static Constraints getConstraints(const MeshPosition &mesh) {
   bool isLast = mesh.index == mesh.count - 1;
-  return isLast ? kOneForwardOneBackward.getDemands(mesh)
-                : kGPipe.getDemands(mesh);
+  return isLast ? kOneForwardOneBackward.getConstraints(mesh)
+                : kGPipe.getConstraints(mesh);
 }
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
@@ -34,4 +34,4 @@ const Schedule meshwright::kGPipeBut1F1BForLastMesh = {
     "1F1B on the last mesh, GPipe on the others",
     "Huang et al., GPipe, arXiv:1811.06965, section 2.3",
     makePlan,
-    getDemands};
+    getConstraints};

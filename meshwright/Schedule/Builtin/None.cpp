@@ -25,14 +25,14 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-static Demands getDemands(const MeshPosition &) { return {}; }
+static Constraints getConstraints(const MeshPosition &) { return {}; }
 
 const Schedule meshwright::kNone = {"none",
                                     "NONE",
                                     "leaves the order of the program",
                                     "",
                                     makePlan,
-                                    getDemands,
+                                    getConstraints,
                                     /*findProblem=*/nullptr,
                                     /*splitsBackward=*/false,
                                     /*usualChunks=*/1,

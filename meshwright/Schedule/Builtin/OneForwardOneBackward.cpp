@@ -14,19 +14,19 @@
 
 using namespace meshwright;
 
-static Demands getDemands(const MeshPosition &mesh) {
+static Constraints getConstraints(const MeshPosition &mesh) {
   constexpr WorkKind F = WorkKind::Forward;
   int64_t inFlight = mesh.count - mesh.index;
-  Demands demands;
-  demands.findPlace = [](const WorkItem &item) {
+  Constraints constraints;
+  constraints.findPlace = [](const WorkItem &item) {
     bool isBackward = item.kind != WorkKind::Forward;
     return Place{isBackward, {item.microbatch}};
   };
   for (WorkKind backward : {WorkKind::Backward, WorkKind::Weight}) {
-    demands.offsets.push_back({F, backward, inFlight - 1});
-    demands.offsets.push_back({backward, F, -inFlight});
+    constraints.offsets.push_back({F, backward, inFlight - 1});
+    constraints.offsets.push_back({backward, F, -inFlight});
   }
-  return demands;
+  return constraints;
 }
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
@@ -43,4 +43,4 @@ const Schedule meshwright::kOneForwardOneBackward = {
     "one backward after each forward once the pipeline is full",
     "Narayanan et al., PipeDream, arXiv:1806.03377, section 3.1",
     makePlan,
-    getDemands};
+    getConstraints};

@@ -25,13 +25,14 @@ static std::optional<std::string> findProblem(const WorkItem &first,
   return std::nullopt;
 }
 
-static Demands getDemands(const MeshPosition &mesh) {
-  Demands demands;
-  demands.findPlace = [own = mesh.number.value_or(0)](const WorkItem &item) {
+static Constraints getConstraints(const MeshPosition &mesh) {
+  Constraints constraints;
+  constraints.findPlace = [own =
+                               mesh.number.value_or(0)](const WorkItem &item) {
     int64_t turn = item.microbatch == own ? 0 : item.microbatch < own ? 1 : 2;
     return Place{0, {turn, -item.microbatch}};
   };
-  return demands;
+  return constraints;
 }
 
 /// As many microbatches as meshes, each through as many stages.
@@ -58,5 +59,5 @@ const Schedule meshwright::kParallelPipelinesWithWrapAround = {
     "a pipeline starts on each mesh of a ring",
     "the Shardy MPMD project",
     makePlan,
-    getDemands,
+    getConstraints,
     findProblem};

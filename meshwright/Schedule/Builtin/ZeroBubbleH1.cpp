@@ -14,17 +14,17 @@
 
 using namespace meshwright;
 
-static Demands getDemands(const MeshPosition &mesh) {
+static Constraints getConstraints(const MeshPosition &mesh) {
   constexpr WorkKind F = WorkKind::Forward, B = WorkKind::Backward,
                      W = WorkKind::Weight;
   int64_t inFlight = mesh.count - mesh.index;
-  Demands demands;
-  demands.offsets = {{F, B, inFlight - 1},
-                     {B, F, -inFlight},
-                     {B, W, mesh.index},
-                     {W, F, -mesh.count},
-                     {W, B, -(mesh.index + 1)}};
-  return demands;
+  Constraints constraints;
+  constraints.offsets = {{F, B, inFlight - 1},
+                         {B, F, -inFlight},
+                         {B, W, mesh.index},
+                         {W, F, -mesh.count},
+                         {W, B, -(mesh.index + 1)}};
+  return constraints;
 }
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
@@ -42,6 +42,6 @@ const Schedule meshwright::kZeroBubbleH1 = {
     "1F1B with weight gradients in its bubbles",
     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
     makePlan,
-    getDemands,
+    getConstraints,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true};

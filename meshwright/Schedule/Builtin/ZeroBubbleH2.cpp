@@ -24,19 +24,20 @@ static int64_t countWarmUp(int64_t index, int64_t count, int64_t halves) {
 /// The rows from B to F and from F to B hold after the warm-up only. That is
 /// where the microbatch ahead always is in the one, and what the warm-up says
 /// anyway in the other.
-template <int64_t halves> static Demands getDemands(const MeshPosition &mesh) {
+template <int64_t halves>
+static Constraints getConstraints(const MeshPosition &mesh) {
   constexpr WorkKind F = WorkKind::Forward, B = WorkKind::Backward,
                      W = WorkKind::Weight;
   int64_t warmUp = countWarmUp(mesh.index, mesh.count, halves);
   int64_t mirrored =
       countWarmUp(mesh.count - mesh.index - 1, mesh.count, halves);
-  Demands demands;
-  demands.warmUps = {{F, B, warmUp}, {F, W, warmUp}};
-  demands.offsets = {{F, B, warmUp - 1},
-                     {B, F, -warmUp},
-                     {B, W, mirrored - 1},
-                     {W, B, -mirrored}};
-  return demands;
+  Constraints constraints;
+  constraints.warmUps = {{F, B, warmUp}, {F, W, warmUp}};
+  constraints.offsets = {{F, B, warmUp - 1},
+                         {B, F, -warmUp},
+                         {B, W, mirrored - 1},
+                         {W, B, -mirrored}};
+  return constraints;
 }
 
 template <int64_t halves>
@@ -60,7 +61,7 @@ const Schedule meshwright::kZeroBubbleH2ZeroTxLatency = {
     "no bubble if transfers take no time",
     kSource,
     makePlan<0>,
-    getDemands<0>,
+    getConstraints<0>,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true};
 const Schedule meshwright::kZeroBubbleH2HalfTxLatency = {
@@ -69,7 +70,7 @@ const Schedule meshwright::kZeroBubbleH2HalfTxLatency = {
     "no bubble if transfers take half as long as work",
     kSource,
     makePlan<1>,
-    getDemands<1>,
+    getConstraints<1>,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true};
 const Schedule meshwright::kZeroBubbleH2FullTxLatency = {
@@ -78,6 +79,6 @@ const Schedule meshwright::kZeroBubbleH2FullTxLatency = {
     "no bubble if transfers take as long as work",
     kSource,
     makePlan<2>,
-    getDemands<2>,
+    getConstraints<2>,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/true};

@@ -3,12 +3,12 @@
 //===----------------------------------------------------------------------===//
 //
 // As a schedule like any other, of stages that all take the same time; a caller
-// that knows their times calls `makeToMeasure`.
+// that knows their times calls `searchPlan`.
 //
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
-#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "meshwright/Schedule/Search/SearchedPlan.h"
 
 using namespace meshwright;
 
@@ -17,7 +17,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   problem.place(shape, Placement::Looped);
   problem.splits.assign(problem.getNumStages(), true);
   problem.mostLive.assign(shape.meshes, getUsualRoom(shape));
-  llvm::Expected<MadePlan> made = makeToMeasure(problem);
+  llvm::Expected<SearchedPlan> made = searchPlan(problem);
   if (!made)
     return made.takeError();
   return std::move(made->plan);

@@ -76,9 +76,9 @@ int64_t Paths::findHead(int64_t stage, int kind, int64_t microbatch) const {
     follow(getEnd(stage - 1, 0, microbatch) + problem.getHop(stage - 1));
   if (kind == 1 && stage + 1 < numStages)
     follow(getEnd(stage + 1, 1, microbatch) + problem.getHop(stage));
-  if (int64_t room = problem.mostLive[problem.placement[stage]];
-      kind == 0 && microbatch >= room)
-    follow(getEnd(stage, getLastKind(stage), microbatch - room));
+  if (int64_t limit = problem.mostLive[problem.placement[stage]];
+      kind == 0 && microbatch >= limit)
+    follow(getEnd(stage, getLastKind(stage), microbatch - limit));
   return head;
 }
 
@@ -93,9 +93,9 @@ int64_t Paths::findTail(int64_t stage, int kind, int64_t microbatch) const {
     follow(getRest(stage + 1, 0, microbatch) + problem.getHop(stage));
   if (kind == 1 && stage > 0)
     follow(getRest(stage - 1, 1, microbatch) + problem.getHop(stage - 1));
-  int64_t room = problem.mostLive[problem.placement[stage]];
-  if (kind == getLastKind(stage) && room < problem.microbatches - microbatch)
-    follow(getRest(stage, 0, microbatch + room));
+  int64_t limit = problem.mostLive[problem.placement[stage]];
+  if (kind == getLastKind(stage) && limit < problem.microbatches - microbatch)
+    follow(getRest(stage, 0, microbatch + limit));
   return tail;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 
@@ -27,7 +27,7 @@ static void printMesh(const ActionList &list, llvm::ArrayRef<Interval> times,
   });
 }
 
-void meshwright::printJson(const MadePlan &made, llvm::raw_ostream &os) {
+void meshwright::printJson(const SearchedPlan &made, llvm::raw_ostream &os) {
   llvm::json::OStream json(os, /*IndentSize=*/1);
   json.object([&] {
     json.attribute("version", 1);

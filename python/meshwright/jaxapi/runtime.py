@@ -231,9 +231,9 @@ def coordinator_module() -> str:
 
 
 @contextlib.contextmanager
-def foreign_coordinator(foreign: bool) -> Iterator[None]:
+def external_coordinator(external: bool) -> Iterator[None]:
     """Keeps process 0 from starting a coordinator where another process holds it."""
-    if not foreign:
+    if not external:
         yield
         return
     module = _FOUND["_jax"]

@@ -98,7 +98,7 @@ def _move_mesh(mesh: Mesh, reference: Mesh) -> Any:
     return reference if same else mesh.abstract_mesh
 
 
-def _is_foreign(sharding: Any, reference: Mesh) -> bool:
+def _is_external(sharding: Any, reference: Mesh) -> bool:
     """Whether a sharding is on no devices, and has other axes than `reference`."""
     return (
         isinstance(sharding, NamedSharding)
@@ -131,29 +131,29 @@ def constrain(eqn: Any, value: Any, sharding: NamedSharding) -> tuple[Any, Any]:
 
 
 def _constrain_jit(eqn: Any, reference: Mesh) -> list[Any] | None:
-    """A nested `jax.jit` whose foreign shardings are constraints around it.
+    """A nested `jax.jit` whose external shardings are constraints around it.
 
     JAX checks those of nested functions against its devices, constraints not.
     """
     shardings = eqn.params["in_shardings"], eqn.params["out_shardings"]
     if not any(
-        _is_foreign(sharding, reference) for side in shardings for sharding in side
+        _is_external(sharding, reference) for side in shardings for sharding in side
     ):
         return None
     before, after, invars, outvars = [], [], list(eqn.invars), list(eqn.outvars)
     for index, (value, sharding) in enumerate(zip(invars, shardings[0], strict=True)):
-        if _is_foreign(sharding, reference) and isinstance(value, compat.Var):
+        if _is_external(sharding, reference) and isinstance(value, compat.Var):
             constraint, invars[index] = constrain(eqn, value, sharding)
             before.append(constraint)
     for index, (value, sharding) in enumerate(zip(outvars, shardings[1], strict=True)):
-        if _is_foreign(sharding, reference) and not isinstance(value, compat.DropVar):
+        if _is_external(sharding, reference) and not isinstance(value, compat.DropVar):
             outvars[index] = compat.Var(value.aval)
             constraint, _ = constrain(eqn, outvars[index], sharding)
             after.append(constraint.replace(outvars=[value]))
     params = dict(eqn.params)
     for name, side in zip(("in_shardings", "out_shardings"), shardings, strict=True):
         params[name] = tuple(
-            compat.UNSPECIFIED if _is_foreign(sharding, reference) else sharding
+            compat.UNSPECIFIED if _is_external(sharding, reference) else sharding
             for sharding in side
         )
     return [*before, eqn.replace(invars=invars, outvars=outvars, params=params), *after]
@@ -162,11 +162,11 @@ def _constrain_jit(eqn: Any, reference: Mesh) -> list[Any] | None:
 def _constrain_device_put(eqn: Any, reference: Mesh) -> list[Any] | None:
     """`jax.device_put` to a memory of other devices: a constraint, then a memory."""
     devices = eqn.params["devices"]
-    if not any(_is_foreign(target, reference) for target in devices):
+    if not any(_is_external(target, reference) for target in devices):
         return None
     before, invars, targets = [], list(eqn.invars), list(devices)
     for index, (value, target) in enumerate(zip(invars, devices, strict=True)):
-        if not _is_foreign(target, reference):
+        if not _is_external(target, reference):
             continue
         if isinstance(value, compat.Var):
             constraint, invars[index] = constrain(eqn, value, target)

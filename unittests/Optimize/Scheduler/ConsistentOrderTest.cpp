@@ -13,7 +13,7 @@
 
 using namespace mlir;
 using namespace mlir::mpmd;
-using meshwright::Demands;
+using meshwright::Constraints;
 using meshwright::Place;
 using meshwright::WorkItem;
 using meshwright::WorkKind;
@@ -25,7 +25,7 @@ static constexpr WorkKind kKinds[] = {WorkKind::Forward, WorkKind::Backward,
                                       WorkKind::Weight};
 
 namespace {
-/// A program of ops, of which some are units of a few meshes, under demands
+/// A program of ops, of which some are units of a few meshes, under constraints
 /// that may contradict the data flow and each other.
 class RandomProgram {
 public:
@@ -38,14 +38,14 @@ public:
 
 private:
   unsigned pick(unsigned end) { return random() % end; }
-  Demands makeDemands();
+  Constraints makeConstraints();
 
   std::mt19937 &random;
 };
 
 /// Asks pair by pair, as the definition has it.
 struct PairByPair {
-  PairByPair(const RandomProgram &program, const UnitDemands &units);
+  PairByPair(const RandomProgram &program, const UnitConstraints &units);
 
   Matrix edges; ///< Between ops, those of the data flow as well.
   Pairs pairs;
@@ -53,12 +53,12 @@ struct PairByPair {
 };
 } // namespace
 
-Demands RandomProgram::makeDemands() {
-  Demands demands;
+Constraints RandomProgram::makeConstraints() {
+  Constraints constraints;
   if (pick(4) > 0)
-    demands.findPlace = [sequences = 1 + pick(2), turn = int(pick(3)) - 1,
-                         modulus = 1 + pick(5), skipped = pick(4)](
-                            const WorkItem &item) -> std::optional<Place> {
+    constraints.findPlace = [sequences = 1 + pick(2), turn = int(pick(3)) - 1,
+                             modulus = 1 + pick(5), skipped = pick(4)](
+                                const WorkItem &item) -> std::optional<Place> {
       if (item.microbatch % 4 == skipped - 1)
         return std::nullopt;
       int64_t kind = static_cast<int>(item.kind);
@@ -69,11 +69,11 @@ Demands RandomProgram::makeDemands() {
   for (WorkKind first : kKinds)
     for (WorkKind second : kKinds) {
       if (first != second && pick(3) == 0)
-        demands.offsets.push_back({first, second, int(pick(5)) - 2});
+        constraints.offsets.push_back({first, second, int(pick(5)) - 2});
       if (first != second && pick(8) == 0)
-        demands.warmUps.push_back({first, second, pick(4)});
+        constraints.warmUps.push_back({first, second, pick(4)});
     }
-  return demands;
+  return constraints;
 }
 
 RandomProgram::RandomProgram(MLIRContext *context, std::mt19937 &random)
@@ -81,7 +81,7 @@ RandomProgram::RandomProgram(MLIRContext *context, std::mt19937 &random)
   unsigned size = 2 + pick(24), sparseness = 2 + pick(10);
   meshes.resize(1 + pick(3));
   for (OrderedMesh &mesh : meshes)
-    mesh.demands = makeDemands();
+    mesh.constraints = makeConstraints();
   reads.assign(size, std::vector<bool>(size));
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(&block);
@@ -132,7 +132,8 @@ static Matrix closeTransitively(Matrix edges) {
   return edges;
 }
 
-PairByPair::PairByPair(const RandomProgram &program, const UnitDemands &units)
+PairByPair::PairByPair(const RandomProgram &program,
+                       const UnitConstraints &units)
     : edges(program.reads) {
   for (unsigned first = 0; first < units.getUnits().size(); ++first) {
     const OrderedUnit &a = units.getUnits()[first];
@@ -140,8 +141,8 @@ PairByPair::PairByPair(const RandomProgram &program, const UnitDemands &units)
     for (unsigned second : units.getUnitsOf(a.mesh)) {
       const OrderedUnit &b = units.getUnits()[second];
       if (first == second ||
-          !mesh.demands.mustPrecede(mesh.units.items[a.index],
-                                    mesh.units.items[b.index]))
+          !mesh.constraints.mustPrecede(mesh.units.items[a.index],
+                                        mesh.units.items[b.index]))
         continue;
       bool isContradicted = hasPath(edges, b.position, a.position);
       numConflicts += isContradicted;
@@ -162,10 +163,10 @@ TEST(ConsistentOrderTest, EqualsPairByPair) {
     SCOPED_TRACE(trial);
     RandomProgram program(&context, random);
     BlockGraph graph(program.block);
-    UnitDemands units(graph, program.meshes);
+    UnitConstraints units(graph, program.meshes);
     PairByPair expected(program, units);
-    ConsistentOrder order =
-        findConsistentOrder(graph, units, getDemands(graph, program.meshes));
+    ConsistentOrder order = findConsistentOrder(
+        graph, units, getConstraints(graph, program.meshes));
 
     Matrix edges = program.reads;
     for (auto [before, after] : order.edges)
@@ -186,7 +187,7 @@ TEST(ConsistentOrderTest, EqualsPairByPair) {
   EXPECT_GT(numContradictory, 1000u);
 }
 
-// The sort of the met demands is that of all of them.
+// The sort of the met constraints is that of all of them.
 TEST(ConsistentOrderTest, MetDemandsFormNoCycle) {
   MLIRContext context;
   context.allowUnregisteredDialects();
@@ -195,10 +196,11 @@ TEST(ConsistentOrderTest, MetDemandsFormNoCycle) {
     SCOPED_TRACE(trial);
     RandomProgram program(&context, random);
     BlockGraph graph(program.block);
-    UnitDemands units(graph, program.meshes);
-    OrderDemands met(graph);
+    UnitConstraints units(graph, program.meshes);
+    OrderConstraints met(graph);
     for (auto [before, after] :
-         findConsistentOrder(graph, units, getDemands(graph, program.meshes))
+         findConsistentOrder(graph, units,
+                             getConstraints(graph, program.meshes))
              .edges)
       met.add(before, after);
     EXPECT_TRUE(sortBlockTopologically(graph, met));

@@ -259,7 +259,7 @@ def _join(given: tuple, launched: bool, seconds: float, options: dict) -> None:
         end.start()
     try:
         # The launcher holds the coordinator, so that no worker's end is its end.
-        with jax_runtime.foreign_coordinator(launched):
+        with jax_runtime.external_coordinator(launched):
             jax.distributed.initialize(**arguments)
     except jax.errors.JaxRuntimeError as error:
         raise ProcessError(

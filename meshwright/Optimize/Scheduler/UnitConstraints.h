@@ -1,23 +1,24 @@
-//===- UnitDemands.h - What is demanded of which units ----------*- C++ -*-===//
+//===- UnitConstraints.h - What is required of which units ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_UNITDEMANDS_H
-#define MESHWRIGHT_OPTIMIZE_SCHEDULER_UNITDEMANDS_H
+#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_UNITCONSTRAINTS_H
+#define MESHWRIGHT_OPTIMIZE_SCHEDULER_UNITCONSTRAINTS_H
 
 #include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
 #include "meshwright/Order/BlockSort.h"
 
 namespace mlir::mpmd {
 
-/// The units of a mesh, and what the schedule demands of them.
+/// The units of a mesh, and what the schedule requires of them.
 struct OrderedMesh {
   MeshUnits units;
-  meshwright::Demands demands;
+  meshwright::Constraints constraints;
 };
 
-/// Groups that imply all that is demanded of the meshes.
-OrderDemands getDemands(const BlockGraph &graph, ArrayRef<OrderedMesh> meshes);
+/// Groups that imply all that is required of the meshes.
+OrderConstraints getConstraints(const BlockGraph &graph,
+                                ArrayRef<OrderedMesh> meshes);
 
 inline constexpr unsigned kNone = ~0u;
 
@@ -28,14 +29,14 @@ struct OrderedUnit {
   unsigned index;    ///< Among the units of its mesh.
   unsigned chain = kNone;
   /// In its chain, from 1: of two units of a chain the one of lower rank is
-  /// demanded to be first.
+  /// required to be first.
   unsigned rank = 0;
 };
 
-/// The demands between units, for questions about single units.
-class UnitDemands {
+/// The constraints between units, for questions about single units.
+class UnitConstraints {
 public:
-  UnitDemands(const BlockGraph &graph, ArrayRef<OrderedMesh> meshes);
+  UnitConstraints(const BlockGraph &graph, ArrayRef<OrderedMesh> meshes);
 
   ArrayRef<OrderedUnit> getUnits() const { return units; }
   /// The unit at a position of the block, or `kNone`.

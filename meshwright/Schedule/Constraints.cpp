@@ -1,8 +1,8 @@
-//===- Demands.cpp - What must run before what on one mesh ----------------===//
+//===- Constraints.cpp - What must run before what on one mesh ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Demands.h"
+#include "meshwright/Schedule/Constraints.h"
 #include "llvm/ADT/STLExtras.h"
 #include <numeric>
 
@@ -10,7 +10,8 @@ using namespace meshwright;
 
 using Group = llvm::SmallVector<unsigned, 4>;
 
-bool Demands::mustPrecede(const WorkItem &first, const WorkItem &second) const {
+bool Constraints::mustPrecede(const WorkItem &first,
+                              const WorkItem &second) const {
   if (findPlace) {
     std::optional<Place> a = findPlace(first), b = findPlace(second);
     if (a && b && a->sequence == b->sequence && a->key < b->key)
@@ -79,7 +80,7 @@ Runs::Runs(llvm::ArrayRef<WorkItem> items) : order(items.size()) {
 static void orderSequences(
     llvm::ArrayRef<WorkItem> items,
     const std::function<std::optional<Place>(const WorkItem &)> &find,
-    Demands::Order order) {
+    Constraints::Order order) {
   using Placed = std::pair<Place, unsigned>;
   std::vector<Placed> placed;
   placed.reserve(items.size());
@@ -106,7 +107,7 @@ static void orderSequences(
 }
 
 static void orderWarmUp(llvm::ArrayRef<WorkItem> items, const WarmUpRule &rule,
-                        Demands::Order order) {
+                        Constraints::Order order) {
   Group before, after;
   for (auto [index, item] : llvm::enumerate(items)) {
     if (item.kind == rule.first && item.microbatch < rule.limit)
@@ -118,7 +119,8 @@ static void orderWarmUp(llvm::ArrayRef<WorkItem> items, const WarmUpRule &rule,
     order(before, after);
 }
 
-void Demands::forEachGroup(llvm::ArrayRef<WorkItem> items, Order order) const {
+void Constraints::forEachGroup(llvm::ArrayRef<WorkItem> items,
+                               Order order) const {
   if (findPlace)
     orderSequences(items, findPlace, order);
   if (!offsets.empty()) {

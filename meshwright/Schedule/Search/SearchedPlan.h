@@ -1,4 +1,4 @@
-//===- MadeToMeasure.h - The schedule for one's own stages ------*- C++ -*-===//
+//===- SearchedPlan.h - The schedule for one's own stages -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
@@ -8,15 +8,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_SCHEDULE_SEARCH_MADETOMEASURE_H
-#define MESHWRIGHT_SCHEDULE_SEARCH_MADETOMEASURE_H
+#ifndef MESHWRIGHT_SCHEDULE_SEARCH_SEARCHEDPLAN_H
+#define MESHWRIGHT_SCHEDULE_SEARCH_SEARCHEDPLAN_H
 
 #include "meshwright/Schedule/Schedule.h"
 #include "meshwright/Schedule/Search/Problem.h"
 
 namespace meshwright {
 
-struct MadePlan {
+struct SearchedPlan {
   Plan plan;
   Timeline timeline;
   /// No order of these stages is shorter.
@@ -41,19 +41,19 @@ inline int64_t getUsualRoom(const PlanShape &shape) {
 /// may be split; a stage is split where that helps. Fails if a mesh has memory
 /// for less than one microbatch in each of its stages, or there are more
 /// actions than a plan may have, or than can be searched in some seconds.
-llvm::Expected<MadePlan> makeToMeasure(const PipelineProblem &problem);
+llvm::Expected<SearchedPlan> searchPlan(const PipelineProblem &problem);
 
 /// The same for `shape.chunks` stages on each mesh, the best placement: looped,
 /// or folded where there are two. `costs` are those of the stages,
-/// `mostLive` the room of each mesh.
-llvm::Expected<MadePlan> makeToMeasure(const PlanShape &shape,
-                                       const PipelineCosts &costs,
-                                       const std::vector<bool> &splits,
-                                       const std::vector<int64_t> &mostLive);
+/// `mostLive` the memory limit of each mesh.
+llvm::Expected<SearchedPlan> searchPlan(const PlanShape &shape,
+                                        const PipelineCosts &costs,
+                                        const std::vector<bool> &splits,
+                                        const std::vector<int64_t> &mostLive);
 
 /// Prints the actions of each mesh with their times, the makespan and, of a
 /// plan made to measure, its lower bound.
-void printJson(const MadePlan &made, llvm::raw_ostream &os);
+void printJson(const SearchedPlan &made, llvm::raw_ostream &os);
 
 } // namespace meshwright
 

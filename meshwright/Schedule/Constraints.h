@@ -1,4 +1,4 @@
-//===- Demands.h - What must run before what on one mesh --------*- C++ -*-===//
+//===- Constraints.h - What must run before what on one mesh ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_SCHEDULE_DEMANDS_H
-#define MESHWRIGHT_SCHEDULE_DEMANDS_H
+#ifndef MESHWRIGHT_SCHEDULE_CONSTRAINTS_H
+#define MESHWRIGHT_SCHEDULE_CONSTRAINTS_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -61,7 +61,7 @@ struct WarmUpRule {
   int64_t limit;
 };
 
-struct Demands {
+struct Constraints {
   std::function<std::optional<Place>(const WorkItem &item)> findPlace;
   llvm::SmallVector<OffsetRule> offsets;
   llvm::SmallVector<WarmUpRule> warmUps;

@@ -1,8 +1,8 @@
-//===- UnitDemands.cpp - What is demanded of which units ------------------===//
+//===- UnitConstraints.cpp - What is required of which units --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Optimize/Scheduler/UnitDemands.h"
+#include "meshwright/Optimize/Scheduler/UnitConstraints.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
 
@@ -13,9 +13,9 @@ using meshwright::Place;
 using meshwright::WarmUpRule;
 using meshwright::WorkItem;
 
-OrderDemands mlir::mpmd::getDemands(const BlockGraph &graph,
-                                    ArrayRef<OrderedMesh> meshes) {
-  OrderDemands demands(graph);
+OrderConstraints mlir::mpmd::getConstraints(const BlockGraph &graph,
+                                            ArrayRef<OrderedMesh> meshes) {
+  OrderConstraints constraints(graph);
   SmallVector<unsigned> first, second;
   for (const OrderedMesh &mesh : meshes) {
     auto fill = [&](SmallVector<unsigned> &positions,
@@ -24,17 +24,19 @@ OrderDemands mlir::mpmd::getDemands(const BlockGraph &graph,
       for (unsigned index : indices)
         positions.push_back(mesh.units.positions[index]);
     };
-    mesh.demands.forEachGroup(mesh.units.items, [&](ArrayRef<unsigned> before,
-                                                    ArrayRef<unsigned> after) {
-      fill(first, before);
-      fill(second, after);
-      demands.add(first, second);
-    });
+    mesh.constraints.forEachGroup(
+        mesh.units.items,
+        [&](ArrayRef<unsigned> before, ArrayRef<unsigned> after) {
+          fill(first, before);
+          fill(second, after);
+          constraints.add(first, second);
+        });
   }
-  return demands;
+  return constraints;
 }
 
-UnitDemands::UnitDemands(const BlockGraph &graph, ArrayRef<OrderedMesh> meshes)
+UnitConstraints::UnitConstraints(const BlockGraph &graph,
+                                 ArrayRef<OrderedMesh> meshes)
     : meshes(meshes), unitAt(graph.size(), kNone), unitsOf(meshes.size()) {
   for (auto [mesh, ordered] : llvm::enumerate(meshes))
     for (auto [index, position] : llvm::enumerate(ordered.units.positions))
@@ -58,12 +60,12 @@ UnitDemands::UnitDemands(const BlockGraph &graph, ArrayRef<OrderedMesh> meshes)
 }
 
 /// Each sequence of a mesh is a chain.
-void UnitDemands::addChains(unsigned mesh) {
-  if (!meshes[mesh].demands.findPlace)
+void UnitConstraints::addChains(unsigned mesh) {
+  if (!meshes[mesh].constraints.findPlace)
     return;
   std::vector<std::pair<Place, unsigned>> placed;
   for (unsigned unit : unitsOf[mesh])
-    if (auto place = meshes[mesh].demands.findPlace(getItem(unit)))
+    if (auto place = meshes[mesh].constraints.findPlace(getItem(unit)))
       placed.emplace_back(*place, unit);
   llvm::sort(placed, [](const auto &a, const auto &b) {
     return std::tie(a.first.sequence, a.first.key, a.second) <
@@ -82,7 +84,8 @@ void UnitDemands::addChains(unsigned mesh) {
 }
 
 /// The units of a mesh from one key up to another.
-ArrayRef<unsigned> UnitDemands::find(unsigned mesh, Key first, Key end) const {
+ArrayRef<unsigned> UnitConstraints::find(unsigned mesh, Key first,
+                                         Key end) const {
   auto isBelow = [&](unsigned unit, const Key &key) {
     return getKey(unit) < key;
   };
@@ -91,12 +94,12 @@ ArrayRef<unsigned> UnitDemands::find(unsigned mesh, Key first, Key end) const {
   return {begin, std::lower_bound(begin, sorted.end(), end, isBelow)};
 }
 
-EdgeTable UnitDemands::findOffsets() const {
+EdgeTable UnitConstraints::findOffsets() const {
   std::vector<EdgeTable::Edge> edges;
   for (unsigned unit = 0; unit < units.size(); ++unit) {
     const WorkItem &item = getItem(unit);
     unsigned mesh = units[unit].mesh;
-    for (const OffsetRule &rule : meshes[mesh].demands.offsets) {
+    for (const OffsetRule &rule : meshes[mesh].constraints.offsets) {
       int64_t microbatch = item.microbatch - rule.ahead;
       if (rule.first == item.kind)
         for (unsigned partner : find(mesh, {rule.second, microbatch},
@@ -107,24 +110,24 @@ EdgeTable UnitDemands::findOffsets() const {
   return EdgeTable(edges, units.size());
 }
 
-void UnitDemands::forEachBefore(unsigned unit, Visitor visit) const {
+void UnitConstraints::forEachBefore(unsigned unit, Visitor visit) const {
   const WorkItem &item = getItem(unit);
   unsigned mesh = units[unit].mesh;
-  for (const OffsetRule &rule : meshes[mesh].demands.offsets)
+  for (const OffsetRule &rule : meshes[mesh].constraints.offsets)
     if (rule.second == item.kind) {
       int64_t microbatch = item.microbatch + rule.ahead;
       visit(find(mesh, {rule.first, microbatch}, {rule.first, microbatch + 1}));
     }
-  for (const WarmUpRule &rule : meshes[mesh].demands.warmUps)
+  for (const WarmUpRule &rule : meshes[mesh].constraints.warmUps)
     if (rule.second == item.kind)
       visit(find(mesh, {rule.first, 0}, {rule.first, rule.limit}));
 }
 
-void UnitDemands::forEachAfter(unsigned unit, Visitor visit) const {
+void UnitConstraints::forEachAfter(unsigned unit, Visitor visit) const {
   visit((*offsets)[unit]);
   const WorkItem &item = getItem(unit);
   unsigned mesh = units[unit].mesh;
-  for (const WarmUpRule &rule : meshes[mesh].demands.warmUps)
+  for (const WarmUpRule &rule : meshes[mesh].constraints.warmUps)
     if (rule.first == item.kind && item.microbatch < rule.limit)
       visit(find(mesh, {rule.second, 0},
                  {rule.second, std::numeric_limits<int64_t>::max()}));

@@ -1,15 +1,15 @@
-//===- PlanDemands.cpp - What a plan demands of a program -----------------===//
+//===- PlanConstraints.cpp - What a plan requires of a program ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // A plan is made for a shape, which is read off the program: the meshes are
 // those of the pipeline, the microbatches the call counters, the stages those
 // of the fragments, or the meshes where fragments have none. Each unit is then
-// looked up in the list of its mesh, and its place there is its demand.
+// looked up in the list of its mesh, and its place there is its constraint.
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Optimize/Scheduler/PlanDemands.h"
+#include "meshwright/Optimize/Scheduler/PlanConstraints.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Fragments/Split/SplitFragment.h"
 #include "meshwright/Optimize/Scheduler/MeasuredPlan.h"
@@ -24,7 +24,7 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 using meshwright::ActionKind;
-using meshwright::Demands;
+using meshwright::Constraints;
 using meshwright::Place;
 using meshwright::Plan;
 using meshwright::PlanShape;
@@ -265,33 +265,34 @@ static LogicalResult checkShape(func::FuncOp func, const ScheduleOption &option,
 }
 
 /// For a mesh whose units have a stage, or all the one of its position.
-static Demands makeDemands(std::shared_ptr<PlanIndex> index, int64_t position) {
-  Demands demands;
-  demands.findPlace = [=](WorkItem item) -> std::optional<Place> {
+static Constraints makeConstraints(std::shared_ptr<PlanIndex> index,
+                                   int64_t position) {
+  Constraints constraints;
+  constraints.findPlace = [=](WorkItem item) -> std::optional<Place> {
     item.stage = item.stage.value_or(position);
     return Place{0, {*index->findPlace(item)}};
   };
-  return demands;
+  return constraints;
 }
 
-FailureOr<SmallVector<Demands>>
-mlir::mpmd::getPlanDemands(func::FuncOp func, const ScheduleOption &option,
-                           const TimeSource &times,
-                           MutableArrayRef<MeshUnits> meshes) {
+FailureOr<SmallVector<Constraints>>
+mlir::mpmd::getPlanConstraints(func::FuncOp func, const ScheduleOption &option,
+                               const TimeSource &times,
+                               MutableArrayRef<MeshUnits> meshes) {
   std::string name = option.getName();
   if (failed(completeStages(name, meshes)))
     return failure();
   PlanShape shape = getShape(meshes);
   // A function without units has nothing to be ordered.
   if (shape.microbatches == 0)
-    return SmallVector<Demands>(meshes.size());
+    return SmallVector<Constraints>(meshes.size());
 
   Plan plan;
   if (option.plan) {
     plan = *option.plan;
   } else if (failed(checkCounters(*option.schedule, shape, meshes))) {
     return failure();
-  } else if (option.schedule->isMadeToMeasure) {
+  } else if (option.schedule->isSearched) {
     FailureOr<Plan> made = makeMeasuredPlan(func, meshes, shape, times);
     if (failed(made))
       return failure();
@@ -309,14 +310,14 @@ mlir::mpmd::getPlanDemands(func::FuncOp func, const ScheduleOption &option,
       failed(checkSplit(func, *index, name, meshes)))
     return failure();
   return llvm::map_to_vector(meshes, [&](const MeshUnits &mesh) {
-    return makeDemands(index, mesh.mesh.index);
+    return makeConstraints(index, mesh.mesh.index);
   });
 }
 
-std::optional<SmallVector<Demands>>
-mlir::mpmd::findPlanDemands(const ScheduleOption &option,
-                            ArrayRef<MeshUnits> meshes) {
-  if (option.schedule && option.schedule->isMadeToMeasure)
+std::optional<SmallVector<Constraints>>
+mlir::mpmd::findPlanConstraints(const ScheduleOption &option,
+                                ArrayRef<MeshUnits> meshes) {
+  if (option.schedule && option.schedule->isSearched)
     return std::nullopt;
   SmallVector<MeshUnits> completed(meshes);
   FragmentOp with, without;
@@ -335,8 +336,8 @@ mlir::mpmd::findPlanDemands(const ScheduleOption &option,
       if (index->findMesh(*item.stage) != mesh.mesh.index ||
           !index->findPlace(item))
         return std::nullopt;
-  SmallVector<Demands> demands;
+  SmallVector<Constraints> constraints;
   for (const MeshUnits &mesh : completed)
-    demands.push_back(makeDemands(index, mesh.mesh.index));
-  return demands;
+    constraints.push_back(makeConstraints(index, mesh.mesh.index));
+  return constraints;
 }

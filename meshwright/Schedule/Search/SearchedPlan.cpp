@@ -1,4 +1,4 @@
-//===- MadeToMeasure.cpp - The schedule for one's own stages --------------===//
+//===- SearchedPlan.cpp - The schedule for one's own stages ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Search/MadeToMeasure.h"
+#include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "meshwright/Schedule/Search/BeamSearch.h"
 #include "meshwright/Schedule/Search/LowerBound.h"
 #include "llvm/ADT/STLExtras.h"
@@ -26,7 +26,7 @@ static constexpr int64_t kLargestSearch = int64_t(1) << 29;
 /// Stages whose backward is tried both ways, in all combinations.
 static constexpr int64_t kMostFreeSplits = 3;
 
-double MadePlan::getDistance() const {
+double SearchedPlan::getDistance() const {
   return lowerBound == 0 ? 0
                          : static_cast<double>(timeline.makespan) /
                                    static_cast<double>(lowerBound) -
@@ -38,7 +38,7 @@ class Search {
 public:
   explicit Search(const PipelineProblem &problem);
 
-  MadePlan run();
+  SearchedPlan run();
 
 private:
   void tryBuiltin(const Schedule &schedule);
@@ -60,7 +60,7 @@ private:
 
   const PipelineProblem &problem;
   int64_t chunks;
-  MadePlan best;
+  SearchedPlan best;
 };
 } // namespace
 
@@ -121,7 +121,7 @@ static bool hasPlacement(const Plan &plan,
 }
 
 void Search::tryBuiltin(const Schedule &schedule) {
-  if (schedule.isMadeToMeasure)
+  if (schedule.isSearched)
     return;
   llvm::Expected<Plan> plan =
       schedule.makePlan({problem.getNumMeshes(), problem.microbatches, chunks});
@@ -187,19 +187,19 @@ bool Search::searchSplits() {
   return false;
 }
 
-/// Where there is much room, orders that rush forward look as good as others
-/// for long. What is good with the room of known schedules is good with more.
+/// Where there is much memory limit, orders that rush forward look as good as others
+/// for long. What is good with the memory limit of known schedules is good with more.
 void Search::searchWithLessRoom() {
-  for (int64_t room : {1, 2}) {
+  for (int64_t limits : {1, 2}) {
     PipelineProblem variant = problem;
     for (auto [mesh, most] : llvm::enumerate(variant.mostLive))
-      most = std::min<int64_t>(most, room * problem.getNumMeshes() * chunks);
+      most = std::min<int64_t>(most, limits * problem.getNumMeshes() * chunks);
     if (variant.mostLive != problem.mostLive && !isDone())
       search(variant, kWidest);
   }
 }
 
-MadePlan Search::run() {
+SearchedPlan Search::run() {
   for (const Schedule *schedule : getSchedules())
     tryBuiltin(*schedule);
   bool complete = !isDone() && searchSplits();
@@ -249,32 +249,32 @@ static llvm::Error checkProblem(const PipelineProblem &problem) {
   return llvm::Error::success();
 }
 
-llvm::Expected<MadePlan>
-meshwright::makeToMeasure(const PipelineProblem &problem) {
+llvm::Expected<SearchedPlan>
+meshwright::searchPlan(const PipelineProblem &problem) {
   if (llvm::Error error = checkProblem(problem))
     return error;
   return Search(problem).run();
 }
 
-llvm::Expected<MadePlan>
-meshwright::makeToMeasure(const PlanShape &shape, const PipelineCosts &costs,
-                          const std::vector<bool> &splits,
-                          const std::vector<int64_t> &mostLive) {
+llvm::Expected<SearchedPlan>
+meshwright::searchPlan(const PlanShape &shape, const PipelineCosts &costs,
+                       const std::vector<bool> &splits,
+                       const std::vector<int64_t> &mostLive) {
   PipelineProblem problem;
   problem.place(shape, Placement::Looped);
   problem.costs = costs;
   problem.splits = splits;
   problem.mostLive = mostLive;
-  llvm::Expected<MadePlan> looped = makeToMeasure(problem);
+  llvm::Expected<SearchedPlan> looped = searchPlan(problem);
   if (!looped || shape.chunks != 2 || shape.meshes == 1)
     return looped;
   problem.place(shape, Placement::Folded);
-  llvm::Expected<MadePlan> folded = makeToMeasure(problem);
+  llvm::Expected<SearchedPlan> folded = searchPlan(problem);
   if (!folded)
     return folded;
   // The bound holds for the placement that it was found for.
   int64_t lowerBound = std::min(looped->lowerBound, folded->lowerBound);
-  MadePlan &best =
+  SearchedPlan &best =
       folded->timeline.makespan < looped->timeline.makespan ? *folded : *looped;
   best.lowerBound = lowerBound;
   best.optimal = best.timeline.makespan == lowerBound;
