@@ -195,7 +195,13 @@ def place(tree: Any, shardings: Any) -> Any:
 
 
 def place_value(value: Any, sharding: Any) -> jax.Array:
-    """One array with this sharding; shards of other processes are theirs to make."""
+    """One array with this sharding; shards of other processes are theirs to make.
+
+    CPU devices may share the memory of a NumPy array, which its owner is free to
+    change, whatever JAX is asked for; so a copy is placed.
+    """
+    if not isinstance(value, jax.Array) and hasattr(value, "__array__"):
+        value = np.array(value)
     if sharding.is_fully_addressable:
         return jax.device_put(value, sharding)
     if type(value) in (int, float, complex):
