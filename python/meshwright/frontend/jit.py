@@ -33,6 +33,7 @@ from ..tracing import static_leaves
 from ..tracing.arguments import Statics, describe, names, positions
 from ..tracing.nnx_state import returning_changes
 from ..tracing.program import scheduled_by
+from ..tracing.several_meshes import flat_prefix
 from ..tracing.trace_cache import sharing_traces
 from .jit_options import refuse_options, with_config
 
@@ -146,6 +147,8 @@ class MpmdWrapped:
         # By types of arguments; and the one of the last call.
         self._programs: dict[Any, list[Compiled]] = {}
         self._last: _Last | None = None
+        # What was lowered without a call since, and for which types.
+        self._lowered: tuple[Any, Lowered] | None = None
         self._reported: set[str] = set()  # Messages that were logged.
         self._number = next(_numbers)
         options: dict[str, Any] = {"keep_unused": keep_unused}
@@ -377,7 +380,29 @@ class MpmdWrapped:
             self._reported,
         )
         lowered.log_messages(self._reported)
+        self._lowered = self._key(traced, types, external), lowered
         return lowered
+
+    def _key(
+        self, traced: MpmdTraced, types: Any, external: Mapping[int, Any]
+    ) -> tuple[Any, ...]:
+        """What a program follows from: `in_shardings` replace those of arguments."""
+        topology, (args, _) = self.mpmd_config.topology, types
+        wanted = known_before(self._requested.in_shardings, topology, "in_shardings")
+        chosen = flat_prefix(wanted, jax.tree.structure(args))
+        leaves, tree = jax.tree.flatten(types)
+        given = [
+            chosen.get(index, getattr(leaf, "sharding", None))
+            for index, leaf in enumerate(leaves)
+        ]
+        return compat.trace_context(), traced.jaxpr, tree, given, dict(external)
+
+    def _lowered_before(self, traced: MpmdTraced) -> Lowered | None:
+        """What the caller has lowered, perhaps to look at it, to be called now."""
+        if self._lowered is None:
+            return None
+        key = self._key(traced, traced._types, traced._external)
+        return self._lowered[1] if self._lowered[0] == key else None
 
     @at_users_line
     def eval_shape(self, /, *args: Any, **kwargs: Any) -> PyTree:
@@ -404,7 +429,7 @@ class MpmdWrapped:
     def clear_cache(self) -> None:
         """Forgets all traces and programs; the next call compiles again."""
         self._programs.clear()
-        self._last = None
+        self._last = self._lowered = None
         self._jitted.clear_cache()
 
     @at_users_line
@@ -458,7 +483,9 @@ class MpmdWrapped:
             ready = compiled.mpmd_executable.prepare(leaves, typed=True)
             if ready is not None:
                 return _Last(context, values, tree, compiled, programs), ready
-        lowered = self.lower(*args, **kwargs)
+        traced = self.trace(*args, **kwargs)
+        lowered = self._lowered_before(traced) or traced.lower()
+        self._lowered = None
         compiled = lowered.compile(self._compiler_options)
         programs.append(compiled)
         ready = compiled.mpmd_executable.prepare(leaves, typed=True, new=True)

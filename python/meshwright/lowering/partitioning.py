@@ -36,6 +36,7 @@ from ..shardings import named as named_shardings
 from ..shardings.signature import ProgramSignature, io_specs
 from ..staging import cut as stage_cut
 from ..tracing import several_meshes
+from ..tracing.known_constraints import drop_known
 from ..tracing.microbatch_rows import keep_rows_split
 from ..tracing.primitives import ANNOTATIONS
 from . import per_mesh, several_platforms
@@ -180,7 +181,7 @@ def lower_traced(
     )
     call_tree = jax.tree.structure(traced.args_info)
     split = {**given, **external, **_known_inputs(wanted, call_tree)}
-    program = keep_rows_split(traced.jaxpr, split)
+    program = keep_rows_split(drop_known(traced.jaxpr, split), split)
     program, config = stage_cut.cut(program, _with_late_merging(traced, config))
     platforms = several_platforms.platforms_of(config.topology)
     lowered = {

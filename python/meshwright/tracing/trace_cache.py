@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+from jax.sharding import AxisType
 
 from ..jaxapi import frontend as compat
 from .equal_jaxprs import EqualJaxprs
@@ -122,8 +123,8 @@ class Traced:
         leaves = wrap_leaves(leaves, tree)
         arrays = [compat.snapshot(leaf) for leaf in leaves if not is_static(leaf)]
         operands = [*self.operands[: self.num_captured], *arrays]
-        types = [jax.typeof(operand) for operand in operands]
-        if types != [jax.typeof(operand) for operand in self.operands]:
+        types = [_type_in_any_mesh(operand) for operand in operands]
+        if types != [_type_in_any_mesh(operand) for operand in self.operands]:
             return None
         return dataclasses.replace(self, operands=operands)
 
@@ -135,6 +136,16 @@ class Traced:
         result, state = result
         self.lifted.update(state)
         return result
+
+
+def _type_in_any_mesh(operand: Any) -> Any:
+    """A type without its mesh, if all axes are automatic: what was constrained has one,
+    and that says nothing."""
+    aval = jax.typeof(operand)
+    mesh = getattr(getattr(aval, "sharding", None), "mesh", None)
+    if mesh is None or any(kind is not AxisType.Auto for kind in mesh.axis_types):
+        return aval
+    return aval.shape, aval.dtype, aval.weak_type, aval.memory_space
 
 
 def _type_of(leaf: Any) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from meshwright.layers import lower as layers_lower
 
 import meshwright as mw
 from meshwright import stages
@@ -128,3 +129,35 @@ def test_unused_arguments_may_be_anywhere(compiled):
     for place in (lambda x: x, on("m0"), on("m1"), on("m1", "x")):
         np.testing.assert_array_equal(jitted(x, place(x)), 2 * x)
     assert len(compiled) == 1
+
+
+@pytest.fixture
+def lowered(monkeypatch):
+    """One entry for each program that was lowered."""
+    found, lower = [], layers_lower.lower_traced
+
+    def counted(*args, **kwargs):
+        found.append(args[1])
+        return lower(*args, **kwargs)
+
+    monkeypatch.setattr(layers_lower, "lower_traced", counted)
+    return found
+
+
+def test_a_program_that_was_looked_at_is_called(lowered):
+    """As trainers do that print how much memory a step needs before they train."""
+    jitted = mw.jit(
+        mw.named_computation(lambda x, y: x * y, name="f"),
+        CONFIG,
+        in_shardings=(NamedSharding(MESHES["m0"], P("x")), None),
+    )
+    x, y = FIRST["sharded"](np.ones(4, np.float32)), np.float32(2)
+    assert jitted.lower(x, y).compile().memory_analysis()["m0"].argument_bytes
+    for _ in range(2):
+        np.testing.assert_array_equal(jitted(x, y), 2 * x)
+    assert len(lowered) == 1
+    # It is for calls alone, and another type is another program.
+    assert jitted.lower(x, y) is not jitted.lower(x, y)
+    assert len(lowered) == 3
+    np.testing.assert_array_equal(jitted(x, np.ones(4, np.float32)), x)
+    assert len(lowered) == 4

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 
 import meshwright as mw
 
@@ -115,3 +116,60 @@ def test_what_it_refuses():
         lower(lambda c, x: (c, None), 0.0, None)
     with pytest.raises(ValueError, match=r"must be equal, got xs: 4, length: 3"):
         lower(lambda c, x: (c, None), 0.0, XS, 3)
+
+
+def test_constraints_of_what_is_known_make_no_other_fragments():
+    """Trainers constrain their state to the shardings that it has, and zeros, too."""
+    meshes = {f"m{i}": Mesh(jax.devices()[2 * i : 2 * i + 2], "x") for i in range(2)}
+    schedule = mw.get_pipeline_schedule("1F1B")
+    split = NamedSharding(meshes["m0"], P("x"))
+    traces = []
+
+    def step(constrain):
+        def step(weights, xs):
+            def body(carry, x):
+                traces.append(constrain)
+                gradient = jax.value_and_grad(loss)(weights, x)
+                return jax.tree.map(jnp.add, carry, gradient), None
+
+            if constrain:
+                weights = jax.lax.with_sharding_constraint(weights, split)
+            zeros = jax.tree.map(jnp.zeros_like, weights)
+            if constrain:
+                zeros = jax.lax.with_sharding_constraint(zeros, split)
+            return mw.pipeline.scan_microbatches(body, (0.0, zeros), xs)[0]
+
+        return mw.jit(
+            step,
+            mw.make_config(meshes, pipeline_schedule=schedule),
+            in_shardings=(split, None),
+        )
+
+    plain, constrained = (step(flag).lower(WEIGHTS, XS) for flag in (False, True))
+    counts = [
+        len(lowered.partitioning_result.fragments) for lowered in (plain, constrained)
+    ]
+    assert counts[0] == counts[1]
+    assert traces == [False, True]
+    found, wanted = (step(flag)(WEIGHTS, XS) for flag in (True, False))
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), found, wanted
+    )
+
+
+def test_constraints_to_another_sharding_stay():
+    meshes = {f"m{i}": Mesh(jax.devices()[2 * i : 2 * i + 2], "x") for i in range(2)}
+    rows, columns = P("x"), P(None, "x")
+    known = NamedSharding(meshes["m0"], rows)
+
+    def step(spec):
+        def step(weights, x):
+            said = NamedSharding(meshes["m0"], spec)
+            weights = jax.lax.with_sharding_constraint(weights, said)
+            return loss(weights, x), weights
+
+        return mw.jit(step, mw.make_config(meshes), in_shardings=(known, None))
+
+    for spec in (rows, columns):
+        _, weights = step(spec)(WEIGHTS, XS[0])
+        assert [w.sharding.spec for w in weights] == [spec, spec]

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constraints that say of an input what is known of it.
+
+Trainers constrain a whole state to its shardings, although it has them already. For
+one device mesh that costs nothing. Between stages each such value would be a copy that
+one fragment makes for all others, and that fragment would be unlike those of the other
+microbatches, which could share its executable:
+
+    w: float32[8,4] on P("x")
+    v = with_sharding_constraint(w, P("x"))
+    h = f(v)
+    # becomes
+    h = f(w)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jax.experimental.layout import Format
+from jax.sharding import NamedSharding
+
+from ..jaxapi import frontend as compat
+
+
+def drop_known(closed: Any, shardings: Mapping[int, Any]) -> Any:
+    """Drops constraints of inputs to the shardings that they have.
+
+    Args:
+      closed: the program, a closed jaxpr.
+      shardings: of its inputs, as far as they are known.
+
+    Returns:
+      The program, whose results are as before; `closed` itself if it has none.
+    """
+    jaxpr = closed.jaxpr
+    known = {
+        jaxpr.invars[index]: sharding.sharding
+        if isinstance(sharding, Format)
+        else sharding
+        for index, sharding in shardings.items()
+    }
+    results = {var for var in jaxpr.outvars if isinstance(var, compat.Var)}
+    same: dict[Any, Any] = {}
+    eqns = []
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is compat.sharding_constraint_p:
+            (value,), (result,) = eqn.invars, eqn.outvars
+            value = _value(value, same)
+            if result not in results and _says(eqn, _value(value, known)):
+                same[result] = value
+                continue
+        if any(isinstance(atom, compat.Var) and atom in same for atom in eqn.invars):
+            eqn = eqn.replace(invars=[_value(atom, same) for atom in eqn.invars])
+        eqns.append(eqn)
+    if not same:
+        return closed
+    return compat.ClosedJaxpr(jaxpr.replace(eqns=eqns), closed.consts)
+
+
+def _value(atom: Any, values: Mapping[Any, Any]) -> Any:
+    return values.get(atom, atom) if isinstance(atom, compat.Var) else atom
+
+
+def _says(eqn: Any, known: Any) -> bool:
+    """Whether a constraint says what is known: on meshes of equal axes, it is the same
+    wherever the value will live."""
+    said = eqn.params["sharding"]
+    return (
+        isinstance(said, NamedSharding)
+        and isinstance(known, NamedSharding)
+        and eqn.params.get("layout") is None
+        and not eqn.params.get("unconstrained_dims")
+        and said.memory_kind == known.memory_kind
+        and said.mesh.shape == known.mesh.shape
+        and said.mesh.axis_types == known.mesh.axis_types
+        and _spec(said) == _spec(known)
+    )
+
+
+def _spec(sharding: NamedSharding) -> Any:
+    dims = [
+        () if dim is None else dim if isinstance(dim, tuple) else (dim,)
+        for dim in sharding.spec
+    ]
+    while dims and dims[-1] == ():
+        dims.pop()
+    return dims, sharding.spec.unreduced, sharding.spec.reduced
