@@ -270,6 +270,22 @@ struct MinimizeTransfersPass
     return changes;
   }
 
+  /// Keeps what a sum across meshes adds where it is: inference would bring a result of
+  /// a call to the mesh of the sum, in each microbatch.
+  static void keepParts(Operation *sum, const ValueMeshes &meshes,
+                        Materializer &materializer) {
+    SetVector<Operation *> sums;
+    sums.insert(sum);
+    for (size_t next = 0; next != sums.size(); ++next)
+      for (Value part : sums[next]->getOperands()) {
+        Operation *op = part.getDefiningOp();
+        if (op && meshes.isAcrossMeshes(op) && !meshes.getChoice(op))
+          sums.insert(op);
+        else if (meshes.get(part).count() == 1)
+          materializer.keep(part);
+      }
+  }
+
   /// Computes a sum across meshes, such as the gradient of a weight that these share,
   /// where the state is that it meets, and for all readers.
   static void placeSums(func::FuncOp func, const ValueMeshes &meshes,
@@ -280,8 +296,10 @@ struct MinimizeTransfersPass
         continue;
       Value sum = op.getResult(0);
       std::optional<unsigned> mesh = classes.getMesh(sum);
-      if (mesh && meshes.get(sum).test(*mesh))
-        materializer.keep(sum, *mesh);
+      if (!mesh || !meshes.get(sum).test(*mesh))
+        continue;
+      keepParts(&op, meshes, materializer);
+      materializer.keep(sum, *mesh);
     }
   }
 
