@@ -14,7 +14,7 @@ DEMO_TARGETS := meshwright _meshwright
 
 .DEFAULT_GOAL := help
 .PHONY: demo test deps lock configure build lit unit py format style lint docs cpp-docs page page-check \
-        bench difftest difftest-newest findings wheel wheel-test test-jax release test-asan test-tsan fuzz nightly clean help
+        bench difftest difftest-newest findings test-iree wheel wheel-test test-jax release test-asan test-tsan fuzz nightly clean help
 
 demo: configure  ## install, build, partition a GPT step, train another on CPU devices
 	@cmake --build $(BUILD) --target $(DEMO_TARGETS)
@@ -27,7 +27,7 @@ deps:  ## Debian packages from packages.txt, Python environment .venv
 	@scripts/deps.sh
 
 lock:  ## update requirements/*.txt from pyproject.toml (needs uv)
-	@for group in bench test wheel; do uv pip compile -q --upgrade --universal \
+	@for group in bench iree test wheel; do uv pip compile -q --upgrade --universal \
 	  --python-version 3.11 --group $$group --generate-hashes --no-header \
 	  -o requirements/$$group.txt || exit; done
 
@@ -68,6 +68,10 @@ fuzz:  ## mutated programs and files for SECONDS a target (TARGETS="passes parti
 
 trainers: build  ## MaxText, Tunix and Keras as pipelines (needs Python 3.12, 2 GB)
 	@MESHWRIGHT_EXTENSION=$(BUILD)/python scripts/trainers.sh $(BUILD)/trainers
+
+test-iree: build  ## fragments of all programs compiled and run by IREE, against XLA
+	@scripts/deps.sh iree
+	@$(PYTHON) -m pytest test/iree --bin=$(BUILD)/bin -s
 
 nightly:  ## all tests under sanitizers and without assertions, clang-tidy
 	@scripts/nightly.sh

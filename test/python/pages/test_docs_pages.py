@@ -36,6 +36,7 @@ TESTED_ELSEWHERE = {
     "plan.md",
     "cost-model.md",
     "hardware.md",
+    "other-compilers.md",
 }
 TESTED_ELSEWHERE |= {"developing/inspecting.md", "developing/reducing.md"}
 SESSIONS = ("tutorial/index.md", "faq.md")
