@@ -77,8 +77,9 @@ def refuse(eqn: Any, mark: Any) -> None:
             )
         if eqn.primitive.name == "scan":
             advice = (
-                "it runs on one mesh as a whole; mw.pipeline.scan in its place makes "
-                "stages of its layers, or put marks before and after it"
+                "it runs on one mesh as a whole; in its place, mw.pipeline.scan makes "
+                "stages of its layers, mw.pipeline.scan_microbatches or mw.fori_loop "
+                "calls of its microbatches, and training steps loop in Python"
             )
     raise ValueError(f"{source(mark)}: stage_boundary inside of {what}: {advice}")
 

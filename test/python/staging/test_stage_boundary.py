@@ -288,7 +288,14 @@ def test_marks_where_nothing_can_be_cut():
 
     text = refusal(in_scan)
     assert "test_stage_boundary.py:" in text and "inside of a jax.lax.scan" in text
-    assert "mw.pipeline.scan" in text
+    assert "mw.pipeline.scan makes stages of its layers" in text
+
+    def in_steps(ws, x, y):  # Which JAX makes a scan.
+        return jax.lax.fori_loop(0, 3, lambda _, ws: jax.grad(loss)(ws, x, y), ws)
+
+    text = refusal(in_steps)
+    assert "mw.fori_loop calls of its microbatches" in text
+    assert "training steps loop in Python" in text
 
     def in_branch(ws, x, y):
         return jax.lax.cond(x[0, 0] > 0, mw.stage_boundary, lambda x: x, x)
