@@ -9,6 +9,7 @@ the newest release.
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import weakref
 from collections.abc import Callable, Hashable, Sequence
@@ -54,6 +55,16 @@ wrap_init = _FOUND["wrap_init"]
 # Shardings and settings inside programs.
 UNSPECIFIED = _FOUND["UNSPECIFIED"]
 TypedNdArray = _FOUND["TypedNdArray"]
+constant_passing = (
+    _FOUND["closed_call_p"],
+    _FOUND["cond_p"],
+    _FOUND["custom_jvp_call_p"],
+    _FOUND["custom_vjp_call_p"],
+    _FOUND["jit_p"],
+    _FOUND["remat_p"],
+    _FOUND["scan_p"],
+    _FOUND["while_p"],
+)
 device_put_p = _FOUND["device_put_p"]
 jit_p = _FOUND["jit_p"]
 sharding_constraint_p = _FOUND["sharding_constraint_p"]
@@ -180,6 +191,8 @@ def outermost_trace() -> Any:
 
 
 _snapshots: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()
+# The copies themselves, by identity.
+_copies: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
 def snapshot(value: Any) -> Any:
@@ -190,15 +203,60 @@ def snapshot(value: Any) -> Any:
     """
     if type(value) not in (np.ndarray, TypedNdArray):
         return value
+    if _copies.get(id(value)) is value:
+        return value  # It is no array of the user's.
     kind, aval = type(value), getattr(value, "aval", None)
     where = value.__array_interface__["data"][0]
     key = kind, where, value.shape, value.strides, value.dtype, aval
     copy = _snapshots.get(key)
-    if copy is None or copy.tobytes() != value.tobytes():
-        copy = np.array(value)
+    if copy is None or not _has_same_bytes(copy, value):
+        copy = aligned_copy(np.asarray(value))
         if isinstance(value, TypedNdArray):
             copy = TypedNdArray(copy, aval)
-        _snapshots[key] = copy
+        _snapshots[key] = _copies[id(copy)] = copy
+    return copy
+
+
+def view_of_copy(value: Any) -> np.ndarray:
+    """The contents of an array as they are now, as a NumPy array of the caller's own.
+
+    Snapshots share their memory with it; an array of a device is copied, for the user
+    may donate or delete it.
+    """
+    if isinstance(value, jax.Array):
+        view = aligned_copy(np.asarray(value))
+    else:
+        view = np.asarray(snapshot(value)).view()
+    _copies[id(view)] = view
+    return view
+
+
+def _has_same_bytes(first: Any, second: Any) -> bool:
+    """Whether arrays of one type have the same bits, without a copy of large ones."""
+    first, second = np.asarray(first), np.asarray(second)
+    if first.flags.c_contiguous and second.flags.c_contiguous:
+        return np.array_equal(bytes_of(first), bytes_of(second))
+    return first.tobytes() == second.tobytes()
+
+
+def bytes_of(array: np.ndarray) -> np.ndarray:
+    """The bytes of a contiguous array, which stay where they are."""
+    return array.reshape(-1).view(np.uint8)
+
+
+def digest_of(array: np.ndarray) -> str:
+    """Some hexadecimal digits of what an array contains."""
+    found = hashlib.blake2b(bytes_of(np.ascontiguousarray(array)), digest_size=16)
+    return found.hexdigest()
+
+
+def aligned_copy(array: np.ndarray) -> np.ndarray:
+    """A copy where JAX on CPU can use it in its place, at a multiple of 64 bytes."""
+    room = np.empty(array.nbytes + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    copy.flags.writeable = False
     return copy
 
 
@@ -277,16 +335,30 @@ def plain_lower(
     rules: Sequence[tuple[Any, Callable[..., Any]]],
     platform: str,
     jaxpr: Any,
+    hoisted_bytes: int | None = None,
 ) -> Any:
-    """`lower_with_rules` for a subclass of `jax.stages.Traced`, with its own jaxpr."""
+    """`lower_with_rules` for a subclass of `jax.stages.Traced`, with its own jaxpr.
+
+    Literals of more than `hoisted_bytes` become the first arguments of `main`.
+    """
     plain = object.__new__(jax.stages.Traced)
     become_traced(plain, traced)
     plain._params = {**traced._params, "jaxpr": jaxpr}
-    return lower_with_rules(plain, rules, platform)
+    if hoisted_bytes is None:
+        return lower_with_rules(plain, rules, platform)
+    states = _FOUND["config_states"]
+    with (
+        states["jax_use_simplified_jaxpr_constants"](True),
+        states["jax_embedded_constants_max_bytes"](hoisted_bytes),
+    ):
+        return lower_with_rules(plain, rules, platform, hoist_constants_as_args=True)
 
 
 def lower_with_rules(
-    traced: Any, rules: Sequence[tuple[Any, Callable[..., Any]]], platform: str
+    traced: Any,
+    rules: Sequence[tuple[Any, Callable[..., Any]]],
+    platform: str,
+    **parameters: Any,
 ) -> Any:
     """Lowers a traced function, giving precedence to `rules`.
 
@@ -294,12 +366,15 @@ def lower_with_rules(
       traced: what `jax.jit(f).trace(...)` returned.
       rules: pairs of a primitive and its lowering rule.
       platform: the platform to lower for, e.g. "cpu".
+      **parameters: others of JAX's for lowering.
 
     Returns:
       The `jax.stages.Lowered`. Plain `jax.jit` is not affected by `rules`.
     """
-    parameters = _FOUND["LoweringParameters"](override_lowering_rules=tuple(rules))
-    return traced.lower(lowering_platforms=(platform,), _private_parameters=parameters)
+    chosen = _FOUND["LoweringParameters"](
+        override_lowering_rules=tuple(rules), **parameters
+    )
+    return traced.lower(lowering_platforms=(platform,), _private_parameters=chosen)
 
 
 def kept_arguments(lowered: Any) -> list[int]:

@@ -47,6 +47,8 @@ _NAMES = (
     ("jax._src.util", "weakref_lru_cache"),
     # Shardings and settings inside programs.
     (_PRIMITIVES, "device_put_p jit_p sharding_constraint_p"),
+    (_PRIMITIVES, "closed_call_p cond_p custom_jvp_call_p custom_vjp_call_p"),
+    (_PRIMITIVES, "remat_p scan_p while_p"),
     ("jax._src.sharding_impls", "UNSPECIFIED"),
     ("jax._src.mesh", "empty_abstract_mesh"),
     ("jax._src.core", "mem_kind_to_space"),

@@ -39,7 +39,7 @@ from ..tracing import several_meshes
 from ..tracing.known_constraints import drop_known
 from ..tracing.microbatch_rows import keep_rows_split
 from ..tracing.primitives import ANNOTATIONS
-from . import per_mesh, several_platforms
+from . import constants, per_mesh, several_platforms
 from .rules import RULES
 from .ties import tie
 
@@ -158,6 +158,7 @@ def lower_traced(
     requested: RequestedShardings,
     external: Mapping[int, Any],
     given: Mapping[int, Any],
+    hoists_outside: bool = True,
 ) -> Lowered:
     """Lowers a traced function to StableHLO with dialect mpmd, and partitions that.
 
@@ -168,6 +169,8 @@ def lower_traced(
       requested: what the user asked of inputs and outputs.
       external: shardings of flat inputs that were not given to JAX.
       given: those that it got with the types of the arguments.
+      hoists_outside: whether large constants that are read outside of all names are
+        arguments, too.
 
     Returns:
       The lowered function.
@@ -182,10 +185,15 @@ def lower_traced(
     call_tree = jax.tree.structure(traced.args_info)
     split = {**given, **external, **_known_inputs(wanted, call_tree)}
     program = keep_rows_split(drop_known(traced.jaxpr, split), split)
+    uncut = config
     program, config = stage_cut.cut(program, _with_late_merging(traced, config))
     platforms = several_platforms.platforms_of(config.topology)
+    reference = next(iter(config.topology.values()))
+    program = several_meshes.without_devices(program, reference)
+    hoisted = constants.hoist(program, hoists_outside)
+    hoists = hoisted.jaxpr is not program
     lowered = {
-        platform: _lower_for(traced, program, platform, config)
+        platform: _lower_for(traced, hoisted.jaxpr, platform, hoists)
         for platform in dict.fromkeys(platforms.values())
     }
     first = next(iter(lowered))
@@ -202,7 +210,15 @@ def lower_traced(
 
     on_host: list[int] = []
     shardings: Mapping[int, Any] = {}
-    results = partition(signature, shardings)
+    try:
+        results = partition(signature, shardings)
+    except RuntimeError:
+        if not hoisted.outside:
+            raise
+        # Each mesh has what is text; an argument is on one.
+        return lower_traced(
+            traced, name, uncut, requested, external, given, hoists_outside=False
+        )
     if on_host:
         signature = _with_host_inputs(signature, on_host, results[first].io, config)
         results = partition(signature, shardings)
@@ -225,9 +241,19 @@ def lower_traced(
         )
         return _explain(text, signature, config, value)
 
+    def lower_whole() -> jax.stages.Lowered:
+        return _lower_for(traced, program, first, hoists=False)
+
     messages = [m for result in results.values() for m in result.messages]
     return Lowered(
-        lowered[first], config, signature, results[first], fragments, messages, explain
+        lowered[first],
+        config,
+        signature,
+        results[first],
+        fragments,
+        messages,
+        explain,
+        lower_whole,
     )
 
 
@@ -257,19 +283,14 @@ def _with_late_merging(traced: jax.stages.Traced, config: Config) -> Config:
 
 
 def _lower_for(
-    traced: jax.stages.Traced, program: Any, platform: str, config: Config
+    traced: jax.stages.Traced, program: Any, platform: str, hoists: bool
 ) -> jax.stages.Lowered:
-    reference = next(iter(config.topology.values()))
     with warnings.catch_warnings():
         # Which donations are usable is decided by the partitioner.
         warnings.filterwarnings("ignore", "Some donated buffers were not usable")
         try:
-            return compat.plain_lower(
-                traced,
-                RULES,
-                platform,
-                several_meshes.without_devices(program, reference),
-            )
+            limit = constants.LIMIT_BYTES if hoists else None
+            return compat.plain_lower(traced, RULES, platform, program, limit)
         except ValueError as error:
             refusal = diagnostics.explain_refusal(str(error))
             if refusal is None:
@@ -403,7 +424,7 @@ def _signature(
         input_paths=tuple(paths),
         kept=tuple(compat.kept_arguments(lowered)),
         donated=frozenset(i for i, info in enumerate(infos) if info.donated),
-        const_args=tuple(compat.constant_arguments(lowered)),
+        const_args=tuple(map(compat.view_of_copy, compat.constant_arguments(lowered))),
         input_meshes=input_meshes,
         output_meshes=output_meshes,
     )

@@ -60,6 +60,25 @@ def _wait_for_copies_of_one(leaves: Sequence[Any], placed: Sequence[Any]) -> Non
             jax.block_until_ready((placed[other], array))
 
 
+def _place_constants(
+    values: Sequence[np.ndarray], shardings: Sequence[NamedSharding]
+) -> list[jax.Array]:
+    """Arrays of constants; of those that share their memory one in each place.
+
+    The values change no more, and devices that can use their memory may.
+    """
+    placed: dict[Any, jax.Array] = {}
+    found = []
+    for value, sharding in zip(values, shardings, strict=True):
+        where = value.__array_interface__["data"][0]
+        key = where, value.shape, value.strides, value.dtype, sharding
+        if key not in placed:
+            place = jax.device_put if sharding.is_fully_addressable else place_value
+            placed[key] = place(value, sharding)
+        found.append(placed[key])
+    return found
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ready:
     """The inputs of a program, checked as far as can be without issuing anything.
@@ -102,7 +121,7 @@ class Executable:
         self._partitioned = partitioned
         self._consts = list(signature.const_args)
         if not program.described:
-            self._consts = list(map(place_value, self._consts, specs.const_shardings))
+            self._consts = _place_constants(self._consts, specs.const_shardings)
         self._input_formats, self._output_formats = self._formats()
         avals, used = signature.input_avals, set(signature.kept)
         # Positions among the values of the program.

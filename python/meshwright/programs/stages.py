@@ -8,7 +8,7 @@ import functools
 import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 import jax
@@ -158,11 +158,12 @@ class Lowered(jax.stages.Lowered):
         fragments: Mapping[str, str],
         messages: Sequence[Any],
         ask: Ask,
+        lower_whole: Callable[[], jax.stages.Lowered],
     ):
         super().__init__(
             lowered._lowering, lowered.args_info, lowered.out_tree, no_kwargs=True
         )
-        self._stablehlo = lowered
+        self._lower_whole = lower_whole
         self._ask = ask
         self.program_signature = self._signature = signature
         self._stacking: Stacking | None = None
@@ -189,6 +190,15 @@ class Lowered(jax.stages.Lowered):
                 *([_spec(entry) for entry in self._io[side]] for side in _SIDES)
             ),
             _made=result,
+        )
+
+    @functools.cached_property
+    def _stablehlo(self) -> jax.stages.Lowered:
+        """What was lowered, with all of its constants in it."""
+        if self.const_args:
+            return self._lower_whole()
+        return jax.stages.Lowered(
+            self._lowering, self.args_info, self.out_tree, no_kwargs=True
         )
 
     def _show(self, signature: ProgramSignature, specs: IOSpecs) -> None:
@@ -292,7 +302,8 @@ class Lowered(jax.stages.Lowered):
         Args:
           dialect: `mpmd` (the default), the partitioned program, which is what the
             runtime executes, also by the name `ifrt`; or `stablehlo`, what the
-            partitioner was given.
+            partitioner was given. Large constants are arguments of the former, and are
+            in the latter as they are in that of `jax.jit`.
           debug_info: print locations.
 
         Returns:
@@ -511,8 +522,13 @@ class Lowered(jax.stages.Lowered):
                 "are one array over several meshes; give devices to each mesh, or "
                 "lower the function for a topology of meshes that share theirs"
             )
+        schedule = self.partitioning_result.program
+        if self.const_args and jax.process_count() > 1:
+            # For all processes to agree on.
+            digests = [compat.digest_of(value) for value in self.const_args]
+            schedule = {**schedule, "constants": digests}
         program = load(
-            self.partitioning_result.program,
+            schedule,
             dict(self.partitioning_result.fragments),
             dict(specs.topology),
             compile_options=compiler_options,

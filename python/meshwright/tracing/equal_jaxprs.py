@@ -20,7 +20,8 @@ _BY_TYPE = (bool, int, str, bytes, type(None))
 
 
 def _bytes_of(array: np.ndarray) -> Any:
-    digest = hashlib.blake2b(array.tobytes(), digest_size=32).digest()
+    data = np.ascontiguousarray(array)
+    digest = hashlib.blake2b(compat.bytes_of(data), digest_size=32).digest()
     return "array", array.dtype, array.shape, digest
 
 

@@ -25,7 +25,7 @@ from meshwright.runtime.processes import agreement  # noqa: E402
 told = {}
 
 
-def load(case, meshes):
+def load(case, meshes, last=jnp.cos):
     """Every process has to be told, and to go on behind it."""
     meshes = {name: jax.sharding.Mesh(part, "x") for name, part in meshes.items()}
     config = mw.make_config(
@@ -35,7 +35,7 @@ def load(case, meshes):
     )
 
     def both(x):
-        return mw.named_computation(jnp.cos, name="last")(
+        return mw.named_computation(last, name="last")(
             mw.named_computation(jnp.sin, name="first")(x)
         )
 
@@ -62,4 +62,7 @@ load(
 )
 # Another idea of which mesh is where.
 load("topology", pair if second else {"m0": pair["m1"], "m1": pair["m0"]})
+# Each read a file of its own; what is large is no part of the code.
+table = np.arange(1 << 16, dtype=np.float32) + jax.process_index()
+load("large constants", pair, lambda x: x * jnp.sum(table))
 print(json.dumps({"process": jax.process_index(), "told": told}), flush=True)

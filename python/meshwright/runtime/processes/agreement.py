@@ -77,6 +77,7 @@ def describe(
             len(program["inputs"]),
             len(program["outputs"]),
         ],
+        "large constants": list(program.get("constants", ())),
         "fragments": {name: digest(_bare(text)) for name, text in code.items()},
         "schedule": digest(_unlocated(program)),
         "order of issue": digest(list(order)),
