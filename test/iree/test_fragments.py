@@ -24,10 +24,12 @@ SEVERAL_DEVICES = {
     "sharded_transformer_step": "its shardings are of a mesh of eight devices",
     "shard_map_collectives": "its collectives are over eight devices",
 }
-# (program, fragment): the operation that IREE 3.13 does not compile.
-NOT_COMPILED = {
+# (program, fragment): what IREE 3.13 says of it.
+REFUSED = {
     # The gradient of max pooling, whose windows overlap.
     ("resnet_train_step", "p0_inferred.step"): "stablehlo.select_and_scatter",
+    # Its runtime for CPUs has place for 32 buffers of a kernel.
+    ("gpt_32_8_32", "p16_stage7_bwd_call31.step"): "binding count 36 > 32",
 }
 
 WHOLE = {"topology": {"m": {"x": 1}}, "assignment": {}}
@@ -126,16 +128,17 @@ def test_fragments_compile_and_have_the_numbers_of_xla(name, tools, tmp_path):
             counts["all"] += 1
             arguments = numerics.random_arguments(text)
             try:
-                results = iree_cpu.run(artifact, arguments)
+                binary = iree_cpu.compile(artifact)
+                counts["compiled"] += 1
+                results = iree_cpu.execute(binary, arguments)
             except iree_cpu.Refused as reason:
                 refused[name, fragment] = str(reason)
                 continue
-            counts["compiled"] += 1
             wanted = numerics.run(text, arguments)
             difference = numerics.largest_difference(wanted, results)
             if difference > (BOUND_OF_BF16 if "bf16" in text else BOUND):
                 wrong[fragment] = difference
-    listed = {key: why for key, why in NOT_COMPILED.items() if key[0] == name}
+    listed = {key: why for key, why in REFUSED.items() if key[0] == name}
     print(f"{counts['compiled']} of {counts['all']} fragments compiled so far")
     assert refused.keys() == listed.keys()
     for key, operation in listed.items():

@@ -33,8 +33,8 @@ def test_commands_print_what_the_page_shows(tools, tmp_path):
 
 
 def test_listed_fragments_are_those_of_the_test():
-    from test_fragments import NOT_COMPILED, SEVERAL_DEVICES
+    from test_fragments import REFUSED, SEVERAL_DEVICES
 
     listed = set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| `.*", PAGE, re.M))))
-    names = {name for name, _ in NOT_COMPILED} | set(SEVERAL_DEVICES)
+    names = {name for name, _ in REFUSED} | set(SEVERAL_DEVICES)
     assert names <= listed

@@ -154,11 +154,18 @@ def compile_module(
 
 
 def load_copy(
-    serialized: bytes, devices: tuple[Any, ...], overrides: dict[str, Any]
+    serialized: bytes,
+    devices: tuple[Any, ...],
+    overrides: dict[str, Any],
+    callbacks: list,
 ) -> Any:
-    """Loads an executable that was compiled for other devices onto these."""
+    """Loads an executable that was compiled for other devices, or by another process.
+
+    The Python functions that it calls are these, by their positions; those that it was
+    compiled with are not in it.
+    """
     return devices[0].client.deserialize_executable(
-        serialized, DeviceList(devices), compile_options(devices, overrides)
+        serialized, DeviceList(devices), compile_options(devices, overrides), callbacks
     )
 
 

@@ -2,11 +2,14 @@
 
 import gc
 import os
+import subprocess
+import sys
 
 import jax
 import numpy as np
 import pytest
 from meshwright.runtime.load import cache
+from meshwright.runtime.program import python_calls
 from support.runtime_programs import Builder, iota
 
 HIT, COMPILED = "/jax/compilation_cache/cache_hits", "backend_compile_duration"
@@ -124,21 +127,52 @@ def test_a_folder_that_cannot_be_written_only_costs_time(events, folder):
         assert load_and_run(events) == (0, 1)
 
 
-def test_python_functions_are_not_kept(events, folder):
-    def run():
-        gc.collect()
-        b = Builder(a={"x": 1})
-        x = b.input("a", [4], dims=[["x"]])
-        b.output(b.callback("first", x, lambda rows: 3 * rows))
-        events.take()
-        program = b.load()
-        found = events.take()
-        (y,) = program(b.put(iota(4), "a", "x"))
-        np.testing.assert_array_equal(np.asarray(y), 3 * iota(4))
-        return found
+CALLS_PYTHON = """
+import sys
 
-    assert run() == run() == (0, 1)
-    assert not folder.exists()
+import jax
+import numpy as np
+from support.runtime_programs import Builder, iota
+
+hits = []
+jax.monitoring.register_event_listener(lambda event, **_: hits.append(event))
+b = Builder(a={"x": 1})
+x = b.input("a", [4], dims=[["x"]])
+factor = int(sys.argv[1])
+b.output(b.callback("first", x, lambda rows: factor * rows))
+program = b.load()
+(y,) = program(b.put(iota(4), "a", "x"))
+np.testing.assert_array_equal(np.asarray(y), factor * iota(4))
+print("hit" if "/jax/compilation_cache/cache_hits" in hits else "compiled")
+"""
+
+
+def test_python_functions_are_those_of_the_process_that_loads(folder):
+    """Two processes with the same module, whose functions are two."""
+    path = os.pathsep.join(sys.path)
+    for factor, wanted in (3, "compiled"), (5, "hit"):
+        done = subprocess.run(
+            [sys.executable, "-c", CALLS_PYTHON, str(factor)],
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split() == [wanted]
+    assert len(list(folder.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    "text, by_number",
+    [
+        ("", True),
+        ("custom_call @xla_ffi_python_cpu_callback(%0) {index = 0 : ui64}", True),
+        ("custom_call @xla_python_cpu_callback(%0) {descriptor = 7 : ui64}", False),
+        ('"stablehlo.send"(%0, %1) <{is_host_transfer = true}>', False),
+    ],
+)
+def test_functions_of_one_process_are_not_kept(text, by_number):
+    assert python_calls.calls_by_number(text) is by_number
 
 
 def test_other_meshes_load_what_one_compiled(events, folder):

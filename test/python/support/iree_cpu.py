@@ -15,7 +15,7 @@ OPTIONS = [
 
 
 class Refused(Exception):
-    """IREE does not compile a module; says why in one line."""
+    """IREE does not compile a module, or does not run it; says why in one line."""
 
 
 def compile(module: str | bytes) -> bytes:
@@ -34,16 +34,24 @@ def compile(module: str | bytes) -> bytes:
         raise Refused(reason.strip()[:300]) from None
 
 
-def run(module: str | bytes, arguments: list[np.ndarray]) -> list[np.ndarray]:
-    """The results of @main.
+def execute(binary: bytes, arguments: list[np.ndarray]) -> list[np.ndarray]:
+    """The results of @main of what was compiled.
 
     Raises:
-      Refused: it does not compile.
+      Refused: the runtime does not take it.
     """
-    loaded = iree.runtime.load_vm_flatbuffer(compile(module), driver="local-sync")
-    results = loaded.main(*arguments)
+    try:
+        loaded = iree.runtime.load_vm_flatbuffer(binary, driver="local-sync")
+        results = loaded.main(*arguments)
+    except (IndexError, RuntimeError, ValueError) as error:
+        raise Refused(str(error).splitlines()[0][:300]) from None
     if results is None:
         return []
     if not isinstance(results, list | tuple):
         results = [results]
     return [np.asarray(result.to_host()) for result in results]
+
+
+def run(module: str | bytes, arguments: list[np.ndarray]) -> list[np.ndarray]:
+    """Compiles and executes a module; raises as these do."""
+    return execute(compile(module), arguments)

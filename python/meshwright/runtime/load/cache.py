@@ -25,6 +25,7 @@ import jaxlib
 from ...core.files import whole_file
 from ...core.version import __version__
 from ...jaxapi import runtime as jax_runtime
+from ..program.python_calls import calls_by_number
 from ..program.source import Source
 
 VARIABLE = "MESHWRIGHT_CACHE_DIR"
@@ -71,7 +72,7 @@ class FragmentCache:
 
     def read(self, source: Source) -> bytes | None:
         """The serialized executable; None if there is none, or it is damaged."""
-        if source.callbacks or self.digest(source) in self._ignored:
+        if not calls_by_number(source.code) or self.digest(source) in self._ignored:
             return None
         path = self._path(self.digest(source))
         try:
@@ -83,8 +84,9 @@ class FragmentCache:
             return None
 
     def write(self, source: Source, executable: Any) -> None:
-        """Keeps an executable, unless it refers to Python functions."""
-        if source.callbacks:
+        """Keeps an executable. Python functions that it calls are not in it: it has
+        their positions, and the loading process gives the functions."""
+        if not calls_by_number(source.code):
             return
         path = self._path(self.digest(source))
         try:

@@ -184,7 +184,7 @@ def _compile_group(
     """Compiles the first of some equal sources, and loads it for the others."""
     first, serialized = None, cache and cache.read(group[0])
     if serialized:
-        first = _load(group[0], serialized, cached=True)
+        first = _load(group[0], serialized, callbacks, cached=True)
     if first is None:
         job = group[0], callbacks, contexts, cache, keep_oversized
         first, serialized = _compile(*job), None
@@ -201,19 +201,34 @@ def _compile_group(
             serialized = serialized or first.executable.serialize()
         except jax.errors.JaxRuntimeError:  # A backend that cannot.
             serialized = b""
-        copy = serialized and _load(source, serialized, copied=True)
+        copy = serialized and _load(source, serialized, callbacks, copied=True)
         by_devices[devices] = copy or _compile(source, callbacks, contexts, cache)
     return [by_devices[source.mesh.devices] for source in group]
 
 
-def _load(source: Source, serialized: bytes, **origin: bool) -> Loaded | None:
+def _named(source: Source, callbacks: Sequence[Callable]) -> list:
+    """The Python functions that a fragment calls, whose errors name it."""
+    if not source.callbacks:
+        return []
+    # On TPUs they are objects of the backend, which no one can call here.
+    return [
+        name_errors(callback, source.describe()) if callable(callback) else callback
+        for callback in callbacks
+    ]
+
+
+def _load(
+    source: Source, serialized: bytes, callbacks: Sequence[Callable], **origin: bool
+) -> Loaded | None:
     """Loads what was compiled before; None if the backend does not take it."""
     start, devices = time.perf_counter(), source.mesh.devices
     try:
         if source.mesh.is_described:
             found = Answers.read(serialized)
         else:
-            found = jax_runtime.load_copy(serialized, devices, source.options)
+            found = jax_runtime.load_copy(
+                serialized, devices, source.options, _named(source, callbacks)
+            )
     except (jax.errors.JaxRuntimeError, ValueError):
         return None
     seconds = time.perf_counter() - start
@@ -229,13 +244,7 @@ def _compile(
     cache,
     keep_oversized: bool = False,
 ) -> Loaded:
-    named = []
-    if source.callbacks:
-        # On TPUs they are objects of the backend, which no one can call here.
-        named = [
-            name_errors(callback, source.describe()) if callable(callback) else callback
-            for callback in callbacks
-        ]
+    named = _named(source, callbacks)
     start = time.perf_counter()
     context = contexts.get()
     try:

@@ -29,6 +29,14 @@ def count_functions(text: str) -> int:
     return max(map(int, _NUMBER.findall(text)), default=-1) + 1
 
 
+def calls_by_number(text: str) -> bool:
+    """Whether all Python functions that a module calls are given when it is loaded.
+
+    Others are addresses, or objects of a backend, of one process.
+    """
+    return len(_CALL.findall(text)) == len(_NUMBER.findall(text))
+
+
 def name_errors(callback: Callable, where: str) -> Callable:
     """The callback, whose exceptions say where in the program they happened."""
 
