@@ -1,6 +1,7 @@
 """Recordings of runs: what they hold and what is written."""
 
 import json
+import subprocess
 import sys
 import threading
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from meshwright.runtime import profile
 from meshwright.runtime.watch.events import Event
-from support.launching import launch, reports
+from support.launching import environment, launch, reports
 from support.runtime_programs import Builder, iota
 
 # The module, of which the package shows the function alone.
@@ -253,3 +254,78 @@ def test_a_profile_leaves_out_whole_runs_that_were_held_up():
     assert found == {
         name: pytest.approx(s) for name, s in (("f", 0.002), ("g", 0.002), ("h", 0.005))
     }
+
+
+def test_a_block_ends_while_another_thread_runs(program):
+    """Its threads end with it, and every event that it has is dated."""
+    stop, x = threading.Event(), program.put(iota(4, 4), "a", "x")
+
+    def work():
+        while not stop.is_set():
+            program.executor(x)
+
+    other = threading.Thread(target=work)
+    other.start()
+    before = set(threading.enumerate())
+    try:
+        for _ in range(20):
+            with profile() as recording:
+                while not recording.events:
+                    pass
+            assert set(threading.enumerate()) <= before
+            count = len(recording.events)
+            assert all(event.stop >= event.start > 0 for event in recording.events)
+            assert recording.to_json()["events"]
+        program.executor(x)
+        assert len(recording.events) == count
+    finally:
+        stop.set()
+        other.join()
+
+
+def test_an_interrupted_block_has_what_was_done(program, monkeypatch):
+    x, joined = program.put(iota(4, 4), "a", "x"), watching._Watcher.join
+
+    def interrupt(self):
+        monkeypatch.setattr(watching._Watcher, "join", joined)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), profile() as recording:
+        program.executor(x)
+        monkeypatch.setattr(watching._Watcher, "join", interrupt)
+    assert watching.current() is None
+    assert all(event.start > 0 for event in recording.events)
+    with profile():
+        program.executor(x)
+
+
+def test_one_block_at_a_time_on_all_threads(program):
+    with profile(), pytest.raises(RuntimeError, match="active already"), profile():
+        pass
+    assert watching.current() is None
+
+
+def test_a_block_that_is_never_left_ends_with_the_process(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import jax, jax.numpy as jnp, numpy as np\n"
+        "import meshwright as mw\n"
+        "d = jax.devices()\n"
+        "f = mw.jit(\n"
+        "    lambda w, x: mw.named_computation(jnp.matmul, name='a')(w, x),\n"
+        "    mw.make_config({'m': jax.sharding.Mesh(d[:1], 'x')}, {'a': 'm'}),\n"
+        ")\n"
+        "w = np.ones((512, 512), np.float32)\n"
+        "f(w, w)\n"
+        "block = mw.profile()\n"
+        "recording = block.__enter__()\n"
+        "outs = [f(w, w) for _ in range(20)]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

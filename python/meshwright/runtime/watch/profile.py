@@ -16,6 +16,7 @@ gets all of them, by its clock.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -62,17 +63,15 @@ def profile(
       RuntimeError: inside another `profile()`.
       ProcessError: another process does not enter or leave the block.
     """
-    global _active
-    if _active is not None:
-        raise RuntimeError("profile() is active already; end that block first")
-    merger = None
-    if merge and jax.process_count() > 1:
-        merger = recordings.start(_clock)
-    _active = recording = Recording()
+    merger, recording = None, Recording()
     try:
+        _activate(recording)
+        if merge and jax.process_count() > 1:
+            merger = recordings.start(_clock)
+            recording.began = _clock()
         yield recording
     finally:
-        _active = None
+        _deactivate(recording)
         recording.finish()
     if merger is not None:
         merged = merger.merge(recording.began, recording.to_json()["events"])
@@ -86,14 +85,42 @@ def profile(
             recording.save(path)
 
 
+_activating = threading.Lock()
+
+
+def _activate(recording: Recording) -> None:
+    global _active
+    with _activating:
+        if _active is not None:
+            raise RuntimeError("profile() is active already; end that block first")
+        _active = recording
+
+
+def _deactivate(recording: Recording) -> None:
+    global _active
+    if _active is recording:
+        _active = None
+
+
+@atexit.register
+def _finish_at_exit() -> None:
+    """Ends a block that no one has left: its threads must not outlive Python."""
+    recording = _active
+    if recording is not None:
+        _deactivate(recording)
+        recording.finish()
+
+
 @dataclass
 class _Entry:
-    """An event on its way: its lane, what it waits for, what tells its end."""
+    """An event on its way: its lane, what it waits for, what tells its end, and
+    whether that has come."""
 
     event: Event
     lane: str
     after: list[Event]
     done: Any
+    over: bool = False
 
 
 class Recording:
@@ -114,6 +141,8 @@ class Recording:
         self.began = _clock()
         self._watchers: dict[str, _Watcher] = {}
         self._entries: list[_Entry] = []
+        self._lock = threading.Lock()
+        self._finished = False
 
     def start_run(self, executor) -> Callable:
         """What the executor calls instead of each step's own function."""
@@ -131,27 +160,45 @@ class Recording:
         self.events, self.clocks = [Event(**event) for event in events], clocks
 
     def watch(self, entry: _Entry) -> None:
-        self.events.append(entry.event)
-        self._entries.append(entry)
-        if entry.lane not in self._watchers:
-            self._watchers[entry.lane] = _Watcher(self, entry.lane)
-        self._watchers[entry.lane].queue.put(entry)
+        """Adds an event; one that comes after the block, from another thread, is none
+        of it."""
+        with self._lock:
+            if self._finished:
+                return
+            if entry.lane not in self._watchers:
+                self._watchers[entry.lane] = _Watcher(self, entry.lane)
+            self.events.append(entry.event)
+            self._entries.append(entry)
+            self._watchers[entry.lane].queue.put(entry)
 
     def finish(self) -> None:
-        """Waits for everything that was issued, then dates the starts."""
-        for watcher in self._watchers.values():
-            watcher.queue.put(None)
-        for watcher in self._watchers.values():
-            watcher.join()
-        self._watchers.clear()
+        """Waits for everything that was issued, then dates the starts.
+
+        Where it is interrupted, what is not done yet is left out.
+        """
+        with self._lock:
+            self._finished = True
+            watchers, self._watchers = self._watchers, {}
+            entries, self._entries = self._entries, []
+            for watcher in watchers.values():
+                watcher.queue.put(None)
+        try:
+            for watcher in watchers.values():
+                watcher.join()
+        finally:
+            self._date(entries)
+
+    def _date(self, entries: list[_Entry]) -> None:
         ends: dict[str, float] = {}
-        for entry in self._entries:
+        undone = {id(entry.event) for entry in entries if not entry.over}
+        for entry in entries:
             event = entry.event
             ready = [before.stop for before in entry.after]
             start = max(event.issued, ends.get(entry.lane, 0.0), *ready)
             event.start = min(start, event.stop)
             ends[entry.lane] = event.stop
-        self._entries.clear()
+        if undone:
+            self.events = [event for event in self.events if id(event) not in undone]
 
     def summary(self) -> dict[str, dict[str, float]]:
         """Calls and seconds (total, mean, longest) by name and mesh."""
@@ -279,4 +326,4 @@ class _Watcher(threading.Thread):
             except Exception as error:
                 entry.event.error = str(error)
             entry.event.stop = self.recording.now()
-            entry.done = None
+            entry.done, entry.over = None, True
