@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Files/ExportFolder.h"
+#include "meshwright/Files/WholeFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
@@ -277,6 +278,11 @@ static Error makeAside(StringRef target, std::string &aside,
   return fail("the folder cannot be made: others remove it all the time");
 }
 
+/// As the umask says; by default LLVM's are closed to all other users.
+static std::error_code makeFolders(StringRef name) {
+  return fs::create_directories(name, /*IgnoreExisting=*/true, fs::all_all);
+}
+
 static Error fillAside(const std::string &aside, ArrayRef<FolderFile> files,
                        StringRef target) {
   mode_t mask = ::umask(0);
@@ -298,7 +304,7 @@ static Error fillAside(const std::string &aside, ArrayRef<FolderFile> files,
     return error;
   for (const FolderFile &file : files) {
     std::string name = join(aside, file.path);
-    if (std::error_code error = fs::create_directories(path::parent_path(name)))
+    if (std::error_code error = makeFolders(path::parent_path(name)))
       return fail("the folder cannot be made: " + error.message());
     Expected<std::string> hash = writeFile(name, file.write);
     if (!hash)
@@ -350,7 +356,7 @@ static Error carryOver(const std::string &target, const std::string &aside,
                   " is in the way, and nothing says that meshwright wrote it" +
                   kRemedy);
     std::string name = join(aside, entry.path);
-    if (std::error_code error = fs::create_directories(path::parent_path(name)))
+    if (std::error_code error = makeFolders(path::parent_path(name)))
       return fail("the folder cannot be made: " + error.message());
     if (::link(join(target, entry.path).c_str(), name.c_str()) != 0 &&
         errno != ENOENT)
@@ -424,6 +430,8 @@ static Expected<bool> putInPlace(const std::string &aside,
 
 /// The path of a folder without links, also of one that is yet to be made.
 static Expected<std::string> resolve(StringRef folder) {
+  if (Error error = checkLinks(folder))
+    return fail("cannot be written: " + toString(std::move(error)));
   SmallString<128> name(folder), result;
   path::remove_dots(name);
   while (name.size() > 1 && path::is_separator(name.back()))
@@ -443,7 +451,7 @@ static Expected<std::string> resolve(StringRef folder) {
   SmallString<128> parent(path::parent_path(name));
   if (parent.empty())
     parent = ".";
-  if (std::error_code error = fs::create_directories(parent))
+  if (std::error_code error = makeFolders(parent))
     return fail("the folder cannot be made: " + error.message());
   if (std::error_code error = fs::real_path(parent, result))
     return fail("the folder cannot be made: " + error.message());

@@ -20,6 +20,12 @@ using FileWriter = llvm::function_ref<llvm::Error(llvm::raw_ostream &)>;
 /// a pipe is written to as it is. The error names the path.
 llvm::Error writeWholeFile(llvm::StringRef path, FileWriter write);
 
+/// Refuses a path that leads through a link, or to a pipe, that another user has
+/// made in a folder where all may make files (a sticky one, as /tmp): what is
+/// written would go where that user says. It is the rule of Linux
+/// (protected_symlinks), which does not apply to links that are resolved here.
+llvm::Error checkLinks(llvm::StringRef path);
+
 /// Lets a process outlive a file that grows beyond its limit (RLIMIT_FSIZE);
 /// the write then fails with an error. For programs, not for libraries.
 void ignoreFileSizeSignal();

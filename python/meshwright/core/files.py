@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from typing import IO
 
@@ -19,7 +21,12 @@ def whole_file(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
     Until then, and after an exception, a reader of the path finds what was there
     before. A link keeps pointing where it points; a device or a pipe is written to
     as it is.
+
+    Raises:
+      PermissionError: the path leads through a link, or to a pipe, that another user
+        has made in a folder where all may make files.
     """
+    _check_links(os.fspath(path))
     path, encoding = os.path.realpath(path), None if "b" in mode else "utf-8"
     if os.path.exists(path) and not os.path.isfile(path):
         with open(path, mode, encoding=encoding) as file:
@@ -42,6 +49,51 @@ def whole_file(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(aside)
         raise
+
+
+_MAX_LINKS = 40  # As the system follows.
+
+
+def _check_links(path: str) -> None:
+    """Refuses what would be written where another user says.
+
+    It is the rule of Linux (`protected_symlinks`), which does not apply to links that
+    are resolved here; `checkLinks` in meshwright/Files is the same in C++.
+    """
+    at, rest, links = "", _parts(path), 0
+    while rest and links <= _MAX_LINKS:
+        following = os.path.join(at, rest.pop())
+        try:
+            status = os.lstat(following)
+        except OSError:  # Yet to be made, or an error that the writer reports.
+            return
+        is_link = stat.S_ISLNK(status.st_mode)
+        if (is_link or stat.S_ISFIFO(status.st_mode)) and _is_strangers(
+            following, status
+        ):
+            raise PermissionError(
+                errno.EACCES,
+                f"a {'link' if is_link else 'pipe'} of another user in a folder where "
+                "all may make files; remove it, or write elsewhere",
+                following,
+            )
+        if is_link:
+            links += 1
+            rest += _parts(os.readlink(following))
+        else:
+            at = following
+
+
+def _parts(path: str) -> list[str]:
+    """The parts of a path, the first last."""
+    root = ["/"] if path.startswith("/") else []
+    return [*reversed(list(filter(None, path.split("/")))), *root]
+
+
+def _is_strangers(path: str, status: os.stat_result) -> bool:
+    folder = os.stat(os.path.dirname(path) or ".")
+    shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
+    return bool(shared) and status.st_uid not in (os.geteuid(), folder.st_uid)
 
 
 def _mode(path: str) -> int | None:

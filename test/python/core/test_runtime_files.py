@@ -105,3 +105,46 @@ def test_of_two_writers_one_wins(tmp_path):
         process.join()
         assert process.exitcode == 0
     assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A folder where all may make files, as /tmp."""
+    if os.geteuid():
+        pytest.skip("only root makes files of another user")
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "folder", "chain", "pipe"])
+def test_what_another_user_has_put_there_is_not_followed(kind, shared, tmp_path):
+    mine, trap = tmp_path / "mine", shared / "out"
+    mine.mkdir()
+    (mine / "file").write_text("mine")
+    path, other = trap, 12345
+    if kind == "pipe":
+        os.mkfifo(trap)
+    elif kind == "folder":
+        trap.symlink_to(mine)
+        path = trap / "file"
+    elif kind == "chain":
+        trap.symlink_to(mine / "file")
+        path = tmp_path / "own"
+        path.symlink_to(trap)
+    else:
+        trap.symlink_to(mine / ("file" if kind == "link" else "new"))
+    os.lchown(trap, other, other)
+    with (
+        pytest.raises(PermissionError, match="of another user in a folder where all"),
+        whole_file(path) as file,
+    ):
+        file.write("theirs")
+    assert (mine / "file").read_text() == "mine"
+    assert os.listdir(mine) == ["file"]
+    os.lchown(trap, os.geteuid(), os.getegid())  # One's own is followed.
+    if kind != "pipe":
+        with whole_file(path) as file:
+            file.write("own")
+        assert "own" in [entry.read_text() for entry in mine.iterdir()]
