@@ -176,7 +176,8 @@ def measure(stages: int, microbatches: int) -> dict:
     note("plan")
     agreement.describe(program, pipeline.modules, planner.order, {}, {})
     note("digests")
-    project(plan, Channel(SimpleNamespace(process=me), 0))
+    world = SimpleNamespace(process=me, count=stages, reserve=lambda count: 0)
+    project(plan, Channel(world, 0, len(program["items"]), mesh.devices.size))
     note("project")
     items = len(program["items"])
     return {

@@ -6,7 +6,8 @@
 The script calls `mw.distributed.initialize()` first. Everything listens on
 loopback. The launcher holds JAX's coordinator and the watchdog: when a process
 fails, the others end within `--timeout` seconds with a line that names it, and the
-launcher ends with the exit code of the process that failed first.
+launcher ends with the exit code of the process that failed first, or, with `--restart`,
+starts all of them again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import sys
 from collections.abc import Sequence
 
 from .core.ending import end_process
-from .launching.attempt import Attempt, Run
+from .launching.attempt import Run
+from .launching.restarts import run_again
 from .launching.signals import Stop
 
 
@@ -49,6 +51,21 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         action="store_true",
         help="pass output through without the number of the process before each line",
     )
+    parser.add_argument(
+        "--restart",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="how many times all processes are started again after a fault; the "
+        "script goes on from what it has saved (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--grace",
+        type=_seconds,
+        default=2.0,
+        help="seconds between asking the processes to end (SIGTERM) and killing them "
+        "(default: %(default)g)",
+    )
     parser.add_argument("script", help="the Python script to run")
     parser.add_argument(
         "args", nargs=argparse.REMAINDER, help="arguments of the script"
@@ -57,6 +74,13 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     if not os.path.isfile(found.script):
         parser.error(f"there is no script {found.script}")
     return found
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"must be at least 0, got {number}")
+    return number
 
 
 def _positive(text: str) -> int:
@@ -94,8 +118,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         options.devices_per_process or 1,
         options.timeout,
         not options.no_prefix,
+        options.grace,
     )
-    return Attempt(run, Stop()).run()
+    return run_again(run, options.restart, Stop())
 
 
 if __name__ == "__main__":

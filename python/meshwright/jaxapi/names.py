@@ -79,6 +79,7 @@ _NAMES = (
     ("jax.extend.mlir.dialects", "func mpmd sdy"),
     # Checks of values.
     ("jax._src.checkify", "error_checks jaxpr_to_checkify_jaxpr"),
+    ("jax._src.api", "clean_up"),
     # Running programs.
     ("jax.extend.backend", "get_compile_options"),
     ("jax._src.array", "ArrayImpl"),

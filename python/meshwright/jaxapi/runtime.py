@@ -232,6 +232,11 @@ def cluster_is_present() -> bool:
     )
 
 
+def forget_processes() -> None:
+    """In a forked child: what JAX does at exit would be done for the parent."""
+    atexit.unregister(_FOUND["clean_up"])
+
+
 def coordinator_module() -> str:
     """The module that has JAX's coordination service; it needs no other."""
     return _FOUND["get_distributed_runtime_service"].__module__

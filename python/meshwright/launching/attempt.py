@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from ..jaxapi import runtime as jax_runtime
 from ..runtime import processes
+from ..runtime.processes.exits import PREEMPTED
 from ..runtime.processes.watch import EXIT_CODE
 from ..runtime.processes.watchdog import Watchdog
 from . import tether
@@ -25,7 +26,7 @@ from .signals import Stop
 _COORDINATOR = pathlib.Path(processes.__file__).parent / "coordinator.py"
 _EXIT_CODE_DELAY = 0.2  # Seconds in which the launcher learns how a process ended.
 _LAST_LINES = 1.0  # Seconds in which what a process has written is printed.
-_GRACE = 2.0  # Seconds between asking a process to end and killing it.
+_LAST_SECONDS = 2.0  # That the one at fault may take to end by itself.
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Run:
       devices: of each process.
       timeout: seconds of silence, or at one place, that are a fault.
       prefix: whether lines get the number of their process.
+      grace: seconds between asking a process to end and killing it.
     """
 
     command: Sequence[str]
@@ -45,6 +47,7 @@ class Run:
     devices: int
     timeout: float
     prefix: bool
+    grace: float
 
 
 class Attempt:
@@ -54,8 +57,12 @@ class Attempt:
       watchdog: knows the first fault.
     """
 
-    def __init__(self, run: Run, stop: Stop):
-        self._run, self._stop = run, stop
+    def __init__(
+        self, run: Run, stop: Stop, number: int = 0, copies: str | None = None
+    ):
+        """The start with this number, from 0; `copies` is a folder that outlives it."""
+        self._run, self._stop, self._number = run, stop, number
+        self._copies = copies
         self.watchdog = Watchdog(
             run.timeout, run.processes, exit_code_delay=_EXIT_CODE_DELAY
         )
@@ -82,13 +89,18 @@ class Attempt:
 
     def run(self) -> int:
         """Runs the script everywhere; returns the exit code."""
+        if self._copies:
+            self._keep(self._copies)
         try:
             for number in range(self._run.processes):
                 if not self._stop.count:
                     self._start(number)
-            return self._wait()
+            code = self._wait()
         finally:
             self._end()
+        # Asked to end, they have saved what they had.
+        saved = all(p.returncode == PREEMPTED for p in self._processes)
+        return PREEMPTED if self._processes and saved else code
 
     def _start(self, number: int) -> None:
         prefix = self._run.prefix
@@ -103,13 +115,16 @@ class Attempt:
             start_new_session=True,
         )
         self._processes.append(process)
-        # It ends these groups if this process is killed.
-        with contextlib.suppress(OSError):  # It has ended itself.
-            self._service.stdin.write(f"{process.pid}\n".encode())
-            self._service.stdin.flush()
+        self._keep(str(process.pid))
         if prefix:
             self._printer.follow(number, process.stdout, sys.stdout)
             self._printer.follow(number, process.stderr, sys.stderr)
+
+    def _keep(self, line: str) -> None:
+        """Lets the service end a group or remove a folder if this process is killed."""
+        with contextlib.suppress(OSError):  # It has ended itself.
+            self._service.stdin.write(f"{line}\n".encode())
+            self._service.stdin.flush()
 
     def _environment(self, number: int) -> dict[str, str]:
         count = self._run.devices
@@ -119,9 +134,14 @@ class Attempt:
             "MESHWRIGHT_PROCESS": str(number),
             "MESHWRIGHT_TIMEOUT": str(self._run.timeout),
             "MESHWRIGHT_WATCHDOG": self.watchdog.address,
+            "MESHWRIGHT_TOKEN": self.watchdog.token,
+            "MESHWRIGHT_ATTEMPT": str(self._number),
             "PYTHONUNBUFFERED": "1",
             "JAX_NUM_CPU_DEVICES": str(count),
         }
+        if self._copies:
+            environment["MESHWRIGHT_COPIES"] = self._copies
+        environment.pop("MESHWRIGHT_JOINED", None)  # Of a run that starts this one.
         first = number * count
         for visible in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
             all_visible = os.environ.get(visible)
@@ -134,7 +154,7 @@ class Attempt:
     def _wait(self) -> int:
         """Waits for all, or for the first that fails and then for the rest."""
         running = dict(enumerate(self._processes))
-        code, deadline = 0, None
+        code, deadline, preempted = 0, None, 0
         while running:
             if self._stop.number is not None:
                 return 128 + self._stop.number
@@ -144,6 +164,8 @@ class Attempt:
                     continue
                 del running[number]
                 status = 128 - found if found < 0 else found
+                if status == PREEMPTED:  # No fault: the others do so, too.
+                    preempted, status = PREEMPTED, 0
                 if status and not code:
                     self.watchdog.report(number, _how(found))
                 if not status:
@@ -154,21 +176,22 @@ class Attempt:
                 for number in range(len(self._processes)):
                     if number not in running:
                         self._printer.join(number, _LAST_LINES)
-                self._say(self.watchdog.fault)
+                self.say(self.watchdog.fault)
                 ended = self._service.poll()
                 if ended is not None:  # JAX says that another process has died.
-                    self._say(f"before that the coordinator {_how(ended)}")
-                deadline = time.monotonic() + _GRACE
+                    self.say(f"before that the coordinator {_how(ended)}")
+                deadline = time.monotonic() + _LAST_SECONDS
             if deadline is not None and time.monotonic() > deadline:
-                # The one that raised may take longer to end than those that it ended.
-                return 1 if self.watchdog.raised else code or EXIT_CODE
+                break
             time.sleep(0.02)
         if self.watchdog.fault is not None:
-            return code or EXIT_CODE
-        return code
+            # The one at fault may take longer to end than those that it ended.
+            return self.watchdog.code or code or EXIT_CODE
+        return code or preempted
 
-    def _say(self, fault: str) -> None:
-        self._printer.say(f"meshwright.launch: {fault}")
+    def say(self, line: str) -> None:
+        """Writes a line of the launcher's own."""
+        self._printer.say(f"meshwright.launch: {line}")
 
     def _end(self) -> None:
         """Leaves no process, no port and no half line.
@@ -176,17 +199,18 @@ class Attempt:
         Asked for the end once more, it kills at once.
         """
         alive, asked = self._processes, self._stop.count
-        for send in (signal.SIGTERM, signal.SIGKILL):
+        ends = ((signal.SIGTERM, self._run.grace), (signal.SIGKILL, _LAST_SECONDS))
+        for send, grace in ends:
             for process in alive:
                 _reach(process, signal.SIGCONT)
                 _reach(process, send)
-            limit = time.monotonic() + _GRACE
+            limit = time.monotonic() + grace
             while alive := [p for p in alive if _reach(p, 0)]:
                 again = send == signal.SIGTERM and self._stop.count > max(1, asked)
                 if again or time.monotonic() > limit:
                     break
                 time.sleep(0.02)
-        self._printer.close(_GRACE)
+        self._printer.close(_LAST_LINES)
         self.watchdog.close()
         self._service.kill()
         self._service.communicate()

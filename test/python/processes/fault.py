@@ -72,7 +72,10 @@ for number in range(10**6):
         print("running", flush=True)
         if fault == "elsewhere":
             print(float(value))
-        if second and fault == "kill":
+        if second and fault == "loader" and not os.fork():
+            time.sleep(60)  # It outlives the process that has forked it.
+            os._exit(0)
+        if second and fault in ("kill", "loader"):
             os.kill(os.getpid(), signal.SIGKILL)
         if second and fault == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)

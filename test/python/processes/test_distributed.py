@@ -277,6 +277,7 @@ UNLAUNCHED = {
     "exit": "ended with exit code 3",
     "hang": 'on mesh "m1") has made no',
     "hook": "ended with exit code 1",
+    "loader": "has died",
 }
 
 

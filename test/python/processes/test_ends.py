@@ -27,7 +27,7 @@ if sys.argv[1] == "replaced":
         def write(self, text): raise RuntimeError("no")
         def flush(self): raise RuntimeError("no")
     sys.stderr = sys.stdout = Failing()
-watch.connect(sys.argv[2], 0)
+watch.connect(sys.argv[2], 0, sys.argv[3])
 if sys.argv[1] == "raises":
     def show(*exception): sys.stderr.write("x" * (1 << 20))
     sys.excepthook, watch.current()._hook = watch.current()._fail, show
@@ -103,7 +103,7 @@ def ended(tmp_path_factory) -> dict[str, int]:
         watchdog = Watchdog(LIMIT, 2)
         errors = UNREADABLE[kind]()
         process = subprocess.Popen(
-            [sys.executable, str(script), kind, watchdog.address],
+            [sys.executable, str(script), kind, watchdog.address, watchdog.token],
             env=environment(),
             stdout=errors,
             stderr=errors,

@@ -161,14 +161,20 @@ def test_a_watchdog_that_was_stopped_blames_nobody():
     """As the one in a launcher is, by Ctrl-Z."""
     module = ["-m", "meshwright.runtime.processes.watchdog", "127.0.0.1", "1", "1"]
     watchdog = subprocess.Popen(
-        [sys.executable, *module], env=environment(), stdout=subprocess.PIPE, text=True
+        [sys.executable, *module],
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
+    watchdog.stdin.write("secret\n")
+    watchdog.stdin.flush()
     told, ended = [], threading.Event()
     try:
         host, port = watchdog.stdout.readline().strip().rsplit(":", 1)
         with socket.create_connection((host, int(port))) as connection:
             lines = connection.makefile()
-            hello = {"process": 0, "pid": 1, "host": "here"}
+            hello = {"process": 0, "pid": 1, "host": "here", "token": "secret"}
             connection.sendall(json.dumps(hello).encode() + b"\n")
             listener = threading.Thread(target=lambda: told.extend(lines), daemon=True)
             listener.start()

@@ -10,7 +10,7 @@ In a worker the service would end with that worker, and everybody with it; and i
 ends its process when workers do not come. It ends when its standard input does, which
 is when the launcher was killed: so it never outlives it. Nor does what the launcher
 has started, whose process groups come as lines of that input: they are killed, with
-all that the script has started in turn.
+all that the script has started in turn. Other lines are folders, which are removed.
 """
 
 from __future__ import annotations
@@ -18,16 +18,23 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import shutil
 import signal
 import sys
 import threading
 
+# JAX aborts all processes after so long without a heartbeat, and counts the time in
+# which their machine slept. The watchdog notices sooner what is at fault.
+HEARTBEAT_SECONDS = 24 * 3600
+
 
 def _outlive_none() -> None:
-    groups = [int(line) for line in sys.stdin if line.strip()]
-    for group in groups:
+    for line in list(map(str.strip, sys.stdin)):
         with contextlib.suppress(OSError):
-            os.killpg(group, signal.SIGKILL)
+            if line.isdecimal():
+                os.killpg(int(line), signal.SIGKILL)
+            else:
+                shutil.rmtree(line)
     os._exit(0)  # Does not wait for the service.
 
 
@@ -38,7 +45,7 @@ def main() -> None:
     service = importlib.import_module(module).get_distributed_runtime_service(
         address,
         int(processes),
-        heartbeat_timeout=int(timeout),
+        heartbeat_timeout=HEARTBEAT_SECONDS,
         shutdown_timeout=int(timeout),
         recoverable=True,
     )

@@ -25,10 +25,9 @@ from ..program.loaded import Loaded
 from ..program.placement import Place
 from ..program.steps import Issue, Step
 
-# An id is (program, run, item, position of the target device), packed; it is used
-# up long before the number of the run starts again.
-_EDGE_BITS, _TARGET_BITS, _RUN_BITS, _PROGRAM_BITS = 24, 12, 16, 11
-MAX_EDGES, MAX_PIECES = (1 << _EDGE_BITS) - 1, 1 << _TARGET_BITS
+# Every program has a range of ids of its own, one for each (run, item, position of the
+# target device); an id is used up long before the number of the run starts again.
+_RUNS = 1 << 16
 _WINDOW_PIECES = 256
 
 
@@ -41,11 +40,21 @@ class Channel:
     is there, and the sender begins no third one before that.
     """
 
-    def __init__(self, world: Any, program: int):
+    def __init__(self, world: Any, program: int, items: int, devices: int):
+        """For a program of so many items, on meshes of up to so many devices.
+
+        Attributes:
+          last: the item that a move after all of them has.
+        """
         self.world = world
-        self.program = program % (1 << _PROGRAM_BITS)
+        self.program = program
         self.run = 0
-        self._base = self._pack(0, 0)
+        self._devices = max(devices, world.count)  # Which acknowledge, as one item.
+        self.last = items
+        self._acknowledge = (items + 1) * self._devices
+        self._pieces = self._acknowledge + self._devices
+        self._first = world.reserve(self._pieces * _RUNS)
+        self._base = self._first
         self._sent: dict[int, _Window] = collections.defaultdict(_Window)
         self._received: dict[int, _Window] = collections.defaultdict(_Window)
         self._pending: dict[int, collections.deque] = collections.defaultdict(
@@ -54,20 +63,24 @@ class Channel:
 
     def next_run(self) -> None:
         self.world.check_joined()
-        self.run = (self.run + 1) % (1 << _RUN_BITS)
-        self._base = self._pack(self.run, 0)
+        self.run += 1
+        self._base = self._run_base(self.run)
 
-    def _pack(self, run: int, piece: int) -> int:
-        return (self.program << _RUN_BITS | run) << _EDGE_BITS + _TARGET_BITS | piece
+    def _run_base(self, run: int) -> int:
+        return self._first + run % _RUNS * self._pieces
+
+    def piece(self, item: int, target: int) -> int:
+        """The part of an id that is the same in every run."""
+        return item * self._devices + target
 
     def offer(self, piece: int, process: int, array: jax.Array, size: int) -> None:
         """Offers an array of one device to a process.
 
         Args:
-          piece: of `pack_piece`.
+          piece: what `piece` returned.
           size: of the array, in bytes.
         """
-        self.world.offer(self._base | piece, array)
+        self.world.offer(self._base + piece, array)
         window = self._sent[process]
         if not window.add(size, self.world.window_bytes):
             return
@@ -82,7 +95,7 @@ class Channel:
 
     def pull(self, piece: int, process: int, wanted: Any, size: int) -> jax.Array:
         """The array that a process offers; returns before it is here."""
-        array = self.world.pull(process, self._base | piece, wanted)
+        array = self.world.pull(process, self._base + piece, wanted)
         window = self._received[process]
         arrays = window.arrays
         while arrays and (arrays[0].is_deleted() or arrays[0].is_ready()):
@@ -100,13 +113,7 @@ class Channel:
                 self.world.await_arrival(window.take())
 
     def _acknowledgement(self, window: int, sender: int) -> int:
-        run = window % (1 << _RUN_BITS)
-        return self._pack(run, pack_piece(MAX_EDGES, sender % (1 << _TARGET_BITS)))
-
-
-def pack_piece(edge: int, target: int) -> int:
-    """The part of an id that is the same in every run."""
-    return edge << _TARGET_BITS | target
+        return self._run_base(window) + self._acknowledge + sender
 
 
 @dataclass
@@ -225,7 +232,7 @@ class Edge(Step):
         makers: list[Callable] = []
         for number, piece in enumerate(self.pieces):
             ends = piece.source.process_index, piece.target.process_index
-            key, size = pack_piece(self.number, number), self._bytes(piece)
+            key, size = self.channel.piece(self.number, number), self._bytes(piece)
             if ends[0] == me:
                 take = _taker(position[piece.source], piece.part)
                 if ends[1] == me:

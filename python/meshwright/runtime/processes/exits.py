@@ -7,6 +7,10 @@ import sys
 import threading
 from typing import Any
 
+#: Exit code of a process that was asked to end and has saved what it had, so that it
+#: can be started again: EX_TEMPFAIL of sysexits.h.
+PREEMPTED = 75
+
 _code: Any = None
 _noting = False
 
@@ -43,4 +47,7 @@ def exit_code() -> int:
 
 def failed() -> bool:
     """Whether, at exit, an exception or an exit code says that something went wrong."""
-    return exit_code() != 0 or getattr(sys, "last_value", None) is not None
+    return (
+        exit_code() not in (0, PREEMPTED)
+        or getattr(sys, "last_value", None) is not None
+    )

@@ -10,12 +10,12 @@ from __future__ import annotations
 import collections
 import contextlib
 import threading
-import time
 from typing import Any
 
 import jax
 
 from ...jaxapi import runtime as jax_runtime
+from .awake import clock
 
 # (program, run, rank of the item), equal in all processes.
 Place = tuple[int, int, int]
@@ -48,7 +48,7 @@ class Worker(threading.Thread):
             # Those that come meanwhile are for the next look.
             for _ in range(len(self._launched)):
                 place, what, token = self._launched.popleft()
-                self._waiting = place, what, time.monotonic()
+                self._waiting = place, what, clock.now()
                 # The user of the results gets an error.
                 with contextlib.suppress(jax.errors.JaxRuntimeError):
                     token.block_until_ready()
@@ -61,7 +61,7 @@ class Worker(threading.Thread):
         if oldest is None:
             return {}
         place, what, since = oldest
-        return {"place": place, "where": what, "seconds": time.monotonic() - since}
+        return {"place": place, "where": what, "seconds": clock.now() - since}
 
 
 _worker: Worker | None = None

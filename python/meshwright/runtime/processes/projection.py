@@ -14,7 +14,7 @@ from ..program.placement import Place, ProgramMesh
 from ..program.plan import Plan, assign_drops
 from ..program.source import Source
 from ..program.steps import Copy, FirstShard, Launch, Put, Step
-from .edges import MAX_EDGES, MAX_PIECES, Channel, Edge, Elsewhere, find_pieces
+from .edges import Channel, Edge, Elsewhere, find_pieces
 
 #: How many bytes are received earlier than they would be in one process, at most.
 AHEAD_BYTES = 1 << 20
@@ -30,8 +30,6 @@ def project(plan: Plan, channel: Channel) -> set[int]:
     Returns:
       The sources that this process has to compile.
 
-    Raises:
-      ProgramError: the program has more items, or a mesh more devices, than ids.
     """
     kept = _Projection(plan, channel)
     for step in plan.steps:
@@ -73,11 +71,6 @@ class _Projection:
         return self.me in mesh.processes
 
     def _add_move(self, step: Step) -> None:
-        number = step.item or 0
-        if number >= MAX_EDGES:
-            raise ProgramError(f"a program of more than {MAX_EDGES} items")
-        if len(step.places[0].mesh.devices) > MAX_PIECES:
-            raise ProgramError(f"{step.what}: a mesh of more than {MAX_PIECES} devices")
         (read,), target = step.reads, step.places[0]
         slot, source = self.whole.get(read, (read, self._place(read)))
         ends = source.mesh.processes | target.mesh.processes
@@ -101,7 +94,7 @@ class _Projection:
                 places=step.places if receives else (),
                 what=step.what,
                 channel=self.channel,
-                number=number,
+                number=self.channel.last if step.item is None else step.item,
                 source=source,
                 target=target,
                 pieces=find_pieces(source, target),

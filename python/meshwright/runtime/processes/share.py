@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from ..program.plan import Planner
 from ..program.source import Source, read_source
 from ..program.steps import Launch, Step, identity_text
 from . import agreement, following
+from .awake import clock
 from .edges import Channel
 from .projection import project
 from .world import current
@@ -35,7 +35,12 @@ class Share:
     def __init__(self, planner: Planner, world: Any):
         self.world = world
         self._meshes: Mapping[str, ProgramMesh] = planner.meshes
-        self._channel = Channel(world, world.next_number())
+        self._channel = Channel(
+            world,
+            world.next_number(),
+            len(planner.program["items"]),
+            max(len(mesh.devices) for mesh in planner.meshes.values()),
+        )
         self._launched: Step | None = None
         self._worker = following.worker()
         self.sources = project(planner.plan, self._channel)
@@ -63,7 +68,7 @@ class Share:
         if isinstance(launched, Launch):
             self._worker.wait_for(self._place(launched), launched.what, tokens[-1])
         place = None if step is None else self._place(step)
-        self._worker.issuing = place and (place, step.what, time.monotonic())
+        self._worker.issuing = place and (place, step.what, clock.now())
 
     def _place(self, step: Step) -> tuple[int, int, int]:
         """Where a step is in the order that all processes share."""

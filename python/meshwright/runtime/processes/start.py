@@ -7,6 +7,7 @@ import contextlib
 import math
 import numbers
 import os
+import secrets
 import socket
 import threading
 import time
@@ -17,6 +18,7 @@ import jax
 from ...core import ending
 from ...jaxapi import runtime as jax_runtime
 from . import exits, watch
+from .coordinator import HEARTBEAT_SECONDS
 from .world import (
     DEFAULT_TIMEOUT,
     WINDOW_BYTES,
@@ -29,6 +31,7 @@ from .world import (
 )
 
 _TRANSPORTS = ("transfer", "device_put")
+_JOINED = "MESHWRIGHT_JOINED"
 _started = False
 
 
@@ -53,7 +56,8 @@ def initialize(
     Under `python -m meshwright.launch` no argument is needed. On a cluster that
     `jax.distributed.initialize` knows (SLURM, Open MPI, Kubernetes, TPU) neither;
     elsewhere give the first three. A script that is started alone, without
-    arguments and without a cluster, stays one process.
+    arguments and without a cluster, stays one process; so does what a process that
+    has joined starts, such as a worker of `multiprocessing` that imports the script.
 
     Args:
       coordinator_address: `host:port` of process 0.
@@ -117,6 +121,9 @@ def initialize(
     ):
         _started = True
         return
+    if _parent_has_joined(given if not launched else (None, None, None)):
+        _started = True
+        return
     if not launched and None in given and given != (None, None, None):
         raise ValueError(
             "give coordinator_address, num_processes and process_id together, or none "
@@ -127,16 +134,16 @@ def initialize(
     if given[1] == 1:
         _started = True
         return
-    watch.connect(environment("WATCHDOG"), given[2])
+    watch.connect(environment("WATCHDOG"), given[2], environment("TOKEN") or "")
     _configure(transport)
     _spare_threads()
     _join(given, bool(launched), seconds, options)
     # The watchdog knows which process is at fault; those that wait for it do not.
     world = set_world(2 * seconds, bind_address, transport, window_bytes)
     if not launched:
-        address = _watchdog_address(world, seconds)
+        address, _, token = _watchdog_address(world, seconds).partition(" ")
         try:
-            watch.connect(address, world.process, True)
+            watch.connect(address, world.process, token, coordinated=True)
         except OSError as error:
             raise ProcessError(
                 f"process {world.process}: process 0 cannot be reached at {address}: "
@@ -146,7 +153,34 @@ def initialize(
     if client is not None:
         # It says that the end has come before the world waits for the others there.
         client.finish_first()
+    # For what this process starts, and what imports its script once more.
+    address = jax_runtime.coordinator_address()
+    os.environ[_JOINED] = f"{os.getpid()} {address} {world.count} {world.process}"
     _started = True
+
+
+def _parent_has_joined(given: tuple) -> bool:
+    """Whether a process that has joined in this place is an ancestor of this one.
+
+    A child that `multiprocessing` spawns imports the script, and has inherited the
+    variables that say which process its parent is.
+    """
+    joined = os.environ.get(_JOINED, "").split()
+    if not joined or int(joined[0]) not in _ancestors():
+        return False
+    return given == (None, None, None) or [str(part) for part in given] == joined[1:]
+
+
+def _ancestors() -> list[int]:
+    found, number = [], os.getppid()
+    while number > 1:
+        found.append(number)
+        try:
+            with open(f"/proc/{number}/stat") as file:
+                number = int(file.read().rpartition(")")[2].split()[1])
+        except OSError:  # There is no such folder here, or the process has ended.
+            break
+    return found
 
 
 def shutdown() -> None:
@@ -195,11 +229,12 @@ def _checked(address: str, count: int, process: int) -> tuple[str, int, int]:
 
 
 def _watchdog_address(world: World, seconds: float) -> str:
-    """Where the watchdog beside process 0 listens."""
+    """Where the watchdog beside process 0 listens, and its token."""
     if world.process == 0:
-        address = watch.start_beside(world.bind, world.count, seconds)
-        world.put("watchdog", address.encode())
-        return address
+        token = secrets.token_hex(16)
+        address = watch.start_beside(world.bind, world.count, seconds, token)
+        world.put("watchdog", f"{address} {token}".encode())
+        return f"{address} {token}"
     return world.get("watchdog", 0, "start a watchdog").decode()
 
 
@@ -234,7 +269,7 @@ def _join(given: tuple, launched: bool, seconds: float, options: dict) -> None:
     address, count, process = given
     arguments = {
         "initialization_timeout": max(1, round(seconds)),
-        "heartbeat_timeout_seconds": max(1, round(seconds)),
+        "heartbeat_timeout_seconds": HEARTBEAT_SECONDS,
         "shutdown_timeout_seconds": max(1, round(seconds)),
         **options,
     }

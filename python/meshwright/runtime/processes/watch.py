@@ -26,6 +26,8 @@ import jax
 
 from ...core import ending
 from . import exits, following, world
+from .awake import clock
+from .preemption import Preemption
 
 #: Exit code of a process that ends because another one failed.
 EXIT_CODE = 70
@@ -40,40 +42,72 @@ def current() -> Client | None:
 
 
 def connect(
-    address: str | None, process: int | None, coordinated: bool = False
+    address: str | None,
+    process: int | None,
+    token: str = "",
+    coordinated: bool = False,
 ) -> None:
     """Connects this process to a watchdog; nothing without one.
 
     Args:
+      token: what the watchdog wants to hear.
       coordinated: whether process 0 holds JAX's coordinator.
     """
     global _client
     if address is not None and _client is None:
-        _client = Client(address, int(process or 0), coordinated)
+        _client = Client(address, int(process or 0), token, coordinated)
 
 
 class Client:
-    """Sends beats that say where this process is; leaves on request."""
+    """Sends beats that say where this process is; leaves on request.
 
-    def __init__(self, address: str, process: int, coordinated: bool):
+    Attributes:
+      preemption: after which step all save, once one has been asked to end.
+    """
+
+    def __init__(self, address: str, process: int, token: str, coordinated: bool):
         host, port = address.rsplit(":", 1)
         self.process, self._coordinated = process, coordinated
         self._others_left = threading.Event()
+        self.preemption = Preemption()
         self._worker = following.start()
         self._socket = socket.create_connection((host.strip("[]"), int(port)), 10)
         self._socket.settimeout(None)
-        self._send({"process": process, "pid": os.getpid(), "host": hostname()})
+        me = {"process": process, "pid": os.getpid(), "host": hostname()}
+        self._send(me | {"token": token})
         self._lines = self._socket.makefile("r")
-        hello = json.loads(self._lines.readline())
+        hello = json.loads(self._lines.readline() or "{}")
+        if "timeout" not in hello:
+            self._socket.close()
+            raise world.ProcessError(
+                f"process {process}: "
+                + hello.get("refused", "the watchdog has ended, with the run")
+            )
         self.timeout = float(hello["timeout"])
+        keep_alive(self._socket, self.timeout)
         self._worker.period = self.timeout / BEATS_PER_TIMEOUT
         self._code = EXIT_CODE
         self._hook, sys.excepthook = sys.excepthook, self._fail
         self._finished = False
         exits.note_exit_codes()
         atexit.register(self.finish)
+        os.register_at_fork(after_in_child=self._forget)
         for work in (self._beat, self._listen):
             threading.Thread(target=work, daemon=True, name="meshwright-watch").start()
+
+    def _forget(self) -> None:
+        """In a forked child, which is none of the processes.
+
+        It would keep the connection open when this process dies, and report its own
+        end as that of this process.
+        """
+        global _client
+        os.close(self._socket.detach())
+        atexit.unregister(self.finish)
+        _client, self._finished = None, True
+        if sys.excepthook == self._fail:
+            sys.excepthook = self._hook
+        exits.forget()
 
     def _send(self, message: dict[str, Any]) -> None:
         self._socket.sendall((json.dumps(message) + "\n").encode())
@@ -84,9 +118,11 @@ class Client:
 
     def _beat(self) -> None:
         with contextlib.suppress(OSError):
+            period = self.timeout / BEATS_PER_TIMEOUT
             while True:
+                clock.tick(period)
                 self._send({"beat": self._worker.where()})
-                time.sleep(self.timeout / BEATS_PER_TIMEOUT)
+                time.sleep(period)
 
     def _listen(self) -> None:
         with contextlib.suppress(Exception):  # Also of what is not of the watchdog.
@@ -94,6 +130,10 @@ class Client:
                 message = json.loads(line)
                 if message.get("others have left"):
                     self._others_left.set()
+                elif message.get("which step"):
+                    self._try_send({"step": self.preemption.ask()})
+                elif "save after" in message:
+                    self.preemption.decide(message["save after"])
                 else:
                     self._leave(message["fault"])
         self._leave("the watchdog has ended, with the process that started the run")
@@ -105,6 +145,9 @@ class Client:
                 "This process has no copy of the array. mw.fetch(array) gives its "
                 "value on every process."
             )
+        if self._finished:  # In a forked child, whose own hook calls this one.
+            self._hook(kind, error, traceback)
+            return
         failed = {"failed": f"{kind.__name__}: {error}".splitlines()[0]}
         self._code = 1
         # What shows the exception may wait for a reader that is stopped, and fail.
@@ -117,6 +160,10 @@ class Client:
             ending.say()
             notice.cancel()
             self._try_send(failed)
+
+    def tell_preempted(self) -> None:
+        """Lets all processes know that one has been asked to end."""
+        self._try_send({"preempted": True})
 
     def finish_first(self) -> None:
         """Lets `finish` run at exit before what was registered after it."""
@@ -138,7 +185,7 @@ class Client:
         if code is None:
             # Without a code, an exception that a hook of the script has taken.
             code = exits.exit_code() or int(exits.failed())
-        if code:
+        if code and code != exits.PREEMPTED:
             self._try_send({"exit": code})
             return
         self._try_send({"ending": True})
@@ -157,11 +204,26 @@ class Client:
         ending.end_process(self._code, line)
 
 
+def keep_alive(connection: socket.socket, timeout: float) -> None:
+    """Lets the system end a connection whose other host does not answer any more.
+
+    A process there that is merely stopped still answers.
+    """
+    period = max(1, round(timeout / BEATS_PER_TIMEOUT))
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux.
+        tcp, limit = socket.IPPROTO_TCP, max(1000, round(1000 * timeout))
+        connection.setsockopt(tcp, socket.TCP_USER_TIMEOUT, limit)
+        connection.setsockopt(tcp, socket.TCP_KEEPIDLE, period)
+        connection.setsockopt(tcp, socket.TCP_KEEPINTVL, period)
+        connection.setsockopt(tcp, socket.TCP_KEEPCNT, BEATS_PER_TIMEOUT)
+
+
 def hostname() -> str:
     return socket.gethostname()
 
 
-def start_beside(host: str, processes: int, timeout: float) -> str:
+def start_beside(host: str, processes: int, timeout: float, token: str) -> str:
     """Starts a watchdog in a process of its own; returns its address.
 
     It outlives the process that starts it for as long as others are connected.
@@ -169,11 +231,14 @@ def start_beside(host: str, processes: int, timeout: float) -> str:
     arguments = [host, str(processes), str(timeout)]
     watchdog = subprocess.Popen(
         [sys.executable, "-m", "meshwright.runtime.processes.watchdog", *arguments],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
         text=True,
     )
+    with contextlib.suppress(OSError):  # It has ended.
+        watchdog.stdin.write(token + "\n")
+        watchdog.stdin.close()
     address = watchdog.stdout.readline().strip()
     if not address:
         raise RuntimeError(

@@ -3,20 +3,23 @@
 
     python -m meshwright.runtime.processes.watchdog HOST PROCESSES TIMEOUT
 
-prints the address that it listens on and ends when all processes have left.
+reads its token, prints the address that it listens on, and ends when all processes
+have left.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 import socket
 import sys
 import threading
 import time
 from typing import Any
 
-from .watch import BEATS_PER_TIMEOUT
+from .awake import Clock
+from .watch import BEATS_PER_TIMEOUT, keep_alive
 
 _LINE_BYTES = 1 << 16
 _FAILURE_DELAY = 0.5
@@ -27,9 +30,10 @@ class Watchdog:
 
     Attributes:
       address: what the processes connect to.
+      token: what they have to know, so that no other user of the host ends the run.
       fault: the first fault, as one line; None while all is well.
       culprit: the process that it was noticed in.
-      raised: whether that one says that it ends with an exception.
+      code: the exit code with which that one says that it ends; None if it does not.
 
     Args:
       timeout: seconds of silence, or at the same place, that are a fault.
@@ -37,6 +41,7 @@ class Watchdog:
       host: address to listen on.
       exit_code_delay: seconds to wait, after a closed connection, for a report of
         how the process ended.
+      token: a random one by default.
     """
 
     def __init__(
@@ -45,15 +50,18 @@ class Watchdog:
         processes: int,
         host: str = "127.0.0.1",
         exit_code_delay: float = 0.0,
+        token: str | None = None,
     ):
+        self.token = secrets.token_hex(16) if token is None else token
         self.timeout, self.processes = timeout, processes
         self._exit_code_delay = exit_code_delay
         self.fault: str | None = None
-        self.raised = False
+        self.code: int | None = None
         self.culprit: int | None = None
         self._lock = threading.Lock()
         self._peers: dict[int, _Peer] = {}
         self._ended: set[int] = set()
+        self._asked_steps = False
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._server = socket.create_server((host, 0), family=family)
         port = self._server.getsockname()[1]
@@ -79,7 +87,7 @@ class Watchdog:
                 return
             peer = self._peers.get(process)
             what = (peer and peer.failure) or what
-            self.raised = bool(peer and peer.raised)
+            self.code = peer.code if peer else None
             self.culprit = process
             self.fault = f"{self.describe(process)} {what}"
             peers = list(self._peers.values())
@@ -125,15 +133,31 @@ class Watchdog:
     def _serve(self, connection: socket.socket) -> None:
         lines = connection.makefile("r")
         try:
+            connection.settimeout(self.timeout)
             hello = json.loads(lines.readline(_LINE_BYTES))
+            connection.settimeout(None)
+            if not secrets.compare_digest(hello["token"], self.token):
+                raise ValueError("a token of another run")
             peer = _Peer(connection, hello["pid"], hello["host"])
             process = int(hello["process"])
         except (ValueError, KeyError, TypeError, OSError):
             connection.close()  # An unknown peer.
             return
+        with self._lock:
+            known = self._peers.setdefault(process, peer)
+        if known is not peer:
+            peer.tell(
+                {
+                    "refused": f"{self.describe(process)} has joined already; give "
+                    "each process a number of its own, and let what it starts not "
+                    "call mw.distributed.initialize()"
+                }
+            )
+            connection.close()
+            return
+        keep_alive(connection, self.timeout)
         peer.tell({"timeout": self.timeout})
         with self._lock:
-            self._peers[process] = peer
             if self.fault is not None:  # Before this one came.
                 peer.tell({"fault": self.fault})
         self._check_ended()
@@ -153,19 +177,45 @@ class Watchdog:
             return
         if "failed" in message:
             # It may have failed because another one died: that one first.
-            peer.failure, peer.raised = f"failed: {message['failed']}", True
+            peer.failure = f"failed: {message['failed']}"
+            peer.code = 1
             threading.Timer(_FAILURE_DELAY, self.report, (process, "")).start()
             return
         if "exit" in message:
             peer.failure = f"ended with exit code {message['exit']}"
+            peer.code = int(message["exit"])
             threading.Timer(_FAILURE_DELAY, self.report, (process, "")).start()
             return
         if message.get("ending"):
             peer.ending = True
             return
+        if message.get("preempted"):
+            self._ask_steps()
+            return
+        if "step" in message:
+            peer.step, peer.has_step = message["step"], True
+            self._decide_step()
+            return
         peer.beat = dict(message["beat"])
         if peer.seconds > self.timeout:
             self._report_hang()
+
+    def _ask_steps(self) -> None:
+        with self._lock:
+            asked, self._asked_steps = self._asked_steps, True
+            peers = list(self._peers.values())
+        for peer in () if asked else peers:
+            peer.tell({"which step": True})
+
+    def _decide_step(self) -> None:
+        """Lets all save after the step that follows that of the furthest one."""
+        with self._lock:
+            peers = [peer for peer in self._peers.values() if not peer.done]
+            if not all(peer.has_step for peer in peers):
+                return
+            steps = [peer.step for peer in peers if peer.step is not None]
+        for peer in peers:
+            peer.tell({"save after": max(steps) + 1 if steps else None})
 
     def _tell_last(self) -> None:
         """Lets process 0, which may hold what the others need, know of their end."""
@@ -191,13 +241,13 @@ class Watchdog:
         self.report(process, what)
 
     def _check(self) -> None:
-        period = self.timeout / BEATS_PER_TIMEOUT
+        period, clock = self.timeout / BEATS_PER_TIMEOUT, Clock()
         while self._server.fileno() >= 0:
-            asleep = time.monotonic()
+            clock.tick(period)
             time.sleep(period)
             now = time.monotonic()
-            if now - asleep > 2 * period:
-                self._hear_later(now, now - asleep)
+            if pause := clock.tick(period):
+                self._hear_later(now, pause)
             self._check_missing(now)
             with self._lock:
                 silent = [
@@ -238,7 +288,10 @@ class _Peer:
         self.beat: dict[str, Any] = {}
         self.connected = self.heard = time.monotonic()
         self.ending, self.done, self.open = False, False, True
-        self.failure, self.raised = "", False
+        self.failure = ""
+        self.code: int | None = None  # With which it says that it ends.
+        self.step: int | None = None
+        self.has_step = False
 
     @property
     def seconds(self) -> float:
@@ -252,7 +305,9 @@ class _Peer:
 
 def main() -> None:
     host, processes, timeout = sys.argv[1:]
-    watchdog = Watchdog(float(timeout), int(processes), host)
+    # Arguments are for all users to see.
+    token = sys.stdin.readline().strip()
+    watchdog = Watchdog(float(timeout), int(processes), host, token=token)
     print(watchdog.address, flush=True)
     start = time.monotonic()
     while not watchdog.is_over():

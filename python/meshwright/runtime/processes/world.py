@@ -18,6 +18,7 @@ import queue
 import socket
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -26,6 +27,7 @@ import numpy as np
 from ...core import ending
 from ...jaxapi import runtime as jax_runtime
 from . import exits
+from .awake import clock
 
 #: Seconds that a process waits for another one before it gives up.
 DEFAULT_TIMEOUT = 30.0
@@ -34,6 +36,7 @@ WINDOW_BYTES = 1 << 26
 _CHUNK_BYTES = 1 << 20
 _GIVE_UP_SECONDS = 1.0
 _GONE = "meshwright/gone"
+_MOST_IDS = 1 << 63
 
 
 class ProcessError(RuntimeError):
@@ -66,6 +69,14 @@ class World:
         self._server: Any = None
         self._peers: dict[int, Any] = {}
         self._numbers = itertools.count()
+        self._next_id = 0
+        os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        """In a forked child, which is none of the processes."""
+        self.left = True
+        atexit.unregister(leave_at_exit)
+        jax_runtime.forget_processes()
 
     def check_joined(self) -> None:
         """Called where this process does something together with others.
@@ -77,12 +88,27 @@ class World:
         if self.left:
             raise ProcessError(
                 f"process {self.process} has left the others; nothing can run over "
-                "several processes after mw.distributed.shutdown()"
+                "several processes after mw.distributed.shutdown(), nor in a child "
+                "that was forked"
             )
 
     def next_number(self) -> int:
         """Counts what all processes do together; equal everywhere."""
         return next(self._numbers)
+
+    def reserve(self, count: int) -> int:
+        """The first of so many ids for arrays; equal everywhere, never given again.
+
+        Raises:
+          ProcessError: there are no more.
+        """
+        first, self._next_id = self._next_id, self._next_id + count
+        if self._next_id > _MOST_IDS:
+            raise ProcessError(
+                f"process {self.process}: all {_MOST_IDS} ids of transfers are used; "
+                "start the processes again, and compile each program once"
+            )
+        return first
 
     # Small values.
 
@@ -96,14 +122,35 @@ class World:
           ProcessError: it did not within the timeout.
         """
         try:
-            return self._client.blocking_key_value_get_bytes(
-                f"meshwright/{key}", int(1000 * self.timeout)
+            return self._wait(
+                lambda rest, _: self._client.blocking_key_value_get_bytes(
+                    f"meshwright/{key}", rest
+                )
             )
         except jax.errors.JaxRuntimeError as error:
             raise ProcessError(
                 f"process {self.process}: process {owner} did not {what} within "
                 f"{self.timeout:g} s; it ended, hangs, or runs another script"
             ) from error
+
+    def _wait(self, wait: Callable[[int, int], Any]) -> Any:
+        """What a call returns that waits for so many milliseconds.
+
+        Time in which this process was suspended does not count: JAX's limit ends with
+        it, but another attempt may succeed.
+
+        Args:
+          wait: gets the milliseconds, and the number of the attempt.
+        """
+        end = clock.now() + self.timeout
+        for attempt in itertools.count():
+            rest = max(1, int(1000 * (end - clock.now())))
+            try:
+                return wait(rest, attempt)
+            except jax.errors.JaxRuntimeError:
+                if clock.now() > end or not clock.has_paused(self.timeout):
+                    raise
+        raise AssertionError("attempts have no end")
 
     def put_large(self, key: str, data: bytes) -> list[str]:
         """Puts a value of any size; returns the keys to drop when all have it."""
@@ -123,7 +170,12 @@ class World:
     def barrier(self, name: str, what: str) -> None:
         """Waits until every process is here."""
         try:
-            self._client.wait_at_barrier(f"meshwright/{name}", int(1000 * self.timeout))
+            # One that has failed stays so.
+            self._wait(
+                lambda rest, attempt: self._client.wait_at_barrier(
+                    f"meshwright/{name}/{attempt}", rest
+                )
+            )
         except jax.errors.JaxRuntimeError as error:
             raise ProcessError(
                 f"process {self.process}: not all of {self.count} processes came to "
