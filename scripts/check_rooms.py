@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTHON = (
     "",
     "launching",
+    "elastic",
     "distributed",
     "frontend",
     "layers",
@@ -86,7 +87,7 @@ CPP = (
     "Text",
 )
 # What users import: their first lines are for them.
-_FACES = ("", "distributed")
+_FACES = ("", "distributed", "elastic")
 # Headers beside the rooms: what registers all there is belongs to those who do.
 _CPP_HEADERS = {"InitAll.h": "Partitioner", "InitDialects.h": "Dialect/Mpmd"}
 

@@ -14,6 +14,7 @@ from .core import python_version as _python_version  # noqa: F401
 # isort: split
 from . import aot as aot
 from . import distributed as distributed
+from . import elastic as elastic
 from .auto import auto as auto
 from .auto import auto_config as auto_config
 from .config.make import make_config as make_config

@@ -9,13 +9,16 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import threading
 import types
 
 import jax
 import jax.numpy as jnp
 import pytest
+from meshwright.elastic import preemption
 from support.tools import ROOT
 
 import meshwright as mw
@@ -182,10 +185,44 @@ def test_distributed_page_runs(tmp_path):
 
 def test_checkpoints_of_the_distributed_page_are_written(tmp_path):
     names = {"path": tmp_path / "checkpoint", "state": {"w": jnp.ones(3)}}
-    exec(
-        compile(blocks("distributed.md", "python")[1], "distributed.md", "exec"), names
-    )
+    (code,) = [x for x in blocks("distributed.md", "python") if "orbax" in x]
+    exec(compile(code, "distributed.md", "exec"), names)
     assert names["path"].is_dir()
+
+
+def test_what_the_distributed_page_does_when_something_fails(tmp_path, monkeypatch):
+    monkeypatch.setenv("MESHWRIGHT_COPIES", str(tmp_path))
+    monkeypatch.setattr(preemption, "_noticed", threading.Event())
+    found = blocks("distributed.md", "python")
+    (asked,) = [code for code in found if "preempted" in code]
+    (copied,) = [code for code in found if "Copies" in code]
+    saved, steps = [], []
+
+    def compiled(state, step):
+        steps.append(step)
+        if asking and step == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return state + 1, state
+
+    names = {"mw": mw, "sys": sys, "first": 0, "steps": 4, "state": jnp.zeros(2)}
+    names |= {"compiled": compiled, "batch": lambda step: (step,)}
+    names |= {"save": lambda *given: saved.append(given)}
+    handler, asking = signal.getsignal(signal.SIGTERM), True
+    try:
+        with pytest.raises(SystemExit) as end:
+            exec(asked, names)
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert end.value.code == mw.elastic.PREEMPTED
+    assert steps == [0, 1]
+    assert saved[0][0] == 1
+    asking, names["restore_from_disk"] = False, lambda: (jnp.zeros(2), 0)
+    exec(copied, names)
+    names["copies"]._queue.put(None)
+    names["copies"]._writer.join()
+    exec(copied, names)
+    assert steps[2:] == [0, 1, 2, 3, 1, 2, 3]
+    assert names["state"].tolist() == [4.0, 4.0]
 
 
 def test_pods_of_the_clusters_page_find_the_first_one(monkeypatch):

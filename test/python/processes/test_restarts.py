@@ -1,0 +1,109 @@
+"""Runs that go on after a fault, and runs that are asked to end."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import pytest
+from support.launching import SCRIPTS, environment
+
+LIMIT = 200
+# The restarts that are allowed, what happens, the exit code, what is said.
+CASES = {
+    "goes on": (3, ["kill", "raise"], 0, "starts all processes again (2 of 3)"),
+    "crash loop": (
+        1,
+        ["exit", "kill"],
+        5,
+        "gives up after 1 restarts; at first process 1",
+    ),
+    "none": (0, ["exit"], 5, "ended with exit code 5"),
+}
+
+
+def start(*arguments: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "meshwright.launch", "-n", "2", *arguments],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory) -> dict:
+    def run(case):
+        count, faults, _, _ = CASES[case]
+        file = tmp_path_factory.mktemp("restarts") / "step"
+        options = ["--restart", str(count), str(SCRIPTS / "restarts.py"), str(file)]
+        with start(*options, *faults) as process:
+            out, errors = process.communicate(timeout=LIMIT)
+        return process.returncode, out, errors
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return dict(zip(CASES, pool.map(run, CASES), strict=True))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_is_started_again_as_often_as_it_may_be(case, ended):
+    code, out, errors = ended[case]
+    _, _, wanted, text = CASES[case]
+    assert code == wanted, errors
+    assert text in errors
+
+
+def test_a_run_that_is_started_again_goes_on_where_it_was(ended):
+    _, out, _ = ended["goes on"]
+    firsts = [line.partition("] ")[2] for line in out.splitlines() if "from" in line]
+    assert firsts[0] == "attempt 0 from step 0"
+    assert {line.split()[1] for line in firsts} == {"0", "1", "2"}
+    assert out.count("end 19") == 2
+    assert "from step 0" not in "".join(x for x in firsts if "attempt 2" in x)
+
+
+def test_the_first_cause_of_a_crash_loop_is_named(ended):
+    _, _, errors = ended["crash loop"]
+    (line,) = [line for line in errors.splitlines() if "gives up" in line]
+    assert line.endswith("ended with exit code 5")
+
+
+def worker(launcher: int, script: str) -> int:
+    """A process of the script that this launcher has started."""
+    children = pathlib.Path(f"/proc/{launcher}/task/{launcher}/children").read_text()
+    lines = {int(n): pathlib.Path(f"/proc/{n}/cmdline") for n in children.split()}
+    return max(n for n, line in lines.items() if script.encode() in line.read_bytes())
+
+
+@pytest.mark.parametrize("target", ["launcher", "process"])
+def test_all_save_the_same_step_when_asked_to_end(target, tmp_path):
+    script = str(SCRIPTS / "preempted.py")
+    with start("--grace", str(LIMIT), script, str(tmp_path)) as launcher:
+        for _ in range(2):
+            assert launcher.stdout.readline().endswith("running\n")
+        pid = launcher.pid if target == "launcher" else worker(launcher.pid, script)
+        os.kill(pid, signal.SIGTERM)
+        _, errors = launcher.communicate(timeout=LIMIT)
+    assert launcher.returncode == 75, errors
+    saved = {json.loads((tmp_path / f"{n}.json").read_text()) for n in range(2)}
+    assert len(saved) == 1
+
+
+def test_a_host_that_is_gone_costs_the_steps_since_the_last_copy():
+    folders = set(pathlib.Path("/dev/shm").glob("meshwright-*"))
+    options = ("--restart", "1", "--devices-per-process", "2")
+    with start(*options, str(SCRIPTS / "copied.py")) as launcher:
+        out, errors = launcher.communicate(timeout=LIMIT)
+    assert launcher.returncode == 0, errors
+    reports = [json.loads(line.partition("] ")[2]) for line in out.splitlines()]
+    assert sorted(report["process"] for report in reports) == [0, 1]
+    for report in reports:
+        assert report["first"] in (3, 5)  # After a step that was copied.
+        assert report["a"] == [8.0] * 8
+        assert report["b"] == [8.0 * sum(range(1, 9))] * 3
+        assert report["key"] == [0.0, 7.0]
+    assert set(pathlib.Path("/dev/shm").glob("meshwright-*")) <= folders
