@@ -241,6 +241,8 @@ def _has_same_bytes(first: Any, second: Any) -> bool:
 
 def bytes_of(array: np.ndarray) -> np.ndarray:
     """The bytes of a contiguous array, which stay where they are."""
+    if not array.nbytes:  # Of tangents of integers, which have no type to view them as.
+        return np.empty(0, np.uint8)
     return array.reshape(-1).view(np.uint8)
 
 
@@ -252,6 +254,8 @@ def digest_of(array: np.ndarray) -> str:
 
 def aligned_copy(array: np.ndarray) -> np.ndarray:
     """A copy where JAX on CPU can use it in its place, at a multiple of 64 bytes."""
+    if not array.nbytes:
+        return np.array(array)
     room = np.empty(array.nbytes + 64, np.uint8)
     start = -room.ctypes.data % 64
     copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)

@@ -202,3 +202,17 @@ def test_other_types(dtype):
                 return named(lambda x: jnp.abs(x @ given).sum(), "a")(x)
 
         check(function, X, count=1)
+
+
+def test_arrays_without_contents():
+    """An empty one, and the tangents of integers, which have no bytes at all."""
+    empty, tangents = np.zeros((0, N), np.float32), np.zeros(N, jax.dtypes.float0)
+
+    def function(x):
+        def first(x, zeros):
+            assert zeros.dtype == jax.dtypes.float0
+            return x + empty.sum()
+
+        return named(first, "a")(x, tangents)
+
+    check(function, X, count=0)
