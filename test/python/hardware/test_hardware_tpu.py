@@ -45,10 +45,9 @@ def test_arguments_count_as_the_compiler_counts_them(compiled):
     for launch in program.steps:
         if not getattr(launch, "fragment", False):
             continue
-        name = program._plan.sources[launch.source].name
+        name = program.source_of(launch).name
         ours = [
-            sum(program._plan.slots[slot].device_bytes for slot in slots)
-            for slots in (launch.reads, launch.writes)
+            sum(map(program.bytes_of, slots)) for slots in (launch.reads, launch.writes)
         ]
         theirs = found[name].argument_bytes, found[name].output_bytes
         # Several results have a table of their addresses.

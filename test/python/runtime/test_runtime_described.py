@@ -160,7 +160,8 @@ def test_a_fragment_that_the_compiler_finds_too_large(compiler, monkeypatch):
     )
     fit = program.fit()
     assert [mesh.fits for mesh in fit.meshes.values()] == [None, False]
-    assert fit.meshes["m1"].peak_bytes > int(18.67 * 2**30)
+    # That is with its arguments and results.
+    assert fit.meshes["m1"].peak_bytes == int(18.67 * 2**30)
     assert "the compiler refuses p1_stage1" in fit.meshes["m1"].explain("m1")
 
 
@@ -178,3 +179,18 @@ def test_estimates_that_make_no_sense_are_left_out():
     assert cost(1e-6) == {"flops": 1.0, "optimal_seconds": 1e-6}
     for seconds in (-4.0, 0.0, float("inf"), float("nan")):
         assert cost(seconds) == {"flops": 1.0}
+
+
+def test_options_of_one_mesh_belong_to_the_key_of_the_cache(compiler):
+    lowered = _lower(describe(8))
+    lowered.compile()
+    before = compiler.count
+    options = {"m3": {"xla_cpu_enable_fast_math": True}}
+    lowered.compile(options)
+    assert compiler.count == before + 1
+    _lower(describe(8)).compile(options)
+    assert compiler.count == before + 1
+    with pytest.raises(
+        mw.FragmentError, match='on mesh "m3" does not compile: .*nonse'
+    ):
+        lowered.compile({"m3": {"xla_nonsense": 1}})

@@ -82,23 +82,32 @@ class Answers:
 
         Args:
           source: the fragment.
-          needed: bytes of temporaries that it would take.
+          needed: bytes that it would take, with its arguments and results.
         """
         sides = source.signature.arguments, source.signature.results
         found = {
-            "stats": dict.fromkeys(_STATS, 0) | {"temp_size_in_bytes": needed},
+            "stats": dict.fromkeys(_STATS, 0),
             "cost": {},
             "text": _packed(zlib.compress(b"", 1)),
             "shardings": [None, None],
             "layouts": [[None] * len(side) for side in sides],
-            "oversized": True,
+            "needed": needed,
         }
         return cls(found, b"")
+
+    def divide(self, argument_bytes: int, output_bytes: int) -> None:
+        """What of an oversized fragment are arguments and results; the rest is not."""
+        rest = max(0, self._found["needed"] - argument_bytes - output_bytes)
+        self._found["stats"] |= {
+            "argument_size_in_bytes": argument_bytes,
+            "output_size_in_bytes": output_bytes,
+            "temp_size_in_bytes": rest,
+        }
 
     @property
     def is_oversized(self) -> bool:
         """Whether the compiler found that the fragment alone does not fit."""
-        return self._found.get("oversized", False)
+        return "needed" in self._found
 
     @classmethod
     def read(cls, data: bytes) -> Answers:

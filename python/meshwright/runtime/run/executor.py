@@ -35,6 +35,7 @@ from ..program.lost import explain
 from ..program.placement import bind_meshes
 from ..program.plan import Plan, Planner
 from ..program.schedule_form import check_form
+from ..program.source import Source
 from ..program.steps import FirstShard, Issue, Launch, Step
 from ..watch.fit import Fit, FragmentFigures, MeshFit
 from ..watch.memory import Account, MeshMemory, keep_account
@@ -145,6 +146,7 @@ class ProgramExecutor:
         self.output_avals = [p.aval for p in plan.outputs]
         self._plan, self._meshes, self._loaded = plan, meshes, loaded
         _check_compiled(plan, loaded)
+        self._divide_oversized()
         orders, output_orders = settle_layouts(plan, loaded, program)
         self.input_formats = make_formats(plan.inputs, orders)
         self.output_formats = make_formats(plan.outputs, output_orders)
@@ -161,6 +163,14 @@ class ProgramExecutor:
         self._account: Account | None = None
         self._share = share
         self._launches = [s for s in plan.steps if isinstance(s, Launch)]
+
+    def _divide_oversized(self) -> None:
+        """Says of fragments that are too large what of that are their arrays."""
+        for step in self._plan.steps:
+            target = self._loaded[step.source] if isinstance(step, Launch) else None
+            if target is not None and target.is_oversized:
+                sides = step.reads, step.writes
+                target.executable.divide(*(sum(map(self.bytes_of, s)) for s in sides))
 
     def __call__(self, *arrays: jax.Array) -> list[jax.Array]:
         """Issues one run and returns its results, which need not be ready yet.
@@ -346,6 +356,14 @@ class ProgramExecutor:
     def steps(self) -> list[Step]:
         """The steps of a run, in the order of issue."""
         return self._plan.steps
+
+    def source_of(self, launch: Launch) -> Source:
+        """The module that a step runs."""
+        return self._plan.sources[launch.source]
+
+    def bytes_of(self, slot: int) -> int:
+        """Bytes on each device of the array that steps keep in a slot."""
+        return self._plan.slots[slot].device_bytes
 
     @property
     def fragments(self) -> list[FragmentSummary]:
