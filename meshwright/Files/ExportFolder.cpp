@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Files/ExportFolder.h"
-#include "meshwright/Files/WholeFile.h"
+#include "meshwright/Text/WholeFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
