@@ -45,9 +45,13 @@ def command(processes: int, timeout: float, checkpoints: str) -> list[str]:
 
 
 def start(processes: int, timeout: float, checkpoints: str) -> subprocess.Popen:
+    return start_command(command(processes, timeout, checkpoints))
+
+
+def start_command(words: list[str]) -> subprocess.Popen:
     paths = [ROOT / "python", ROOT / "build" / "python"]
     return subprocess.Popen(
-        command(processes, timeout, checkpoints),
+        words,
         env=os.environ
         | {
             "PYTHONPATH": os.pathsep.join(map(str, paths)),

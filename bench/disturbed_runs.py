@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Disturbs runs of examples/resume.py at a random moment, under `--restart`: a process
+is killed, stopped, or finds the disk full; the terminal is closed, the run interrupted,
+or its launcher killed.
+
+    bench/disturbed_runs.py [--runs 200] [--seed 0] [--timeout 8]
+
+After the first three the run has to go on by itself to its end, after the others it has
+to end, and go on when it is started once more. No run may hang or leave a process
+running, and the losses have to be those of a run that was not disturbed. Prints a
+line per run and a table; exit code 1 if any is not so.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import queue
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import killed_runs
+
+GRACE = 60.0  # Seconds beyond the timeout and a start, for a busy machine.
+_STOPS = {
+    "terminal closed": signal.SIGHUP,
+    "Ctrl-C": signal.SIGINT,
+    "launcher killed": signal.SIGKILL,
+}
+KINDS = ("killed", "stopped", "disk full", *_STOPS)
+
+
+def disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str]:
+    """One training of 2 to 4 processes; what happened, and how it went on.
+
+    Args:
+      wanted: losses by step.
+
+    Raises:
+      RuntimeError: what must not happen did.
+    """
+    rng = random.Random(seed)
+    kind = KINDS[seed % len(KINDS)]
+    processes = rng.randint(2, 4)
+    victim, moment = rng.randrange(processes), rng.randrange(killed_runs.STEPS - 6)
+    with tempfile.TemporaryDirectory() as folder:
+        run = _start(processes, timeout, folder)
+        seen: dict[int, str] = {}
+        pids, reader = _until(run, moment, rng.random(), seen)
+        if kind in _STOPS:
+            os.kill(run.pid, _STOPS[kind])
+        elif kind == "disk full":
+            # Writes beyond a file's limit fail as those to a full disk do.
+            resource.prlimit(pids[victim], resource.RLIMIT_FSIZE, (16, 16))
+        else:
+            name = signal.SIGKILL if kind == "killed" else signal.SIGSTOP
+            os.kill(pids[victim], name)
+        began = time.monotonic()
+        code, errors = _end(run, seed, timeout)
+        reader.join()
+        took = time.monotonic() - began
+        _await_none(pids, seed)
+        goes_on = "by itself"
+        if kind in _STOPS:
+            number = _STOPS[kind]
+            if code != (-number if number == signal.SIGKILL else 128 + number):
+                raise RuntimeError(f"run {seed}: {kind}, exit code {code}:\n{errors}")
+            again = _start(processes, timeout, folder)
+            reader = threading.Thread(
+                target=_read, args=(again, seen, queue.SimpleQueue())
+            )
+            reader.start()
+            code, errors = _end(again, seed, timeout)
+            reader.join()
+            goes_on = "started once more"
+        if code:
+            raise RuntimeError(f"run {seed}: {kind}, exit code {code}:\n{errors}")
+    if seen != wanted:
+        raise RuntimeError(f"run {seed}: {kind}, losses {seen}, wanted {wanted}")
+    where = f"process {victim} of {processes} after step {moment}"
+    return kind, f"run {seed}: {kind}, {where}; {goes_on}, {took:.1f} s"
+
+
+def _start(processes: int, timeout: float, checkpoints: str) -> subprocess.Popen:
+    command = killed_runs.command(processes, timeout, checkpoints)
+    command[3:3] = ["--restart", "2"]
+    return killed_runs.start_command(command)
+
+
+def _read(run: subprocess.Popen, seen: dict[int, str], steps: queue.SimpleQueue):
+    for line in run.stdout:
+        found = killed_runs.losses(line)
+        seen |= found
+        for step in found:
+            steps.put(step)
+    steps.put(None)
+
+
+def _until(run: subprocess.Popen, moment: int, rest: float, seen: dict[int, str]):
+    """The processes of a run that has come to this step, and who reads its losses."""
+    steps: queue.SimpleQueue = queue.SimpleQueue()
+    reader = threading.Thread(target=_read, args=(run, seen, steps), daemon=True)
+    reader.start()
+    while (step := steps.get()) is not None and step < moment:
+        pass
+    pids = killed_runs.workers(run.pid)
+    time.sleep(0.05 * rest)
+    return pids, reader
+
+
+def _end(run: subprocess.Popen, seed: int, timeout: float):
+    """Exit code and errors of a run."""
+    errors: list[str] = []
+    reader = threading.Thread(target=lambda: errors.append(run.stderr.read()))
+    reader.start()
+    try:
+        code = run.wait(timeout + GRACE)
+    except subprocess.TimeoutExpired:
+        run.kill()
+        raise RuntimeError(f"run {seed}: hangs") from None
+    reader.join()
+    return code, errors[0]
+
+
+def _await_none(pids: list[int], seed: int) -> None:
+    limit = time.monotonic() + GRACE
+    while left := [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]:
+        if time.monotonic() > limit:
+            raise RuntimeError(f"run {seed}: left processes {left} behind")
+        time.sleep(0.05)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--timeout", type=float, default=8.0)
+    options = parser.parse_args()
+    wanted, failures = killed_runs.undisturbed(2, options.timeout), 0
+    well: collections.Counter = collections.Counter()
+    runs: collections.Counter = collections.Counter()
+    for seed in range(options.seed, options.seed + options.runs):
+        runs[KINDS[seed % len(KINDS)]] += 1
+        try:
+            kind, line = disturb(seed, options.timeout, wanted)
+            well[kind] += 1
+        except RuntimeError as error:
+            line, failures = str(error), failures + 1
+        print(line, flush=True)
+    for kind, count in runs.items():
+        print(f"{kind:16} {well[kind]:4} of {count:4}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
