@@ -106,12 +106,21 @@ static void addInference(OpPassManager &pm, const ImportOptions &options) {
     pm.addPass(createReportPlacementPass({options.inputAssignment}));
 }
 
+/// The reference lets a forward unit wait for an update; so do textual pipelines.
+static MergeInferredFragmentsPassOptions
+getMergeOptions(const ImportOptions &options) {
+  MergeInferredFragmentsPassOptions merge;
+  merge.keepForwardApart = options.minimizeTransfers;
+  return merge;
+}
+
 static void addMerging(OpPassManager &pm, const ImportOptions &options) {
   AbsorbInferredFragmentsPassOptions absorption;
   absorption.absorbOnEntryPointFunction =
       options.absorbInferredFragmentsOnEntryPoint;
   addOnFunctions(pm, createAbsorbInferredFragmentsPass(absorption));
-  MergeInferredFragmentsPassOptions anyConsumer, sideways;
+  MergeInferredFragmentsPassOptions anyConsumer = getMergeOptions(options);
+  MergeInferredFragmentsPassOptions sideways = anyConsumer;
   anyConsumer.mergeAnyConsumer = true;
   addOnFunctions(pm, createMergeInferredFragmentsPass(anyConsumer));
   sideways.mergeSideways = true;
@@ -142,7 +151,8 @@ static void addCleanUp(OpPassManager &pm, const ImportOptions &options,
   pm.addPass(
       createCallInlinePass({/*eraseCallees=*/true, /*markNestedLocs=*/false}));
   if (!options.mergeAfterScheduling)
-    addOnFunctions(pm, createMergeInferredFragmentsPass());
+    addOnFunctions(pm,
+                   createMergeInferredFragmentsPass(getMergeOptions(options)));
 }
 
 static void addSchedulingUnits(OpPassManager &pm,

@@ -46,6 +46,19 @@ static bool mayMerge(FragmentOp fragment, FragmentOp partner) {
          !partner->hasAttr(kSplitDropTransferredAttr);
 }
 
+/// Whether a forward unit would have to wait for a backward one of its mesh if it
+/// computed what an inferred fragment does. Where the derivative of the last stage does
+/// not depend on its output, nothing but the sum of the losses reads that output, and
+/// the sum may be one fragment with the update.
+static bool wouldWait(FragmentOp fragment, FragmentOp partner) {
+  return isSchedulingUnit(fragment) && isForwardFragment(fragment) &&
+         llvm::any_of(partner.getOperands(), [&](Value operand) {
+           auto producer = operand.getDefiningOp<FragmentOp>();
+           return producer && isSchedulingUnit(producer) &&
+                  isBackwardFragment(producer);
+         });
+}
+
 /// The fragments beside `fragment` that read it on its mesh, in block order.
 static SmallVector<FragmentOp> getConsumers(FragmentOp fragment) {
   llvm::SmallSetVector<FragmentOp, 4> consumers;
@@ -120,7 +133,11 @@ struct MergeInferredFragmentsPass
     MergePartner partner = mergeSideways      ? MergePartner::NextOnMesh
                            : mergeAnyConsumer ? MergePartner::AnyConsumer
                                               : MergePartner::ClosestConsumer;
-    FailureOr<unsigned> count = mergeFragmentsIn(func, partner, mayMerge);
+    FailureOr<unsigned> count = mergeFragmentsIn(
+        func, partner, [&](FragmentOp fragment, FragmentOp other) {
+          return mayMerge(fragment, other) &&
+                 !(keepForwardApart && wouldWait(fragment, other));
+        });
     if (failed(count))
       return signalPassFailure();
     numMerged += *count;

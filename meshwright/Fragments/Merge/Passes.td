@@ -97,6 +97,9 @@ def MergeInferredFragmentsPass
            /*default=*/"false",
            "Before merging, give each of several fragments that read a pure "
            "inferred one a copy of its own.">,
+    Option<"keepForwardApart", "keep-forward-apart", "bool", /*default=*/"false",
+           "Leave a forward scheduling unit apart from what reads a backward one of "
+           "its mesh.">,
     Option<"maxClonedOps", "max-cloned-ops", "int64_t", /*default=*/"1 << 19",
            "Fail rather than clone more operations.">,
     Option<"mergeAnyConsumer", "merge-any-consumer", "bool",
