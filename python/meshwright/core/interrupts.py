@@ -4,12 +4,14 @@
 A step that donates its arguments replaces a state by the next one. An exception
 between the two leaves neither: arguments are gone, and results never reach a
 variable. So SIGINT is noted meanwhile, and its handler is called once the caller has
-the results; at the latest, before the next such step gives anything away.
+the results; at the latest, before the next such step gives anything away. The same
+holds for other signals for which the user has a handler, which may raise as well.
 """
 
 from __future__ import annotations
 
 import _signal  # `signal.signal` takes 18 µs to make enums of its arguments.
+import contextlib
 import dis
 import signal
 import sys
@@ -26,7 +28,8 @@ _PATIENCE = 5.0
 # The caller has its results when it goes on. It may be a function that returns them.
 _POLL_SECONDS, _RETURN_SECONDS = 0.001, 0.01
 
-_SIGINT = int(signal.SIGINT)
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGUSR1", "SIGUSR2")
+_SIGNALS = tuple(int(getattr(signal, name)) for name in _NAMES)
 
 
 class _Scope:
@@ -38,15 +41,16 @@ class _Scope:
     def __init__(self) -> None:
         self.depth = 0
         self.owner: types.FrameType | None = None
-        self.previous: Any = None
-        self.noted: float | None = None
+        self.holding = False
+        self.handlers: dict[int, Any] = {}
+        self.noted: dict[int, float] = {}
         self.late: _Late | None = None
 
     def __enter__(self) -> None:
         if not _is_main():
             return
         frame = sys._getframe(1)
-        if self.previous is None and not (self.depth and _is_within(self.owner, frame)):
+        if not self.holding and not (self.depth and _is_within(self.owner, frame)):
             # The first, or an exception came before the end of the last was noted.
             self.depth, self.owner = 0, frame
         self.depth += 1
@@ -58,50 +62,58 @@ class _Scope:
         if self.depth:
             return
         self.owner = None
-        if self.previous is None:
+        if not self.holding:
             return
-        if _signal.getsignal(_SIGINT) == self._note:
-            _signal.signal(_SIGINT, self.previous)
-        self.previous = None
-        if self.noted is None:
+        try:
+            for number, handler in self.handlers.items():
+                if _signal.getsignal(number) == self._note:
+                    _signal.signal(number, handler)
+        finally:
+            self.holding = False
+        if not self.noted:
             return
-        self.noted = None
+        numbers = list(self.noted)
+        self.noted.clear()
         caller = _find_caller()
         if error is not None or caller is None or _drops_result(caller):
-            signal.raise_signal(signal.SIGINT)  # No results to lose.
+            _deliver(numbers)  # No results to lose.
         else:
-            self.late = _Late(caller)
+            self.late = _Late(caller, numbers)
 
     def hold(self) -> None:
-        """Notes SIGINT from here to the end of the scope.
+        """Notes signals from here to the end of the scope.
 
         Raises:
           KeyboardInterrupt: an earlier one has not been delivered yet; or whatever
-            the user's handler raises.
+            the user's handlers raise.
         """
-        if not _is_main() or self.previous is not None or not self.depth:
+        if not _is_main() or self.holding or not self.depth:
             return
         late, self.late = self.late, None
         if late is not None and late.take():
-            signal.raise_signal(signal.SIGINT)
-        previous = _signal.getsignal(_SIGINT)
-        if callable(previous):  # Else Python calls nothing that could raise.
-            _signal.signal(_SIGINT, self._note)
-            self.previous = previous
+            _deliver(late.numbers)
+        for number in _SIGNALS:
+            handler = _signal.getsignal(number)
+            # Python calls no others, and that of asyncio only wakes its loop.
+            if callable(handler) and handler != self._note and not _only_wakes(handler):
+                self.handlers[number] = handler
+                _signal.signal(number, self._note)
+        self.holding = True
 
     def _note(self, number: int, frame: Any) -> None:
         now = time.monotonic()
-        if self.noted is None:
-            self.noted = now
-        elif now - self.noted > _PATIENCE:
-            self.noted = None
-            self.previous(number, frame)
+        if not self.holding or now - self.noted.get(number, now) > _PATIENCE:
+            self.noted.pop(number, None)
+            self.handlers[number](number, frame)
+        else:
+            self.noted.setdefault(number, now)
 
 
 class _Late:
-    """Sends SIGINT again once a caller has taken the results of a call."""
+    """Sends signals again once a caller has taken the results of a call."""
 
-    def __init__(self, caller: types.FrameType):
+    def __init__(self, caller: types.FrameType, numbers: list[int]):
+        self.numbers = numbers
         self._taken = threading.Lock()
         self._main = threading.get_ident()
         arguments = caller, caller.f_lasti
@@ -120,7 +132,19 @@ class _Late:
         del caller
         time.sleep(_RETURN_SECONDS)
         if self.take():
-            signal.pthread_kill(self._main, signal.SIGINT)
+            for number in self.numbers:
+                signal.pthread_kill(self._main, number)
+
+
+def _deliver(numbers: list[int]) -> None:
+    """Calls the handlers of all, also if one of them raises."""
+    with contextlib.ExitStack() as stack:
+        for number in reversed(numbers):
+            stack.callback(signal.raise_signal, number)
+
+
+def _only_wakes(handler: Any) -> bool:
+    return getattr(handler, "__module__", None) == "asyncio.unix_events"
 
 
 def _is_main() -> bool:

@@ -148,6 +148,36 @@ def test_users_handler_is_called_once_the_caller_has_the_state(monkeypatch):
         signal.signal(signal.SIGINT, before)
 
 
+class Preempted(Exception):
+    pass
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGUSR1", "SIGALRM"])
+def test_other_signals_with_a_handler_that_raises(monkeypatch, name):
+    compiled = compile_step(make_step())
+    weights, x = compiled.place(WEIGHTS, BATCH)
+    number = getattr(signal, name)
+
+    def handler(number, frame):
+        raise Preempted
+
+    def act():
+        os.kill(os.getpid(), number)
+        sum(range(100))
+
+    before_item(monkeypatch, compiled, 2, act)
+    before = signal.signal(number, handler)
+    try:
+        with pytest.raises(Preempted):
+            for _ in range(9):
+                weights, loss = compiled(weights, x)
+                float(loss)
+        assert not any(w.is_deleted() for w in weights)
+        assert signal.getsignal(number) is handler
+    finally:
+        signal.signal(number, before)
+
+
 def test_interrupt_while_the_result_is_dropped_is_raised_at_once(monkeypatch):
     compiled = compile_step(make_step())
     before_item(monkeypatch, compiled, 1, interrupt)
