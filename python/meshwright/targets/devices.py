@@ -6,8 +6,10 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
+import logging
+import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -22,6 +24,7 @@ _HOST = (2, 2, 1)
 _CUDA = ("jax-cuda13-plugin", "jax-cuda12-plugin")
 _TPU = "libtpu"
 
+_logger = logging.getLogger(__name__)
 _describing = threading.Lock()
 
 
@@ -62,6 +65,14 @@ def _tpus(target: Target) -> list[Any]:
             f"target {target.name}: the compiler of TPUs is not installed; "
             f"{_remedy('tpu')} brings it, and needs no TPU"
         )
+    wanted = wanted_libtpu(importlib.metadata.requires("jax") or ())
+    found = _version(_TPU)
+    if wanted and found and not f"{found}.".startswith(f"{wanted}."):
+        _logger.warning(
+            "target %s: jax %s is released with libtpu %s, and %s is installed; %s "
+            "brings the right one",
+            *(target.name, jax.__version__, wanted, found, _remedy("tpu")),
+        )
     shape = "x".join(map(str, target.shape))
     # A single chip is a host of its own.
     options = {"chips_per_host_bounds": (1, 1, 1)} if target.shape == (1, 1) else {}
@@ -70,6 +81,15 @@ def _tpus(target: Target) -> list[Any]:
     except (jax.errors.JaxRuntimeError, RuntimeError) as error:
         raise _explained(target, _TPU, "tpu", error) from None
     return torus_order(devices, target.shape)
+
+
+def wanted_libtpu(requirements: Iterable[str]) -> str | None:
+    """The beginning of the version of libtpu among the requirements of JAX."""
+    for line in requirements:
+        found = re.match(r"libtpu\s*\(?==\s*([\d.]*\d)", line)
+        if found:
+            return found[1]
+    return None
 
 
 def _gpus(target: Target) -> list[Any]:

@@ -89,6 +89,18 @@ def test_a_plugin_of_another_release(monkeypatch):
         mw.aot.devices("a100", 8)
 
 
+@pytest.mark.parametrize(
+    "line, version",
+    [
+        ('libtpu==0.0.42.*; extra == "tpu"', "0.0.42"),
+        ("libtpu==0.0.50.1", "0.0.50.1"),
+        ("numpy>=2", None),
+    ],
+)
+def test_the_library_of_tpus_that_belongs_to_jax(line, version):
+    assert devices.wanted_libtpu(["ml_dtypes>=0.5", line]) == version
+
+
 def test_the_description_of_a_gpu():
     for name in names.gpu_names():
         text = gpus.target_text(figures.device_figures()[name]["xla"])
