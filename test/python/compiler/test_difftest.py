@@ -5,10 +5,11 @@ import re
 
 import numpy as np
 import pytest
-from support import random_functions, random_ops
+from support import op_corpus, random_functions, random_ops
 from support.difftest import jit as difftest_jit
 from support.difftest import meant as difftest_meant
 from support.difftest import ops as difftest_ops
+from support.difftest import oracle as difftest_oracle
 from support.difftest import programs as difftest_programs
 from support.difftest import seeds as difftest_seeds
 from support.difftest import values as difftest_values
@@ -274,3 +275,51 @@ def test_xla_sorts_along_dimensions_from_the_front():
     assert [int(n) % rank for n, rank in zip(before, ranks, strict=True)] == [
         int(number) for number in after
     ]
+
+
+@pytest.fixture
+def third(tools):
+    comparison = difftest_oracle.OracleComparison(
+        op_corpus.Tools(tools.folder), "interpreter"
+    )
+    yield comparison
+    comparison.close()
+
+
+ADDS = [random_ops.generate(n, ("stablehlo.add",)) for n in range(40)]
+
+
+def test_interpreter_is_a_third_opinion(third):
+    third.check(ADDS)
+    assert not third.findings
+    assert third.outcomes["all agree"] >= 10
+    # It knows no small floats, for which Python has no buffers, and says so.
+    assert third.outcomes["refused by interpreter"]
+
+
+def an_addition(third):
+    known = third.ours._numbers([program for program in ADDS if program.runs])
+    return next(
+        one
+        for one in known
+        if one.numbers and one.numbers[0].size and one.numbers[0].dtype.kind in "iuf"
+    )
+
+
+def test_a_third_that_is_wrong_is_alone(third):
+    """XLA and what we fold agree against it, which is no finding."""
+    expected = an_addition(third)
+    third._judge(expected, [numbers + 1 for numbers in expected.numbers])
+    assert third.outcomes["interpreter alone"] == 1
+    assert "stablehlo.add" in third.alone[0]
+    assert not third.findings
+
+
+def test_where_only_xla_differs_it_is_alone(third):
+    expected = an_addition(third)
+    wrong = dataclasses.replace(expected, numbers=[n + 1 for n in expected.numbers])
+    third._judge(wrong, expected.numbers)
+    assert third.outcomes["XLA alone"] == 1
+    third._judge(wrong, [n + 2 for n in expected.numbers])
+    assert third.outcomes["three opinions"] == 1
+    assert third.findings

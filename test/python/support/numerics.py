@@ -130,9 +130,14 @@ def interpret(text: str, arguments: list[np.ndarray]) -> list[np.ndarray]:
     """
     with make_context():
         module = ir.Module.parse(text)
-        results = stablehlo.eval_module(
-            module, [ir.DenseElementsAttr.get(value) for value in arguments]
+        unsigned = (
+            np.issubdtype(value.dtype, np.unsignedinteger) for value in arguments
         )
+        constants = [
+            ir.DenseElementsAttr.get(value, signless=not has_no_sign)
+            for value, has_no_sign in zip(arguments, unsigned, strict=True)
+        ]
+        results = stablehlo.eval_module(module, constants)
         return [np.array(value) for value in results]
 
 

@@ -9,6 +9,7 @@
     .venv/bin/python -m support.difftest 5000 --seeds         # those of fuzzing
     .venv/bin/python -m support.difftest 5000 --mutants       # what is almost right
     .venv/bin/python -m support.difftest 5000 --tokens        # with one token changed
+    .venv/bin/python -m support.difftest 500 --oracle interpreter   # or iree
     .venv/bin/python -m support.difftest --show 4017          # the program of a number
 
 A program depends on its number and on nothing else. Prints a line per finding and a
@@ -30,6 +31,7 @@ from support import (
 from support.difftest import jit as difftest_jit  # noqa: E402
 from support.difftest import mutants as difftest_mutants  # noqa: E402
 from support.difftest import ops as difftest_ops  # noqa: E402
+from support.difftest import oracle as difftest_oracle  # noqa: E402
 from support.difftest import placement as difftest_placement  # noqa: E402
 from support.difftest import programs as difftest_programs  # noqa: E402
 from support.difftest import seeds as difftest_seeds  # noqa: E402
@@ -62,6 +64,22 @@ def check_ops(tools, draw, numbers: range, routes, batch: int) -> int:
     if comparison.count and not comparison.numbered:
         print("jaxlib runs none of them: the numbers were not compared")
         return 1
+    return len(comparison.findings)
+
+
+def check_oracle(tools, draw, numbers: range, oracle: str, batch: int) -> int:
+    """Asks a third about single operations; returns how often three disagree."""
+    comparison = difftest_oracle.OracleComparison(tools, oracle)
+    try:
+        for at in range(0, len(numbers), batch):
+            alone, known = len(comparison.alone), len(comparison.findings)
+            comparison.check([draw(number) for number in numbers[at : at + batch]])
+            for line in [*comparison.alone[alone:], *comparison.findings[known:]]:
+                print(line, flush=True)
+    finally:
+        comparison.close()
+    for outcome, times in comparison.outcomes.most_common():
+        print(f"{outcome}: {times} of {len(numbers)}")
     return len(comparison.findings)
 
 
@@ -98,6 +116,11 @@ def main() -> int:
     parser.add_argument("--seeds", action="store_true", help="seeds of fuzzing")
     parser.add_argument("--mutants", action="store_true", help="changed programs")
     parser.add_argument("--tokens", action="store_true", help="one token changed")
+    parser.add_argument(
+        "--oracle",
+        choices=difftest_oracle.ORACLES,
+        help="a third opinion on single operations",
+    )
     parser.add_argument("--show", type=int, help="print the program of a number")
     options = parser.parse_args()
     words = tuple(word for word in options.ops.split(",") if word)
@@ -140,6 +163,9 @@ def main() -> int:
         seeds = difftest_seeds.programs(words)
         numbers = range(options.first, min(numbers.stop, len(seeds)))
         draw = seeds.__getitem__
+    if options.oracle:
+        found = check_oracle(tools, draw, numbers, options.oracle, options.batch)
+        return 1 if found else 0
     routes = options.routes.split(",")
     found = check_ops(tools, draw, numbers, routes, options.batch)
     return 1 if found else 0
