@@ -84,10 +84,15 @@ def remarks_of(remarks: Iterable[tuple[str, bool, tuple[Any, ...]]]) -> list[Rem
     )
 
 
+# What MLIR prints for a memory kind that is not given.
+_NO_KIND = "<<NULL ATTRIBUTE>>"
+
+
 def messages_of(diagnostics: Iterable[tuple[Any, ...]]) -> list[Message]:
     """Puts notes to what they belong to; equal messages are one."""
     messages: list[Message] = []
     for severity, file, line, column, text, about, arguments in diagnostics:
+        text = text.replace(_NO_KIND, "the default kind")
         place = f"{file}:{line}:{column}" if file else ""
         if severity == "note" and messages:
             last = messages[-1]

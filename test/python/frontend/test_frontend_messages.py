@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import optax
 import pytest
 from jax.sharding import Mesh
+from meshwright.compiler import diagnostics
 from meshwright.core import logging as _logging
 from support.launching import bare_environment
 from support.tools import ROOT
@@ -468,3 +469,10 @@ def test_one_device_is_said_to_be_too_few():
     done = run(program, JAX_NUM_CPU_DEVICES="1")
     assert done.returncode != 0
     assert "2 meshes need at least 2 devices, found 1 (cpu)" in done.stderr
+
+
+def test_a_memory_kind_that_is_not_given_has_a_name():
+    text = 'Memory kind mismatch between arg 0 and users: "pinned_host" vs {}'
+    told = ("error", "", 0, 0, text.format("<<NULL ATTRIBUTE>>"), "", ())
+    (message,) = diagnostics.messages_of([told])
+    assert message.text == text.format("the default kind")
