@@ -256,6 +256,21 @@ def test_a_profile_leaves_out_whole_runs_that_were_held_up():
     }
 
 
+def test_the_mesh_that_is_late_is_named():
+    recording = watching.Recording()
+    assert recording.stragglers() == {}
+    for run, (first, second) in enumerate([(1.0, 3.0), (2.0, 1.0), (1.0, 3.5)]):
+        for mesh, seconds in (("a", first), ("b", second), ("b", 0.5)):
+            event = Event(run, 0, "fragment", "f", mesh, [], 0, 0.0, 0.0)
+            event.start, event.stop = 1.0, 1.0 + seconds
+            recording.events.append(event)
+        recording.events.append(Event(run, 1, "transfer", "t", "a", [], 0, 0, 0, 0, 9))
+    found = recording.stragglers()
+    assert list(found) == ["b", "a"]
+    assert found["b"] == pytest.approx({"seconds": 3.0, "late": 5 / 3, "runs": 2})
+    assert found["a"] == pytest.approx({"seconds": 4 / 3, "late": -5 / 3, "runs": 1})
+
+
 def test_a_block_ends_while_another_thread_runs(program):
     """Its threads end with it, and every event that it has is dated."""
     stop, x = threading.Event(), program.put(iota(4, 4), "a", "x")

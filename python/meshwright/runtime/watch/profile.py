@@ -17,10 +17,12 @@ gets all of them, by its clock.
 from __future__ import annotations
 
 import atexit
+import collections
 import contextlib
 import json
 import os
 import queue
+import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -214,6 +216,33 @@ class Recording:
             row["longest"] = max(row["longest"], seconds)
         for row in found.values():
             row["mean"] = row["seconds"] / row["calls"]
+        return found
+
+    def stragglers(self) -> dict[str, dict[str, float]]:
+        """Which mesh was late, and by how much, over the runs of the recording.
+
+        Returns:
+          By mesh, the latest first: `seconds`, the mean time that its fragments took in
+          a run; `late`, by how many seconds that is above the mean of the other meshes;
+          and `runs`, in how many runs it took longest.
+        """
+        busy: dict[int, collections.Counter] = {}
+        for event in self.events:
+            if event.kind == "fragment":
+                run = busy.setdefault(event.run, collections.Counter())
+                run[event.mesh] += event.stop - event.start
+        longest = collections.Counter(max(run, key=run.get) for run in busy.values())
+        meshes = dict.fromkeys(mesh for run in busy.values() for mesh in run)
+        mean = {m: statistics.fmean(r[m] for r in busy.values()) for m in meshes}
+        found = {}
+        for mesh in sorted(mean, key=mean.get, reverse=True):
+            others = [seconds for other, seconds in mean.items() if other != mesh]
+            late = mean[mesh] - statistics.fmean(others or [mean[mesh]])
+            found[mesh] = {
+                "seconds": mean[mesh],
+                "late": late,
+                "runs": longest[mesh],
+            }
         return found
 
     def to_json(self) -> dict[str, Any]:
