@@ -3,7 +3,7 @@
 is killed, stopped, or finds the disk full; the terminal is closed, the run interrupted,
 or its launcher killed.
 
-    bench/disturbed_runs.py [--runs 200] [--seed 0] [--timeout 8]
+    python -m bench.disturbed_runs [--runs 200] [--seed 0] [--timeout 8]
 
 After the first three the run has to go on by itself to its end, after the others it has
 to end, and go on when it is started once more. No run may hang or leave a process
@@ -25,7 +25,7 @@ import tempfile
 import threading
 import time
 
-import killed_runs
+from bench import killed_runs
 
 GRACE = 60.0  # Seconds beyond the timeout and a start, for a busy machine.
 _STOPS = {

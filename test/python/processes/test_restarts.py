@@ -11,7 +11,10 @@ import sys
 import pytest
 from support.launching import SCRIPTS, environment
 
+from bench import disturbed_runs, killed_runs
+
 LIMIT = 200
+TIMEOUT = 8  # Seconds that a process waits for another one.
 # The restarts that are allowed, what happens, the exit code, what is said.
 CASES = {
     "goes on": (3, ["kill", "raise"], 0, "starts all processes again (2 of 3)"),
@@ -107,3 +110,19 @@ def test_a_host_that_is_gone_costs_the_steps_since_the_last_copy():
         assert report["b"] == [8.0 * sum(range(1, 9))] * 3
         assert report["key"] == [0.0, 7.0]
     assert set(pathlib.Path("/dev/shm").glob("meshwright-*")) <= folders
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> dict:
+    return killed_runs.undisturbed(2, TIMEOUT)
+
+
+def test_runs_that_are_disturbed_at_random_train_to_the_same_losses(undisturbed):
+    """Twice of each kind: killed, stopped, a full disk, closed terminals and so on."""
+
+    def disturb(seed: int) -> str:
+        return disturbed_runs.disturb(seed, TIMEOUT, undisturbed)[0]
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        kinds = list(pool.map(disturb, range(2 * len(disturbed_runs.KINDS))))
+    assert sorted(kinds) == sorted(2 * disturbed_runs.KINDS)
