@@ -383,3 +383,39 @@ def test_names_that_are_not_utf8_are_escaped(tools, tmp_path):
         "\\\\", "\\"
     )
     assert len(read_folder(tmp_path / "out")[1]) == 1
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_all_of_a_folder_has_the_permissions_of_the_umask(mask, export):
+    before = os.umask(mask)
+    try:
+        export.check(2)
+    finally:
+        os.umask(before)
+    for path in [export.out.parent, export.out, *export.out.rglob("*")]:
+        wanted = (0o777 if path.is_dir() else 0o666) & ~mask
+        assert path.stat().st_mode & 0o777 == wanted, path
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", "chain"])
+def test_links_of_another_user_in_a_shared_folder_are_not_followed(kind, export):
+    if os.geteuid():
+        pytest.skip("only root makes links of another user")
+    shared, mine = export.folder / "shared", export.folder / "mine"
+    mine.mkdir()
+    shared.mkdir()
+    shared.chmod(0o1777)
+    trap = shared / "trap"
+    trap.symlink_to(mine)
+    os.lchown(trap, 12345, 12345)
+    path = {"folder": trap, "file": trap / "out.mlir", "chain": export.folder / "own"}
+    path["chain"].symlink_to(trap)
+    # A folder with everything, or one file.
+    options = ["--until=import"] if kind == "file" else []
+    done = export.run(2, *options, "-o", path[kind])
+    assert done.returncode == 1
+    assert "is a link of another user in a folder where all may make" in done.stderr
+    assert not contents(mine)
+    os.lchown(trap, os.geteuid(), os.getegid())
+    export.check(2, *options, "-o", path[kind])
+    assert contents(mine)
