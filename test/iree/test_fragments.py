@@ -127,7 +127,12 @@ def test_fragments_compile_and_have_the_numbers_of_xla(name, tools, tmp_path):
         folder.mkdir()
         for fragment, text, artifact in fragments(tools, program, config, folder):
             counts["all"] += 1
-            arguments = numerics.random_arguments(text)
+            arguments = [
+                # Indices that are in range in all programs: what one out of range
+                # gives is the compiler's choice.
+                array % 2 if array.dtype.kind in "iu" else array
+                for array in numerics.random_arguments(text)
+            ]
             try:
                 binary = iree_cpu.compile(artifact)
                 counts["compiled"] += 1
