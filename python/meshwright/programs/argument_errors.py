@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from ..runtime.program.argument_errors import ArgumentErrors
+from ..runtime.program.lost import reason_of
 from ..shardings import named as named_shardings
 from ..shardings.signature import IOSpecs, ProgramSignature
 
@@ -120,7 +121,7 @@ class InputErrors(ArgumentErrors):
         if array.shape != aval.shape or array.dtype != aval.dtype:
             raise self.type(position, array)
         if array.is_deleted():
-            raise self.deleted(position)
+            raise self.deleted(position, reason_of(array))
         wanted = self._specs.input_shardings[index]
         if not array.sharding.is_equivalent_to(wanted, array.ndim):
             raise self.misplaced({position: array}, [position])
