@@ -12,7 +12,7 @@
 #   device 1 of 4: miss
 #   device 0 of 2: miss
 #   device 0 of 4, without device_put: miss
-source "$(dirname "$0")/frame.sh"
+source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5
 program <<'PYTHON'
 import subprocess

@@ -8,7 +8,7 @@
 # Seen:
 #   marked in the module: True
 #   argument deleted by jax.jit: True, by exported.call: False, by jax.jit of it: True
-source "$(dirname "$0")/frame.sh"
+source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5 flatbuffers==25.12.19
 program <<'PYTHON'
 import sys

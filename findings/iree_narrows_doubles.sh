@@ -12,7 +12,7 @@
 #     f64 (21000040)
 #   normal: 'arith.bitcast' op operand type 'i64' and result type 'f32' are cast
 #     incompatible
-source "$(dirname "$0")/frame.sh"
+source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5 \
   iree-base-compiler==3.13.0 iree-base-runtime==3.13.0
 program 2>"$folder/warnings" <<'PYTHON'

@@ -10,7 +10,7 @@
 # Seen:
 #   run: adam lamb adafactor clip_by_global_norm
 #   raise ShardingTypeError: adaptive_grad_clip muon lbfgs prodigy
-source "$(dirname "$0")/frame.sh"
+source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5 optax==0.2.8
 program <<'PYTHON'
 import sys

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../findings"
 names=("$@")
 if ((!${#names[@]})); then
   for script in *.sh; do
-    [[ $script == frame.sh ]] || names+=("${script%.sh}")
+    [[ $script == frame.bash ]] || names+=("${script%.sh}")
   done
 fi
 output=$(mktemp)
