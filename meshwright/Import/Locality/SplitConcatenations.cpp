@@ -34,9 +34,6 @@ namespace mlir::mpmd {
 using namespace mlir;
 using namespace mlir::mpmd;
 
-/// Pieces that are all smaller than this may travel.
-static constexpr double kSmallBytes = 64;
-
 static RankedTensorType getTensorType(Value value) {
   return dyn_cast<RankedTensorType>(value.getType());
 }
@@ -256,6 +253,7 @@ struct SplitConcatenationsPass
   collect(func::FuncOp func, const MeshDataFlow &flow,
           const ValueMeshes::Callees &callees) {
     SmallVector<stablehlo::ConcatenateOp> found;
+    // Pieces that are all small may travel.
     auto isLarge = [](Value piece) {
       return getTensorBytes(piece) > kSmallBytes;
     };

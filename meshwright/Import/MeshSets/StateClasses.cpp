@@ -9,11 +9,8 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-/// What is less than this and no tensor of real or complex numbers is a counter
-/// or a key, which is sent to wherever it is read.
-static constexpr double kSmallBytes = 64;
-
-/// Whether a value is worth a mesh of its own choice.
+/// Whether a value is worth a mesh of its own choice. What is small and no tensor of
+/// real or complex numbers is a counter or a key, which is sent to wherever it is read.
 static bool isState(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getRank() > 0 &&

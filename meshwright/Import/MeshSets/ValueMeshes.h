@@ -61,6 +61,9 @@ private:
 /// The bytes of a tensor; none of a token.
 double getTensorBytes(Value value);
 
+/// Values of no more bytes may travel whatever it saves.
+inline constexpr double kSmallBytes = 64;
+
 /// Whether an op may be repeated on another mesh rather than send its result:
 /// arithmetic on each element and changes of shape, without effects. Casts choose
 /// one of their operands (`ConditionalHomes.h`).
