@@ -44,7 +44,7 @@ from meshwright.simulation import draw
 
 recording = Recording()
 plan = types.SimpleNamespace(config={"topology": {}})
-source = types.SimpleNamespace(callbacks=(), key=1, describe=lambda: "a fragment")
+source = types.SimpleNamespace(code="", key=1, describe=lambda: "a fragment")
 executable = types.SimpleNamespace(serialize=lambda: b"code")
 kept = cache.FragmentCache(cache.pathlib.Path("."))
 kept._path = lambda digest: cache.pathlib.Path("file")
