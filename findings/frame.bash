@@ -32,7 +32,7 @@ packages() {
   done
   [[ -n $found ]] || cannot "there is no Python 3.12 or 3.13"
   "$found" -m venv "$folder/venv"
-  "$folder/venv/bin/pip" install -q --disable-pip-version-check "$@" ||
+  "$folder/venv/bin/pip" install -q --disable-pip-version-check --no-compile "$@" ||
     cannot "pip install $*"
 }
 
