@@ -2,9 +2,11 @@
 
 import concurrent.futures
 import io
+import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -127,6 +129,21 @@ def ended(tmp_path_factory) -> dict[str, int]:
 @pytest.mark.parametrize("kind", UNREADABLE)
 def test_a_process_ends_whatever_happens_to_its_last_line(kind, ended):
     assert ended[kind] == (1 if kind == "raises" else EXIT_CODE)
+
+
+def test_a_process_that_joins_hears_the_time_before_a_fault(monkeypatch):
+    watchdog = Watchdog(LIMIT, 2)
+    # Called once the process is known.
+    name = "meshwright.runtime.processes.watchdog.keep_alive"
+    monkeypatch.setattr(name, lambda *_: watchdog.report(1, "has died"))
+    host, port = watchdog.address.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), LIMIT) as connection:
+        me = {"process": 0, "pid": 1, "host": "here", "token": watchdog.token}
+        connection.sendall((json.dumps(me) + "\n").encode())
+        lines = connection.makefile("r")
+        heard = [list(json.loads(lines.readline())) for _ in range(2)]
+    watchdog.close()
+    assert heard == [["timeout"], ["fault"]]
 
 
 @pytest.fixture

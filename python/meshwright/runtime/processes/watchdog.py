@@ -145,6 +145,10 @@ class Watchdog:
             return
         with self._lock:
             known = self._peers.setdefault(process, peer)
+            if known is peer:  # Before any fault that is noted from here on.
+                peer.tell({"timeout": self.timeout})
+                if self.fault is not None:
+                    peer.tell({"fault": self.fault})
         if known is not peer:
             peer.tell(
                 {
@@ -156,10 +160,6 @@ class Watchdog:
             connection.close()
             return
         keep_alive(connection, self.timeout)
-        peer.tell({"timeout": self.timeout})
-        with self._lock:
-            if self.fault is not None:  # Before this one came.
-                peer.tell({"fault": self.fault})
         self._check_ended()
         with contextlib.suppress(OSError, ValueError):
             for line in lines:
