@@ -94,11 +94,12 @@ def _start(processes: int, timeout: float, checkpoints: str) -> subprocess.Popen
 
 
 def _read(run: subprocess.Popen, seen: dict[int, str], steps: queue.SimpleQueue):
-    for line in run.stdout:
-        found = killed_runs.losses(line)
-        seen |= found
-        for step in found:
-            steps.put(step)
+    with run.stdout:
+        for line in run.stdout:
+            found = killed_runs.losses(line)
+            seen |= found
+            for step in found:
+                steps.put(step)
     steps.put(None)
 
 
@@ -117,7 +118,12 @@ def _until(run: subprocess.Popen, moment: int, rest: float, seen: dict[int, str]
 def _end(run: subprocess.Popen, seed: int, timeout: float):
     """Exit code and errors of a run."""
     errors: list[str] = []
-    reader = threading.Thread(target=lambda: errors.append(run.stderr.read()))
+
+    def read() -> None:
+        with run.stderr:
+            errors.append(run.stderr.read())
+
+    reader = threading.Thread(target=read)
     reader.start()
     try:
         code = run.wait(timeout + GRACE)

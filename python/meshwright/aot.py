@@ -1,14 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices to compile for on a machine that has none (docs/hardware.md).
-
-import meshwright as mw
-
-chips = mw.aot.devices("v5p:2x2x4")
-meshes = {
-    "m0": jax.sharding.Mesh(np.array(chips[:8]).reshape(4, 2), ("data", "model")),
-    "m1": jax.sharding.Mesh(np.array(chips[8:]).reshape(4, 2), ("data", "model")),
-}
-"""
+"""Devices to compile for on a machine that has none (docs/hardware.md)."""
 
 from __future__ import annotations
 

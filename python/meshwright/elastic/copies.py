@@ -40,7 +40,7 @@ class _Part(NamedTuple):
 
 
 class Copies:
-    """Keeps copies of a state; all processes make one and use it alike.
+    """Keeps copies of a state; all processes make one and use it alike::
 
         copies = mw.elastic.Copies(every=20)
         found = copies.restore(state)
