@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for terminals."""
+"""Tables and sizes for terminals."""
 
 from __future__ import annotations
 
@@ -21,3 +21,13 @@ def aligned(rows: Sequence[Sequence[str]], sides: str) -> str:
         ).rstrip()
         for row in rows
     )
+
+
+def size_text(count: int) -> str:
+    """Bytes as a person reads them."""
+    size, unit = float(count), "B"
+    for bigger in ("KiB", "MiB", "GiB", "TiB"):
+        if abs(size) < 1024:
+            break
+        size, unit = size / 1024, bigger
+    return f"{size:.4g} {unit}"

@@ -10,19 +10,11 @@ from typing import Any
 
 from ..compiler.diagnostics import Message, Remark
 from ..core.config import Config
+from ..core.tables import size_text
 from ..jaxapi import frontend as compat
 from ..shardings.signature import ProgramSignature
 
 _LONGEST = 12  # Lines of a list; the rest is counted.
-
-
-def _bytes(count: int) -> str:
-    size, unit = float(count), "B"
-    for bigger in ("KiB", "MiB", "GiB", "TiB"):
-        if size < 1024:
-            break
-        size, unit = size / 1024, bigger
-    return f"{size:.4g} {unit}"
 
 
 def _type(value: Mapping[str, Any]) -> str:
@@ -223,7 +215,7 @@ class _Page:
             totals.items(), key=lambda entry: -entry[1][1]
         ):
             at = f", {place}" if place else ""
-            yield f"{edge}: {count} x {kind}, {_bytes(size)}, {what}{at}"
+            yield f"{edge}: {count} x {kind}, {size_text(size)}, {what}{at}"
 
     def donated(self) -> Iterator[str]:
         """Donated inputs that nothing reuses, and copies that keep values alive."""
@@ -248,15 +240,16 @@ class _Page:
                 else:
                     continue
                 yield (
-                    f"{_type(value)} on {value['mesh']}, {_bytes(value['bytes'])}, is "
-                    f"copied before {_origin(item)}, which gives its buffer up: {why}"
+                    f"{_type(value)} on {value['mesh']}, {size_text(value['bytes'])}, "
+                    f"is copied before {_origin(item)}, which gives its buffer up: "
+                    f"{why}"
                 )
         for entry in kept:
             if entry["donated"] and entry["value"] not in used:
                 value = self.values[entry["value"]]
                 yield (
                     f"{entry['name']} is donated, and no fragment takes its buffer "
-                    f"over ({_type(value)}, {_bytes(value['bytes'])})"
+                    f"over ({_type(value)}, {size_text(value['bytes'])})"
                 )
 
     def resharded(self) -> Iterator[str]:
@@ -345,7 +338,7 @@ def report_text(
         *(("Divided by cost", page.divided()),)[: len(config.divisions)],
         ("Names", page.names()),
         ("Inferred", page.inferred()),
-        (f"Transfers: {len(page.transfers)}, {_bytes(moved)}", page.moved()),
+        (f"Transfers: {len(page.transfers)}, {size_text(moved)}", page.moved()),
         ("Donation", page.donated()),
         ("Shardings that change at a border", page.resharded()),
         ("Fragments that were not merged, and why", page.alone()),

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...core.tables import aligned
+from ...core.tables import aligned, size_text
 from .peaks import Peak
 from .traffic import Traffic
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _PARTS = 5  # Of a peak, as many are listed.
 
 
@@ -133,13 +132,3 @@ class Fit:
             if mesh.fits is False
         ]
         return "\n\n".join(texts)
-
-
-def size_text(count: int) -> str:
-    """Bytes as a person reads them."""
-    size, unit = float(count), _UNITS[0]
-    for bigger in _UNITS[1:]:
-        if abs(size) < 1024:
-            break
-        size, unit = size / 1024, bigger
-    return f"{size:.4g} {unit}"
