@@ -10,6 +10,7 @@ processes and any shardings.
 
 from __future__ import annotations
 
+import collections
 import json
 import math
 import os
@@ -186,12 +187,17 @@ class Copies:
             if int(name.split(".")[1]) == step
         )
         data = self._gather(step, owners, everywhere)
-        if len(leaves) != len(data[0][0]["shapes"]):
+        header, pieces = data[0][0], _pieces_of(data)
+        if len(leaves) != len(header["shapes"]):
             raise ValueError(
-                f"the state that was copied has {len(data[0][0]['shapes'])} leaves, "
+                f"the state that was copied has {len(header['shapes'])} leaves, "
                 f"this one has {len(leaves)}; restore with the tree that was saved"
             )
-        arrays = [_assemble(number, leaf, data) for number, leaf in enumerate(leaves)]
+        kinds = zip(header["shapes"], header["dtypes"], strict=True)
+        arrays = [
+            _assemble(*kind, pieces[number], leaf)
+            for number, (kind, leaf) in enumerate(zip(kinds, leaves, strict=True))
+        ]
         return jax.tree.unflatten(structure, arrays), step
 
     def _header(self, owner: int, step: int) -> dict[str, Any]:
@@ -281,21 +287,27 @@ def _newest(everywhere: dict[int, dict[str, Any]]) -> int | None:
     return max(whole, default=None)
 
 
-def _assemble(number: int, leaf: Any, data: list[tuple[dict, bytes]]) -> jax.Array:
-    """A leaf of all parts that owners have of it."""
-    header = data[0][0]
-    shape, dtype = header["shapes"][number], jax.numpy.dtype(header["dtypes"][number])
-    whole = np.empty(shape, dtype)
+def _pieces_of(data: list[tuple[dict, bytes]]) -> dict[int, list[tuple]]:
+    """For each leaf what owners have of it: bounds, and the elements one by one."""
+    found = collections.defaultdict(list)
     for header, raw in data:
         start = 0
-        for position, bounds in header["parts"]:
-            kind = jax.numpy.dtype(header["dtypes"][position])
-            index = tuple(slice(*ends) for ends in bounds)
+        for leaf, bounds in header["parts"]:
+            dtype = jax.numpy.dtype(header["dtypes"][leaf])
             count = math.prod(stop - first for first, stop in bounds)
-            if position == number:
-                part = np.frombuffer(raw, kind, count, start)
-                whole[index] = part.reshape(whole[index].shape)
-            start += count * kind.itemsize
+            found[leaf].append((bounds, np.frombuffer(raw, dtype, count, start)))
+            start += count * dtype.itemsize
+    return found
+
+
+def _assemble(
+    shape: list[int], dtype: str, pieces: list[tuple], leaf: Any
+) -> jax.Array:
+    """A leaf of all pieces that owners have of it."""
+    whole = np.empty(shape, jax.numpy.dtype(dtype))
+    for bounds, elements in pieces:
+        index = tuple(slice(*ends) for ends in bounds)
+        whole[index] = elements.reshape(whole[index].shape)
     if jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         whole = jax.random.wrap_key_data(whole, impl=jax.random.key_impl(leaf))
     return place_value(whole, leaf.sharding)
