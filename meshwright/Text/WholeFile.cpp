@@ -120,12 +120,9 @@ Error meshwright::writeWholeFile(StringRef path, FileWriter write) {
   // What lies there is made by the system; a file beside it would not be.
   isSpecial |= path.starts_with("/dev/") || path.starts_with("/proc/");
   Error error = path == "-" ? Error::success() : checkLinks(path);
-  if (error)
-    return createStringError(
-        path + ": cannot be written: " + toString(std::move(error)));
-  if (path == "-")
+  if (!error && path == "-")
     error = finish(outs(), write(outs()));
-  else
+  else if (!error)
     error = isSpecial ? writeInPlace(path, write) : writeAside(path, write);
   if (!error)
     return error;

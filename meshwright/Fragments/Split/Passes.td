@@ -64,7 +64,8 @@ def SplitBwdFragmentsPass
     microbatches does, is late, too, unless all that is transferred does. It alone
     is late in a fragment that transfers all results, if a microbatch of another
     mesh reads the others, but not it. Leaves alone: fragments that are halves
-    already, and those that would be wholly early in a block as long as theirs. Cost: linear in the number of ops.
+    already, and those that would be wholly early in a block as long as theirs.
+    Cost: linear in the number of ops.
   }];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments split">,

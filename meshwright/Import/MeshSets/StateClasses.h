@@ -9,13 +9,14 @@
 //   %s = subtract %w, %w0       %w on m1, so %w0 and %s are of its class: m1
 //   return %s, %w0
 //
-// Equivalence classes (union-find) of the values that can be anywhere, or on several
-// meshes: operands and results of an operation that have the shape of its result. Each operation
-// where a class meets a value of known meshes votes for these, as do fragments
-// that read a value of the class, and reductions of what is on one mesh. A scalar
-// that is broadcast does not vote. A class belongs on the first mesh that all votes
-// have in common, without votes on that of whatever reads it. Where there is none,
-// as for what several stages read, it is left to mesh inference.
+// Equivalence classes (union-find) of the values that can be anywhere, or on
+// several meshes: operands and results of an operation that have the shape
+// of its result. Each operation where a class meets a value of known meshes
+// votes for these, as do fragments that read a value of the class, and
+// reductions of what is on one mesh. A scalar that is broadcast does not
+// vote. A class belongs on the first mesh that all votes have in common,
+// without votes on that of whatever reads it. Where there is none, as for
+// what several stages read, it is left to mesh inference.
 //
 // Cost: linear in operands, up to the inverse of Ackermann's function.
 //

@@ -1,4 +1,4 @@
-//===- Eager1F1B.cpp - 1F1B with transfers behind work --------------------===//
+//===- Eager1F1B.cpp - 1F1B that hides transfers --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //

@@ -58,7 +58,7 @@ def _check_links(path: str) -> None:
     """Refuses what would be written where another user says.
 
     It is the rule of Linux (`protected_symlinks`), which does not apply to links that
-    are resolved here; `checkLinks` in meshwright/Files is the same in C++.
+    are resolved here; `checkLinks` in meshwright/Text is the same in C++.
     """
     at, rest, links = "", _parts(path), 0
     while rest and links <= _MAX_LINKS:
