@@ -12,6 +12,8 @@
 #   device 1 of 4: miss
 #   device 0 of 2: miss
 #   device 0 of 4, without device_put: miss
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5
 program <<'PYTHON'

@@ -8,6 +8,8 @@
 # Seen:
 #   marked in the module: True
 #   argument deleted by jax.jit: True, by exported.call: False, by jax.jit of it: True
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5 flatbuffers==25.12.19
 program <<'PYTHON'

@@ -12,6 +12,8 @@
 #   asarray: JaxRuntimeError: INVALID_ARGUMENT: Unreduced sharding does not support
 #     UniqueIndexDomains: sharding={unreduced}
 #   device_put: NotImplementedError: device_indices_map doesn't work with unreduced. ...
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5
 program <<'PYTHON'

@@ -1,4 +1,5 @@
-# What the scripts beside this file have in common; they read it.
+# What the scripts beside this file have in common; they read it, with `$folder`, which
+# they make and remove.
 #
 #   packages NAME==VERSION...   a Python 3.12 or 3.13 with these packages, in a folder
 #                               that is removed at the end
@@ -13,8 +14,6 @@ set -euo pipefail
 unset PYTHONPATH PYTHONHOME XLA_FLAGS LIBTPU_INIT_ARGS
 for name in $(compgen -e | grep -E '^(JAX|FLAX|IREE)_' || true); do unset "$name"; done
 export JAX_PLATFORMS=cpu TF_CPP_MIN_LOG_LEVEL=3 PYTHONWARNINGS=ignore
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 
 cannot() {
   echo "cannot be tried: $*" >&2

@@ -10,6 +10,8 @@
 #   uint8 XLA [255 255   0] IREE [255   0   0]
 #   int16 XLA [  300 32767     0] IREE [300   0   0]
 #   int32 XLA [       300 2147483647 0] IREE [        300 -2147483648 -2147483648]
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5 \
   iree-base-compiler==3.13.0 iree-base-runtime==3.13.0

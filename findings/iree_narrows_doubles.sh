@@ -12,6 +12,8 @@
 #     f64 (21000040)
 #   normal: 'arith.bitcast' op operand type 'i64' and result type 'f32' are cast
 #     incompatible
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5 \
   iree-base-compiler==3.13.0 iree-base-runtime==3.13.0

@@ -8,6 +8,8 @@
 # Seen:
 #   power of -2, 0: XLA [4. 1.] IREE [nan nan]
 #   sine of 1e+09: XLA 0.5458434 IREE 1.7979823e+12
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5 \
   iree-base-compiler==3.13.0 iree-base-runtime==3.13.0

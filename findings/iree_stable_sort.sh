@@ -8,6 +8,8 @@
 # Seen:
 #   XLA  [ 1  3  5  7  9 11 13 15]
 #   IREE [ 5 21 11 23  3 25 13 27]
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5 \
   iree-base-compiler==3.13.0 iree-base-runtime==3.13.0

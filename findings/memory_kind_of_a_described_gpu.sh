@@ -10,6 +10,8 @@
 #   cpu: pinned_host
 #   described gpu: None
 #   memories: []
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 jax-cuda13-plugin==0.12.0.1 \
   jax-cuda13-pjrt==0.12.0.1 numpy==2.3.5

@@ -12,6 +12,8 @@
 #   MultiHeadAttention float32[4@x,3,8]
 #   Embed ShardingTypeError
 #   lookup float32[4@x,3,8]
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5 flax==0.12.12
 program <<'PYTHON'

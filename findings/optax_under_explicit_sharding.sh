@@ -10,6 +10,8 @@
 # Seen:
 #   run: adam lamb adafactor clip_by_global_norm
 #   raise ShardingTypeError: adaptive_grad_clip muon lbfgs prodigy
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5 optax==0.2.8
 program <<'PYTHON'

@@ -7,6 +7,8 @@
 # Expected: the option is ignored, or deprecated first.
 # Seen:
 #   JaxRuntimeError: INVALID_ARGUMENT: No such compile option: 'xla_cpu_use_fusion_emitters'
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5
 program <<'PYTHON'

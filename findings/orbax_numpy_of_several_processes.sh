@@ -9,6 +9,8 @@
 # Seen:
 #   process 1 saved [1. 2.] and restored [0. 1.]
 #   process 1, as jax.Array: Cannot serialize host local jax.Array
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5 orbax-checkpoint==0.12.8
 program <<'PYTHON'

@@ -11,6 +11,8 @@
 #   process 0: AssertionError: sync_global_devices name mismatch ('_Checkpointer:restore')
 #   process 1: ValueError: If the Array has no addressable shards, `dtype` must be
 #     provided via the `dtype` argument to `jax.make_array_from_single_device_arrays`.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5 orbax-checkpoint==0.12.8
 program <<'PYTHON'

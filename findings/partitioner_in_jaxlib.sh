@@ -8,6 +8,8 @@
 # Seen:
 #   import: ImportError: Encountered an error while initializing the extension.
 #   with another name for jaxlib: apply_mpmd_partitioning is there
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5
 program <<'PYTHON'

@@ -13,6 +13,8 @@
 #   v5e:64x64: 4096 x TPU v5 lite, last at [63, 63, 0]
 #   compiled for v5e:2x2x2: True
 #   v5e:3x3: INVALID_ARGUMENT: Topology layout "v5e:3x3" is not divisible by ...
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 libtpu==0.0.50.1 numpy==2.3.5
 # No server of the cloud is asked, and no lock on devices is taken that are not there.

@@ -11,6 +11,8 @@
 #   as int32: [0 1065353216 1073741824 1077936128]
 #   as 8 bfloat16: [0 0 0 1 0 2 0 3]
 #   as 2 float32: JaxRuntimeError: INVALID_ARGUMENT: Invalid slicing of buffer size 8 ...
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5
 program <<'PYTHON'

@@ -8,6 +8,8 @@
 # Seen:
 #   committed: [0. 1. 2. 3.]
 #   uncommitted: device_indices_map doesn't work with unreduced. Please file a bug at ...
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 numpy==2.3.5
 program <<'PYTHON'
