@@ -6,8 +6,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 # Devices of this machine are not asked for, and some take long to look for.
@@ -19,18 +18,18 @@ from jax.experimental import mesh_utils
 from jax.sharding import Mesh
 
 from meshwright.runtime.program.errors import ProgramError
-from meshwright.runtime.program.folder import read_folder
-from meshwright.runtime.program.python_calls import count_functions
-from meshwright.runtime.program.schedule_form import check_form
+from meshwright.runtime.run.command import fail, plain, read_program, run
 from meshwright.runtime.run.executor import load
-from meshwright.runtime.run.traffic_command import fail, never_called, plain
 from meshwright.runtime.watch.fit import Fit
 from meshwright.targets.devices import find_devices
 from meshwright.targets.names import Target, parse_target
 
 
 def compile_for(
-    target: Target, program: Mapping[str, Any], fragments: Mapping[str, str]
+    target: Target,
+    program: Mapping[str, Any],
+    fragments: Mapping[str, str],
+    calls: Sequence[Callable],
 ) -> Fit:
     """Compiles all fragments, and says whether they fit.
 
@@ -39,8 +38,6 @@ def compile_for(
       RuntimeError: its compiler is not installed, or refuses a fragment.
     """
     meshes = place_meshes(target, program["meshes"])
-    functions = max(map(count_functions, fragments.values()), default=0)
-    calls = [never_called] * functions
     return load(
         program, fragments, meshes, host_callbacks=calls, keep_oversized=True
     ).fit()
@@ -87,10 +84,9 @@ def main(folder: str, shown: str, *options: str) -> int:
     found: list[tuple[Target, Fit]] = []
     try:
         targets = [parse_target(name) for name in names]
-        program, fragments = read_folder(folder)
-        check_form(program)
+        read = read_program(folder)
         for target in targets:
-            found.append((target, compile_for(target, program, fragments)))
+            found.append((target, compile_for(target, *read)))
     except (ValueError, RuntimeError) as error:
         return fail(str(error).replace(folder, shown))
     if "--json" in options:
@@ -103,11 +99,4 @@ def main(folder: str, shown: str, *options: str) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        code = main(*sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough, as `head` has; nothing is flushed at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
-    sys.exit(code)
+    run(main)

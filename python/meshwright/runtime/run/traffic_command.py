@@ -6,18 +6,13 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
-import re
-import sys
 
 import jax
 import numpy as np
 from jax.sharding import Mesh
 
 from meshwright.runtime.program.errors import ProgramError
-from meshwright.runtime.program.folder import read_folder
-from meshwright.runtime.program.python_calls import count_functions
-from meshwright.runtime.program.schedule_form import check_form
+from meshwright.runtime.run.command import fail, plain, read_program, run
 from meshwright.runtime.run.executor import load
 from meshwright.runtime.watch.traffic import Traffic
 
@@ -29,8 +24,7 @@ def count(folder: str) -> Traffic:
       ProgramError: the folder holds no program, or there are too few devices.
       FragmentError: a fragment does not compile.
     """
-    program, fragments = read_folder(folder)
-    check_form(program)
+    program, fragments, calls = read_program(folder)
     sizes = [[int(size) for _, size in mesh["axes"]] for mesh in program["meshes"]]
     counts = [math.prod(size) for size in sizes]
     # CPU devices are what one asks for, before the first is used.
@@ -55,27 +49,7 @@ def count(folder: str) -> Traffic:
             program["meshes"], starts, counts, sizes, strict=False
         )
     }
-    functions = max(map(count_functions, fragments.values()), default=0)
-    calls = [never_called] * functions
     return load(program, fragments, meshes, host_callbacks=calls).traffic()
-
-
-def never_called(*args: object) -> None:
-    raise AssertionError("nothing runs")
-
-
-def plain(text: str) -> str:
-    """A text without what would command a terminal; names are those of a file."""
-    return re.sub(
-        r"[\x00-\x09\x0b-\x1f\x7f-\x9f]",
-        lambda found: f"\\x{ord(found[0]):02X}",
-        text,
-    )
-
-
-def fail(text: str) -> int:
-    print(f"error: {plain(text)}", file=sys.stderr)
-    return 1
 
 
 def main(folder: str, shown: str, *options: str) -> int:
@@ -91,11 +65,4 @@ def main(folder: str, shown: str, *options: str) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        code = main(*sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough, as `head` has; nothing is flushed at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
-    sys.exit(code)
+    run(main)
