@@ -35,7 +35,7 @@ PYTHON = (
     "runtime.load",
     "runtime.program",
     "tracing",
-    "targets",
+    "aot",
     "compiler",
     "jaxapi",
     "core",
@@ -87,7 +87,7 @@ CPP = (
     "Text",
 )
 # What users import: their first lines are for them.
-_FACES = ("", "distributed", "elastic")
+_FACES = ("", "aot", "distributed", "elastic")
 # Headers beside the rooms: what registers all there is belongs to those who do.
 _CPP_HEADERS = {"InitAll.h": "Partitioner", "InitDialects.h": "Dialect/Mpmd"}
 

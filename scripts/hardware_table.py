@@ -24,11 +24,11 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import numpy as np
 from jax.sharding import Mesh
+from meshwright.aot.names import parse_target
 from meshwright.core.tables import aligned
 from meshwright.runtime import load, read_folder
 from meshwright.runtime.program.steps import Launch
 from meshwright.runtime.run.compile_command import place_meshes
-from meshwright.targets.names import parse_target
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGETS = ("v5e:2x4", "v5p:2x2x2", "v6e:2x4", "tpu7x:2x2x1", "h100:8")

@@ -113,7 +113,7 @@ public:
   }
 
   bool finish() {
-    // What XLA's compiler asks of a GPU is for Python (targets/gpus.py).
+    // What XLA's compiler asks of a GPU is for Python (aot/gpus.py).
     known.append({"source", "xla"});
     for (const auto &[key, value] : object)
       if (!llvm::is_contained(known, llvm::StringRef(key)))

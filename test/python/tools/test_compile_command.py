@@ -6,9 +6,9 @@ import types
 
 import numpy as np
 import pytest
+from meshwright.aot.names import parse_target
 from meshwright.runtime.program.errors import ProgramError
 from meshwright.runtime.run import compile_command
-from meshwright.targets.names import parse_target
 from support.tools import ROOT
 
 

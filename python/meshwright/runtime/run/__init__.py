@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports runtime targets jaxapi core.
+"""Imports runtime aot jaxapi core.
 
 Issues the steps of a loaded program.
 """

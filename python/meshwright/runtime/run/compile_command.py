@@ -17,12 +17,12 @@ import numpy as np
 from jax.experimental import mesh_utils
 from jax.sharding import Mesh
 
+from meshwright.aot.names import Target, parse_target
+from meshwright.aot.plugins import find_devices
 from meshwright.runtime.program.errors import ProgramError
 from meshwright.runtime.run.command import fail, plain, read_program, run
 from meshwright.runtime.run.executor import load
 from meshwright.runtime.watch.fit import Fit
-from meshwright.targets.devices import find_devices
-from meshwright.targets.names import Target, parse_target
 
 
 def compile_for(

@@ -20,10 +20,10 @@ from typing import Any
 import jax
 from jax.sharding import Mesh, NamedSharding
 
+from ...aot.names import memory_limit
 from ...core import interrupts
 from ...core.progress import waiting
 from ...jaxapi import runtime as jax_runtime
-from ...targets.names import memory_limit
 from ..load.cache import open_cache
 from ..load.compilation import compile_all, resolve_options
 from ..load.layouts import make_formats, settle_layouts

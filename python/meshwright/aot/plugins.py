@@ -16,10 +16,8 @@ import jax
 
 from ..jaxapi import described
 from .gpus import target_text
-from .names import Target
+from .names import HOST, Target
 
-# Chips that share a host, along each dimension of a slice.
-_HOST = (2, 2, 1)
 # Packages that have the compiler, and what pip calls them together.
 _CUDA = ("jax-cuda13-plugin", "jax-cuda12-plugin")
 _TPU = "libtpu"
@@ -151,8 +149,8 @@ def torus_order(devices: Sequence[Any], shape: Sequence[int]) -> list[Any]:
 
     def place(device: Any) -> tuple[int, ...]:
         at = device.coords
-        hosts = [at[d] // _HOST[d] for d in reversed(dimensions)]
-        chips = [at[d] % _HOST[d] for d in reversed(dimensions)]
+        hosts = [at[d] // HOST[d] for d in reversed(dimensions)]
+        chips = [at[d] % HOST[d] for d in reversed(dimensions)]
         return (*hosts, *chips, getattr(device, "core_on_chip", 0) or 0)
 
     return sorted(devices, key=place)

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices to compile for on a machine that has none (docs/hardware.md)."""
+"""Devices to compile for on a machine that has none (docs/hardware.md).
+
+They have names such as `v5p:2x2x4` and `h100:16`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .core.tracebacks import at_users_line
-from .targets.devices import find_devices
-from .targets.names import parse_target
+from ..core.tracebacks import at_users_line
+from .names import parse_target
+from .plugins import find_devices
 
 __all__ = ["devices"]
 

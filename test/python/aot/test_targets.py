@@ -4,7 +4,7 @@ import itertools
 import types
 
 import pytest
-from meshwright.targets import devices, figures, gpus, names
+from meshwright.aot import figures, gpus, names, plugins
 
 import meshwright as mw
 
@@ -75,16 +75,16 @@ def test_more_devices_than_the_slice_has():
 
 @pytest.mark.parametrize("target", ["v5e:2x2", "h100:8"])
 def test_what_is_not_installed_has_a_line_of_pip(target, monkeypatch):
-    monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(devices, "_version", lambda name: None)
-    devices._described.cache_clear()
+    monkeypatch.setattr(plugins.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(plugins, "_version", lambda name: None)
+    plugins._described.cache_clear()
     with pytest.raises(RuntimeError, match=r'pip install "jax\[(tpu|cuda13)\]=='):
         mw.aot.devices(target)
 
 
 def test_a_plugin_of_another_release(monkeypatch):
-    monkeypatch.setattr(devices, "_version", lambda name: "0.1.2")
-    devices._described.cache_clear()
+    monkeypatch.setattr(plugins, "_version", lambda name: "0.1.2")
+    plugins._described.cache_clear()
     with pytest.raises(RuntimeError, match="plugin 0.1.2 is not for jax"):
         mw.aot.devices("a100", 8)
 
@@ -98,7 +98,7 @@ def test_a_plugin_of_another_release(monkeypatch):
     ],
 )
 def test_the_library_of_tpus_that_belongs_to_jax(line, version):
-    assert devices.wanted_libtpu(["ml_dtypes>=0.5", line]) == version
+    assert plugins.wanted_libtpu(["ml_dtypes>=0.5", line]) == version
 
 
 def test_the_description_of_a_gpu():
@@ -120,7 +120,7 @@ def _slice(*shape):
 
 @pytest.mark.parametrize("shape", [(2, 2, 4), (4, 2, 2), (4, 4, 4), (4, 8), (8, 4)])
 def test_equal_parts_of_a_slice_are_boxes(shape):
-    order = devices.torus_order(_slice(*shape), shape)
+    order = plugins.torus_order(_slice(*shape), shape)
     assert [device.core_on_chip for device in order[:2]] == [0, 1]
     chips = [tuple(device.coords) for device in order[::2]]
     assert sorted(chips) == sorted({tuple(d.coords) for d in _slice(*shape)})
@@ -134,7 +134,7 @@ def test_equal_parts_of_a_slice_are_boxes(shape):
 
 
 def test_stages_are_cut_off_along_the_longest_dimension():
-    order = devices.torus_order(_slice(4, 2, 2), (4, 2, 2))
+    order = plugins.torus_order(_slice(4, 2, 2), (4, 2, 2))
     # Two hosts, of 2 by 2 chips, each.
     first, second = order[:16], order[16:]
     assert {device.coords[0] for device in first} == {0, 1}
