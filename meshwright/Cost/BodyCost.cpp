@@ -252,7 +252,7 @@ FragmentCost BodyEstimator::estimate(Block &block) {
           return user->hasTrait<OpTrait::IsTerminator>();
         });
         if (!isReturned)
-          alive += stored[result] = countLocalBytes(result, mesh);
+          alive += stored[result] = countHeldBytes(result, mesh, device);
       }
     cost.temporaryBytes = std::max(cost.temporaryBytes, alive + within);
     for (Value value : lastUses.getEnding(&op))

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace meshwright;
@@ -51,6 +52,8 @@ double Device::getMemorySpeed() const {
 
 /// Beyond these a figure is an error, and times might be no numbers.
 static constexpr double kLeast = 1e-9, kMost = kMostFigure;
+/// Of a tile, so that no size of an array is beyond what can be counted.
+static constexpr int64_t kMostOfTile = 1 << 16;
 static constexpr llvm::StringLiteral kRange =
     "expected a number that a device has, from 1e-9 to 1e30";
 
@@ -112,6 +115,32 @@ public:
     return true;
   }
 
+  bool readTiling(llvm::StringRef key, std::optional<Tiling> &tiling) {
+    known.push_back(key);
+    const json::Value *value = object.get(key);
+    if (!value || value->getAsNull())
+      return true;
+    const json::Object *found = value->getAsObject();
+    if (!found)
+      return fail(key,
+                  "expected an object with the rows, columns and word_bits "
+                  "of a tile, or null");
+    DeviceReader reader(*found, path.field(key));
+    tiling.emplace();
+    return reader.readPower("rows", tiling->rows) &&
+           reader.readPower("columns", tiling->columns) &&
+           reader.readPower("word_bits", tiling->wordBits) && reader.finish();
+  }
+
+  bool readPower(llvm::StringRef key, int64_t &number) {
+    known.push_back(key);
+    std::optional<int64_t> found = object.getInteger(key);
+    if (!found || *found > kMostOfTile || !llvm::isPowerOf2_64(*found))
+      return fail(key, "expected a power of two up to 65536");
+    number = *found;
+    return true;
+  }
+
   bool finish() {
     // What XLA's compiler asks of a GPU is for Python (aot/gpus.py).
     known.append({"source", "xla"});
@@ -141,21 +170,22 @@ static bool readDevice(const json::Value &value, Device &device,
     return false;
   }
   DeviceReader reader(*object, path);
-  bool ok =
-      reader.readOptional("bf16", device.bf16) &&
-      reader.readOptional("f32_matmul_tf32", device.tf32) &&
-      reader.readOptional("f32", device.f32) &&
-      reader.read("hbm", device.memory) &&
-      reader.read("hbm_bw", device.memoryBandwidth) &&
-      reader.read("link", device.link) && reader.read("links", device.links) &&
-      reader.readFabric("topology", device.fabric) &&
-      reader.read("domain", device.domain) &&
-      reader.readOptional("nic", device.nic) &&
-      reader.readOptional("host_bw", device.hostBandwidth) &&
-      reader.read("latency_s", device.latency, true) &&
-      reader.read("launch_s", device.launch, true) &&
-      reader.readPart("eff_flops", device.flopsEfficiency) &&
-      reader.readPart("eff_bw", device.bandwidthEfficiency) && reader.finish();
+  bool ok = reader.readOptional("bf16", device.bf16) &&
+            reader.readOptional("f32_matmul_tf32", device.tf32) &&
+            reader.readOptional("f32", device.f32) &&
+            reader.read("hbm", device.memory) &&
+            reader.read("hbm_bw", device.memoryBandwidth) &&
+            reader.read("link", device.link) &&
+            reader.read("links", device.links) &&
+            reader.readFabric("topology", device.fabric) &&
+            reader.read("domain", device.domain) &&
+            reader.readOptional("nic", device.nic) &&
+            reader.readOptional("host_bw", device.hostBandwidth) &&
+            reader.read("latency_s", device.latency, true) &&
+            reader.read("launch_s", device.launch, true) &&
+            reader.readPart("eff_flops", device.flopsEfficiency) &&
+            reader.readPart("eff_bw", device.bandwidthEfficiency) &&
+            reader.readTiling("tiles", device.tiling) && reader.finish();
   if (ok && !device.bf16 && !device.f32)
     return reader.fail("f32", "expected a number here or for \"bf16\"");
   device.source = object->getString("source").value_or("").str();

@@ -30,6 +30,14 @@ enum class Fabric {
 /// How exactly a product of f32 is computed: `precision_config` of StableHLO.
 enum class MatrixPrecision { Default, High, Highest };
 
+/// How a device pads arrays: the two minor dimensions to tiles of words, of which
+/// each has as many elements of a column as fit. Few rows make a smaller tile, of a
+/// power of two.
+struct Tiling {
+  int64_t rows = 1, columns = 1; ///< The most of a tile.
+  int64_t wordBits = 8;
+};
+
 /// Figures of one device. Speeds are per second, sizes in bytes.
 struct Device {
   std::string name;
@@ -43,6 +51,7 @@ struct Device {
   double latency = 0; ///< Of a transfer, in seconds.
   double launch = 0;  ///< Of a kernel, in seconds.
   double flopsEfficiency = 1, bandwidthEfficiency = 1;
+  std::optional<Tiling> tiling; ///< None keeps arrays dense.
   std::string source;
 
   /// Operations per second that a matrix product of such elements reaches.

@@ -69,12 +69,21 @@ static TensorShardingAttr getShardingOn(Value value, MeshAttr mesh) {
   return keepIfOn(sdy::getSharding(value), mesh);
 }
 
-double meshwright::countLocalBytes(Value value, MeshAttr mesh) {
+/// Null of what is no tensor.
+static RankedTensorType getLocalType(Value value, MeshAttr mesh) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type)
-    return 0;
-  TensorShardingAttr sharding = getShardingOn(value, mesh);
-  return countBytes(getLocalType(type, sharding, mesh));
+  return type ? getLocalType(type, getShardingOn(value, mesh), mesh) : type;
+}
+
+double meshwright::countLocalBytes(Value value, MeshAttr mesh) {
+  RankedTensorType type = getLocalType(value, mesh);
+  return type ? countBytes(type) : 0;
+}
+
+double meshwright::countHeldBytes(Value value, MeshAttr mesh,
+                                  const Device &device) {
+  RankedTensorType type = getLocalType(value, mesh);
+  return type ? countBytes(type, device) : 0;
 }
 
 /// `x`, or `x:(1)2` of a part of an axis.

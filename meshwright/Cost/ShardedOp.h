@@ -39,6 +39,10 @@ void addReshard(mlir::RankedTensorType type, mlir::sdy::TensorShardingAttr from,
 /// Bytes of what one device has of a value.
 double countLocalBytes(mlir::Value value, mlir::sdy::MeshAttr mesh);
 
+/// The same, as the device keeps it in its memory.
+double countHeldBytes(mlir::Value value, mlir::sdy::MeshAttr mesh,
+                      const Device &device);
+
 } // namespace meshwright
 
 #endif

@@ -1,14 +1,24 @@
 //===- TensorBytes.cpp - Bytes a tensor takes -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
+//
+// The compiler of TPUs chooses the two dimensions that it tiles so that an array
+// takes as few bytes as it can:
+//
+//   f32[4096,3]       4 by 4096 words       columns are the first dimension
+//   bf16[8,100,100]   100 of 8 by 128       rows are the first dimension
+//
+//===----------------------------------------------------------------------===//
 
 #include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Cost/Device.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <limits>
 
 using namespace mlir;
+using namespace meshwright;
 
 static constexpr unsigned kBitsPerByte = 8;
 
@@ -21,17 +31,98 @@ static uint64_t getElementBits(Type type) {
                              : IndexType::kInternalStorageBitWidth;
 }
 
-static uint64_t multiply(uint64_t bits, RankedTensorType type) {
-  for (int64_t size : type.getShape())
+/// A dynamic dimension counts as one.
+static uint64_t multiply(uint64_t bits, ArrayRef<int64_t> shape) {
+  for (int64_t size : shape)
     if (!ShapedType::isDynamic(size))
       bits = llvm::SaturatingMultiply<uint64_t>(bits, size);
   return bits;
 }
 
+/// Of an element in memory, where a boolean takes a byte.
+static uint64_t getBufferBits(Type element) {
+  return element.isInteger(1) ? kBitsPerByte : getElementBits(element);
+}
+
 int64_t meshwright::countBytes(RankedTensorType type) {
-  Type element = type.getElementType();
-  uint64_t bits = element.isInteger(1) ? kBitsPerByte : getElementBits(element);
-  return llvm::divideCeil(multiply(bits, type), kBitsPerByte);
+  return llvm::divideCeil(
+      multiply(getBufferBits(type.getElementType()), type.getShape()),
+      kBitsPerByte);
+}
+
+namespace {
+/// Arrays with elements of so many bits, in tiles.
+class TiledArrays {
+public:
+  TiledArrays(const Tiling &tiling, uint64_t bits)
+      : tiling(tiling),
+        packed(std::max<uint64_t>(1, llvm::bit_floor(tiling.wordBits / bits))) {
+  }
+
+  /// With those of the padding.
+  uint64_t countElements(ArrayRef<int64_t> shape) const;
+
+private:
+  /// Elements that so many rows and columns take. A tile has `least` rows or more,
+  /// since a word is never divided.
+  uint64_t pad(uint64_t rows, uint64_t columns, uint64_t least) const {
+    uint64_t most = std::max<uint64_t>(tiling.rows, least);
+    uint64_t tile = std::clamp(llvm::PowerOf2Ceil(rows), least, most);
+    return llvm::SaturatingMultiply<uint64_t>(
+        llvm::alignTo(rows, tile),
+        llvm::alignTo(columns, uint64_t(tiling.columns)));
+  }
+
+  const Tiling &tiling;
+  uint64_t packed; ///< Elements in a word.
+};
+} // namespace
+
+uint64_t TiledArrays::countElements(ArrayRef<int64_t> shape) const {
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  uint64_t all = multiply(1, shape);
+  if (all == 0 || all == kMost)
+    return all;
+  // A line is folded into rows.
+  if (shape.size() < 2)
+    return pad(llvm::divideCeil(all, uint64_t(tiling.columns)), tiling.columns,
+               packed);
+  // What is compared are tiles of the usual height, also where a word has more
+  // elements than that. Of dimensions that do as well the last ones are tiled.
+  uint64_t least = std::min<uint64_t>(packed, tiling.rows);
+  uint64_t fewest = kMost, chosen = kMost;
+  for (size_t column = shape.size(); column-- > 0;)
+    for (size_t row = shape.size(); row-- > 0;) {
+      if (row == column)
+        continue;
+      uint64_t rows = multiply(1, shape[row]);
+      uint64_t columns = multiply(1, shape[column]);
+      uint64_t outer = all / rows / columns;
+      auto count = [&](uint64_t least) {
+        return llvm::SaturatingMultiply(outer, pad(rows, columns, least));
+      };
+      if (uint64_t elements = count(least); elements < fewest) {
+        fewest = elements;
+        chosen = count(packed);
+      }
+    }
+  return chosen;
+}
+
+int64_t meshwright::countBytes(ArrayRef<int64_t> shape, int64_t bits,
+                               const Device &device) {
+  if (bits == 0)
+    return 0;
+  uint64_t elements =
+      device.tiling ? TiledArrays(*device.tiling, bits).countElements(shape)
+                    : multiply(1, shape);
+  return llvm::divideCeil(llvm::SaturatingMultiply<uint64_t>(elements, bits),
+                          kBitsPerByte);
+}
+
+int64_t meshwright::countBytes(RankedTensorType type, const Device &device) {
+  return countBytes(type.getShape(), getBufferBits(type.getElementType()),
+                    device);
 }
 
 void meshwright::addCount(int64_t &sum, int64_t count) {
@@ -47,6 +138,6 @@ int64_t meshwright::roundCount(double count) {
 
 int64_t meshwright::countBits(RankedTensorType type) {
   return std::min<uint64_t>(
-      multiply(getElementBits(type.getElementType()), type),
+      multiply(getElementBits(type.getElementType()), type.getShape()),
       std::numeric_limits<int64_t>::max());
 }

@@ -9,10 +9,20 @@
 
 namespace meshwright {
 
+struct Device;
+
 /// The bytes of a buffer that XLA keeps a tensor in: a boolean takes a byte,
 /// other numbers of less than a byte are packed, and the last byte is a whole
 /// one. A dynamic dimension counts as one. Never more than 2^61.
 int64_t countBytes(mlir::RankedTensorType type);
+
+/// The bytes of its own memory in which a device keeps a tensor: on some, arrays
+/// are padded to tiles (docs/cost-model.md). Never more than can be counted.
+int64_t countBytes(mlir::RankedTensorType type, const Device &device);
+
+/// The same for elements of so many bits.
+int64_t countBytes(llvm::ArrayRef<int64_t> shape, int64_t bits,
+                   const Device &device);
 
 /// Adds bytes, bits or ticks, or takes them away where `count` is below zero.
 /// Programs may be of shapes that no machine holds: the sum goes as far as can be

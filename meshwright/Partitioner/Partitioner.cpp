@@ -175,12 +175,16 @@ static ShardingPropagationOptions
 getShardingOptions(const ConfigOptions &options) {
   ShardingPropagationOptions sharding = options.sharding;
   StringRef name = options.optimizing.scheduleDevice;
-  if (sharding.deviceMemory != 0 || name.empty())
+  if (name.empty())
     return sharding;
-  if (llvm::Expected<Device> device = findDevice(name))
-    sharding.deviceMemory = roundCount(device->memory);
-  else // The phase that needs its times reports it.
+  llvm::Expected<Device> device = findDevice(name);
+  if (!device) { // The phase that needs its times reports it.
     llvm::consumeError(device.takeError());
+    return sharding;
+  }
+  sharding.device = name.str();
+  if (sharding.deviceMemory == 0)
+    sharding.deviceMemory = roundCount(device->memory);
   return sharding;
 }
 

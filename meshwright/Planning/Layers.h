@@ -18,6 +18,7 @@
 #define MESHWRIGHT_PLANNING_LAYERS_H
 
 #include "meshwright/Cost/CustomCost.h"
+#include "meshwright/Cost/Device.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <set>
 
@@ -50,9 +51,9 @@ struct Layers {
 /// Errors say where in the text something is missing or wrong.
 llvm::Expected<Layers> parseLayers(llvm::StringRef text);
 
-/// The layers of a program before it is partitioned. Emits an error if it has
-/// no named computation.
-mlir::FailureOr<Layers> readLayers(mlir::ModuleOp module,
+/// The layers of a program before it is partitioned, with the bytes in which
+/// `device` keeps their values. Emits an error if it has no named computation.
+mlir::FailureOr<Layers> readLayers(mlir::ModuleOp module, const Device &device,
                                    const CustomCosts &customs);
 
 } // namespace meshwright

@@ -23,9 +23,9 @@ using namespace mlir;
 using namespace meshwright;
 using mpmd::NamedComputationOp;
 
-static double getBytes(Value value) {
+static double getBytes(Value value, const Device &device) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type ? double(countBytes(type)) : 0;
+  return type ? double(countBytes(type, device)) : 0;
 }
 
 static func::FuncOp findMicrobatch(ModuleOp module) {
@@ -84,7 +84,7 @@ static void addReaders(NamedComputationOp op, Sums &sums) {
     }
 }
 
-FailureOr<Layers> meshwright::readLayers(ModuleOp module,
+FailureOr<Layers> meshwright::readLayers(ModuleOp module, const Device &device,
                                          const CustomCosts &customs) {
   func::FuncOp function = findMicrobatch(module);
   if (!function)
@@ -149,11 +149,11 @@ FailureOr<Layers> meshwright::readLayers(ModuleOp module,
     Layer &layer = sums.layer;
     layer.name = name.str();
     for (Value value : sums.parameters)
-      layer.parameterBytes += getBytes(value);
+      layer.parameterBytes += getBytes(value, device);
     for (Value value : sums.sent)
-      layer.activationBytes += getBytes(value);
+      layer.activationBytes += getBytes(value, device);
     for (Value value : sums.kept)
-      layer.residualBytes += getBytes(value);
+      layer.residualBytes += getBytes(value, device);
     for (double *figure : {&layer.flops, &layer.backwardFlops,
                            &layer.activationBytes, &layer.residualBytes})
       *figure = std::min(*figure / double(examples), kMostFigure);

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace meshwright;
 
 /// The layers of a program; errors go to `error`.
-static FailureOr<Layers> readProgram(StringRef text, const CustomCosts &customs,
+static FailureOr<Layers> readProgram(StringRef text, const PlanInputs &inputs,
                                      std::string &error) {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -25,7 +25,7 @@ static FailureOr<Layers> readProgram(StringRef text, const CustomCosts &customs,
   OwningOpRef<ModuleOp> module = parseProgram(text, &context, "program");
   if (!module)
     return failure();
-  return readLayers(*module, customs);
+  return readLayers(*module, inputs.device, inputs.customs);
 }
 
 static FailureOr<TextPlan> run(const TextPlanRequest &request,
@@ -38,8 +38,7 @@ static FailureOr<TextPlan> run(const TextPlanRequest &request,
     return failure();
   }
   if (request.isProgram) {
-    FailureOr<Layers> layers =
-        readProgram(request.input, inputs->customs, error);
+    FailureOr<Layers> layers = readProgram(request.input, *inputs, error);
     if (failed(layers))
       return failure();
     inputs->layers = std::move(*layers);

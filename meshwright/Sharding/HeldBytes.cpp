@@ -22,9 +22,9 @@ namespace {
 /// are of one stage and origin.
 class Temporaries {
 public:
-  explicit Temporaries(func::FuncOp func)
+  Temporaries(func::FuncOp func, const meshwright::Device &device)
       : module(func->getParentOfType<ModuleOp>()), topology(getTopology(func)),
-        works(module) {}
+        device(device), works(module) {}
 
   int64_t estimate(FragmentOp fragment) {
     auto [it, isNew] = known.try_emplace(
@@ -38,8 +38,6 @@ public:
     OwningOpRef<FragmentOp> own = cast<FragmentOp>(fragment->clone());
     OwningOpRef<func::FuncOp> function =
         meshwright::makeFragmentFunction(*own, "held", mesh);
-    // Which device it is does not matter to bytes.
-    const meshwright::Device &device = meshwright::getDevices().front();
     meshwright::BodyEstimator estimator(module, mesh, device, works);
     return it->second = meshwright::roundCount(
                estimator.estimate(*function).temporaryBytes);
@@ -48,6 +46,7 @@ public:
 private:
   ModuleOp module;
   TopologyAttr topology;
+  const meshwright::Device &device;
   meshwright::WorkEstimator works;
   std::map<std::tuple<const void *, StringRef, int64_t, unsigned, unsigned>,
            int64_t>
@@ -62,9 +61,10 @@ static bool isDonated(BlockArgument arg, func::FuncOp func) {
          func.getArgAttr(index, kAliasingOutputAttr);
 }
 
-llvm::StringMap<int64_t> mpmd::findHeldBytes(func::FuncOp func) {
+llvm::StringMap<int64_t> mpmd::findHeldBytes(func::FuncOp func,
+                                             const meshwright::Device &device) {
   llvm::StringMap<int64_t> held, most;
-  Temporaries temporaries(func);
+  Temporaries temporaries(func, device);
   LastUses lastUses(func.front());
   auto add = [&](Value value, int64_t sign) {
     auto type = dyn_cast<MeshTensorType>(value.getType());
@@ -77,8 +77,10 @@ llvm::StringMap<int64_t> mpmd::findHeldBytes(func::FuncOp func) {
       return;
     int64_t &bytes = held[type.getMeshName()];
     meshwright::addCount(bytes,
-                         sign * countLocalBytes(type.getRankedTensorType(),
-                                                sdy::getSharding(value), func));
+                         sign * meshwright::countBytes(
+                                    getLocalType(type.getRankedTensorType(),
+                                                 sdy::getSharding(value), func),
+                                    device));
     int64_t &peak = most[type.getMeshName()];
     peak = std::max(peak, bytes);
   };

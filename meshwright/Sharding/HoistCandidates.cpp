@@ -18,11 +18,11 @@ using sdy::AxisRefAttr;
 using sdy::DimensionShardingAttr;
 using sdy::TensorShardingAttr;
 
-int64_t mpmd::countLocalBytes(RankedTensorType type,
-                              TensorShardingAttr sharding, func::FuncOp func) {
-  if (sdy::MeshAttr mesh = sharding ? sharding.getMesh(func) : sdy::MeshAttr())
-    type = sharding.getLocalTensorType(type, mesh);
-  return meshwright::countBytes(type);
+RankedTensorType mpmd::getLocalType(RankedTensorType type,
+                                    TensorShardingAttr sharding,
+                                    func::FuncOp func) {
+  sdy::MeshAttr mesh = sharding ? sharding.getMesh(func) : sdy::MeshAttr();
+  return mesh ? sharding.getLocalTensorType(type, mesh) : type;
 }
 
 static bool hasAxis(ArrayRef<DimensionShardingAttr> dims, AxisRefAttr axis) {
@@ -86,7 +86,8 @@ static bool isCheap(Operation *op) {
 /// Whether a constraint leaves more of a value on each device than there is.
 static bool asksForMore(Operation *constraint, func::FuncOp func) {
   auto count = [&](Value value) {
-    return countLocalBytes(getTensorType(value), sdy::getSharding(value), func);
+    return meshwright::countBytes(
+        getLocalType(getTensorType(value), sdy::getSharding(value), func));
   };
   return count(constraint->getResult(0)) > count(constraint->getOperand(0));
 }
@@ -173,11 +174,13 @@ void HoistCandidates::collect(FragmentOp fragment, Value value) {
   }
 }
 
-bool HoistCandidates::isWorthIt(HoistCandidate &candidate) const {
+bool HoistCandidates::isWorthIt(HoistCandidate &candidate,
+                                const meshwright::Device &device) const {
   if (candidate.readers.size() < 2 || !candidate.type.hasStaticShape())
     return false;
-  candidate.keptBytes =
-      countLocalBytes(candidate.type, candidate.sharding, func);
+  RankedTensorType local =
+      getLocalType(candidate.type, candidate.sharding, func);
+  candidate.keptBytes = meshwright::countBytes(local, device);
   HoistOrigin origin = findOrigin(candidate.value);
   int64_t inputBytes = 0;
   for (Value input : origin.inputs) {
@@ -189,8 +192,9 @@ bool HoistCandidates::isWorthIt(HoistCandidate &candidate) const {
                          meshwright::countBytes(getTensorType(input)));
   }
   int64_t again = candidate.readers.size() - 1;
-  int64_t once =
-      candidate.isGathered || origin.gathers ? candidate.keptBytes : inputBytes;
+  int64_t once = candidate.isGathered || origin.gathers
+                     ? meshwright::countBytes(local)
+                     : inputBytes;
   if (llvm::MulOverflow(again, once, candidate.savedBytes))
     candidate.savedBytes = std::numeric_limits<int64_t>::max();
   // What only copies is fused into its reader; what is large and cheap, such as
@@ -200,10 +204,11 @@ bool HoistCandidates::isWorthIt(HoistCandidate &candidate) const {
           meshwright::countBytes(candidate.type) <= inputBytes);
 }
 
-SmallVector<HoistCandidate *> HoistCandidates::findWorthwhile() {
+SmallVector<HoistCandidate *>
+HoistCandidates::findWorthwhile(const meshwright::Device &device) {
   SmallVector<HoistCandidate *> worth;
   for (auto &[key, candidate] : candidates)
-    if (isWorthIt(candidate))
+    if (isWorthIt(candidate, device))
       worth.push_back(&candidate);
   llvm::stable_sort(worth, [](HoistCandidate *a, HoistCandidate *b) {
     return a->savedBytes > b->savedBytes;

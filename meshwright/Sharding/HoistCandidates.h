@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_SHARDING_HOISTCANDIDATES_H
 #define MESHWRIGHT_SHARDING_HOISTCANDIDATES_H
 
+#include "meshwright/Cost/Device.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Sharding/InvariantNumbers.h"
 #include "llvm/ADT/MapVector.h"
@@ -20,7 +21,7 @@ struct HoistCandidate {
   bool isGathered; ///< By its readers, out of its own sharding.
   SmallVector<OpOperand *> uses;
   SmallVector<FragmentOp> readers; ///< Distinct ones, in program order.
-  int64_t keptBytes = 0;           ///< On each device.
+  int64_t keptBytes = 0;           ///< In the memory of each device.
   int64_t savedBytes = 0;          ///< Sent or read again otherwise.
 };
 
@@ -36,8 +37,10 @@ class HoistCandidates {
 public:
   explicit HoistCandidates(func::FuncOp func);
 
-  /// Those that are worth a place, what saves most first.
-  SmallVector<HoistCandidate *> findWorthwhile();
+  /// Those that are worth a place in the memory of such devices, what saves most
+  /// first.
+  SmallVector<HoistCandidate *>
+  findWorthwhile(const meshwright::Device &device);
   HoistOrigin findOrigin(Value value) const;
   const InvariantNumbers &getNumbers() const { return numbers; }
 
@@ -46,16 +49,18 @@ private:
 
   void collect(FragmentOp fragment, Value value);
   bool isOnMesh(sdy::TensorShardingAttr sharding, FragmentOp fragment) const;
-  bool isWorthIt(HoistCandidate &candidate) const;
+  bool isWorthIt(HoistCandidate &candidate,
+                 const meshwright::Device &device) const;
 
   func::FuncOp func;
   InvariantNumbers numbers;
   llvm::MapVector<Key, HoistCandidate> candidates;
 };
 
-/// The bytes that one device holds of a tensor.
-int64_t countLocalBytes(RankedTensorType type, sdy::TensorShardingAttr sharding,
-                        func::FuncOp func);
+/// What one device has of a tensor.
+RankedTensorType getLocalType(RankedTensorType type,
+                              sdy::TensorShardingAttr sharding,
+                              func::FuncOp func);
 
 /// Whether an op converts to a type of fewer bits.
 bool isNarrowing(Operation *op);

@@ -52,7 +52,7 @@ public:
   /// Keeps no more than `limit` bytes on each device of a mesh; without, no
   /// more than leaves `memory` bytes for all that is held. Negative limits and
   /// no memory bound nothing.
-  void run(int64_t limit, int64_t memory);
+  void run(int64_t limit, int64_t memory, const meshwright::Device &device);
   int64_t getNumHoisted() const { return numHoisted; }
   int64_t getKeptBytes() const { return keptBytes; }
 
@@ -129,12 +129,13 @@ static void remarkOn(ArrayRef<HoistCandidate *> left, int64_t limit,
   }
 }
 
-void Hoister::run(int64_t limit, int64_t memory) {
-  SmallVector<HoistCandidate *> worth = candidates.findWorthwhile();
+void Hoister::run(int64_t limit, int64_t memory,
+                  const meshwright::Device &device) {
+  SmallVector<HoistCandidate *> worth = candidates.findWorthwhile(device);
   llvm::StringMap<int64_t> held, kept;
   bool isBounded = limit >= 0 || memory > 0;
   if (limit < 0 && memory > 0 && !worth.empty())
-    held = findHeldBytes(func);
+    held = findHeldBytes(func, device);
   llvm::MapVector<std::pair<StringRef, int64_t>, SmallVector<HoistCandidate *>>
       byStage;
   SmallVector<HoistCandidate *> left;
@@ -284,8 +285,16 @@ struct HoistInvariantComputationsPass
     });
     if (result.wasInterrupted())
       return signalPassFailure();
+    // Without a name, one that keeps arrays dense, as most devices do.
+    llvm::Expected<meshwright::Device> kind =
+        device.empty() ? meshwright::getDevices().front()
+                       : meshwright::findDevice(device);
+    if (!kind) {
+      func.emitError() << "device: " << llvm::toString(kind.takeError());
+      return signalPassFailure();
+    }
     Hoister hoister(func);
-    hoister.run(limit, memory);
+    hoister.run(limit, memory, *kind);
     valuesHoisted += hoister.getNumHoisted();
     if (hoister.getNumHoisted() && func.getContext()->getRemarkEngine())
       remark::passed(func.getLoc(),

@@ -80,7 +80,7 @@ void mpmd::addShardingPropagationPipeline(
     passes.addPass(createUnshareBodiesPass());
   if (options.hoistInvariants)
     passes.addNestedPass<func::FuncOp>(createHoistInvariantComputationsPass(
-        {options.hoistBytes, options.deviceMemory}));
+        {options.hoistBytes, options.deviceMemory, options.device}));
   if (options.deferReductions)
     passes.addNestedPass<func::FuncOp>(createDeferReductionsPass());
   passes.addNestedPass<func::FuncOp>(

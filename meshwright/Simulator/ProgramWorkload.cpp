@@ -25,6 +25,7 @@ private:
   using Item = ExportedProgram::Item;
 
   void addMeshes();
+  int64_t countHeldBytes(const ExportedProgram::Value &value);
   void addValues();
   LogicalResult addCall(uint32_t index);
   void addTransfer(uint32_t index);
@@ -78,12 +79,22 @@ void WorkloadMaker::addMeshes() {
       toTicks(hasProfile ? times.profile->issueSeconds : kUsualIssueSeconds);
 }
 
+/// What a device of the mesh keeps of a value in its own memory.
+int64_t WorkloadMaker::countHeldBytes(const ExportedProgram::Value &value) {
+  if (isOnHost(value))
+    return 0;
+  RankedTensorType type = value.type;
+  if (value.sharding)
+    type = value.sharding.getLocalTensorType(type,
+                                             program.meshes[value.mesh].shape);
+  return countBytes(type, getDevice());
+}
+
 /// Values have the positions that they have in the program.
 void WorkloadMaker::addValues() {
   Workload &workload = result.workload;
   for (const ExportedProgram::Value &value : program.values)
-    workload.addValue(value.mesh, kNoItem,
-                      isOnHost(value) ? 0 : value.deviceBytes);
+    workload.addValue(value.mesh, kNoItem, countHeldBytes(value));
   for (auto [index, item] : llvm::enumerate(program.items))
     for (unsigned value : item.results)
       workload.values[value].producer = index;

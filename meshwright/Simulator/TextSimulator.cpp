@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Simulator/TextSimulator.h"
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/InitAll.h"
@@ -68,3 +69,14 @@ SimulationResult meshwright::simulateText(const SimulationRequest &request) {
 }
 
 std::string meshwright::getDevicesAsJson() { return getDevicesText().str(); }
+
+std::optional<int64_t>
+meshwright::countArrayBytes(const std::string &device, int64_t bits,
+                            const std::vector<int64_t> &shape,
+                            std::string &error) {
+  llvm::Expected<Device> found = findDevice(device);
+  if (found)
+    return countBytes(shape, bits, *found);
+  error = llvm::toString(found.takeError());
+  return std::nullopt;
+}

@@ -10,6 +10,8 @@
 #ifndef MESHWRIGHT_SIMULATOR_TEXTSIMULATOR_H
 #define MESHWRIGHT_SIMULATOR_TEXTSIMULATOR_H
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,12 @@ SimulationResult simulateText(const SimulationRequest &request);
 
 /// The devices that come with Meshwright: Cost/devices.json.
 std::string getDevicesAsJson();
+
+/// Bytes of its memory in which a device keeps an array with elements of so many
+/// bits; none, and an error, for an unknown device.
+std::optional<int64_t> countArrayBytes(const std::string &device, int64_t bits,
+                                       const std::vector<int64_t> &shape,
+                                       std::string &error);
 
 } // namespace meshwright
 

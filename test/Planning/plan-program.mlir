@@ -4,6 +4,12 @@
 // RUN: meshwright partition %s --config %t.json -o %t.out | FileCheck %s --check-prefix=OUT
 // RUN: meshwright plan %s --device cpu --devices 1 --cost 'big=flops:1e12*b' | FileCheck %s --check-prefix=TOLD
 
+// Two weights of 64 by 64, and 7 by 64 numbers that the layers keep: a TPU pads both.
+// RUN: meshwright plan %s --device h100 --devices 1 --json | FileCheck %s --check-prefix=DENSE
+// RUN: meshwright plan %s --device tpu-v5e --devices 1 --json | FileCheck %s --check-prefix=TILES
+// DENSE: "peak_bytes": 34560,
+// TILES: "peak_bytes": 69632,
+
 // CHECK:      2 meshes of 1 (data) x 1 (tensor), 1F1B, 1 microbatch{{$}}
 // CHECK:      stage 0 on mesh0: enc
 // CHECK-NEXT: stage 1 on mesh1: dec to out

@@ -50,7 +50,7 @@ static LogicalResult readInput(Session &session, PlanInputs &inputs) {
     OwningOpRef<ModuleOp> module = session.readModule(input);
     if (!module)
       return failure();
-    FailureOr<Layers> read = readLayers(*module, inputs.customs);
+    FailureOr<Layers> read = readLayers(*module, inputs.device, inputs.customs);
     if (failed(read))
       return failure();
     inputs.layers = std::move(*read);

@@ -57,6 +57,22 @@ TEST(DeviceTest, TellsWhatIsWrongInAFile) {
   EXPECT_NE(wrap(R"("f32": 1, "topology": "switch", "eff_flops": 1, "hmb": 1)")
                 .find("unknown key"),
             std::string::npos);
+  auto wrapTiles = [&](llvm::StringRef tiles) {
+    return wrap(
+        (R"("f32": 1, "topology": "switch", "eff_flops": 1, "tiles": )" + tiles)
+            .str());
+  };
+  EXPECT_EQ(wrapTiles("null"), "");
+  EXPECT_EQ(wrapTiles(R"({"rows": 8, "columns": 128, "word_bits": 32})"), "");
+  EXPECT_NE(wrapTiles("8").find("rows, columns and word_bits"),
+            std::string::npos);
+  EXPECT_NE(wrapTiles(R"({"rows": 7, "columns": 128, "word_bits": 32})")
+                .find("power of two"),
+            std::string::npos);
+  EXPECT_NE(
+      wrapTiles(R"({"rows": 8, "columns": 128, "word_bits": 32, "row": 1})")
+          .find("unknown key"),
+      std::string::npos);
 }
 
 TEST(DeviceTest, FiguresHaveBounds) {

@@ -82,10 +82,15 @@ class Target:
         return math.prod(self.shape) * cores
 
     @property
+    def entry(self) -> str:
+        """What devices.json calls one device."""
+        name = f"{_TPU_PREFIX}{self.kind}"
+        return name if name in device_figures() else self.kind
+
+    @property
     def figures(self) -> Mapping[str, Any]:
         """What devices.json has of one device."""
-        figures = device_figures()
-        return figures.get(self.kind) or figures[f"{_TPU_PREFIX}{self.kind}"]
+        return device_figures()[self.entry]
 
     @property
     def limit_bytes(self) -> int:
@@ -95,20 +100,24 @@ class Target:
 
 
 @functools.cache
-def _limits() -> dict[str, int]:
-    found = {
-        generation.kind: Target(name, ()).limit_bytes
-        for name, generation in GENERATIONS.items()
-    }
+def _by_kind() -> dict[str, Target]:
+    """One device each, by what JAX calls it."""
+    found = {g.kind: Target(name, ()) for name, g in GENERATIONS.items()}
     for name in gpu_names():
         target = Target(name, ())
-        found[target.figures["xla"]["kind"]] = target.limit_bytes
+        found[target.figures["xla"]["kind"]] = target
     return found
+
+
+def device_names() -> dict[str, str]:
+    """What devices.json calls devices, by what JAX calls them."""
+    return {kind: target.entry for kind, target in _by_kind().items()}
 
 
 def memory_limit(device: Any) -> int | None:
     """The memory of a device in bytes by its kind; None of a kind that is unknown."""
-    return _limits().get(device.device_kind)
+    target = _by_kind().get(device.device_kind)
+    return target.limit_bytes if target else None
 
 
 def _times(shape: tuple[int, ...]) -> str:

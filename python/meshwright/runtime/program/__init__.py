@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports jaxapi core.
+"""Imports aot jaxapi core.
 
 A program as read: checked, planned, step by step.
 """

@@ -20,8 +20,9 @@ import ml_dtypes
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
+from ...aot.sizes import array_bytes
 from ...core.names import named_sharding
-from ...jaxapi import described, layouts
+from ...jaxapi import described
 from ...jaxapi import runtime as jax_runtime
 from .errors import ProgramError
 
@@ -105,9 +106,7 @@ class Place:
     def device_bytes(self) -> int:
         """Bytes that one shard takes, with the padding of a device's tiles."""
         shard = self.sharding.shard_shape(self.shape)
-        if self._device is None or self.memory != self.mesh.default_kind:
-            return layouts.dense_bytes(shard, self.dtype)
-        return layouts.array_bytes(self._device, self.dtype, shard)
+        return array_bytes(self.mesh.devices[0], self.dtype, shard)
 
     @functools.cached_property
     def default_order(self) -> tuple[int, ...]:
