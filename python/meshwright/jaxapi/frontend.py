@@ -437,6 +437,9 @@ def parse_module(text: str) -> Any:
         return ir.Module.parse(text)
 
 
+_DERIVATIVES = "jvp", "transpose"
+
+
 def transpose_count(name_stack: Any) -> int:
     """How often what has this name stack was transposed."""
     return sum(
@@ -456,10 +459,13 @@ def own_traces(owner: Hashable) -> Any:
 
 
 def transposed_last(name_stack: Any) -> bool:
-    """Whether a transpose was the last that was done to what has this name stack."""
-    transforms = (e for e in name_stack.stack if isinstance(e, _FOUND["Transform"]))
-    last = next(transforms, None)
-    return last is not None and last.name == "transpose"
+    """Whether the last derivative of what has this name stack was a transpose."""
+    derivatives = (
+        entry.name
+        for entry in name_stack.stack
+        if isinstance(entry, _FOUND["Transform"]) and entry.name in _DERIVATIVES
+    )
+    return next(derivatives, None) == "transpose"
 
 
 def with_unreduced(ctx: Any, values: Sequence[Any], avals: Sequence[Any]) -> list[Any]:

@@ -25,6 +25,7 @@ from ..jaxapi import frontend as compat
 from ..tracing.primitives import named_computation_p
 from ..tracing.scopes import source
 from .flatten import Flat, Item
+from .inner_gradients import count_by_marks
 from .marks import mark_p
 from .terms import place_terms, spreads_number
 
@@ -208,6 +209,7 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
     tokens = number_tokens(flat, known)
     marks = [index for index, item in enumerate(items) if _is_own(item)]
     _check_chain(items, table, marks)
+    count_by_marks(flat)
     _count_forward(items, table, marks)
     count = len(marks) + 1 if marks else count
     after, free = _free_items(items, table, marks)

@@ -19,6 +19,7 @@ from .assign import Stages
 from .costs import work_of
 from .emit import emit, rootless
 from .flatten import Flat, flatten
+from .inner_gradients import count_by_work
 from .line import Order, is_recomputed, line_up, repeated
 from .search import best_cuts, make_line
 
@@ -206,6 +207,7 @@ class Divider:
             # What is computed again has other nested functions than the first time,
             # but the same operations in them.
             flat = flatten(closed, transposes, self._may_open)
+        count_by_work(flat)
         stages, division = divide(flat, self._count, self._outside)
         self.divisions.append(division)
         new, regular = emit(closed, flat, stages.stage)

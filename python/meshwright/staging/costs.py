@@ -57,7 +57,8 @@ def bytes_of(aval: Any) -> int:
     return math.prod(shape) * bits // 8
 
 
-def _count(atom: Any) -> int:
+def count_of(atom: Any) -> int:
+    """Elements of a value."""
     return math.prod(getattr(atom.aval, "shape", ()))
 
 
@@ -69,7 +70,7 @@ def work_of(eqn: Any) -> float:
     if name == "dot_general":
         (contracted, _), _ = eqn.params["dimension_numbers"]
         shape = eqn.invars[0].aval.shape
-        return 2 * _count(eqn.outvars[0]) * math.prod(shape[d] for d in contracted)
+        return 2 * count_of(eqn.outvars[0]) * math.prod(shape[d] for d in contracted)
     if name == "conv_general_dilated":
         return _convolution(eqn)
     if name == "scan":
@@ -77,18 +78,18 @@ def work_of(eqn: Any) -> float:
     if name == "cond":
         return max(map(_of_jaxpr, eqn.params["branches"]), default=0)
     if name.startswith("scatter"):
-        return _count(eqn.invars[2])
+        return count_of(eqn.invars[2])
     if name.startswith(("reduce_window", "select_and")):
-        return _count(eqn.outvars[0]) * math.prod(eqn.params["window_dimensions"])
+        return count_of(eqn.outvars[0]) * math.prod(eqn.params["window_dimensions"])
     if name.startswith(("reduce_", "arg")) and name != "reduce_precision":
-        return _count(eqn.invars[0])
+        return count_of(eqn.invars[0])
     if name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "sort"):
-        size = _count(eqn.invars[0])
+        size = count_of(eqn.invars[0])
         return size * math.ceil(math.log2(max(size, 2)))
     applied = list(bodies(eqn))
     if applied:
         return sum(map(_of_jaxpr, applied))
-    return _count(eqn.outvars[0])
+    return count_of(eqn.outvars[0])
 
 
 @compat.weakref_lru_cache

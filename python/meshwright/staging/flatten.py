@@ -90,7 +90,8 @@ class Item:
 
     Attributes:
       eqn: the operation, with variables of its own.
-      transposes: how often it was transposed: 0 forward, 1 backward.
+      transposes: how often it was transposed: 0 forward, 1 backward. What reads
+        nothing, such as zeros that JAX makes for a derivative, is of both.
     """
 
     eqn: Any
@@ -114,6 +115,10 @@ class Flat:
     outs: list[Any]
 
 
+def _is_variable(atom: Any) -> bool:
+    return isinstance(atom, compat.Var)
+
+
 def flatten(
     closed: Any, transposes: int = 0, opens: Callable[[Any], bool] | None = None
 ) -> Flat:
@@ -128,6 +133,7 @@ def flatten(
       ValueError: a mark where nothing can be cut; the text begins with its place.
     """
     items: list[Item] = []
+    made_of_nothing: set[Any] = set()
 
     def fresh(var: Any, env: dict[Any, Any]) -> Any:
         env[var] = new = type(var)(var.aval)  # It may be one that is dropped.
@@ -158,6 +164,9 @@ def flatten(
                 env.update(zip(eqn.outvars, outs, strict=True))
                 continue
             outvars = [fresh(var, env) for var in eqn.outvars]
+            if made_of_nothing.issuperset(filter(_is_variable, operands)):
+                made_of_nothing.update(outvars)
+                count = 0
             info = eqn.source_info.replace(name_stack=whole)
             new = eqn.replace(invars=operands, outvars=outvars, source_info=info)
             items.append(Item(new, count))

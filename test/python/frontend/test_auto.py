@@ -314,6 +314,36 @@ def test_a_decay_of_weights_is_computed_with_their_layers():
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda w, x: x + jax.grad(lambda x: jnp.tanh(x @ w).sum())(x),
+        lambda w, x: x @ (w - jax.grad(lambda w: jnp.tanh(x @ w).sum())(w)),
+        lambda w, x: (
+            x
+            @ jax.lax.fori_loop(
+                0, 2, lambda _, w: w - jax.grad(lambda w: jnp.tanh(x @ w).sum())(w), w
+            )
+        ),
+    ],
+)
+def test_layers_that_take_gradients_are_even(layer, caplog):
+    k = keys()
+    ws, x = [normal(k, 32, 32) for _ in range(4)], normal(k, 16, 32)
+
+    def loss(ws, x, y):
+        return ((functools.reduce(lambda x, w: layer(w, x), ws, x) - y) ** 2).mean()
+
+    schedule = mw.get_pipeline_schedule("1F1B")
+    jitted = mw.auto(make_step(loss), TWO, pipeline_schedule=schedule)
+    flops = stage_flops(jitted.lower(ws, x, x))
+    assert max(flops) <= 1.1 * np.mean(flops)
+    assert not caplog.records
+    found, wanted = jitted(ws, x, x), jax.jit(make_step(loss))(ws, x, x)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
 def test_references_and_empty_gradients():
     def model(empty, w, x):
         ref = jax.new_ref(x)

@@ -473,6 +473,14 @@ def test_two_gradients_in_a_step_are_calls():
         lambda w, x: x + jax.grad(lambda x: jnp.tanh(x @ w).sum())(x),
         lambda w, x: jax.grad(lambda x: (jnp.tanh(x @ w) ** 2).sum())(x),
         lambda w, x: x @ (w - jax.grad(lambda w: jnp.tanh(x @ w).sum())(w)),
+        lambda w, x: jax.jvp(jax.grad(lambda x: jnp.tanh(x @ w).sum()), (x,), (x,))[1],
+        lambda w, x: jax.vmap(jax.grad(lambda x: jnp.tanh(x @ w).sum()))(x),
+        lambda w, x: (
+            x
+            @ jax.lax.fori_loop(
+                0, 2, lambda _, w: w - jax.grad(lambda w: jnp.tanh(x @ w).sum())(w), w
+            )
+        ),
     ],
 )
 def test_layers_may_take_gradients_inside(inner, checkpoint, count):
@@ -482,8 +490,16 @@ def test_layers_may_take_gradients_inside(inner, checkpoint, count):
     step = mw.pipeline.accumulate(jax.value_and_grad(loss), 2)
     meshes = dict(list(MESHES.items())[:count])
     ws, x = weights(count), batch()[0].reshape(12, 4)
-    close(mw.jit(step, mw.make_config(meshes))(ws, x), jax.jit(step)(ws, x))
+    schedule = mw.get_pipeline_schedule("1F1B")
+    config = mw.make_config(meshes, pipeline_schedule=schedule)
+    close(mw.jit(step, config)(ws, x), jax.jit(step)(ws, x))
     close(mw.jit(loss, mw.make_config(meshes))(ws, x), jax.jit(loss)(ws, x))
+    lowered = mw.jit(step, config).lower(ws, x)
+    last = [
+        origins[0].removeprefix(f"stage{count - 1}")
+        for origins in items(lowered, f"m{count - 1}")
+    ]
+    assert last == ["", "(1)"] * 2
 
 
 def test_a_mark_inside_of_a_search_says_how_to_write_it():

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers that take gradients: forces, or a step of learning inside of a model.
+
+How often an operation was transposed says forward from backward where the gradient of
+all is taken once. The derivative of a layer is a part of its forward pass, though, and
+was transposed; the derivative of that was transposed twice. What was done last to an
+operation tells them apart, but for a second derivative of all, which is the same to it:
+
+  gradient in layers    jvp(transpose(jvp)) of layer 0, then jvp of layer 1
+  second derivative     jvp of all layers, then jvp(transpose(jvp)) of all
+"""
+
+from __future__ import annotations
+
+from ..jaxapi import frontend as compat
+from ..tracing.scopes import bodies
+from .costs import count_of, work_of
+from .flatten import Flat, Item
+from .marks import mark_p
+
+
+def last_transpose(item: Item) -> int:
+    """How often an operation was transposed, without what was done before that to it
+    in a layer."""
+    if not item.transposes:
+        return 0
+    stack = item.eqn.source_info.name_stack
+    around = item.transposes - compat.transpose_count(stack)
+    return around + (not around and compat.transposed_last(stack))
+
+
+def count_by_marks(flat: Flat) -> None:
+    """Counts an operation as transposed if the gradient of all did that to it.
+
+    Nothing changes where marks say that a gradient of all is transposed again, or is
+    part of a tangent.
+    """
+    marks = [item for item in flat.items if item.eqn.primitive is mark_p]
+    if all(last_transpose(item) == item.transposes < 2 for item in marks):
+        _count(flat)
+
+
+def count_by_work(flat: Flat) -> None:
+    """The same without marks: where layers come after a derivative, which is one of a
+    layer then. A second derivative has nothing after it but sums of what it gives."""
+    inner: set[object] = set()  # What depends on derivatives in the forward pass.
+    for item in flat.items:
+        if last_transpose(item):
+            continue
+        depends = not inner.isdisjoint(
+            var for var in item.eqn.invars if isinstance(var, compat.Var)
+        )
+        if depends and not item.transposes and _is_layer(item.eqn):
+            _count(flat)
+            return
+        if depends or item.transposes:
+            inner.update(item.eqn.outvars)
+
+
+def _count(flat: Flat) -> None:
+    for item in flat.items:
+        item.transposes = last_transpose(item)
+
+
+def _is_layer(eqn: object) -> bool:
+    """Whether an operation does more with its operands than to look at each once."""
+    return bool(list(bodies(eqn))) or work_of(eqn) > sum(
+        map(count_of, [*eqn.invars, *eqn.outvars])
+    )
