@@ -42,6 +42,7 @@ from .distributed import fetch as fetch
 from .frontend.jit import MpmdWrapped as MpmdWrapped
 from .frontend.jit import jit as jit
 from .pipeline_registry import get_pipeline_schedule as get_pipeline_schedule
+from .programs.loading import load as load
 from .programs.planning import Plan as Plan
 from .programs.planning import plan as plan
 from .programs.stages import Compiled as Compiled

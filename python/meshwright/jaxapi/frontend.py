@@ -408,6 +408,27 @@ def aval_of(info: Any) -> Any:
     return info._aval
 
 
+def is_plain_type(aval: Any) -> bool:
+    """Whether an abstract value is that of an array, and of nothing else."""
+    return type(aval) is _FOUND["ShapedArray"]
+
+
+def make_type(shape: tuple[int, ...], dtype: Any, weak: bool) -> Any:
+    """The abstract value of an array."""
+    return _FOUND["ShapedArray"](shape, dtype, weak_type=weak)
+
+
+def make_tree(kind: type, own: Any, children: Sequence[Any]) -> Any:
+    """The structure of a node: its class, what that keeps of it, and the children's.
+
+    Raises:
+      ValueError: the class is none of pytree nodes.
+    """
+    return jax.tree_util.PyTreeDef.from_node_data_and_children(
+        jax.tree_util.default_registry, (kind, own), children
+    )
+
+
 def wrap_key(data: Any, dtype: Any) -> Any:
     """Key data as an array of the typed keys of `dtype`."""
     return jax.random.wrap_key_data(data, impl=dtype._impl.name)

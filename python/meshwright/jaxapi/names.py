@@ -118,6 +118,7 @@ _ATTRIBUTES = (
     ("jax._src.stages.Traced", "_consts _params lojax"),
     ("jax.experimental.layout.Layout", "from_pjrt_layout"),
     ("jax.sharding.NamedSharding", "_to_xla_hlo_sharding"),
+    ("jax.tree_util.PyTreeDef", "from_node_data_and_children"),
 )
 
 # How functions are called: number of arguments, then keywords.

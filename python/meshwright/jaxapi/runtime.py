@@ -127,6 +127,39 @@ def serialized_options(devices: tuple[Any, ...], overrides: dict[str, Any]) -> b
     return _options_for(devices, overrides, None).SerializeAsString()
 
 
+# Options of XLA that say where to write what, and how many devices a CPU passes for.
+FLAGS_WITHOUT_EFFECT = {
+    "xla_force_host_platform_device_count": 0,
+    "xla_gpu_cuda_data_dir": "",
+    "xla_dump_to": "",
+    "xla_dump_hlo_module_re": "",
+    "xla_dump_hlo_pass_re": "",
+    "xla_dump_hlo_pipeline_re": "",
+    "xla_dump_hlo_as_text": False,
+    "xla_dump_hlo_as_long_text": False,
+    "xla_dump_hlo_as_proto": False,
+    "xla_dump_hlo_as_dot": False,
+    "xla_dump_hlo_as_url": False,
+    "xla_dump_hlo_as_html": False,
+    "xla_dump_hlo_snapshots": False,
+    "xla_dump_fusion_visualization": False,
+    "xla_dump_max_hlo_modules": 0,
+    "xla_dump_module_metadata": False,
+    "xla_dump_compress_protos": False,
+    "xla_dump_disable_metadata": False,
+}
+
+
+def lasting_options(devices: tuple[Any, ...], overrides: dict[str, Any]) -> bytes:
+    """All options of a compilation that code depends on, but for its devices."""
+    options = _options_for(devices, overrides, None)
+    found = options.executable_build_options.debug_options
+    for name, value in FLAGS_WITHOUT_EFFECT.items():
+        if hasattr(found, name):  # Releases of XLA come and go with them.
+            setattr(found, name, value)
+    return options.SerializeAsString()
+
+
 def compile_module(
     module: Any,
     devices: tuple[Any, ...],
@@ -136,9 +169,10 @@ def compile_module(
 ) -> Any:
     """Compiles a module for devices in this order.
 
-    With JAX's persistent cache, if that is on, unless the caller keeps another one.
+    With JAX's persistent cache, if that is on, unless the caller keeps another one. On
+    CPUs never: what comes from there cannot be serialized again, for equal fragments.
     """
-    if not jax_cache:
+    if not jax_cache or devices[0].platform == "cpu":
         options, devices = compile_options(devices, overrides), DeviceList(devices)
         return _FOUND["backend_compile_and_load"](
             devices[0].client, module, devices, options, callbacks

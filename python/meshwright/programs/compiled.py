@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, TextIO
 
 import jax
@@ -14,6 +15,7 @@ from ..runtime.watch.traffic import Traffic
 from ..tracing import checkify, static_leaves
 from .argument_errors import tree_error
 from .executable import Executable, Ready
+from .saving import save
 
 
 class Compiled(jax.stages.Compiled):
@@ -163,6 +165,27 @@ class Compiled(jax.stages.Compiled):
           file: where to print, the terminal by default.
         """
         print(self._executable.runtime_executable().fit(), file=file)
+
+    @at_users_line
+    def save(self, folder: str | os.PathLike) -> None:
+        """Writes the program into a folder, for `meshwright.load` (docs/saved.md).
+
+        Executables, what they run in which order, constants, and what they depend on.
+        Of several processes all call it, with one folder on a file system that they
+        share; it returns when the folder is whole.
+
+        Args:
+          folder: a new one, or one that a program was saved in before, which is
+            replaced.
+
+        Raises:
+          ValueError: a fragment calls Python functions, or has no code that its
+            compiler gives; a structure of the arguments or results has parts that
+            another process could not find by name; or the folder holds what was not
+            saved here, or is another user's.
+          OSError: it cannot be written.
+        """
+        save(self._executable, folder)
 
     def call(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.

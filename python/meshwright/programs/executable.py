@@ -517,6 +517,16 @@ class Executable:
         """The partitioned module that the program executes."""
         return self._partitioned.module_text
 
+    @property
+    def program_signature(self) -> ProgramSignature:
+        """What the program takes and gives, where that is not what its caller does."""
+        return self.signature
+
+    @property
+    def partitioned(self) -> Any:
+        """What the partitioner made: `fragments`, `io` and `module_text`."""
+        return self._partitioned
+
     def runtime_executable(self) -> Any:
         """The loaded program of `meshwright.runtime`."""
         return self._program

@@ -176,6 +176,16 @@ class StackedExecutable(Executable):
         # The pieces of arrays that are still there, by the identity of the array.
         self._known: dict[int, tuple[weakref.ref, list[Any]]] = {}
 
+    @property
+    def program_signature(self) -> ProgramSignature:
+        """What the program takes and gives, with arrays in pieces."""
+        return self._inner.signature
+
+    @property
+    def stacking(self) -> Stacking:
+        """Which arrays are in pieces there."""
+        return self._stacking
+
     def _pieces(self, index: int, leaf: Any) -> list[Any]:
         known = self._known.get(id(leaf))
         if known is not None and known[0]() is leaf:

@@ -112,6 +112,11 @@ class PartitioningResult:
         """The partitioned module with locations, as MLIR bytecode."""
         return self._made.bytecode
 
+    @functools.cached_property
+    def io(self) -> Mapping[str, Any]:
+        """Meshes and shardings of inputs and outputs, flat."""
+        return json.loads(self._made.io)
+
     @property
     def program_text(self) -> str:
         """`program` as JSON."""

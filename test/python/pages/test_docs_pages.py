@@ -17,6 +17,7 @@ import types
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from meshwright.elastic import preemption
 from support.tools import ROOT
@@ -84,7 +85,7 @@ def test_page_is_a_session(page, capsys):
 def test_every_page_with_code_is_tested():
     known = TESTED_ELSEWHERE | set(SESSIONS) | {"runtime.md", "distributed.md"}
     known |= {"config.md", "import.md", "erase.md", "sharding.md"}
-    known |= {"install.md", "editors.md", "clusters.md", "traffic.md"}
+    known |= {"saved.md", "install.md", "editors.md", "clusters.md", "traffic.md"}
     for path in DOCS.rglob("*.md"):
         page = str(path.relative_to(DOCS))
         if page.startswith("reference/"):
@@ -156,6 +157,21 @@ def test_traffic_page_runs(capsys):
     table = capsys.readouterr().out
     assert re.search(r"^m0 -> m1 +transfer", table, re.M)
     assert names["compiled"].traffic().edges[0].bytes > 0
+
+
+def test_saved_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save, load = blocks("saved.md", "python")
+    names: dict = {}
+    exec(compile(save, "docs/saved.md", "exec"), names)
+    assert sorted(path.name for path in (tmp_path / "program").iterdir()) == [
+        "compiled.json",
+        "files",
+    ]
+    given = {name: names[name] for name in ("mw", "meshes", "params", "x")}
+    exec(compile(load, "docs/saved.md", "exec"), given)
+    wanted = (jnp.tanh(names["x"]) ** 2).mean()
+    np.testing.assert_allclose(given["loss"], wanted, rtol=1e-6)
 
 
 def test_distributed_page_runs(tmp_path):

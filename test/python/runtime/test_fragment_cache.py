@@ -8,6 +8,7 @@ import sys
 import jax
 import numpy as np
 import pytest
+from jax.experimental.compilation_cache import compilation_cache
 from meshwright.runtime.load import cache
 from meshwright.runtime.program import python_calls
 from support.runtime_programs import Builder, iota
@@ -229,3 +230,33 @@ def test_concurrent_writers_leave_a_whole_entry(events, folder, monkeypatch):
     monkeypatch.setattr(os, "replace", look)
     load_and_run(events)
     assert seen == [(False, str(folder))]
+
+
+def test_jax_s_cache_alone_spoils_no_equal_stage(tmp_path, monkeypatch):
+    """What XLA loads for a CPU does not give its code, which equal stages share."""
+    monkeypatch.setenv(cache.VARIABLE, "")
+    settings = {
+        "jax_compilation_cache_dir": str(tmp_path),
+        "jax_persistent_cache_min_compile_time_secs": 0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    before = {name: jax.config.values[name] for name in settings}
+    for name, value in settings.items():
+        jax.config.update(name, value)
+    compilation_cache.reset_cache()
+    try:
+        for _ in range(2):
+            gc.collect()
+            b = Builder(a={"x": 1}, b={"x": 1})
+            for name, mesh in (("first", "a"), ("second", "b")):
+                x = b.input(mesh, [4], dims=[["x"]])
+                b.output(b.unary(name, "stablehlo.multiply", x))
+            program = b.load()
+            assert [f.compiled_for_others for f in program.fragments] == [False, True]
+            for y in program(b.put(iota(4), "a", "x"), b.put(iota(4), "b", "x")):
+                np.testing.assert_array_equal(np.asarray(y), iota(4) ** 2)
+            del program
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+        compilation_cache.reset_cache()

@@ -129,15 +129,27 @@ def _digest(source: Source) -> str:
 
 
 @functools.cache
+def _cpuinfo() -> list[str]:
+    try:
+        return pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return []
+
+
+@functools.cache
 def _host_features() -> str:
     """What code for the CPU of this host may use; hosts of one job can differ."""
-    try:
-        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
     names = ("flags", "Features", "model name", "CPU part")
-    found = {line for line in lines if line.startswith(names)}
+    found = {line for line in _cpuinfo() if line.startswith(names)}
     return "\n".join([platform.machine(), platform.processor(), *sorted(found)])
+
+
+@functools.cache
+def cpu_features() -> frozenset[str]:
+    """The instructions that the CPU of this host has, and what machine it is."""
+    lines = [line for line in _cpuinfo() if line.startswith(("flags", "Features"))]
+    words = {word for line in lines for word in line.partition(":")[2].split()}
+    return frozenset({platform.machine(), *words})
 
 
 def _warn(text: str) -> None:

@@ -234,7 +234,7 @@ def _load(
     seconds = time.perf_counter() - start
     if origin.get("cached"):
         jax.monitoring.record_event(_HIT_EVENT)
-    return Loaded(found, devices, seconds, **origin)
+    return Loaded(found, devices, seconds, code=serialized, **origin)
 
 
 def _compile(
@@ -256,8 +256,7 @@ def _compile(
         devices = source.mesh.devices
         if source.mesh.is_described:
             executable = Answers.of(
-                described.compile_described(module, devices, source.options, named),
-                serialize=bool(cache),
+                described.compile_described(module, devices, source.options, named)
             )
         else:
             executable = jax_runtime.compile_module(

@@ -36,15 +36,15 @@ class Answers:
 
     def __init__(self, found: dict[str, Any], code: bytes):
         self._found = found
+        # Compressed: that of a TPU takes megabytes, and may never be wanted.
         self._code = code
 
     @classmethod
-    def of(cls, executable: Any, serialize: bool) -> Answers:
+    def of(cls, executable: Any) -> Answers:
         """Asks an executable everything.
 
         Args:
           executable: what a compiler gave.
-          serialize: whether its code is wanted, too.
         """
         stats = executable.get_compiled_memory_stats()
         try:
@@ -71,9 +71,8 @@ class Answers:
             "layouts": layouts,
         }
         code = b""
-        if serialize:
-            with contextlib.suppress(jax.errors.JaxRuntimeError):
-                code = executable.serialize()
+        with contextlib.suppress(jax.errors.JaxRuntimeError):
+            code = zlib.compress(executable.serialize(), 1)
         return cls(found, code)
 
     @classmethod
@@ -124,8 +123,8 @@ class Answers:
 
     @property
     def code(self) -> bytes:
-        """The executable, serialized; nothing if that was not asked for."""
-        return self._code
+        """The executable, serialized; nothing if its compiler does not give it."""
+        return zlib.decompress(self._code) if self._code else b""
 
     def get_compiled_memory_stats(self) -> Any:
         return types.SimpleNamespace(**self._found["stats"])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -12,8 +12,8 @@ import numpy as np
 
 from ...jaxapi import runtime as jax_runtime
 from ..load.cache import FragmentCache
-from ..load.compilation import compile_all
 from ..program.errors import ProgramError
+from ..program.loaded import Loaded
 from ..program.placement import AxisPart, ProgramMesh, Split
 from ..program.plan import Planner
 from ..program.source import Source, read_source
@@ -30,6 +30,7 @@ class Share:
 
     Attributes:
       sources: those that this process has to compile.
+      groups: what was run besides, for the processes of a mesh to know each other.
     """
 
     def __init__(self, planner: Planner, world: Any):
@@ -41,6 +42,7 @@ class Share:
             len(planner.program["items"]),
             max(len(mesh.devices) for mesh in planner.meshes.values()),
         )
+        self.groups: list[tuple[Source, Loaded]] = []
         self._launched: Step | None = None
         self._worker = following.worker()
         self.sources = project(planner.plan, self._channel)
@@ -101,17 +103,20 @@ class Share:
             if any(digest not in theirs[process] for process in partners):
                 cache.ignore([digest])
 
-    def warm_up(self, cache: FragmentCache | None) -> None:
+    def warm_up(self, build: Callable[[list[Source]], list[Loaded | None]]) -> None:
         """Makes the groups of meshes that span processes known to each other.
 
         The first collective of a group has to be joined by all its processes
         within seconds, and compiling may have taken them longer than that.
+
+        Args:
+          build: gives executables for modules.
         """
         number = self.world.next_number()
         self.world.barrier(f"compiled/{number}", "the end of compiling")
         for mesh in self._meshes.values():
             if len(mesh.processes) > 1 and mesh.is_here:
-                _join_group(mesh, cache)
+                self.groups.append(_join_group(mesh, build))
 
 
 def find_processes(meshes: Mapping[str, ProgramMesh]) -> Any | None:
@@ -173,15 +178,17 @@ def join_processes(
     return None if world.transport == "device_put" else Share(planner, world)
 
 
-def _join_group(mesh: ProgramMesh, cache: FragmentCache | None) -> None:
-    """Runs one small collective over all devices of a mesh."""
+def _join_group(
+    mesh: ProgramMesh, build: Callable[[list[Source]], list[Loaded | None]]
+) -> tuple[Source, Loaded]:
+    """Runs one small collective over all devices of a mesh; returns what it ran."""
     count = len(mesh.devices)
     axes = tuple(AxisPart(axis, 1, size) for axis, size in mesh.axes.items())
     split = mesh.intern("f32", (count,), Split((axes,)), None)
     whole = mesh.replicated(split)
     with jax_runtime.make_ir_context():
         source = read_source("group", mesh, identity_text(split, whole), {})
-    loaded = compile_all([source], [], [0], cache)
+    loaded = build([source])
     slots = [
         jax.make_array_from_callback(
             split.shape, split.sharding, lambda index: np.ones(1, np.float32)
@@ -190,3 +197,4 @@ def _join_group(mesh: ProgramMesh, cache: FragmentCache | None) -> None:
     ]
     Launch(None, (0,), range(1, 2), (whole,), source.describe()).bind(loaded, [])(slots)
     slots[1].block_until_ready()
+    return source, loaded[0]

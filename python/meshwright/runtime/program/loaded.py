@@ -16,6 +16,7 @@ class Loaded:
       seconds: that it took to compile or to load.
       copied: whether it was compiled for an equal fragment on another mesh.
       cached: whether it came from the disk.
+      code: what it was loaded from; None if it was compiled, or gives that itself.
     """
 
     def __init__(
@@ -25,12 +26,16 @@ class Loaded:
         seconds: float,
         copied: bool = False,
         cached: bool = False,
+        code: bytes | None = None,
     ):
         self.executable = executable
         self.devices = devices
         self.seconds = seconds
         self.copied = copied
         self.cached = cached
+        # XLA's executables for CPUs lose their functions' code when they are loaded.
+        is_cpu = any(device.platform == "cpu" for device in devices[:1])
+        self.code = code if is_cpu else None
 
     def memory_stats(self) -> Any | None:
         """XLA's account of arguments, results and temporaries on each device."""

@@ -13,7 +13,7 @@ import functools
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,12 +27,13 @@ from ...jaxapi import runtime as jax_runtime
 from ..load.cache import open_cache
 from ..load.compilation import compile_all, resolve_options
 from ..load.layouts import make_formats, settle_layouts
+from ..load.saved import Saved
 from ..processes.share import Share, find_processes, join_processes
 from ..program.argument_errors import ArgumentErrors
 from ..program.errors import FragmentError
 from ..program.loaded import Loaded
 from ..program.lost import explain
-from ..program.placement import bind_meshes
+from ..program.placement import ProgramMesh, bind_meshes
 from ..program.plan import Plan, Planner
 from ..program.schedule_form import check_form
 from ..program.source import Source
@@ -81,6 +82,7 @@ def load(
     compile_options: Mapping[str, Any] | None = None,
     host_callbacks: Sequence[Callable] = (),
     keep_oversized: bool = False,
+    saved: Saved | None = None,
 ) -> ProgramExecutor:
     """Compiles a partitioned program for the devices of some meshes.
 
@@ -92,6 +94,7 @@ def load(
       host_callbacks: Python functions that the modules call, by their index.
       keep_oversized: a fragment that is too large for devices that are only described
         is no error; the memory account says what it would take.
+      saved: gives the executables; then nothing is compiled.
 
     Returns:
       A :class:`ProgramExecutor`.
@@ -102,6 +105,8 @@ def load(
     """
     check_form(program)
     bound = bind_meshes(program, dict(meshes))
+    if saved:
+        saved.check(bound)
     options = resolve_options(compile_options, list(bound))
     world = find_processes(bound)
     with waiting("reading the program"), jax_runtime.make_ir_context():
@@ -109,15 +114,19 @@ def load(
         plan = planner.build()
     share = join_processes(planner, world, options)
     needed = share.sources if share else range(len(plan.sources))
-    cache = open_cache()
-    if share:
+    cache = None if saved else open_cache()
+    if share and not saved:
         share.agree_on_cache(cache, [plan.sources[index] for index in needed])
-    loaded = compile_all(
-        plan.sources, list(host_callbacks), needed, cache, keep_oversized
-    )
+
+    def build(sources: list[Source], needed: Collection[int]) -> list[Loaded | None]:
+        if saved:
+            return saved.load_all(sources, needed)
+        return compile_all(sources, list(host_callbacks), needed, cache, keep_oversized)
+
+    loaded = build(plan.sources, needed)
     if share:
-        share.warm_up(cache)
-    return ProgramExecutor(program, plan, bound, loaded, share)
+        share.warm_up(lambda sources: build(sources, range(len(sources))))
+    return ProgramExecutor(program, plan, bound, loaded, share, options)
 
 
 class ProgramExecutor:
@@ -128,6 +137,7 @@ class ProgramExecutor:
       input_formats, output_formats: the same with layouts, where they are not the
         default ones.
       fragments: a :class:`FragmentSummary` per distinct fragment.
+      options: XLA options of each mesh, by its name.
       described: names of meshes whose devices are only described; with any, the
         program can be asked, but not called.
     """
@@ -139,8 +149,10 @@ class ProgramExecutor:
         meshes: dict,
         loaded: list[Loaded | None],
         share: Share | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
     ):
         self.program = program
+        self.options = dict(options or {})
         self.input_shardings: list[NamedSharding] = [p.sharding for p in plan.inputs]
         self.output_shardings: list[NamedSharding] = [p.sharding for p in plan.outputs]
         self.output_avals = [p.aval for p in plan.outputs]
@@ -351,6 +363,18 @@ class ProgramExecutor:
             # The array itself may be donated before anyone could wait for it.
             return jax_runtime.copy_first_shard(slots[slot])
         return slots[slot]
+
+    @property
+    def meshes(self) -> Mapping[str, ProgramMesh]:
+        """The meshes, on their devices."""
+        return dict(self._meshes)
+
+    @property
+    def executables(self) -> list[tuple[Source, Loaded]]:
+        """What this process has compiled or loaded, beside its modules."""
+        found = zip(self._plan.sources, self._loaded, strict=True)
+        groups = self._share.groups if self._share else []
+        return [*((s, loaded) for s, loaded in found if loaded), *groups]
 
     @property
     def steps(self) -> list[Step]:

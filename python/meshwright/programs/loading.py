@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads programs that were compiled elsewhere or before (docs/saved.md)."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..core.config import Topology
+from ..core.contents import Contents, ContentsError
+from ..core.tracebacks import at_users_line
+from ..runtime import ProgramError
+from ..runtime import load as load_program
+from ..runtime.load import saved as saved_code
+from ..shardings.signature import io_specs
+from .compiled import Compiled
+from .executable import Executable
+from .saved_form import constant_from_json, open_folder, signature_from_json
+from .stacked import StackedExecutable, Stacking
+from .structure import StructureError
+
+
+@dataclasses.dataclass(frozen=True)
+class _SavedText:
+    """Takes the place of what the partitioner made of a module.
+
+    Attributes:
+      fragments: text of the module of each.
+      io: meshes and shardings of inputs and outputs.
+    """
+
+    fragments: Mapping[str, str]
+    io: Mapping[str, Any]
+    _module: bytes
+
+    @property
+    def module_text(self) -> str:
+        """The partitioned module with locations."""
+        return zlib.decompress(self._module).decode()
+
+
+@at_users_line
+def load(folder: str | os.PathLike, meshes: Topology) -> Compiled:
+    """Loads a program that `Compiled.save` wrote, onto devices that are here.
+
+    Nothing is traced, partitioned or compiled. The folder's code runs in this process:
+    load what you or those whom you trust have saved.
+
+    Args:
+      folder: where it was saved.
+      meshes: a mesh for each of the program's, by its name, with its axes and as many
+        devices of the same kind; other devices than those it was compiled for will do.
+
+    Returns:
+      The compiled program, to be called as the one that was saved.
+
+    Raises:
+      ValueError: there is no program in the folder, or it is damaged; or it was saved
+        with other versions, flags or options, or for other devices.
+      TypeError: `meshes` are no meshes.
+    """
+    contents = open_folder(folder)
+    found = contents.read_index()
+    try:
+        saved_code.check_versions(found["surroundings"])
+        return _load(contents, found, meshes)
+    except StructureError as error:
+        raise ProgramError(f"{contents.folder}: {error}") from None
+    except (KeyError, IndexError, AttributeError, zlib.error) as error:
+        raise ContentsError(
+            f"{contents.folder} holds no whole program: {type(error).__name__} "
+            f"{error}; save it again"
+        ) from error
+
+
+def _load(contents: Contents, found: Mapping[str, Any], meshes: Topology) -> Compiled:
+    def read(name: str) -> bytes:
+        return zlib.decompress(contents.read(name))
+
+    known: dict[str, np.ndarray] = {}
+    constants = tuple(constant_from_json(e, read, known) for e in found["constants"])
+    signature = signature_from_json(found["signature"], constants)
+    text = _SavedText(
+        {name: read(file).decode() for name, file in found["fragments"].items()},
+        found["io"],
+        contents.read(found["module"]),
+    )
+    code = saved_code.Saved(
+        found["executables"], contents.read, found["surroundings"], found["meshes"]
+    )
+    program = load_program(
+        json.loads(read(found["schedule"])),
+        text.fragments,
+        meshes,
+        compile_options=found["options"],
+        saved=code,
+    )
+    topology = {name: meshes[name] for name in found["meshes"]}
+    specs = io_specs(text.io, signature, topology)
+    executable = Executable(program, signature, specs, text)
+    if found["stacking"] is not None:
+        executable = _stacked(executable, found["stacking"], specs)
+    shown = executable.signature
+    infos = [
+        jax.stages.ArgInfo(aval, index in shown.donated)
+        for index, aval in enumerate(shown.input_avals)
+    ]
+    args_info = jax.tree.unflatten(shown.call_tree, infos)
+    return Compiled(executable, args_info, shown.output_tree)
+
+
+def _stacked(
+    inner: Executable, found: Mapping[str, Any], specs: Any
+) -> StackedExecutable:
+    stacking = Stacking(
+        signature_from_json(found["signature"]),
+        tuple(found["inputs"]),
+        tuple(found["outputs"]),
+    )
+    joined = stacking.specs(specs)
+    if joined is None:
+        raise ProgramError(
+            "arrays of stacked layers are one array over several meshes, and the "
+            "meshes given share devices in another way than where it was compiled"
+        )
+    return StackedExecutable(inner, stacking, joined)
