@@ -48,6 +48,12 @@ BENCHES = (
         "lower",
         "the first step, by jax.jit's",
     ),
+    Bench(
+        "few_programs",
+        "few_programs.py",
+        "lower",
+        "a small step from function to executables",
+    ),
     Bench("overhead", "runtime_overhead.py", "lower", "host time, by a loop's"),
     Bench("distributed", "distributed.py", "lower", "several processes, by one's"),
     Bench(

@@ -70,6 +70,39 @@ def DelayInferredFragmentsPass
   ];
 }
 
+def RestoreDuplicateOperandsPass
+    : Pass<"mpmd-restore-duplicate-operands", "::mlir::func::FuncOp"> {
+  let summary = "Gives units that read one constant several times the body of others";
+  let description = [{
+    Sums over microbatches start from zeros. Simplification makes one operand of equal
+    ones, so that the unit of the first microbatch would be a program of its own. It
+    gets the body of the others of its kind, and each of its operands is a result of
+    its own, whose memory the unit may reuse.
+
+    ```mlir
+    %z = fragment<"m", []> () {%0 = constant 0; return %0}
+    %1:2 = fragment<"m", ["f"(1)]> (%x, %z) (%a, %b) {call_counter = 0}
+      {return %a + %b, %a * %b}
+    %2:2 = fragment<"m", ["f"(1)]> (%y, %1#0, %1#1) (%a, %b, %c) {call_counter = 1}
+      {return %a + %b, %a * %c}
+    // becomes
+    %z:2 = fragment<"m", []> () {%0 = constant 0; return %0, %0}
+    %1:2 = fragment<"m", ["f"(1)]> (%x, %z#0, %z#1) (%a, %b, %c) {call_counter = 0}
+      {return %a + %b, %a * %c}
+    ```
+
+    Acts on the scheduling units of MPMD functions that are entry points. Leaves alone
+    a unit whose duplicate operands are anything but constants that an inferred
+    fragment makes, and those that differ in more than duplicate operands. Cost:
+    linear in the fragments and in the bodies that are compared, one per kind and
+    number of operands.
+  }];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+  let statistics = [
+    Statistic<"numRestored", "num-restored", "Units that got another body">,
+  ];
+}
+
 def DelayTransfersFromCpuPass
     : Pass<"mpmd-delay-transfers-from-cpu", "::mlir::func::FuncOp"> {
   let summary = "Moves transfers from the host to their first reader";

@@ -40,7 +40,11 @@ static void addCleanup(OpPassManager &passes, const ExportOptions &options) {
   }
   passes.addNestedPass<func::FuncOp>(createFragmentDcePass());
   passes.addNestedPass<func::FuncOp>(createUniquifyFunctionInputsOutputsPass());
-  passes.addNestedPass<func::FuncOp>(createMergeInferredFragmentsPass());
+  MergeInferredFragmentsPassOptions merge;
+  merge.keepUnitsAlike = options.keepUnitsAlike;
+  passes.addNestedPass<func::FuncOp>(createMergeInferredFragmentsPass(merge));
+  if (options.keepUnitsAlike)
+    passes.addNestedPass<func::FuncOp>(createRestoreDuplicateOperandsPass());
 }
 
 static void addMarking(OpPassManager &passes) {

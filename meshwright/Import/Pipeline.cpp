@@ -111,6 +111,7 @@ static MergeInferredFragmentsPassOptions
 getMergeOptions(const ImportOptions &options) {
   MergeInferredFragmentsPassOptions merge;
   merge.keepForwardApart = options.minimizeTransfers;
+  merge.keepUnitsAlike = options.keepUnitsAlike;
   return merge;
 }
 

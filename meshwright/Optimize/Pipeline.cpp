@@ -54,6 +54,7 @@ static void addMergingOfInferred(OpPassManager &passes,
   absorb.absorbOnEntryPointFunction = options.absorbOnEntryPoint;
   passes.addNestedPass<func::FuncOp>(createAbsorbInferredFragmentsPass(absorb));
   MergeInferredFragmentsPassOptions anyConsumer, sideways;
+  anyConsumer.keepUnitsAlike = sideways.keepUnitsAlike = options.keepUnitsAlike;
   anyConsumer.mergeAnyConsumer = true;
   passes.addNestedPass<func::FuncOp>(
       createMergeInferredFragmentsPass(anyConsumer));

@@ -25,6 +25,7 @@
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/AlikeUnits.h"
 #include "meshwright/Fragments/Merge/MergeDriver.h"
 #include "meshwright/Fragments/Merge/Passes.h"
 #include "meshwright/Fragments/SharedBodies.h"
@@ -57,6 +58,70 @@ static bool wouldWait(FragmentOp fragment, FragmentOp partner) {
            return producer && isSchedulingUnit(producer) &&
                   isBackwardFragment(producer);
          });
+}
+
+/// Whether a chain of ops leads from `op` to a scheduling unit: from users to their
+/// users, or from operands to theirs.
+static bool leadsToUnit(Operation *op, bool byUsers) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Operation *> worklist = {op};
+  while (!worklist.empty()) {
+    Operation *current = worklist.pop_back_val();
+    SmallVector<Operation *> next;
+    if (byUsers)
+      llvm::append_range(next, current->getUsers());
+    else
+      for (Value operand : current->getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          next.push_back(producer);
+    for (Operation *other : next) {
+      if (!seen.insert(other).second)
+        continue;
+      if (auto fragment = dyn_cast<FragmentOp>(other);
+          fragment && isSchedulingUnit(fragment))
+        return true;
+      worklist.push_back(other);
+    }
+  }
+  return false;
+}
+
+/// Whether no two units that are alike have to keep a result until an inferred fragment
+/// reads them both, itself or by what other inferred ones compute for it. Scalars, such
+/// as losses, do not count.
+static bool readsOneOfEachKind(FragmentOp inferred) {
+  llvm::SmallDenseMap<Attribute, Operation *> read;
+  llvm::SmallSetVector<FragmentOp, 8> readers;
+  readers.insert(inferred);
+  for (unsigned at = 0; at < readers.size(); ++at) {
+    FragmentOp reader = readers[at];
+    for (Value operand : reader.getOperands()) {
+      auto producer = operand.getDefiningOp<FragmentOp>();
+      auto type = dyn_cast<MeshTensorType>(operand.getType());
+      if (!producer || (type && type.getRankedTensorType().getRank() == 0))
+        continue;
+      if (isInferredFragment(producer))
+        readers.insert(producer);
+      else if (isSchedulingUnit(producer) &&
+               read.try_emplace(producer.getOriginAttr(), producer)
+                       .first->second != producer)
+        return false;
+    }
+  }
+  return true;
+}
+
+/// Whether one of several units that are alike would become a program of its own: by
+/// what is computed once, before the first of them, such as the parts of a batch, or
+/// after the last, such as the update.
+static bool wouldDiffer(FragmentOp fragment, FragmentOp partner,
+                        const AlikeUnits &units) {
+  bool isFirstUnit = isUserFragment(fragment);
+  FragmentOp inferred = isFirstUnit ? partner : fragment;
+  return units.hasOthers(isFirstUnit ? fragment : partner) &&
+         (!leadsToUnit(inferred, /*byUsers=*/false) ||
+          (!leadsToUnit(inferred, /*byUsers=*/true) &&
+           readsOneOfEachKind(inferred)));
 }
 
 /// The fragments beside `fragment` that read it on its mesh, in block order.
@@ -133,10 +198,14 @@ struct MergeInferredFragmentsPass
     MergePartner partner = mergeSideways      ? MergePartner::NextOnMesh
                            : mergeAnyConsumer ? MergePartner::AnyConsumer
                                               : MergePartner::ClosestConsumer;
+    std::optional<AlikeUnits> alike;
+    if (keepUnitsAlike && !func.isDeclaration())
+      alike.emplace(func.front());
     FailureOr<unsigned> count = mergeFragmentsIn(
         func, partner, [&](FragmentOp fragment, FragmentOp other) {
           return mayMerge(fragment, other) &&
-                 !(keepForwardApart && wouldWait(fragment, other));
+                 !(keepForwardApart && wouldWait(fragment, other)) &&
+                 !(alike && wouldDiffer(fragment, other, *alike));
         });
     if (failed(count))
       return signalPassFailure();

@@ -100,6 +100,10 @@ def MergeInferredFragmentsPass
     Option<"keepForwardApart", "keep-forward-apart", "bool", /*default=*/"false",
            "Leave a forward scheduling unit apart from what reads a backward one of "
            "its mesh.">,
+    Option<"keepUnitsAlike", "keep-units-alike", "bool", /*default=*/"false",
+           "Leave what is computed once, before the first or after the last of the "
+           "scheduling units that differ only in their call counter, apart from "
+           "them.">,
     Option<"maxClonedOps", "max-cloned-ops", "int64_t", /*default=*/"1 << 19",
            "Fail rather than clone more operations.">,
     Option<"mergeAnyConsumer", "merge-any-consumer", "bool",

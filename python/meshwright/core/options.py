@@ -9,6 +9,7 @@ TYPES = {
     "mpmd_infer_transfers": "bool",
     "mpmd_infer_cross_mesh_reductions": "bool",
     "mpmd_minimize_transfers": "bool",
+    "mpmd_keep_units_alike": "bool",
     "mpmd_copy_between_memories": "bool",
     "mpmd_keep_init_values": "bool",
     "mpmd_max_clones": "int",

@@ -278,6 +278,7 @@ def with_stages(config: Config, found: Found) -> Config:
     options = {
         "mpmd_infer_transfers": True,
         "mpmd_infer_cross_mesh_reductions": True,
+        "mpmd_keep_units_alike": True,
         **(config.partitioning_options or {}),
     }
     schedule = config.pipeline_schedule

@@ -1,0 +1,161 @@
+"""A stage has one program per direction, whatever the number of microbatches.
+
+What is computed once, the parts of the batch, the zeros that sums start from, and the
+update, is apart from them.
+"""
+
+import collections
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import meshwright as mw
+
+WIDTH = 8
+OPTIMIZER = optax.adam(1e-2)
+
+
+def layer(weights, x):
+    scores = jax.nn.softmax(
+        x @ weights["query"] @ (x @ weights["key"]).swapaxes(-1, -2)
+    )
+    return x + jnp.tanh(scores @ x @ weights["value"])
+
+
+def initial(num_layers):
+    random = np.random.default_rng(0)
+    shapes = dict.fromkeys(("query", "key", "value"), (WIDTH, WIDTH))
+    layers = [
+        {name: np.float32(random.normal(size=shape)) for name, shape in shapes.items()}
+        for _ in range(num_layers)
+    ]
+    return layers, OPTIMIZER.init(layers)
+
+
+def make_step(num_stages, microbatches):
+    def loss(layers, x, y):
+        for number, weights in enumerate(layers):
+            if number and number % (len(layers) // num_stages) == 0:
+                x = mw.stage_boundary(x)
+            x = layer(weights, x)
+        return ((x - y) ** 2).mean()
+
+    def step(layers, state, x, y):
+        gradient = mw.pipeline.accumulate(
+            jax.value_and_grad(loss), microbatches, batch_argnums=(1, 2)
+        )
+        value, grads = gradient(layers, x, y)
+        updates, state = OPTIMIZER.update(grads, state, layers)
+        return optax.apply_updates(layers, updates), state, value
+
+    return step
+
+
+def batch(microbatches):
+    random = np.random.default_rng(1)
+    return [
+        np.float32(random.normal(size=(2 * microbatches, 4, WIDTH))) for _ in range(2)
+    ]
+
+
+def lowered(schedule, num_stages, num_meshes, microbatches, **options):
+    devices = jax.devices()
+    meshes = {
+        f"m{number}": jax.sharding.Mesh(devices[number : number + 1], ("x",))
+        for number in range(num_meshes)
+    }
+    config = mw.make_config(
+        meshes,
+        partitioning_options={"mpmd_pipeline_schedule": schedule, **options},
+    )
+    return mw.jit(make_step(num_stages, microbatches), config).lower(
+        *initial(num_stages), *batch(microbatches)
+    )
+
+
+def names(program):
+    """Kinds of programs, `stage0_fwd` or `inferred`, by how many there are."""
+    functions = [
+        line.split("@")[1].split("(")[0].split(".")[0]
+        for line in program.as_text().splitlines()
+        if line.startswith("  func.func @p")
+    ]
+    kinds = [name.split("_", 1)[1].split("_call")[0] for name in functions]
+    return collections.Counter(kinds)
+
+
+@pytest.mark.parametrize("microbatches", [2, 8])
+@pytest.mark.parametrize("schedule", ["GPipe", "1F1B"])
+def test_a_stage_has_a_forward_and_a_backward_program(schedule, microbatches):
+    found = names(lowered(schedule, 2, 2, microbatches))
+    assert {kind: count for kind, count in found.items() if kind != "inferred"} == {
+        "stage0_fwd": 1,
+        "stage0_bwd": 1,
+        "stage1_fwd": 1,
+        "stage1_bwd": 1,
+    }
+    # Per mesh what comes before the first microbatch and what comes after the last.
+    assert found["inferred"] == 4
+
+
+@pytest.mark.parametrize("schedule", ["ZeroBubbleH1", "ZeroBubbleV"])
+def test_split_backward_passes_have_two(schedule):
+    num_stages = 4 if schedule == "ZeroBubbleV" else 2
+    found = names(lowered(schedule, num_stages, 2, 4))
+    del found["inferred"]
+    # Two stages of one mesh may even share theirs.
+    wanted = {f"stage{number}_fwd": 1 for number in range(num_stages)}
+    wanted |= {f"stage{number}_bwd": 2 for number in range(num_stages)}
+    assert all(count <= wanted[kind] for kind, count in found.items())
+    assert found["stage0_fwd"] == 1
+    assert found[f"stage{num_stages - 1}_bwd"] == 2
+
+
+def test_without_the_option_first_and_last_microbatch_are_programs_of_their_own():
+    found = names(lowered("1F1B", 2, 2, 4, mpmd_keep_units_alike=False))
+    assert found["stage0_fwd"] == 2
+    assert found["stage0_bwd"] == 3
+
+
+@pytest.mark.parametrize(
+    ("schedule", "num_stages"),
+    [("GPipe", 2), ("1F1B", 2), ("Interleaved1F1B", 4), ("ZeroBubbleH1", 2)],
+)
+def test_numbers_are_those_of_jit(schedule, num_stages):
+    program = lowered(schedule, num_stages, 2, 4).compile()
+    arguments = (*initial(num_stages), *batch(4))
+    expected = arguments[:2]
+    found = program.place(*arguments)[:2]
+    step = jax.jit(make_step(num_stages, 4))
+    for _ in range(3):
+        *expected, wanted = step(*expected, *arguments[2:])
+        *found, value = program(*program.place(*found, *arguments[2:]))
+        np.testing.assert_allclose(value, wanted, rtol=1e-5)
+    for one, other in zip(
+        jax.tree.leaves(found), jax.tree.leaves(expected), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-5)
+
+
+def test_all_sums_are_written_over_zeros_or_sums():
+    text = lowered("1F1B", 2, 2, 4).as_text()
+    backward = [
+        line
+        for line in text.splitlines()
+        if "_bwd_" in line and line.startswith("  func.func @p")
+    ]
+    assert len(backward) == 2
+    # Three weights a stage; the derivative by x may be written over another value.
+    assert all(line.count("tf.aliasing_output") >= 3 for line in backward)
+
+
+def test_no_mesh_needs_more_memory():
+    alike = lowered("1F1B", 2, 2, 8).compile().memory_analysis()
+    merged = lowered("1F1B", 2, 2, 8, mpmd_keep_units_alike=False)
+    # Zeros are there while the first backward reads what was sent to it.
+    activation = 2 * 4 * WIDTH * 4
+    for mesh, memory in merged.compile().memory_analysis().items():
+        assert alike[mesh].peak_bytes <= memory.peak_bytes + activation
