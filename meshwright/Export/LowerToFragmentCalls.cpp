@@ -28,6 +28,7 @@
 #include "meshwright/Export/FragmentGroups.h"
 #include "meshwright/Export/FragmentNames.h"
 #include "meshwright/Export/Passes.h"
+#include "meshwright/Export/ProgramRemarks.h"
 #include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "mlir/IR/SymbolTable.h"
@@ -72,11 +73,14 @@ static LogicalResult checkLowerable(FragmentOp fragment) {
 // Planning
 //===----------------------------------------------------------------------===//
 
-static SmallVector<Program> planPrograms(ArrayRef<FragmentOp> fragments,
+static SmallVector<Program> planPrograms(ModuleOp module,
+                                         ArrayRef<FragmentOp> fragments,
                                          StringRef moduleName) {
   bool allForward = isAllForward(fragments);
   SmallVector<Program> programs;
-  for (SmallVector<FragmentOp> &group : groupFragments(fragments)) {
+  SmallVector<SmallVector<FragmentOp>> groups = groupFragments(fragments);
+  remarkOnPrograms(module, groups);
+  for (SmallVector<FragmentOp> &group : groups) {
     FragmentOp first = group.front();
     std::string name =
         getFunctionName(programs.size(), group, allForward, moduleName);
@@ -374,7 +378,8 @@ struct LowerToFragmentCallsPass
 
     SymbolTable symbols(module);
     StringRef moduleName = module.getSymName().value_or(kDefaultModuleName);
-    SmallVector<Program> programs = planPrograms(fragments, moduleName);
+    SmallVector<Program> programs =
+        planPrograms(getOperation(), fragments, moduleName);
     if (auto main = symbols.lookup<func::FuncOp>("main");
         verboseLogging && main && isMpmdFunction(main))
       printPlan(fragments, programs, getTopology(main), moduleName,

@@ -10,8 +10,7 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-/// As in `["enc", "enc"(1)]` or `inferred by merge_x`.
-static std::string describe(FragmentOp fragment) {
+std::string mpmd::describe(FragmentOp fragment) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (isInferredFragment(fragment)) {

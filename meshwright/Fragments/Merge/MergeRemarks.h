@@ -14,6 +14,9 @@
 
 namespace mlir::mpmd {
 
+/// As in `fragment ["enc", "enc"(1)]` or `an inferred fragment`.
+std::string describe(FragmentOp fragment);
+
 /// Says that two fragments became one. To be called before they do.
 void remarkMerged(StringRef category, FragmentOp fragment, FragmentOp partner);
 

@@ -159,3 +159,16 @@ def test_no_mesh_needs_more_memory():
     activation = 2 * 4 * WIDTH * 4
     for mesh, memory in merged.compile().memory_analysis().items():
         assert alike[mesh].peak_bytes <= memory.peak_bytes + activation
+
+
+def test_remarks_say_why_a_microbatch_has_a_program_of_its_own():
+    alike = lowered("1F1B", 2, 2, 4)
+    assert not [remark for remark in alike.remarks if remark.kind == "programs"]
+    merged = lowered("1F1B", 2, 2, 4, mpmd_keep_units_alike=False)
+    texts = [str(remark) for remark in merged.remarks if remark.kind == "programs"]
+    assert len(texts) == 6
+    assert any(
+        "on mesh \"m0\" is another program for microbatch 0 than for 1: they differ in "
+        "what they read" in text
+        for text in texts
+    )
