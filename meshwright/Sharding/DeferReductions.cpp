@@ -72,6 +72,16 @@ static Value broadcastTo(Value value, RankedTensorType type,
       builder, value.getLoc(), type, value, builder.getDenseI64ArrayAttr({}));
 }
 
+/// Makes `value` the same for each part of a tensor of the given shape.
+static Value repeatFor(Value value, RankedTensorType stacked,
+                       OpBuilder &builder) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(1, type.getRank() + 1));
+  return stablehlo::BroadcastInDimOp::create(
+      builder, value.getLoc(), stacked.clone(type.getElementType()), value,
+      builder.getDenseI64ArrayAttr(dims));
+}
+
 static Value createZero(Location loc, RankedTensorType type,
                         OpBuilder &builder) {
   return stablehlo::ConstantOp::create(builder, loc, getZeros(type));
@@ -185,9 +195,24 @@ void Deferral::rewrite(Operation *op) {
     if (auto join = dyn_cast<stablehlo::ConcatenateOp>(op))
       join.setDimension(join.getDimension() + 1);
   } else if (isa<stablehlo::MultiplyOp, stablehlo::DivideOp>(op)) {
-    for (OpOperand &operand : op->getOpOperands())
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (sums.isPartial(operand.get()))
+        continue;
+      bool isUniform = isUniformValue(operand.get());
+      operand.set(isUniform ? broadcastTo(operand.get(), type, builder)
+                            : repeatFor(operand.get(), type, builder));
+      if (!isUniform)
+        sdy::setSharding(operand.get(), stacked);
+    }
+  } else if (auto select = dyn_cast<stablehlo::SelectOp>(op)) {
+    for (OpOperand &operand : op->getOpOperands().drop_front())
       if (!sums.isPartial(operand.get()))
-        operand.set(broadcastTo(operand.get(), type, builder));
+        operand.set(createZero(op->getLoc(), type, builder));
+    if (Value mask = select.getPred();
+        cast<RankedTensorType>(mask.getType()).getRank() > 0) {
+      op->setOperand(0, repeatFor(mask, type, builder));
+      sdy::setSharding(op->getOperand(0), stacked);
+    }
   } else if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
     transpose.setPermutation(shiftBehindFirst(transpose.getPermutation()));
   } else if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {
@@ -294,6 +319,9 @@ static std::string explain(OpOperand &read) {
                          reader->getName());
   if (isa<stablehlo::ConcatenateOp>(reader))
     return llvm::formatv("{0} joins what these devices do not sum up, too",
+                         reader->getName());
+  if (isa<stablehlo::MultiplyOp>(reader))
+    return llvm::formatv("{0} scales by what the same devices split, or sum up",
                          reader->getName());
   return llvm::formatv("{0} is not linear in the sum", reader->getName());
 }

@@ -16,15 +16,14 @@ static RankedTensorType getTensorType(Value value) {
   return dyn_cast<RankedTensorType>(getGlobalType(value.getType()));
 }
 
-/// Whether all elements of a value are one number.
-static bool isUniform(Value value) {
+bool mpmd::isUniformValue(Value value) {
   RankedTensorType type = getTensorType(value);
   if (type && type.getRank() == 0)
     return true;
   if (getSplatNumber(value))
     return true;
   auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>();
-  return broadcast && isUniform(broadcast.getOperand());
+  return broadcast && isUniformValue(broadcast.getOperand());
 }
 
 bool mpmd::isLinearIn(Operation *op, unsigned index) {
@@ -45,14 +44,7 @@ bool mpmd::isLinearIn(Operation *op, unsigned index) {
            llvm::APFloat::isRepresentableBy(from.getFloatSemantics(),
                                             to.getFloatSemantics());
   }
-  if (isSum(op))
-    return index == 0;
-  if (isa<stablehlo::MultiplyOp>(op))
-    return isUniform(op->getOperand(1 - index));
-  return isa<stablehlo::DivideOp>(op) && index == 0 &&
-         isa<FloatType, ComplexType>(
-             getElementTypeOrSelf(op->getResult(0).getType())) &&
-         isUniform(op->getOperand(1));
+  return isSum(op) && index == 0;
 }
 
 PartialSums::PartialSums(func::FuncOp func) {
@@ -184,19 +176,52 @@ void PartialSums::visitSum(Operation *op) {
         mark(op->getResult(0), operand);
 }
 
+/// Whether a sharding names none of the axes that hold parts.
+static bool namesNone(sdy::TensorShardingAttr sharding,
+                      DimensionShardingAttr axes) {
+  return !sharding || !sharding.anyOfAxisRef([&](sdy::AxisRefAttr named) {
+    return llvm::any_of(axes.getAxes(), [&](sdy::AxisRefAttr axis) {
+      return axis.getName() == named.getName();
+    });
+  });
+}
+
+/// Whether each device that holds a part of `partial` has what it needs of another
+/// value.
+bool PartialSums::isWholeOnEach(Value value, Value partial) const {
+  auto arg = dyn_cast<BlockArgument>(value);
+  auto fragment =
+      arg ? dyn_cast<FragmentOp>(arg.getOwner()->getParentOp()) : FragmentOp();
+  return isUniformValue(value) ||
+         namesNone(fragment ? fragment.getInputSharding(arg.getArgNumber())
+                            : sdy::getSharding(value),
+                   getAxes(partial));
+}
+
+/// Whether an op scales or masks each element of the parts by the same.
+bool PartialSums::scalesParts(OpOperand &operand) const {
+  Operation *op = operand.getOwner();
+  unsigned index = operand.getOperandNumber();
+  if (isa<stablehlo::MultiplyOp>(op))
+    return isWholeOnEach(op->getOperand(1 - index), operand.get());
+  if (isa<stablehlo::DivideOp>(op))
+    return index == 0 &&
+           isa<FloatType, ComplexType>(
+               getElementTypeOrSelf(op->getResult(0).getType())) &&
+           isWholeOnEach(op->getOperand(1), operand.get());
+  return isa<stablehlo::SelectOp>(op) && index != 0 &&
+         isZero(op->getOperand(3 - index)) &&
+         isWholeOnEach(op->getOperand(0), operand.get());
+}
+
 /// Whether an op may be applied to each part. A constraint says how each device
 /// holds a value, but nothing of axes that it does not name.
 bool PartialSums::takesParts(OpOperand &operand) const {
   Operation *op = operand.getOwner();
-  if (!isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
-    return isLinearIn(op, operand.getOperandNumber());
-  return !sdy::getSharding(op->getResult(0))
-              .anyOfAxisRef([&](sdy::AxisRefAttr named) {
-                return llvm::any_of(getAxes(operand.get()).getAxes(),
-                                    [&](sdy::AxisRefAttr axis) {
-                                      return axis.getName() == named.getName();
-                                    });
-              });
+  if (isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
+    return namesNone(sdy::getSharding(op->getResult(0)),
+                     getAxes(operand.get()));
+  return isLinearIn(op, operand.getOperandNumber()) || scalesParts(operand);
 }
 
 /// A sum over microbatches starts at zeros, which another fragment may make.

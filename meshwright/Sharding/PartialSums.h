@@ -25,8 +25,11 @@
 
 namespace mlir::mpmd {
 
+/// Whether all elements of a value are one number.
+bool isUniformValue(Value value);
+
 /// Whether `op` is linear in its operand `index`, and would give the same if
-/// applied to each of several summands.
+/// applied to each of several summands, whatever the others are.
 bool isLinearIn(Operation *op, unsigned index);
 
 /// The values of the fragments of one function that may stay unreduced.
@@ -73,6 +76,8 @@ private:
   void visitSum(Operation *op);
   bool areSplitAlike(Value first, Value second) const;
   bool takesParts(OpOperand &operand) const;
+  bool scalesParts(OpOperand &operand) const;
+  bool isWholeOnEach(Value value, Value partial) const;
   void stackZeros(FragmentOp fragment);
   void dropUnprofitable(func::FuncOp func);
 

@@ -66,9 +66,10 @@ def DeferReductionsPass
   let summary = "Defers reductions of partial sums to the last microbatch";
   let description = [{
     A dot product, sum, convolution or scatter over a dimension that is split
-    over devices needs a reduction over them. Where its result only meets additions, scalings and
-    changes of shape, in its fragment or in later ones of its mesh, until
-    something else reads the outcome, only that is reduced. Until then, partial
+    over devices needs a reduction over them. Where its result only meets
+    additions, changes of shape, and scaling or masking by what each of these
+    devices has, in its fragment or in later ones of its mesh, until something
+    else reads the outcome, only that is reduced. Until then, partial
     sums are in a leading dimension that these devices split.
 
     ```mlir

@@ -105,6 +105,43 @@ def test_reduced_bytes_do_not_grow_with_microbatches(topology):
         assert gradients <= _bytes(topology, *size, DEFER) <= gradients + 16
 
 
+@pytest.mark.parametrize(
+    "used",
+    [
+        lambda w: w**2,
+        lambda w: w * jnp.cos(w),
+        lambda w: jnp.where(w > 0, w, 0),
+        lambda w: w / (1 + jnp.exp(-w[0])),
+    ],
+    ids=["squared", "scaled", "masked", "divided"],
+)
+def test_sums_wait_that_are_scaled_by_what_all_devices_have(topology, used):
+    rows = NamedSharding(topology["m0"], P("data"))
+
+    def loss(params, batch):
+        x, y = (jax.lax.with_sharding_constraint(part, rows) for part in batch)
+        h = mw.stage_boundary(jnp.tanh(x @ used(params[0])))
+        h = jax.lax.with_sharding_constraint(h, rows)
+        return ((h @ used(params[1]) - y) ** 2).mean()
+
+    params = [p["w"] for p in _params()]
+    config = mw.make_config(topology, partitioning_options=DEFER | HOIST)
+
+    def reduced(microbatches):
+        step = mw.pipeline.accumulate(jax.grad(loss), microbatches)
+        batch = _batch(microbatches)
+        program = mw.jit(step, config).lower(params, batch).compile()
+        jax.tree.map(
+            lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6),
+            jax.device_get(program(*program.place(params, batch))),
+            jax.device_get(step(params, batch)),
+        )
+        found = program.traffic().collectives.values()
+        return sum(c.bytes for m in found for c in m if c.kind == "all-reduce")
+
+    assert 0 < reduced(2) == reduced(8)
+
+
 def test_gathered_bytes_do_not_grow_with_microbatches(topology):
     # Both stages need their weights whole forward, where devices split the rows; what
     # else is gathered is of a microbatch, and stays.
