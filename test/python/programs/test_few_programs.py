@@ -168,7 +168,7 @@ def test_remarks_say_why_a_microbatch_has_a_program_of_its_own():
     texts = [str(remark) for remark in merged.remarks if remark.kind == "programs"]
     assert len(texts) == 6
     assert any(
-        "on mesh \"m0\" is another program for microbatch 0 than for 1: they differ in "
+        'on mesh "m0" is another program for microbatch 0 than for 1: they differ in '
         "what they read" in text
         for text in texts
     )
