@@ -67,6 +67,100 @@ static bool isFree(Operation *op) {
          isa_and_nonnull<sdy::SdyDialect>(op->getDialect());
 }
 
+namespace {
+/// Values between kernels. Those that the chip itself has room for take none of the
+/// device's memory.
+class StoredValues {
+public:
+  explicit StoredValues(double onChip) : freeOnChip(onChip) {}
+
+  bool contains(Value value) const { return places.contains(value); }
+  void add(Value value, double bytes) {
+    bool isOnChip = bytes <= freeOnChip;
+    (isOnChip ? freeOnChip : held) += isOnChip ? -bytes : bytes;
+    places[value] = slots.size();
+    slots.push_back({bytes, isOnChip, 1});
+  }
+  /// Another name of what is stored already.
+  void addName(Value name, Value of) {
+    unsigned place = places.lookup(of);
+    places[name] = place;
+    ++slots[place].names;
+  }
+  /// With its last name a value goes.
+  void remove(Value name) {
+    auto found = places.find(name);
+    if (found == places.end())
+      return;
+    Slot &slot = slots[found->second];
+    if (--slot.names == 0)
+      (slot.isOnChip ? freeOnChip : held) +=
+          slot.isOnChip ? slot.bytes : -slot.bytes;
+    places.erase(found);
+  }
+  /// Bytes of the device's memory.
+  double getHeld() const { return held; }
+
+private:
+  struct Slot {
+    double bytes;
+    bool isOnChip;
+    unsigned names;
+  };
+  DenseMap<Value, unsigned> places;
+  std::vector<Slot> slots;
+  double freeOnChip, held = 0;
+};
+} // namespace
+
+/// What each device has of an operand that was brought into another sharding.
+static double countReceivedBytes(const Collective &collective) {
+  return collective.kind == CollectiveKind::AllGather
+             ? collective.bytes
+             : collective.bytes /
+                   std::max(1.0, double(collective.participants));
+}
+
+/// What a value is another name of: what an op reads that only renames it.
+static Value getRenamed(OpResult result) {
+  Operation *op = result.getOwner();
+  unsigned number = result.getResultNumber();
+  return isFree(op) && number < op->getNumOperands() ? op->getOperand(number)
+                                                     : Value();
+}
+
+/// Whether a body returns a value, by this name or another one.
+static bool isReturned(Value value) {
+  SmallVector<Value> names = {value};
+  while (!names.empty())
+    for (Operation *user : names.pop_back_val().getUsers()) {
+      if (user->hasTrait<OpTrait::IsTerminator>())
+        return true;
+      if (isFree(user))
+        llvm::append_range(names, user->getResults());
+    }
+  return false;
+}
+
+/// What a device keeps of the result of an op until others read it; what the body
+/// returns is no temporary.
+static void store(OpResult result, const Kernels &kernels, sdy::MeshAttr mesh,
+                  const Device &device, StoredValues &stored) {
+  Value of = getRenamed(result), root = of;
+  while (auto name = dyn_cast_if_present<OpResult>(root))
+    if (Value next = getRenamed(name))
+      root = next;
+    else
+      break;
+  if (of && stored.contains(of))
+    stored.addName(result, of);
+  // Other names of arguments and constants take no place.
+  else if (of ? isa<OpResult>(root) && !matchPattern(root, m_Constant())
+              : !isFree(result.getOwner()))
+    if (kernels.isStored(result) && !isReturned(result))
+      stored.add(result, countHeldBytes(result, mesh, device));
+}
+
 static MatrixPrecision getPrecision(Operation *op) {
   auto list = op->getAttrOfType<ArrayAttr>("precision_config");
   MatrixPrecision precision = MatrixPrecision::Default;
@@ -179,12 +273,11 @@ FragmentCost BodyEstimator::estimate(Block &block) {
   Kernels kernels(block);
   std::vector<Kernel> sums(kernels.getCount());
   mpmd::LastUses lastUses(block);
-  DenseMap<Value, double> stored;
+  StoredValues stored(device.onChip.value_or(0));
   // What was brought into another sharding for one reader is there for others.
   std::set<std::tuple<const void *, CollectiveKind, std::vector<std::string>,
                       double>>
       exchanged;
-  double alive = 0;
   for (Operation &op : block.without_terminator()) {
     double within = 0;
     ShardedOp shared;
@@ -242,24 +335,17 @@ FragmentCost BodyEstimator::estimate(Block &block) {
                         collective.kind, collective.axes, collective.bytes})
                .second)
         continue;
+      if (index < shared.operands.size())
+        within += countReceivedBytes(collective);
       cost.collectiveSeconds += estimateSeconds(collective, device);
       cost.collectives.push_back(std::move(collective));
     }
     for (OpResult result : op.getResults())
-      if (!isFree(&op) && kernels.isStored(result)) {
-        // What the body returns is no temporary.
-        bool isReturned = llvm::any_of(result.getUsers(), [](Operation *user) {
-          return user->hasTrait<OpTrait::IsTerminator>();
-        });
-        if (!isReturned)
-          alive += stored[result] = countHeldBytes(result, mesh, device);
-      }
-    cost.temporaryBytes = std::max(cost.temporaryBytes, alive + within);
+      store(result, kernels, mesh, device, stored);
+    cost.temporaryBytes =
+        std::max(cost.temporaryBytes, stored.getHeld() + within);
     for (Value value : lastUses.getEnding(&op))
-      if (auto found = stored.find(value); found != stored.end()) {
-        alive -= found->second;
-        stored.erase(found);
-      }
+      stored.remove(value);
   }
   for (const Kernel &kernel : sums)
     addKernel(cost, kernel, device);

@@ -185,7 +185,8 @@ static bool readDevice(const json::Value &value, Device &device,
             reader.read("launch_s", device.launch, true) &&
             reader.readPart("eff_flops", device.flopsEfficiency) &&
             reader.readPart("eff_bw", device.bandwidthEfficiency) &&
-            reader.readTiling("tiles", device.tiling) && reader.finish();
+            reader.readTiling("tiles", device.tiling) &&
+            reader.readOptional("on_chip", device.onChip) && reader.finish();
   if (ok && !device.bf16 && !device.f32)
     return reader.fail("f32", "expected a number here or for \"bf16\"");
   device.source = object->getString("source").value_or("").str();

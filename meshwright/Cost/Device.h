@@ -52,6 +52,8 @@ struct Device {
   double launch = 0;  ///< Of a kernel, in seconds.
   double flopsEfficiency = 1, bandwidthEfficiency = 1;
   std::optional<Tiling> tiling; ///< None keeps arrays dense.
+  /// Memory of the chip that its compiler keeps values in, in bytes.
+  std::optional<double> onChip;
   std::string source;
 
   /// Operations per second that a matrix product of such elements reaches.

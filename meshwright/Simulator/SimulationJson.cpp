@@ -141,6 +141,7 @@ void Writer::writeItem(uint32_t item) {
   });
   writeNumberOrNull("stage", activity.stage);
   json.attribute("bytes", activity.bytes);
+  json.attribute("temporary_bytes", activity.temporaryBytes);
   writeTime("slack_s", simulation.slack[item]);
   json.attributeArray("waits_for", [&] {
     llvm::SmallVector<uint32_t, 8> causes;

@@ -1,8 +1,8 @@
 // RUN: mpmd-opt %s -mpmd-hoist-invariant-computations=memory=608 | FileCheck %s --check-prefixes=CHECK,BOTH
 // RUN: mpmd-opt %s -mpmd-hoist-invariant-computations=memory=607 | FileCheck %s --check-prefixes=CHECK,ONE
 // RUN: mpmd-opt %s -mpmd-hoist-invariant-computations="memory=607 limit=192" | FileCheck %s --check-prefixes=CHECK,BOTH
-// RUN: mpmd-opt %s -mpmd-hoist-invariant-computations="memory=13312 device=tpu-v5e" | FileCheck %s --check-prefixes=CHECK,BOTH
-// RUN: mpmd-opt %s -mpmd-hoist-invariant-computations="memory=13311 device=tpu-v5e" | FileCheck %s --check-prefixes=CHECK,ONE
+// RUN: mpmd-opt %s -mpmd-hoist-invariant-computations="memory=12288 device=tpu-v5e" | FileCheck %s --check-prefixes=CHECK,BOTH
+// RUN: mpmd-opt %s -mpmd-hoist-invariant-computations="memory=12287 device=tpu-v5e" | FileCheck %s --check-prefixes=CHECK,ONE
 // RUN: not mpmd-opt %s -mpmd-hoist-invariant-computations=device=tpu-v5 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: device: unknown device "tpu-v5", known are
 // RUN: mpmd-opt %s -mpmd-hoist-invariant-computations=memory=470 -remarks-filter=.* -remark-policy=all -remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=NONE
@@ -17,7 +17,7 @@ sdy.mesh @g = <["d"=2]>
 // Each device holds half of every argument and result, 160 and 192 bytes, and
 // half of the product that the custom call reads, 64 bytes. Whole weights are of
 // 64 and 128 bytes. A TPU pads each half to a tile of 1024 bytes, and each whole one
-// to 2048.
+// to 2048; the product stays on the chip.
 // NONE: remark: [Missed] not hoisted{{.*}}on mesh "m", 2 fragments need tensor<4x8xf32>, which takes 128 bytes on each device; of the 470 that mpmd_device_memory gives, the program holds 416, and of the rest, 0 are taken
 // NONE: remark: [Missed] not hoisted{{.*}}on mesh "m", 2 fragments need tensor<4x4xf32>, which takes 64 bytes
 // CHECK-LABEL: func @two_weights

@@ -19,11 +19,12 @@ protected:
     context.appendDialectRegistry(registry);
   }
 
-  /// The cost of `@f` in the text, on an H100.
-  FragmentCost estimate(const std::string &text, CustomCosts customs = {}) {
+  /// The cost of `@f` in the text.
+  FragmentCost estimate(const std::string &text, CustomCosts customs = {},
+                        llvm::StringRef device = "h100") {
     module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module);
-    CostModel model(*module, llvm::cantFail(findDevice("h100")),
+    CostModel model(*module, llvm::cantFail(findDevice(device)),
                     std::move(customs));
     FailureOr<FragmentCost> cost =
         model.estimate(module->lookupSymbol<func::FuncOp>("f"));
@@ -60,6 +61,46 @@ TEST_F(FragmentCostTest, FusesAnEpilogueIntoItsProduct) {
   EXPECT_EQ(cost.bytes, 2. * (64 * 128 + 128 * 256 + 64 * 256));
   EXPECT_DOUBLE_EQ(cost.computeSeconds, cost.bytes / (3.35e12 * 0.85) + 4e-6);
   EXPECT_EQ(cost.temporaryBytes, 0);
+}
+
+// What two products read by another shape is there between them once.
+TEST_F(FragmentCostTest, StoresWhatIsReadByAnotherShape) {
+  const char *text = R"(
+    func.func @f(%x: tensor<64x64xf32>) -> tensor<64x64xf32>
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+         : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %1 = stablehlo.reshape %0 : (tensor<64x64xf32>) -> tensor<4096xf32>
+      %2 = stablehlo.reshape %1 : (tensor<4096xf32>) -> tensor<64x64xf32>
+      %3 = stablehlo.dot_general %2, %x, contracting_dims = [1] x [0]
+         : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %4 = stablehlo.dot_general %2, %3, contracting_dims = [1] x [0]
+         : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %5 = stablehlo.reshape %x : (tensor<64x64xf32>) -> tensor<4096xf32>
+      %6 = stablehlo.reshape %5 : (tensor<4096xf32>) -> tensor<64x64xf32>
+      %7 = stablehlo.dot_general %4, %6, contracting_dims = [1] x [0]
+         : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      return %7 : tensor<64x64xf32>
+    })";
+  EXPECT_EQ(estimate(text).temporaryBytes, 3. * 4 * 64 * 64);
+  // These have room for it beside their memory, or pad it.
+  EXPECT_EQ(estimate(text, {}, "tpu-v5e").temporaryBytes, 0);
+  EXPECT_EQ(estimate(text, {}, "tpu-v5p").temporaryBytes, 3. * 4 * 64 * 128);
+}
+
+TEST_F(FragmentCostTest, CountsWhatIsGatheredAsTemporary) {
+  FragmentCost cost = estimate(R"(
+    sdy.mesh @mesh = <["x"=2]>
+    func.func @f(%x: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                 %w: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+        -> (tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+        attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+         : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+      return %0 : tensor<8x64xf32>
+    })");
+  ASSERT_TRUE(find(cost, CollectiveKind::AllGather));
+  EXPECT_EQ(cost.temporaryBytes, 4. * 64 * 64);
 }
 
 TEST_F(FragmentCostTest, StoresWhatAReductionGivesToOthers) {

@@ -122,6 +122,8 @@ class SimulatedItem:
       origins: named computations that the fragment came from.
       stage: None if it belongs to none.
       bytes: of a transfer, all devices together.
+      temporary_bytes: of a fragment, what each device holds while it runs, beside
+        operands and results.
       slack_s: by how many seconds it could be later without a longer step.
       waits_for: positions of the items that it waits for, the last one first.
     """
@@ -136,6 +138,7 @@ class SimulatedItem:
     origins: tuple[str, ...]
     stage: int | None
     bytes: int
+    temporary_bytes: int
     slack_s: float
     waits_for: tuple[int, ...]
 
