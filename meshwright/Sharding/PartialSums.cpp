@@ -306,7 +306,7 @@ void PartialSums::dropUnprofitable(func::FuncOp func) {
     if (groups[group].savedBytes <= 0)
       refusals.push_back({reduction, groups[group].read, ""});
   func.walk([&](Operation *op) {
-    Refusal refusal{op};
+    Refusal refusal{op, /*read=*/nullptr, /*why=*/""};
     findSplitContraction(
         op, [this](Value v) { return isZero(v); }, &refusal.why);
     if (!refusal.why.empty())

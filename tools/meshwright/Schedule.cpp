@@ -199,7 +199,10 @@ static llvm::Expected<SearchedPlan> simulate(llvm::Expected<Plan> plan,
   llvm::Expected<Timeline> timeline = simulatePlan(*plan, times.costs);
   if (!timeline)
     return timeline.takeError();
-  return SearchedPlan{std::move(*plan), std::move(*timeline)};
+  SearchedPlan found;
+  found.plan = std::move(*plan);
+  found.timeline = std::move(*timeline);
+  return found;
 }
 
 static llvm::Expected<SearchedPlan> makePlan() {

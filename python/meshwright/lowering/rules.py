@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from ..compiler import diagnostics
 from ..jaxapi import frontend as compat
+from ..jaxapi.locations import first_file_location
 from ..tracing import primitives
 from ..tracing.loops import LoopForm, has_loop
 from . import loop_slices
@@ -44,8 +44,8 @@ def _refuse_region(name: str) -> None:
     parent = ir.InsertionPoint.current.block.owner.operation.name
     if parent in ("func.func", "mpmd.for"):
         return
-    found = re.search(r'"([^"]*)":(\d+)', str(ir.Location.current))
-    place = f"{found[1]}:{found[2]}: " if found else ""
+    found = first_file_location(ir.Location.current)
+    place = f"{found.filename}:{found.start_line}: " if found else ""
     raise ValueError(place + diagnostics.call_in_region(name, parent))
 
 
