@@ -52,8 +52,8 @@ try:
 except (AssertionError, ValueError) as error:
     text = str(error).split(". Expected")[0]
     print(f"process {number}: {type(error).__name__}: {text}", flush=True)
-if number == 1:
-    jax.experimental.multihost_utils.sync_global_devices("something else")
+    if number == 1:
+        jax.experimental.multihost_utils.sync_global_devices("something else")
 """
 with socket.socket() as free:
     free.bind(("127.0.0.1", 0))
@@ -70,7 +70,7 @@ processes = [
 outputs = []
 for process in processes:
     try:
-        outputs.append(process.communicate(timeout=300)[0])
+        outputs.append(process.communicate(timeout=200)[0])
     finally:
         process.kill()
 for line in "".join(outputs).splitlines():
