@@ -42,7 +42,8 @@ def settle_layouts(
     orders: dict[int, Order] = dict(enumerate(inputs))
     steps: list[Step] = []
     for step in plan.steps:
-        # JAX copies other layouts between devices wrongly, so copies get default ones.
+        # Not every JAX copies other layouts rightly (docs/jax-versions.md), so copies
+        # get default ones.
         wanted = [_default(plan, slot) for slot in step.reads]
         results = [_default(plan, slot) for slot in step.writes]
         if isinstance(step, Launch):
