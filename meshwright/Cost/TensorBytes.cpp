@@ -13,7 +13,10 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Cost/Device.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -60,7 +63,8 @@ public:
   }
 
   /// With those of the padding.
-  uint64_t countElements(ArrayRef<int64_t> shape) const;
+  uint64_t countElements(ArrayRef<int64_t> shape,
+                         ArrayRef<int64_t> order) const;
 
 private:
   /// Elements that so many rows and columns take. A tile has `least` rows or more,
@@ -78,7 +82,8 @@ private:
 };
 } // namespace
 
-uint64_t TiledArrays::countElements(ArrayRef<int64_t> shape) const {
+uint64_t TiledArrays::countElements(ArrayRef<int64_t> shape,
+                                    ArrayRef<int64_t> order) const {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
   uint64_t all = multiply(1, shape);
   if (all == 0 || all == kMost)
@@ -93,7 +98,9 @@ uint64_t TiledArrays::countElements(ArrayRef<int64_t> shape) const {
   uint64_t fewest = kMost, chosen = kMost;
   for (size_t column = shape.size(); column-- > 0;)
     for (size_t row = shape.size(); row-- > 0;) {
-      if (row == column)
+      if (row == column ||
+          (!order.empty() && (order.back() != int64_t(column) ||
+                              *(order.end() - 2) != int64_t(row))))
         continue;
       uint64_t rows = multiply(1, shape[row]);
       uint64_t columns = multiply(1, shape[column]);
@@ -109,20 +116,45 @@ uint64_t TiledArrays::countElements(ArrayRef<int64_t> shape) const {
   return chosen;
 }
 
+/// Whether each dimension is there once.
+static bool isOrder(ArrayRef<int64_t> order, size_t rank) {
+  llvm::SmallBitVector found(rank);
+  for (int64_t dimension : order)
+    if (dimension >= 0 && dimension < int64_t(rank))
+      found.set(dimension);
+  return order.size() == rank && found.all();
+}
+
 int64_t meshwright::countBytes(ArrayRef<int64_t> shape, int64_t bits,
-                               const Device &device) {
+                               const Device &device, ArrayRef<int64_t> order) {
+  if (!isOrder(order, shape.size()))
+    order = {};
   if (bits == 0)
     return 0;
   uint64_t elements =
-      device.tiling ? TiledArrays(*device.tiling, bits).countElements(shape)
-                    : multiply(1, shape);
+      device.tiling
+          ? TiledArrays(*device.tiling, bits).countElements(shape, order)
+          : multiply(1, shape);
   return llvm::divideCeil(llvm::SaturatingMultiply<uint64_t>(elements, bits),
                           kBitsPerByte);
 }
 
-int64_t meshwright::countBytes(RankedTensorType type, const Device &device) {
+int64_t meshwright::countBytes(RankedTensorType type, const Device &device,
+                               ArrayRef<int64_t> order) {
   return countBytes(type.getShape(), getBufferBits(type.getElementType()),
-                    device);
+                    device, order);
+}
+
+SmallVector<int64_t> meshwright::parseOrder(StringRef layout) {
+  SmallVector<int64_t> order;
+  if (!layout.consume_front("{"))
+    return order;
+  for (StringRef number : llvm::split(
+           layout.take_until([](char c) { return c == '}' || c == ':'; }), ","))
+    if (number.getAsInteger(10, order.emplace_back()))
+      return {};
+  std::reverse(order.begin(), order.end());
+  return order;
 }
 
 void meshwright::addCount(int64_t &sum, int64_t count) {

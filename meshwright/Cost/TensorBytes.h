@@ -17,12 +17,19 @@ struct Device;
 int64_t countBytes(mlir::RankedTensorType type);
 
 /// The bytes of its own memory in which a device keeps a tensor: on some, arrays
-/// are padded to tiles (docs/cost-model.md). Never more than can be counted.
-int64_t countBytes(mlir::RankedTensorType type, const Device &device);
+/// are padded to tiles (docs/cost-model.md). `order` are the dimensions from major
+/// to minor, where the user chose it; else it is the device's. Never more than can be
+/// counted.
+int64_t countBytes(mlir::RankedTensorType type, const Device &device,
+                   llvm::ArrayRef<int64_t> order = {});
 
 /// The same for elements of so many bits.
 int64_t countBytes(llvm::ArrayRef<int64_t> shape, int64_t bits,
-                   const Device &device);
+                   const Device &device, llvm::ArrayRef<int64_t> order = {});
+
+/// The order of a layout as XLA writes it, `{0,1}` from minor to major; empty for
+/// others, such as `auto`.
+llvm::SmallVector<int64_t> parseOrder(llvm::StringRef layout);
 
 /// Adds bytes, bits or ticks, or takes them away where `count` is below zero.
 /// Programs may be of shapes that no machine holds: the sum goes as far as can be

@@ -25,7 +25,9 @@ private:
   using Item = ExportedProgram::Item;
 
   void addMeshes();
-  int64_t countHeldBytes(const ExportedProgram::Value &value);
+  int64_t countHeldBytes(const ExportedProgram::Value &value,
+                         llvm::StringRef layout);
+  std::vector<llvm::StringRef> findLayouts();
   void addValues();
   LogicalResult addCall(uint32_t index);
   void addTransfer(uint32_t index);
@@ -80,21 +82,46 @@ void WorkloadMaker::addMeshes() {
 }
 
 /// What a device of the mesh keeps of a value in its own memory.
-int64_t WorkloadMaker::countHeldBytes(const ExportedProgram::Value &value) {
+int64_t WorkloadMaker::countHeldBytes(const ExportedProgram::Value &value,
+                                      llvm::StringRef layout) {
   if (isOnHost(value))
     return 0;
   RankedTensorType type = value.type;
   if (value.sharding)
     type = value.sharding.getLocalTensorType(type,
                                              program.meshes[value.mesh].shape);
-  return countBytes(type, getDevice());
+  return countBytes(type, getDevice(), parseOrder(layout));
+}
+
+/// The layouts of values, as the program or what reads and makes them has it.
+std::vector<llvm::StringRef> WorkloadMaker::findLayouts() {
+  std::vector<llvm::StringRef> layouts(program.values.size());
+  auto note = [&](unsigned value, const ExportedProgram::Slot &slot) {
+    if (layouts[value].empty())
+      layouts[value] = slot.layout;
+  };
+  for (const auto *ends : {&program.inputs, &program.outputs})
+    for (const ExportedProgram::Boundary &end : *ends)
+      note(end.value, end.slot);
+  for (const Item &item : program.items) {
+    if (!item.fragment)
+      continue;
+    const ExportedProgram::Fragment &fragment =
+        program.fragments[*item.fragment];
+    for (auto [value, slot] : llvm::zip(item.operands, fragment.arguments))
+      note(value, slot);
+    for (auto [value, slot] : llvm::zip(item.results, fragment.results))
+      note(value, slot);
+  }
+  return layouts;
 }
 
 /// Values have the positions that they have in the program.
 void WorkloadMaker::addValues() {
   Workload &workload = result.workload;
-  for (const ExportedProgram::Value &value : program.values)
-    workload.addValue(value.mesh, kNoItem, countHeldBytes(value));
+  std::vector<llvm::StringRef> layouts = findLayouts();
+  for (auto [value, layout] : llvm::zip(program.values, layouts))
+    workload.addValue(value.mesh, kNoItem, countHeldBytes(value, layout));
   for (auto [index, item] : llvm::enumerate(program.items))
     for (unsigned value : item.results)
       workload.values[value].producer = index;

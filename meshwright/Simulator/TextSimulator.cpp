@@ -70,13 +70,12 @@ SimulationResult meshwright::simulateText(const SimulationRequest &request) {
 
 std::string meshwright::getDevicesAsJson() { return getDevicesText().str(); }
 
-std::optional<int64_t>
-meshwright::countArrayBytes(const std::string &device, int64_t bits,
-                            const std::vector<int64_t> &shape,
-                            std::string &error) {
+std::optional<int64_t> meshwright::countArrayBytes(
+    const std::string &device, int64_t bits, const std::vector<int64_t> &shape,
+    const std::vector<int64_t> &order, std::string &error) {
   llvm::Expected<Device> found = findDevice(device);
   if (found)
-    return countBytes(shape, bits, *found);
+    return countBytes(shape, bits, *found, order);
   error = llvm::toString(found.takeError());
   return std::nullopt;
 }

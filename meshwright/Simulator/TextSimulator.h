@@ -40,9 +40,11 @@ SimulationResult simulateText(const SimulationRequest &request);
 std::string getDevicesAsJson();
 
 /// Bytes of its memory in which a device keeps an array with elements of so many
-/// bits; none, and an error, for an unknown device.
+/// bits, in an order of dimensions from major to minor, if there is one; none, and an
+/// error, for an unknown device.
 std::optional<int64_t> countArrayBytes(const std::string &device, int64_t bits,
                                        const std::vector<int64_t> &shape,
+                                       const std::vector<int64_t> &order,
                                        std::string &error);
 
 } // namespace meshwright

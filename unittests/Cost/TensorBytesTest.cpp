@@ -98,6 +98,23 @@ TEST_F(TensorBytesTest, PadsToTheTilesOfTpus) {
   EXPECT_EQ(meshwright::countBytes({8, 8}, 0, *found), 0);
 }
 
+TEST_F(TensorBytesTest, KeepsTheOrderThatAUserChose) {
+  llvm::Expected<meshwright::Device> found = meshwright::findDevice("tpu-v5e");
+  ASSERT_TRUE(bool(found));
+  auto type = RankedTensorType::get({96, 256}, builder.getF32Type());
+  EXPECT_EQ(countBytes(type, *found), 96 * 256 * 4);
+  EXPECT_EQ(countBytes(type, *found, meshwright::parseOrder("{1,0}")),
+            96 * 256 * 4);
+  for (StringRef text : {"{0,1}", "{0,1:T(8,128)}"})
+    EXPECT_EQ(countBytes(type, *found, meshwright::parseOrder(text)),
+              256 * 128 * 4);
+  // No orders of two dimensions.
+  for (StringRef text : {"", "auto", "{}", "{0}", "{0,0}", "{0,2}", "{0,x}"})
+    EXPECT_EQ(countBytes(type, *found, meshwright::parseOrder(text)),
+              96 * 256 * 4)
+        << text.str();
+}
+
 TEST_F(TensorBytesTest, KeepsArraysDenseOnOtherDevices) {
   llvm::Expected<meshwright::Device> found = meshwright::findDevice("h100");
   ASSERT_TRUE(bool(found));

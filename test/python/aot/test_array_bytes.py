@@ -32,6 +32,12 @@ def test_tpus_pad_arrays_to_tiles(dtype, shape, size, kind):
     assert array_bytes(device(kind), getattr(jnp, dtype), shape) == size
 
 
+def test_a_chosen_order_may_take_more():
+    chip = device("TPU v5 lite")
+    assert array_bytes(chip, jnp.float32, (96, 256)) == 96 * 256 * 4
+    assert array_bytes(chip, jnp.float32, (96, 256), (1, 0)) == 256 * 128 * 4
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bool", "int4", "float8_e4m3fn"])
 def test_others_keep_arrays_dense(dtype):
     size = {"float32": 60, "bool": 15, "int4": 8, "float8_e4m3fn": 15}[dtype]

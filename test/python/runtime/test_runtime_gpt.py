@@ -74,7 +74,7 @@ def test_drops_what_the_schedule_says(exported, schedule):
         assert sorted([*last, *unread]) == step.drops
     for value, slot in slots.items():
         place, entry = plan.slots[slot], program["values"][value]
-        assert place.device_bytes == entry["device_bytes"]
+        assert place.device_bytes() == entry["device_bytes"]
         assert place.mesh.name == entry["mesh"]
 
 

@@ -39,7 +39,7 @@ def settle_layouts(
     """
     compiled = _compiled_orders(plan, loaded)
     inputs = _input_orders(plan, compiled, program["inputs"])
-    orders: dict[int, Order] = dict(enumerate(inputs))
+    orders = plan.orders = dict(enumerate(inputs))
     steps: list[Step] = []
     for step in plan.steps:
         # Not every JAX copies other layouts rightly (docs/jax-versions.md), so copies

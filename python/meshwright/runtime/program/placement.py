@@ -102,11 +102,14 @@ class Place:
         local = self.sharding.addressable_devices
         return next((d for d in self.mesh.devices if d in local), None)
 
-    @functools.cached_property
-    def device_bytes(self) -> int:
-        """Bytes that one shard takes, with the padding of a device's tiles."""
+    def device_bytes(self, order: tuple[int, ...] = ()) -> int:
+        """Bytes that one shard takes, with the padding of a device's tiles.
+
+        Args:
+          order: of dimensions, from major to minor; without, as the device has it.
+        """
         shard = self.sharding.shard_shape(self.shape)
-        return array_bytes(self.mesh.devices[0], self.dtype, shard)
+        return array_bytes(self.mesh.devices[0], self.dtype, shard, order)
 
     @functools.cached_property
     def default_order(self) -> tuple[int, ...]:

@@ -36,8 +36,14 @@ class Plan:
     outputs: list[Place] = field(default_factory=list)
     output_slots: list[int] = field(default_factory=list)
     slots: dict[int, Place] = field(default_factory=dict)
+    # Dimensions of arrays from major to minor, once layouts are settled.
+    orders: dict[int, tuple[int, ...]] = field(default_factory=dict)
     consumed: set[int] = field(default_factory=set)
     slot_count: int = 0
+
+    def bytes_of(self, slot: int) -> int:
+        """Bytes on each device of the array that steps keep in a slot."""
+        return self.slots[slot].device_bytes(self.orders.get(slot, ()))
 
 
 class Planner:

@@ -387,7 +387,7 @@ class ProgramExecutor:
 
     def bytes_of(self, slot: int) -> int:
         """Bytes on each device of the array that steps keep in a slot."""
-        return self._plan.slots[slot].device_bytes
+        return self._plan.bytes_of(slot)
 
     @property
     def fragments(self) -> list[FragmentSummary]:

@@ -70,13 +70,13 @@ def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
             users = frozenset(n for n, m in meshes.items() if device in m.devices)
             account.shared_peaks[users] = 0
     for slot, place in enumerate(plan.inputs):
-        account.now[_key(place)] += plan.slots[slot].device_bytes
-        account.meshes[place.mesh.name].argument_bytes += place.device_bytes
+        account.now[_key(place)] += plan.bytes_of(slot)
+        account.meshes[place.mesh.name].argument_bytes += plan.bytes_of(slot)
     _note_peaks(account, -1, {})
     for position, step in enumerate(plan.steps):
         _follow(account, plan, position, step, loaded)
-    for place in plan.outputs:
-        account.meshes[place.mesh.name].output_bytes += place.device_bytes
+    for place, slot in zip(plan.outputs, plan.output_slots, strict=True):
+        account.meshes[place.mesh.name].output_bytes += plan.bytes_of(slot)
     for source, target in zip(plan.sources, loaded, strict=True):
         stats = target.memory_stats() if target else None
         if stats is not None:
@@ -113,7 +113,7 @@ def _follow(
 
 
 def _bytes(account: Account, plan: Plan, slot: int) -> int:
-    return 0 if slot in account.shared else plan.slots[slot].device_bytes
+    return 0 if slot in account.shared else plan.bytes_of(slot)
 
 
 def _note_peaks(account: Account, position: int, temporary: dict[str, int]) -> None:

@@ -52,7 +52,7 @@ def find_peak(
         place = plan.slots[slot]
         is_own = place.memory == place.mesh.default_kind
         if place.mesh.name == name and is_own and slot not in account.shared:
-            parts[what] += place.device_bytes
+            parts[what] += plan.bytes_of(slot)
     what = "the arguments arrive"
     if moment >= 0:
         step = plan.steps[moment]
