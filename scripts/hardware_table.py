@@ -1,45 +1,44 @@
 #!/usr/bin/env python3
-"""Compiles programs of the tree for TPUs and GPUs that are not here, as a table.
+"""Compiles programs of the tree for TPUs and GPUs that are not here, as tables.
 
-    scripts/hardware_table.py [--bin build/bin] [--programs STEM,...] [TARGET...]
+    scripts/hardware_table.py [--bin build/bin] [--programs NAME,...] [TARGET...]
 
 A row for each program, schedule and target: what it took to compile, by how much our
 account of arguments and results differs from that of the compiler, the bytes of
 arguments that results take over, and what collectives of a step send, both beside those
-of the same program on CPU devices. It is an error if a program does not compile, if
-arguments or results differ by more than 1 %, or if less is taken over or more is sent
-than on CPU devices. docs/hardware.md has the table of a run.
+of the same program on CPU devices. Then a row for each target: how far the temporaries
+of the cost model are from those of its compiler. It is an error if a program does not
+compile, if arguments or results differ by more than 1 %, or if less is taken over or
+more is sent than on CPU devices. docs/hardware.md has the tables of a run.
+
+A target takes from minutes to hours for all programs; MESHWRIGHT_CACHE_DIR keeps what
+was compiled.
 """
 
 import argparse
+import collections
+import json
 import math
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
-import tempfile
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import numpy as np
+from hardware_programs import Program, names, programs
 from jax.sharding import Mesh
 from meshwright.aot.names import parse_target
 from meshwright.core.tables import aligned
-from meshwright.runtime import load, read_folder
+from meshwright.runtime import load
 from meshwright.runtime.program.steps import Launch
 from meshwright.runtime.run.compile_command import place_meshes
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGETS = ("v5e:2x4", "v5p:2x2x2", "v6e:2x4", "tpu7x:2x2x1", "h100:8")
-PROGRAMS = {
-    "first": "docs/first",
-    "traffic": "docs/traffic",
-    "gpt_4_4_4": "test/programs/mpmd/gpt_4_4_4",
-    "gpt_8_4_8": "test/programs/mpmd/gpt_8_4_8",
-}
-# Of the first program with stages, each schedule that has a place for as many.
-SCHEDULED = "gpt_4_4_4"
 # A table of the addresses of several results, on a TPU.
 TABLE_BYTES = 512
 ALLOWED = 0.01
@@ -97,73 +96,84 @@ class Row:
         )
 
 
-def partition(tools: pathlib.Path, stem: str, out: pathlib.Path, schedule: str) -> str:
-    """Writes a program's folder; gives what was said if that cannot be."""
-    command = [tools / "meshwright", "partition", ROOT / f"{stem}.mlir"]
-    command += ["--config", ROOT / f"{stem}.json", "-o", out]
-    command += [f"--schedule={schedule}"] if schedule else []
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-    return done.stderr.strip() if done.returncode else ""
-
-
-def schedules(tools: pathlib.Path) -> list[str]:
-    done = subprocess.run(
-        [tools / "meshwright", "schedule"], capture_output=True, text=True, check=True
-    )
-    return [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
-
-
-def load_here(folder: pathlib.Path):
+def load_here(found: Program):
     """The program on CPU devices, with what XLA needs there."""
-    program, fragments = read_folder(folder)
     devices, meshes = jax.devices("cpu"), {}
-    for mesh in program["meshes"]:
+    for mesh in found.program["meshes"]:
         sizes = [int(size) for _, size in mesh["axes"]]
         count = math.prod(sizes)
         part, devices = devices[:count], devices[count:]
         axes = tuple(axis for axis, _ in mesh["axes"])
         meshes[mesh["name"]] = Mesh(np.array(part).reshape(sizes), axes)
-    return load(program, fragments, meshes)
+    return load(found.program, found.fragments, meshes)
+
+
+def estimates(tools: pathlib.Path, found: Program, device: str) -> dict[str, int]:
+    """Temporaries of fragments by the cost model; empty without a folder."""
+    if found.folder is None:
+        return {}
+    command = [tools / "meshwright", "simulate", found.folder, "--device", device]
+    command += ["--json", "--items"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    items = json.loads(done.stdout)["items"]
+    return {item["name"]: item["temporary_bytes"] for item in items}
+
+
+def error_of(estimate: int, found: int) -> float:
+    """Relative; what is not there at all can only be met."""
+    if estimate == found:
+        return 0.0
+    return abs(estimate - found) / found if found else math.inf
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default=ROOT / "build/bin", type=pathlib.Path)
-    parser.add_argument("--programs", default=",".join(PROGRAMS))
+    parser.add_argument("--programs", default=",".join(names()))
     parser.add_argument("targets", nargs="*", default=TARGETS)
     options = parser.parse_args()
     jax.config.update("jax_num_cpu_devices", 64)
     jax.config.update("jax_enable_x64", True)
-    wanted = [(name, "") for name in options.programs.split(",")]
-    if SCHEDULED in dict(wanted):
-        wanted += [(SCHEDULED, schedule) for schedule in schedules(options.bin)]
     rows = [("program", "schedule", "target", "fragments", "compiled in")]
     rows[0] += ("sizes differ", "taken over", "sent")
-    errors = []
-    for name, schedule in wanted:
-        with tempfile.TemporaryDirectory() as folder:
-            out = pathlib.Path(folder) / "out"
-            refused = partition(options.bin, PROGRAMS[name], out, schedule)
-            if refused:
-                print(f"{name} {schedule}: {refused.splitlines()[0]}", flush=True)
+    errors, temporaries = [], collections.defaultdict(dict)
+    for found in programs(options.bin, options.programs.split(",")):
+        here = load_here(found)
+        for text in options.targets:
+            where = f"{found.name} {found.schedule or '-'} {text}"
+            try:
+                target = parse_target(text)
+                meshes = place_meshes(target, found.program["meshes"])
+                program = load(found.program, found.fragments, meshes)
+                row = Row(program, here)
+            except (RuntimeError, ValueError) as error:
+                errors.append(f"{where}: {error}")
                 continue
-            here = load_here(out)
-            program, fragments = read_folder(out)
-            for text in options.targets:
-                where = f"{name} {schedule or '-'} {text}"
-                try:
-                    meshes = place_meshes(parse_target(text), program["meshes"])
-                    row = Row(load(program, fragments, meshes), here)
-                except (RuntimeError, ValueError) as error:
-                    errors.append(f"{where}: {error}")
-                    continue
-                rows.append((name, schedule or "-", text, *row.cells))
-                errors += [f"{where}: {error}" for error in row.errors]
-                print("  ".join(rows[-1]), flush=True)
+            by_model = estimates(options.bin, found, target.entry)
+            for name, figures in program.fit().fragments.items():
+                if name in by_model:
+                    # Equal fragments of several schedules count once.
+                    temporaries[text][figures.code_bytes, figures.argument_bytes] = (
+                        error_of(by_model[name], figures.temporary_bytes)
+                    )
+            rows.append((found.name, found.schedule or "-", text, *row.cells))
+            errors += [f"{where}: {error}" for error in row.errors]
+            print("  ".join(rows[-1]), flush=True)
     print(aligned(rows, "<<<>>>>>"))
+    print(aligned(temporary_rows(temporaries), "<>>>"))
     for error in errors:
         print(f"error: {error}", file=sys.stderr)
     return 1 if errors else 0
+
+
+def temporary_rows(errors: dict[str, dict]) -> list[tuple[str, ...]]:
+    rows = [("target", "fragments", "median error of temporaries", "within 25 %")]
+    for target, by_fragment in errors.items():
+        found = list(by_fragment.values())
+        close = sum(error <= 0.25 for error in found)
+        middle = f"{statistics.median(found):.0%}" if found else "-"
+        rows.append((target, str(len(found)), middle, str(close)))
+    return rows
 
 
 if __name__ == "__main__":
