@@ -5,7 +5,12 @@ python -m meshwright.launch -n 4 --restart 10 train.py
 """
 
 from ..runtime.processes.exits import PREEMPTED as PREEMPTED
+from ..runtime.processes.failures import ProcessFailure as ProcessFailure
 from .copies import Copies as Copies
 from .preemption import notice_preemption as notice_preemption
 from .preemption import preempted as preempted
+from .regroup import guard as guard
+from .regroup import members as members
+from .regroup import regroup as regroup
+from .regroup import returned as returned
 from .restart import attempt as attempt

@@ -3,7 +3,8 @@
 
 A part is what one process has of one leaf. Every few steps each process copies its
 parts on its devices, keeps them in a file of a folder in memory, and lets the next
-process pull them by JAX's transfers, which keeps them, too. After a restart the newest
+process pull them by JAX's transfers, which keeps them, too. An older step goes when all
+have the next one, so no process is further ahead than that. After a fault the newest
 step of which every part is still somewhere is put together again, for any number of
 processes and any shardings.
 """
@@ -11,6 +12,7 @@ processes and any shardings.
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import math
 import os
@@ -28,9 +30,27 @@ from ..jaxapi import runtime as jax_runtime
 from ..runtime.processes.values import place_value
 from ..runtime.processes.world import current, environment
 
-_KEPT = 2  # Steps; the newest may lack the part of a process that has died.
 _WHAT = "restore its copies"
 Bounds = tuple[tuple[int, int], ...]
+
+
+class _Key(NamedTuple):
+    """Names a copy: of two the newer one is greater, also where steps were redone."""
+
+    generation: int
+    step: int
+    owner: int
+
+    @classmethod
+    def read(cls, name: str) -> _Key | None:
+        """Of a file's name; None of files that are none or not whole."""
+        parts = name.split(".")
+        is_one = len(parts) == len(cls._fields) and all(map(str.isdecimal, parts))
+        return cls(*map(int, parts)) if is_one else None
+
+    @property
+    def name(self) -> str:
+        return ".".join(map(str, self))
 
 
 class _Part(NamedTuple):
@@ -71,32 +91,42 @@ class Copies:
             )
         self.every = every
         self._world = current()
-        me = self._world.process if self._world else 0
-        self._folder = pathlib.Path(folder) / str(me)
+        self._me = self._world.process if self._world else 0
+        self._folder = pathlib.Path(folder) / str(self._me)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._queue: queue.Queue = queue.Queue(1)
         self._failure: Exception | None = None
         self._writer: threading.Thread | None = None
 
-    def save(self, step: int, state: Any) -> None:
+    @property
+    def _processes(self) -> tuple[int, ...]:
+        return self._world.members.processes if self._world else (0,)
+
+    def save(self, step: int, state: Any) -> bool:
         """Copies the state if it is the turn of this step; waits for no device.
 
         Args:
           step: a number that grows; a multiple of `every` is copied.
           state: a pytree of arrays, the same in all processes. It may be donated.
 
+        Returns:
+          Whether it was the turn of this step.
+
         Raises:
           OSError: an earlier copy could not be written.
+          ProcessFailure: a process is gone (`mw.elastic.regroup`).
         """
         if step % self.every:
-            return
+            return False
+        if self._world is not None:
+            self._world.check_joined()
         if self._failure is not None:
             failure, self._failure = self._failure, None
-            raise failure
+            raise self._world.explain(failure) if self._world else failure
         leaves = [_data(leaf) for leaf in jax.tree.leaves(state)]
-        count = self._world.count if self._world else 1
-        parts = [_parts_of(leaves, process) for process in range(count)]
-        mine, theirs = self._exchange(leaves, parts)
+        parts = {process: _parts_of(leaves, process) for process in self._processes}
+        with self._world.explaining() if self._world else contextlib.nullcontext():
+            mine, theirs = self._exchange(leaves, parts)
         if self._writer is None:
             self._writer = threading.Thread(
                 target=self._write_all, daemon=True, name="meshwright-copies"
@@ -104,61 +134,73 @@ class Copies:
             self._writer.start()
             jax_runtime.end_at_exit(self._writer, lambda: self._queue.put(None))
         header = {
-            "count": count,
+            "owners": self._processes,
             "shapes": [leaf.shape for leaf in leaves],
             "dtypes": [leaf.dtype.name for leaf in leaves],
         }
-        self._queue.put((step, header, [mine, theirs]))
+        generation = self._world.members.generation if self._world else 0
+        self._queue.put((generation, step, header, [mine, theirs]))
+        return True
 
-    def _exchange(self, leaves: list, parts: list[list[_Part]]) -> tuple:
+    def _exchange(self, leaves: list, parts: dict[int, list[_Part]]) -> tuple:
         """What this process has, and what it gets of the one before it."""
-        world = self._world
-        me, count = (world.process, world.count) if world else (0, 1)
+        world, me, processes = self._world, self._me, tuple(parts)
         copies = [
             jax_runtime.copy_shard(_shard(leaves[part.leaf], part))
             for part in parts[me]
         ]
         mine = me, parts[me], copies
-        if count == 1:
+        if len(processes) == 1:
             return mine, None
         world.start_server()
-        first = world.reserve(sum(map(len, parts)))
-        starts = np.cumsum([0, *map(len, parts)])
+        starts, end = {}, 0
+        for process, found in parts.items():
+            starts[process], end = end, end + len(found)
+        first = world.reserve(end)
         for number, copy in enumerate(copies):
-            world.offer(first + int(starts[me]) + number, copy)
-        before, pulled = (me - 1) % count, []
+            world.offer(first + starts[me] + number, copy)
+        before, pulled = processes[processes.index(me) - 1], []
         sharding = SingleDeviceSharding(world.device)
         for number, part in enumerate(parts[before]):
             shape = tuple(stop - start for start, stop in part.bounds)
             wanted = jax.ShapeDtypeStruct(
                 shape, leaves[part.leaf].dtype, sharding=sharding
             )
-            number += first + int(starts[before])
+            number += first + starts[before]
             pulled.append(world.pull(before, number, wanted))
         return mine, (before, parts[before], pulled)
 
     def _write_all(self) -> None:
         while (found := self._queue.get()) is not None:
-            step, header, holdings = found
+            generation, step, header, holdings = found
             try:
                 for owner, parts, arrays in filter(None, holdings):
-                    self._write(step, header | {"parts": parts}, owner, arrays)
+                    key = _Key(generation, step, owner)
+                    self._write(key, header | {"parts": parts}, arrays)
+                self._drop_older(_Key(generation, step, 0))
             except Exception as error:
                 self._failure = error
+            del found, holdings
+            self._queue.task_done()
 
-    def _write(self, step: int, header: dict, owner: int, arrays: list) -> None:
-        with whole_file(self._folder / f"{owner}.{step}", "wb") as file:
+    def _write(self, key: _Key, header: dict, arrays: list) -> None:
+        with whole_file(self._folder / key.name, "wb") as file:
             file.write(json.dumps(header).encode() + b"\n")
             for array in arrays:
                 file.write(np.ascontiguousarray(np.asarray(array)).tobytes())
-        steps = sorted(n for o, n in self._listed() if o == owner)
-        for old in steps[:-_KEPT]:
-            (self._folder / f"{owner}.{old}").unlink(missing_ok=True)
 
-    def _listed(self) -> list[tuple[int, int]]:
-        """Owner and step of each file here."""
-        names = [path.name.split(".") for path in self._folder.iterdir()]
-        return [(int(n[0]), int(n[1])) for n in names if len(n) == 2 and n[0].isdigit()]
+    def _drop_older(self, key: _Key) -> None:
+        """Removes what is older, once every process has this one."""
+        name = f"copied/{key.generation}/{key.step}"
+        if self._world is None or self._world.meet_aside(name, key.generation):
+            for old in self._listed():
+                if old < key:
+                    (self._folder / old.name).unlink(missing_ok=True)
+
+    def _listed(self) -> list[_Key]:
+        """What is here, the oldest first."""
+        found = (_Key.read(path.name) for path in self._folder.iterdir())
+        return sorted(key for key in found if key is not None)
 
     def restore(self, like: Any) -> tuple[Any, int] | None:
         """The newest state of which all parts are still in memory, and its step.
@@ -172,21 +214,19 @@ class Copies:
 
         Raises:
           ProcessError: another process does not call it within the timeout.
+          ProcessFailure: a process is gone (`mw.elastic.regroup`).
           ValueError: the tree has another number of leaves.
         """
         leaves, structure = jax.tree.flatten(like)
-        listed = {f"{o}.{n}": self._header(o, n) for o, n in self._listed()}
-        everywhere = self._publish(listed)
-        step = _newest(everywhere)
-        if step is None:
-            return None
-        owners = next(
-            header["count"]
-            for files in everywhere.values()
-            for name, header in files.items()
-            if int(name.split(".")[1]) == step
+        self._queue.join()  # What was saved just now is a copy, too.
+        self._failure = None
+        everywhere = self._publish(
+            {key.name: self._header(key) for key in self._listed()}
         )
-        data = self._gather(step, owners, everywhere)
+        keys = _newest(everywhere)
+        if keys is None:
+            return None
+        data = self._gather(keys, everywhere)
         header, pieces = data[0][0], _pieces_of(data)
         if len(leaves) != len(header["shapes"]):
             raise ValueError(
@@ -198,10 +238,10 @@ class Copies:
             _assemble(*kind, pieces[number], leaf)
             for number, (kind, leaf) in enumerate(zip(kinds, leaves, strict=True))
         ]
-        return jax.tree.unflatten(structure, arrays), step
+        return jax.tree.unflatten(structure, arrays), keys[0].step
 
-    def _header(self, owner: int, step: int) -> dict[str, Any]:
-        with open(self._folder / f"{owner}.{step}", "rb") as file:
+    def _header(self, key: _Key) -> dict[str, Any]:
+        with open(self._folder / key.name, "rb") as file:
             return json.loads(file.readline())
 
     def _publish(self, listed: dict[str, Any]) -> dict[int, dict[str, Any]]:
@@ -213,20 +253,19 @@ class Copies:
         world.put_large(f"{key}/{world.process}", json.dumps(listed).encode())
         return {
             process: json.loads(world.get_large(f"{key}/{process}", process, _WHAT))
-            for process in range(world.count)
+            for process in self._processes
         }
 
     def _gather(
-        self, step: int, owners: int, everywhere: dict[int, dict[str, Any]]
+        self, wanted: list[_Key], everywhere: dict[int, dict[str, Any]]
     ) -> list[tuple[dict, bytes]]:
         """What each owner has: what it is, and its bytes one after the other."""
-        world, found, keys = self._world, [], []
-        me = world.process if world else 0
+        world, found, keys, me = self._world, [], [], self._me
         number = world.next_number() if world else 0
-        for owner in range(owners):
-            name = f"{owner}.{step}"
+        for copy in wanted:
+            name = copy.name
             holders = [p for p, files in everywhere.items() if name in files]
-            key = f"copies/{number}/{owner}"
+            key = f"copies/{number}/{copy.owner}"
             data = None
             if me in holders:
                 with open(self._folder / name, "rb") as file:
@@ -274,17 +313,18 @@ def _shard(leaf: jax.Array, part: _Part) -> jax.Array:
     )
 
 
-def _newest(everywhere: dict[int, dict[str, Any]]) -> int | None:
-    """The newest step of which each owner's part is somewhere."""
-    owners: dict[int, set[int]] = {}
-    counts: dict[int, int] = {}
+def _newest(everywhere: dict[int, dict[str, Any]]) -> list[_Key] | None:
+    """The parts of the newest step of which each owner's part is somewhere."""
+    parts: dict[tuple[int, int], set[_Key]] = {}
+    owners: dict[tuple[int, int], list[int]] = {}
     for files in everywhere.values():
         for name, header in files.items():
-            owner, step = map(int, name.split("."))
-            owners.setdefault(step, set()).add(owner)
-            counts[step] = header["count"]
-    whole = [n for n, found in owners.items() if found == set(range(counts[n]))]
-    return max(whole, default=None)
+            key = _Key.read(name)
+            assert key is not None, "only names of copies are published"
+            parts.setdefault(key[:2], set()).add(key)
+            owners[key[:2]] = header["owners"]
+    whole = [n for n, found in parts.items() if len(found) == len(owners[n])]
+    return sorted(parts[max(whole)]) if whole else None
 
 
 def _pieces_of(data: list[tuple[dict, bytes]]) -> dict[int, list[tuple]]:

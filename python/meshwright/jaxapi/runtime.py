@@ -257,6 +257,17 @@ def coordinator_address() -> str | None:
     return _FOUND["global_state"].coordinator_address
 
 
+def forget_topology() -> None:
+    """In a process that joins once more, before it starts its devices.
+
+    Process 0 writes down what devices all have, and finds that it is there already.
+    """
+    client = coordination_client()
+    if client is not None and _FOUND["global_state"].process_id == 0:
+        for platform in ("cpu", "gpu"):
+            client.key_value_delete(f"{platform}:global_topology/")
+
+
 def cluster_is_present() -> bool:
     """Whether `jax.distributed.initialize` can find out everything by itself."""
     return any(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import os
 import pathlib
@@ -55,16 +56,32 @@ class Attempt:
 
     Attributes:
       watchdog: knows the first fault.
+      restarts: how often processes may still be started again.
     """
 
     def __init__(
-        self, run: Run, stop: Stop, number: int = 0, copies: str | None = None
+        self,
+        run: Run,
+        stop: Stop,
+        number: int = 0,
+        copies: str | None = None,
+        restarts: int = 0,
+        generation: int = 0,
     ):
-        """The start with this number, from 0; `copies` is a folder that outlives it."""
+        """The start with this number, from 0.
+
+        Args:
+          copies: a folder that outlives it.
+          restarts: how often a process that the others outlive is started again.
+          generation: of the processes, at first.
+        """
         self._run, self._stop, self._number = run, stop, number
-        self._copies = copies
+        self._copies, self.restarts = copies, restarts
         self.watchdog = Watchdog(
-            run.timeout, run.processes, exit_code_delay=_EXIT_CODE_DELAY
+            run.timeout,
+            run.processes,
+            exit_code_delay=_EXIT_CODE_DELAY,
+            generation=generation,
         )
         self._port = _reserve_port()
         self._coordinator = f"127.0.0.1:{self._port.getsockname()[1]}"
@@ -84,7 +101,9 @@ class Attempt:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        self._processes: list[subprocess.Popen] = []
+        self._processes: dict[int, subprocess.Popen] = {}
+        self._lost_since: dict[int, float] = {}
+        self._starts: collections.Counter = collections.Counter()
         self._printer = Printer()
 
     def run(self) -> int:
@@ -99,7 +118,7 @@ class Attempt:
         finally:
             self._end()
         # Asked to end, they have saved what they had.
-        saved = all(p.returncode == PREEMPTED for p in self._processes)
+        saved = all(p.returncode == PREEMPTED for p in self._processes.values())
         return PREEMPTED if self._processes and saved else code
 
     def _start(self, number: int) -> None:
@@ -114,7 +133,8 @@ class Attempt:
             stderr=subprocess.PIPE if prefix else None,
             start_new_session=True,
         )
-        self._processes.append(process)
+        self._processes[number] = process
+        self._starts[number] += 1
         self._keep(str(process.pid))
         if prefix:
             self._printer.follow(number, process.stdout, sys.stdout)
@@ -135,7 +155,7 @@ class Attempt:
             "MESHWRIGHT_TIMEOUT": str(self._run.timeout),
             "MESHWRIGHT_WATCHDOG": self.watchdog.address,
             "MESHWRIGHT_TOKEN": self.watchdog.token,
-            "MESHWRIGHT_ATTEMPT": str(self._number),
+            "MESHWRIGHT_ATTEMPT": str(self._number + self._starts[number]),
             "PYTHONUNBUFFERED": "1",
             "JAX_NUM_CPU_DEVICES": str(count),
         }
@@ -153,7 +173,7 @@ class Attempt:
 
     def _wait(self) -> int:
         """Waits for all, or for the first that fails and then for the rest."""
-        running = dict(enumerate(self._processes))
+        running = dict(self._processes)
         code, deadline, preempted = 0, None, 0
         while running:
             if self._stop.number is not None:
@@ -170,8 +190,12 @@ class Attempt:
                     self.watchdog.report(number, _how(found))
                 if not status:
                     self.watchdog.note_end(number)
+                if number in self.watchdog.lost:
+                    self._start_again(number, running)
+                    continue
                 if status and (not code or number == self.watchdog.culprit):
                     code = status
+            self._end_lost(running)
             if self.watchdog.fault is not None and deadline is None:
                 for number in range(len(self._processes)):
                     if number not in running:
@@ -189,6 +213,28 @@ class Attempt:
             return self.watchdog.code or code or EXIT_CODE
         return code or preempted
 
+    def _start_again(self, number: int, running: dict) -> None:
+        """Starts a process that is gone and has ended, if it may be."""
+        if self.watchdog.fault is not None:
+            return
+        self._printer.join(number, _LAST_LINES)
+        self.say(f"{self.watchdog.lost[number]}; the others go on")
+        _reach(self._processes[number], signal.SIGKILL)  # What it has started.
+        if self.restarts:
+            self.restarts -= 1
+            self.say(f"starts process {number} again ({self.restarts} more)")
+            self.watchdog.expect(number)
+            self._start(number)
+            running[number] = self._processes[number]
+
+    def _end_lost(self, running: dict[int, subprocess.Popen]) -> None:
+        """Ends those that are taken to be gone, but are only stopped or hang."""
+        now = time.monotonic()
+        for number in self.watchdog.lost.keys() & running.keys():
+            since = self._lost_since.setdefault(running[number].pid, now)
+            if now - since > _LAST_SECONDS:
+                _reach(running[number], signal.SIGKILL)
+
     def say(self, line: str) -> None:
         """Writes a line of the launcher's own."""
         self._printer.say(f"meshwright.launch: {line}")
@@ -198,7 +244,7 @@ class Attempt:
 
         Asked for the end once more, it kills at once.
         """
-        alive, asked = self._processes, self._stop.count
+        alive, asked = list(self._processes.values()), self._stop.count
         ends = ((signal.SIGTERM, self._run.grace), (signal.SIGKILL, _LAST_SECONDS))
         for send, grace in ends:
             for process in alive:

@@ -29,16 +29,18 @@ def run_again(run: Run, restarts: int, stop: Stop) -> int:
 
 def _run_again(run: Run, restarts: int, stop: Stop, copies: str) -> int:
     first_code, first_fault = 0, ""
-    for number in range(restarts + 1):
-        attempt = Attempt(run, stop, number, copies)
+    left, number, generation = restarts, 0, 0
+    while True:
+        attempt = Attempt(run, stop, number, copies, left, generation)
         code = attempt.run()
         if not code or code == PREEMPTED or stop.number is not None:
             return code
         fault = attempt.watchdog.fault or f"the run ended with exit code {code}"
-        if not number:
+        if not first_code:
             first_code, first_fault = code, fault
-        if number < restarts:
-            attempt.say(f"starts all processes again ({number + 1} of {restarts})")
-        else:
+        if not attempt.restarts:
             attempt.say(f"gives up after {restarts} restarts; at first {first_fault}")
-    return first_code
+            return first_code
+        left, number = attempt.restarts - 1, number + 1
+        generation = attempt.watchdog.generation + 1
+        attempt.say(f"starts all processes again ({restarts - left} of {restarts})")

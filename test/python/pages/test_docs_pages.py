@@ -211,7 +211,7 @@ def test_what_the_distributed_page_does_when_something_fails(tmp_path, monkeypat
     monkeypatch.setattr(preemption, "_noticed", threading.Event())
     found = blocks("distributed.md", "python")
     (asked,) = [code for code in found if "preempted" in code]
-    (copied,) = [code for code in found if "Copies" in code]
+    copied, recovering = (code for code in found if "Copies" in code)
     saved, steps = [], []
 
     def compiled(state, step):
@@ -239,6 +239,18 @@ def test_what_the_distributed_page_does_when_something_fails(tmp_path, monkeypat
     exec(copied, names)
     assert steps[2:] == [0, 1, 2, 3, 1, 2, 3]
     assert names["state"].tolist() == [4.0, 4.0]
+
+    class Compiled:
+        input_shardings = ((jax.sharding.SingleDeviceSharding(jax.devices()[0]),),)
+        __call__ = staticmethod(compiled)
+
+    given = {}
+    monkeypatch.setattr(mw.distributed, "initialize", given.update)
+    names |= {"initial_state": jnp.zeros(2), "compile_for": lambda left: Compiled()}
+    exec(recovering, names)
+    assert given == {"recoverable": True}
+    assert steps[9:] == [1, 2, 3]
+    assert names["loss"].tolist() == [3.0, 3.0]
 
 
 def test_pods_of_the_clusters_page_find_the_first_one(monkeypatch):

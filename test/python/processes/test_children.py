@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from meshwright.runtime.processes.awake import Clock
 from meshwright.runtime.processes.edges import Channel
+from meshwright.runtime.processes.members import Members
 from meshwright.runtime.processes.watch import Client
 from meshwright.runtime.processes.watchdog import Watchdog
 from meshwright.runtime.processes.world import ProcessError, World
@@ -61,7 +62,13 @@ def test_a_stranger_at_the_port_ends_nothing(line):
 
 
 def test_ids_of_transfers_never_repeat():
-    world = SimpleNamespace(process=0, count=3, check_joined=lambda: None, _next_id=0)
+    world = SimpleNamespace(
+        process=0,
+        count=3,
+        members=Members(3, recoverable=False),
+        check_joined=lambda: None,
+        _next_id=0,
+    )
     world.reserve = lambda count: World.reserve(world, count)
     seen = []
     for number, (steps, devices) in enumerate([(5, 2), (1, 8), (5, 2)] * 1000):

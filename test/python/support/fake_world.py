@@ -1,9 +1,11 @@
 """Processes of a run as threads, with a key-value store between them."""
 
+import contextlib
 import itertools
 import threading
 from types import SimpleNamespace
 
+from meshwright.runtime.processes.members import Members
 from meshwright.runtime.processes.world import ProcessError, World
 
 SECONDS = 2.0  # That one waits for another.
@@ -35,9 +37,11 @@ def make_world(store, process, count):
     world = SimpleNamespace(
         process=process,
         count=count,
+        members=Members(count, recoverable=False),
         put=store.put,
         get=store.get,
         next_number=lambda: next(numbers),
+        explaining=contextlib.nullcontext,
         timeout=SECONDS,
         bind="127.0.0.1",
         transport="transfer",

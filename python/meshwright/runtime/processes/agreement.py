@@ -96,7 +96,8 @@ def agree(world: World, parts: Mapping[str, Any]) -> None:
     number, ours = world.next_number(), digest(parts)
     # All parts of all processes would be much to carry; nearly always they agree.
     world.put(f"agree/{number}/{world.process}", ours.encode())
-    if world.process == 0:
+    first = world.members.first
+    if world.process == first:
         found = _find_other(world, number, ours)
         other = found if isinstance(found, int) else None
         world.put(f"differs/{number}", str(other).encode())
@@ -105,17 +106,17 @@ def agree(world: World, parts: Mapping[str, Any]) -> None:
             verdict = _compare(world, number, other, json.loads(json.dumps(parts)))
         world.put(f"verdict/{number}", verdict.encode())
     else:
-        other = world.get(f"differs/{number}", 0, _WHAT).decode()
+        other = world.get(f"differs/{number}", first, _WHAT).decode()
         if other == str(world.process):
             world.put_large(f"parts/{number}", json.dumps(parts).encode())
-        verdict = world.get(f"verdict/{number}", 0, _WHAT).decode()
+        verdict = world.get(f"verdict/{number}", first, _WHAT).decode()
     if verdict:
         raise ProcessError(verdict)
 
 
 def _find_other(world: World, number: int, ours: str) -> int | str | None:
     """The first process with another digest; or what is wrong with one."""
-    for process in range(1, world.count):
+    for process in world.members.processes[1:]:
         try:
             found = world.get(f"agree/{number}/{process}", process, _WHAT)
         except ProcessError as error:
@@ -135,8 +136,8 @@ def _compare(world: World, number: int, process: int, ours: Mapping[str, Any]) -
             name, one, other = _narrow(part, value, theirs.get(part))
             return (
                 f"the processes are about to run different programs: {name} is "
-                f"{_short(one)} in process 0 and {_short(other)} in process "
-                f"{process}; start the same script with the same arguments, "
+                f"{_short(one)} in process {world.process} and {_short(other)} in "
+                f"process {process}; start the same script with the same arguments, "
                 "versions and devices everywhere"
             )
     raise AssertionError("digests differ, parts do not")

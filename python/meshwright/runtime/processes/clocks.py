@@ -64,7 +64,7 @@ def read_offset(world: World, clock: Callable[[], float]) -> Reading:
       ProcessError: another process did not within the timeout.
     """
     key = f"clock/{world.next_number()}"
-    if world.process == 0:
+    if world.process == world.members.first:
         _answer(world, key, clock)
         return Reading(clock(), 0.0, 0.0)
     return _ask(world, key, clock)
@@ -75,12 +75,12 @@ def _answer(world: World, key: str, clock: Callable[[], float]) -> None:
     with socket.create_server((world.bind, 0), family=family) as server:
         server.settimeout(world.timeout)
         world.put(key, f"{world.bind} {server.getsockname()[1]}".encode())
-        for _ in range(world.count - 1):
+        for _ in world.members.processes[1:]:
             try:
                 connection, _ = server.accept()
             except TimeoutError as error:
                 raise ProcessError(
-                    f"process 0: not all of {world.count} processes came to "
+                    f"process {world.process}: not all processes came to "
                     f"mw.profile() within {world.timeout:g} s"
                 ) from error
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -92,7 +92,8 @@ def _answer(world: World, key: str, clock: Callable[[], float]) -> None:
 
 def _ask(world: World, key: str, clock: Callable[[], float]) -> Reading:
     what = "come to mw.profile()"
-    host, port = world.get(key, 0, what).decode().split()
+    first = world.members.first
+    host, port = world.get(key, first, what).decode().split()
     best: Reading | None = None
     try:
         with socket.create_connection((host, int(port)), world.timeout) as peer:
@@ -107,7 +108,7 @@ def _ask(world: World, key: str, clock: Callable[[], float]) -> Reading:
                     best = Reading(middle, theirs - middle, error)
     except OSError as error:
         raise ProcessError(
-            f"process {world.process}: process 0 does not say the time: {error}"
+            f"process {world.process}: process {first} does not say the time: {error}"
         ) from error
     assert best is not None
     return best

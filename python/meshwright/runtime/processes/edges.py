@@ -48,13 +48,17 @@ class Channel:
         """
         self.world = world
         self.program = program
-        self.run = 0
         self._devices = max(devices, world.count)  # Which acknowledge, as one item.
         self.last = items
         self._acknowledge = (items + 1) * self._devices
         self._pieces = self._acknowledge + self._devices
         self._first = world.reserve(self._pieces * _RUNS)
-        self._base = self._first
+        self._begin()
+
+    def _begin(self) -> None:
+        """Runs and windows count from here on, at both ends."""
+        self.run, self._base = 0, self._first
+        self._generation = self.world.members.generation
         self._sent: dict[int, _Window] = collections.defaultdict(_Window)
         self._received: dict[int, _Window] = collections.defaultdict(_Window)
         self._pending: dict[int, collections.deque] = collections.defaultdict(
@@ -63,6 +67,9 @@ class Channel:
 
     def next_run(self) -> None:
         self.world.check_joined()
+        if self._generation != self.world.members.generation:
+            self._begin()
+            self.world.start_server()
         self.run += 1
         self._base = self._run_base(self.run)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -44,7 +44,7 @@ class Merger:
         mine = Alignment(self._first, read_offset(world, self._clock))
         for event in events:
             event["process"] = world.process
-        if world.process:
+        if world.process != world.members.first:
             found = {"began": began, "clock": asdict(mine), "events": events}
             data = zlib.compress(json.dumps(found).encode(), 1)
             keys = world.put_large(f"profile/{number}/{world.process}", data)
@@ -53,20 +53,22 @@ class Merger:
                 world.drop(key)
             return None
         parts = [(mine, began, events)]
-        for process in range(1, world.count):
+        for process in world.members.processes[1:]:
             key, what = f"profile/{number}/{process}", "end mw.profile()"
             theirs = json.loads(zlib.decompress(world.get_large(key, process, what)))
             first, last = (Reading(**theirs["clock"][end]) for end in ("first", "last"))
             parts.append((Alignment(first, last), theirs["began"], theirs["events"]))
         world.barrier(f"profile/{number}", "the end of mw.profile()")
-        return _by_one_clock(parts)
+        return _by_one_clock(parts, world.members.processes)
 
 
-def _by_one_clock(parts: list[tuple[Alignment, float, list[dict]]]):
+def _by_one_clock(
+    parts: list[tuple[Alignment, float, list[dict]]], processes: Sequence[int]
+):
     """Events of each process in its own time, as `Merger.merge` returns them."""
     origin = min(clock.shift(began) for clock, began, _ in parts)
     merged, clocks = [], {}
-    for process, (clock, began, events) in enumerate(parts):
+    for process, (clock, began, events) in zip(processes, parts, strict=True):
         clocks[process] = {
             "offset": clock.first.offset,
             "drift": clock.drift,

@@ -21,6 +21,7 @@ from ..program.steps import Launch, Step, identity_text
 from . import agreement, following
 from .awake import clock
 from .edges import Channel
+from .failures import GroupError
 from .projection import project
 from .world import current
 
@@ -36,6 +37,9 @@ class Share:
     def __init__(self, planner: Planner, world: Any):
         self.world = world
         self._meshes: Mapping[str, ProgramMesh] = planner.meshes
+        self._processes = {name: m.processes for name, m in planner.meshes.items()}
+        self._generation = world.members.generation
+        world.members.note_meshes(self._processes)
         self._channel = Channel(
             world,
             world.next_number(),
@@ -53,7 +57,15 @@ class Share:
 
     def start_run(self) -> None:
         """Called before the steps of a run are issued; the same run everywhere."""
+        self.world.members.check_program(self._processes, self._generation)
         self._channel.next_run()
+
+    def abandon_run(self, error: BaseException) -> BaseException:
+        """Called where a run ends by an error; what to raise instead."""
+        if self._worker is not None:
+            self._worker.issuing = None
+        self._launched = None
+        return self.world.explain(error)
 
     def follow(self, step: Step | None, tokens: list) -> None:
         """Lets the watchdog know where this process is.
@@ -116,7 +128,18 @@ class Share:
         self.world.barrier(f"compiled/{number}", "the end of compiling")
         for mesh in self._meshes.values():
             if len(mesh.processes) > 1 and mesh.is_here:
+                self._check_group(mesh)
                 self.groups.append(_join_group(mesh, build))
+
+    def _check_group(self, mesh: ProgramMesh) -> None:
+        """Refuses what JAX cannot: on CPU it connects the same devices once only."""
+        is_cpu = mesh.devices[0].platform == "cpu"
+        if is_cpu and self.world.members.has_changed(mesh.processes):
+            raise GroupError(
+                f"mesh {mesh.name!r} has devices of several processes, one of which "
+                "has come back; JAX on CPU does not connect such devices again. Start "
+                "all processes again, or use meshes of one process each"
+            )
 
 
 def find_processes(meshes: Mapping[str, ProgramMesh]) -> Any | None:

@@ -49,6 +49,7 @@ def initialize(
     bind_address: str | None = None,
     transport: str = "transfer",
     window_bytes: int = WINDOW_BYTES,
+    recoverable: bool = False,
     **options: Any,
 ) -> None:
     """Joins the processes that run the same script. Call it before anything else.
@@ -74,12 +75,15 @@ def initialize(
         every process issues every step; meshes may not span processes then.
       window_bytes: how far a process may run ahead of one that it sends to: up to
         three times as many bytes wait for it at a time (64 MiB by default).
+      recoverable: whether processes outlive one that is gone; the same in all. The
+        others get a `ProcessFailure` then, and one that is started again comes back
+        here once they call `mw.elastic.regroup` (docs/distributed.md).
       **options: passed on to `jax.distributed.initialize`.
 
     Raises:
       TypeError: a number of processes that is no int.
-      ValueError: an unknown transport, only some of the first three arguments, or
-        such that make no sense.
+      ValueError: an unknown transport, one that `recoverable` is not for, only some
+        of the first three arguments, or such that make no sense.
       RuntimeError: called twice, or after JAX has started its devices.
       ProcessError: the coordinator's port is taken, or no process listens there, or
         process 0 is bound to an address that is not reached. Where processes are
@@ -90,6 +94,10 @@ def initialize(
         raise ValueError(
             f"transport {transport!r} is unknown, known are "
             f"{', '.join(map(repr, _TRANSPORTS))}"
+        )
+    if recoverable and transport != "transfer":
+        raise ValueError(
+            f"transport {transport!r} cannot be recoverable; use the default one"
         )
     if _started:
         raise RuntimeError("mw.distributed.initialize was called before")
@@ -138,8 +146,11 @@ def initialize(
     _configure(transport)
     _spare_threads()
     _join(given, bool(launched), seconds, options)
+    client = watch.current()
+    if client is not None and client.has_returned:
+        jax_runtime.forget_topology()
     # The watchdog knows which process is at fault; those that wait for it do not.
-    world = set_world(2 * seconds, bind_address, transport, window_bytes)
+    world = set_world(2 * seconds, bind_address, transport, window_bytes, recoverable)
     if not launched:
         address, _, token = _watchdog_address(world, seconds).partition(" ")
         try:
@@ -153,6 +164,10 @@ def initialize(
     if client is not None:
         # It says that the end has come before the world waits for the others there.
         client.finish_first()
+        if client.has_returned:
+            client.regroup(world.counters(), None)
+        else:
+            client.say_ready(recoverable)
     # For what this process starts, and what imports its script once more.
     address = jax_runtime.coordinator_address()
     os.environ[_JOINED] = f"{os.getpid()} {address} {world.count} {world.process}"

@@ -30,6 +30,7 @@ def fetch(tree: Any) -> Any:
 
     Raises:
       ProcessError: a process did not call it within the timeout.
+      ProcessFailure: a process is gone (`mw.elastic.regroup`).
       RuntimeError: an array was deleted.
     """
     leaves, structure = jax.tree.flatten(tree)
@@ -40,6 +41,12 @@ def fetch(tree: Any) -> Any:
         return jax.tree.unflatten(structure, values)
     # Also where this process fails, so that its next call meets the others' next.
     number = world.next_number()
+    with world.explaining():
+        values = _fetch(world, number, leaves)
+    return jax.tree.unflatten(structure, values)
+
+
+def _fetch(world: World, number: int, leaves: list) -> list:
     plans = [_owners(leaf) if _is_array(leaf) else None for leaf in leaves]
     parts = {
         (position, number): np.asarray(_shard(leaves[position], index))
@@ -53,11 +60,10 @@ def fetch(tree: Any) -> Any:
         for leaf, plan in zip(leaves, plans, strict=True)
     ]
     found = _exchange(world, number, descriptions, parts, owners)
-    values = [
+    return [
         leaf if plan is None else _assemble(leaf, plan, position, found)
         for position, (leaf, plan) in enumerate(zip(leaves, plans, strict=True))
     ]
-    return jax.tree.unflatten(structure, values)
 
 
 def _is_array(leaf: Any) -> bool:

@@ -27,6 +27,7 @@ import jax
 from ...core import ending
 from . import exits, following, world
 from .awake import clock
+from .failures import GroupError, ProcessError
 from .preemption import Preemption
 
 #: Exit code of a process that ends because another one failed.
@@ -63,13 +64,16 @@ class Client:
 
     Attributes:
       preemption: after which step all save, once one has been asked to end.
+      returning: after which step all regroup, once one has come back.
+      has_returned: whether this process is one that comes back.
     """
 
     def __init__(self, address: str, process: int, token: str, coordinated: bool):
         host, port = address.rsplit(":", 1)
         self.process, self._coordinated = process, coordinated
         self._others_left = threading.Event()
-        self.preemption = Preemption()
+        self.preemption, self.returning = Preemption(), Preemption()
+        self._regrouping, self._formed = False, threading.Event()
         self._worker = following.start()
         self._socket = socket.create_connection((host.strip("[]"), int(port)), 10)
         self._socket.settimeout(None)
@@ -79,11 +83,12 @@ class Client:
         hello = json.loads(self._lines.readline() or "{}")
         if "timeout" not in hello:
             self._socket.close()
-            raise world.ProcessError(
+            raise ProcessError(
                 f"process {process}: "
                 + hello.get("refused", "the watchdog has ended, with the run")
             )
         self.timeout = float(hello["timeout"])
+        self.has_returned = bool(hello.get("returned"))
         keep_alive(self._socket, self.timeout)
         self._worker.period = self.timeout / BEATS_PER_TIMEOUT
         self._code = EXIT_CODE
@@ -130,10 +135,19 @@ class Client:
                 message = json.loads(line)
                 if message.get("others have left"):
                     self._others_left.set()
-                elif message.get("which step"):
-                    self._try_send({"step": self.preemption.ask()})
-                elif "save after" in message:
-                    self.preemption.decide(message["save after"])
+                elif "which step" in message:
+                    kind = message["which step"]
+                    asked = self._meeting(kind).ask()
+                    self._try_send({"step": asked, "for": kind})
+                elif "meet after" in message:
+                    self._meeting(message["for"]).decide(message["meet after"])
+                elif "gone" in message:
+                    self._lose(message["gone"], message["why"])
+                elif "formed" in message:
+                    self._form(message)
+                elif message.get("over"):
+                    line = f"process {self.process} is back after the others' end"
+                    ending.end_process(0, f"meshwright: {line}")
                 else:
                     self._leave(message["fault"])
         self._leave("the watchdog has ended, with the process that started the run")
@@ -148,7 +162,10 @@ class Client:
         if self._finished:  # In a forked child, whose own hook calls this one.
             self._hook(kind, error, traceback)
             return
-        failed = {"failed": f"{kind.__name__}: {error}".splitlines()[0]}
+        failed = {
+            "failed": f"{kind.__name__}: {error}".splitlines()[0],
+            "all": issubclass(kind, GroupError),
+        }
         self._code = 1
         # What shows the exception may wait for a reader that is stopped, and fail.
         notice = threading.Timer(ending.SECONDS, self._try_send, (failed,))
@@ -160,6 +177,52 @@ class Client:
             ending.say()
             notice.cancel()
             self._try_send(failed)
+
+    def _meeting(self, kind: str) -> Preemption:
+        return self.returning if kind == "return" else self.preemption
+
+    def say_ready(self, recoverable: bool) -> None:
+        """Says that this process has joined, and whether it outlives others."""
+        holds = self._coordinated and not self.process
+        self._try_send({"ready": recoverable, "needed": holds})
+
+    def _lose(self, processes: list[int], why: str) -> None:
+        found = world.existing()
+        if found is None:
+            self._leave(why)
+            return
+        found.lose(processes, why)
+        if self._regrouping:
+            found.members.noticed = True
+            return
+
+        def end_unless_noticed() -> None:
+            if not found.members.noticed and found.members.generation == generation:
+                self._leave(f"{why}; process {self.process} waits for it elsewhere")
+
+        generation = found.members.generation
+        timer = threading.Timer(2 * self.timeout, end_unless_noticed)
+        timer.daemon = True
+        timer.start()
+
+    def _form(self, message: dict[str, Any]) -> None:
+        since = {int(process): n for process, n in message["since"].items()}
+        found = world.existing()
+        assert found is not None, "a process without others has formed with others"
+        found.form(message["generation"], message["formed"], since, message["counters"])
+        self.returning, self._regrouping = Preemption(), False
+        self._formed.set()
+
+    def regroup(self, counters: tuple[int, int], seconds: float | None) -> bool:
+        """Waits until all that are there want to regroup; whether they did.
+
+        Args:
+          seconds: to wait at most; None is without end.
+        """
+        self._formed.clear()
+        self._regrouping = True
+        self._try_send({"regroup": counters})
+        return self._formed.wait(seconds)
 
     def tell_preempted(self) -> None:
         """Lets all processes know that one has been asked to end."""

@@ -33,6 +33,8 @@ class Watchdog:
       token: what they have to know, so that no other user of the host ends the run.
       fault: the first fault, as one line; None while all is well.
       culprit: the process that it was noticed in.
+      lost: processes without which the others go on, and why they are gone.
+      generation: how often those in the run have changed.
       code: the exit code with which that one says that it ends; None if it does not.
 
     Args:
@@ -42,6 +44,7 @@ class Watchdog:
       exit_code_delay: seconds to wait, after a closed connection, for a report of
         how the process ended.
       token: a random one by default.
+      generation: from which they count how often they regroup.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class Watchdog:
         host: str = "127.0.0.1",
         exit_code_delay: float = 0.0,
         token: str | None = None,
+        generation: int = 0,
     ):
         self.token = secrets.token_hex(16) if token is None else token
         self.timeout, self.processes = timeout, processes
@@ -58,10 +62,15 @@ class Watchdog:
         self.fault: str | None = None
         self.code: int | None = None
         self.culprit: int | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._peers: dict[int, _Peer] = {}
         self._ended: set[int] = set()
-        self._asked_steps = False
+        self.lost: dict[int, str] = {}
+        self._asked: set[str] = set()  # What for they were asked how far they are.
+        self._recoverable = False  # Once all have joined and say that they are.
+        self._members, self._gone = set(range(processes)), set[int]()
+        self.generation = generation
+        self._since: dict[int, int] = {}
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._server = socket.create_server((host, 0), family=family)
         port = self._server.getsockname()[1]
@@ -83,16 +92,82 @@ class Watchdog:
         What a process itself said of its end comes before what others saw of it.
         """
         with self._lock:
-            if self.fault is not None:
+            if self.fault is not None or process in self.lost:
                 return
             peer = self._peers.get(process)
             what = (peer and peer.failure) or what
+            fault = f"{self.describe(process)} {what}"
+            if self._is_dispensable(process):
+                self.lost[process] = fault
+                self._tell_lost(process, fault)
+                return
             self.code = peer.code if peer else None
-            self.culprit = process
-            self.fault = f"{self.describe(process)} {what}"
+            self.culprit, self.fault = process, fault
             peers = list(self._peers.values())
         for peer in peers:
-            peer.tell({"fault": self.fault})
+            peer.tell({"fault": fault})
+
+    def _report_peer(self, process: int, peer: _Peer, what: str) -> None:
+        """Reports unless another one has taken the place meanwhile."""
+        if self._peers.get(process) is peer:
+            self.report(process, what)
+
+    def _running(self) -> dict[int, _Peer]:
+        """Those that take part, or want to."""
+        return {
+            number: peer
+            for number, peer in self._peers.items()
+            if peer.open and not (peer.done or peer.ending or number in self.lost)
+        }
+
+    def _is_dispensable(self, process: int) -> bool:
+        """Whether others go on without a process."""
+        peer = self._peers.get(process)
+        others = self._members & self._running().keys() - {process}
+        return self._recoverable and bool(others) and not (peer and peer.needed)
+
+    def _tell_lost(self, process: int, why: str) -> None:
+        if (peer := self._peers.get(process)) is not None:
+            peer.tell({"fault": why})  # It may be there still, and hang.
+        if process in self._members:
+            self._members.discard(process)
+            self._gone.add(process)
+            for number, peer in self._peers.items():
+                if number not in self.lost and not peer.done:
+                    peer.tell({"gone": sorted(self._gone), "why": why})
+        for what in self._asked:
+            self._decide_step(what)
+        self._try_regroup()
+
+    def _try_regroup(self) -> None:
+        """Lets all regroup that wait for it, if all members do. Holds the lock."""
+        running = self._running()
+        waiting = {n: peer for n, peer in running.items() if peer.counters is not None}
+        members = self._members & running.keys()
+        if not members:
+            for peer in waiting.values():  # They come too late.
+                peer.done = True
+                peer.tell({"over": True})
+            return
+        if not members <= waiting.keys():
+            return
+        self.generation += 1
+        for number in waiting.keys() - self._members:
+            self._since[number] = self.generation
+        self._members = set(waiting)
+        self._gone.clear()
+        self._asked.discard("return")
+        counters = (peer.counters for peer in waiting.values())
+        message = {
+            "formed": sorted(waiting),
+            "generation": self.generation,
+            "since": self._since,
+            "counters": [max(found) for found in zip(*counters, strict=True)],
+        }
+        for peer in waiting.values():
+            peer.counters = None
+            peer.steps.pop("return", None)
+            peer.tell(message)
 
     def note_end(self, process: int) -> None:
         """Notes that a process has ended well, perhaps before it has connected."""
@@ -109,6 +184,12 @@ class Watchdog:
                 missing[0],
                 "ended with exit code 0 before it called mw.distributed.initialize()",
             )
+
+    def expect(self, process: int) -> None:
+        """Forgets one that is gone: another one will take its place."""
+        with self._lock:
+            self.lost.pop(process, None)
+            self._peers.pop(process, None)
 
     def is_over(self) -> bool:
         """Whether processes have connected, and all of those have left."""
@@ -144,9 +225,13 @@ class Watchdog:
             connection.close()  # An unknown peer.
             return
         with self._lock:
+            if process in self.lost:
+                self.expect(process)
+            returned = self._recoverable and process not in self._members
             known = self._peers.setdefault(process, peer)
             if known is peer:  # Before any fault that is noted from here on.
-                peer.tell({"timeout": self.timeout})
+                back = {"returned": True} if returned else {}
+                peer.tell({"timeout": self.timeout} | back)
                 if self.fault is not None:
                     peer.tell({"fault": self.fault})
         if known is not peer:
@@ -161,13 +246,13 @@ class Watchdog:
             return
         keep_alive(connection, self.timeout)
         self._check_ended()
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError), connection, lines:
             for line in lines:
                 self._hear(process, peer, json.loads(line))
         peer.open = False
         if not peer.done:
             time.sleep(self._exit_code_delay)
-            self.report(process, "has died")
+            self._report_peer(process, peer, "has died")
 
     def _hear(self, process: int, peer: _Peer, message: dict[str, Any]) -> None:
         peer.heard = time.monotonic()
@@ -179,48 +264,86 @@ class Watchdog:
             # It may have failed because another one died: that one first.
             peer.failure = f"failed: {message['failed']}"
             peer.code = 1
-            threading.Timer(_FAILURE_DELAY, self.report, (process, "")).start()
+            peer.needed |= bool(message.get("all"))
+            self._report_soon(process, peer)
             return
         if "exit" in message:
             peer.failure = f"ended with exit code {message['exit']}"
             peer.code = int(message["exit"])
-            threading.Timer(_FAILURE_DELAY, self.report, (process, "")).start()
+            self._report_soon(process, peer)
             return
         if message.get("ending"):
             peer.ending = True
+            with self._lock:
+                self._try_regroup()
+            return
+        if "ready" in message:
+            self._note_ready(peer, message)
+            return
+        if "regroup" in message:
+            self._note_regroup(process, peer, message["regroup"])
             return
         if message.get("preempted"):
-            self._ask_steps()
+            self._ask_steps("preemption")
             return
         if "step" in message:
-            peer.step, peer.has_step = message["step"], True
-            self._decide_step()
+            with self._lock:
+                peer.steps[message["for"]] = message["step"]
+                self._decide_step(message["for"])
             return
         peer.beat = dict(message["beat"])
         if peer.seconds > self.timeout:
             self._report_hang()
 
-    def _ask_steps(self) -> None:
-        with self._lock:
-            asked, self._asked_steps = self._asked_steps, True
-            peers = list(self._peers.values())
-        for peer in () if asked else peers:
-            peer.tell({"which step": True})
+    def _report_soon(self, process: int, peer: _Peer) -> None:
+        arguments = process, peer, ""
+        threading.Timer(_FAILURE_DELAY, self._report_peer, arguments).start()
 
-    def _decide_step(self) -> None:
-        """Lets all save after the step that follows that of the furthest one."""
+    def _note_ready(self, peer: _Peer, message: dict[str, Any]) -> None:
+        peer.ready, peer.needed = bool(message["ready"]), bool(message["needed"])
         with self._lock:
-            peers = [peer for peer in self._peers.values() if not peer.done]
-            if not all(peer.has_step for peer in peers):
-                return
-            steps = [peer.step for peer in peers if peer.step is not None]
+            peers = self._peers.values()
+            if len(peers) == self.processes and all(p.ready for p in peers):
+                self._recoverable = True
+
+    def _note_regroup(self, process: int, peer: _Peer, counters: list[int]) -> None:
+        with self._lock:
+            peer.counters = counters
+            is_member = process in self._members
+            self._try_regroup()
+        if not is_member:
+            self._ask_steps("return")
+
+    def _ask_steps(self, what: str) -> None:
+        with self._lock:
+            peers = self._meeting() if what not in self._asked else []
+            self._asked.add(what)
+            for peer in peers:
+                peer.tell({"which step": what})
+
+    def _meeting(self) -> list[_Peer]:
+        """Those that do something after the same step."""
+        running = self._running()
+        return [running[number] for number in running.keys() & self._members]
+
+    def _decide_step(self, what: str) -> None:
+        """Lets all meet after the step that follows that of the furthest one.
+
+        Holds the lock.
+        """
+        peers = self._meeting()
+        if not all(what in peer.steps for peer in peers):
+            return
+        steps = [step for p in peers if (step := p.steps[what]) is not None]
+        last = max(steps) + 1 if steps else None
         for peer in peers:
-            peer.tell({"save after": max(steps) + 1 if steps else None})
+            peer.tell({"meet after": last, "for": what})
 
     def _tell_last(self) -> None:
         """Lets process 0, which may hold what the others need, know of their end."""
         with self._lock:
             left = {number for number, peer in self._peers.items() if peer.done}
+            left |= self.lost.keys()
             first = self._peers.get(0)
         if first is not None and left >= set(range(1, self.processes)):
             first.tell({"others have left": True})
@@ -231,7 +354,7 @@ class Watchdog:
             waiting = [
                 (tuple(peer.beat["place"]), process)
                 for process, peer in self._peers.items()
-                if peer.beat
+                if peer.beat and process not in self.lost
             ]
             ending = [number for number, peer in self._peers.items() if peer.ending]
         _, process = min(waiting)
@@ -254,6 +377,7 @@ class Watchdog:
                     process
                     for process, peer in self._peers.items()
                     if peer.open and not peer.done and now - peer.heard > self.timeout
+                    if process not in self.lost
                 ]
             for process in silent:
                 self.report(
@@ -272,7 +396,7 @@ class Watchdog:
         with self._lock:
             since = min((peer.connected for peer in self._peers.values()), default=now)
             missing = sorted(set(range(self.processes)) - self._peers.keys())
-        if missing and now - since > self.timeout:
+        if missing and not self._recoverable and now - since > self.timeout:
             self.report(
                 missing[0],
                 "did not call mw.distributed.initialize() within "
@@ -290,8 +414,9 @@ class _Peer:
         self.ending, self.done, self.open = False, False, True
         self.failure = ""
         self.code: int | None = None  # With which it says that it ends.
-        self.step: int | None = None
-        self.has_step = False
+        self.steps: dict[str, int | None] = {}  # That it is at, by what for.
+        self.ready, self.needed = False, False  # Whether the others end with it.
+        self.counters: list[int] | None = None  # While it waits to regroup.
 
     @property
     def seconds(self) -> float:

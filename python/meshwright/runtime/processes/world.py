@@ -18,7 +18,7 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -28,6 +28,9 @@ from ...core import ending
 from ...jaxapi import runtime as jax_runtime
 from . import exits
 from .awake import clock
+from .failures import ProcessError as ProcessError
+from .failures import ProcessFailure
+from .members import Members, close_connections
 
 #: Seconds that a process waits for another one before it gives up.
 DEFAULT_TIMEOUT = 30.0
@@ -35,19 +38,20 @@ WINDOW_BYTES = 1 << 26
 # The coordination service takes messages of a few megabytes.
 _CHUNK_BYTES = 1 << 20
 _GIVE_UP_SECONDS = 1.0
+# What waits for the coordinator looks so often whether a process is gone.
+_LOOK_MILLISECONDS = 200
+_PROBE_SECONDS = 5.0
+_REASON_SECONDS = 2.0
 _GONE = "meshwright/gone"
 _MOST_IDS = 1 << 63
-
-
-class ProcessError(RuntimeError):
-    """Another process is missing, differs from this one, or has failed."""
 
 
 class World:
     """Coordination client and transfer server of this process.
 
     Attributes:
-      process, count: index of this process, and how many there are.
+      process, count: index of this process, and how many JAX knows.
+      members: which of them are in the run.
       timeout: seconds to wait for others.
       bind: address that the transfer server listens on.
       transport: how arrays move between processes; see `initialize`.
@@ -56,8 +60,16 @@ class World:
       left: whether this process has left the others.
     """
 
-    def __init__(self, timeout: float, bind: str, transport: str, window_bytes: int):
+    def __init__(
+        self,
+        timeout: float,
+        bind: str,
+        transport: str,
+        window_bytes: int,
+        recoverable: bool = False,
+    ):
         self.process, self.count = jax.process_index(), jax.process_count()
+        self.members = Members(self.count, recoverable)
         self.timeout, self.bind, self.transport = timeout, bind, transport
         self.window_bytes = window_bytes
         self.device = jax.local_devices()[0]
@@ -68,8 +80,10 @@ class World:
         self._client = jax_runtime.coordination_client()
         self._server: Any = None
         self._peers: dict[int, Any] = {}
-        self._numbers = itertools.count()
-        self._next_id = 0
+        self._addresses: set[str] = set()
+        self._next_number, self._next_id = 0, 0
+        self._met: str | None = None
+        self._met_aside: str | None = None
         os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
@@ -83,6 +97,7 @@ class World:
 
         Raises:
           ProcessError: it has left them.
+          ProcessFailure: some of them are gone.
         """
         exits.forget()
         if self.left:
@@ -91,10 +106,12 @@ class World:
                 "several processes after mw.distributed.shutdown(), nor in a child "
                 "that was forked"
             )
+        self.members.check()
 
     def next_number(self) -> int:
         """Counts what all processes do together; equal everywhere."""
-        return next(self._numbers)
+        number, self._next_number = self._next_number, self._next_number + 1
+        return number
 
     def reserve(self, count: int) -> int:
         """The first of so many ids for arrays; equal everywhere, never given again.
@@ -109,6 +126,58 @@ class World:
                 "start the processes again, and compile each program once"
             )
         return first
+
+    # Other processes that are gone, or come back.
+
+    def lose(self, processes: Sequence[int], text: str) -> None:
+        """Lets all that waits for others fail; called by the thread that hears of it.
+
+        What is on its way from a process that is not gone may be waiting for one that
+        is, so all connections are closed.
+        """
+        self.members.lose(processes, text)
+        close_connections(self._addresses)
+
+    def explain(self, error: BaseException) -> BaseException:
+        """What to raise for an error of something that others take part in."""
+        members = self.members
+        if not members.recoverable or isinstance(error, ProcessFailure):
+            return error
+        if not isinstance(error, RuntimeError):
+            return error
+        # JAX knows at once that a connection is closed; why it is, comes later.
+        of_jax = isinstance(error, jax.errors.JaxRuntimeError)
+        return members.await_failure(_REASON_SECONDS if of_jax else 0) or error
+
+    @contextlib.contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Raises what `explain` makes of errors."""
+        try:
+            yield
+        except RuntimeError as error:
+            found = self.explain(error)
+            if found is error:
+                raise
+            raise found from error
+
+    def counters(self) -> tuple[int, int]:
+        """What a new generation counts on from: the furthest of all processes."""
+        return self._next_number, self._next_id
+
+    def form(
+        self,
+        generation: int,
+        processes: Sequence[int],
+        since: Mapping[int, int],
+        counters: Sequence[int],
+    ) -> None:
+        """Begins a new generation, with transfer servers and connections of its own:
+        what is still on offer in the old ones can never be taken for something new."""
+        close_connections(self._addresses)
+        self._server, self._peers, self._addresses = None, {}, set()
+        self._expected.clear()
+        self._next_number, self._next_id = counters
+        self.members.form(generation, processes, since)
 
     # Small values.
 
@@ -144,11 +213,16 @@ class World:
         """
         end = clock.now() + self.timeout
         for attempt in itertools.count():
+            self.members.check()
             rest = max(1, int(1000 * (end - clock.now())))
+            if self.members.recoverable:
+                rest = min(rest, _LOOK_MILLISECONDS)
             try:
                 return wait(rest, attempt)
-            except jax.errors.JaxRuntimeError:
-                if clock.now() > end or not clock.has_paused(self.timeout):
+            except jax.errors.JaxRuntimeError as error:
+                looks = self.members.recoverable and "DEADLINE_EXCEEDED" in str(error)
+                goes_on = looks or clock.has_paused(self.timeout)
+                if clock.now() > end or not goes_on:
                     raise
         raise AssertionError("attempts have no end")
 
@@ -169,6 +243,9 @@ class World:
 
     def barrier(self, name: str, what: str) -> None:
         """Waits until every process is here."""
+        if self.members.recoverable:
+            self._meet(name, what)
+            return
         try:
             # One that has failed stays so.
             self._wait(
@@ -182,6 +259,40 @@ class World:
                 f"{what} within {self.timeout:g} s: {str(error).splitlines()[0]}"
             ) from error
 
+    def _meet(self, name: str, what: str) -> None:
+        """A barrier that ends where a process is gone, as JAX's does not."""
+        self.put(f"met/{name}/{self.process}", b"1")
+        for process in self.members.processes:
+            if process != self.process:
+                self.get(f"met/{name}/{process}", process, f"come to {what}")
+        # All have come here, so all have left the one before.
+        met, self._met = self._met, f"met/{name}/{self.process}"
+        if met is not None:
+            self.drop(met)
+
+    def meet_aside(self, name: str, generation: int) -> bool:
+        """A barrier for a thread beside the main one; whether all came.
+
+        Not all do within the timeout, or if a process is gone, or was gone since this
+        generation.
+        """
+        end = clock.now() + self.timeout
+        self.put(f"{name}/{self.process}", b"1")
+        for process in self.members.processes:
+            key = f"meshwright/{name}/{process}"
+            while True:
+                try:
+                    self._client.blocking_key_value_get_bytes(key, _LOOK_MILLISECONDS)
+                    break
+                except jax.errors.JaxRuntimeError:
+                    changed = self.members.generation != generation
+                    if changed or self.members.some_are_gone or clock.now() > end:
+                        return False
+        met, self._met_aside = self._met_aside, f"{name}/{self.process}"
+        if met is not None:
+            self.drop(met)
+        return True
+
     # Arrays.
 
     def start_server(self) -> None:
@@ -192,11 +303,16 @@ class World:
         self._server = jax_runtime.start_transfer_server(
             jax.local_devices()[0].client, address, [address] * 2
         )
-        self.put(f"transfer/{self.process}", self._server.address().encode())
-        self._watcher = threading.Thread(
-            target=self._watch_arrivals, daemon=True, name="meshwright-arrivals"
-        )
-        self._watcher.start()
+        self._addresses.add(self._server.address())
+        self.put(self._address_key(self.process), self._server.address().encode())
+        if self._watcher is None:
+            self._watcher = threading.Thread(
+                target=self._watch_arrivals, daemon=True, name="meshwright-arrivals"
+            )
+            self._watcher.start()
+
+    def _address_key(self, process: int) -> str:
+        return f"transfer/{self.members.generation}/{process}"
 
     def offer(self, number: int, array: jax.Array) -> None:
         """Lets one peer pull an array of one device under an id, once."""
@@ -206,9 +322,27 @@ class World:
         """The array that a peer offers under an id; returns before it is here."""
         found = self._peers.get(peer)
         if found is None:
-            address = self.get(f"transfer/{peer}", peer, "offer its address")
-            found = self._peers[peer] = self._server.connect(address.decode())
+            found = self._peers[peer] = self._connect(peer)
+        self.members.check()  # What is closed then was open before.
         return found.pull(number, [wanted])[0]
+
+    def _connect(self, peer: int) -> Any:
+        address = self.get(self._address_key(peer), peer, "offer its address").decode()
+        if self.members.recoverable:
+            # JAX waits forever for a process that does not listen any more.
+            host, port = address.rsplit(":", 1)
+            try:
+                socket.create_connection(
+                    (host.strip("[]"), int(port)), _PROBE_SECONDS
+                ).close()
+            except OSError as error:
+                failure = self.members.await_failure(self.timeout)
+                raise failure or ProcessError(
+                    f"process {self.process}: process {peer} cannot be reached at "
+                    f"{address}: {error}"
+                ) from error
+        self._addresses.add(address)
+        return self._server.connect(address)
 
     def expect(self, token: jax.Array) -> None:
         """Keeps in mind what `pull` returned until it is here; does not wait."""
@@ -225,7 +359,7 @@ class World:
         Args:
           number: an id under which a token is offered then.
         """
-        self._arrivals.put((arrays, number))
+        self._arrivals.put((arrays, number, self.members.generation))
 
     def leave(self) -> None:
         """A barrier: waits until all processes have called it.
@@ -239,8 +373,10 @@ class World:
         # What this process pulls has to be here before the others may go.
         self._end_watcher(self.timeout)
         try:
-            self.put(f"end/{self.process}", b"1")
+            self.put(f"{self._end_key}/{self.process}", b"1")
             self._await_end(deadline)
+        except ProcessFailure:
+            return  # It has nothing to do any more that the others need.
         except jax.errors.JaxRuntimeError as error:
             missing = ", ".join(map(str, self._not_at_end())) or "another process"
             raise ProcessError(
@@ -255,10 +391,16 @@ class World:
         def rest() -> int:
             return max(1000, int(1000 * (deadline - time.monotonic())))
 
+        if self.members.recoverable:
+            for process in self.members.processes:
+                self.get(f"{self._end_key}/{process}", process, "come to its end")
+            return
         if self._someone_is_gone():
             # A barrier would wait for that one, too.
             for process in self._not_at_end():
-                client.blocking_key_value_get_bytes(f"meshwright/end/{process}", rest())
+                client.blocking_key_value_get_bytes(
+                    f"meshwright/{self._end_key}/{process}", rest()
+                )
             return
         try:
             client.wait_at_barrier("meshwright/end", rest())
@@ -273,6 +415,11 @@ class World:
             return False
         return True
 
+    @property
+    def _end_key(self) -> str:
+        # One that has come back comes to its end once more.
+        return f"end/{self.members.generation}"
+
     def give_up(self) -> None:
         """Leaves at once, after an error."""
         self.left = True
@@ -285,27 +432,27 @@ class World:
         of JAX that is unwound aborts the process.
         """
         if self._watcher is not None:
-            self._arrivals.put((self._expected, None))
+            self._arrivals.put((self._expected, None, 0))
             self._arrivals.put(None)
             self._watcher.join(seconds)
 
     def _not_at_end(self) -> list[int]:
         with contextlib.suppress(jax.errors.JaxRuntimeError):
-            found = self._client.key_value_dir_get_bytes("meshwright/end/")
+            found = self._client.key_value_dir_get_bytes(f"meshwright/{self._end_key}/")
             there = {int(key.rpartition("/")[2]) for key, _ in found}
-            return sorted(set(range(self.count)) - there)
+            return sorted(set(self.members.processes) - there)
         return []
 
     def _watch_arrivals(self) -> None:
         token = jax.device_put(np.zeros(1, np.uint8), self.device)
         while (found := self._arrivals.get()) is not None:
-            arrays, number = found
+            arrays, number, generation = found
             while arrays:
                 # Donated by now: a computation uses it. In error: its user
                 # gets the error, and the sender must not wait.
                 with contextlib.suppress(RuntimeError):
                     arrays.popleft().block_until_ready()
-            if number is not None:
+            if number is not None and generation == self.members.generation:
                 self.offer(number, token)
 
 
@@ -329,12 +476,22 @@ def current() -> World | None:
 
 
 def set_world(
-    timeout: float, bind: str | None, transport: str, window_bytes: int
+    timeout: float,
+    bind: str | None,
+    transport: str,
+    window_bytes: int,
+    recoverable: bool = False,
 ) -> World:
     """Makes the world of this process, which has joined the others."""
     global _world
-    _world = World(timeout, bind or default_bind_address(), transport, window_bytes)
+    bind = bind or default_bind_address()
+    _world = World(timeout, bind, transport, window_bytes, recoverable)
     atexit.register(leave_at_exit)
+    return _world
+
+
+def existing() -> World | None:
+    """The processes of this run, also where some are gone; None if there is none."""
     return _world
 
 

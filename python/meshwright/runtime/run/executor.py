@@ -253,10 +253,11 @@ class ProgramExecutor:
             except BaseException as error:
                 slots.clear()
                 _forget_frames(error, before)
-                found = explain(error, find_lost())
+                reported = self._share.abandon_run(error) if self._share else error
+                found = explain(reported, find_lost())
                 if found is error:
                     raise
-                raise found from error.__cause__
+                raise found from (error.__cause__ if reported is error else error)
 
     def _issue_all(self, slots: list) -> list[Any]:
         if self._share:

@@ -1,0 +1,229 @@
+"""Processes that outlive one that is gone, and take it in again (`mw.elastic`)."""
+
+import concurrent.futures
+import json
+import os
+import pickle
+import socket
+
+import pytest
+from meshwright.elastic import ProcessFailure
+from meshwright.runtime.processes.members import Members, close_connections
+from meshwright.runtime.processes.watchdog import Watchdog
+from support.launching import launch
+
+LIMIT = 120
+# Processes, restarts; what happens to which of them, and how long the run goes on.
+CASES = {
+    "smaller": (3, 0, "killed", "1", "left"),
+    "first is gone": (3, 0, "killed", "0", "left"),
+    "fewer replicas": (3, 0, "spanning", "1", "left"),
+    "JAX waits": (3, 0, "waits", "1", "left"),
+    "back": (3, 1, "killed", "0", "back"),
+    "stopped": (2, 1, "stops", "1", "back"),
+    "raises": (2, 1, "raises", "0", "back"),
+    "two at once": (3, 2, "killed", "01", "back"),
+    "all": (2, 2, "killed", "01", "back"),
+    "no such group again": (3, 2, "spanning", "1", "back"),
+}
+BACK = [name for name, case in CASES.items() if case[-1] == "back"]
+LEFT = [name for name, case in CASES.items() if case[-1] == "left"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> dict:
+    def run(name):
+        processes, restarts, *words = CASES[name]
+        options = ("--restart", str(restarts), "--timeout", "8")
+        folder = str(tmp_path_factory.mktemp("copies"))
+        return launch(processes, 2, "recovering.py", *words, folder, options=options)
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        return dict(zip(CASES, pool.map(run, CASES), strict=True))
+
+
+def reports(done) -> dict[int, dict]:
+    """What processes say at their end."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = (line.partition("] ")[2] for line in done.stdout.splitlines())
+    found = [json.loads(line) for line in lines if line.startswith("{")]
+    return {report["process"]: report for report in found}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_state_is_that_of_a_run_that_nobody_disturbed(name, runs):
+    for report in reports(runs[name]).values():
+        steps = report["steps"]
+        assert report["a"] == [steps] * 8
+        assert report["b"] == [8 * steps * (steps + 1) // 2] * 3
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_those_that_are_left_go_on_with_a_plan_made_ahead(name, runs):
+    processes, _, _, victim, _ = CASES[name]
+    left = [p for p in range(processes) if p != int(victim)]
+    found = reports(runs[name])
+    assert sorted(found) == left
+    for report in found.values():
+        (whole, first), (world, number) = report["worlds"]
+        assert (whole, first, world) == ([*range(processes)], 0, left)
+        assert number == 5  # Step 4 was the last that all had copied.
+        assert report["steps"] == 16
+        ((text, gone, meshes),) = report["failures"]
+        assert text.startswith(f"process {victim} (pid ")
+        assert "was killed by SIGKILL" in text
+        assert gone == [int(victim)]
+        assert meshes == ["m0" if victim == "0" or "spanning" in CASES[name] else "m1"]
+
+
+@pytest.mark.parametrize("name", BACK)
+def test_a_process_that_comes_back_is_taken_in(name, runs):
+    processes = CASES[name][0]
+    found = reports(runs[name])
+    assert sorted(found) == [*range(processes)]
+    # Each has been told the same, at the same step.
+    lasts = [report["worlds"][-1] for report in found.values()]
+    assert lasts == [lasts[0]] * processes
+    assert lasts[0][0] == [*range(processes)]
+
+
+def test_a_process_comes_back_to_those_that_never_ended(runs):
+    found = reports(runs["back"])
+    assert [len(found[p]["worlds"]) for p in range(3)] == [1, 3, 3]
+    assert "starts process 0 again (0 more)" in runs["back"].stderr
+    assert "starts all" not in runs["back"].stderr
+
+
+def test_a_process_that_is_stopped_is_ended_and_started_again(runs):
+    assert "has been silent for 8 s; it is stopped; the others go on" in (
+        runs["stopped"].stderr
+    )
+
+
+def test_what_jax_cannot_connect_again_starts_all_again(runs):
+    errors = runs["no such group again"].stderr
+    assert "JAX on CPU does not connect such devices again" in errors
+    assert "starts all processes again (2 of 2)" in errors
+
+
+def test_a_failure_names_meshes_of_programs_and_can_be_sent():
+    members = Members(3, True)
+    members.note_meshes({"m0": {0}, "m1": {1, 2}})
+    members.check()
+    members.lose([2], "process 2 has died")
+    with pytest.raises(ProcessFailure, match="died .meshes 'm1'.\nmw.elastic") as found:
+        members.check()
+    failure = pickle.loads(pickle.dumps(found.value))
+    assert (failure.processes, failure.meshes) == ((2,), ("m1",))
+    members.form(1, [0, 1], {})
+    members.check()
+    with pytest.raises(ProcessFailure, match="process 2 is gone, which runs a mesh"):
+        members.check_program({"m0": {0}, "m1": {1, 2}}, 0)
+    members.form(2, [0, 1, 2], {2: 2})
+    with pytest.raises(RuntimeError, match="process 2 has come back since .* again"):
+        members.check_program({"m1": {1, 2}}, 1)
+    members.check_program({"m1": {1, 2}}, 2)
+
+
+def test_connections_are_closed_by_their_address_and_no_others():
+    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+    ends = [socket.create_connection(s.getsockname(), LIMIT) for s in servers]
+    before = len(os.listdir("/dev/fd"))
+    close_connections({"{}:{}".format(*servers[0].getsockname())})
+    assert len(os.listdir("/dev/fd")) == before
+    assert ends[0].recv(1) == b""
+    accepted = servers[1].accept()[0]
+    accepted.sendall(b"x")
+    assert ends[1].recv(1) == b"x"
+    for one in (*servers, *ends, accepted):
+        one.close()
+
+
+class Peer:
+    """A process as the watchdog sees it."""
+
+    def __init__(self, watchdog: Watchdog, number: int, ready: bool | None = True):
+        host, port = watchdog.address.rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)), LIMIT)
+        self.lines = self.socket.makefile("r")
+        self.say(process=number, pid=1, host="here", token=watchdog.token)
+        self.hello = self.hear()
+        if ready is not None:
+            self.say(ready=ready, needed=False)
+
+    def say(self, **message) -> None:
+        self.socket.sendall((json.dumps(message) + "\n").encode())
+
+    def hear(self) -> dict:
+        return json.loads(self.lines.readline())
+
+    def close(self) -> None:
+        self.lines.close()
+        self.socket.close()
+
+
+def settle(peers: list[Peer]) -> None:
+    """Waits until the watchdog has heard what all have said so far."""
+    for peer in peers:
+        peer.say(step=1, **{"for": "nothing"})
+    for peer in peers:
+        assert peer.hear() == {"meet after": 2, "for": "nothing"}
+
+
+def test_processes_end_together_if_one_of_them_wants_that():
+    watchdog = Watchdog(LIMIT, 2)
+    peers = [Peer(watchdog, 0), Peer(watchdog, 1, ready=False)]
+    settle(peers)
+    peers[1].close()
+    assert "has died" in peers[0].hear()["fault"]
+    assert not watchdog.lost
+    peers[0].close()
+    watchdog.close()
+
+
+def test_the_watchdog_waits_for_all_that_are_left():
+    watchdog = Watchdog(LIMIT, 3)
+    peers = [Peer(watchdog, number) for number in range(3)]
+    settle(peers)
+    peers[0].say(regroup=[3, 70])
+    peers[1].say(regroup=[5, 60])
+    peers[2].close()
+    for peer in peers[:2]:
+        assert peer.hear()["gone"] == [2]
+        formed = peer.hear()
+        assert formed == {
+            "formed": [0, 1],
+            "generation": 1,
+            "since": {},
+            "counters": [5, 70],
+        }
+    back = Peer(watchdog, 2, ready=None)
+    assert back.hello["returned"]
+    back.say(regroup=[0, 0])
+    for number, peer in enumerate(peers[:2]):
+        assert peer.hear() == {"which step": "return"}
+        peer.say(step=7 + number, **{"for": "return"})
+    for peer in peers[:2]:
+        assert peer.hear() == {"meet after": 9, "for": "return"}
+        peer.say(regroup=[8, 80])
+    for peer in (*peers[:2], back):
+        formed = peer.hear()
+        assert (formed["formed"], formed["since"]) == ([0, 1, 2], {"2": 2})
+        peer.say(done=True)
+        peer.close()
+    watchdog.close()
+
+
+def test_a_process_that_comes_back_too_late_hears_so():
+    watchdog = Watchdog(LIMIT, 2)
+    peers = [Peer(watchdog, number) for number in range(2)]
+    settle(peers)
+    peers[1].close()
+    assert peers[0].hear()["gone"] == [1]
+    back = Peer(watchdog, 1, ready=None)
+    peers[0].say(ending=True)
+    back.say(regroup=[0, 0])
+    assert back.hear() == {"over": True}
+    for peer in (peers[0], back):
+        peer.close()
+    watchdog.close()
