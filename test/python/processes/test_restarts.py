@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from support.launching import SCRIPTS, environment
+from support.launching import SCRIPTS, environment, launch, reports
 
 from bench import disturbed_runs, killed_runs
 
@@ -126,3 +126,16 @@ def test_runs_that_are_disturbed_at_random_train_to_the_same_losses(undisturbed)
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         kinds = list(pool.map(disturb, range(2 * len(disturbed_runs.KINDS))))
     assert sorted(kinds) == sorted(2 * disturbed_runs.KINDS)
+
+
+@pytest.mark.parametrize("position", ["0", "-1"])
+def test_ctrl_c_in_a_donating_step_leaves_each_process_its_state(position):
+    done = launch(2, 2, "interrupted.py", position)
+    for number, report in enumerate(reports(done)):
+        assert report == {
+            "process": number,
+            "calls": 9,
+            "interrupts": 1,
+            "a": [9] * 8,
+            "b": [8 * 45] * 3,
+        }
