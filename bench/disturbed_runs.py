@@ -4,11 +4,13 @@ is killed, stopped, or finds the disk full; the terminal is closed, the run inte
 or its launcher killed.
 
     python -m bench.disturbed_runs [--runs 200] [--seed 0] [--timeout 8]
+        [--kind KIND]
 
-After the first three the run has to go on by itself to its end, after the others it has
-to end, and go on when it is started once more. No run may hang or leave a process
-running, and the losses have to be those of a run that was not disturbed. Prints a
-line per run and a table; exit code 1 if any is not so.
+The run has to go on by itself to its end: under `nohup` where the terminal is closed,
+and in a loop of the shell where its launcher is killed (docs/distributed.md). After
+Ctrl-C it has to end, and go on when it is started once more. No run may hang or leave a
+process running, and the losses have to be those of a run that was not disturbed. Prints
+a line per run and a table; exit code 1 if any is not so.
 """
 
 import argparse
@@ -24,16 +26,22 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 
 from bench import killed_runs
 
-GRACE = 60.0  # Seconds beyond the timeout and a start, for a busy machine.
-_STOPS = {
+GRACE = 180.0  # Seconds beyond the timeout and a start, for a busy machine.
+# What is sent to the launcher, and what it is started by.
+_SIGNALS = {
     "terminal closed": signal.SIGHUP,
     "Ctrl-C": signal.SIGINT,
     "launcher killed": signal.SIGKILL,
 }
-KINDS = ("killed", "stopped", "disk full", *_STOPS)
+_STARTERS = {
+    "terminal closed": ("nohup",),
+    "launcher killed": ("sh", "-c", 'until "$@"; do :; done', "sh"),
+}
+KINDS = ("killed", "stopped", "disk full", *_SIGNALS)
 
 
 def disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str]:
@@ -50,11 +58,13 @@ def disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str
     processes = rng.randint(2, 4)
     victim, moment = rng.randrange(processes), rng.randrange(killed_runs.STEPS - 6)
     with tempfile.TemporaryDirectory() as folder:
-        run = _start(processes, timeout, folder)
+        run = _start(processes, timeout, folder, _STARTERS.get(kind, ()))
         seen: dict[int, str] = {}
-        pids, reader = _until(run, moment, rng.random(), seen)
-        if kind in _STOPS:
-            os.kill(run.pid, _STOPS[kind])
+        reader = _until(run, moment, rng.random(), seen)
+        launcher = run.pid if kind != "launcher killed" else _child(run.pid)
+        pids = killed_runs.workers(launcher)
+        if kind in _SIGNALS:
+            os.kill(launcher, _SIGNALS[kind])
         elif kind == "disk full":
             # Writes beyond a file's limit fail as those to a full disk do.
             resource.prlimit(pids[victim], resource.RLIMIT_FSIZE, (16, 16))
@@ -67,11 +77,10 @@ def disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str
         took = time.monotonic() - began
         _await_none(pids, seed)
         goes_on = "by itself"
-        if kind in _STOPS:
-            number = _STOPS[kind]
-            if code != (-number if number == signal.SIGKILL else 128 + number):
+        if kind == "Ctrl-C":
+            if code != 128 + signal.SIGINT:
                 raise RuntimeError(f"run {seed}: {kind}, exit code {code}:\n{errors}")
-            again = _start(processes, timeout, folder)
+            again = _start(processes, timeout, folder, ())
             reader = threading.Thread(
                 target=_read, args=(again, seen, queue.SimpleQueue())
             )
@@ -87,10 +96,17 @@ def disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str
     return kind, f"run {seed}: {kind}, {where}; {goes_on}, {took:.1f} s"
 
 
-def _start(processes: int, timeout: float, checkpoints: str) -> subprocess.Popen:
+def _start(
+    processes: int, timeout: float, checkpoints: str, starter: Sequence[str]
+) -> subprocess.Popen:
     command = killed_runs.command(processes, timeout, checkpoints)
     command[3:3] = ["--restart", "2"]
-    return killed_runs.start_command(command)
+    return killed_runs.start_command([*starter, *command])
+
+
+def _child(pid: int) -> int:
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return int(children.split()[0])
 
 
 def _read(run: subprocess.Popen, seen: dict[int, str], steps: queue.SimpleQueue):
@@ -104,15 +120,14 @@ def _read(run: subprocess.Popen, seen: dict[int, str], steps: queue.SimpleQueue)
 
 
 def _until(run: subprocess.Popen, moment: int, rest: float, seen: dict[int, str]):
-    """The processes of a run that has come to this step, and who reads its losses."""
+    """Waits until a run has come to this step; who reads its losses from then on."""
     steps: queue.SimpleQueue = queue.SimpleQueue()
     reader = threading.Thread(target=_read, args=(run, seen, steps), daemon=True)
     reader.start()
     while (step := steps.get()) is not None and step < moment:
         pass
-    pids = killed_runs.workers(run.pid)
     time.sleep(0.05 * rest)
-    return pids, reader
+    return reader
 
 
 def _end(run: subprocess.Popen, seed: int, timeout: float):
@@ -147,11 +162,16 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--timeout", type=float, default=8.0)
+    parser.add_argument("--kind", choices=KINDS, help="only those of the runs")
     options = parser.parse_args()
+    # A shell lets what it starts in the background ignore Ctrl-C, and so do launchers.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     wanted, failures = killed_runs.undisturbed(2, options.timeout), 0
     well: collections.Counter = collections.Counter()
     runs: collections.Counter = collections.Counter()
     for seed in range(options.seed, options.seed + options.runs):
+        if options.kind not in (None, KINDS[seed % len(KINDS)]):
+            continue
         runs[KINDS[seed % len(KINDS)]] += 1
         try:
             kind, line = disturb(seed, options.timeout, wanted)
