@@ -34,6 +34,22 @@ _WHAT = "restore its copies"
 Bounds = tuple[tuple[int, int], ...]
 
 
+class _Pack(NamedTuple):
+    """Parts of one type on one device, which are copied and sent as one array: many
+    small ones cost more than their bytes."""
+
+    device: Any
+    dtype: Any
+    parts: list[_Part]
+
+    @property
+    def size(self) -> int:
+        return sum(
+            math.prod(stop - start for start, stop in part.bounds)
+            for part in self.parts
+        )
+
+
 class _Key(NamedTuple):
     """Names a copy: of two the newer one is greater, also where steps were redone."""
 
@@ -96,6 +112,7 @@ class Copies:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._queue: queue.Queue = queue.Queue(1)
         self._failure: Exception | None = None
+        self._packed: tuple[tuple, dict[int, list[_Pack]]] | None = None
         self._writer: threading.Thread | None = None
 
     @property
@@ -124,9 +141,9 @@ class Copies:
             failure, self._failure = self._failure, None
             raise self._world.explain(failure) if self._world else failure
         leaves = [_data(leaf) for leaf in jax.tree.leaves(state)]
-        parts = {process: _parts_of(leaves, process) for process in self._processes}
+        packs = self._packs(leaves)
         with self._world.explaining() if self._world else contextlib.nullcontext():
-            mine, theirs = self._exchange(leaves, parts)
+            mine, theirs = self._exchange(leaves, packs)
         if self._writer is None:
             self._writer = threading.Thread(
                 target=self._write_all, daemon=True, name="meshwright-copies"
@@ -142,40 +159,42 @@ class Copies:
         self._queue.put((generation, step, header, [mine, theirs]))
         return True
 
-    def _exchange(self, leaves: list, parts: dict[int, list[_Part]]) -> tuple:
+    def _packs(self, leaves: list[jax.Array]) -> dict[int, list[_Pack]]:
+        """What each process has; found out once for states that are alike."""
+        kind = self._processes, [(x.shape, x.dtype, x.sharding) for x in leaves]
+        if self._packed is None or self._packed[0] != kind:
+            packs = {process: _packs_of(leaves, process) for process in kind[0]}
+            self._packed = kind, packs
+        return self._packed[1]
+
+    def _exchange(self, leaves: list, packs: dict[int, list[_Pack]]) -> tuple:
         """What this process has, and what it gets of the one before it."""
-        world, me, processes = self._world, self._me, tuple(parts)
-        copies = [
-            jax_runtime.copy_shard(_shard(leaves[part.leaf], part))
-            for part in parts[me]
-        ]
-        mine = me, parts[me], copies
+        world, me, processes = self._world, self._me, tuple(packs)
+        copies = [_copy(leaves, pack) for pack in packs[me]]
+        mine = me, packs[me], copies
         if len(processes) == 1:
             return mine, None
         world.start_server()
         starts, end = {}, 0
-        for process, found in parts.items():
+        for process, found in packs.items():
             starts[process], end = end, end + len(found)
         first = world.reserve(end)
         for number, copy in enumerate(copies):
             world.offer(first + starts[me] + number, copy)
         before, pulled = processes[processes.index(me) - 1], []
         sharding = SingleDeviceSharding(world.device)
-        for number, part in enumerate(parts[before]):
-            shape = tuple(stop - start for start, stop in part.bounds)
-            wanted = jax.ShapeDtypeStruct(
-                shape, leaves[part.leaf].dtype, sharding=sharding
-            )
-            number += first + starts[before]
+        for number, pack in enumerate(packs[before], first + starts[before]):
+            wanted = jax.ShapeDtypeStruct((pack.size,), pack.dtype, sharding=sharding)
             pulled.append(world.pull(before, number, wanted))
-        return mine, (before, parts[before], pulled)
+        return mine, (before, packs[before], pulled)
 
     def _write_all(self) -> None:
         while (found := self._queue.get()) is not None:
             generation, step, header, holdings = found
             try:
-                for owner, parts, arrays in filter(None, holdings):
+                for owner, packs, arrays in filter(None, holdings):
                     key = _Key(generation, step, owner)
+                    parts = [part for pack in packs for part in pack.parts]
                     self._write(key, header | {"parts": parts}, arrays)
                 self._drop_older(_Key(generation, step, 0))
             except Exception as error:
@@ -187,7 +206,7 @@ class Copies:
         with whole_file(self._folder / key.name, "wb") as file:
             file.write(json.dumps(header).encode() + b"\n")
             for array in arrays:
-                file.write(np.ascontiguousarray(np.asarray(array)).tobytes())
+                file.write(np.asarray(array).view(np.uint8))
 
     def _drop_older(self, key: _Key) -> None:
         """Removes what is older, once every process has this one."""
@@ -290,13 +309,32 @@ def _data(leaf: Any) -> jax.Array:
     return leaf
 
 
-def _parts_of(leaves: list[jax.Array], process: int) -> list[_Part]:
-    found: dict[_Part, None] = {}
+def _packs_of(leaves: list[jax.Array], process: int) -> list[_Pack]:
+    """What a process has of all leaves, each part once; the same in all processes."""
+    seen: set[_Part] = set()
+    found: dict[tuple, list[_Part]] = collections.defaultdict(list)
     for number, leaf in enumerate(leaves):
         for device, index in leaf.sharding.devices_indices_map(leaf.shape).items():
-            if device.process_index == process:
-                found[_Part(number, _bounds(index, leaf.shape))] = None
-    return list(found)
+            part = _Part(number, _bounds(index, leaf.shape))
+            if device.process_index == process and part not in seen:
+                seen.add(part)
+                found[device, leaf.dtype].append(part)
+    return [_Pack(*key, parts) for key, parts in found.items()]
+
+
+def _copy(leaves: list[jax.Array], pack: _Pack) -> jax.Array:
+    """The parts one after the other, on their device; does not wait for it."""
+    shards = [_shard(leaves[part.leaf], part) for part in pack.parts]
+    memory = pack.device.default_memory().kind
+    for number, shard in enumerate(shards):
+        if shard.sharding.memory_kind != memory:  # Such as that of the host.
+            shards[number] = jax.device_put(shard, SingleDeviceSharding(pack.device))
+    return _concatenate(shards)
+
+
+@jax.jit
+def _concatenate(shards: list[jax.Array]) -> jax.Array:
+    return jax.numpy.concatenate([shard.ravel() for shard in shards])
 
 
 def _bounds(index: tuple[slice, ...], shape: tuple[int, ...]) -> Bounds:
