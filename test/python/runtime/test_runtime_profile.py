@@ -256,6 +256,20 @@ def test_a_profile_leaves_out_whole_runs_that_were_held_up():
     }
 
 
+def test_one_run_of_some_is_recorded(program):
+    x = program.put(iota(4, 4), "a", "x")
+    with profile() as whole:
+        program.executor(x)
+    with profile(every=3) as recording:
+        for _ in range(7):
+            program.executor(x)
+    assert recording.runs == 3
+    assert len(recording.events) == 3 * len(whole.events)
+    message = "every must be at least 1, got 0"
+    with pytest.raises(ValueError, match=message), profile(every=0):
+        pass
+
+
 def test_the_mesh_that_is_late_is_named():
     recording = watching.Recording()
     assert recording.stragglers() == {}

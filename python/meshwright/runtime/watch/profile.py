@@ -50,9 +50,9 @@ def current() -> Recording | None:
 
 @contextlib.contextmanager
 def profile(
-    path: str | os.PathLike | None = None, *, merge: bool = True
+    path: str | os.PathLike | None = None, *, merge: bool = True, every: int = 1
 ) -> Iterator[Recording]:
-    """Records every run of a program inside the `with` block.
+    """Records runs of programs inside the `with` block.
 
     Args:
       path: where to write the recording at the end: a Chrome trace if it ends in
@@ -60,12 +60,17 @@ def profile(
       merge: with several processes, whether process 0 gets the events of all, by its
         own clock, and alone writes the file. All processes have to enter and leave
         the block then. Otherwise each keeps, and writes, its own.
+      every: of each program the first run is recorded, and every so many from there
+        on: what a recording costs is paid in those alone.
 
     Raises:
+      ValueError: `every` is less than 1.
       RuntimeError: inside another `profile()`.
       ProcessError: another process does not enter or leave the block.
     """
-    merger, recording = None, Recording()
+    if every < 1:
+        raise ValueError(f"every must be at least 1, got {every}")
+    merger, recording = None, Recording(every)
     try:
         _activate(recording)
         if merge and jax.process_count() > 1:
@@ -130,15 +135,16 @@ class Recording:
 
     Attributes:
       events: in the order of issue.
-      runs: how many there were.
+      runs: how many were recorded.
       clocks: in process 0 of several, for each process by how many seconds its clock
         was late (`offset`), how much later it got each second (`drift`),
         and by how much its times may be wrong (`error`).
     """
 
-    def __init__(self):
+    def __init__(self, every: int = 1):
         self.events: list[Event] = []
-        self.runs = 0
+        self.runs, self._every = 0, every
+        self._seen: collections.Counter = collections.Counter()  # Runs by program.
         self.clocks: dict[int, dict[str, float]] = {}
         self.began = _clock()
         self._watchers: dict[str, _Watcher] = {}
@@ -146,8 +152,13 @@ class Recording:
         self._lock = threading.Lock()
         self._finished = False
 
-    def start_run(self, executor) -> Callable:
-        """What the executor calls instead of each step's own function."""
+    def start_run(self, executor) -> Callable | None:
+        """What the executor calls instead of each step's own function; None if this
+        run is not recorded."""
+        seen = self._seen[id(executor)]
+        self._seen[id(executor)] += 1
+        if seen % self._every:
+            return None
         run = _Run(self, executor, self.runs)
         self.runs += 1
         return run.step
