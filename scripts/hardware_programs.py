@@ -69,10 +69,12 @@ def programs(tools: pathlib.Path, wanted: list[str]) -> Iterator[Program]:
     if SCHEDULED in wanted:
         (path,) = (path for path in FILES if path.stem == SCHEDULED)
         for schedule in _schedules(tools):
+            has_place = False
             for config in _configs(path):
-                found = list(_of_file(tools, path, config, schedule))
-                yield from found
-                if found:
+                for found in _of_file(tools, path, config, schedule):
+                    has_place = True
+                    yield found
+                if has_place:
                     break
             else:
                 print(f"{path.stem} {schedule}: no stages for it", flush=True)
