@@ -286,9 +286,10 @@ struct HoistInvariantComputationsPass
     if (result.wasInterrupted())
       return signalPassFailure();
     // Without a name, one that keeps arrays dense, as most devices do.
+    const std::string &name = device.getValue().text;
     llvm::Expected<meshwright::Device> kind =
-        device.empty() ? meshwright::getDevices().front()
-                       : meshwright::findDevice(device);
+        name.empty() ? meshwright::getDevices().front()
+                     : meshwright::findDevice(name);
     if (!kind) {
       func.emitError() << "device: " << llvm::toString(kind.takeError());
       return signalPassFailure();

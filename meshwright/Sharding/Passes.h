@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_SHARDING_PASSES_H
 #define MESHWRIGHT_SHARDING_PASSES_H
 
+#include "meshwright/Text/QuotedText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 

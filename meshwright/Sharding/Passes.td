@@ -224,7 +224,7 @@ def HoistInvariantComputationsPass
     Option<"memory", "memory", "int64_t", /*default=*/"0",
            "Bytes of each device, of which what the program leaves is free; "
            "everything is if 0.">,
-    Option<"device", "device", "std::string", /*default=*/"\"\"",
+    Option<"device", "device", "::meshwright::TextOption", /*default=*/"",
            "What keeps the arrays, as `simulate --device` takes it; one without "
            "padding if empty.">,
   ];

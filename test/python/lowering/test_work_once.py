@@ -330,23 +330,23 @@ def test_the_memory_is_that_of_the_device(tools):
     program = (ROOT / "docs" / f"first.{suffix}" for suffix in ("mlir", "json"))
     source, config = program
 
-    def find_memory(*settings):
+    def find_bound(*settings):
         options = [f"--set={setting}" for setting in settings]
         text = tools.check(
             *("meshwright", "partition", source, "--config", config),
             *("--print-pipeline", "--set=mpmd_hoist_invariants=true", *options),
         )
-        (found,) = re.findall(
-            r"mpmd-hoist-invariant-computations\{device=\w* limit=-1 memory=(\d+)\}",
-            text,
-        )
-        return int(found)
+        hoisting = r"hoist-invariant-computations\{device=(.*) limit=-1 memory=(\d+)\}"
+        ((device, memory),) = re.findall(hoisting, text)
+        return device.strip('{}"'), int(memory)
 
-    assert find_memory() == 0
-    assert find_memory("mpmd_device_memory=4096") == 4096
-    h100 = find_memory("mpmd_schedule_device=h100")
-    assert h100 > 79e9
-    assert find_memory("mpmd_schedule_device=h100", "mpmd_device_memory=1") == 1
+    assert find_bound() == ("", 0)
+    assert find_bound("mpmd_device_memory=4096") == ("", 4096)
+    name, memory = find_bound("mpmd_schedule_device=tpu-v5e")
+    assert name == "tpu-v5e" and memory == 16e9
+    # Its memory is given, and how it keeps arrays is known.
+    known = find_bound("mpmd_schedule_device=h100", "mpmd_device_memory=1")
+    assert known == ("h100", 1)
 
 
 @pytest.mark.parametrize("options", [{}, HOIST], ids=["plain", "hoisted"])
