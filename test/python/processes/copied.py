@@ -52,4 +52,5 @@ for number in range(first, 8):
 state["key"] = jax.random.key_data(state["key"])
 values = {name: np.asarray(leaf, np.float32) for name, leaf in mw.fetch(state).items()}
 report = {name: value.ravel().tolist() for name, value in values.items()}
+report["folder"] = os.environ["MESHWRIGHT_COPIES"]
 print(json.dumps({"process": jax.process_index(), "first": first} | report), flush=True)
