@@ -293,13 +293,15 @@ static bool askMustPrecede(const std::string &schedule, int64_t meshes,
 /// JSON, a table for people, and notes.
 static nb::tuple simulate(nb::handle module, const std::string &device,
                           const std::string &profile,
-                          std::vector<std::string> costs, unsigned processes) {
+                          std::vector<std::string> costs, unsigned processes,
+                          const std::string &compiled) {
   SimulationRequest request;
   request.program = viewText(module);
   request.device = device;
   request.profile = profile;
   request.costs = std::move(costs);
   request.processes = processes;
+  request.compiled = compiled;
   SimulationResult result;
   {
     nb::gil_scoped_release released;
@@ -465,11 +467,12 @@ NB_MODULE(_meshwright, m) {
         nb::arg("schedule_rules"),
         "Which annotations the shardings of a value, or of all, come from, as "
         "JSON and as text. Raises PartitionError.");
-  m.def(
-      "simulate", &simulate, nb::arg("module"), nb::arg("device"),
-      nb::arg("profile"), nb::arg("costs"), nb::arg("processes"),
-      "Simulates a partitioned module; `profile` is JSON or empty. A tuple of "
-      "JSON, a table for people, and notes. Raises ValueError.");
+  m.def("simulate", &simulate, nb::arg("module"), nb::arg("device"),
+        nb::arg("profile"), nb::arg("costs"), nb::arg("processes"),
+        nb::arg("compiled") = "",
+        "Simulates a partitioned module; `profile`, and `compiled`, what "
+        "compilers said of its fragments, are JSON or empty. A tuple of JSON, "
+        "a table for people, and notes. Raises ValueError.");
   m.def("draw", &draw, nb::arg("input"), nb::arg("format"), nb::arg("path"),
         nb::arg("title"), nb::arg("recording"),
         "Draws a simulation or a program, both JSON, as the format or the "

@@ -27,10 +27,12 @@ static constexpr double kPassesHigh = 3, kPassesHighest = 6;
 
 double Device::getMatrixSpeed(mlir::Type element,
                               MatrixPrecision precision) const {
-  bool isNarrow = mlir::isa<mlir::FloatType>(element) &&
-                  element.getIntOrFloatBitWidth() <= 16;
+  bool isFloat = mlir::isa<mlir::FloatType>(element);
+  unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
   double speed = f32.value_or(bf16.value_or(0));
-  if (isNarrow)
+  if (bits <= 8)
+    speed = (isFloat ? fp8 : int8).value_or(bf16.value_or(speed));
+  else if (isFloat && bits <= 16)
     speed = bf16.value_or(speed);
   else if (!element.isF32())
     speed = f32.value_or(bf16.value_or(0) / kPassesHighest);
@@ -173,6 +175,8 @@ static bool readDevice(const json::Value &value, Device &device,
   bool ok = reader.readOptional("bf16", device.bf16) &&
             reader.readOptional("f32_matmul_tf32", device.tf32) &&
             reader.readOptional("f32", device.f32) &&
+            reader.readOptional("int8", device.int8) &&
+            reader.readOptional("fp8", device.fp8) &&
             reader.read("hbm", device.memory) &&
             reader.read("hbm_bw", device.memoryBandwidth) &&
             reader.read("link", device.link) &&

@@ -42,6 +42,8 @@ struct Tiling {
 struct Device {
   std::string name;
   std::optional<double> bf16, tf32, f32; ///< Dense operations.
+  /// Of elements of 8 bits; where there is no unit for them, as bf16.
+  std::optional<double> int8, fp8;
   double memory = 0, memoryBandwidth = 0;
   double link = 0; ///< One link, in one direction.
   double links = 1;

@@ -67,6 +67,8 @@ void MeshMemory::listPeak(llvm::ArrayRef<uint32_t> values) {
       addCount(shares["temporaries of " + activity.name],
                activity.temporaryBytes);
   }
+  if (workload.meshes[mesh].codeBytes > 0)
+    addCount(shares["code"], workload.meshes[mesh].codeBytes);
   for (const auto &share : shares)
     found.peak.push_back({share.first().str(), share.second});
   llvm::sort(found.peak, [](const auto &a, const auto &b) {
@@ -83,6 +85,7 @@ void MeshMemory::account(llvm::ArrayRef<uint32_t> values, bool withLevels) {
     changes.push_back({begin, bytes});
     changes.push_back({end, -bytes});
   };
+  hold(0, simulation.makespan, workload.meshes[mesh].codeBytes);
   for (uint32_t index : values)
     hold(getBegin(workload.values[index]), ends[index],
          workload.values[index].bytes);

@@ -15,6 +15,14 @@ void ProgramSimulator::addNotes(const ProgramWorkload &made) {
     notes.push_back("the profile has no time of " +
                     llvm::join(made.missing, ", ") +
                     "; what they take is estimated for " + device.name);
+  if (!made.notCompiled.empty())
+    notes.push_back("the compiled program has nothing of " +
+                    llvm::join(made.notCompiled, ", ") +
+                    "; what they take is estimated for " + device.name);
+  if (!made.notTimed.empty())
+    notes.push_back("the compiler has no time of " +
+                    llvm::join(made.notTimed, ", ") + "; it is estimated for " +
+                    device.name);
   if (!made.uncounted.empty())
     notes.push_back("nothing is known of the work of custom calls " +
                     llvm::join(made.uncounted, ", ") +
@@ -47,7 +55,8 @@ llvm::Expected<Workload> ProgramSimulator::makeWorkload(ModuleOp module,
     if (llvm::Error error = readOrder(schedule, *program))
       return error;
   CostModel costs(module, device, customs);
-  ProgramTimes times{costs, profile ? &*profile : nullptr, processes};
+  ProgramTimes times{costs, profile ? &*profile : nullptr, processes,
+                     compiled ? &*compiled : nullptr};
   FailureOr<ProgramWorkload> made = meshwright::makeWorkload(*program, times);
   if (failed(made))
     return llvm::createStringError(
@@ -60,22 +69,45 @@ llvm::Expected<Workload> ProgramSimulator::makeWorkload(ModuleOp module,
   return std::move(made->workload);
 }
 
-llvm::Expected<ProgramSimulator>
-meshwright::makeSimulator(const SimulationRequest &request,
-                          llvm::Expected<Profile> (*read)(StringRef)) {
+/// Whether a device is what a target such as `v5p:2x2x4` is made of.
+static bool isOf(StringRef target, StringRef device) {
+  target.consume_front("tpu-");
+  device.consume_front("tpu-");
+  return target.split(':').first == device;
+}
+
+llvm::Expected<ProgramSimulator> meshwright::makeSimulator(
+    const SimulationRequest &request,
+    llvm::Expected<Profile> (*readProfile)(StringRef),
+    llvm::Expected<CompiledFigures> (*readCompiled)(StringRef)) {
   llvm::Expected<Device> device = findDevice(request.device);
   if (!device)
     return device.takeError();
   std::optional<Profile> profile;
   if (!request.profile.empty()) {
-    llvm::Expected<Profile> given = read(request.profile);
+    llvm::Expected<Profile> given = readProfile(request.profile);
     if (!given)
       return given.takeError();
     profile = std::move(*given);
+  }
+  std::optional<CompiledFigures> compiled;
+  if (!request.compiled.empty()) {
+    llvm::Expected<CompiledFigures> given = readCompiled(request.compiled);
+    if (!given)
+      return given.takeError();
+    // The figures of a file may be of any device.
+    bool isKnown = !StringRef(request.device).contains(".json");
+    if (isKnown && !given->target.empty() && !isOf(given->target, device->name))
+      return llvm::createStringError(
+          "the program was compiled for " + given->target +
+          ", and is simulated on " + device->name +
+          "; give the same device, or compile for this one");
+    compiled = std::move(*given);
   }
   llvm::Expected<CustomCosts> customs = parseCustomCosts(request.costs);
   if (!customs)
     return customs.takeError();
   return ProgramSimulator(std::move(*device), std::move(profile),
-                          std::move(*customs), request.processes);
+                          std::move(compiled), std::move(*customs),
+                          request.processes);
 }

@@ -19,9 +19,11 @@ namespace meshwright {
 class ProgramSimulator {
 public:
   ProgramSimulator(Device device, std::optional<Profile> profile,
-                   CustomCosts customs, unsigned processes)
+                   std::optional<CompiledFigures> compiled, CustomCosts customs,
+                   unsigned processes)
       : device(std::move(device)), profile(std::move(profile)),
-        customs(std::move(customs)), processes(processes) {}
+        compiled(std::move(compiled)), customs(std::move(customs)),
+        processes(processes) {}
 
   /// `schedule` is the text of a schedule.json of the module, or empty.
   llvm::Expected<Workload> makeWorkload(mlir::ModuleOp module,
@@ -36,16 +38,18 @@ private:
 
   Device device;
   std::optional<Profile> profile;
+  std::optional<CompiledFigures> compiled;
   CustomCosts customs;
   unsigned processes;
   std::vector<std::string> notes;
 };
 
-/// As the request says, but for the program; `read` makes a profile of what it
-/// says of that.
+/// As the request says, but for the program, with what `readProfile` and
+/// `readCompiled` make of what it says of these.
 llvm::Expected<ProgramSimulator>
 makeSimulator(const SimulationRequest &request,
-              llvm::Expected<Profile> (*read)(llvm::StringRef));
+              llvm::Expected<Profile> (*readProfile)(llvm::StringRef),
+              llvm::Expected<CompiledFigures> (*readCompiled)(llvm::StringRef));
 
 } // namespace meshwright
 

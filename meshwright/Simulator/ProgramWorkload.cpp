@@ -29,6 +29,9 @@ private:
                          llvm::StringRef layout);
   std::vector<llvm::StringRef> findLayouts();
   void addValues();
+  void addCode();
+  const CompiledFigures::Fragment *
+  findCompiled(const ExportedProgram::Fragment &fragment);
   LogicalResult addCall(uint32_t index);
   void addTransfer(uint32_t index);
   FailureOr<uint32_t> getRun(const Item &item, const ItemRole &role);
@@ -141,7 +144,38 @@ Ticks WorkloadMaker::findDuration(const Item &item, const FragmentCost &cost) {
       return toTicks(*seconds);
     missing.insert(name + " on mesh " + mesh);
   }
+  const CompiledFigures::Fragment *compiled = findCompiled(fragment);
+  if (compiled && compiled->seconds) {
+    // It leaves out collectives, and what it copies to the chip meanwhile.
+    double moving = cost.bytes / getDevice().getMemorySpeed();
+    return toTicks(std::max(*compiled->seconds, moving) +
+                   cost.collectiveSeconds);
+  }
+  if (compiled)
+    result.notTimed.insert(name);
   return toTicks(cost.getSeconds());
+}
+
+const CompiledFigures::Fragment *
+WorkloadMaker::findCompiled(const ExportedProgram::Fragment &fragment) {
+  if (!times.compiled)
+    return nullptr;
+  func::FuncOp function(fragment.function);
+  const auto *found = times.compiled->find(function.getSymName());
+  if (!found)
+    result.notCompiled.insert(function.getSymName().str());
+  return found;
+}
+
+/// The code of all fragments that a mesh runs, each of which is there once.
+void WorkloadMaker::addCode() {
+  std::set<std::pair<uint32_t, unsigned>> seen;
+  for (const Item &item : program.items) {
+    if (!item.fragment || !seen.insert({item.toMesh, *item.fragment}).second)
+      continue;
+    if (const auto *found = findCompiled(program.fragments[*item.fragment]))
+      addCount(result.workload.meshes[item.toMesh].codeBytes, found->codeBytes);
+  }
 }
 
 FailureOr<uint32_t> WorkloadMaker::getRun(const Item &item,
@@ -165,6 +199,8 @@ FailureOr<uint32_t> WorkloadMaker::getRun(const Item &item,
   activity.origins = item.origins;
   activity.duration = findDuration(item, *cost);
   activity.temporaryBytes = roundCount(cost->temporaryBytes);
+  if (const CompiledFigures::Fragment *compiled = findCompiled(fragment))
+    activity.temporaryBytes = compiled->temporaryBytes;
   activity.flops = item.isRemat ? 0 : cost->total.flops;
   return entry->second;
 }
@@ -266,6 +302,7 @@ void WorkloadMaker::addTransfer(uint32_t index) {
 FailureOr<ProgramWorkload> WorkloadMaker::build() {
   addMeshes();
   addValues();
+  addCode();
   for (uint32_t index = 0; index < program.items.size(); ++index) {
     if (!program.items[index].fragment)
       addTransfer(index);

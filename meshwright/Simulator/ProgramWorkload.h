@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_SIMULATOR_PROGRAMWORKLOAD_H
 #define MESHWRIGHT_SIMULATOR_PROGRAMWORKLOAD_H
 
+#include "meshwright/Cost/CompiledFigures.h"
 #include "meshwright/Cost/FragmentCost.h"
 #include "meshwright/Cost/Profile.h"
 #include "meshwright/Partitioner/ExportedProgram.h"
@@ -22,6 +23,9 @@ struct ProgramTimes {
   const Profile *profile = nullptr;
   /// Threads that issue: each has as many meshes, in the order of the topology.
   unsigned processes = 1;
+  /// What compilers said of fragments: their memory, and their times where no
+  /// profile has some.
+  const CompiledFigures *compiled = nullptr;
 };
 
 struct ProgramWorkload {
@@ -29,6 +33,8 @@ struct ProgramWorkload {
   Workload workload;
   /// Fragments that the profile does not have: `NAME on mesh m1`.
   std::vector<std::string> missing;
+  /// Those that were not compiled, and those whose time is estimated here.
+  std::set<std::string> notCompiled, notTimed;
   /// Custom calls of unknown work, and loops whose trips.
   std::set<std::string> uncounted;
   unsigned unknownLoops = 0;

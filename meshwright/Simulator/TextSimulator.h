@@ -24,6 +24,7 @@ struct SimulationRequest {
   std::string profile;      ///< JSON; empty if there is none.
   std::vector<std::string> costs;
   unsigned processes = 1;
+  std::string compiled = {}; ///< JSON (Cost/CompiledFigures.h), or empty.
 };
 
 struct SimulationResult {

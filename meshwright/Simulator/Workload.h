@@ -45,6 +45,7 @@ struct Workload {
     /// The thread that issues its items: one for each process.
     uint32_t issuer = 0;
     int64_t devices = 1;
+    int64_t codeBytes = 0; ///< On each device, of its fragments; 0 if unknown.
   };
 
   /// What items have in common.

@@ -39,6 +39,11 @@ static cl::list<std::string>
           cl::desc("What a custom call does, such as "
                    "'flash_attention=flops:4*b*h*t*t*d'; may be repeated"));
 static cl::opt<std::string>
+    compiled("compiled", cl::sub(subCommand), cl::value_desc("file|folder"),
+             cl::desc("What compilers said of the fragments: the output of "
+                      "meshwright compile --json, or a saved program; memory, "
+                      "and times where they have some, are theirs"));
+static cl::opt<std::string>
     memory("memory", cl::sub(subCommand), cl::value_desc("80GB"),
            cl::desc("What a device has room for; more is an error, and no "
                     "choice of --compare"));
@@ -144,7 +149,7 @@ static LogicalResult runProgram(int64_t limit) {
     return reportError("--microbatches is for --compare; the program has the "
                        "number that it has");
   FailureOr<Workload> workload =
-      readWorkload(path, {{}, device, profile, costs, processes});
+      readWorkload(path, {{}, device, profile, costs, processes, compiled});
   if (failed(workload))
     return failure();
   if (schedules.empty())
@@ -177,8 +182,10 @@ static PipelineCosts scale(PipelineCosts costs) {
 }
 
 static LogicalResult runPlan(int64_t limit) {
-  if (!device.empty() || !profile.empty() || !costs.empty())
-    return reportError("--device, --profile and --cost need a program: give "
+  if (!device.empty() || !profile.empty() || !costs.empty() ||
+      !compiled.empty())
+    return reportError("--device, --profile, --compiled and --cost need a "
+                       "program: give "
                        "the folder that meshwright partition wrote");
   StageTimes times;
   if (!timesPath.empty()) {

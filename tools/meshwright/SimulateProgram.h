@@ -13,7 +13,8 @@ namespace meshwright {
 
 /// Reads a program and dates its items: a folder of `meshwright partition`, its
 /// schedule.json, or a partitioned module. The request, but for its program, says
-/// how; its profile is a file. Diagnosed if that cannot be done; what had to be
+/// how; its profile is a file, and so is what compilers said, or the folder of a
+/// saved program. Diagnosed if that cannot be done; what had to be
 /// guessed is noted on stderr.
 mlir::FailureOr<Workload> readWorkload(llvm::StringRef path,
                                        const SimulationRequest &request);

@@ -103,6 +103,9 @@ TEST(DeviceTest, MultipliesAtTheSpeedOfTheElements) {
       h100.getMatrixSpeed(builder.getF32Type(), MatrixPrecision::Highest),
       67e12 * 0.75);
   EXPECT_DOUBLE_EQ(v5e.getMatrixSpeed(builder.getF32Type()), 197e12 * 0.8);
+  EXPECT_DOUBLE_EQ(v5e.getMatrixSpeed(builder.getI8Type()), 394e12 * 0.8);
+  EXPECT_DOUBLE_EQ(v5e.getMatrixSpeed(mlir::Float8E5M2Type::get(&context)),
+                   197e12 * 0.8);
   EXPECT_DOUBLE_EQ(
       v5e.getMatrixSpeed(builder.getF32Type(), MatrixPrecision::Highest),
       197e12 * 0.8 / 6);

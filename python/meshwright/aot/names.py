@@ -33,12 +33,14 @@ class Generation:
         ascending order; of a generation with two dimensions all slices.
       chips: chips of the largest slice.
       cores: devices of JAX that a chip is.
+      clock: of its matrix units, in Hz.
     """
 
     kind: str
     dimensions: int
     small: tuple[tuple[int, ...], ...]
     chips: int
+    clock: float
     cores: int = 1
 
 
@@ -47,11 +49,11 @@ _CUBES = ((1, 2, 2), (2, 2, 2), (2, 2, 4), (2, 4, 4))
 # From the pages of these generations at docs.cloud.google.com/tpu/docs. On v4 the two
 # cores of a chip are one device with hardware, and two in a description.
 GENERATIONS = {
-    "v4": Generation("TPU v4", 3, _CUBES, 4096, 2),
-    "v5e": Generation("TPU v5 lite", 2, _FLAT, 256),
-    "v5p": Generation("TPU v5", 3, _CUBES, 6144),
-    "v6e": Generation("TPU v6 lite", 2, _FLAT, 256),
-    "tpu7x": Generation("TPU7x", 3, _CUBES, 9216, 2),
+    "v4": Generation("TPU v4", 3, _CUBES, 4096, 1.05e9, 2),
+    "v5e": Generation("TPU v5 lite", 2, _FLAT, 256, 1.5e9),
+    "v5p": Generation("TPU v5", 3, _CUBES, 6144, 1.75e9),
+    "v6e": Generation("TPU v6 lite", 2, _FLAT, 256, 1.75e9),
+    "tpu7x": Generation("TPU7x", 3, _CUBES, 9216, 2.2e9, 2),
 }
 
 
@@ -118,6 +120,28 @@ def memory_limit(device: Any) -> int | None:
     """The memory of a device in bytes by its kind; None of a kind that is unknown."""
     target = _by_kind().get(device.device_kind)
     return target.limit_bytes if target else None
+
+
+def device_name(device: Any) -> str | None:
+    """What the cost model calls a device; None if it does not know its kind."""
+    if device.platform == "cpu":
+        return "cpu"
+    for name, generation in GENERATIONS.items():
+        if generation.kind == device.device_kind:
+            tpu = f"{_TPU_PREFIX}{name}"
+            return tpu if tpu in device_figures() else name
+    for name in gpu_names():
+        if device_figures()[name]["xla"]["kind"] == device.device_kind:
+            return name
+    return None
+
+
+def clock_rate(device: Any) -> float | None:
+    """Cycles of a TPU in a second, in which its compiler estimates; else None."""
+    for generation in GENERATIONS.values():
+        if generation.kind == device.device_kind:
+            return generation.clock
+    return None
 
 
 def _times(shape: tuple[int, ...]) -> str:

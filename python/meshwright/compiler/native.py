@@ -214,7 +214,12 @@ def backward_order(schedule: str, count: int, first: int) -> list[int]:
 
 
 def simulate(
-    module: bytes, device: str, profile: str, costs: list[str], processes: int
+    module: bytes,
+    device: str,
+    profile: str,
+    costs: list[str],
+    processes: int,
+    compiled: str = "",
 ) -> tuple[str, str, list[str]]:
     """Simulates a partitioned module.
 
@@ -224,6 +229,7 @@ def simulate(
       profile: JSON of a recording, or nothing.
       costs: what custom calls do.
       processes: how many issue the program.
+      compiled: JSON of what compilers said of its fragments, or nothing.
 
     Returns:
       JSON with items, a table for people, and notes on what was guessed.
@@ -232,7 +238,7 @@ def simulate(
       ValueError: an unknown device, a profile that cannot be read, or a program
         that cannot be simulated.
     """
-    return extension().simulate(module, device, profile, costs, processes)
+    return extension().simulate(module, device, profile, costs, processes, compiled)
 
 
 def draw(text: str, path: str, format: str | None, title: str, recording: str) -> bytes:

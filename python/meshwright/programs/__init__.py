@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports compiler shardings runtime tracing jaxapi core.
+"""Imports aot compiler shardings runtime tracing jaxapi core.
 
 What users hold: lowered, compiled and running programs, and what they tell.
 """

@@ -15,7 +15,7 @@ from ..runtime.watch.traffic import Traffic
 from ..tracing import checkify, static_leaves
 from .argument_errors import tree_error
 from .executable import Executable, Ready
-from .saving import save
+from .saving import fit_as_json, save
 
 
 class Compiled(jax.stages.Compiled):
@@ -153,6 +153,16 @@ class Compiled(jax.stages.Compiled):
           processes, each counts the fragments that it runs.
         """
         return self._executable.runtime_executable().traffic()
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What compilers say of fragments and meshes, as `meshwright compile` prints.
+
+        Keys `target`, the device as the cost model calls it or nothing, `fragments`
+        and `meshes`; of several processes, each has the fragments that it runs.
+        """
+        program = self._executable.runtime_executable()
+        return fit_as_json(program)
 
     def report(self, file: TextIO | None = None) -> None:
         """Prints whether the program fits, and what its compiler says of it.

@@ -9,8 +9,9 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from ..aot.names import device_name
 from ..core.contents import Contents, ContentsError
-from ..runtime import ProgramError
+from ..runtime import ProgramError, ProgramExecutor
 from ..runtime.load import saved as saved_code
 from ..runtime.processes.together import do_together
 from .executable import Executable
@@ -31,7 +32,7 @@ def save(executable: Executable, folder: str | os.PathLike) -> None:
         saved_code.check_all(program.executables)
         contents.prepare()
         entries = saved_code.save_all(program.executables, contents.add)
-        return {"executables": entries, "figures": program.fit().as_json()}
+        return {"executables": entries, "figures": fit_as_json(program)}
 
     def write_whole(parts: list[dict[str, Any]]) -> None:
         entries = {json.dumps(e): e for part in parts for e in part["executables"]}
@@ -48,6 +49,18 @@ def save(executable: Executable, folder: str | os.PathLike) -> None:
         contents.finish(found, names)
 
     do_together("save this program", write_part, write_whole)
+
+
+def fit_as_json(program: ProgramExecutor) -> dict[str, Any]:
+    """What compilers say of a program's fragments, and whether its meshes fit."""
+    found = program.fit().as_json()
+    names = {device_name(mesh.devices[0]) for mesh in program.meshes.values()}
+    target = names.pop() if len(names) == 1 else None
+    return {
+        "target": target or "",
+        "fragments": found["fragments"],
+        "meshes": found["meshes"],
+    }
 
 
 def _describe(executable: Executable, contents: Contents) -> dict[str, Any]:
@@ -100,7 +113,7 @@ def _files_of(found: Mapping[str, Any]) -> set[str]:
 
 def _join_figures(parts: list[dict[str, Any]]) -> dict[str, Any]:
     """Figures of all processes, each of which knows the fragments that it runs."""
-    whole = {key: value for key, value in parts[0].items() if key != "traffic"}
+    whole = parts[0]
     for part in parts[1:]:
         whole["fragments"] = part["fragments"] | whole["fragments"]
         for name, mesh in part["meshes"].items():

@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..aot.names import device_name
 from ..compiler.native import draw as draw_text
 from ..compiler.native import simulate as simulate_text
 from ..core.files import whole_file
 from ..runtime.watch.profile import Recording
 from ..tracing.arguments import several
+from .compiled import Compiled
 
 __all__ = [
     "SimulatedCollectives",
@@ -206,12 +208,43 @@ def _profile_text(profile: str | os.PathLike | Recording | None) -> str:
         return file.read()
 
 
+def _compiled_text(compiled: str | os.PathLike | Compiled | None) -> str:
+    if compiled is None:
+        return ""
+    if isinstance(compiled, Compiled):
+        return json.dumps(compiled.figures)
+    path = os.path.expanduser(compiled)
+    if os.path.isdir(path):
+        path = os.path.join(path, "compiled.json")
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def device_of(compiled: Compiled) -> str:
+    """What the cost model calls the devices of a compiled program.
+
+    Raises:
+      ValueError: they are of several kinds, or of one that it does not know.
+    """
+    program = compiled.mpmd_executable.runtime_executable()
+    kinds = {mesh.devices[0].device_kind for mesh in program.meshes.values()}
+    names = {device_name(mesh.devices[0]) for mesh in program.meshes.values()}
+    if len(names) != 1 or None in names:
+        listed = ", ".join(sorted(map(repr, kinds)))
+        raise ValueError(
+            f"the program was compiled for devices of kind {listed}; say which the "
+            "cost model takes, simulate(device, compiled=compiled)"
+        )
+    return names.pop()
+
+
 def simulate(
     module: bytes,
     device: str | os.PathLike,
     profile: str | os.PathLike | Recording | None,
     costs: Sequence[str],
     processes: int,
+    compiled: str | os.PathLike | Compiled | None = None,
 ) -> Simulation:
     """Simulates the bytecode of a partitioned module; see `Lowered.simulate`."""
     text, table, notes = simulate_text(
@@ -220,6 +253,7 @@ def simulate(
         _profile_text(profile),
         several("simulate", "costs", costs),
         processes,
+        _compiled_text(compiled),
     )
     for note in notes:
         _logger.warning(note)

@@ -40,7 +40,7 @@ from .explanations import (
     explain,
 )
 from .report import report_text
-from .simulation import Simulation, draw, simulate
+from .simulation import Simulation, device_of, draw, simulate
 from .stacked import StackedExecutable, Stacking
 
 __all__ = [
@@ -355,9 +355,10 @@ class Lowered(jax.stages.Lowered):
     @at_users_line
     def simulate(
         self,
-        device: str | os.PathLike,
+        device: str | os.PathLike | Compiled,
         *,
         profile: str | os.PathLike | Recording | None = None,
+        compiled: Compiled | str | os.PathLike | None = None,
         costs: Sequence[str] = (),
         processes: int | None = None,
     ) -> Simulation:
@@ -367,10 +368,14 @@ class Lowered(jax.stages.Lowered):
 
         Args:
           device: the device type of the meshes: `h100`, `tpu-v5p`, `cpu` and so on, or
-            a file of figures (docs/cost-model.md).
+            a file of figures (docs/cost-model.md); or this program, compiled, whose
+            devices they are then.
           profile: times that `mw.profile` recorded, of this program or of one with
             another number of microbatches: a file, or the recording. Where it has
             some, they take precedence over those of the device.
+          compiled: this program, compiled, or where it was saved: temporaries and code
+            are as its compiler says, and times where it has some and there is no
+            profile.
           costs: what custom calls do, such as
             `"flash_attention=flops:4*b*h*t*t*d"`.
           processes: how many issue the program, each as many meshes; by default those
@@ -383,9 +388,13 @@ class Lowered(jax.stages.Lowered):
         Raises:
           TypeError: `costs` is a text, not several.
           ValueError: an unknown device, or a profile or cost that cannot be read.
-          OSError: the profile cannot be opened.
+          OSError: the profile, or what was compiled, cannot be opened.
         """
 
+        if isinstance(device, Compiled):
+            if compiled is not None:
+                raise ValueError("simulate: a compiled program was given twice")
+            device, compiled = device_of(device), device
         if processes is None:
             indices = {
                 found.process_index
@@ -395,7 +404,7 @@ class Lowered(jax.stages.Lowered):
             }
             processes = max(1, min(len(indices), len(self.topology)))
         module = self.partitioning_result.module_bytecode
-        return simulate(module, device, profile, costs, processes)
+        return simulate(module, device, profile, costs, processes, compiled)
 
     @at_users_line
     def draw(

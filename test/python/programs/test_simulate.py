@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from meshwright.runtime.program.order import issue_order
+from meshwright.runtime.watch import cycles
 from support.tools import ROOT
 
 import meshwright as mw
@@ -205,11 +206,14 @@ def test_a_profile_that_is_none_is_a_value_error(lowered, tmp_path):
 
 def test_the_page_runs(lowered, capsys):
     text = (ROOT / "docs" / "simulate.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.S)
-    exec(compile(code, "docs/simulate.md", "exec"), {"lowered": lowered})
+    code, of_compiled = re.findall(r"```python\n(.*?)```", text, re.S)
+    names = {"lowered": lowered}
+    exec(compile(code, "docs/simulate.md", "exec"), names)
     found = lowered.simulate("h100")
     peak = found.meshes["m1"].peak_bytes
     assert capsys.readouterr().out == f"{found.makespan_s} {peak}\n"
+    exec(compile(of_compiled, "docs/simulate.md", "exec"), names)
+    assert names["found"].meshes.keys() == found.meshes.keys()
 
 
 def test_the_command_says_the_same(lowered, tools, tmp_path):
@@ -341,3 +345,81 @@ def test_the_code_of_the_page_on_drawings_draws(program, lowered, tmp_path):
         exec(compile(code, "docs/draw.md", "exec"), names)
     drawn = {"page.html", "order.svg", "run.html"}
     assert {path.name for path in tmp_path.iterdir()} == drawn
+
+
+def test_a_compiled_program_says_what_memory_it_takes(program, tmp_path):
+    step, params, xs = program
+    lowered = step.lower(params, xs)
+    compiled = lowered.compile()
+    found = lowered.simulate(compiled)
+    stats = compiled.figures["fragments"]
+    temporaries = [f["temporary_bytes"] for f in stats.values()]
+    assert max(temporaries) > 0
+    for name, mesh in found.meshes.items():
+        parts = dict(mesh.peak)
+        for what, size in parts.items():
+            fragment = what.removeprefix("temporaries of ")
+            assert fragment == what or stats[fragment]["temporary_bytes"] == size
+        code = sum(
+            stats[f["name"]]["code_bytes"]
+            for f in lowered.partitioning_result.program["fragments"]
+            if f["mesh"] == name
+        )
+        assert parts.get("code", 0) == code
+    # Much more for one of them is what its mesh holds at the peak.
+    figures = compiled.figures
+    fragments = lowered.partitioning_result.program["fragments"]
+    large = next(f["name"] for f in fragments if f["mesh"] == "m2")
+    figures["fragments"][large]["temporary_bytes"] = 10_000_000
+    (tmp_path / "figures.json").write_text(json.dumps(figures))
+    full = lowered.simulate("cpu", compiled=tmp_path / "figures.json").meshes["m2"]
+    assert dict(full.peak)[f"temporaries of {large}"] == 10_000_000
+    (tmp_path / "figures.json").unlink()
+    compiled.save(tmp_path)
+    again = lowered.simulate("cpu", compiled=tmp_path)
+    assert again.meshes == found.meshes
+    assert any("no time of" in note for note in again.notes)
+    with pytest.raises(ValueError, match="compiled for cpu, and is simulated on h100"):
+        lowered.simulate("h100", compiled=compiled)
+    with pytest.raises(ValueError, match="given twice"):
+        lowered.simulate(compiled, compiled=compiled)
+    with pytest.raises(FileNotFoundError):
+        lowered.simulate("cpu", compiled=tmp_path / "nowhere")
+
+
+def test_the_compiler_s_cycles_are_times_and_know_loops():
+    text = """HloModule step, is_scheduled=true
+
+%fused (p: f32[8]) -> f32[8] {
+  %p = f32[8]{0} parameter(0)
+  ROOT %a = f32[8]{0} add(%p, %p), backend_config={"estimated_cycles":"9999"}
+}
+
+%body (c: (s32[], f32[8])) -> (s32[], f32[8]) {
+  %c = (s32[], f32[8]{0}) parameter(0)
+  %n = s32[] get-tuple-element(%c), index=0
+  %v = f32[8]{0} get-tuple-element(%c), index=1
+  %one = s32[] constant(1)
+  %m = s32[] add(%n, %one)
+  %w = f32[8]{0} fusion(%v), calls=%fused, backend_config={"estimated_cycles":"10"}
+  ROOT %t = (s32[], f32[8]{0}) tuple(%m, %w)
+}
+
+%condition (c: (s32[], f32[8])) -> pred[] {
+  %c = (s32[], f32[8]{0}) parameter(0)
+  %n = s32[] get-tuple-element(%c), index=0
+  %last = s32[] constant(6)
+  ROOT %less = pred[] compare(%n, %last), direction=LT
+}
+
+ENTRY %main (x: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  %zero = s32[] constant(0)
+  %start = (s32[], f32[8]{0}) tuple(%zero, %x)
+  %loop = (s32[], f32[8]{0}) while(%start), condition=%condition, body=%body
+  %y = f32[8]{0} get-tuple-element(%loop), index=1
+  ROOT %z = f32[8]{0} fusion(%y), calls=%fused, backend_config={"estimated_cycles":"7"}
+}
+"""
+    assert cycles.count_cycles(text) == 6 * 10 + 7
+    assert cycles.count_cycles(text.replace("estimated_cycles", "x")) is None

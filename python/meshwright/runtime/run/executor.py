@@ -20,7 +20,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh, NamedSharding
 
-from ...aot.names import memory_limit
+from ...aot.names import clock_rate, memory_limit
 from ...core import interrupts
 from ...core.progress import waiting
 from ...jaxapi import runtime as jax_runtime
@@ -38,6 +38,7 @@ from ..program.plan import Plan, Planner
 from ..program.schedule_form import check_form
 from ..program.source import Source
 from ..program.steps import FirstShard, Issue, Launch, Step
+from ..watch.cycles import count_cycles
 from ..watch.fit import Fit, FragmentFigures, MeshFit
 from ..watch.memory import Account, MeshMemory, keep_account
 from ..watch.peaks import find_peak
@@ -460,7 +461,7 @@ class ProgramExecutor:
                 temporary_bytes=stats.temp_size_in_bytes,
                 alias_bytes=stats.alias_size_in_bytes,
                 code_bytes=stats.generated_code_size_in_bytes,
-                estimated_s=target.cost().get("optimal_seconds"),
+                estimated_s=_estimate(target),
             )
         meshes = {}
         for name, mesh in self._meshes.items():
@@ -501,6 +502,16 @@ class ProgramExecutor:
         for name in untimed:  # A part of the time would look like all of it.
             costs[name].pop("optimal_seconds", None)
         return {name: dict(found) for name, found in costs.items()}
+
+
+def _estimate(target: Loaded) -> float | None:
+    """Seconds that a compiler thinks its code takes, if it has some worth taking.
+
+    The sum of its cost analysis is none: it is the same for all precisions.
+    """
+    clock = clock_rate(target.devices[0])
+    cycles = count_cycles(target.hlo_text()) if clock else None
+    return cycles / clock if cycles else None
 
 
 def _forget_frames(error: BaseException, before: BaseException | None) -> None:

@@ -175,7 +175,7 @@ def _axes(
     return tuple(name for index, name in enumerate(mesh) if index in found)
 
 
-class _Module:
+class Module:
     """The computations of one HLO module."""
 
     def __init__(self, text: str):
@@ -217,10 +217,13 @@ class _Module:
                     result -= given
                 yield found["kind"], max(given, result), times, _groups(line)
                 continue
-            turns = self._turns(name, line) if " while(" in line else 1
-            for called in _CALLED.findall(line):
-                for inner in _OPERANDS.findall(called):
-                    yield from self._of(inner, times * turns)
+            turns = self.turns(name, line) if " while(" in line else 1
+            for inner in self.called(line):
+                yield from self._of(inner, times * turns)
+
+    def called(self, line: str) -> list[str]:
+        """The computations that a line calls."""
+        return [n for c in _CALLED.findall(line) for n in _OPERANDS.findall(c)]
 
     def _is_other_part(self, name: str, kind: str, line: str) -> bool:
         channel = _CHANNEL.search(line)
@@ -228,7 +231,8 @@ class _Module:
             return False
         return self._channels.setdefault((channel[1], kind), name) != name
 
-    def _turns(self, name: str, line: str) -> int:
+    def turns(self, name: str, line: str) -> int:
+        """How often the loop of a line of a computation turns; 1 if unknown."""
         said = _TRIPS.search(line)
         return int(said[1]) if said else self._trips.of(name, line) or 1
 
@@ -249,7 +253,7 @@ def measure_traffic(program: Mapping[str, Any], texts: Mapping[str, str]) -> Tra
         name, mesh = fragment["name"], fragment["mesh"]
         if name not in texts:
             continue
-        for kind, size, times, groups in _Module(texts[name]).collectives():
+        for kind, size, times, groups in Module(texts[name]).collectives():
             key = (kind, _axes(groups, meshes[mesh]))
             total = totals[mesh].setdefault(key, [0, 0])
             total[0] += times * fragment["calls"]
