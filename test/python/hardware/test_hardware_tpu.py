@@ -67,6 +67,26 @@ def test_weights_are_gathered_once_and_a_call_is_refused(compiled):
         compiled([np.ones((100, 100))] * 2, np.ones((8, 100)))
 
 
+def test_it_is_saved_for_tpus_and_for_nothing_else(compiled, tmp_path):
+    compiled.save(tmp_path)
+    body = json.loads((tmp_path / "compiled.json").read_text())["body"]
+    assert body["surroundings"]["plugins"]["tpu"]["libtpu"]
+    assert body["meshes"]["m1"]["kind"] == "TPU v5 lite"
+    sizes = [
+        (tmp_path / "files" / e["file"]).stat().st_size for e in body["executables"]
+    ]
+    assert min(sizes) > 10_000
+    cpus = np.array(jax.devices("cpu")[:4])
+    meshes = {f"m{i}": Mesh(cpus[2 * i : 2 * i + 2], ("x",)) for i in range(2)}
+    with pytest.raises(mw.ProgramError, match="for devices of platform 'tpu', and has"):
+        mw.load(tmp_path, meshes)
+
+
+def test_cycles_of_the_compiler_are_times(compiled):
+    seconds = [f.estimated_s for f in _fit(compiled).fragments.values()]
+    assert all(1e-8 < each < 1e-3 for each in seconds)
+
+
 def _fit(compiled):
     return compiled.mpmd_executable.runtime_executable().fit()
 
