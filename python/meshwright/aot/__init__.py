@@ -25,7 +25,8 @@ def devices(target: str, count: int | None = None) -> list[Any]:
     Args:
       target: a slice of TPUs, `v4:2x2x1`, `v5e:4x4`, `v5p:2x2x4`, `v6e:2x4`,
         `tpu7x:2x2x1`; or GPUs, `a100`, `h100`, `h200`, `b200`, also as `h100:16`.
-      count: how many; of a slice the first ones, by default all.
+      count: how many; of a slice, or of a number of GPUs in its name, the first ones,
+        by default all.
 
     Returns:
       Devices in an order in which neighbours are neighbours: those of a host follow one

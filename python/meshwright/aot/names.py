@@ -170,7 +170,8 @@ def parse_target(text: str, count: int | None = None) -> Target:
 
     Args:
       text: such as `v5p:2x2x4`, `h100:16`, or `h100` with a count.
-      count: how many GPUs there are, where the name does not say it.
+      count: how many GPUs there are, where the name does not say it; else it is
+        how many of them are wanted, and says nothing of the target.
 
     Raises:
       ValueError: an unknown device, or a shape or number that there is not.
@@ -229,8 +230,6 @@ def _gpus(text: str, kind: str, size: str | None, count: int | None) -> Target:
         raise ValueError(
             f"target {text!r}: {size!r} is no number of GPUs; write {kind}:16"
         )
-    if size is not None and count is not None and int(size) != count:
-        raise ValueError(f"target {text!r} has {size} devices, and {count} are wanted")
     total = int(size) if size is not None else count
     if total is None:
         raise ValueError(

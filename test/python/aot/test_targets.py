@@ -73,6 +73,10 @@ def test_more_devices_than_the_slice_has():
         mw.aot.devices("h100:8", 16)
 
 
+def test_the_first_of_a_number_of_gpus():
+    assert names.parse_target("h100:8", 4) == names.parse_target("h100", 8)
+
+
 @pytest.mark.parametrize("target", ["v5e:2x2", "h100:8"])
 def test_what_is_not_installed_has_a_line_of_pip(target, monkeypatch):
     monkeypatch.setattr(plugins.importlib.util, "find_spec", lambda name: None)

@@ -105,6 +105,25 @@ def test_module_that_does_not_compile_is_named():
         b.load()
 
 
+def test_the_line_of_what_a_compiler_refuses_is_named():
+    def calls(x):
+        return jax.ffi.ffi_call(
+            "nobody_has_this", jax.ShapeDtypeStruct(x.shape, x.dtype)
+        )(jax.numpy.tanh(x))
+
+    line = calls.__code__.co_firstlineno + 1
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))
+    config = mw.make_config({"m": mesh}, {"first": "m"})
+    function = mw.named_computation(calls, name="first")
+    lowered = mw.jit(function, config).lower(np.ones(4, np.float32))
+    named = (
+        rf'(?s)\(from first\) on mesh "m" does not compile, at .*{__name__}.py:'
+        rf"({line}|{line + 1}|{line + 2}): .*No FFI handler"
+    )
+    with pytest.raises(mw.FragmentError, match=named):
+        lowered.compile()
+
+
 def test_first_failure_is_reported_while_others_compile(monkeypatch):
     """A fragment that takes forever does not hold back the error of another."""
     b = Builder(a={"x": 1}, b={"x": 1})

@@ -29,6 +29,7 @@ from ..program.python_calls import count_functions, name_errors
 from ..program.source import Source
 from .cache import FragmentCache
 from .described import Answers, oversized_bytes
+from .refusals import find_refused
 
 ir = jax_runtime.ir
 
@@ -266,8 +267,11 @@ def _compile(
     except Exception as error:
         needed = oversized_bytes(str(error)) if source.mesh.is_described else None
         if needed is None or not keep_oversized:
+            with context:
+                place = find_refused(source.text, str(error))
+            what = f", at {place}" if place else ""
             raise FragmentError(
-                f"{source.describe()} does not compile: {error}"
+                f"{source.describe()} does not compile{what}: {error}"
             ) from error
         executable = Answers.oversized(source, needed)
     finally:
