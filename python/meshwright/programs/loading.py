@@ -19,7 +19,7 @@ from ..core.tracebacks import at_users_line
 from ..runtime import ProgramError
 from ..runtime import load as load_program
 from ..runtime.load import saved as saved_code
-from ..shardings.signature import io_specs
+from ..shardings.signature import ProgramSignature, io_specs
 from .compiled import Compiled
 from .executable import Executable
 from .saved_form import constant_from_json, open_folder, signature_from_json
@@ -87,6 +87,7 @@ def _load(contents: Contents, found: Mapping[str, Any], meshes: Topology) -> Com
     known: dict[str, np.ndarray] = {}
     constants = tuple(constant_from_json(e, read, known) for e in found["constants"])
     signature = signature_from_json(found["signature"], constants)
+    _check_widths(signature)
     text = _SavedText(
         {name: read(file).decode() for name, file in found["fragments"].items()},
         found["io"],
@@ -114,6 +115,22 @@ def _load(contents: Contents, found: Mapping[str, Any], meshes: Topology) -> Com
     ]
     args_info = jax.tree.unflatten(shown.call_tree, infos)
     return Compiled(executable, args_info, shown.output_tree)
+
+
+def _check_widths(signature: ProgramSignature) -> None:
+    """Raises ProgramError for numbers of 64 bits where JAX has them cut off."""
+    for aval in (*signature.input_avals, *signature.output_avals):
+        is_plain = not jax.numpy.issubdtype(aval.dtype, jax.dtypes.extended)
+        if (
+            is_plain
+            and aval.dtype != jax.dtypes.float0
+            and jax.dtypes.canonicalize_dtype(aval.dtype) != aval.dtype
+        ):
+            raise ProgramError(
+                f"{signature.name} was saved with jax_enable_x64 for "
+                f"{aval.str_short()}, which is off here; "
+                'jax.config.update("jax_enable_x64", True) first'
+            )
 
 
 def _stacked(

@@ -509,6 +509,22 @@ def test_keyword_arguments_and_unused_ones(tmp_path):
         loaded(x, scale=scale)
 
 
+def test_numbers_of_64_bits_need_the_setting(tmp_path):
+    meshes, before = make_meshes(), jax.config.jax_enable_x64
+    try:
+        jax.config.update("jax_enable_x64", True)
+        body = mw.named_computation(lambda x: x * 2, name="first")
+        config = mw.make_config(meshes, {"first": "m0"})
+        mw.jit(body, config).lower(np.ones(4)).compile().save(tmp_path)
+        loaded = mw.load(tmp_path, meshes)
+        assert loaded(loaded.place(np.ones(4))).dtype == np.float64
+        jax.config.update("jax_enable_x64", False)
+        with pytest.raises(mw.ProgramError, match="jax_enable_x64 for float64.4., whi"):
+            mw.load(tmp_path, meshes)
+    finally:
+        jax.config.update("jax_enable_x64", before)
+
+
 def test_small_types_and_specs(tmp_path):
     sharding = jax.sharding.NamedSharding(make_meshes()["m0"], P("x"))
     x = jax.device_put(jnp.arange(8, dtype=jnp.bfloat16), sharding)
