@@ -43,7 +43,7 @@ fi
 echo "import meshwright: works"
 code=0
 # shellcheck disable=SC2086 # Several names.
-"$python" -m pytest -q --tb=line -rfE $tests --bin=build/bin >"$output" 2>&1 || code=$?
+"$python" -m pytest --tb=line -rfE $tests --bin=build/bin >"$output" 2>&1 || code=$?
 if ((code)); then
   echo "tests: broke"
   grep -E '^(FAILED|ERROR)|failed|error' "$output" | tail -60 || tail -20 "$output"
