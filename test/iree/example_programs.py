@@ -1,6 +1,6 @@
 """Writes what an example gives to the compiler, with a device for each of its meshes.
 
-    python test/iree/example_programs.py examples/mlp.py OUT
+    python test/iree/example_programs.py examples/mlp.py OUT [ARGUMENT...]
 
 writes OUT/N.mlir, the program of the Nth compile, and OUT/N.json, its configuration.
 """
@@ -42,7 +42,7 @@ def main(example: str, out: pathlib.Path, options: list[str]) -> None:
     native.Session.__init__ = keep_module
     native.Session.import_program = keep_request
     native.Session.finish = write
-    sys.argv = [example, "--steps=1", *options]
+    sys.argv = [example, *options]
     sys.path.insert(0, str(pathlib.Path(example).parent))
     runpy.run_path(example, run_name="__main__")
 

@@ -32,9 +32,25 @@ def test_commands_print_what_the_page_shows(tools, tmp_path):
         np.testing.assert_allclose(file["result0"], wanted, atol=1e-6)
 
 
+def test_the_program_of_the_page_runs_by_iree(tools, tmp_path):
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    command = [sys.executable, "-c", block]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    out, arrays = tmp_path / "out", tmp_path / "arrays.npz"
+    files = tmp_path / "model.mlir", f"--config={tmp_path / 'model.json'}"
+    tools.check("meshwright", "partition", *files, "-o", out, "--portable", "--plain")
+    command = [sys.executable, ROOT / "examples/iree_pipeline.py", out, "--npz", arrays]
+    subprocess.run(command, check=True)
+    with np.load(arrays) as file:
+        wanted = np.tanh(file["input1"] @ file["input0"])
+        np.testing.assert_allclose(file["result0"], wanted, atol=1e-6)
+
+
 def test_listed_fragments_are_those_of_the_test():
     from test_fragments import REFUSED, SEVERAL_DEVICES
 
-    listed = set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| `.*", PAGE, re.M))))
+    listed = set(
+        re.findall(r"`([\w/]+)`", "\n".join(re.findall(r"^\| `.*", PAGE, re.M)))
+    )
     names = {name for name, _ in REFUSED} | set(SEVERAL_DEVICES)
     assert names <= listed
