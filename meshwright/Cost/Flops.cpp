@@ -126,20 +126,19 @@ std::optional<double> meshwright::readTripCount(Operation *whileOp) {
   if (!counter || counter.getOwner() != &op.getCond().front())
     return std::nullopt;
   unsigned index = counter.getArgNumber();
-  auto step = op.getBody()
-                  .front()
-                  .getTerminator()
-                  ->getOperand(index)
-                  .getDefiningOp<stablehlo::AddOp>();
-  if (!step)
+  Block &body = op.getBody().front();
+  Operation *next = body.getTerminator();
+  auto step = next->getOperand(index).getDefiningOp<stablehlo::AddOp>();
+  Value counted = body.getArgument(index);
+  if (!step || (step.getLhs() != counted && step.getRhs() != counted))
     return std::nullopt;
-  Value increment = step.getLhs() == op.getBody().getArgument(index)
-                        ? step.getRhs()
-                        : step.getLhs();
+  Value increment = step.getLhs() == counted ? step.getRhs() : step.getLhs();
   // The limit may be a constant outside that is passed around the loop.
   Value limit = compare.getRhs();
   if (auto passed = dyn_cast<BlockArgument>(limit);
-      passed && passed.getOwner() == counter.getOwner())
+      passed && passed.getOwner() == counter.getOwner() &&
+      next->getOperand(passed.getArgNumber()) ==
+          body.getArgument(passed.getArgNumber()))
     limit = op->getOperand(passed.getArgNumber());
   DenseIntElementsAttr first, last, by;
   if (!matchPattern(op->getOperand(index), m_Constant(&first)) ||
@@ -149,7 +148,8 @@ std::optional<double> meshwright::readTripCount(Operation *whileOp) {
   double from = first.getSplatValue<APInt>().getSExtValue();
   double to = last.getSplatValue<APInt>().getSExtValue();
   double stride = by.getSplatValue<APInt>().getSExtValue();
-  if (stride <= 0)
+  if (stride <= 0 || from < 0 ||
+      to < 0) // As signed and unsigned numbers alike.
     return std::nullopt;
   return std::max(0.0, std::ceil((to - from) / stride));
 }

@@ -85,6 +85,8 @@ static void addPlacement(OpPassManager &pm, const ImportOptions &options) {
   pm.addPass(createIntroduceTransfersPass());
   pm.addPass(createEraseUnusedCalleeBlockArgumentsPass());
   bool sendsLittle = options.inferTransfers && options.minimizeTransfers;
+  if (sendsLittle)
+    pm.addPass(createUnrollLoopsPass());
   pm.addPass(createSplitConditionalsPass({sendsLittle}));
   if (sendsLittle) {
     pm.addPass(createSplitConcatenationsPass());

@@ -5,6 +5,7 @@
 #include "meshwright/Import/Conditionals/ConditionalHomes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 #include "meshwright/Import/MeshSets/MeshSetPropagation.h"
 #include "mlir/IR/Builders.h"
 
@@ -46,6 +47,9 @@ ConditionalHomes::ConditionalHomes(ModuleOp module,
                                    bool sendsLittle)
     : sendsLittle(sendsLittle), copy(cast<ModuleOp>(module->clone(mapping))),
       flow(*copy) {
+  if (sendsLittle)
+    for (func::FuncOp func : getMpmdFunctions(*copy))
+      eraseConsents(func);
   for (Operation *conditional : conditionals)
     chosen[conditional] = inlineBranches(mapping.lookup(conditional));
   populateUseSets(*copy);

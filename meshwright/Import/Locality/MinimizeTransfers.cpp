@@ -16,6 +16,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/IR/OutsideReads.h"
 #include "meshwright/Import/Locality/Passes.h"
+#include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 #include "meshwright/Import/MeshSets/StateClasses.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
@@ -179,22 +180,13 @@ static void sendResult(OpOperand &use, const ValueMeshes &meshes,
   use.set(materializer.get(value, readers.find_first()));
 }
 
-/// Sums may become reductions across meshes wherever transfers are added, so that no
-/// op has to say so of its operand. Inference would place the two apart.
-static void eraseConsents(func::FuncOp func) {
-  for (auto reduce : llvm::make_early_inc_range(func.getOps<ReduceOp>()))
-    if (reduce.getReduction() == ReductionType::None &&
-        reduce->getNumOperands() == 1 &&
-        reduce->getOperand(0).getType() == reduce.getType()) {
-      reduce.getResult().replaceAllUsesWith(reduce->getOperand(0));
-      reduce.erase();
-    }
-}
-
 /// Whether inference would bring an argument to other meshes than the one where
-/// it belongs, or nowhere.
+/// it belongs, or nowhere. What no fragment reads would be brought to a sum across
+/// meshes that is made of it.
 static bool isReadElsewhere(BlockArgument arg, const MeshBits &home,
                             const ValueMeshes &meshes) {
+  if (meshes.get(arg).empty() && meshes.hasConflicts())
+    return true;
   return llvm::any_of(arg.getUses(), [&](OpOperand &use) {
     return isa<func::ReturnOp>(use.getOwner()) ? meshes.get(arg) != home
                                                : meshes.getReaders(use) != home;
@@ -295,11 +287,10 @@ struct MinimizeTransfersPass
       if (!meshes.isWholeSum(&op))
         continue;
       Value sum = op.getResult(0);
-      std::optional<unsigned> mesh = classes.getMesh(sum);
-      if (!mesh || !meshes.get(sum).test(*mesh))
-        continue;
       keepParts(&op, meshes, materializer);
-      materializer.keep(sum, *mesh);
+      std::optional<unsigned> mesh = classes.getMesh(sum);
+      if (mesh && meshes.get(sum).test(*mesh))
+        materializer.keep(sum, *mesh);
     }
   }
 

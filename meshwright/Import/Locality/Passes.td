@@ -82,4 +82,35 @@ def SplitConcatenationsPass
   let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
 }
 
+def UnrollLoopsPass : Pass<"mpmd-unroll-loops", "::mlir::ModuleOp"> {
+  let summary = "Unrolls loops over state of several meshes, leaf by leaf";
+  let description = [{
+    A `stablehlo.while` without a name is one op, on one mesh. Where what it carries is
+    on different meshes, and combined by numbers alone, such as in the recursion of
+    L-BFGS over its memory, its trips are put in line, so that each op has a mesh of
+    its own.
+
+    ```mlir
+    // %d1 on m1, %d2 on m2
+    %d:3 = stablehlo.while(%i = %c0, %a = %d1, %b = %d2) … // i < 2
+    // becomes
+    %s = stablehlo.add (dot %d1, %d1), (dot %d2, %d2)
+    %a1 = stablehlo.subtract %d1, (multiply %s, …)
+    %b1 = stablehlo.subtract %d2, (multiply %s, …)
+    // and the same for the next trip
+    ```
+
+    Acts on entry functions with several meshes. Leaves alone loops whose number of
+    trips is not known or above `max-trips`, and those that combine larger values of
+    different meshes. Cost: linear in what is unrolled times trips.
+  }];
+  let options = [
+    Option<"maxTrips", "max-trips", "unsigned", "64", "Most trips to unroll">,
+  ];
+  let statistics = [
+    Statistic<"numUnrolled", "num-unrolled", "Loops unrolled">,
+  ];
+  let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
+}
+
 #endif

@@ -112,3 +112,13 @@ std::optional<ReductionType> mpmd::getMarkedReduction(Operation *op) {
     return attr.getValue();
   return std::nullopt;
 }
+
+void mpmd::eraseConsents(func::FuncOp func) {
+  for (auto reduce : llvm::make_early_inc_range(func.getOps<ReduceOp>()))
+    if (reduce.getReduction() == ReductionType::None &&
+        reduce->getNumOperands() == 1 &&
+        reduce->getOperand(0).getType() == reduce.getType()) {
+      reduce.getResult().replaceAllUsesWith(reduce->getOperand(0));
+      reduce.erase();
+    }
+}

@@ -16,6 +16,7 @@
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <optional>
 
 namespace mlir::mpmd {
@@ -41,6 +42,11 @@ bool isIdentity(Value init, ReductionType kind);
 
 /// The kind of reduction that `op` is marked with by `mpmd.reduce`.
 std::optional<ReductionType> getMarkedReduction(Operation *op);
+
+/// Erases `mpmd.reduce<none>` of single operands. Where transfers are added, sums may
+/// become reductions across meshes, so that no op has to say so of its operand; mesh
+/// inference would place the two apart.
+void eraseConsents(func::FuncOp func);
 
 } // namespace mlir::mpmd
 

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 import pytest
 from jax.sharding import Mesh
@@ -54,21 +55,51 @@ def test_no_warning_for_what_no_stage_reads(caplog):
 
 @pytest.mark.parametrize("reads_gradients", [True, False])
 def test_a_loop_over_the_state_of_all_stages_is_named(reads_gradients, caplog):
-    def step(weights, moments, x):
+    """One that turns as often as data say; others are unrolled."""
+
+    def step(weights, moments, x, times):
         _, grads = gradients(weights, x)
 
         def body(_, moments):
             moments = jax.tree.map(lambda m: 0.9 * m, moments)
             return jax.tree.map(jnp.add, moments, grads) if reads_gradients else moments
 
-        moments = jax.lax.fori_loop(0, 3, body, moments)
+        moments = jax.lax.fori_loop(0, times, body, moments)
         if not reads_gradients:
             moments = jax.tree.map(jnp.add, moments, grads)
         return jax.tree.map(jnp.subtract, weights, moments), moments
 
-    found = lowered(step, WEIGHTS, WEIGHTS, BATCH)
+    found = lowered(step, WEIGHTS, WEIGHTS, BATCH, 3)
     assert found.function_mesh_assignment.input_meshes[1] == {"a": "m0", "b": "m0"}
     (record,) = caplog.records
     assert f'mesh "m0" holds 4096 bytes {AWAY}' in record.message
     assert "moments['b'] (4096 bytes)" in record.message
     assert "moments['a']" not in record.message
+
+
+def test_a_loop_leaf_by_leaf_leaves_state_in_its_place(caplog):
+    """As that of L-BFGS over its memory: only a number is made of all leaves."""
+
+    def step(weights, moments, x):
+        _, grads = gradients(weights, x)
+
+        def body(moments, rate):
+            norm = jnp.sqrt(sum(jnp.vdot(m, m) for m in moments.values()))
+            moments = jax.tree.map(lambda m: rate * m / norm, moments)
+            return jax.tree.map(jnp.add, moments, grads), norm
+
+        moments, norms = jax.lax.scan(body, moments, jnp.arange(3.0))
+        return jax.tree.map(jnp.subtract, weights, moments), moments, norms
+
+    found = lowered(step, WEIGHTS, WEIGHTS, BATCH)
+    assigned = found.function_mesh_assignment
+    assert assigned.input_meshes[1] == {"a": "m0", "b": "m1"}
+    assert assigned.output_meshes[:2] == ({"a": "m0", "b": "m1"},) * 2
+    assert not caplog.records
+    compiled = found.compile()
+    for a, b in zip(
+        jax.tree.leaves(compiled(*compiled.place(WEIGHTS, WEIGHTS, BATCH))),
+        jax.tree.leaves(jax.jit(step)(WEIGHTS, WEIGHTS, BATCH)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-5)

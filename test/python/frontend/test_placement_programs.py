@@ -33,7 +33,11 @@ LOWERED = [
     ("read twice", "lm clipped", "marks", False),
     ("read twice", "multi_transform", "names", True),
     ("read twice", "clip_by_global_norm", "auto", True),
+    ("plain", "lbfgs", "marks", False),
+    ("decay", "lbfgs", "auto", True),
     ("decay", "lm logged", "auto", True),
+    ("decay", "novograd", "names", False),
+    ("read twice", "novograd", "auto", False),
     ("tied", "adam", "marks", False),
     ("tied", "lm clipped", "marks", False),
     ("tied", "lm passed through", "auto", True),
@@ -53,6 +57,7 @@ LOWERED = [
 RUN = [
     ("plain", "lm cond", "marks", False),
     ("experts", "MultiSteps", "names", True),
+    ("tied", "lbfgs", "names", True),
 ]
 
 
