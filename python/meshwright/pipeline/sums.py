@@ -20,6 +20,7 @@ import jax
 from ..jaxapi import frontend as compat
 from ..staging.assign import by_marks
 from ..staging.flatten import first_mark, flatten
+from ..staging.terms import has_terms
 from ..tracing.primitives import broadcast_p, named_computation_p, reduce_p
 
 __all__ = ["with_sums"]
@@ -174,7 +175,7 @@ def _owners(
         ),
         closed.consts,
     )
-    flat = flatten(seen)
+    flat = flatten(seen, opens=has_terms)
     stages = by_marks(flat, {}, 0).stage
     of_value = {
         var: stage

@@ -29,6 +29,7 @@ from .auto import Divider
 from .emit import emit, stage_name
 from .flatten import first_mark, flatten, has_references, mark_in, refuse
 from .marks import mark_p
+from .terms import has_terms
 
 _logger = logging.getLogger(__name__)
 
@@ -193,7 +194,7 @@ class _Cutter:
         """Whether an operation without a mark is part of the stages around it."""
         if eqn.primitive is named_computation_p:
             return not self._config.assignment_of([eqn.params["name"]])
-        return eqn.primitive is call_p
+        return eqn.primitive is call_p or has_terms(eqn)
 
     def _check(self, flat: Any, stages: Stages) -> None:
         if self.count and self.count != stages.count:

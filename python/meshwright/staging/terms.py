@@ -28,6 +28,21 @@ def _is_float(atom: Any) -> bool:
     return jnp.issubdtype(getattr(atom.aval, "dtype", bool), jnp.inexact)
 
 
+def has_terms(eqn: Any) -> bool:
+    """Whether an operation that applies a function makes a number of several values,
+    or derivatives of several of that of a number: of weights, each may be a term."""
+
+    def sides(atoms: Sequence[Any]) -> tuple[bool, int]:
+        return (
+            any(_is_number(atom) and _is_float(atom) for atom in atoms),
+            sum(not _is_number(atom) for atom in atoms),
+        )
+
+    reads_number, values = sides(eqn.invars)
+    gives_number, results = sides(eqn.outvars)
+    return (gives_number and values > 1) or (reads_number and results > 1)
+
+
 def place_terms(
     flat: Flat,
     producer: Mapping[Any, int],

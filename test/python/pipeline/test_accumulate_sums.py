@@ -137,6 +137,8 @@ TERMS = {
         (w.astype("bfloat16").astype(w.dtype) ** 2).sum() for w in ws
     ),
     "stacked": lambda ws: jnp.stack([jnp.abs(w).sum() for w in ws]).sum(),
+    "nested": jax.jit(lambda ws: sum((w**2).sum() for w in ws)),
+    "recomputed": jax.checkpoint(lambda ws: sum((w**2).sum() for w in ws)),
 }
 
 
