@@ -16,6 +16,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
+
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import for_p, named_computation_p
 from .assign import Reads, reads
@@ -140,6 +142,7 @@ class _Lining:
         for number, index in enumerate(items):
             self._position[index] = number
         self._place_backward()
+        self._place_gradients()
         self._send_what_is_small()
         costs = [0.0] * len(items)
         for index, where in enumerate(self._position):
@@ -178,6 +181,7 @@ class _Lining:
     def _line(self, forward: Sequence[int]) -> list[int]:
         """The order in which each is right before the first that needs it."""
         members = set(forward)
+        waiting = self._waiting(forward)
         ends = [
             index
             for index in forward
@@ -185,7 +189,7 @@ class _Lining:
         ]
         line: list[int] = []
         seen: set[int] = set()
-        for end in ends:
+        for end in sorted(ends, key=lambda end: (end in waiting, end)):
             stack = [(end, False)]
             while stack:
                 index, done = stack.pop()
@@ -194,9 +198,41 @@ class _Lining:
                 elif index not in seen:
                     seen.add(index)
                     stack.append((index, True))
-                    before = sorted(set(self._table.operands[index]) & members)
+                    before = sorted(
+                        set(self._table.operands[index]) & members,
+                        key=lambda o: (o in waiting, o),
+                    )
                     stack += [(o, False) for o in reversed(before) if o not in seen]
         return self._with_terms(line)
+
+    def _waiting(self, forward: Sequence[int]) -> set[int]:
+        """What is made of one input, and numbers that are made of such numbers.
+
+        Casts of parameters and terms of a decay are needed where what they are read
+        with is there, whatever is written first.
+        """
+        inputs: dict[int, frozenset[object]] = {}
+        found: set[int] = set()
+        for index in forward:
+            operands = [o for o in self._table.operands[index] if o in inputs]
+            inputs[index] = self._own_inputs(index).union(
+                *(inputs[o] for o in operands)
+            )
+            if len(inputs[index]) <= 1:
+                found.add(index)
+                if all(map(_is_number, self._items[index].eqn.outvars)):
+                    inputs[index] = frozenset()
+        return found
+
+    def _own_inputs(self, index: int) -> frozenset[object]:
+        """The inputs of the body that an operation reads, but for numbers."""
+        return frozenset(
+            var
+            for var in self._items[index].eqn.invars
+            if isinstance(var, compat.Var)
+            and self._table.producer.get(var) is None
+            and not _is_number(var)
+        )
 
     def _with_terms(self, line: Sequence[int]) -> list[int]:
         """Puts what is made of one input where that is read otherwise.
@@ -206,38 +242,41 @@ class _Lining:
         """
         place = {index: number for number, index in enumerate(line)}
         inputs: dict[int, frozenset[object]] = {}
-        moved: dict[int, list[int]] = {}
         for index in line:
             operands = [o for o in self._table.operands[index] if o in place]
-            own = (
-                var
-                for var in self._items[index].eqn.invars
-                if isinstance(var, compat.Var)
-                and self._table.producer.get(var) is None
-                and not _is_number(var)
-            )
-            inputs[index] = frozenset(own).union(*(inputs[o] for o in operands))
-            if len(inputs[index]) != 1 or not (
-                self._gives_number(index) or self._is_saved(index, place)
-            ):
+            own = self._own_inputs(index)
+            inputs[index] = own.union(*(inputs[o] for o in operands))
+        single = [index for index in line if len(inputs[index]) == 1]
+        saved: set[int] = set()
+        for index in reversed(single):
+            readers = {r for r in self._table.readers[index] if r in place}
+            outvars = self._items[index].eqn.outvars
+            if saved >= readers and self._outs.isdisjoint(outvars):
+                saved.add(index)  # Only the backward pass reads it.
+        numbers = [index for index in single if self._gives_number(index)]
+        moved: dict[int, list[int]] = {}
+        taken: set[int] = set()
+        for index in [*numbers, *sorted(saved, key=place.__getitem__)]:
+            if index in taken:
                 continue
-            term = self._alone(index, place)
+            term = self._alone(index, place, saved) - taken
             (var,) = inputs[index]
             found = [
                 place[reader]
                 for reader in self._var_readers[var]
-                if reader in place and reader not in term
+                if reader in place and reader not in term and reader not in taken
             ]
             later = [place[r] for r in self._table.readers[index] if r in place]
-            if found and min(found) < min([place[index], *later]):
+            is_early = bool(found) and min(found) < min([place[index], *later])
+            if is_early and moved.keys().isdisjoint(term):
                 moved.setdefault(line[min(found)], []).extend(
                     sorted(term, key=place.__getitem__)
                 )
-        elsewhere = {index for term in moved.values() for index in term}
+                taken |= term
         return [
             each
             for index in line
-            if index not in elsewhere
+            if index not in taken
             for each in (index, *moved.get(index, ()))
         ]
 
@@ -247,25 +286,31 @@ class _Lining:
         variables = [var for var in eqn.invars if isinstance(var, compat.Var)]
         return all(map(_is_number, eqn.outvars)) and not all(map(_is_number, variables))
 
-    def _is_saved(self, index: int, members: Mapping[int, int]) -> bool:
-        """Whether only the backward pass reads what a forward operation gives."""
-        return not any(r in members for r in self._table.readers[index]) and not any(
-            var in self._outs for var in self._items[index].eqn.outvars
-        )
+    def _alone(
+        self, index: int, members: Mapping[int, int], saved: set[int]
+    ) -> set[int]:
+        """An operation, and those in line that nothing but it needs.
 
-    def _alone(self, index: int, members: Mapping[int, int]) -> set[int]:
-        """An operation, and those in line that nothing but it needs."""
+        What only the backward pass reads comes with what it is made of.
+        """
         found = {index}
         left = [index]
         while left:
             for other in self._table.operands[left.pop()]:
-                readers = self._table.readers[other]
-                if other in members and found.issuperset(
-                    reader for reader in readers if reader in members
-                ):
+                readers = {r for r in self._table.readers[other] if r in members}
+                if other in members and other not in found and found >= readers - saved:
                     found.add(other)
                     left.append(other)
+                    self._add_readers(other, saved, found)
         return found
+
+    def _add_readers(self, index: int, saved: set[int], found: set[int]) -> None:
+        """Adds what is made of an operation's values for the backward pass alone."""
+        left = [index]
+        while left:
+            new = saved.intersection(self._table.readers[left.pop()]) - found
+            found |= new
+            left += new
 
     def _place_backward(self) -> None:
         first = repeated(self._flat)
@@ -312,6 +357,58 @@ class _Lining:
                 found = self._reader_positions(index)
                 last = max((p for p in self._position if p is not None), default=0)
                 self._position[index] = max(found, default=last)
+
+    def _place_gradients(self) -> None:
+        """Puts a gradient that needs no saved value where its weight is read.
+
+        Such as that of a bias, a sum of a cotangent: it may be anywhere between where
+        that comes from and where it is read next, and the weight is one of its type.
+        """
+        readers: dict[object, list[int]] = {}
+        for var, indices in self._var_readers.items():
+            if self._table.producer.get(var) is None:
+                readers.setdefault((var.aval.shape, var.aval.dtype), []).extend(indices)
+        for out in self._outs:
+            chain, cotangent = self._chain(out)
+            if cotangent is None:
+                continue
+            others = self._table.readers[self._table.producer[cotangent]]
+            places = [self._position[o] for o in others if o not in chain]
+            known = [where for where in places if where is not None]
+            last = self._position[chain[-1]]
+            if not known or last is None:
+                continue
+            key = out.aval.shape, out.aval.dtype
+            found = [
+                where
+                for reader in readers.get(key, ())
+                if not self._items[reader].transposes
+                and (where := self._position[reader]) is not None
+                and min(known) <= where <= last
+            ]
+            for index in chain:
+                self._position[index] = max(found, default=self._position[index])
+
+    def _chain(self, out: object) -> tuple[list[int], Any]:
+        """Transposed operations of one operand that nothing but an output needs.
+
+        Returns:
+          These, and what the first reads, if that is a cotangent.
+        """
+        chain: list[int] = []
+        var = out
+        while True:
+            index = self._table.producer.get(var)
+            if index is None or not self._items[index].transposes:
+                return [], None
+            item = self._items[index]
+            given = [v for v in item.eqn.invars if isinstance(v, compat.Var)]
+            if item.eqn.primitive is jax.lax.add_p:  # To the sum of microbatches.
+                given = [v for v in given if self._table.producer.get(v) is not None]
+            if len(given) != 1 or (chain and len(self._var_readers[var]) > 1):
+                return chain, var if chain else None
+            chain.append(index)
+            (var,) = given
 
     def _spread(self, outside: float, costs: list[float]) -> None:
         """Counts what is done with the gradients where these come from, by size."""

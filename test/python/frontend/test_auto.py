@@ -284,16 +284,26 @@ def test_an_optimizer_that_computes_more_than_the_microbatches():
     assert sent == [2 * 16 * 4] * 4  # An activation and its gradient of each.
 
 
-def test_a_decay_of_weights_is_computed_with_their_layers():
+DECAYS = {
+    "squares": lambda ws: sum((w**2).sum() for w in ws),
+    "products": lambda ws: sum(((w.T @ w - jnp.eye(16)) ** 2).sum() for w in ws),
+    "largest": lambda ws: functools.reduce(jnp.maximum, [jnp.abs(w).max() for w in ws]),
+}
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("decay", DECAYS)
+def test_a_decay_of_weights_is_computed_with_their_layers(decay, is_first):
     """It is added to the loss at the end; there only numbers arrive."""
     k = keys()
     ws = [normal(k, 16, 16) for _ in range(4)]
     x = normal(k, 4, 16)
 
     def loss(ws, x):
+        first = DECAYS[decay](ws) if is_first else 0
         for w in ws:
             x = jnp.tanh(x @ w)
-        return (x**2).sum() + 0.1 * sum((w**2).sum() for w in ws)
+        return (x**2).sum() + 0.1 * (first if is_first else DECAYS[decay](ws))
 
     def step(ws, x):
         value, grads = mw.pipeline.accumulate(jax.value_and_grad(loss), 2)(ws, x)
@@ -342,6 +352,32 @@ def test_layers_that_take_gradients_are_even(layer, caplog):
     found, wanted = jitted(ws, x, x), jax.jit(make_step(loss))(ws, x, x)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_biases_of_layers_that_read_weights_twice_stay_with_their_gradients():
+    """Their gradients need no saved value, which says nothing of where they belong."""
+    k = keys()
+    params = {f"s{i}": (normal(k, 32, 32), normal(k, 32)) for i in range(3)}
+    x = normal(k, 6, 32)
+
+    def loss(params, x):
+        for w, b in jax.tree.map(
+            lambda leaf: leaf.astype(jnp.bfloat16), list(params.values())
+        ):
+            x = jnp.tanh(x.astype(w.dtype) @ w) @ w.T + b
+        return (x.astype(jnp.float32) ** 2).mean()
+
+    def step(params, moments, x):
+        grads = mw.pipeline.accumulate(jax.grad(loss), 3)(params, x)
+        moments = jax.tree.map(lambda m, g: 0.9 * m + g, moments, grads)
+        return jax.tree.map(jnp.subtract, params, moments), moments
+
+    three = dict(list(MESHES.items())[:3])
+    lowered = mw.auto(step, three).lower(params, params, x)
+    assigned = lowered.function_mesh_assignment
+    weights, moments, _ = assigned.input_meshes
+    assert weights == moments == assigned.output_meshes[1]
+    assert {w for w, _ in weights.values()} == set(three)
 
 
 def test_references_and_empty_gradients():
