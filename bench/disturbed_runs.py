@@ -63,6 +63,9 @@ def disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str
         reader = _until(run, moment, rng.random(), seen)
         launcher = run.pid if kind != "launcher killed" else _child(run.pid)
         pids = killed_runs.workers(launcher)
+        if len(pids) <= victim:  # A busy machine: it is about to start them again.
+            _end(run, seed, timeout)
+            raise RuntimeError(f"run {seed}: {len(pids)} of {processes} processes")
         if kind in _SIGNALS:
             os.kill(launcher, _SIGNALS[kind])
         elif kind == "disk full":
