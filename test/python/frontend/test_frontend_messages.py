@@ -383,10 +383,10 @@ def test_a_loop_over_whole_states_names_what_it_moves(said):
     def train(params, x):
         grads = jax.grad(loss)(params, x)
         return jax.lax.fori_loop(
-            0, 3, lambda _, w: jax.tree.map(jnp.subtract, w, grads), params
+            0, 100, lambda _, w: jax.tree.map(jnp.subtract, w, grads), params
         )
 
-    lower(train, config(), {"in": X, "out": X}, X)
+    lower(train, config(), {"in": X, "out": X}, X)  # Few trips would be unrolled.
     [message] = said()
     assert re.match(rf"{HERE}:\d+:\d+: an operation without a name", message)
     assert 'params[\'out\'] (256 bytes, read by "g" on mesh "b")' in message

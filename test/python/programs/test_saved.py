@@ -296,7 +296,8 @@ def test_what_something_else_made_is_refused_in_a_sentence(case, copied):
 
 
 def test_flags_and_settings_count(copied, folder, monkeypatch):
-    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_max_hlo_modules=7")
+    flags = os.environ.get("XLA_FLAGS", "")
+    monkeypatch.setenv("XLA_FLAGS", f"{flags} --xla_dump_max_hlo_modules=7")
     mw.load(folder, make_meshes())  # Code does not depend on it.
     with jax.disable_jit(False):
         jax.config.update("jax_exec_time_optimization_effort", 0.5)
@@ -318,7 +319,7 @@ def test_flags_and_settings_count(copied, folder, monkeypatch):
     change(copied, edit)
     with pytest.raises(
         mw.ProgramError,
-        match="XLA_FLAGS was --xla_cpu_enable_fast_math=true .* is not set here",
+        match="XLA_FLAGS was --xla_cpu_enable_fast_math=true .* here; start with the",
     ):
         mw.load(copied, make_meshes())
 
