@@ -4,6 +4,7 @@
 
 #include "meshwright/Cost/Collective.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "gtest/gtest.h"
 
 using namespace meshwright;
