@@ -237,9 +237,7 @@ struct SplitConcatenationsPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MeshDataFlow flow(module);
-    ValueMeshes::Callees callees;
-    for (func::FuncOp func : getCallees(module))
-      callees[func] = ValueMeshes(func, flow, callees).summarize();
+    ValueMeshes::Callees callees = ValueMeshes::analyzeCallees(module, flow);
     for (func::FuncOp func : getEntryPoints(module))
       for (stablehlo::ConcatenateOp concat : collect(func, flow, callees)) {
         numSplit += Splitter(concat).run();

@@ -128,9 +128,7 @@ struct UnrollLoopsPass : mpmd::impl::UnrollLoopsPassBase<UnrollLoopsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MeshDataFlow flow(module);
-    ValueMeshes::Callees callees;
-    for (func::FuncOp func : getCallees(module))
-      callees[func] = ValueMeshes(func, flow, callees).summarize();
+    ValueMeshes::Callees callees = ValueMeshes::analyzeCallees(module, flow);
     for (func::FuncOp func : getEntryPoints(module))
       // A loop in a loop is in line after that.
       while (unrollIn(func, flow, callees)) {

@@ -6,6 +6,7 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/IR/OutsideReads.h"
 #include "meshwright/Import/MeshSets/CrossMeshReduction.h"
+#include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <map>
 #include <tuple>
@@ -370,6 +371,14 @@ double ValueMeshes::getSourceBytes(Value value) const {
       bytes += getTensorBytes(values[next]);
   }
   return bytes;
+}
+
+ValueMeshes::Callees ValueMeshes::analyzeCallees(ModuleOp module,
+                                                 const MeshDataFlow &flow) {
+  Callees callees;
+  for (func::FuncOp func : getCallees(module))
+    callees[func] = ValueMeshes(func, flow, callees).summarize();
+  return callees;
 }
 
 ValueMeshes::Callee ValueMeshes::summarize() {

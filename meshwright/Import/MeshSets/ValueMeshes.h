@@ -81,6 +81,9 @@ public:
   };
   using Callees = llvm::DenseMap<Operation *, Callee>;
 
+  /// Analyzes the functions that others call, each after its own callees.
+  static Callees analyzeCallees(ModuleOp module, const MeshDataFlow &flow);
+
   /// Analyzes `func`, the callees of which have been analyzed.
   ValueMeshes(func::FuncOp func, const MeshDataFlow &flow,
               const Callees &callees);
