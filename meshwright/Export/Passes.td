@@ -94,8 +94,8 @@ def RestoreDuplicateOperandsPass
     Acts on the scheduling units of MPMD functions that are entry points. Leaves alone
     a unit whose duplicate operands are anything but constants that an inferred
     fragment makes, and those that differ in more than duplicate operands. Cost:
-    linear in the fragments and in the bodies that are compared, one per kind and
-    number of operands.
+    linear in the fragments, and in the bodies of the units that read less than
+    others of their kind.
   }];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
   let statistics = [

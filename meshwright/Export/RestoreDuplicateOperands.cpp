@@ -25,6 +25,7 @@
 #include "meshwright/IR/RebuildOp.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <optional>
 
@@ -127,42 +128,76 @@ static FragmentOp restore(FragmentOp merged, FragmentOp fragment,
   return restored;
 }
 
-/// Gives an operand that is a constant a result of its own.
-static void separate(OpOperand &operand, RewriterBase &rewriter) {
-  auto result = cast<OpResult>(operand.get());
-  auto producer = cast<FragmentOp>(result.getOwner());
-  unsigned number = result.getResultNumber();
-  Operation *terminator = producer.getRegion().front().getTerminator();
-  rewriter.modifyOpInPlace(terminator, [&] {
-    terminator->insertOperands(terminator->getNumOperands(),
-                               terminator->getOperand(number));
+namespace {
+/// Gives constants that units read results of their own. Each fragment that makes
+/// some is rebuilt once.
+class Separation {
+public:
+  /// Takes what a unit reads where `other`, which is alike, reads something else.
+  void add(FragmentOp unit, FragmentOp other);
+  void run(RewriterBase &rewriter);
+
+private:
+  /// Adds a result for each operand to what makes them all.
+  static void addResults(FragmentOp producer, ArrayRef<OpOperand *> operands,
+                         RewriterBase &rewriter);
+
+  llvm::MapVector<FragmentOp, SmallVector<OpOperand *>> operandsOf;
+  /// Uses that a value has left, of those that have been met.
+  DenseMap<Value, unsigned> numUses;
+};
+} // namespace
+
+void Separation::add(FragmentOp unit, FragmentOp other) {
+  for (auto [operand, counterpart] :
+       llvm::zip_equal(unit->getOpOperands(), other->getOperands())) {
+    Value value = operand.get();
+    if (value == counterpart || !isInferredConstant(value))
+      continue;
+    unsigned &uses =
+        numUses.try_emplace(value, value.getNumUses()).first->second;
+    if (uses == 1)
+      continue;
+    --uses;
+    operandsOf[value.getDefiningOp<FragmentOp>()].push_back(&operand);
+  }
+}
+
+void Separation::addResults(FragmentOp producer, ArrayRef<OpOperand *> operands,
+                            RewriterBase &rewriter) {
+  auto numbers = llvm::map_to_vector(operands, [](OpOperand *operand) {
+    return cast<OpResult>(operand->get()).getResultNumber();
   });
+  Operation *terminator = producer.getRegion().front().getTerminator();
+  SmallVector<Value> returned(terminator->getOperands());
   SmallVector<Type> types(producer->getResultTypes());
-  types.push_back(result.getType());
+  for (unsigned number : numbers) {
+    returned.push_back(returned[number]);
+    types.push_back(types[number]);
+  }
+  rewriter.modifyOpInPlace(terminator,
+                           [&] { terminator->setOperands(returned); });
   rewriter.setInsertionPoint(producer);
   Operation *rebuilt =
       rebuildOp(producer, producer->getOperands(), types, rewriter);
   if (auto entries = producer->getAttrOfType<ArrayAttr>(kResAttrsAttr)) {
     SmallVector<Attribute> all(entries.getValue());
-    all.push_back(all[number]);
+    for (unsigned number : numbers)
+      all.push_back(all[number]);
     rebuilt->setAttr(kResAttrsAttr, rewriter.getArrayAttr(all));
   }
-  rewriter.modifyOpInPlace(operand.getOwner(),
-                           [&] { operand.set(rebuilt->getResults().back()); });
-  rewriter.replaceAllUsesWith(producer->getResults(),
-                              rebuilt->getResults().drop_back());
-  rewriter.eraseOp(producer);
+  ResultRange results = rebuilt->getResults();
+  size_t numOld = producer->getNumResults();
+  for (auto [operand, result] :
+       llvm::zip_equal(operands, results.drop_front(numOld)))
+    rewriter.modifyOpInPlace(operand->getOwner(),
+                             [&] { operand->set(result); });
+  rewriter.replaceOp(producer, results.take_front(numOld));
 }
 
-/// Gives the constants that a unit reads results of their own, where `other`, which is
-/// alike, reads something else in their place.
-static void separateConstants(FragmentOp unit, FragmentOp other,
-                              RewriterBase &rewriter) {
-  for (auto [operand, counterpart] :
-       llvm::zip_equal(unit->getOpOperands(), other->getOperands()))
-    if (operand.get() != counterpart && !operand.get().hasOneUse() &&
-        isInferredConstant(operand.get()))
-      separate(operand, rewriter);
+void Separation::run(RewriterBase &rewriter) {
+  for (auto &[producer, operands] : operandsOf)
+    addResults(producer, operands, rewriter);
 }
 
 namespace {
@@ -177,6 +212,7 @@ struct RestoreDuplicateOperandsPass
       return markAllAnalysesPreserved();
     IRRewriter rewriter(func.getContext());
     AlikeUnits units(func.front());
+    SmallVector<std::pair<FragmentOp, FragmentOp>> alike;
     for (ArrayRef<FragmentOp> kind : units.getKinds()) {
       // Of those with all operands the last: the first may read constants.
       FragmentOp widest = kind.front();
@@ -193,9 +229,13 @@ struct RestoreDuplicateOperandsPass
           unit = restore(unit, widest, *numbers, rewriter);
           ++numRestored;
         }
-        separateConstants(unit, widest, rewriter);
+        alike.push_back({unit, widest});
       }
     }
+    Separation constants;
+    for (auto [unit, widest] : alike)
+      constants.add(unit, widest);
+    constants.run(rewriter);
   }
 };
 } // namespace
