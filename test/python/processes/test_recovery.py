@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import socket
+import time
 
 import pytest
 from meshwright.elastic import ProcessFailure
@@ -209,6 +210,23 @@ def test_the_watchdog_waits_for_all_that_are_left():
     for peer in (*peers[:2], back):
         formed = peer.hear()
         assert (formed["formed"], formed["since"]) == ([0, 1, 2], {"2": 2})
+        peer.say(done=True)
+        peer.close()
+    watchdog.close()
+
+
+def test_all_hear_who_is_gone_before_they_regroup():
+    watchdog = Watchdog(LIMIT, 3, exit_code_delay=0.3)
+    peers = [Peer(watchdog, number) for number in range(3)]
+    settle(peers)
+    peers[2].close()
+    while watchdog._peers[2].open:  # Closed, and reported after the delay.
+        time.sleep(0.01)
+    for peer in peers[:2]:
+        peer.say(regroup=[0, 0])
+    for peer in peers[:2]:
+        assert peer.hear()["gone"] == [2]
+        assert peer.hear()["formed"] == [0, 1]
         peer.say(done=True)
         peer.close()
     watchdog.close()

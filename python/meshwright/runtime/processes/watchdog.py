@@ -114,10 +114,14 @@ class Watchdog:
 
     def _running(self) -> dict[int, _Peer]:
         """Those that take part, or want to."""
+        return {n: peer for n, peer in self._staying().items() if peer.open}
+
+    def _staying(self) -> dict[int, _Peer]:
+        """Those that have not left, or whose loss has not been reported yet."""
         return {
             number: peer
             for number, peer in self._peers.items()
-            if peer.open and not (peer.done or peer.ending or number in self.lost)
+            if not (peer.done or peer.ending or number in self.lost)
         }
 
     def _is_dispensable(self, process: int) -> bool:
@@ -143,7 +147,8 @@ class Watchdog:
         """Lets all regroup that wait for it, if all members do. Holds the lock."""
         running = self._running()
         waiting = {n: peer for n, peer in running.items() if peer.counters is not None}
-        members = self._members & running.keys()
+        # A closed connection is reported first: all hear who is gone, then regroup.
+        members = self._members & self._staying().keys()
         if not members:
             for peer in waiting.values():  # They come too late.
                 peer.done = True
