@@ -345,7 +345,7 @@ static nb::tuple plan(nb::handle input, bool isProgram,
                       const std::string &memory,
                       std::vector<std::string> schedules,
                       std::vector<int64_t> microbatches,
-                      std::vector<std::string> costs) {
+                      std::vector<std::string> costs, size_t candidates) {
   TextPlanRequest request;
   request.input = viewText(input);
   request.isProgram = isProgram;
@@ -355,6 +355,7 @@ static nb::tuple plan(nb::handle input, bool isProgram,
   request.schedules = std::move(schedules);
   request.microbatches = std::move(microbatches);
   request.costs = std::move(costs);
+  request.candidates = candidates;
   std::string error;
   std::optional<TextPlan> answer;
   {
@@ -514,7 +515,8 @@ NB_MODULE(_meshwright, m) {
   m.def(
       "plan", &plan, nb::arg("input"), nb::arg("is_program"), nb::arg("device"),
       nb::arg("devices"), nb::arg("memory"), nb::arg("schedules"),
-      nb::arg("microbatches"), nb::arg("costs"),
+      nb::arg("microbatches"), nb::arg("costs"), nb::arg("candidates") = 0,
       "The best layout of a model, as JSON and as text. `input` are layers as "
-      "JSON, or a program. Raises ValueError.");
+      "JSON, or a program. The JSON has the best `candidates` with their "
+      "configurations. Raises ValueError.");
 }

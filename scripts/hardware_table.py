@@ -35,7 +35,7 @@ from meshwright.aot.names import Target, parse_target
 from meshwright.core.tables import aligned
 from meshwright.runtime import load
 from meshwright.runtime.program.steps import Launch
-from meshwright.runtime.run.compile_command import place_meshes
+from meshwright.runtime.run.places import place_meshes
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Each with a larger one for programs that need more devices.

@@ -398,9 +398,9 @@ llvm::Expected<PlanResult> Search::run() {
         "microbatches; take fewer, or another schedule");
   if (llvm::Error error = simulateFinalists())
     return error;
-  result.best = std::move(finalists[0]);
-  if (finalists.size() > 1)
-    result.runnerUp = std::move(finalists[1]);
+  result.best = std::move(finalists.front());
+  finalists.erase(finalists.begin());
+  result.others = std::move(finalists);
   return result;
 }
 

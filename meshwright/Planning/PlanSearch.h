@@ -53,7 +53,7 @@ struct Layout {
 
 struct PlanResult {
   Layout best;
-  std::optional<Layout> runnerUp;
+  std::vector<Layout> others; ///< The next best first.
   size_t tried = 0;
   size_t fitting = 0; ///< Of those that were simulated.
 };
@@ -72,9 +72,9 @@ std::string compare(const Layout &loser, const Layout &winner);
 void printResult(const PlanInputs &inputs, const PlanResult &result,
                  llvm::raw_ostream &os);
 
-/// Prints the result as JSON.
+/// Prints the result as JSON, with the configurations of the best `candidates`.
 void printResultJson(const PlanInputs &inputs, const PlanResult &result,
-                     llvm::raw_ostream &os);
+                     size_t candidates, llvm::raw_ostream &os);
 
 /// Prints the configuration of a layout, for `meshwright partition`.
 void printConfig(const PlanInputs &inputs, const Layout &layout,

@@ -66,9 +66,8 @@ std::string meshwright::compare(const Layout &loser, const Layout &winner) {
   return text;
 }
 
-void meshwright::printResult(const PlanInputs &inputs, const PlanResult &result,
-                             llvm::raw_ostream &os) {
-  const Layout &best = result.best;
+static void printLayout(const PlanInputs &inputs, const Layout &best,
+                        llvm::raw_ostream &os) {
   os << describe(best) << "\n";
   os << formatv("step {0}: computing {1}, sums of tensor-parallel layers {2}, "
                 "waiting {3}, gradients and optimizer {4}\n",
@@ -88,15 +87,25 @@ void meshwright::printResult(const PlanInputs &inputs, const PlanResult &result,
     os << "\n";
     begin = end;
   }
-  if (result.runnerUp)
-    os << formatv("next best: {0}; step {1}, {2:F1} % longer: {3}\n",
-                  describe(*result.runnerUp),
-                  getSeconds(result.runnerUp->seconds),
-                  (result.runnerUp->seconds / best.seconds - 1) * 100,
-                  compare(*result.runnerUp, best));
+}
+
+static void printUncounted(const PlanInputs &inputs, llvm::raw_ostream &os) {
   for (const std::string &name : inputs.layers.uncounted)
     os << "not counted: custom call " << toLine(name) << "; say --cost '"
        << toLine(name) << "=flops:...'\n";
+}
+
+void meshwright::printResult(const PlanInputs &inputs, const PlanResult &result,
+                             llvm::raw_ostream &os) {
+  const Layout &best = result.best;
+  printLayout(inputs, best, os);
+  if (!result.others.empty()) {
+    const Layout &next = result.others.front();
+    os << formatv("next best: {0}; step {1}, {2:F1} % longer: {3}\n",
+                  describe(next), getSeconds(next.seconds),
+                  (next.seconds / best.seconds - 1) * 100, compare(next, best));
+  }
+  printUncounted(inputs, os);
 }
 
 static void writeLayout(OStream &json, const PlanInputs &inputs,
@@ -164,6 +173,32 @@ static void writeConfig(OStream &json, const PlanInputs &inputs,
   });
 }
 
+/// The best layouts, each with what is printed of it alone.
+static void writeCandidates(OStream &json, const PlanInputs &inputs,
+                            const PlanResult &result, size_t count) {
+  auto write = [&](const Layout &layout) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    printLayout(inputs, layout, os);
+    json.object([&] {
+      json.attribute("layout", describe(layout));
+      json.attributeBegin("plan");
+      writeLayout(json, inputs, layout);
+      json.attributeEnd();
+      json.attributeBegin("config");
+      writeConfig(json, inputs, layout);
+      json.attributeEnd();
+      json.attribute("text", toUtf8(text));
+    });
+  };
+  json.attributeArray("candidates", [&] {
+    write(result.best);
+    for (const Layout &other :
+         llvm::ArrayRef(result.others).take_front(count - 1))
+      write(other);
+  });
+}
+
 void meshwright::printConfig(const PlanInputs &inputs, const Layout &layout,
                              llvm::raw_ostream &os) {
   OStream json(os, /*IndentSize=*/1);
@@ -172,7 +207,7 @@ void meshwright::printConfig(const PlanInputs &inputs, const Layout &layout,
 }
 
 void meshwright::printResultJson(const PlanInputs &inputs,
-                                 const PlanResult &result,
+                                 const PlanResult &result, size_t candidates,
                                  llvm::raw_ostream &os) {
   OStream json(os, /*IndentSize=*/1);
   json.object([&] {
@@ -188,12 +223,15 @@ void meshwright::printResultJson(const PlanInputs &inputs,
     json.attributeBegin("config");
     writeConfig(json, inputs, result.best);
     json.attributeEnd();
-    if (result.runnerUp) {
+    if (!result.others.empty()) {
+      const Layout &next = result.others.front();
       json.attributeBegin("runner_up");
-      writeLayout(json, inputs, *result.runnerUp);
+      writeLayout(json, inputs, next);
       json.attributeEnd();
-      json.attribute("why", compare(*result.runnerUp, result.best));
+      json.attribute("why", compare(next, result.best));
     }
+    if (candidates)
+      writeCandidates(json, inputs, result, candidates);
     json.attributeArray("uncounted", [&] {
       for (const std::string &name : inputs.layers.uncounted)
         json.value(toUtf8(name));

@@ -57,7 +57,7 @@ static FailureOr<TextPlan> run(const TextPlanRequest &request,
   }
   TextPlan plan;
   llvm::raw_string_ostream json(plan.json), text(plan.text);
-  printResultJson(*inputs, *result, json);
+  printResultJson(*inputs, *result, request.candidates, json);
   printResult(*inputs, *result, text);
   return plan;
 }

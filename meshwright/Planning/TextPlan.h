@@ -22,6 +22,7 @@ struct TextPlanRequest {
   std::vector<std::string> schedules;
   std::vector<int64_t> microbatches;
   std::vector<std::string> costs;
+  size_t candidates = 0; ///< So many layouts are in the answer's JSON.
 };
 
 struct TextPlan {

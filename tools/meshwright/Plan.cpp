@@ -1,8 +1,13 @@
 //===- Plan.cpp - meshwright plan -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
+//
+// Its candidates are compiled in Python: programs/plan_command.py.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "PythonCommand.h"
 #include "Support/ModuleFile.h"
 #include "meshwright/Planning/PlanRequest.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,7 +25,7 @@ static cl::opt<std::string> deviceName("device", cl::init("h100"),
                                        cl::sub(subCommand),
                                        cl::value_desc("name|file.json"),
                                        cl::desc("The kind of device (h100)"));
-static cl::opt<int64_t> devices("devices", cl::Required, cl::sub(subCommand),
+static cl::opt<int64_t> devices("devices", cl::sub(subCommand),
                                 cl::desc("Number of devices"));
 static cl::opt<std::string>
     memory("memory", cl::sub(subCommand), cl::value_desc("80GB"),
@@ -44,6 +49,13 @@ static cl::opt<std::string>
            cl::desc("Where the configuration for meshwright partition goes"));
 static cl::opt<bool> asJson("json", cl::sub(subCommand),
                             cl::desc("Print plan and configuration as JSON"));
+static cl::opt<int64_t>
+    compile("compile", cl::sub(subCommand), cl::value_desc("count"),
+            cl::desc("Compile so many of the best layouts for the target, and "
+                     "rank them by what its compiler says"));
+static cl::opt<std::string> target(
+    "target", cl::sub(subCommand), cl::value_desc("v5p:2x2x4|h100:16"),
+    cl::desc("Devices for --compile, instead of --device and --devices"));
 
 static LogicalResult readInput(Session &session, PlanInputs &inputs) {
   if (!StringRef(input).ends_with(".json")) {
@@ -66,7 +78,42 @@ static LogicalResult readInput(Session &session, PlanInputs &inputs) {
   return success();
 }
 
+/// The rest is done in Python, where the compilers of devices are.
+static LogicalResult compileCandidates() {
+  SmallVector<std::string> arguments = {input,
+                                        "--compile=" + Twine(compile).str()};
+  auto add = [&](StringRef option, const Twine &value) {
+    arguments.push_back((option + "=" + value).str());
+  };
+  if (target.getNumOccurrences())
+    add("--target", target);
+  if (deviceName.getNumOccurrences())
+    add("--device", deviceName);
+  if (devices.getNumOccurrences())
+    add("--devices", Twine(devices));
+  if (memory.getNumOccurrences())
+    add("--memory", memory);
+  for (const std::string &name : schedules)
+    add("--schedule", name);
+  for (int64_t count : microbatches)
+    add("--microbatches", Twine(count));
+  for (const std::string &cost : costs)
+    add("--cost", cost);
+  if (output.getNumOccurrences())
+    add("--output", output);
+  if (asJson)
+    arguments.push_back("--json");
+  return runPython("programs/plan_command.py", arguments);
+}
+
 static LogicalResult run() {
+  if (compile.getNumOccurrences())
+    return compileCandidates();
+  if (target.getNumOccurrences())
+    return reportError("--target is for --compile; without it, name --device "
+                       "and --devices");
+  if (!devices.getNumOccurrences())
+    return reportError("say how many devices there are, --devices 16");
   PlanRequest request;
   request.device = deviceName;
   request.devices = devices;
@@ -90,7 +137,7 @@ static LogicalResult run() {
       })))
     return failure();
   if (asJson)
-    printResultJson(*inputs, *result, llvm::outs());
+    printResultJson(*inputs, *result, /*candidates=*/0, llvm::outs());
   else
     printResult(*inputs, *result, llvm::outs());
   return success();

@@ -31,3 +31,11 @@ def size_text(count: int) -> str:
             break
         size, unit = size / 1024, bigger
     return f"{size:.4g} {unit}"
+
+
+def seconds_text(seconds: float) -> str:
+    """A time as a person reads it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3f} {unit}"
+    return f"{seconds * 1e6:.3f} us"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import os
@@ -11,11 +12,19 @@ from typing import Any
 
 import jax
 
+from ..aot.names import parse_target
 from ..compiler.native import extension
 from ..core.files import whole_file
 from ..tracing.arguments import several
+from .candidates import (
+    Candidate,
+    answer_of,
+    candidates_text,
+    compile_candidates,
+    find_target,
+)
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Candidate", "Plan", "plan"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +43,8 @@ class Plan:
       config: what `meshwright partition` takes, as `json.dump` writes it.
       runner_up: the same of the second best, as a mapping; None if there is none.
       why: what the second best takes longer for.
+      candidates: the layouts that were compiled, the best first; empty without
+        `compile`.
       text: all of it for people.
     """
 
@@ -49,10 +60,16 @@ class Plan:
     config: Mapping[str, Any]
     runner_up: Mapping[str, Any] | None
     why: str
+    candidates: tuple[Candidate, ...]
     text: str = dataclasses.field(repr=False)
+    _answer: Mapping[str, Any] = dataclasses.field(repr=False)
 
     def __str__(self) -> str:
         return self.text
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as `meshwright plan --json` prints."""
+        return copy.deepcopy(dict(self._answer))
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the configuration for `meshwright partition`."""
@@ -63,14 +80,16 @@ class Plan:
 def plan(
     layers: Any,
     *,
-    device: str | os.PathLike = "h100",
-    devices: int,
+    device: str | os.PathLike | None = None,
+    devices: int | None = None,
     memory: str | float | None = None,
     batch: int | None = None,
     dtype: str | None = None,
     schedules: Sequence[str] = (),
     microbatches: Sequence[int] = (),
     costs: Sequence[str] = (),
+    compile: int | None = None,
+    target: str | None = None,
 ) -> Plan:
     """Chooses meshes, stages, microbatches and a schedule for a model.
 
@@ -79,7 +98,7 @@ def plan(
         (`name`, `flops`, `parameter_bytes`, `activation_bytes`, …), flops and bytes of
         one example; or a lowered function of `mw.jit` or `mw.auto`, whose named
         computations, or stages, are the layers.
-      device: a device that Meshwright knows, or a file of devices.
+      device: a device that Meshwright knows, or a file of devices; `"h100"` by default.
       devices: how many there are.
       memory: bytes that each may use, or a text such as `"80GB"`; what it has by
         default.
@@ -88,14 +107,20 @@ def plan(
       schedules: names of those to try.
       microbatches: numbers of them to try.
       costs: work of custom calls, such as `"flash_attention=flops:4*b*h*t*t*d"`.
+      compile: compile so many of the best layouts of a lowered function for the target,
+        and rank them by what its compiler says (docs/plan.md).
+      target: devices to compile for, `"v5p:2x2x4"` or `"h100:16"`, in place of device
+        and devices. Without it, so many GPUs of that name, or CPU devices.
 
     Returns:
       The plan.
 
     Raises:
       TypeError: layers of another type, or one name where several belong.
-      ValueError: an unknown device or schedule, a layer without a figure; or nothing
-        fits: the text says how much memory would do.
+      ValueError: an unknown device, target or schedule, a layer without a figure; or
+        nothing fits: the text says how much memory would do.
+      RuntimeError: the compiler of the target is not installed; the text has the line
+        of pip that brings it.
 
     Example:
 
@@ -111,9 +136,64 @@ def plan(
     if is_program:
         if batch is not None or dtype is not None:
             raise ValueError("plan: batch and dtype of a lowered function are its own")
-        text = layers.as_text("stablehlo")
+        text: str | bytes = layers.as_text("stablehlo")
     else:
         text = _layers_text(layers, batch, dtype)
+    return plan_text(
+        text,
+        is_program,
+        device=device,
+        devices=devices,
+        memory=memory,
+        schedules=schedules,
+        microbatches=microbatches,
+        costs=costs,
+        compile=compile,
+        target=target,
+    )
+
+
+def plan_text(
+    text: str | bytes,
+    is_program: bool,
+    *,
+    device: str | os.PathLike | None,
+    devices: int | None,
+    memory: str | float | None,
+    schedules: Sequence[str],
+    microbatches: Sequence[int],
+    costs: Sequence[str],
+    compile: int | None,
+    target: str | None,
+) -> Plan:
+    """The same as `plan`, for a text: layers as JSON, or a program."""
+    place = None
+    if compile is not None:
+        if compile < 1:
+            raise ValueError(f"plan: compile={compile}; expected 1 layout or more")
+        if not is_program:
+            raise ValueError(
+                "plan: figures of layers cannot be compiled; give the program, a "
+                "lowered function or a file.mlir"
+            )
+    elif target is not None:
+        raise ValueError(
+            "plan: a target is what layouts are compiled for; say how many of them, "
+            "compile=3, or name device and devices"
+        )
+    if target is not None:
+        if device is not None or devices is not None:
+            raise ValueError(
+                f"plan: the target {target!r} says which devices there are, and how "
+                "many; leave out device and devices"
+            )
+        place = parse_target(target)
+        device, devices = place.entry, place.count
+    device = os.fspath(device or "h100")
+    if devices is None:
+        raise ValueError("plan: say how many devices there are, devices=16")
+    if compile is not None and place is None:
+        place = find_target(device, devices)
     if memory is None:
         memory = ""
     elif not isinstance(memory, str):
@@ -121,14 +201,21 @@ def plan(
     answer, lines = extension().plan(
         text,
         is_program,
-        os.fspath(device),
+        device,
         devices,
         memory,
         several("plan", "schedules", schedules),
         several("plan", "microbatches", microbatches),
         several("plan", "costs", costs),
+        compile or 0,
     )
-    found = json.loads(answer)
+    found, candidates = json.loads(answer), ()
+    if compile is not None:
+        candidates = compile_candidates(
+            found["candidates"], text, place, found["memory_bytes"], costs
+        )
+        lines = f"{candidates[0].text}{candidates_text(candidates, place)}"
+        found |= answer_of(candidates, place)
     best = found["plan"]
     return Plan(
         step_seconds=best["step_s"],
@@ -143,7 +230,9 @@ def plan(
         config=found["config"],
         runner_up=found.get("runner_up"),
         why=found.get("why", ""),
+        candidates=tuple(candidates),
         text=lines.rstrip("\n"),
+        _answer=found,
     )
 
 

@@ -103,3 +103,32 @@ def test_the_command(tools, tmp_path):
     # Two microbatches, of a weight of 64 x 64 numbers each.
     gathers = found["traffic"]["collectives"]["m1"]
     assert [g["count"] for g in gathers if g["kind"] == "all-gather"] == [2]
+
+
+def test_plans_are_ranked_by_the_compiler(tools, tmp_path):
+    def loss(params, x):
+        for i, w in enumerate(params):
+            name = f"l{i}"
+            x = mw.named_computation(lambda w, x: jnp.tanh(x @ w), name=name)(w, x)
+        return (x**2).sum()
+
+    mesh = Mesh(jax.devices("cpu")[:1], ("x",))
+    config = mw.make_config({"m": mesh}, {"l0": "m", "l1": "m"})
+    shapes = [jax.ShapeDtypeStruct((100, 100), jnp.float32)] * 2
+    x = jax.ShapeDtypeStruct((8, 100), jnp.float32)
+    lowered = mw.jit(jax.grad(loss), config).lower(shapes, x)
+    plan = mw.plan(lowered, target="v5e:2x2", compile=2)
+    assert [one.error for one in plan.candidates] == ["", ""]
+    # A weight and a gradient, padded to 104 by 128 elements.
+    tile = 104 * 128 * 4
+    for one in plan.candidates:
+        layers = 2 // len(one.config["topology"])
+        assert one.fits and one.peak_bytes >= 2 * layers * tile
+    program = tmp_path / "step.mlir"
+    program.write_text(lowered.as_text("stablehlo"))
+    asked = ["plan", program, "--target=v5e:2x2", "--compile=2", "--json"]
+    found = json.loads(tools.check("meshwright", *asked))
+    assert found["target"] == "v5e:2x2" and found["device"] == "tpu-v5e"
+    assert [one["peak_bytes"] for one in found["candidates"]] == [
+        one.peak_bytes for one in plan.candidates
+    ]

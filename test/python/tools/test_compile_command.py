@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from meshwright.aot.names import parse_target
 from meshwright.runtime.program.errors import ProgramError
-from meshwright.runtime.run import compile_command
+from meshwright.runtime.run import places
 from support.tools import ROOT
 
 
@@ -62,18 +62,18 @@ def test_meshes_are_parts_of_the_target_one_after_the_other(monkeypatch):
         types.SimpleNamespace(platform="gpu", process_index=0, id=index)
         for index in range(8)
     ]
-    monkeypatch.setattr(compile_command, "find_devices", lambda target: chips)
-    monkeypatch.setattr(compile_command, "Mesh", lambda devices, axes: (devices, axes))
+    monkeypatch.setattr(places, "find_devices", lambda target: chips)
+    monkeypatch.setattr(places, "Mesh", lambda devices, axes: (devices, axes))
     described = [
         {"name": "a", "axes": [["x", 2], ["y", 2]]},
         {"name": "b", "axes": [["x", 3]]},
     ]
-    meshes = compile_command.place_meshes(parse_target("h100:8"), described)
+    meshes = places.place_meshes(parse_target("h100:8"), described)
     assert meshes["a"][1] == ("x", "y")
     ids = [np.vectorize(lambda d: d.id)(devices) for devices, _ in meshes.values()]
     assert [found.tolist() for found in ids] == [[[0, 1], [2, 3]], [4, 5, 6]]
     with pytest.raises(ProgramError, match=r"needs 7 devices \(a 4, b 3\), and h100:4"):
-        compile_command.place_meshes(parse_target("h100:4"), described)
+        places.place_meshes(parse_target("h100:4"), described)
 
 
 def test_chips_along_an_axis_are_neighbours(monkeypatch):
@@ -88,7 +88,7 @@ def test_chips_along_an_axis_are_neighbours(monkeypatch):
         )
         for y, x in itertools.product(range(2), range(2))
     ]
-    ring = compile_command.arrange(chips, (4,))
+    ring = places.arrange(chips, (4,))
     steps = zip(ring, [*ring[1:], ring[0]], strict=True)
     for one, other in steps:
         assert (

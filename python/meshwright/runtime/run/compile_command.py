@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,15 +12,11 @@ from typing import Any
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
-import numpy as np
-from jax.experimental import mesh_utils
-from jax.sharding import Mesh
 
 from meshwright.aot.names import Target, parse_target
-from meshwright.aot.plugins import find_devices
-from meshwright.runtime.program.errors import ProgramError
 from meshwright.runtime.run.command import fail, plain, read_program, run
 from meshwright.runtime.run.executor import load
+from meshwright.runtime.run.places import place_meshes
 from meshwright.runtime.watch.fit import Fit
 
 
@@ -41,41 +36,6 @@ def compile_for(
     return load(
         program, fragments, meshes, host_callbacks=calls, keep_oversized=True
     ).fit()
-
-
-def place_meshes(
-    target: Target, described: Sequence[Mapping[str, Any]]
-) -> dict[str, Mesh]:
-    """The meshes of a program on parts of a target, one after the other."""
-    sizes = {
-        mesh["name"]: tuple(int(size) for _, size in mesh["axes"]) for mesh in described
-    }
-    needed = sum(map(math.prod, sizes.values()))
-    if needed > target.count:
-        listed = ", ".join(f"{name} {math.prod(s)}" for name, s in sizes.items())
-        raise ProgramError(
-            f"the program needs {needed} devices ({listed}), and {target.name} has "
-            f"{target.count}; take a larger target"
-        )
-    devices, start, meshes = find_devices(target), 0, {}
-    for mesh in described:
-        shape = sizes[mesh["name"]]
-        part = devices[start : start + math.prod(shape)]
-        start += len(part)
-        meshes[mesh["name"]] = Mesh(
-            arrange(part, shape), tuple(axis for axis, _ in mesh["axes"])
-        )
-    return meshes
-
-
-def arrange(devices: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
-    """Devices such that neighbours along an axis are neighbours of the torus."""
-    if devices[0].platform == "tpu" and len(devices) > 1:
-        try:
-            return mesh_utils.create_device_mesh(shape, devices)
-        except (NotImplementedError, ValueError, AssertionError):
-            pass  # It knows no way for this part: then in the order of the list.
-    return np.array(devices, dtype=object).reshape(shape)
 
 
 def main(folder: str, shown: str, *options: str) -> int:
