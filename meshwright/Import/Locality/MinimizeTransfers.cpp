@@ -69,8 +69,10 @@ Value Materializer::get(Value value, unsigned mesh) {
   if (Value known = made.lookup({value, mesh}))
     return known;
   Operation *op = value.getDefiningOp();
+  // Of one value in several shapes only one is sent.
   bool isRepeated = op && isMeshlessOp(op) && isCheapToRepeat(op) &&
-                    meshes.getTravelBytes(value) < getTensorBytes(value);
+                    (meshes.getTravelBytes(value) < getTensorBytes(value) ||
+                     isa<stablehlo::ReshapeOp, stablehlo::TransposeOp>(op));
   Value result = isRepeated ? repeat(op, mesh) : transfer(value, mesh);
   made[{value, mesh}] = result;
   return result;

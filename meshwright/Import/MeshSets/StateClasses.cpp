@@ -111,14 +111,21 @@ void StateClasses::visitOp(Operation *op) {
   }
 }
 
+static bool isReturned(Value value) {
+  return llvm::any_of(value.getUsers(), llvm::IsaPred<func::ReturnOp>);
+}
+
 std::optional<unsigned> StateClasses::getMesh(Value value) const {
   auto leader = classes.findLeader(value.getAsOpaquePointer());
   if (leader == classes.member_end())
     return std::nullopt;
   auto found = votes.find(*leader);
   if (found == votes.end()) {
+    // Where nothing meets, inference brings what is only read to its readers, and
+    // these to where their results are wanted.
     found = votesOfReaders.find(*leader);
-    if (found == votesOfReaders.end())
+    if (found == votesOfReaders.end() ||
+        (!meshes.hasConflicts() && !isReturned(value)))
       return std::nullopt;
   }
   if (found->second.none())

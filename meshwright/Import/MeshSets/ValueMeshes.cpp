@@ -315,8 +315,14 @@ ValueMeshes::Demands ValueMeshes::getDemands(Operation *op) {
     double bytes = getTravelBytes(result);
     for (OpOperand &use : result.getUses()) {
       Operation *user = block.findAncestorOpInBlock(*use.getOwner());
-      if (!user || reductions.contains(user))
+      if (!user)
         continue;
+      if (reductions.contains(user)) {
+        // Each part is sent, but for those on the mesh of the whole.
+        for (auto [mesh, wanted] : demands.lookup(user))
+          add(mesh, 0);
+        continue;
+      }
       if (auto known = improved.find(user); known != improved.end()) {
         add(known->second, bytes);
         continue;

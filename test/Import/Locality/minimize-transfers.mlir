@@ -278,6 +278,61 @@ func.func @projector(%g: !w2, %projector: tensor<8x4xf32>) -> (tensor<8x4xf32>, 
   return %p, %projector : tensor<8x4xf32>, tensor<8x4xf32>
 }
 
+// What is only read goes with what is computed of it.
+
+// CHECK-LABEL: func @read_for_another_mesh
+// CHECK-SAME:    %{{[^:]*}}: tensor<8x8xf32>, %{{[^:]*}}: tensor<8x8xf32>)
+func.func @read_for_another_mesh(%a: !w, %b: !w) -> (!w1, !w2) attributes {topology = #topology} {
+  // CHECK-NOT: mpmd.transfer
+  %t = stablehlo.transpose %a, dims = [1, 0] : (!w) -> !w
+  %p = stablehlo.dot_general %t, %b, contracting_dims = [1] x [0] : (!w, !w) -> !w
+  %0 = mpmd.assign %p : (!w) -> !w1
+  %1 = mpmd.assign %b : (!w) -> !w2
+  // CHECK: return
+  return %0, %1 : !w1, !w2
+}
+
+// A value that is read in two shapes is sent once.
+
+// CHECK-LABEL: func @two_shapes
+func.func @two_shapes(%a: !w1, %b: !w2) -> (!w, tensor<64xf32>) attributes {topology = #topology} {
+  // CHECK:     mpmd.transfer %arg0 {{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK-NOT: mpmd.transfer
+  // CHECK:     return
+  %a0 = mpmd.unassign %a : (!w1) -> !w
+  %b0 = mpmd.unassign %b : (!w2) -> !w
+  %b1 = stablehlo.tanh %b0 : !w
+  %0 = stablehlo.dot_general %a0, %b1, contracting_dims = [1] x [0] : (!w, !w) -> !w
+  %flat = stablehlo.reshape %a0 : (!w) -> tensor<64xf32>
+  %flat_b = stablehlo.reshape %b1 : (!w) -> tensor<64xf32>
+  %1 = stablehlo.divide %flat, %flat_b : tensor<64xf32>
+  %2 = mpmd.assign %0 : (!w) -> !w2
+  %3 = mpmd.unassign %2 : (!w2) -> !w
+  %4 = mpmd.assign %1 : (tensor<64xf32>) -> !mpmd.mesh_tensor<"m2", tensor<64xf32>>
+  %5 = mpmd.unassign %4 : (!mpmd.mesh_tensor<"m2", tensor<64xf32>>) -> tensor<64xf32>
+  return %3, %5 : !w, tensor<64xf32>
+}
+
+// Of two meshes for which the same speaks, what is added up across meshes is computed
+// on the one where the sum is read.
+
+// CHECK-LABEL: func @part_of_a_sum
+func.func @part_of_a_sum(%a: !w1, %b: !w2, %c: !w1) -> !w2 attributes {topology = #topology} {
+  // CHECK:     mpmd.transfer %arg0 {{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK-NOT: mpmd.transfer
+  // CHECK:     return
+  %a0 = mpmd.unassign %a : (!w1) -> !w
+  %b0 = mpmd.unassign %b : (!w2) -> !w
+  %c0 = mpmd.unassign %c : (!w1) -> !w
+  %part = stablehlo.dot_general %a0, %b0, contracting_dims = [1] x [0] : (!w, !w) -> !w
+  %other = stablehlo.tanh %c0 : !w
+  %other2 = stablehlo.tanh %b0 : !w
+  %0 = stablehlo.add %other, %other2 : !w
+  %sum = stablehlo.add %0, %part : !w
+  %1 = mpmd.assign %sum : (!w) -> !w2
+  return %1 : !w2
+}
+
 // An argument that meets values of two meshes is left to mesh inference.
 
 // CHECK-LABEL: func @shared

@@ -1,9 +1,10 @@
 """Random annotated programs through all phases, here and by the peer in jaxlib.
 
 Both accept a program or both reject it. What we make has the numbers of the program
-as it was, and no more transfers, bytes in them, fragments to call, or distinct
-functions than what the peer makes. The peer fails on some programs that are good, by
-ending the process or in its export, which tells nothing of them.
+as it was, and no more bytes in transfers than what the peer makes; if there are as
+many, no more transfers, fragments to call, or distinct functions. The peer fails on
+some programs that are good, by ending the process or in its export, which tells nothing
+of them.
 """
 
 import collections
@@ -263,6 +264,9 @@ class ProgramComparison:
     def _compare(self, p: Partitioned, ours: str) -> None:
         mine, other = count(ours), count(p.theirs)
         more = larger(mine, other)
+        if more and mine["bytes transferred"] < other["bytes transferred"]:
+            self.outcomes["fewer bytes, in more pieces"] += 1
+            return
         if more and self._is_by_chance(p.program):
             self.outcomes["the peer splits less by chance"] += 1
             return
