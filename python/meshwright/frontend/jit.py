@@ -354,9 +354,12 @@ class MpmdWrapped:
         else:
             sharding = None
         external.append(other)
+        dtype = leaf.dtype
+        if isinstance(leaf, jax.Array):  # Which has it, and did not ask for it.
+            dtype = jax.dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True)
         return jax.ShapeDtypeStruct(
             leaf.shape,
-            leaf.dtype,
+            dtype,
             sharding=sharding,
             weak_type=getattr(leaf, "weak_type", False),  # Typed keys have none.
         )
