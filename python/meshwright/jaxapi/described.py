@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,9 @@ _NO_TPU = {
     "TPU_WORKER_HOSTNAMES": "localhost",
     "TPU_MIN_LOG_LEVEL": "3",
 }
+# For these libtpu (0.0.42.1) ends the process where two threads compile at once.
+_COMPILED_ALONE = frozenset({"TPU7x"})
+_compiling = threading.Lock()
 
 
 def is_described(device: Any) -> bool:
@@ -101,13 +105,15 @@ def compile_described(
     module: Any, devices: tuple[Any, ...], overrides: dict[str, Any], callbacks: list
 ) -> Any:
     """Compiles a module for devices that are only described, in this order."""
-    return _FOUND["backend_compile_and_load"](
-        devices[0].client,
-        module,
-        DeviceList(devices),
-        compile_options(devices, overrides),
-        callbacks,
-    )
+    alone = devices[0].device_kind in _COMPILED_ALONE
+    with _compiling if alone else contextlib.nullcontext():
+        return _FOUND["backend_compile_and_load"](
+            devices[0].client,
+            module,
+            DeviceList(devices),
+            compile_options(devices, overrides),
+            callbacks,
+        )
 
 
 def torus_places(devices: Sequence[Any]) -> list[Any]:
