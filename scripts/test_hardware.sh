@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Takes programs through the compilers of TPUs and GPUs, which need no such devices:
-# first the tests of test/python/hardware, then scripts/hardware_table.py. Makes an
+# first the tests of test/python/hardware, then scripts/hardware_table.py, and without
+# targets scripts/hardware_models.py and bench/hardware_compile.py, too. Makes an
 # environment with these compilers first, which takes 2 GB.
 #
 #   scripts/test_hardware.sh [BUILD] [TARGET...]
@@ -23,3 +24,9 @@ export MESHWRIGHT_PYTHON=$PWD/$venv/bin/python
 export PYTHONPATH=$PWD/python:$PWD/$build/python
 "$venv/bin/python" -m pytest test/python/hardware --bin="$build/bin"
 "$venv/bin/python" scripts/hardware_table.py --bin "$build/bin" "$@"
+if [ $# = 0 ]; then
+  "$venv/bin/python" scripts/hardware_models.py
+  for target in v5e:2x4 h100:8; do
+    "$venv/bin/python" bench/hardware_compile.py --bin "$build/bin" --target $target
+  done
+fi

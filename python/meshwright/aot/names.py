@@ -18,6 +18,7 @@ from ..core.names import unknown_name
 from .figures import device_figures
 
 _TPU_PREFIX = "tpu-"
+_AMD = ("mi250x", "mi300a", "mi300x", "mi325x", "mi350x", "mi355x")
 # Chips that share a host, along each dimension, as slices are put together.
 HOST = (2, 2, 1)
 
@@ -156,6 +157,12 @@ def _kind(name: str) -> str:
     """A name of one of the kinds, also as `simulate --device` calls it."""
     kind = name.strip().lower().removeprefix(_TPU_PREFIX)
     kind = {"v7x": "tpu7x", "v5litepod": "v5e"}.get(kind, kind)
+    if kind in _AMD:
+        raise ValueError(
+            f"target: device {name!r} is a GPU of AMD, whose plugin of JAX loads only "
+            "where the libraries of ROCm are installed, which pip does not bring; "
+            "lower and compile there, for meshes of jax.devices()"
+        )
     known = [*GENERATIONS, *gpu_names()]
     if kind not in known:
         raise ValueError(

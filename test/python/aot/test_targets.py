@@ -59,6 +59,7 @@ def test_shapes_and_limits():
         ("h100:x", "'x' is no number of GPUs"),
         ("h100:12", "12 GPUs; expected 1 to 8, which are in one host, or a multiple"),
         ("h100:0", "0 GPUs"),
+        ("mi300x:8", "GPU of AMD, whose plugin of JAX loads only where .* ROCm"),
     ],
 )
 def test_what_there_is_not(text, says):

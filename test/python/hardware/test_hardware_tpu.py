@@ -2,6 +2,9 @@
 """A small program through the compiler of TPUs, which is installed here."""
 
 import json
+import os
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -132,3 +135,34 @@ def test_plans_are_ranked_by_the_compiler(tools, tmp_path):
     assert [one["peak_bytes"] for one in found["candidates"]] == [
         one.peak_bytes for one in plan.candidates
     ]
+
+
+def test_a_library_that_another_process_has_locked():
+    """The lock is that of a user who asks for one; this other process takes it."""
+    ask = "import meshwright; meshwright.aot.devices('v5e:2x2')"
+    environment = os.environ | {
+        "ALLOW_MULTIPLE_LIBTPU_LOAD": "0",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+
+    def start(code: str) -> subprocess.Popen:
+        return subprocess.Popen(
+            [sys.executable, "-c", code],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    with start(f"{ask}; print('held', flush=True); input()") as holder:
+        try:
+            assert holder.stdout.readline() == "held\n"
+            with start(ask) as other:
+                said = other.communicate(timeout=300)[1]
+        finally:
+            holder.communicate("\n", timeout=300)
+    assert other.returncode != 0
+    last = said.strip().splitlines()[-1]
+    assert "target v5e:2x2: libtpu" in last
+    assert "another process has the library; set ALLOW_MULTIPLE_LIBTPU_LOAD=1" in last
