@@ -4,8 +4,9 @@
     python -m meshwright.launch -n 2 examples/resume.py --checkpoints DIR
 
 Two stages, each on half of the devices of all processes. Every few steps Orbax
-writes a checkpoint; a run that finds one in the folder goes on behind it, with any
-number of processes. The losses are those of a run that nobody disturbed.
+writes a checkpoint; a run that finds one in the folder goes on after it, with any
+number of processes. The losses are those of a run that nobody disturbed. Asked to end
+by SIGTERM, it writes one more, and ends with exit code 75: try again.
 """
 
 import os
@@ -21,6 +22,7 @@ options = training.parse(
     every={"type": int, "default": 5, "help": "steps from checkpoint to checkpoint"},
 )
 mw.distributed.initialize()
+mw.elastic.notice_preemption()
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
@@ -114,5 +116,9 @@ for number in range(first, options.steps):
     value = mw.fetch(value)
     if jax.process_index() == 0:
         print(f"step {number} loss {value:.6f}", flush=True)
-    manager.save(number, args=ocp.args.StandardSave(state))
+    ends = mw.elastic.preempted(number)
+    manager.save(number, args=ocp.args.StandardSave(state), force=ends)
+    if ends:
+        manager.close()
+        sys.exit(mw.elastic.PREEMPTED)
 manager.close()

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import threading
 from typing import NoReturn
 
+#: What asks a process to end: the terminal and schedulers.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 #: Seconds that a line may take; a reader that is stopped takes it never.
 SECONDS = 1.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import signal
 
-_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+from ..core import ending
 
 
 class Stop:
@@ -22,7 +22,7 @@ class Stop:
     def __init__(self) -> None:
         self.number: int | None = None
         self.count = 0
-        for number in _ENDS:
+        for number in ending.SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._note)
 

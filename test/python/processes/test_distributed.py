@@ -1,7 +1,6 @@
 """One script in several processes: the same numbers, and nobody waits for the dead."""
 
 import concurrent.futures
-import contextlib
 import hashlib
 import json
 import pathlib
@@ -14,7 +13,15 @@ import jax
 import numpy as np
 import orbax.checkpoint as ocp
 import pytest
-from support.launching import SCRIPTS, environment, launch, launch_all, reports
+from support.launching import (
+    SCRIPTS,
+    environment,
+    free_port,
+    launch,
+    launch_all,
+    reports,
+    slurm,
+)
 
 from bench import killed_runs
 from meshwright import launch as launcher
@@ -263,15 +270,6 @@ def test_checkpoints_are_restored_by_another_number_of_processes(undisturbed, tm
         assert abs(float(steps[step]) - float(loss)) < 1e-5
 
 
-def free_port(first: int = 0) -> int:
-    """A port that nobody has; from `first` on, if that is given."""
-    for port in range(first, 65536) if first else [0]:
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return probe.getsockname()[1]
-    raise OSError("no port is free")
-
-
 UNLAUNCHED = {
     "kill": "has died",
     "exit": "ended with exit code 3",
@@ -317,17 +315,6 @@ def test_processes_without_a_launcher_watch_each_other(fault, unlaunched):
     assert code == 70
     assert line.startswith("meshwright: process 1 (pid ")
     assert UNLAUNCHED[fault] in line
-
-
-def slurm(port: int, process: int) -> dict[str, str]:
-    """What `srun` leaves for a task of a job on this host."""
-    return {
-        "SLURM_JOB_ID": str(port - (65536 - 4096)),
-        "SLURM_STEP_NODELIST": "localhost",
-        "SLURM_NTASKS": "2",
-        "SLURM_PROCID": str(process),
-        "SLURM_LOCALID": str(process),
-    }
 
 
 def mpirun(port: int, process: int) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Runs that go on after a fault, and runs that are asked to end."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -9,7 +10,15 @@ import subprocess
 import sys
 
 import pytest
-from support.launching import SCRIPTS, environment, launch, reports
+from support.launching import (
+    SCRIPTS,
+    descendants,
+    environment,
+    free_port,
+    launch,
+    reports,
+    slurm,
+)
 
 from bench import disturbed_runs, killed_runs
 
@@ -82,18 +91,63 @@ def worker(launcher: int, script: str) -> int:
     return max(n for n, line in lines.items() if script.encode() in line.read_bytes())
 
 
-@pytest.mark.parametrize("target", ["launcher", "process"])
+def ask(processes: list[int]) -> None:
+    """Asks to end; some may have done so meanwhile."""
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("target", ["launcher", "process", "all"])
 def test_all_save_the_same_step_when_asked_to_end(target, tmp_path):
+    """`all` is what systemd does, and SLURM: also what the launcher has beside it."""
     script = str(SCRIPTS / "preempted.py")
     with start("--grace", str(LIMIT), script, str(tmp_path)) as launcher:
         for _ in range(2):
             assert launcher.stdout.readline().endswith("running\n")
-        pid = launcher.pid if target == "launcher" else worker(launcher.pid, script)
-        os.kill(pid, signal.SIGTERM)
+        if target == "all":
+            ask([*descendants(launcher.pid), launcher.pid])
+        else:
+            ask(
+                [launcher.pid if target == "launcher" else worker(launcher.pid, script)]
+            )
         _, errors = launcher.communicate(timeout=LIMIT)
     assert launcher.returncode == 75, errors
-    saved = {json.loads((tmp_path / f"{n}.json").read_text()) for n in range(2)}
-    assert len(saved) == 1
+    assert len(saved_steps(tmp_path)) == 1
+
+
+def saved_steps(folder: pathlib.Path) -> set[int]:
+    """At which processes saved (preempted.py)."""
+    return {json.loads((folder / f"{n}.json").read_text()) for n in range(2)}
+
+
+def test_all_tasks_of_a_cluster_save_the_same_step_when_asked_to_end(tmp_path):
+    """SLURM asks whatever a step has started: the watchdog beside process 0, too."""
+    port = free_port(61440)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, str(SCRIPTS / "preempted.py"), str(tmp_path)],
+            env=environment(JAX_NUM_CPU_DEVICES="1", **slurm(port, number)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(2)
+    ]
+    try:
+        for process in processes:
+            assert process.stdout.readline() == "running\n"
+        pids = [process.pid for process in processes]
+        watchdogs = [child for pid in pids for child in descendants(pid)]
+        assert watchdogs
+        ask([*watchdogs, *pids])
+        errors = [process.communicate(timeout=LIMIT)[1] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+    assert [process.returncode for process in processes] == [75, 75], errors
+    assert len(saved_steps(tmp_path)) == 1
 
 
 def test_a_host_that_is_gone_costs_the_steps_since_the_last_copy():

@@ -1,8 +1,11 @@
 """Starts scripts in several processes, and reads what they print."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
+import pathlib
+import socket
 import subprocess
 import sys
 
@@ -60,3 +63,33 @@ def reports(done: subprocess.CompletedProcess) -> list[dict]:
     lines = [line.partition("] ")[2] for line in done.stdout.splitlines()]
     found = [json.loads(line) for line in lines if line.startswith("{")]
     return sorted(found, key=lambda report: report["process"])
+
+
+def free_port(first: int = 0) -> int:
+    """A port that nobody has; from `first` on, if that is given."""
+    for port in range(first, 65536) if first else [0]:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return probe.getsockname()[1]
+    raise OSError("no port is free")
+
+
+def slurm(port: int, process: int) -> dict[str, str]:
+    """What `srun` leaves for a task of a job on this host."""
+    return {
+        "SLURM_JOB_ID": str(port - (65536 - 4096)),
+        "SLURM_STEP_NODELIST": "localhost",
+        "SLURM_NTASKS": "2",
+        "SLURM_PROCID": str(process),
+        "SLURM_LOCALID": str(process),
+    }
+
+
+def descendants(process: int) -> list[int]:
+    """What a process has started, and what that has started in turn."""
+    found = []
+    with contextlib.suppress(OSError):  # It has ended.
+        for task in pathlib.Path(f"/proc/{process}/task").iterdir():
+            for child in map(int, (task / "children").read_text().split()):
+                found += [child, *descendants(child)]
+    return found

@@ -11,6 +11,8 @@ ends its process when workers do not come. It ends when its standard input does,
 is when the launcher was killed: so it never outlives it. Nor does what the launcher
 has started, whose process groups come as lines of that input: they are killed, with
 all that the script has started in turn. Other lines are folders, which are removed.
+A service manager that asks all processes of a job to end asks the launcher, too, which
+gives its workers time to save something; until then they need the service.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import threading
 # JAX aborts all processes after so long without a heartbeat, and counts the time in
 # which their machine slept. The watchdog notices sooner what is at fault.
 HEARTBEAT_SECONDS = 24 * 3600
+_ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def _outlive_none() -> None:
@@ -39,6 +42,8 @@ def _outlive_none() -> None:
 
 
 def main() -> None:
+    for number in _ASKING:
+        signal.signal(number, signal.SIG_IGN)
     module, address, processes, timeout = sys.argv[1:]
     keeper = threading.Thread(target=_outlive_none)
     keeper.start()

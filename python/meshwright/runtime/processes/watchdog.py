@@ -12,12 +12,14 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
+import signal
 import socket
 import sys
 import threading
 import time
 from typing import Any
 
+from ...core import ending
 from .awake import Clock
 from .watch import BEATS_PER_TIMEOUT, keep_alive
 
@@ -434,6 +436,10 @@ class _Peer:
 
 
 def main() -> None:
+    # A scheduler asks whatever a step has started. Those that are watched may save
+    # something then, and this ends when they have.
+    for number in ending.SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     host, processes, timeout = sys.argv[1:]
     # Arguments are for all users to see.
     token = sys.stdin.readline().strip()
