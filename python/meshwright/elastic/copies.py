@@ -111,7 +111,7 @@ class Copies:
         self._folder = pathlib.Path(folder) / str(self._me)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._queue: queue.Queue = queue.Queue(1)
-        self._failure: Exception | None = None
+        self._failure: tuple[int, Exception] | None = None  # And its generation.
         self._packed: tuple[tuple, dict[int, list[_Pack]]] | None = None
         self._writer: threading.Thread | None = None
 
@@ -137,9 +137,10 @@ class Copies:
             return False
         if self._world is not None:
             self._world.check_joined()
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise self._world.explain(failure) if self._world else failure
+        generation = self._world.members.generation if self._world else 0
+        failure, self._failure = self._failure, None
+        if failure is not None and failure[0] == generation:
+            raise self._world.explain(failure[1]) if self._world else failure[1]
         leaves = [_data(leaf) for leaf in jax.tree.leaves(state)]
         packs = self._packs(leaves)
         with self._world.explaining() if self._world else contextlib.nullcontext():
@@ -155,7 +156,6 @@ class Copies:
             "shapes": [leaf.shape for leaf in leaves],
             "dtypes": [leaf.dtype.name for leaf in leaves],
         }
-        generation = self._world.members.generation if self._world else 0
         self._queue.put((generation, step, header, [mine, theirs]))
         return True
 
@@ -198,7 +198,7 @@ class Copies:
                     self._write(key, header | {"parts": parts}, arrays)
                 self._drop_older(_Key(generation, step, 0))
             except Exception as error:
-                self._failure = error
+                self._failure = generation, error
             del found, holdings
             self._queue.task_done()
 

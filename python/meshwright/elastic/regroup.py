@@ -41,7 +41,6 @@ def regroup() -> tuple[int, ...]:
             "the processes of this run end together; call "
             "mw.distributed.initialize(recoverable=True)"
         )
-    world.members.noticed = True
     if not client.regroup(world.counters(), 4 * client.timeout):
         raise ProcessError(
             f"process {world.process}: not all processes that are left called "

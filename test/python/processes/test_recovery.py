@@ -1,16 +1,20 @@
 """Processes that outlive one that is gone, and take it in again (`mw.elastic`)."""
 
+import collections
 import concurrent.futures
 import json
 import os
 import pickle
+import queue
 import socket
 import time
 
+import jax
 import pytest
 from meshwright.elastic import ProcessFailure
 from meshwright.runtime.processes.members import Members, close_connections
 from meshwright.runtime.processes.watchdog import Watchdog
+from meshwright.runtime.processes.world import World
 from support.launching import launch
 
 LIMIT = 120
@@ -140,6 +144,16 @@ def test_connections_are_closed_by_their_address_and_no_others():
         one.close()
 
 
+def test_what_arrives_while_others_regroup_ends_no_thread():
+    world = object.__new__(World)
+    world.members, world.device = Members(2, True), jax.devices()[0]
+    world._server, world._arrivals = None, queue.SimpleQueue()
+    for found in ((collections.deque(), 5, 0), (collections.deque(), 6, 1), None):
+        world._arrivals.put(found)
+    world._watch_arrivals()
+    assert world._arrivals.empty()
+
+
 class Peer:
     """A process as the watchdog sees it."""
 
@@ -163,12 +177,12 @@ class Peer:
         self.socket.close()
 
 
-def settle(peers: list[Peer]) -> None:
-    """Waits until the watchdog has heard what all have said so far."""
+def settle(peers: list[Peer], what: str = "nothing") -> None:
+    """Waits until the watchdog has heard what all have said, and said what it would."""
     for peer in peers:
-        peer.say(step=1, **{"for": "nothing"})
+        peer.say(step=1, **{"for": what})
     for peer in peers:
-        assert peer.hear() == {"meet after": 2, "for": "nothing"}
+        assert peer.hear() == {"meet after": 2, "for": what}
 
 
 def test_processes_end_together_if_one_of_them_wants_that():
@@ -228,6 +242,88 @@ def test_all_hear_who_is_gone_before_they_regroup():
         assert peer.hear()["gone"] == [2]
         assert peer.hear()["formed"] == [0, 1]
         peer.say(done=True)
+        peer.close()
+    watchdog.close()
+
+
+def test_one_that_comes_back_meets_with_those_that_were_asked_before():
+    """They save after step 8, so it does, whatever it has done by then."""
+    watchdog = Watchdog(LIMIT, 2)
+    peers = [Peer(watchdog, number) for number in range(2)]
+    settle(peers)
+    peers[1].close()
+    assert peers[0].hear()["gone"] == [1]
+    peers[0].say(preempted=True)
+    assert peers[0].hear() == {"which step": "preemption"}
+    peers[0].say(step=7, **{"for": "preemption"})
+    assert peers[0].hear() == {"meet after": 8, "for": "preemption"}
+    peers[0].say(regroup=[0, 0])
+    assert peers[0].hear()["formed"] == [0]
+    back = Peer(watchdog, 1, ready=None)
+    back.say(regroup=[0, 0])
+    assert peers[0].hear() == {"which step": "return"}
+    peers[0].say(regroup=[0, 0])
+    told = [back.hear() for _ in range(2)]
+    assert {"which step": "preemption"} in told
+    assert {"meet after": 8, "for": "preemption"} in told
+    assert back.hear()["formed"] == [0, 1]
+    back.say(step=None, **{"for": "preemption"})
+    back.say(preempted=True)  # Asked again: that is decided.
+    assert peers[0].hear()["formed"] == [0, 1]
+    settle([peers[0], back], "more")
+    for peer in (peers[0], back):
+        peer.say(done=True)
+        peer.close()
+    watchdog.close()
+
+
+def test_one_that_has_come_to_its_end_is_not_waited_for():
+    watchdog = Watchdog(LIMIT, 2)
+    peers = [Peer(watchdog, number) for number in range(2)]
+    settle(peers)
+    peers[0].say(preempted=True)
+    for peer in peers:
+        assert peer.hear() == {"which step": "preemption"}
+    peers[0].say(step=7, **{"for": "preemption"})
+    while "preemption" not in watchdog._peers[0].steps:
+        time.sleep(0.01)
+    peers[1].say(ending=True)
+    assert peers[0].hear() == {"meet after": 8, "for": "preemption"}
+    for peer in peers:
+        peer.say(done=True)
+        peer.close()
+    watchdog.close()
+
+
+def test_one_that_has_left_is_not_blamed_for_a_later_hang():
+    watchdog = Watchdog(LIMIT, 2)
+    peers = [Peer(watchdog, number, ready=False) for number in range(2)]
+    peers[0].say(beat={"place": [1, 1, 1], "where": "a", "seconds": 0.1})
+    peers[0].say(ending=True)
+    peers[0].say(done=True)
+    while not watchdog._peers[0].done:
+        time.sleep(0.01)
+    peers[1].say(beat={"place": [2, 1, 1], "where": "b", "seconds": LIMIT + 1})
+    assert (
+        peers[1].hear()["fault"].startswith("process 1 (pid 1 on here, in b) has made")
+    )
+    for peer in peers:
+        peer.close()
+    watchdog.close()
+
+
+def test_who_takes_the_place_of_one_that_ended_late_is_waited_for():
+    """One that is lost may still end well: that of the next one is another end."""
+    watchdog = Watchdog(LIMIT, 2)
+    peers = [Peer(watchdog, number) for number in range(2)]
+    settle(peers)
+    watchdog.report(1, "has been silent")
+    assert peers[0].hear()["gone"] == [1]
+    watchdog.note_end(1)
+    watchdog.expect(1)
+    watchdog.note_end(0)
+    assert watchdog.fault is None
+    for peer in peers:
         peer.close()
     watchdog.close()
 

@@ -221,6 +221,9 @@ class Client:
         """
         self._formed.clear()
         self._regrouping = True
+        found = world.existing()
+        if found is not None:  # Of what the other thread hears from here on, too.
+            found.members.noticed = True
         self._try_send({"regroup": counters})
         return self._formed.wait(seconds)
 

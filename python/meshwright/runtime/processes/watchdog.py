@@ -69,6 +69,7 @@ class Watchdog:
         self._ended: set[int] = set()
         self.lost: dict[int, str] = {}
         self._asked: set[str] = set()  # What for they were asked how far they are.
+        self._decided: dict[str, int | None] = {}  # After which step they meet.
         self._recoverable = False  # Once all have joined and say that they are.
         self._members, self._gone = set(range(processes)), set[int]()
         self.generation = generation
@@ -111,8 +112,9 @@ class Watchdog:
 
     def _report_peer(self, process: int, peer: _Peer, what: str) -> None:
         """Reports unless another one has taken the place meanwhile."""
-        if self._peers.get(process) is peer:
-            self.report(process, what)
+        with self._lock:
+            if self._peers.get(process) is peer:
+                self.report(process, what)
 
     def _running(self) -> dict[int, _Peer]:
         """Those that take part, or want to."""
@@ -141,6 +143,10 @@ class Watchdog:
             for number, peer in self._peers.items():
                 if number not in self.lost and not peer.done:
                     peer.tell({"gone": sorted(self._gone), "why": why})
+        self._wait_for_fewer()
+
+    def _wait_for_fewer(self) -> None:
+        """Decides what waited only for one that is gone. Holds the lock."""
         for what in self._asked:
             self._decide_step(what)
         self._try_regroup()
@@ -161,9 +167,16 @@ class Watchdog:
         self.generation += 1
         for number in waiting.keys() - self._members:
             self._since[number] = self.generation
+        joining = [waiting[number] for number in waiting.keys() - self._members]
         self._members = set(waiting)
         self._gone.clear()
         self._asked.discard("return")
+        self._decided.pop("return", None)
+        for peer in joining:  # Those that have asked the others meet with them, too.
+            for what in self._asked:
+                peer.tell({"which step": what})
+                if what in self._decided:
+                    peer.tell({"meet after": self._decided[what], "for": what})
         counters = (peer.counters for peer in waiting.values())
         message = {
             "formed": sorted(waiting),
@@ -197,6 +210,7 @@ class Watchdog:
         with self._lock:
             self.lost.pop(process, None)
             self._peers.pop(process, None)
+            self._ended.discard(process)
 
     def is_over(self) -> bool:
         """Whether processes have connected, and all of those have left."""
@@ -282,7 +296,7 @@ class Watchdog:
         if message.get("ending"):
             peer.ending = True
             with self._lock:
-                self._try_regroup()
+                self._wait_for_fewer()
             return
         if "ready" in message:
             self._note_ready(peer, message)
@@ -316,10 +330,9 @@ class Watchdog:
     def _note_regroup(self, process: int, peer: _Peer, counters: list[int]) -> None:
         with self._lock:
             peer.counters = counters
-            is_member = process in self._members
             self._try_regroup()
-        if not is_member:
-            self._ask_steps("return")
+            if process not in self._members:
+                self._ask_steps("return")
 
     def _ask_steps(self, what: str) -> None:
         with self._lock:
@@ -336,13 +349,16 @@ class Watchdog:
     def _decide_step(self, what: str) -> None:
         """Lets all meet after the step that follows that of the furthest one.
 
-        Holds the lock.
+        Once: they go on then, and may be beyond what others would decide. Holds the
+        lock.
         """
         peers = self._meeting()
+        if what in self._decided or not peers:
+            return
         if not all(what in peer.steps for peer in peers):
             return
         steps = [step for p in peers if (step := p.steps[what]) is not None]
-        last = max(steps) + 1 if steps else None
+        last = self._decided[what] = max(steps) + 1 if steps else None
         for peer in peers:
             peer.tell({"meet after": last, "for": what})
 
@@ -361,9 +377,11 @@ class Watchdog:
             waiting = [
                 (tuple(peer.beat["place"]), process)
                 for process, peer in self._peers.items()
-                if peer.beat and process not in self.lost
+                if peer.beat and not peer.done and process not in self.lost
             ]
             ending = [number for number, peer in self._peers.items() if peer.ending]
+        if not waiting:
+            return  # Reported already.
         _, process = min(waiting)
         what = f"has made no progress for {self.timeout:g} s"
         if ending:
@@ -381,15 +399,14 @@ class Watchdog:
             self._check_missing(now)
             with self._lock:
                 silent = [
-                    process
+                    (process, peer)
                     for process, peer in self._peers.items()
                     if peer.open and not peer.done and now - peer.heard > self.timeout
                     if process not in self.lost
                 ]
-            for process in silent:
-                self.report(
-                    process, f"has been silent for {self.timeout:g} s; it is stopped"
-                )
+            what = f"has been silent for {self.timeout:g} s; it is stopped"
+            for process, peer in silent:
+                self._report_peer(process, peer, what)
 
     def _hear_later(self, now: float, pause: float) -> None:
         """Ignores a time in which this process was stopped itself."""

@@ -136,7 +136,7 @@ class World:
         is, so all connections are closed.
         """
         self.members.lose(processes, text)
-        close_connections(self._addresses)
+        close_connections(tuple(self._addresses))  # The main thread may add to them.
 
     def explain(self, error: BaseException) -> BaseException:
         """What to raise for an error of something that others take part in."""
@@ -452,8 +452,11 @@ class World:
                 # gets the error, and the sender must not wait.
                 with contextlib.suppress(RuntimeError):
                     arrays.popleft().block_until_ready()
-            if number is not None and generation == self.members.generation:
-                self.offer(number, token)
+            # What is offered to an older generation is late, and no error.
+            server = self._server
+            is_wanted = number is not None and generation == self.members.generation
+            if is_wanted and server is not None:
+                server.await_pull(number, [token])
 
 
 _world: World | None = None
