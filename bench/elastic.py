@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """What it takes to outlive a process, and what being ready for it costs.
 
-    .venv/bin/python bench/elastic.py [--only cost|left|again] [--blocks 9]
+    .venv/bin/python bench/elastic.py [--only cost|left|again] [--blocks 16]
         [--width 128]
 
 The example's GPT, a stage in each of four processes on CPU devices of this machine.
 
-cost    Blocks of 20 steps in turns: bare; with copies of the state in the memory of
-        two processes every 20 steps; and one of the 20 recorded, for the report on
-        stragglers. Ratios of the medians to the bare ones: by the clock, until the last
-        loss is there, and in CPU time of all processes, until the copies are written,
-        too. The load of the machine matters less to it.
+cost    Blocks of 20 steps in turns, in this order and in the other: bare; with copies
+        of the state in the memory of two processes every 20 steps; and each of the 20
+        recorded, in a block of its own. Ratios to the bare block of the same turn:
+        medians, and between them and the quarters how far they spread. By the clock,
+        until the last loss is there, and in CPU time of all processes, until the
+        copies are written, too; the load of the machine matters less to it. What a
+        recorded step costs is divided by 20, since one of 20 is recorded for the
+        report on stragglers: less than the machine lets one measure by itself.
 left    Process 1 is killed. Seconds until each of the others has its ProcessFailure,
         and until the first step of those that are left, with a plan made ahead and the
         state from copies.
@@ -43,7 +46,7 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", choices=["cost", "left", "again"])
-    parser.add_argument("--blocks", type=int, default=9, help="of each kind")
+    parser.add_argument("--blocks", type=int, default=16, help="of each kind")
     parser.add_argument("--width", type=int, default=128, help="of the model")
     parser.add_argument("--worker", choices=["cost", "left", "again"])
     return parser.parse_args()
@@ -110,21 +113,26 @@ def measure_cost(options: argparse.Namespace) -> None:
         return loss
 
     def recorded(first: int):
-        with mw.profile(merge=False, every=EVERY):
-            return bare(first)
+        for _ in range(EVERY):
+            with mw.profile(merge=False):
+                loss = training.step()
+        return loss
 
     kinds = {"bare": bare, "copies": copied, "recorded": recorded}
     seconds: dict[str, list] = {kind: [] for kind in kinds}
     cpu: dict[str, list] = {kind: [] for kind in kinds}
     for number in range(options.blocks + 1):
-        for kind, block in kinds.items():
+        for kind in list(kinds) if number % 2 else reversed(kinds):
+            block = kinds[kind]
             began, used = time.perf_counter(), time.process_time()
             mw.fetch(block(number * EVERY))
             passed = time.perf_counter() - began
             copies._queue.join()
             if number:  # The first is to warm up.
-                seconds[kind].append(passed)
-                cpu[kind].append(time.process_time() - used)
+                # Short lines: a pipe takes long ones in parts, between which others
+                # may come.
+                seconds[kind].append(round(passed, 6))
+                cpu[kind].append(round(time.process_time() - used, 6))
     print(json.dumps({"seconds": seconds, "cpu": cpu}), flush=True)
 
 
@@ -204,19 +212,24 @@ def launch(worker: str, options: argparse.Namespace) -> list[dict]:
 
 def summarize_cost(reports: list[dict]) -> dict:
     """Ratios to bare blocks, and seconds of a step."""
-    found = {}
+    found: dict = {"blocks": len(reports[0]["cpu"]["bare"])}
     for what, of_all in (("cpu", sum), ("seconds", max)):
-        medians = {
-            kind: statistics.median(
-                of_all(times)
-                for times in zip(*(r[what][kind] for r in reports), strict=True)
-            )
+        times = {
+            kind: [
+                of_all(each)
+                for each in zip(*(r[what][kind] for r in reports), strict=True)
+            ]
             for kind in reports[0][what]
         }
-        bare = medians.pop("bare")
-        found[f"step, {what}"] = round(bare / EVERY, 5)
-        for kind, value in medians.items():
-            found[f"{kind}, {what}"] = round(value / bare, 4)
+        bare = times.pop("bare")
+        found[f"step, {what}"] = round(statistics.median(bare) / EVERY, 5)
+        for kind, values in times.items():
+            ratios = [value / of for value, of in zip(values, bare, strict=True)]
+            if kind == "recorded":
+                ratios = [1 + (ratio - 1) / EVERY for ratio in ratios]
+            low, middle, high = statistics.quantiles(ratios, n=4)
+            found[f"{kind}, {what}"] = round(middle, 4)
+            found[f"{kind}, {what}, spread"] = [round(low, 4), round(high, 4)]
     return found
 
 
