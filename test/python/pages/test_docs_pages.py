@@ -282,9 +282,15 @@ class Actors:
         self.get_node_ip_address = lambda: "10.0.0.7"
         self.init = lambda: None
         self.get = lambda found: found
+        self.exceptions = types.SimpleNamespace(RayActorError=RuntimeError)
+        self.retried = []
 
-    def remote(self, **resources):
+    def remote(self, **options):
         def wrap(kind):
+            if not isinstance(kind, type):
+                self.retried += options["retry_exceptions"]
+                return types.SimpleNamespace(remote=kind)
+
             def make():
                 actor, proxy = kind(), types.SimpleNamespace()
                 self.made += 1
@@ -303,6 +309,7 @@ def test_actors_of_the_clusters_page_join_the_first_one(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.setattr(mw.distributed, "initialize", lambda *args: joined.append(args))
     exec(blocks("clusters.md", "python")[1], {})
+    assert ray.retried == [ray.exceptions.RayActorError]
     (address,) = {address for address, _, _ in joined}
     assert re.fullmatch(r"10\.0\.0\.7:\d+", address)
     assert [args[1:] for args in joined] == [(ray.made, n) for n in range(ray.made)]
