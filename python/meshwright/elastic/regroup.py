@@ -61,15 +61,7 @@ def returned(step: int) -> bool:
       ProcessError: another process does not call it within the timeout.
     """
     client = watch.current()
-    if client is None:
-        return False
-    try:
-        return client.returning.reached(step, 2 * client.timeout)
-    except TimeoutError as error:
-        raise ProcessError(
-            f"process {client.process}: one has come back, but not all said within "
-            f"{2 * client.timeout:g} s how far they are"
-        ) from error
+    return client is not None and client.meets("return", step, "one has come back")
 
 
 @contextlib.contextmanager

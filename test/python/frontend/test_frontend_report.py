@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import linecache
+import os
 import subprocess
 import sys
 import traceback
@@ -14,6 +15,7 @@ import pytest
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 from support.launching import bare_environment
+from support.tools import ROOT
 
 import meshwright as mw
 
@@ -186,20 +188,44 @@ def test_report_of_donations_that_are_of_no_use():
     assert line.endswith("no fragment takes its buffer over (f32[8,4], 128 B)")
 
 
-def test_report_of_a_sharding_that_changes_on_the_way():
+def report_of_a_change_on_the_way() -> dict[str, str]:
     split = jax.NamedSharding(CONFIG.sharding_mesh, P("x"))
 
     def f(x):
         return jax.lax.with_sharding_constraint(jnp.sin(x), split)
 
     config = dataclasses.replace(CONFIG, output_mesh_assignment="m1")
-    report = report_of(
+    return report_of(
         named(f, "f"), X, config=config, in_shardings=P("x"), out_shardings=P(None, "x")
     )
+
+
+def test_report_of_a_sharding_that_changes_on_the_way():
+    report = report_of_a_change_on_the_way()
     changed = section(report, "Shardings that change")
-    assert "resharding transfer: the operand and the result" in changed
     assert 'Operands: #sdy.sharding<@mesh, [{"x"}, {}]> <8x4xf32>' in changed
     assert section(report, "What the partitioner says").strip() == "nothing"
+
+
+def test_the_first_sharding_that_changes_is_explained():
+    """The compiler explains it once in a process, so this is one of its own."""
+    script = (
+        "import test_frontend_report as this\n"
+        "for _ in range(2):\n"
+        "    report = this.report_of_a_change_on_the_way()\n"
+        "    print('explained' if 'resharding transfer: ' in\n"
+        "          this.section(report, 'Shardings that change') else 'known')\n"
+    )
+    env = bare_environment(JAX_NUM_CPU_DEVICES="8")
+    folders = [env["PYTHONPATH"], str(ROOT / "test" / "python")]
+    folders += [str(ROOT / "test" / "python" / "frontend")]
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env=env | {"PYTHONPATH": os.pathsep.join(folders)},
+    )
+    assert done.stdout.split() == ["explained", "known"], done.stderr
 
 
 def test_report_of_a_sharding_that_changes_inside():

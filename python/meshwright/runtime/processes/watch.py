@@ -181,6 +181,25 @@ class Client:
     def _meeting(self, kind: str) -> Preemption:
         return self.returning if kind == "return" else self.preemption
 
+    def meets(self, kind: str, step: int, why: str) -> bool:
+        """Whether all do now, after this step, what they were asked for.
+
+        Args:
+          kind: `preemption` or `return`.
+          why: they were, for the error.
+
+        Raises:
+          ProcessError: another process does not ask this within the timeout.
+        """
+        limit = 2 * self.timeout
+        try:
+            return self._meeting(kind).reached(step, limit)
+        except TimeoutError as error:
+            raise ProcessError(
+                f"process {self.process}: {why}, but not all said within {limit:g} s "
+                "how far they are; end them, and start again"
+            ) from error
+
     def say_ready(self, recoverable: bool) -> None:
         """Says that this process has joined, and whether it outlives others."""
         holds = self._coordinated and not self.process
