@@ -112,6 +112,27 @@ static Work convolutionWork(stablehlo::ConvolutionOp op) {
   return getMatrixWork(perOutput * outputs * hits);
 }
 
+/// Where shardings are propagated, edges of Shardy are between a loop and its
+/// values.
+static Value skipEdges(Value value) {
+  while (auto edge = value.getDefiningOp<sdy::DataFlowEdgeOp>())
+    value = edge.getInput();
+  return value;
+}
+
+/// A constant, of StableHLO or of Shardy.
+static std::optional<double> readConstant(Value value) {
+  value = skipEdges(value);
+  DenseIntElementsAttr elements;
+  if (auto constant = value.getDefiningOp<sdy::ConstantOp>())
+    elements = dyn_cast<DenseIntElementsAttr>(constant.getValue());
+  else
+    matchPattern(value, m_Constant(&elements));
+  if (!elements || !elements.isSplat())
+    return std::nullopt;
+  return double(elements.getSplatValue<APInt>().getSExtValue());
+}
+
 std::optional<double> meshwright::readTripCount(Operation *whileOp) {
   auto op = cast<stablehlo::WhileOp>(whileOp);
   auto *condition = op.getCond().front().getTerminator();
@@ -122,36 +143,34 @@ std::optional<double> meshwright::readTripCount(Operation *whileOp) {
   if (!compare ||
       compare.getComparisonDirection() != stablehlo::ComparisonDirection::LT)
     return std::nullopt;
-  auto counter = dyn_cast<BlockArgument>(compare.getLhs());
+  auto counter = dyn_cast<BlockArgument>(skipEdges(compare.getLhs()));
   if (!counter || counter.getOwner() != &op.getCond().front())
     return std::nullopt;
   unsigned index = counter.getArgNumber();
   Block &body = op.getBody().front();
   Operation *next = body.getTerminator();
-  auto step = next->getOperand(index).getDefiningOp<stablehlo::AddOp>();
-  Value counted = body.getArgument(index);
-  if (!step || (step.getLhs() != counted && step.getRhs() != counted))
+  auto step =
+      skipEdges(next->getOperand(index)).getDefiningOp<stablehlo::AddOp>();
+  if (!step)
     return std::nullopt;
-  Value increment = step.getLhs() == counted ? step.getRhs() : step.getLhs();
+  Value counted = body.getArgument(index);
+  Value left = skipEdges(step.getLhs()), right = skipEdges(step.getRhs());
+  if (left != counted && right != counted)
+    return std::nullopt;
   // The limit may be a constant outside that is passed around the loop.
-  Value limit = compare.getRhs();
+  Value limit = skipEdges(compare.getRhs());
   if (auto passed = dyn_cast<BlockArgument>(limit);
       passed && passed.getOwner() == counter.getOwner() &&
-      next->getOperand(passed.getArgNumber()) ==
+      skipEdges(next->getOperand(passed.getArgNumber())) ==
           body.getArgument(passed.getArgNumber()))
     limit = op->getOperand(passed.getArgNumber());
-  DenseIntElementsAttr first, last, by;
-  if (!matchPattern(op->getOperand(index), m_Constant(&first)) ||
-      !matchPattern(limit, m_Constant(&last)) ||
-      !matchPattern(increment, m_Constant(&by)))
+  std::optional<double> from = readConstant(op->getOperand(index));
+  std::optional<double> to = readConstant(limit);
+  std::optional<double> stride = readConstant(left == counted ? right : left);
+  // As signed and unsigned numbers alike.
+  if (!from || !to || !stride || *stride <= 0 || *from < 0 || *to < 0)
     return std::nullopt;
-  double from = first.getSplatValue<APInt>().getSExtValue();
-  double to = last.getSplatValue<APInt>().getSExtValue();
-  double stride = by.getSplatValue<APInt>().getSExtValue();
-  if (stride <= 0 || from < 0 ||
-      to < 0) // As signed and unsigned numbers alike.
-    return std::nullopt;
-  return std::max(0.0, std::ceil((to - from) / stride));
+  return std::max(0.0, std::ceil((*to - *from) / *stride));
 }
 
 static Work reduceWindowWork(stablehlo::ReduceWindowOp op, Work body) {

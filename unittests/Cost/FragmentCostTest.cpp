@@ -242,6 +242,35 @@ TEST_F(FragmentCostTest, RepeatsWhatIsInALoop) {
   EXPECT_EQ(cost.unknownLoops, 0u);
 }
 
+/// Propagation puts edges and other constants into the loop; the sum is one of
+/// each trip.
+TEST_F(FragmentCostTest, RepeatsWhatIsInALoopOnSeveralDevices) {
+  FragmentCost cost = estimate(R"(
+    sdy.mesh @m = <["x"=2]>
+    func.func @f(%x: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>},
+                 %w: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>})
+        -> tensor<64x64xf32> attributes {mesh_shape = #sdy.mesh<["x"=2]>} {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %n = stablehlo.constant dense<12> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %0:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<64x64xf32>
+      cond {
+        %l = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %l : tensor<i1>
+      } do {
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %b = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0]
+           : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+        stablehlo.return %j, %b : tensor<i32>, tensor<64x64xf32>
+      }
+      return %0#1 : tensor<64x64xf32>
+    })");
+  EXPECT_EQ(cost.unknownLoops, 0u);
+  EXPECT_EQ(cost.matrixFlops, 12. * 2 * 64 * 64 * 64 / 2);
+  ASSERT_FALSE(cost.collectives.empty());
+  EXPECT_EQ(cost.collectives.front().count, 12);
+}
+
 /// A loop around a body, up to a constant; others have other numbers.
 static std::string makeLoop(const std::string &number, const std::string &limit,
                             const std::string &body) {

@@ -423,3 +423,26 @@ ENTRY %main (x: f32[8]) -> f32[8] {
 """
     assert cycles.count_cycles(text) == 6 * 10 + 7
     assert cycles.count_cycles(text.replace("estimated_cycles", "x")) is None
+
+
+def test_a_loop_on_several_devices_is_as_long_as_on_one():
+    """The trips are known where shardings are propagated through the loop."""
+
+    def simulate(count):
+        mesh = jax.sharding.Mesh(np.array(jax.devices()[:count]), ("x",))
+        rows = jax.NamedSharding(mesh, jax.P("x"))
+
+        def step(weights, x):
+            def scan(weights, x):
+                return jax.lax.scan(lambda x, w: (x @ w, None), x, weights)[0]
+
+            return mw.named_computation(scan, name="enc")(weights, x)
+
+        config = mw.make_config({"m": mesh}, {"enc": "m"})
+        weights = jax.ShapeDtypeStruct((12, 64, 64), jnp.float32)
+        x = jax.ShapeDtypeStruct((8 * count, 64), jnp.float32, sharding=rows)
+        return mw.jit(step, config).lower(weights, x).simulate("h100")
+
+    one, two = map(simulate, (1, 2))
+    assert one.notes == two.notes == ()
+    assert two.makespan_s == pytest.approx(one.makespan_s, rel=0.02)
