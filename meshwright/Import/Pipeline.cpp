@@ -89,6 +89,7 @@ static void addPlacement(OpPassManager &pm, const ImportOptions &options) {
     pm.addPass(createUnrollLoopsPass());
   pm.addPass(createSplitConditionalsPass({sendsLittle}));
   if (sendsLittle) {
+    pm.addPass(createSplitBarriersPass());
     pm.addPass(createSplitConcatenationsPass());
     pm.addPass(createMinimizeTransfersPass());
   }

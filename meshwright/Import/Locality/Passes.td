@@ -49,6 +49,30 @@ def MinimizeTransfersPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def SplitBarriersPass : Pass<"mpmd-split-barriers", "::mlir::ModuleOp"> {
+  let summary = "Splits barriers over values of several meshes";
+  let description = [{
+    An optimization barrier over the gradients of all stages is one op, and would bring
+    them to one mesh. It becomes a barrier for each mesh, and for each operand that
+    could be on any.
+
+    ```mlir
+    // %g1 on m1, %g2 on m2
+    %h:2 = stablehlo.optimization_barrier %g1, %g2
+    // becomes
+    %h1 = stablehlo.optimization_barrier %g1
+    %h2 = stablehlo.optimization_barrier %g2
+    ```
+
+    Acts on MPMD functions, callees first. Leaves alone barriers on one mesh. Cost:
+    linear in the ops of a function, once per barrier that is split.
+  }];
+  let statistics = [
+    Statistic<"numSplit", "num-split", "Barriers split">,
+  ];
+  let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
+}
+
 def SplitConcatenationsPass
     : Pass<"mpmd-split-concatenations", "::mlir::ModuleOp"> {
   let summary = "Sums up concatenations of several meshes piece by piece";
@@ -68,11 +92,12 @@ def SplitConcatenationsPass
     %n = stablehlo.add %n1, %n2
     ```
 
-    Follows arithmetic on each element, reductions whose init value makes no
-    difference, scalar products, and slices of one operand. Numbers change by the
-    order of the sum.
+    Follows arithmetic on each element, also together with other concatenations of
+    pieces of the same sizes, reductions whose init value makes no difference, or over
+    other dimensions, scalar products, broadcasts, changes of shape that keep the
+    dimension, and slices of one operand. Numbers change by the order of the sum.
 
-    Acts on entry functions with several meshes. Leaves alone concatenations of
+    Acts on MPMD functions, callees first. Leaves alone concatenations of
     small tensors and what else reads one. Cost: linear in what is split times
     operands.
   }];

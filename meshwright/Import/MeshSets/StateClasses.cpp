@@ -9,12 +9,12 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-/// Whether a value is worth a mesh of its own choice. What is small and no tensor of
-/// real or complex numbers is a counter or a key, which is sent to wherever it is read.
+/// Whether a value is worth a mesh of its own choice. A counter or a key, which is of
+/// unsigned integers, is sent to wherever it is read.
 static bool isState(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getRank() > 0 &&
-         (isa<FloatType, ComplexType>(type.getElementType()) ||
+         (!type.getElementType().isUnsignedInteger() ||
           getTensorBytes(value) > kSmallBytes);
 }
 
@@ -72,9 +72,10 @@ void StateClasses::vote(Value value, const MeshBits &bits, Votes &votes) {
 }
 
 /// Whether values of the shape of the result are combined element by element, or
-/// one of them chosen.
+/// one of them chosen or handed on.
 static bool isElementwise(Operation *op) {
-  return isCheapToRepeat(op) || isa<stablehlo::IfOp, stablehlo::CaseOp>(op);
+  return isCheapToRepeat(op) || isa<stablehlo::IfOp, stablehlo::CaseOp,
+                                    stablehlo::OptimizationBarrierOp>(op);
 }
 
 static bool haveSameSize(Value a, Value b) {

@@ -109,7 +109,9 @@ static MeshBits findReaders(BlockArgument arg, const ValueMeshes &meshes) {
       if (isa<AssignOp, CallOp>(user))
         addMeshes(found, meshes.getReaders(use));
       else if (user->getNumOperands() == 1 &&
-               (isCheapToRepeat(user) || isa<stablehlo::SliceOp>(user)))
+               (isCheapToRepeat(user) ||
+                isa<stablehlo::SliceOp, stablehlo::OptimizationBarrierOp>(
+                    user)))
         worklist.push_back(user->getResult(0));
     }
   return found;
@@ -149,7 +151,13 @@ void ValueMeshes::visitOp(Operation *op) {
         sets[result] = meshes;
     return;
   }
-  if (isMeshlessOp(op))
+  if (!isMeshlessOp(op))
+    return;
+  if (auto barrier = dyn_cast<stablehlo::OptimizationBarrierOp>(op))
+    for (auto [operand, result] :
+         llvm::zip_equal(barrier->getOperands(), barrier->getResults()))
+      sets[result] = get(operand);
+  else
     visitComputation(op);
 }
 
@@ -297,6 +305,8 @@ MeshBits ValueMeshes::getReaders(OpOperand &use) const {
       return callee->second.arguments[use.getOperandNumber()];
     return {};
   }
+  if (user->getBlock() == &block && isa<stablehlo::OptimizationBarrierOp>(user))
+    return get(user->getResult(use.getOperandNumber()));
   Operation *op = block.findAncestorOpInBlock(*user);
   return op && isMeshlessOp(op) && op->getNumResults() > 0
              ? get(op->getResult(0))
@@ -385,6 +395,20 @@ ValueMeshes::Callees ValueMeshes::analyzeCallees(ModuleOp module,
   for (func::FuncOp func : getCallees(module))
     callees[func] = ValueMeshes(func, flow, callees).summarize();
   return callees;
+}
+
+void ValueMeshes::visitFunctions(
+    ModuleOp module,
+    function_ref<void(func::FuncOp, const MeshDataFlow &, const Callees &)>
+        visit) {
+  MeshDataFlow flow(module);
+  Callees callees;
+  for (func::FuncOp func : getCallees(module)) {
+    visit(func, flow, callees);
+    callees[func] = ValueMeshes(func, flow, callees).summarize();
+  }
+  for (func::FuncOp func : getEntryPoints(module))
+    visit(func, flow, callees);
 }
 
 ValueMeshes::Callee ValueMeshes::summarize() {

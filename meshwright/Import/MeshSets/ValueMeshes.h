@@ -84,6 +84,13 @@ public:
   /// Analyzes the functions that others call, each after its own callees.
   static Callees analyzeCallees(ModuleOp module, const MeshDataFlow &flow);
 
+  /// Visits all MPMD functions, callees first, each with the analysis of those that it
+  /// calls as `visit` left them.
+  static void visitFunctions(
+      ModuleOp module,
+      function_ref<void(func::FuncOp, const MeshDataFlow &, const Callees &)>
+          visit);
+
   /// Analyzes `func`, the callees of which have been analyzed.
   ValueMeshes(func::FuncOp func, const MeshDataFlow &flow,
               const Callees &callees);

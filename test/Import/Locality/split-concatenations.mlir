@@ -87,3 +87,61 @@ func.func @one_mesh(%a: !v1, %b: !v1) -> !s attributes {topology = #topology} {
   %n = stablehlo.reduce(%c init: %zero) applies stablehlo.add across dimensions = [0] : (!all, !s) -> !s
   return %n : !s
 }
+
+// Two vectors of pieces of the same sizes, one of which could be anywhere.
+
+// CHECK-LABEL: func @likeness
+func.func @likeness(%a: !v1, %b: !v2, %m: !v, %n: !v) -> (!s, !s) attributes {topology = #topology} {
+  // CHECK:      %[[A:.*]] = mpmd.unassign %arg0
+  // CHECK:      %[[B:.*]] = mpmd.unassign %arg1
+  // CHECK-NOT:  concatenate
+  // CHECK:      %[[MM:.*]] = stablehlo.negate %arg2
+  // CHECK:      %[[NN:.*]] = stablehlo.negate %arg3
+  // CHECK:      %[[D1:.*]] = stablehlo.dot_general %[[A]], %[[MM]]
+  // CHECK-NEXT: %[[D2:.*]] = stablehlo.dot_general %[[B]], %[[NN]]
+  // CHECK-NEXT: %[[D:.*]] = stablehlo.add %[[D1]], %[[D2]]
+  // CHECK:      %[[N1:.*]] = stablehlo.reduce(%arg2
+  // CHECK-NEXT: %[[N2:.*]] = stablehlo.reduce(%arg3
+  // CHECK-NEXT: %[[N:.*]] = stablehlo.add %[[N1]], %[[N2]]
+  // CHECK-NEXT: return %[[D]], %[[N]]
+  %zero = stablehlo.constant dense<0.0> : !s
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v2) -> !v
+  %c = stablehlo.concatenate %a0, %b0, dim = 0 : (!v, !v) -> !all
+  %k = stablehlo.concatenate %m, %n, dim = 0 : (!v, !v) -> !all
+  %neg = stablehlo.negate %k : !all
+  %d = stablehlo.dot_general %c, %neg, contracting_dims = [0] x [0] : (!all, !all) -> !s
+  %sum = stablehlo.reduce(%k init: %zero) applies stablehlo.add across dimensions = [0] : (!all, !s) -> !s
+  return %d, %sum : !s, !s
+}
+
+// A norm of each of the stacked, and the deviation from a mean.
+
+!one = tensor<1x32xf32>
+!two = tensor<2x32xf32>
+
+// CHECK-LABEL: func @norms
+func.func @norms(%a: !v1, %b: !v2) -> !s attributes {topology = #topology} {
+  // CHECK-NOT: concatenate
+  // CHECK:     stablehlo.reduce({{.*}} : (tensor<1x32xf32>, tensor<f32>) -> tensor<1xf32>
+  // CHECK:     stablehlo.reduce({{.*}} : (tensor<1x32xf32>, tensor<f32>) -> tensor<1xf32>
+  // CHECK-NOT: {{(subtract|reshape|reduce).*}}tensor<2x
+  // CHECK:     return
+  %zero = stablehlo.constant dense<0.0> : !s
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v2) -> !v
+  %a1 = stablehlo.reshape %a0 : (!v) -> !one
+  %b1 = stablehlo.reshape %b0 : (!v) -> !one
+  %c = stablehlo.concatenate %a1, %b1, dim = 0 : (!one, !one) -> !two
+  %each = stablehlo.reduce(%c init: %zero) applies stablehlo.add across dimensions = [1] : (!two, !s) -> tensor<2xf32>
+  %whole = stablehlo.reduce(%c init: %zero) applies stablehlo.add across dimensions = [0, 1] : (!two, !s) -> !s
+  %mean = stablehlo.reshape %whole : (!s) -> tensor<1x1xf32>
+  %wide = stablehlo.broadcast_in_dim %mean, dims = [0, 1] : (tensor<1x1xf32>) -> !two
+  %less = stablehlo.subtract %c, %wide : !two
+  %spread = stablehlo.reduce(%less init: %zero) applies stablehlo.maximum across dimensions = [1] : (!two, !s) -> tensor<2xf32>
+  %both = stablehlo.add %each, %spread : tensor<2xf32>
+  %wider = stablehlo.broadcast_in_dim %both, dims = [0] : (tensor<2xf32>) -> !two
+  %flat = stablehlo.reshape %wider : (!two) -> tensor<2x4x8xf32>
+  %sum = stablehlo.reduce(%flat init: %zero) applies stablehlo.add across dimensions = [0, 1, 2] : (tensor<2x4x8xf32>, !s) -> !s
+  return %sum : !s
+}

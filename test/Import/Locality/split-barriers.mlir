@@ -1,0 +1,42 @@
+// RUN: mpmd-opt %s -mpmd-split-barriers | FileCheck %s
+
+!v = tensor<32xf32>
+!v1 = !mpmd.mesh_tensor<"m1", !v>
+!v2 = !mpmd.mesh_tensor<"m2", !v>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+
+// What is on one mesh stays together, what could be anywhere is alone.
+
+// CHECK-LABEL: func @gradients_and_state
+func.func @gradients_and_state(%a: !v1, %b: !v2, %c: !v1, %m: !v, %n: !v) -> (!v, !v, !v, !v, !v) attributes {topology = #topology} {
+  // CHECK:      %[[A:.*]] = mpmd.unassign %arg0
+  // CHECK:      %[[B:.*]] = mpmd.unassign %arg1
+  // CHECK:      %[[C:.*]] = mpmd.unassign %arg2
+  // CHECK-NEXT: %[[AC:.*]]:2 = stablehlo.optimization_barrier %[[A]], %[[C]]
+  // CHECK-NEXT: %[[B1:.*]] = stablehlo.optimization_barrier %[[B]]
+  // CHECK-NEXT: %[[M:.*]] = stablehlo.optimization_barrier %arg3
+  // CHECK-NEXT: %[[N:.*]] = stablehlo.optimization_barrier %arg4
+  // CHECK-NEXT: return %[[AC]]#0, %[[B1]], %[[AC]]#1, %[[M]], %[[N]]
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v2) -> !v
+  %c0 = mpmd.unassign %c : (!v1) -> !v
+  %r:5 = stablehlo.optimization_barrier %a0, %b0, %c0, %m, %n : !v, !v, !v, !v, !v
+  return %r#0, %r#1, %r#2, %r#3, %r#4 : !v, !v, !v, !v, !v
+}
+
+// CHECK-LABEL: func @of_no_mesh
+func.func @of_no_mesh(%m: !v, %n: !v) -> (!v, !v) attributes {topology = #topology} {
+  // CHECK-NEXT: stablehlo.optimization_barrier %arg0
+  // CHECK-NEXT: stablehlo.optimization_barrier %arg1
+  %r:2 = stablehlo.optimization_barrier %m, %n : !v, !v
+  return %r#0, %r#1 : !v, !v
+}
+
+// CHECK-LABEL: func @one_mesh
+func.func @one_mesh(%a: !v1, %b: !v1, %m: !v) -> (!v, !v, !v) attributes {topology = #topology} {
+  // CHECK: stablehlo.optimization_barrier %{{.*}}, %{{.*}}, %arg2
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v1) -> !v
+  %r:3 = stablehlo.optimization_barrier %a0, %b0, %m : !v, !v, !v
+  return %r#0, %r#1, %r#2 : !v, !v, !v
+}
