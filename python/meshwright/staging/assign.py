@@ -27,7 +27,7 @@ from ..tracing.scopes import source
 from .flatten import Flat, Item
 from .inner_gradients import count_by_marks
 from .marks import mark_p
-from .terms import place_terms, spreads_number
+from .terms import is_movable, place_terms
 
 # What gradients go through after the last of them.
 _SUMS = frozenset({"add", "add_any", "mpmd_named_tensor", "mpmd_reduce"})
@@ -329,6 +329,8 @@ def _assign_backward(
       The stages of the latter, which are the last ones that they may be in.
     """
     late: dict[int, int] = {}
+    # What makes something of numbers, or of what no mark comes before.
+    movable: set[int] = set()
 
     def of_any(index: int) -> int | None:
         return late[index] if index in late else of_value(index)
@@ -340,9 +342,13 @@ def _assign_backward(
         choose = min if item.transposes % 2 else max
         given = [o for o in table.operands[index] if items[o].transposes]
         found = _known(of_any, given)
-        if found and spreads_number(flat, index, table.producer, after, late):
-            late[index] = choose(found)
-            continue
+        if is_movable(flat, index, table.producer, after, movable, bool(found)):
+            if found:
+                movable.add(index)
+                late[index] = choose(found)
+                continue
+            if not _known(of_value, table.operands[index]):
+                movable.add(index)
         if found:
             stage[index] = choose(found)
             continue

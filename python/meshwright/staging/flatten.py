@@ -16,10 +16,12 @@ from typing import Any
 from jax.sharding import NamedSharding
 
 from ..jaxapi import frontend as compat
-from ..tracing.primitives import for_p, named_computation_p
+from ..tracing.primitives import call_p, for_p, named_computation_p
 from ..tracing.scopes import bodies, body_of, source
 from ..tracing.several_meshes import constrain
+from .concatenations import Concatenations, keeps_elements
 from .marks import mark_p
+from .separable import is_separable, split_barriers
 
 _SHARDINGS = ("in_shardings", "out_shardings")
 
@@ -153,7 +155,14 @@ def flatten(
                 body is None or eqn.primitive is named_computation_p
             ):
                 refuse(eqn, mark)
-            if body is not None and (mark is not None or (opens and opens(eqn))):
+            is_open = mark is not None or (opens is not None and opens(eqn))
+            if body is not None and eqn.primitive not in (named_computation_p, call_p):
+                is_open = (
+                    is_open
+                    or concatenations.opens(operands)
+                    or is_separable(body.jaxpr)
+                )
+            if body is not None and is_open:
                 sides = [eqn.params.get(key, ()) for key in _SHARDINGS]
                 operands = constrained(eqn, operands, sides[0], whole, count)
                 inner = dict(zip(body.jaxpr.invars, operands, strict=True))
@@ -170,6 +179,7 @@ def flatten(
             info = eqn.source_info.replace(name_stack=whole)
             new = eqn.replace(invars=operands, outvars=outvars, source_info=info)
             items.append(Item(new, count))
+            concatenations.visit(new, is_forward=not count)
         return list(map(read, jaxpr.outvars))
 
     def constrained(
@@ -202,5 +212,7 @@ def flatten(
         for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True)
     }
     invars = [fresh(var, env) for var in closed.jaxpr.invars]
+    concatenations = Concatenations(invars)
     outs = walk(closed.jaxpr, env, compat.NameStack(), transposes)
-    return Flat([*constvars, *invars], consts, items, outs)
+    items = split_barriers(items, concatenations.is_of_inputs, keeps_elements)
+    return Flat([*constvars, *invars], consts, *concatenations.split(items, outs))

@@ -253,23 +253,23 @@ class _Lining:
             outvars = self._items[index].eqn.outvars
             if saved >= readers and self._outs.isdisjoint(outvars):
                 saved.add(index)  # Only the backward pass reads it.
-        numbers = [index for index in single if self._gives_number(index)]
+        of_input: dict[object, list[int]] = {}
+        for index in single:
+            if index in saved or self._gives_number(index):
+                of_input.setdefault(*inputs[index], []).append(index)
         moved: dict[int, list[int]] = {}
         taken: set[int] = set()
-        for index in [*numbers, *sorted(saved, key=place.__getitem__)]:
-            if index in taken:
+        for var, indices in of_input.items():
+            early = {i for i in indices if self._is_early(i, var, place, saved)}
+            # Several terms of a weight may share what they are made of.
+            term = self._alone(early, place, saved) - taken
+            found = self._places(self._var_readers[var], place, term | taken)
+            if not found or not moved.keys().isdisjoint(term):
                 continue
-            term = self._alone(index, place, saved) - taken
-            (var,) = inputs[index]
-            found = [
-                place[reader]
-                for reader in self._var_readers[var]
-                if reader in place and reader not in term and reader not in taken
-            ]
-            later = [place[r] for r in self._table.readers[index] if r in place]
-            is_early = bool(found) and min(found) < min([place[index], *later])
-            if is_early and moved.keys().isdisjoint(term):
-                moved.setdefault(line[min(found)], []).extend(
+            made = [o for index in term for o in self._table.operands[index]]
+            at = max(min(found), *self._places(made, place, term), -1)
+            if at < min(place[index] for index in early):
+                moved.setdefault(line[at], []).extend(
                     sorted(term, key=place.__getitem__)
                 )
                 taken |= term
@@ -280,6 +280,21 @@ class _Lining:
             for each in (index, *moved.get(index, ()))
         ]
 
+    def _is_early(
+        self, index: int, var: object, place: Mapping[int, int], saved: set[int]
+    ) -> bool:
+        """Whether an input is read otherwise before what is made of it is needed."""
+        term = self._alone({index}, place, saved)
+        found = self._places(self._var_readers[var], place, term)
+        later = self._places(self._table.readers[index], place, set())
+        return bool(found) and min(found) < min([place[index], *later])
+
+    @staticmethod
+    def _places(
+        indices: Sequence[int], place: Mapping[int, int], besides: set[int]
+    ) -> list[int]:
+        return [place[i] for i in indices if i in place and i not in besides]
+
     def _gives_number(self, index: int) -> bool:
         """Whether an operation makes a number of something larger."""
         eqn = self._items[index].eqn
@@ -287,14 +302,14 @@ class _Lining:
         return all(map(_is_number, eqn.outvars)) and not all(map(_is_number, variables))
 
     def _alone(
-        self, index: int, members: Mapping[int, int], saved: set[int]
+        self, indices: set[int], members: Mapping[int, int], saved: set[int]
     ) -> set[int]:
-        """An operation, and those in line that nothing but it needs.
+        """Operations, and those in line that nothing but these needs.
 
         What only the backward pass reads comes with what it is made of.
         """
-        found = {index}
-        left = [index]
+        found = set(indices)
+        left = list(indices)
         while left:
             for other in self._table.operands[left.pop()]:
                 readers = {r for r in self._table.readers[other] if r in members}

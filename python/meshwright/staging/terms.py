@@ -11,7 +11,7 @@ gradient of its weight.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -173,21 +173,23 @@ def _is_variable(atom: Any) -> bool:
     return isinstance(atom, compat.Var)
 
 
-def spreads_number(
+def is_movable(
     flat: Flat,
     index: int,
     producer: Mapping[Any, int],
     after: Sequence[bool],
-    spread: Mapping[int, Any],
+    movable: Container[int],
+    of_number: bool,
 ) -> bool:
-    """Whether a transposed operation makes something large of a cotangent's number.
+    """Whether a transposed operation makes something large where that is read.
 
     Args:
       flat: the body.
       index: the operation.
       producer: variable to position of the operation that gives it.
       after: which forward operations depend on a mark.
-      spread: the operations before it of which that is true.
+      movable: the operations before it of which that is true.
+      of_number: whether it has to be made of a cotangent's number.
     """
     item = flat.items[index]
     if item.transposes % 2 == 0 or all(map(_is_number, item.eqn.outvars)):
@@ -197,9 +199,9 @@ def spreads_number(
         maker = producer.get(var)
         is_number = _is_number(var)
         if maker is not None and flat.items[maker].transposes:
-            if not is_number and maker not in spread:
+            if not is_number and maker not in movable:
                 return False
             reads_number = True
         elif maker is not None and not is_number and after[maker]:
             return False
-    return reads_number
+    return reads_number or not of_number

@@ -30,6 +30,12 @@ LOWERED = [
     ("plain", "lm passed through", "names", True),
     ("plain", "lm where", "auto", False),
     ("plain", "lm actor", "marks", False),
+    ("plain", "lm barrier", "marks", True),
+    ("plain", "lm similar", "marks", False),
+    ("raveled", "adam", "names", False),
+    ("raveled", "lm clipped", "marks", False),
+    ("prepared", "adamw", "auto", True),
+    ("prepared", "lm logged", "marks", False),
     ("read twice", "lm clipped", "marks", False),
     ("read twice", "multi_transform", "names", True),
     ("read twice", "clip_by_global_norm", "auto", True),
@@ -55,6 +61,8 @@ LOWERED = [
     ("experts", "inject_hyperparams", "auto", True),
 ]
 RUN = [
+    ("raveled", "adamw", "auto", True),
+    ("prepared", "lm similar", "auto", False),
     ("plain", "lm cond", "marks", False),
     ("experts", "MultiSteps", "names", True),
     ("tied", "lbfgs", "names", True),

@@ -54,6 +54,7 @@ class Model:
       shared: of weights that both the first and the last stage read.
       fixed: of weights of each stage that are no part of the training state.
       loss: a number from the last output and all weights.
+      prepare: what the loss does to all weights at first.
       first_trained: the first stage that has gradients.
     """
 
@@ -62,6 +63,7 @@ class Model:
     shared: Shapes = dataclasses.field(default_factory=dict)
     fixed: Shapes = dataclasses.field(default_factory=dict)
     loss: Callable[..., jax.Array] = lambda x, params: (x**2).mean()
+    prepare: Callable[[Any], Any] = lambda params: params
     first_trained: int = 0
 
     def sent_bytes(self) -> int:
@@ -102,10 +104,25 @@ def _decay(x, params):
     return (x**2).mean() + 1e-3 * sum((w["w"] ** 2).sum() for w in params.values())
 
 
+def _raveled(x, params):
+    vector, _ = ravel_pytree(params)
+    return (x**2).mean() + 1e-3 * jnp.linalg.norm(vector) + 1e-3 * (vector**2).mean()
+
+
+def _normalized(params):
+    """All weights in one function each: a cast, a barrier, a vector and back."""
+    cast = jax.jit(lambda tree: optax.tree.cast(tree, jnp.float16))(params)
+    cast = jax.jit(lambda tree: optax.tree.cast(tree, jnp.float32))(cast)
+    vector, unravel = ravel_pytree(jax.lax.optimization_barrier(cast))
+    return unravel(vector * 0.5)
+
+
 MODELS = {
     "plain": Model(_plain),
     "read twice": Model(_twice),
     "decay": Model(_plain, loss=_decay),
+    "raveled": Model(_plain, loss=_raveled),
+    "prepared": Model(_plain, prepare=_normalized),
     "tied": Model(_tied, shared={"table": SQUARE}),
     "unused": Model(_plain, {**PLAIN, "spare": SQUARE}),
     "frozen": Model(_frozen, first_trained=1),
@@ -294,7 +311,7 @@ def _language(kind: str) -> Rule:
     optimizer = optax.adam(RATE)
     if kind in ("clipped", "count placed"):
         optimizer = optax.chain(optax.clip_by_global_norm(1.0), optimizer)
-    is_kept = kind in ("passed through", "where", "cond")
+    is_kept = kind in ("passed through", "where", "cond", "similar")
 
     def init(params):
         kept = {"kept": params} if is_kept else {}
@@ -308,7 +325,14 @@ def _language(kind: str) -> Rule:
         if kind in (norms := _norms(grads)):
             norm = norms[kind]()
             grads = jax.tree.map(lambda g: g / jnp.maximum(norm, 1.0), grads)
-        if is_kept:
+        if kind == "barrier":
+            grads = jax.lax.optimization_barrier(grads)
+        if kind == "similar":
+            both = [ravel_pytree(tree)[0] for tree in (grads, state["kept"])]
+            likeness = jnp.vdot(*both) / jnp.linalg.norm(both[1])
+            scaled = jax.tree.map(lambda g: g * likeness, grads)
+            grads, state["kept"] = scaled, grads
+        elif is_kept:
             grads = jax.tree.map(
                 lambda g, w, kept: g + 0.01 * (w - kept), grads, params, state["kept"]
             )
@@ -342,6 +366,8 @@ LANGUAGE = (
     "passed through",
     "where",
     "cond",
+    "barrier",
+    "similar",
     ACTOR,
 )
 
@@ -410,6 +436,7 @@ def make(model_name: str, optimizer: str, way: str, tie_state: bool) -> Program:
     state = jax.eval_shape(init, params)
 
     def loss(params, fixed, x):
+        params = model.prepare(params)
         x = _forward(model, way, params, fixed, x)
         value = model.loss(x, params)
         return (value * x.size, (x > 0).sum()) if is_language else value

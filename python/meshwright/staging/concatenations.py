@@ -1,0 +1,471 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums over concatenated weights, such as weight decay of `ravel_pytree(params)`.
+
+One vector of all weights is needed as a whole, in one stage. A sum over it is the sum
+of those over its pieces, each of which is in the stage of its weight:
+
+  v = concatenate(w0, w1)               s0 = sum(w0 * w0)    in stage 0
+  s = sum(v * v)              becomes   s1 = sum(w1 * w1)    in stage 1
+                                        s = s0 + s1
+
+A value is handled as its pieces along one dimension. Arithmetic on each element is done
+to the pieces, reductions put together what they give, and a split, which is what a
+derivative ends with, gives the pieces. What is read in any other way stays whole.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import jax
+
+from ..jaxapi import frontend as compat
+from .separable import BARRIER
+
+_ELEMENTWISE = frozenset({"add_any", "clamp", "convert_element_type", "select_n"})
+_SHAPES = frozenset({"broadcast_in_dim", "reshape", "squeeze", "transpose", BARRIER})
+_COMBINING = {
+    "reduce_sum": jax.lax.add_p,
+    "reduce_prod": jax.lax.mul_p,
+    "reduce_max": jax.lax.max_p,
+    "reduce_min": jax.lax.min_p,
+    "reduce_and": jax.lax.and_p,
+    "reduce_or": jax.lax.or_p,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Layout:
+    """How a value is divided.
+
+    Attributes:
+      dim: the dimension that its pieces follow each other in.
+      sizes: of the pieces in that.
+    """
+
+    dim: int
+    sizes: tuple[int, ...]
+
+    @property
+    def bounds(self) -> list[int]:
+        return list(itertools.accumulate(self.sizes, initial=0))
+
+    def shape(self, whole: tuple[int, ...], piece: int) -> tuple[int, ...]:
+        return (*whole[: self.dim], self.sizes[piece], *whole[self.dim + 1 :])
+
+    def piece_with(self, start: int, end: int) -> int | None:
+        """The piece that a range is in, if it is in one."""
+        bounds = self.bounds
+        for piece, (first, last) in enumerate(itertools.pairwise(bounds)):
+            if first <= start and end <= last:
+                return piece
+        return None
+
+
+def _is_variable(atom: Any) -> bool:
+    return isinstance(atom, compat.Var)
+
+
+def _shape(atom: Any) -> tuple[int, ...]:
+    return getattr(atom.aval, "shape", ())
+
+
+def _is_elementwise(eqn: Any) -> bool:
+    name = eqn.primitive.name
+    return name in _ELEMENTWISE or compat.is_elementwise(eqn.primitive)
+
+
+def _is_explicit(eqn: Any) -> bool:
+    """Whether it says how its result is laid out, which pieces would not be."""
+    return any(eqn.params.get(key) for key in ("sharding", "out_sharding"))
+
+
+def keeps_elements(eqn: Any) -> bool:
+    """Whether each element of a result is made of one of each operand."""
+    return _is_elementwise(eqn) or eqn.primitive.name in _SHAPES
+
+
+class Concatenations:
+    """Finds values that can be handled as pieces, while a body is laid open."""
+
+    def __init__(self, inputs: Iterable[Any]):
+        self._inputs = set(inputs)
+        self._makers: dict[Any, Any] = {}
+        self._layouts: dict[Any, _Layout] = {}
+        self._raw: dict[Any, bool] = {}
+        self._made_of_inputs: set[Any] = set()
+
+    def visit(self, eqn: Any, is_forward: bool) -> None:
+        """Takes note of an operation, after those that it reads."""
+        self._makers.update(dict.fromkeys(eqn.outvars, eqn))
+        layout = None
+        if eqn.primitive.name in ("concatenate", "stack"):
+            # A backward one is the derivative of a split.
+            if _is_of_several(eqn) and (
+                not is_forward or self.is_of_inputs(eqn.invars)
+            ):
+                layout = _layout_of(eqn)
+                if is_forward:
+                    self._made_of_inputs.update(eqn.outvars)
+        elif self.reads(eqn.invars):
+            layout = self._result(eqn)
+            if not self._made_of_inputs.isdisjoint(filter(_is_variable, eqn.invars)):
+                self._made_of_inputs.update(eqn.outvars)
+        if layout is not None:
+            self._layouts[eqn.outvars[0]] = layout
+
+    def reads(self, atoms: Iterable[Any]) -> bool:
+        """Whether something has pieces."""
+        return bool(self._layouts) and any(
+            _is_variable(atom) and atom in self._layouts for atom in atoms
+        )
+
+    def opens(self, atoms: Iterable[Any]) -> bool:
+        """Whether a function of these does no more than work on pieces of inputs."""
+        found = list(atoms)
+        known = [a for a in found if _is_variable(a) and a in self._made_of_inputs]
+        if not self.reads(known):
+            return False
+        largest = max(self._size(atom) for atom in known if atom in self._layouts)
+        return all(self._size(atom) < largest or self.reads([atom]) for atom in found)
+
+    @staticmethod
+    def _size(atom: Any) -> int:
+        return getattr(atom.aval, "size", 0)
+
+    def is_of_inputs(self, atoms: Iterable[Any]) -> bool:
+        """Whether values are inputs, cast, scaled or put in another shape at most."""
+        return all(map(self._is_raw, filter(_is_variable, atoms)))
+
+    def _is_raw(self, var: Any) -> bool:
+        left = [var]
+        while left:
+            at = left[-1]
+            if at in self._raw:
+                left.pop()
+                continue
+            eqn = self._makers.get(at)
+            if eqn is None:
+                self._raw[at] = at in self._inputs
+                continue
+            if not keeps_elements(eqn):
+                self._raw[at] = False
+                continue
+            operands = [atom for atom in eqn.invars if _is_variable(atom)]
+            unknown = [atom for atom in operands if atom not in self._raw]
+            if unknown:
+                left += unknown
+            else:
+                self._raw[at] = all(self._raw[atom] for atom in operands)
+        return self._raw[var]
+
+    def is_free(self, atom: Any) -> bool:
+        """Whether a value is the same everywhere, so that any part can be made."""
+        left, steps = [atom], 0
+        while left:
+            at, steps = left.pop(), steps + 1
+            if not _is_variable(at) or not _shape(at):
+                continue
+            eqn = self._makers.get(at)
+            if eqn is None or steps > 64:
+                return False
+            is_broadcast = (
+                eqn.primitive.name == "broadcast_in_dim" and len(eqn.invars) == 1
+            )
+            if _is_explicit(eqn) or not (is_broadcast or _is_elementwise(eqn)):
+                return False
+            left += eqn.invars
+        return True
+
+    def _result(self, eqn: Any) -> _Layout | None:
+        """The pieces of what an operation gives that reads pieces; None for none."""
+        if _is_explicit(eqn) or len(eqn.outvars) != 1:
+            return None
+        name, layouts = eqn.primitive.name, self._layouts
+        shape = _shape(eqn.outvars[0])
+        if name == "broadcast_in_dim":
+            known = layouts.get(eqn.invars[0])
+            if known is None or len(eqn.invars) > 1:
+                return None
+            dim = int(eqn.params["broadcast_dimensions"][known.dim])
+            return dataclasses.replace(known, dim=dim)
+        if name in _COMBINING:
+            known, axes = layouts[eqn.invars[0]], eqn.params["axes"]
+            if known.dim in axes:
+                return None
+            return dataclasses.replace(
+                known, dim=known.dim - sum(axis < known.dim for axis in axes)
+            )
+        is_scaling = name == "dot_general" and () in map(_shape, eqn.invars)
+        if not is_scaling and not _is_elementwise(eqn):
+            return None
+        found = {layouts[a] for a in eqn.invars if _is_variable(a) and a in layouts}
+        layout = next(iter(found))
+        if len(found) > 1 or not all(
+            self._fits(atom, layout, shape) for atom in eqn.invars
+        ):
+            return None
+        return layout
+
+    def _fits(self, atom: Any, layout: _Layout, whole: tuple[int, ...]) -> bool:
+        """Whether an operand of arithmetic has a part for each piece."""
+        shape = _shape(atom)
+        if not shape:
+            return True
+        if len(shape) != len(whole):
+            return False
+        if shape[layout.dim] == 1 != whole[layout.dim]:
+            return True
+        if _is_variable(atom) and atom in self._layouts:
+            return shape == whole
+        return shape == whole and self.is_free(atom)
+
+    def split(self, items: list[Any], outs: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The operations of a body on pieces, where that gets along without the whole.
+
+        Args:
+          items: the operations that were visited, each with an `eqn`.
+          outs: the results.
+
+        Returns:
+          Both, with new ones for these.
+        """
+        if not self._layouts:
+            return items, outs
+        wanted = self._wanted(items, outs)
+        if not wanted:
+            return items, outs
+        return _Splitter(wanted, self._makers, self.is_free).run(items, outs)
+
+    def _wanted(self, items: list[Any], outs: list[Any]) -> dict[Any, _Layout]:
+        """The values of which nothing needs the whole, with all that they meet."""
+        layouts = self._layouts
+        groups: dict[Any, set[Any]] = {}
+
+        def join(found: list[Any]) -> None:
+            whole: set[Any] = set()
+            for var in found:
+                whole |= groups.get(var, {var})
+            groups.update(dict.fromkeys(whole, whole))
+
+        refused = {out for out in outs if _is_variable(out) and out in layouts}
+        for item in items:
+            read = [a for a in item.eqn.invars if _is_variable(a) and a in layouts]
+            given = [var for var in item.eqn.outvars if var in layouts]
+            if given:
+                join([*read, *given])
+            elif read and not _takes_pieces(item.eqn, layouts):
+                refused.update(read)
+            elif read:
+                join(read)
+        for var in list(refused):
+            refused |= groups.get(var, {var})
+        return {var: layout for var, layout in layouts.items() if var not in refused}
+
+
+def _is_of_several(eqn: Any) -> bool:
+    operands = set(filter(_is_variable, eqn.invars))
+    is_whole = len(operands) > 1 and all(map(_is_variable, eqn.invars))
+    return is_whole and not _is_explicit(eqn)
+
+
+def _layout_of(eqn: Any) -> _Layout:
+    if eqn.primitive.name == "stack":
+        return _Layout(eqn.params["axis"], (1,) * len(eqn.invars))
+    dim = eqn.params["dimension"]
+    return _Layout(dim, tuple(_shape(atom)[dim] for atom in eqn.invars))
+
+
+def _before_broadcast(eqn: Any, layout: _Layout) -> _Layout | None:
+    """How what is broadcast is divided like the result; None if it is not."""
+    dims = list(map(int, eqn.params["broadcast_dimensions"]))
+    if layout.dim not in dims:
+        return None
+    dim = dims.index(layout.dim)
+    is_same = _shape(eqn.invars[0])[dim] == layout.bounds[-1]
+    return dataclasses.replace(layout, dim=dim) if is_same else None
+
+
+def _takes_pieces(eqn: Any, layouts: Mapping[Any, _Layout]) -> bool:
+    """Whether an operation gives whole values again that are made of pieces."""
+    name, params = eqn.primitive.name, eqn.params
+    first = layouts.get(eqn.invars[0]) if _is_variable(eqn.invars[0]) else None
+    if _is_explicit(eqn):
+        return False
+    if name in _COMBINING:
+        return first is not None and first.dim in params["axes"]
+    if name == "dot_general":
+        (lhs, rhs), _ = params["dimension_numbers"]
+        sides = [layouts.get(a) if _is_variable(a) else None for a in eqn.invars]
+        if None in sides or sides[0].sizes != sides[1].sizes:
+            return False
+        return (sides[0].dim, sides[1].dim) in zip(lhs, rhs, strict=True)
+    if first is None:
+        return False
+    if name == "unstack":
+        return params["axis"] == first.dim and set(first.sizes) == {1}
+    return all(first.piece_with(*part) is not None for part in _parts(eqn, first))
+
+
+def _parts(eqn: Any, layout: _Layout) -> list[tuple[int, int]]:
+    """The ranges of the pieces' dimension that a split or a slice gives."""
+    if eqn.primitive.name == "split" and eqn.params["axis"] == layout.dim:
+        return list(
+            itertools.pairwise(itertools.accumulate(eqn.params["sizes"], initial=0))
+        )
+    if eqn.primitive.name == "slice" and not eqn.params["strides"]:
+        keys = "start_indices", "limit_indices"
+        return [tuple(eqn.params[key][layout.dim] for key in keys)]
+    return [(0, layout.bounds[-1] + 1)]  # In no piece.
+
+
+class _Splitter:
+    """Does to pieces what is done to some values."""
+
+    def __init__(
+        self,
+        layouts: Mapping[Any, _Layout],
+        makers: Mapping[Any, Any],
+        is_free: Callable[[Any], bool],
+    ):
+        self._layouts, self._makers, self._is_free = layouts, makers, is_free
+        self._pieces: dict[Any, list[Any]] = {}
+        self._free: dict[Any, Any] = {}
+        self._instead: dict[Any, Any] = {}
+        self._made: list[Any] = []
+        self._item: Any = None
+
+    def run(self, items: list[Any], outs: list[Any]) -> tuple[list[Any], list[Any]]:
+        for item in items:
+            self._item = item
+            eqn = item.eqn
+            read = [a for a in eqn.invars if _is_variable(a) and a in self._layouts]
+            if eqn.outvars and eqn.outvars[0] in self._layouts:
+                self._pieces[eqn.outvars[0]] = self._result(eqn)
+            elif read:
+                found = self._whole(eqn)
+                self._instead.update(zip(eqn.outvars, found, strict=True))
+            else:
+                operands = [self._current(atom) for atom in eqn.invars]
+                item.eqn = eqn.replace(invars=operands)
+                self._made.append(item)
+        return self._made, [self._current(out) for out in outs]
+
+    def _current(self, atom: Any) -> Any:
+        return self._instead.get(atom, atom) if _is_variable(atom) else atom
+
+    def _emit(self, primitive: Any, operands: list[Any], aval: Any, **params: Any):
+        result, eqn = compat.Var(aval), self._item.eqn
+        new = compat.new_jaxpr_eqn(
+            operands, [result], primitive, params, set(), eqn.source_info, eqn.ctx
+        )
+        self._made.append(dataclasses.replace(self._item, eqn=new))
+        return result
+
+    def _result(self, eqn: Any) -> list[Any]:
+        """The pieces of a result."""
+        out, layout = eqn.outvars[0], self._layouts[eqn.outvars[0]]
+        operands = [self._current(atom) for atom in eqn.invars]
+        count = len(layout.sizes)
+        if eqn.primitive.name == "concatenate":
+            return operands
+        shapes = [layout.shape(_shape(out), piece) for piece in range(count)]
+        avals = [out.aval.update(shape=shape) for shape in shapes]
+        if eqn.primitive.name == "stack":
+            return [
+                self._reshaped(*piece) for piece in zip(operands, avals, strict=True)
+            ]
+        found = []
+        for piece, aval in enumerate(avals):
+            params = dict(eqn.params)
+            if eqn.primitive.name == "broadcast_in_dim":
+                params["shape"] = aval.shape
+            parts = [self._part(atom, piece, layout) for atom in eqn.invars]
+            found.append(self._emit(eqn.primitive, parts, aval, **params))
+        return found
+
+    def _reshaped(self, value: Any, aval: Any) -> Any:
+        params = {"dimensions": None, "new_sizes": aval.shape, "sharding": None}
+        return self._emit(jax.lax.reshape_p, [value], aval, **params)
+
+    def _part(self, atom: Any, piece: int, layout: _Layout) -> Any:
+        """What arithmetic on a piece reads of an operand."""
+        if _is_variable(atom) and atom in self._pieces:
+            return self._pieces[atom][piece]
+        atom, shape = self._current(atom), _shape(atom)
+        if not shape or (len(shape) > layout.dim and shape[layout.dim] == 1):
+            return atom
+        return self._free_part(atom, piece, layout)
+
+    def _free_part(self, atom: Any, piece: int, layout: _Layout) -> Any:
+        shape = _shape(atom)
+        if not shape:
+            return self._current(atom)
+        wanted = layout.shape(shape, piece)
+        # Each piece has its own, also of equal ones: it is made in the stage of these.
+        key = atom, piece, wanted, self._item.transposes
+        if key not in self._free:
+            eqn = self._makers[atom]
+            params = dict(eqn.params)
+            inner: _Layout | None = layout
+            if eqn.primitive.name == "broadcast_in_dim":
+                params["shape"] = wanted
+                inner = _before_broadcast(eqn, layout)
+            parts = [
+                self._current(value)
+                if inner is None
+                else self._free_part(value, piece, inner)
+                for value in eqn.invars
+            ]
+            aval = atom.aval.update(shape=wanted)
+            self._free[key] = self._emit(eqn.primitive, parts, aval, **params)
+        return self._free[key]
+
+    def _whole(self, eqn: Any) -> list[Any]:
+        """The results of what puts pieces together, or takes them."""
+        name, first = eqn.primitive.name, eqn.invars[0]
+        if name in _COMBINING or name == "dot_general":
+            combine = _COMBINING.get(name, jax.lax.add_p)
+            aval = eqn.outvars[0].aval
+            total = None
+            for pieces in zip(*(self._pieces[a] for a in eqn.invars), strict=True):
+                found = self._emit(eqn.primitive, list(pieces), aval, **eqn.params)
+                total = (
+                    found
+                    if total is None
+                    else self._emit(combine, [total, found], aval)
+                )
+            return [total]
+        layout, pieces = self._layouts[first], self._pieces[first]
+        if name == "unstack":
+            return [
+                self._reshaped(piece, out.aval)
+                for piece, out in zip(pieces, eqn.outvars, strict=True)
+            ]
+        found = []
+        for out, (start, end) in zip(eqn.outvars, _parts(eqn, layout), strict=True):
+            at = layout.piece_with(start, end)
+            shape, offset = _shape(pieces[at]), layout.bounds[at]
+            begins = [0] * len(shape)
+            ends = list(shape)
+            if name == "slice":
+                begins = list(eqn.params["start_indices"])
+                ends = list(eqn.params["limit_indices"])
+            begins[layout.dim], ends[layout.dim] = start - offset, end - offset
+            if not any(begins) and tuple(ends) == shape:
+                found.append(pieces[at])
+                continue
+            found.append(
+                self._emit(
+                    jax.lax.slice_p,
+                    [pieces[at]],
+                    out.aval,
+                    start_indices=tuple(begins),
+                    limit_indices=tuple(ends),
+                    strides=None,
+                )
+            )
+        return found

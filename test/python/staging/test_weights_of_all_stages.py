@@ -1,0 +1,108 @@
+"""What a loss with marks does to the weights of all stages at once."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.flatten_util import ravel_pytree
+from jax.sharding import Mesh
+
+import meshwright as mw
+
+MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)}
+WIDTH, ROWS, MICROBATCHES = 8, 2, 2
+SENT = 2 * MICROBATCHES * ROWS * WIDTH * 4  # Activations and their derivatives.
+
+
+def weights():
+    draw = np.random.default_rng(0).standard_normal
+    return [
+        {"w": draw((WIDTH, WIDTH)).astype("f") / 4, "b": draw(WIDTH).astype("f")}
+        for _ in MESHES
+    ]
+
+
+def vector(params):
+    return ravel_pytree(params)[0]
+
+
+def stacked(params):
+    return jnp.stack([layer["w"] for layer in params], axis=1)
+
+
+TERMS = {
+    "norm": lambda p: jnp.linalg.norm(vector(p)),
+    "two norms": lambda p: jnp.linalg.norm(vector(p)) + jnp.abs(vector(p)).sum(),
+    "product": lambda p: jnp.vdot(vector(p), 2 * vector(p)),
+    "stacked": lambda p: (stacked(p) ** 2).sum(),
+    "norm of each": lambda p: jnp.linalg.norm(stacked(p), axis=(0, 2)).sum(),
+    "for each": lambda p: jax.vmap(lambda w: (w**2).sum(), 1)(stacked(p)).max(),
+    "einsum": lambda p: jnp.einsum("ijk,ijk->", stacked(p), stacked(p)),
+}
+PREPARED = {
+    "cast": jax.jit(
+        lambda p: jax.tree.map(lambda w: w.astype(jnp.float16).astype("f"), p)
+    ),
+    "recomputed": jax.checkpoint(lambda p: jax.tree.map(jnp.tanh, p)),
+    "barrier": jax.lax.optimization_barrier,
+    "scaled vector": lambda p: ravel_pytree(p)[1](2 * vector(p)),
+    "each normalized": jax.jit(
+        lambda p: jax.tree.map(lambda w: w / jnp.linalg.norm(w), p)
+    ),
+}
+# Each is in need of the whole vector.
+WHOLE = {
+    "sorted": lambda p: jnp.sort(vector(p))[::2].sum(),
+    "sums": lambda p: jnp.cumsum(vector(p) ** 2).mean(),
+    "norm and sorted": lambda p: jnp.linalg.norm(vector(p)) + jnp.sort(vector(p))[0],
+}
+
+
+def step_of(term=lambda params: 0.0, prepare=lambda params: params):
+    def loss(params, x):
+        first, second = prepare(params)
+        x = mw.stage_boundary(jnp.tanh(x @ first["w"] + first["b"]))
+        x = jnp.tanh(x @ second["w"] + second["b"])
+        return (x**2).mean() + 0.1 * term(params)
+
+    return mw.pipeline.accumulate(jax.value_and_grad(loss), MICROBATCHES)
+
+
+def lowered(step, *args):
+    config = mw.make_config(MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
+    return mw.jit(step, config).lower(*args)
+
+
+def check(step, is_sent):
+    x = np.linspace(-1, 1, MICROBATCHES * ROWS * WIDTH).reshape(-1, WIDTH)
+    args = weights(), x.astype("f")
+    program = lowered(step, *args)
+    compiled = program.compile()
+    found, wanted = compiled(*compiled.place(*args)), jax.jit(step)(*args)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=1e-4)
+    sent = [
+        item["bytes"]
+        for item in program.partitioning_result.program["items"]
+        if item["kind"] == "transfer" and item["bytes"] > 16
+    ]
+    assert (sum(sent) == SENT) is not is_sent
+    if not is_sent:
+        assert program.function_mesh_assignment.input_meshes[0] == [
+            {"w": mesh, "b": mesh} for mesh in MESHES
+        ]
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_a_sum_over_all_weights_is_a_sum_of_numbers(name):
+    check(step_of(TERMS[name]), is_sent=False)
+
+
+@pytest.mark.parametrize("name", PREPARED)
+def test_what_is_done_to_each_weight_is_done_in_its_stage(name):
+    check(step_of(prepare=PREPARED[name]), is_sent=False)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_needs_the_whole_has_it(name):
+    check(step_of(WHOLE[name]), is_sent=True)
