@@ -117,9 +117,11 @@ class Attempt:
             code = self._wait()
         finally:
             self._end()
-        # Asked to end, they have saved what they had.
+        # Asked to end, they have saved what they had. Ctrl-C does not mean that
+        # it should be tried again.
         saved = all(p.returncode == PREEMPTED for p in self._processes.values())
-        return PREEMPTED if self._processes and saved else code
+        again = saved and self._stop.number in (None, signal.SIGTERM)
+        return PREEMPTED if self._processes and again else code
 
     def _start(self, number: int) -> None:
         prefix = self._run.prefix
