@@ -49,4 +49,4 @@ if ((code)); then
   grep -E '^(FAILED|ERROR)|failed|error' "$output" | tail -60 || tail -20 "$output"
   exit 1
 fi
-echo "tests: work, $(tail -1 "$output")"
+echo "tests: work, $(grep -E '[0-9]+ passed' "$output" | tail -1)"
