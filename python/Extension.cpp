@@ -294,7 +294,7 @@ static bool askMustPrecede(const std::string &schedule, int64_t meshes,
 static nb::tuple simulate(nb::handle module, const std::string &device,
                           const std::string &profile,
                           std::vector<std::string> costs, unsigned processes,
-                          const std::string &compiled) {
+                          const std::string &compiled, bool overlaps) {
   SimulationRequest request;
   request.program = viewText(module);
   request.device = device;
@@ -302,6 +302,7 @@ static nb::tuple simulate(nb::handle module, const std::string &device,
   request.costs = std::move(costs);
   request.processes = processes;
   request.compiled = compiled;
+  request.overlaps = overlaps;
   SimulationResult result;
   {
     nb::gil_scoped_release released;
@@ -470,10 +471,11 @@ NB_MODULE(_meshwright, m) {
         "JSON and as text. Raises PartitionError.");
   m.def("simulate", &simulate, nb::arg("module"), nb::arg("device"),
         nb::arg("profile"), nb::arg("costs"), nb::arg("processes"),
-        nb::arg("compiled") = "",
+        nb::arg("compiled") = "", nb::arg("overlaps") = true,
         "Simulates a partitioned module; `profile`, and `compiled`, what "
-        "compilers said of its fragments, are JSON or empty. A tuple of JSON, "
-        "a table for people, and notes. Raises ValueError.");
+        "compilers said of its fragments, are JSON or empty; without "
+        "`overlaps`, the parts of overlapped pairs run one after the other. A "
+        "tuple of JSON, a table for people, and notes. Raises ValueError.");
   m.def("draw", &draw, nb::arg("input"), nb::arg("format"), nb::arg("path"),
         nb::arg("title"), nb::arg("recording"),
         "Draws a simulation or a program, both JSON, as the format or the "

@@ -164,20 +164,50 @@ none, unless options say otherwise:
 
 For other times still, write a CSV file as above and give that.
 
+## Overlapped pairs
+
+A device runs one program after the other, so that nothing hides the collectives of a
+fragment that has nothing else to do meanwhile. Where a schedule has two actions in one
+step (DualPipe, DualPipeV, Combined1F1B, CombinedInterleaved1F1B and files), the
+forward and the backward become one program (`mpmd-fuse-overlapped-pairs`), whose
+compiler can run the collectives of the one beside the work of the other. There is one
+such program for all microbatches that compute the same, with the donations of both;
+effects keep their order. What a step gains, `meshwright simulate`
+[shows](simulate.md#overlapped-pairs).
+
+Option `mpmd_fuse_overlapped_pairs` is on, and pairs where a half has collectives:
+those of `shard_map`, or that shardings make. Pairs stay apart, each with a remark of
+category `overlap` (`mpmd_remarks`), where
+
+- neither half has collectives, as on meshes of one device;
+- something else runs between the two on their mesh, or acts on the world;
+- the second needs what the first computes, directly or by way of other meshes;
+- the first would wait for longer for what only the second needs than the two hide of
+  each other. With `mpmd_schedule_device`, that is what the
+  [cost model](cost-model.md#overlapped-pairs) says; without, the shorter one is taken
+  to be hidden, and work is counted in operations.
+
+A pair holds what both read and return until both have ended, and the next stage gets
+the result of a forward when the backward has ended, too.
+
 ## A schedule of your own
 
 `file:PATH` in place of a name reads a CSV file: a line for each mesh, a cell for
 each action, in order. A cell is stage, letter and microbatch; `(0F3;7B1)OVERLAP_F_B`
-is an overlapped pair, an empty cell an idle slot that means nothing. PyTorch's
-pipelining writes its computations in this form. `meshwright schedule NAME --csv`
-prints a schedule like that, to start from:
+is an overlapped pair, of a forward and a backward (`B` or `I`) of another microbatch,
+an empty cell an idle slot that means nothing. PyTorch's pipelining writes its
+computations in this form. A file that begins with a brace is JSON, as `meshwright
+schedule NAME --json` prints it: `meshes`, each with its `actions`, each with `stage`,
+`kind` (the letter) and `microbatch`, and `"overlaps_next": true` in the first of an
+overlapped pair. Times and figures in it are not read. `meshwright schedule NAME --csv`
+prints a schedule as CSV, to start from:
 
 ```
 {csv}```
 
 Refused are, with row and column: unknown cells, an action twice, work that is
-missing, a backward before its forward, a stage in two rows, and orders in which
-meshes wait for each other forever:
+missing, a backward before its forward, a stage in two rows, overlapped pairs of one
+microbatch, and orders in which meshes wait for each other forever:
 
 ```
 {errors}```
@@ -256,6 +286,16 @@ SECTIONS = [
         "Two stages on each mesh: the pipeline fills and drains in half the time, "
         "for more transfers. Microbatches must fall into equal rounds of at least "
         "as many as there are meshes.",
+    ),
+    (
+        "Combined1F1B",
+        "Each forward runs with a backward in one overlapped step, so that the "
+        "communication of experts overlaps with computation. Two more forwards than on "
+        "the next mesh come first, so that no step waits.",
+    ),
+    (
+        "CombinedInterleaved1F1B",
+        "The same in the order of Interleaved1F1B.",
     ),
     (
         "LoopedBFS",
@@ -475,7 +515,15 @@ def write_page(tool: Tool) -> str:
     bad = "unittests/Schedule/tables/bad"
     errors = [
         tool.run(f"file:{bad}/{name}.csv").stderr.replace(f"{bad}/", "")
-        for name in ("cell", "twice", "missing", "w_before_i", "two_ranks", "deadlock")
+        for name in (
+            "cell",
+            "twice",
+            "missing",
+            "w_before_i",
+            "two_ranks",
+            "overlap",
+            "deadlock",
+        )
     ]
     csv = tool.run("1F1B", "--csv", "--meshes=2", "--microbatches=4").stdout
     lists = textwrap.fill(", ".join(find_lists()), width=70)

@@ -50,6 +50,7 @@ static void addScaled(FragmentCost &sum, const FragmentCost &cost,
         &FragmentCost::kernels, &FragmentCost::computeSeconds,
         &FragmentCost::collectiveSeconds})
     sum.*part = saturate(sum.*part + saturate(cost.*part * factor));
+  addSteps(sum.steps, cost.steps, factor);
   sum.unknownLoops += cost.unknownLoops;
   for (Collective collective : cost.collectives) {
     collective.count = saturate(collective.count * factor);
@@ -207,20 +208,54 @@ static double countWritten(OpResult result, sdy::MeshAttr mesh) {
   return countLocalBytes(result, mesh);
 }
 
-static void addKernel(FragmentCost &cost, const Kernel &kernel,
-                      const Device &device) {
+/// Returns the seconds that the kernel takes.
+static double addKernel(FragmentCost &cost, const Kernel &kernel,
+                        const Device &device) {
   double bytes = kernel.countBytes();
   double vector =
       kernel.vectorFlops + kPerTranscendental * kernel.transcendentals;
   if (kernel.isEmpty)
-    return;
+    return 0;
   double seconds =
       std::max({kernel.matrixSeconds, vector / device.getVectorSpeed(),
                 bytes / device.getMemorySpeed()});
   cost.bytes += bytes;
   cost.kernels += 1;
   cost.computeSeconds += seconds + device.launch;
+  return seconds + device.launch;
 }
+
+namespace {
+/// Kernels and collectives of a block in order. A kernel is where its last op is.
+class StepOrder {
+public:
+  explicit StepOrder(size_t numKernels) : lastOf(numKernels, 0) {}
+
+  void addKernel(unsigned kernel) {
+    lastOf[kernel] = entries.size();
+    entries.push_back({{0, false}, kernel});
+  }
+  void add(ChainStep step) { entries.push_back({step, kNoKernel}); }
+
+  std::vector<ChainStep> get(llvm::ArrayRef<double> kernelSeconds) const {
+    std::vector<ChainStep> steps;
+    for (auto [index, entry] : llvm::enumerate(entries)) {
+      auto [step, kernel] = entry;
+      if (kernel == kNoKernel)
+        addStep(steps, step);
+      else if (lastOf[kernel] == index)
+        addStep(steps, {kernelSeconds[kernel], false});
+    }
+    return steps;
+  }
+
+private:
+  static constexpr unsigned kNoKernel = ~0u;
+
+  std::vector<std::pair<ChainStep, unsigned>> entries;
+  std::vector<size_t> lastOf;
+};
+} // namespace
 
 FragmentCost BodyEstimator::estimateCallee(SymbolRefAttr callee) {
   auto function = symbols.lookup<func::FuncOp>(callee.getRootReference());
@@ -272,6 +307,7 @@ FragmentCost BodyEstimator::estimate(Block &block) {
   FragmentCost cost;
   Kernels kernels(block);
   std::vector<Kernel> sums(kernels.getCount());
+  StepOrder order(kernels.getCount());
   mpmd::LastUses lastUses(block);
   StoredValues stored(device.onChip.value_or(0));
   // What was brought into another sharding for one reader is there for others.
@@ -283,6 +319,8 @@ FragmentCost BodyEstimator::estimate(Block &block) {
     ShardedOp shared;
     if (std::optional<FragmentCost> nested = estimateNested(&op)) {
       addScaled(cost, *nested, 1);
+      for (ChainStep step : nested->steps)
+        order.add(step);
       within = nested->temporaryBytes;
       if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
         for (auto [operand, to] :
@@ -309,6 +347,7 @@ FragmentCost BodyEstimator::estimate(Block &block) {
       kernel.transcendentals += work.transcendentals;
       if (!isFree(&op)) {
         kernel.isEmpty = false;
+        order.addKernel(kernels.get(&op));
         std::optional<double> bytes = isa<stablehlo::CustomCallOp>(op)
                                           ? works.countCustomBytes(&op)
                                           : std::nullopt;
@@ -337,7 +376,9 @@ FragmentCost BodyEstimator::estimate(Block &block) {
         continue;
       if (index < shared.operands.size())
         within += countReceivedBytes(collective);
-      cost.collectiveSeconds += estimateSeconds(collective, device);
+      double seconds = estimateSeconds(collective, device);
+      cost.collectiveSeconds += seconds;
+      order.add({seconds, true});
       cost.collectives.push_back(std::move(collective));
     }
     for (OpResult result : op.getResults())
@@ -347,8 +388,10 @@ FragmentCost BodyEstimator::estimate(Block &block) {
     for (Value value : lastUses.getEnding(&op))
       stored.remove(value);
   }
+  std::vector<double> seconds;
   for (const Kernel &kernel : sums)
-    addKernel(cost, kernel, device);
+    seconds.push_back(addKernel(cost, kernel, device));
+  cost.steps = order.get(seconds);
   return cost;
 }
 
@@ -364,7 +407,9 @@ FragmentCost BodyEstimator::estimate(func::FuncOp function) {
                    sdy::getResultSharding(function, operand.getOperandNumber()),
                    mesh, reshards);
     for (Collective &collective : reshards) {
-      cost.collectiveSeconds += estimateSeconds(collective, device);
+      double seconds = estimateSeconds(collective, device);
+      cost.collectiveSeconds += seconds;
+      addStep(cost.steps, {seconds, true});
       cost.collectives.push_back(std::move(collective));
     }
   }

@@ -20,6 +20,12 @@
 
 namespace meshwright {
 
+/// Kernels that run one after the other, or collectives that do.
+struct ChainStep {
+  double seconds;
+  bool isCollective;
+};
+
 /// Everything is of one device, but `total`.
 struct FragmentCost {
   Work total;                 ///< Of the whole mesh, in global shapes.
@@ -31,6 +37,9 @@ struct FragmentCost {
   std::vector<Collective> collectives;
   double computeSeconds = 0;    ///< All kernels.
   double collectiveSeconds = 0; ///< All collectives.
+  /// Kernels and collectives in the order of the program, neighbours of one kind
+  /// as one; long ones are coarser.
+  std::vector<ChainStep> steps;
   /// Most bytes at once, beside operands and results.
   double temporaryBytes = 0;
   /// Custom calls of unknown work, by name.
@@ -40,6 +49,18 @@ struct FragmentCost {
 
   double getSeconds() const { return computeSeconds + collectiveSeconds; }
 };
+
+/// Adds a step after others.
+void addStep(std::vector<ChainStep> &steps, ChainStep step);
+/// Adds steps that are repeated so often.
+void addSteps(std::vector<ChainStep> &steps,
+              const std::vector<ChainStep> &repeated, double times);
+
+/// Seconds of two fragments that run as one program and need nothing of each other:
+/// a kernel of one runs beside a collective of the other, but not beside a kernel.
+/// Each time, what can start first does.
+double getOverlappedSeconds(const FragmentCost &first,
+                            const FragmentCost &second);
 
 /// Estimates the programs of fragments: functions with a `mesh_shape`, as the
 /// export phase leaves them. Each is estimated once.

@@ -22,6 +22,7 @@ static constexpr BarLook kLooks[kNumItemKinds] = {
     {"transfer", "T", "#f0e442", "#d8cb20", 227},
     {"collective", "C", "#e8743b", "#d55e00", 166},
     {"other", "X", "#bdbdbd", "#a3a3a3", 250},
+    {"overlapped", "P", "#a6cee3", "#86b4cf", 152},
 };
 
 const BarLook &meshwright::getLook(ItemKind kind) {

@@ -23,7 +23,7 @@
 
 namespace meshwright {
 
-inline constexpr unsigned kNumItemKinds = 7;
+inline constexpr unsigned kNumItemKinds = 8;
 
 /// How a kind is marked: by a colour, and without colours by a letter and a
 /// pattern of the page.

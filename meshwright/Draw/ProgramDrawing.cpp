@@ -24,6 +24,7 @@ struct Item {
   std::vector<std::string> origins;
   std::vector<int64_t> operands, results;
   int64_t bytes = 0;
+  bool isOverlapped = false; ///< A pair of a forward and a backward.
 };
 
 class ProgramReader {
@@ -101,6 +102,7 @@ bool ProgramReader::parseItem(const json::Value &value, Item &item,
   json::ObjectMapper members(value, path);
   if (!members || !members.map("kind", item.kind))
     return false;
+  item.isOverlapped = value.getAsObject()->get("overlapped") != nullptr;
   if (item.kind == "call")
     return members.map("mesh", item.mesh) &&
            members.map("fragment", item.fragment) &&
@@ -147,7 +149,8 @@ bool ProgramReader::addBar(const Item &item, json::Path path) {
     path.field("fragment").report("expected the number of a fragment");
     return false;
   } else {
-    bar.kind = findKind(item.origins);
+    bar.kind =
+        item.isOverlapped ? ItemKind::Overlapped : findKind(item.origins);
     bar.name = drawing.names.add(fragments[item.fragment]);
   }
   bar.origins = drawing.names.add(llvm::join(item.origins, ", "));

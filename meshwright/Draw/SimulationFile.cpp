@@ -238,8 +238,9 @@ bool SimulationReader::readItem(const json::Value &value, json::Path path) {
     return false;
   std::optional<ItemKind> known = parseItemKind(kind);
   if (!known)
-    return members.fail("kind", "expected forward, backward, weight, "
-                                "optimizer, transfer, collective or other");
+    return members.fail("kind",
+                        "expected forward, backward, weight, "
+                        "overlapped, optimizer, transfer, collective or other");
   bar.kind = *known;
   if (bar.stop < bar.start)
     return members.fail("end_s", "expected a time that is not before start_s");

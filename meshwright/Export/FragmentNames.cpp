@@ -4,6 +4,7 @@
 
 #include "meshwright/Export/FragmentNames.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Fragments/Overlap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -21,6 +22,16 @@ static constexpr StringLiteral kCutMark = "<...>";
 static auto getOrigins(FragmentOp fragment) {
   return fragment.getOrigin().getAsRange<UserOriginAttr>();
 }
+
+namespace {
+/// A fragment, or a part of an overlapped pair.
+struct Site {
+  ArrayAttr origin;
+  IntegerAttr stage;
+
+  auto getOrigins() const { return origin.getAsRange<UserOriginAttr>(); }
+};
+} // namespace
 
 bool mpmd::isAllForward(ArrayRef<FragmentOp> fragments) {
   return llvm::all_of(fragments, [](FragmentOp fragment) {
@@ -54,9 +65,9 @@ splitCounter(StringRef name) {
 
 /// The name that most origins share, with the range of their counters. The
 /// range runs downwards in a backward fragment.
-static std::string getPopularName(FragmentOp fragment) {
+static std::string getPopularName(const Site &site) {
   std::map<StringRef, Family> families;
-  for (UserOriginAttr origin : getOrigins(fragment)) {
+  for (UserOriginAttr origin : site.getOrigins()) {
     auto [head, counter] = splitCounter(origin.getUserName().getValue());
     Family &family = families[head];
     ++family.numOrigins;
@@ -71,7 +82,9 @@ static std::string getPopularName(FragmentOp fragment) {
   std::string name = head.str();
   if (!family.counters.empty()) {
     int64_t first = *family.counters.begin(), last = *family.counters.rbegin();
-    if (isBackwardFragment(fragment))
+    if (llvm::all_of(site.getOrigins(), [](UserOriginAttr origin) {
+          return origin.getTransposeCount() == 1;
+        }))
       std::swap(first, last);
     name += first == last ? llvm::formatv("_{0}", first).str()
                           : llvm::formatv("_{0}:{1}", first, last).str();
@@ -90,19 +103,31 @@ static std::string getPhaseName(int64_t transposeCount) {
   }
 }
 
-static std::string getSiteName(FragmentOp fragment, bool allForward) {
+static std::string getSiteName(const Site &site, bool allForward) {
   std::string name;
-  if (IntegerAttr stage = fragment.getStageIdAttr())
-    name = llvm::formatv("stage{0}", stage.getValue().getSExtValue());
+  if (site.stage)
+    name = llvm::formatv("stage{0}", site.stage.getValue().getSExtValue());
   else
-    name = isInferredFragment(fragment) ? "inferred" : getPopularName(fragment);
+    name = site.origin.empty() ? "inferred" : getPopularName(site);
   if (allForward)
     return name;
   std::set<int64_t> transposeCounts;
-  for (UserOriginAttr origin : getOrigins(fragment))
+  for (UserOriginAttr origin : site.getOrigins())
     transposeCounts.insert(origin.getTransposeCount());
   for (int64_t count : transposeCounts)
     name += "_" + getPhaseName(count);
+  return name;
+}
+
+static std::string getSiteName(FragmentOp fragment, bool allForward) {
+  FailureOr<SmallVector<OverlappedPart>> parts = getOverlappedParts(fragment);
+  if (failed(parts) || parts->empty())
+    return getSiteName({fragment.getOriginAttr(), fragment.getStageIdAttr()},
+                       allForward);
+  std::string name;
+  for (const OverlappedPart &part : *parts)
+    name += (name.empty() ? "" : "_with_") +
+            getSiteName({part.origin, part.stage}, allForward);
   return name;
 }
 

@@ -30,6 +30,7 @@
 #include "meshwright/Export/Passes.h"
 #include "meshwright/Export/ProgramRemarks.h"
 #include "meshwright/Fragments/FragmentModule.h"
+#include "meshwright/Fragments/Overlap.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -315,6 +316,8 @@ static void replaceByCall(FragmentOp fragment, StringRef callee) {
       FlatSymbolRefAttr::get(fragment.getContext(), callee));
   if (Attribute remat = fragment->getAttr(kRematAttr))
     call->setAttr(kRematAttr, remat);
+  if (Attribute overlapped = fragment->getAttr(kOverlappedAttr))
+    call->setAttr(kOverlappedAttr, overlapped);
   fragment->replaceAllUsesWith(call);
   fragment->erase();
 }

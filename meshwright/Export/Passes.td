@@ -70,6 +70,54 @@ def DelayInferredFragmentsPass
   ];
 }
 
+def FuseOverlappedPairsPass
+    : Pass<"mpmd-fuse-overlapped-pairs", "::mlir::ModuleOp"> {
+  let summary = "Makes one fragment of the two that a schedule overlaps";
+  let description = [{
+    Makes one fragment of a forward and a backward that a schedule wants in one step,
+    so that the compiler of the device hides the collectives of the one in the
+    work of the other. The scheduler has marked the two with the number of their pair
+    and 0 or 1; a backward may consist of two halves.
+
+    ```mlir
+    %0 = fragment<"m", ["f"]> (%x) {F} {mpmd.overlap = array<i64: 3, 0>}
+    %1 = fragment<"m", ["g"(1)]> (%y) {B} {mpmd.overlap = array<i64: 3, 1>}
+    // becomes
+    %0:2 = fragment<"m", ["f", "g"(1)]> (%x, %y) {F; B} {mpmd.overlapped = [
+      {origin = ["f"], results = 1}, {origin = ["g"(1)], results = 1} ]}
+    ```
+
+    Acts on the fragments that are directly in MPMD functions, and removes all marks.
+    The fragment has the origins of both, and the stage if both have the same, no call
+    counter. Fragments of a mesh keep their order, and so do effects; other ops move as
+    far as it takes. Leaves apart, with a remark of category `overlap`: what is not
+    next to each other on its mesh, a second part that needs the first, halves
+    between whose effects others come, pairs without collectives, and pairs whose first
+    part would wait for what only the second needs for longer than they hide of each other.
+    That is what the cost model says of the device; without one, work is in operations,
+    and the shorter part is taken to be hidden. Reports an error at pairs of several meshes,
+    and at fragments that are not one forward and one backward. Cost: linear in the
+    distinct bodies, and a logarithm for each op and use.
+  }];
+  let options = [
+    Option<"fuse", "fuse", "bool", /*default=*/"true",
+           "Only remove the marks if not.">,
+    Option<"onlyWithCollectives", "only-with-collectives", "bool",
+           /*default=*/"true",
+           "Leave pairs apart that have no collectives.">,
+    Option<"device", "device", "::meshwright::TextOption", /*default=*/"",
+           "The device of the meshes, the name of one or a file.">,
+    Option<"customCosts", "custom-costs", "::meshwright::TextOption",
+           /*default=*/"",
+           "What custom calls do, separated by semicolons.">,
+  ];
+  let statistics = [
+    Statistic<"numPairs", "num-pairs", "Pairs that became one fragment">,
+    Statistic<"numApart", "num-apart", "Pairs that stay apart">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
 def RestoreDuplicateOperandsPass
     : Pass<"mpmd-restore-duplicate-operands", "::mlir::func::FuncOp"> {
   let summary = "Gives units that read one constant several times the body of others";

@@ -47,12 +47,17 @@ static void addCleanup(OpPassManager &passes, const ExportOptions &options) {
     passes.addNestedPass<func::FuncOp>(createRestoreDuplicateOperandsPass());
 }
 
-static void addMarking(OpPassManager &passes) {
+static void addMarking(OpPassManager &passes, const ExportOptions &options) {
   passes.addPass(createMarkOffloadedInputOutputPass());
   passes.addNestedPass<func::FuncOp>(createMarkInputOutputWithLayoutsPass());
   passes.addNestedPass<func::FuncOp>(createDelayInferredFragmentsPass());
   passes.addNestedPass<func::FuncOp>(createDelayTransfersFromCpuPass());
   passes.addNestedPass<func::FuncOp>(createSinkCreateTokenIntoFragmentsPass());
+  // What follows takes the parts of a pair together.
+  passes.addPass(createFuseOverlappedPairsPass({options.fuseOverlappedPairs,
+                                                /*onlyWithCollectives=*/true,
+                                                {options.device},
+                                                {options.customCosts}}));
   passes.addNestedPass<func::FuncOp>(createMarkAliasingAndDonationPass());
   passes.addNestedPass<func::FuncOp>(createMarkFragmentReservedMemoryPass());
 }
@@ -85,7 +90,7 @@ static void addLowering(OpPassManager &passes, const ExportOptions &options) {
 void mpmd::addExportPipeline(OpPassManager &passes,
                              const ExportOptions &options) {
   addCleanup(passes, options);
-  addMarking(passes);
+  addMarking(passes, options);
   addLowering(passes, options);
 }
 

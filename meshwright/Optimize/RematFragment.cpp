@@ -29,6 +29,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
+#include "meshwright/Fragments/Overlap.h"
 #include "meshwright/Optimize/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
@@ -132,6 +133,8 @@ static FragmentOp cloneBefore(FragmentOp forward, FragmentOp backward,
                               RewriterBase &rewriter) {
   rewriter.setInsertionPoint(backward);
   auto clone = cast<FragmentOp>(rewriter.clone(*forward));
+  // Its schedule has no place for it beside another one.
+  clone->removeAttr(kOverlapAttr);
   rewriter.modifyOpInPlace(backward, [&] {
     for (OpOperand &operand : backward->getOpOperands())
       if (operand.get().getDefiningOp() == forward)
@@ -283,9 +286,12 @@ private:
       return backward;
     }
     Attribute counter = backward->getAttr(kCallCounterAttr);
+    Attribute overlap = backward->getAttr(kOverlapAttr);
     Operation *replaced = backward;
     FragmentOp merged = mergeFragments(clone, backward, rewriter);
     merged->setAttr(kCallCounterAttr, counter);
+    if (overlap)
+      merged->setAttr(kOverlapAttr, overlap);
     merged->setAttr(kRematAttr, rewriter.getUnitAttr());
     queues.replace(replaced, merged);
     return merged;

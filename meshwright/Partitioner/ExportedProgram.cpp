@@ -10,6 +10,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Fragments/LastUses.h"
+#include "meshwright/Fragments/Overlap.h"
 #include "meshwright/Partitioner/IssueOrder.h"
 #include "meshwright/Text/SourcePlace.h"
 #include "llvm/ADT/StringMap.h"
@@ -142,6 +143,18 @@ FailureOr<unsigned> Describer::getFragment(FragmentCallOp call, unsigned mesh) {
   return entry->second;
 }
 
+static void readOrigins(ArrayAttr list, ExportedProgram::Origins &origins) {
+  for (auto origin : list.getAsRange<UserOriginAttr>()) {
+    std::string text = origin.getUserName().str();
+    origins.originNames.push_back(text);
+    origins.transposeCount =
+        std::max<int64_t>(origins.transposeCount, origin.getTransposeCount());
+    if (int64_t count = origin.getTransposeCount())
+      text += "(" + std::to_string(count) + ")";
+    origins.origins.push_back(std::move(text));
+  }
+}
+
 LogicalResult Describer::addCall(FragmentCallOp call) {
   unsigned mesh = meshIds.lookup(call.getMeshName());
   ExportedProgram::Item item;
@@ -152,14 +165,14 @@ LogicalResult Describer::addCall(FragmentCallOp call) {
   item.fromMesh = item.toMesh = mesh;
   ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
   ++fragment.calls;
-  for (auto origin : call.getOrigin().getAsRange<UserOriginAttr>()) {
-    std::string text = origin.getUserName().str();
-    item.originNames.push_back(text);
-    item.transposeCount =
-        std::max<int64_t>(item.transposeCount, origin.getTransposeCount());
-    if (int64_t count = origin.getTransposeCount())
-      text += "(" + std::to_string(count) + ")";
-    item.origins.push_back(std::move(text));
+  readOrigins(call.getOrigin(), item);
+  FailureOr<SmallVector<OverlappedPart>> parts = getOverlappedParts(call);
+  if (failed(parts))
+    return failure();
+  for (const OverlappedPart &part : *parts) {
+    ExportedProgram::Part &added = item.parts.emplace_back();
+    readOrigins(part.origin, added);
+    added.numResults = part.numResults;
   }
   item.isRemat = call->hasAttr(kRematAttr);
   for (Value operand : call.getTensors())

@@ -61,15 +61,25 @@ struct ExportedProgram {
     std::vector<Slot> arguments;
     std::vector<Slot> results;
   };
-  /// A call of a fragment's program, or a transfer.
-  struct Item {
-    std::optional<unsigned> fragment; ///< Calls only.
-    unsigned fromMesh, toMesh;        ///< The same for calls.
+  /// What a call is made of.
+  struct Origins {
     std::vector<std::string> origins;
     /// The names in `origins`, and the largest transpose count of them.
     std::vector<std::string> originNames;
     int64_t transposeCount = 0;
+  };
+  /// A part of an overlapped pair.
+  struct Part : Origins {
+    unsigned numResults; ///< Those of the first part come first.
+  };
+  /// A call of a fragment's program, or a transfer.
+  struct Item : Origins {
+    std::optional<unsigned> fragment; ///< Calls only.
+    unsigned fromMesh, toMesh;        ///< The same for calls.
     bool isRemat = false;
+    /// Of a call of an overlapped pair: its two parts, in the order in which they
+    /// would run.
+    std::vector<Part> parts;
     std::vector<unsigned> operands;
     std::vector<unsigned> results;
     /// Values that nothing reads after this item and that are not outputs.

@@ -188,6 +188,14 @@ getShardingOptions(const ConfigOptions &options) {
   return sharding;
 }
 
+/// What overlapped pairs gain depends on the device.
+static ExportOptions getExportOptions(const ConfigOptions &options) {
+  ExportOptions exporting = options.exporting;
+  exporting.device = options.optimizing.scheduleDevice;
+  exporting.customCosts = options.optimizing.customCosts;
+  return exporting;
+}
+
 static void addPhase(Phase phase, OpPassManager &passes,
                      const ConfigOptions &options, PhaseSet phases) {
   switch (phase) {
@@ -203,7 +211,7 @@ static void addPhase(Phase phase, OpPassManager &passes,
         passes, getShardingOptions(options),
         /*keepsShared=*/phases.contains(Phase::Export));
   case Phase::Export:
-    return addExportPipeline(passes, options.exporting);
+    return addExportPipeline(passes, getExportOptions(options));
   }
 }
 

@@ -179,10 +179,21 @@ static void writeCall(OStream &json, const ExportedProgram &program,
   json.attribute("kind", "call");
   writeText(json, "mesh", program.meshes[item.fromMesh].name);
   json.attribute("fragment", *item.fragment);
-  json.attributeArray("origins", [&] {
-    for (const std::string &origin : item.origins)
-      writeText(json, origin);
-  });
+  auto writeOrigins = [&](const ExportedProgram::Origins &origins) {
+    json.attributeArray("origins", [&] {
+      for (const std::string &origin : origins.origins)
+        writeText(json, origin);
+    });
+  };
+  writeOrigins(item);
+  if (!item.parts.empty())
+    json.attributeArray("overlapped", [&] {
+      for (const ExportedProgram::Part &part : item.parts)
+        json.object([&] {
+          writeOrigins(part);
+          json.attribute("results", part.numResults);
+        });
+    });
   json.attribute("remat", item.isRemat);
   writeIds(json, "operands", item.operands);
   writeIds(json, "results", item.results);

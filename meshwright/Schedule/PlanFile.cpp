@@ -5,6 +5,7 @@
 #include "meshwright/Schedule/PlanFile.h"
 #include "meshwright/Schedule/Schedule.h"
 #include "meshwright/Schedule/Timeline.h"
+#include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -24,14 +25,17 @@ namespace {
 struct CellPosition {
   size_t row;
   size_t column;
+  bool inJson = false; ///< Else in a table.
 };
 
 /// A plan, and for each of its actions the cell it was read from.
 class PlanReader {
 public:
   llvm::Error read(llvm::StringRef text);
+  llvm::Error readJson(llvm::StringRef text);
   /// Numbers the actions, by which cells that contradict each other are found.
   llvm::Error checkCells();
+  llvm::Error checkOverlaps() const;
   llvm::Error checkComplete() const;
   llvm::Error checkRuns() const;
 
@@ -44,6 +48,8 @@ private:
   }
 
   llvm::Error readCell(llvm::StringRef cell, CellPosition position);
+  llvm::Error readJsonAction(const llvm::json::Value &value,
+                             CellPosition position);
   llvm::Error readAction(llvm::StringRef cell, CellPosition position);
   llvm::Error checkWork(int64_t stage, int64_t microbatch) const;
   llvm::Error checkOrder(const Action &first, const Action &second) const;
@@ -67,6 +73,9 @@ static std::string quote(llvm::StringRef cell) {
 }
 
 static std::string toString(CellPosition position) {
+  if (position.inJson)
+    return llvm::formatv("meshes[{0}].actions[{1}]", position.row,
+                         position.column);
   return llvm::formatv("row {0} column {1}", position.row + 1,
                        position.column + 1);
 }
@@ -143,17 +152,119 @@ llvm::Error PlanReader::readCell(llvm::StringRef cell, CellPosition position) {
     return error;
   if (llvm::Error error = readAction(second, position))
     return error;
-  Action &forward = *std::prev(plan.meshes.back().end(), 2);
-  const Action &backward = plan.meshes.back().back();
-  if (forward.kind != ActionKind::Forward ||
-      (backward.kind != ActionKind::Backward &&
-       backward.kind != ActionKind::Input))
-    return makeError(position,
-                     "{0} overlaps {1} with {2}; expected a forward, then a "
-                     "backward",
-                     quote(cell), meshwright::toString(forward),
-                     meshwright::toString(backward));
-  forward.joinsNext = true;
+  std::prev(plan.meshes.back().end(), 2)->joinsNext = true;
+  return llvm::Error::success();
+}
+
+/// Each overlapped step must be a forward and a backward that need nothing of each
+/// other: the backward of a microbatch needs all its forwards.
+llvm::Error PlanReader::checkOverlaps() const {
+  for (auto [list, listCells] : llvm::zip(plan.meshes, cells))
+    for (size_t i = 0; i < list.size(); ++i) {
+      const Action &first = list[i];
+      if (!first.joinsNext)
+        continue;
+      if (i + 1 == list.size())
+        return makeError(listCells[i],
+                         "{0} overlaps the next action of its mesh, but is "
+                         "the last",
+                         meshwright::toString(first));
+      const Action &second = list[i + 1];
+      if (second.joinsNext)
+        return makeError(listCells[i + 1],
+                         "{0} overlaps the action before it and the one after "
+                         "it; an action is in one overlapped step",
+                         meshwright::toString(second));
+      if (first.kind != ActionKind::Forward ||
+          (second.kind != ActionKind::Backward &&
+           second.kind != ActionKind::Input))
+        return makeError(listCells[i],
+                         "{0} overlaps {1}; expected a forward, then a "
+                         "backward",
+                         meshwright::toString(first),
+                         meshwright::toString(second));
+      if (first.microbatch == second.microbatch)
+        return makeError(listCells[i],
+                         "{0} overlaps {1}, which needs it: they are of one "
+                         "microbatch; expected actions of two microbatches",
+                         meshwright::toString(first),
+                         meshwright::toString(second));
+    }
+  return llvm::Error::success();
+}
+
+/// A number of an action, from 0.
+static std::optional<int64_t> readNumber(const llvm::json::Object &action,
+                                         llvm::StringRef key) {
+  std::optional<int64_t> number = action.getInteger(key);
+  if (!number || *number < 0 || *number > std::numeric_limits<int32_t>::max())
+    return std::nullopt;
+  return number;
+}
+
+/// What `meshwright schedule --json` prints; its times mean nothing here.
+llvm::Error PlanReader::readJsonAction(const llvm::json::Value &value,
+                                       CellPosition position) {
+  const llvm::json::Object *action = value.getAsObject();
+  std::optional<int64_t> stage, microbatch;
+  std::optional<ActionKind> kind;
+  if (action) {
+    stage = readNumber(*action, "stage");
+    microbatch = readNumber(*action, "microbatch");
+    if (auto word = action->getString("kind"))
+      kind = findKind(*word);
+  }
+  if (!stage || !microbatch || !kind)
+    return makeError(
+        position, "expected an object with a \"stage\" and a "
+                  "\"microbatch\", numbers from 0, and a \"kind\", F, B, I or "
+                  "W");
+  Action added{*stage, *kind, *microbatch};
+  if (const llvm::json::Value *overlaps = action->get("overlaps_next")) {
+    if (!overlaps->getAsBoolean())
+      return makeError(position, "expected true or false as \"overlaps_next\"");
+    added.joinsNext = *overlaps->getAsBoolean();
+  }
+  plan.meshes.back().push_back(added);
+  cells.back().push_back(position);
+  return llvm::Error::success();
+}
+
+llvm::Error PlanReader::readJson(llvm::StringRef text) {
+  llvm::Expected<llvm::json::Value> value = parsePlainJson(text);
+  if (!value)
+    return value.takeError();
+  const llvm::json::Object *object = value->getAsObject();
+  const llvm::json::Array *meshes =
+      object ? object->getArray("meshes") : nullptr;
+  if (!meshes || meshes->empty())
+    return llvm::createStringError(
+        "expected an object with a list of \"meshes\", as meshwright schedule "
+        "--json prints it");
+  size_t numActions = 0;
+  for (auto [row, mesh] : llvm::enumerate(*meshes)) {
+    const llvm::json::Object *fields = mesh.getAsObject();
+    const llvm::json::Array *actions =
+        fields ? fields->getArray("actions") : nullptr;
+    if (!actions || actions->empty())
+      return llvm::createStringError(
+          llvm::formatv("meshes[{0}]: expected an object with a list of "
+                        "\"actions\", at least one",
+                        row)
+              .str());
+    numActions += actions->size();
+    if (numActions > kMostActions)
+      return llvm::createStringError(
+          llvm::formatv("meshes[{0}]: the schedule exceeds the limit of {1} "
+                        "actions",
+                        row, kMostActions)
+              .str());
+    plan.meshes.emplace_back();
+    cells.emplace_back();
+    for (auto [column, action] : llvm::enumerate(*actions))
+      if (llvm::Error error = readJsonAction(action, {row, column, true}))
+        return error;
+  }
   return llvm::Error::success();
 }
 
@@ -222,11 +333,10 @@ llvm::Error PlanReader::checkOrder(const Action &first,
   // In one cell, the pair was checked to be a forward and a backward.
   if (isOrdered || a.column == b.column)
     return llvm::Error::success();
-  return makeError(b,
-                   "{0} is out of order: it needs {1}, which comes in "
-                   "column {2}",
+  return makeError(b, "{0} is out of order: it needs {1}, which comes in {2}",
                    meshwright::toString(second), meshwright::toString(first),
-                   a.column + 1);
+                   a.inJson ? ::toString(a)
+                            : "column " + std::to_string(a.column + 1));
 }
 
 /// One forward and one backward, in this order.
@@ -301,9 +411,12 @@ llvm::Expected<Plan> meshwright::parsePlan(llvm::StringRef text) {
     return llvm::createStringError(
         "the schedule is empty; expected a row for each mesh");
   PlanReader reader;
-  if (llvm::Error error = reader.read(text))
+  bool isJson = text.ltrim().starts_with("{");
+  if (llvm::Error error = isJson ? reader.readJson(text) : reader.read(text))
     return error;
   if (llvm::Error error = reader.checkCells())
+    return error;
+  if (llvm::Error error = reader.checkOverlaps())
     return error;
   if (llvm::Error error = reader.checkComplete())
     return error;
@@ -318,10 +431,11 @@ static llvm::Error checkFile(llvm::StringRef path) {
   if (std::error_code error = llvm::sys::fs::status(path, status))
     return llvm::createStringError("cannot be read: " + error.message());
   if (status.type() == llvm::sys::fs::file_type::directory_file)
-    return llvm::createStringError("is a directory; expected a CSV file");
+    return llvm::createStringError(
+        "is a directory; expected a CSV or JSON file");
   if (status.type() != llvm::sys::fs::file_type::regular_file)
     return llvm::createStringError(
-        "is a pipe or a device; expected a CSV file");
+        "is a pipe or a device; expected a CSV or JSON file");
   if (status.getSize() > kMostBytes)
     return llvm::createStringError(
         llvm::formatv("has {0} bytes; a schedule has {1} at most",

@@ -110,7 +110,8 @@ uint32_t Builder::getActivity(llvm::ArrayRef<Action> step, uint32_t mesh) {
   if (!isNew)
     return entry->second;
   Workload::Activity &activity = workload.activities.emplace_back();
-  activity.kind = getItemKind(step.back().kind);
+  activity.kind =
+      step.size() == 2 ? ItemKind::Overlapped : getItemKind(first.kind);
   activity.mesh = activity.source = mesh;
   activity.stage = static_cast<int32_t>(first.stage);
   for (const Action &action : step) {

@@ -5,6 +5,7 @@
 #include "meshwright/Simulator/ProgramSimulation.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Simulator/ScheduleFile.h"
+#include "meshwright/Simulator/SplitOverlaps.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -54,6 +55,8 @@ llvm::Expected<Workload> ProgramSimulator::makeWorkload(ModuleOp module,
   if (!schedule.empty())
     if (llvm::Error error = readOrder(schedule, *program))
       return error;
+  if (!overlaps)
+    *program = splitOverlaps(*program).program;
   CostModel costs(module, device, customs);
   ProgramTimes times{costs, profile ? &*profile : nullptr, processes,
                      compiled ? &*compiled : nullptr};
@@ -109,5 +112,5 @@ llvm::Expected<ProgramSimulator> meshwright::makeSimulator(
     return customs.takeError();
   return ProgramSimulator(std::move(*device), std::move(profile),
                           std::move(compiled), std::move(*customs),
-                          request.processes);
+                          request.processes, request.overlaps);
 }

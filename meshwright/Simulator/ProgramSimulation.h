@@ -20,10 +20,10 @@ class ProgramSimulator {
 public:
   ProgramSimulator(Device device, std::optional<Profile> profile,
                    std::optional<CompiledFigures> compiled, CustomCosts customs,
-                   unsigned processes)
+                   unsigned processes, bool overlaps)
       : device(std::move(device)), profile(std::move(profile)),
         compiled(std::move(compiled)), customs(std::move(customs)),
-        processes(processes) {}
+        processes(processes), overlaps(overlaps) {}
 
   /// `schedule` is the text of a schedule.json of the module, or empty.
   llvm::Expected<Workload> makeWorkload(mlir::ModuleOp module,
@@ -41,6 +41,7 @@ private:
   std::optional<CompiledFigures> compiled;
   CustomCosts customs;
   unsigned processes;
+  bool overlaps;
   std::vector<std::string> notes;
 };
 

@@ -6,6 +6,7 @@
 #include "meshwright/Simulator/Comparison.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -16,6 +17,8 @@ namespace {
 struct StageSums {
   std::set<int32_t> microbatches;
   Ticks forward = 0, backward = 0, weight = 0;
+  /// What collectives take of a forward, and of all that is backward.
+  Ticks exchangingForward = 0, exchangingBackward = 0;
   int64_t bytesUntilInput = 0, bytesUntilWeight = 0;
   StageTransfer toNext, toPrevious;
   double forwardFlops = 0, backwardFlops = 0;
@@ -63,15 +66,18 @@ void StageFinder::addRun(uint32_t item) {
   switch (activity.kind) {
   case ItemKind::Forward:
     addCount(found.forward, activity.duration);
+    addCount(found.exchangingForward, activity.exchanging);
     found.forwardFlops += activity.flops;
     found.microbatches.insert(workload.items[item].microbatch);
     break;
   case ItemKind::Backward:
     addCount(found.backward, activity.duration);
+    addCount(found.exchangingBackward, activity.exchanging);
     found.backwardFlops += activity.flops;
     break;
   case ItemKind::Weight:
     addCount(found.weight, activity.duration);
+    addCount(found.exchangingBackward, activity.exchanging);
     found.backwardFlops += activity.flops;
     break;
   default:
@@ -206,6 +212,15 @@ llvm::Error StageFinder::checkTimes() const {
   return llvm::Error::success();
 }
 
+/// A pair of stages that are alike: what the busier of the two resources of a device
+/// has to do, and at least what each part takes.
+static Ticks getOverlapped(const ActionCosts &times, Ticks exchangingForward,
+                           Ticks exchangingBackward) {
+  Ticks exchanging = exchangingForward + exchangingBackward;
+  Ticks computing = times.forward + times.backward - exchanging;
+  return std::max({exchanging, computing, times.forward, times.backward});
+}
+
 void StageFinder::takeMeans() {
   for (auto [found, model] : llvm::zip(sums, result.model.stages)) {
     auto count = static_cast<int64_t>(found.microbatches.size());
@@ -222,6 +237,9 @@ void StageFinder::takeMeans() {
       times.weight = times.backward / 2;
       times.input = times.backward - times.weight;
     }
+    if (found.exchangingForward > 0 || found.exchangingBackward > 0)
+      times.overlapped = getOverlapped(times, found.exchangingForward / count,
+                                       found.exchangingBackward / count);
     model.bytesUntilInput = found.bytesUntilInput / count;
     model.bytesUntilWeight = found.bytesUntilWeight / count;
     model.toNext = mean(found.toNext);

@@ -5,6 +5,7 @@
 #include "meshwright/Simulator/ProgramWorkload.h"
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Simulator/ItemRoles.h"
+#include "meshwright/Simulator/SplitOverlaps.h"
 #include "meshwright/Simulator/Times.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -17,13 +18,16 @@ namespace {
 class WorkloadMaker {
 public:
   WorkloadMaker(const ExportedProgram &program, const ProgramTimes &times)
-      : program(program), times(times), roles(findRoles(program)) {}
+      : program(program), times(times) {
+    takeRoles();
+  }
 
   FailureOr<ProgramWorkload> build();
 
 private:
   using Item = ExportedProgram::Item;
 
+  void takeRoles();
   void addMeshes();
   int64_t countHeldBytes(const ExportedProgram::Value &value,
                          llvm::StringRef layout);
@@ -34,8 +38,9 @@ private:
   findCompiled(const ExportedProgram::Fragment &fragment);
   LogicalResult addCall(uint32_t index);
   void addTransfer(uint32_t index);
-  FailureOr<uint32_t> getRun(const Item &item, const ItemRole &role);
-  Ticks findDuration(const Item &item, const FragmentCost &cost);
+  FailureOr<uint32_t> getRun(uint32_t index);
+  FailureOr<double> findHidden(uint32_t index);
+  Ticks findDuration(const Item &item, const FragmentCost &cost, double hidden);
   void countTraffic(const Item &item, const FragmentCost &cost);
   Route findRoute(const Item &item) const;
   void dateTransfer(const Item &item, Workload::Activity &activity);
@@ -44,6 +49,8 @@ private:
   const ExportedProgram &program;
   const ProgramTimes &times;
   std::vector<ItemRole> roles;
+  /// Without overlapped pairs, if the program has some.
+  std::optional<SplitProgram> split;
   ProgramWorkload result;
   /// By fragment, stage, kind, origins and whether it is done again.
   std::map<
@@ -59,6 +66,40 @@ private:
 
 static bool isOnHost(const ExportedProgram::Value &value) {
   return llvm::StringRef(value.memoryKind).contains("host");
+}
+
+/// A pair has the stage and microbatch of its first part; what it hands on has those
+/// of the part that it is of.
+void WorkloadMaker::takeRoles() {
+  if (!hasOverlaps(program)) {
+    roles = findRoles(program);
+    return;
+  }
+  split = splitOverlaps(program);
+  std::vector<ItemRole> ofParts = findRoles(split->program);
+  for (auto [index, item] : llvm::enumerate(program.items)) {
+    ItemRole &role = roles.emplace_back(ofParts[split->firstItem[index]]);
+    if (!item.parts.empty())
+      role.kind = ItemKind::Overlapped;
+  }
+}
+
+/// What a pair takes less than its parts alone.
+FailureOr<double> WorkloadMaker::findHidden(uint32_t index) {
+  if (program.items[index].parts.empty())
+    return 0.0;
+  std::vector<FragmentCost> parts;
+  for (unsigned own = split->firstItem[index];
+       own < split->firstItem[index + 1]; ++own) {
+    unsigned fragment = *split->program.items[own].fragment;
+    FailureOr<FragmentCost> cost =
+        times.costs.estimate(split->program.fragments[fragment].function);
+    if (failed(cost))
+      return failure();
+    parts.push_back(std::move(*cost));
+  }
+  double sum = parts[0].getSeconds() + parts[1].getSeconds();
+  return std::max(0.0, sum - getOverlappedSeconds(parts[0], parts[1]));
 }
 
 void WorkloadMaker::addMeshes() {
@@ -134,7 +175,8 @@ void WorkloadMaker::addValues() {
     workload.values[output.value].isKept = true;
 }
 
-Ticks WorkloadMaker::findDuration(const Item &item, const FragmentCost &cost) {
+Ticks WorkloadMaker::findDuration(const Item &item, const FragmentCost &cost,
+                                  double hidden) {
   const ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
   std::string mesh = program.meshes[item.toMesh].name;
   std::string name = func::FuncOp(fragment.function).getSymName().str();
@@ -149,11 +191,11 @@ Ticks WorkloadMaker::findDuration(const Item &item, const FragmentCost &cost) {
     // It leaves out collectives, and what it copies to the chip meanwhile.
     double moving = cost.bytes / getDevice().getMemorySpeed();
     return toTicks(std::max(*compiled->seconds, moving) +
-                   cost.collectiveSeconds);
+                   std::max(0.0, cost.collectiveSeconds - hidden));
   }
   if (compiled)
     result.notTimed.insert(name);
-  return toTicks(cost.getSeconds());
+  return toTicks(std::max(0.0, cost.getSeconds() - hidden));
 }
 
 const CompiledFigures::Fragment *
@@ -178,8 +220,9 @@ void WorkloadMaker::addCode() {
   }
 }
 
-FailureOr<uint32_t> WorkloadMaker::getRun(const Item &item,
-                                          const ItemRole &role) {
+FailureOr<uint32_t> WorkloadMaker::getRun(uint32_t index) {
+  const Item &item = program.items[index];
+  const ItemRole &role = roles[index];
   auto [entry, isNew] = runs.try_emplace(
       {*item.fragment, role.stage, role.kind, item.origins, item.isRemat},
       result.workload.activities.size());
@@ -187,7 +230,8 @@ FailureOr<uint32_t> WorkloadMaker::getRun(const Item &item,
     return entry->second;
   const ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
   FailureOr<FragmentCost> cost = times.costs.estimate(fragment.function);
-  if (failed(cost))
+  FailureOr<double> hidden = findHidden(index);
+  if (failed(cost) || failed(hidden))
     return failure();
   result.uncounted.insert(cost->uncounted.begin(), cost->uncounted.end());
   result.unknownLoops += cost->unknownLoops;
@@ -197,7 +241,9 @@ FailureOr<uint32_t> WorkloadMaker::getRun(const Item &item,
   activity.stage = role.stage;
   activity.name = func::FuncOp(fragment.function).getSymName().str();
   activity.origins = item.origins;
-  activity.duration = findDuration(item, *cost);
+  activity.duration = findDuration(item, *cost, *hidden);
+  activity.exchanging =
+      std::min(activity.duration, toTicks(cost->collectiveSeconds));
   activity.temporaryBytes = roundCount(cost->temporaryBytes);
   if (const CompiledFigures::Fragment *compiled = findCompiled(fragment))
     activity.temporaryBytes = compiled->temporaryBytes;
@@ -223,7 +269,7 @@ void WorkloadMaker::countTraffic(const Item &item, const FragmentCost &cost) {
 
 LogicalResult WorkloadMaker::addCall(uint32_t index) {
   const Item &item = program.items[index];
-  FailureOr<uint32_t> activity = getRun(item, roles[index]);
+  FailureOr<uint32_t> activity = getRun(index);
   if (failed(activity))
     return failure();
   const ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];

@@ -25,6 +25,8 @@ struct SimulationRequest {
   std::vector<std::string> costs;
   unsigned processes = 1;
   std::string compiled = {}; ///< JSON (Cost/CompiledFigures.h), or empty.
+  /// Else overlapped pairs are simulated as their two parts, one after the other.
+  bool overlaps = true;
 };
 
 struct SimulationResult {

@@ -16,6 +16,8 @@ llvm::StringRef meshwright::getName(ItemKind kind) {
     return "backward";
   case ItemKind::Weight:
     return "weight";
+  case ItemKind::Overlapped:
+    return "overlapped";
   case ItemKind::Optimizer:
     return "optimizer";
   case ItemKind::Transfer:

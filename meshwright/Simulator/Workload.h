@@ -34,6 +34,7 @@ enum class ItemKind : uint8_t {
   Transfer,
   Collective, ///< Resharding within a mesh.
   Other,
+  Overlapped, ///< A forward and a backward as one program.
 };
 
 /// `forward`, `backward`, and so on.
@@ -59,6 +60,7 @@ struct Workload {
     std::vector<std::string> origins;
     /// How long the mesh is busy; of a transfer, the links.
     Ticks duration = 0;
+    Ticks exchanging = 0; ///< Of a run: what of that its collectives take.
     /// Of a transfer: from the moment the last byte leaves until it is there.
     Ticks latency = 0;
     int64_t bytes = 0; ///< Of a transfer, all devices together.

@@ -55,8 +55,8 @@ def get_pipeline_schedule(name: str) -> PipelineSchedule:
 
     Args:
       name: one of `pipeline_schedule_names()`; the compiler's name of a schedule,
-        as `meshwright schedule` lists them; or `file:PATH`, a CSV file with a row
-        for each mesh (docs/schedules.md).
+        as `meshwright schedule` lists them; or `file:PATH`, a CSV or JSON file with
+        the actions of each mesh (docs/schedules.md).
 
     Returns:
       The schedule, for `make_config(..., pipeline_schedule=)`, with the options

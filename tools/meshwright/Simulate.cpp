@@ -70,6 +70,14 @@ static cl::opt<std::string>
     timesPath("times", cl::sub(subCommand), cl::value_desc("stages.json"),
               cl::desc("Without a program: the times of each stage in "
                        "milliseconds, as for meshwright schedule"));
+enum class Overlap { Pairs, None };
+static cl::opt<Overlap> overlap(
+    "overlap", cl::init(Overlap::Pairs), cl::sub(subCommand),
+    cl::desc("What runs beside each other on a mesh"),
+    cl::values(clEnumValN(Overlap::Pairs, "pairs",
+                          "The parts of overlapped pairs (default)"),
+               clEnumValN(Overlap::None, "none",
+                          "Nothing: the parts of pairs one after the other")));
 static cl::opt<bool> asJson("json", cl::sub(subCommand),
                             cl::desc("Print everything as JSON"));
 static cl::opt<bool>
@@ -148,8 +156,10 @@ static LogicalResult runProgram(int64_t limit) {
   if (schedules.empty() && !microbatches.empty())
     return reportError("--microbatches is for --compare; the program has the "
                        "number that it has");
-  FailureOr<Workload> workload =
-      readWorkload(path, {{}, device, profile, costs, processes, compiled});
+  // Other schedules pair, if they do, other parts.
+  bool overlaps = overlap == Overlap::Pairs && schedules.empty();
+  FailureOr<Workload> workload = readWorkload(
+      path, {{}, device, profile, costs, processes, compiled, overlaps});
   if (failed(workload))
     return failure();
   if (schedules.empty())
@@ -161,6 +171,9 @@ static LogicalResult runProgram(int64_t limit) {
     llvm::WithColor::note(llvm::errs())
         << "the program does not split its backward: schedules that do are "
            "simulated with two halves of the same length\n";
+  if (overlap == Overlap::None)
+    for (StageModel &stage : stages->model.stages)
+      stage.times.overlapped.reset();
   ComparisonRequest request;
   request.meshes = stages->numMeshes;
   request.stages = stages->numStages;

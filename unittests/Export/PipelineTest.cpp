@@ -53,6 +53,7 @@ TEST(ExportPipelineTest, CleansUpMarksThenLowers) {
       "mpmd-delay-inferred-fragments",
       "mpmd-delay-transfers-from-cpu",
       "mpmd-sink-create-token-into-fragments",
+      "mpmd-fuse-overlapped-pairs",
       "mpmd-mark-aliasing-and-donation",
       "mpmd-mark-fragment-reserved-memory",
       "mpmd-validate-no-param-transfers",

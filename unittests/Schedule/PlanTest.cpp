@@ -10,6 +10,7 @@
 
 #include "meshwright/Schedule/PlanFile.h"
 #include "meshwright/Schedule/Schedule.h"
+#include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "meshwright/Schedule/Timeline.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -210,7 +211,33 @@ TEST(PlanTest, PlansAreReadAsTheyArePrinted) {
           return;
         Plan read = llvm::cantFail(parsePlan(toCsv(plan)));
         EXPECT_EQ(read.meshes, plan.meshes);
+        SearchedPlan timed;
+        timed.plan = plan;
+        timed.timeline = llvm::cantFail(simulatePlan(plan));
+        std::string json;
+        llvm::raw_string_ostream os(json);
+        printJson(timed, os);
+        EXPECT_EQ(llvm::cantFail(parsePlan(json)).meshes, plan.meshes);
       });
+}
+
+// Once the pipeline is full, a microbatch takes one overlapped step of each stage.
+TEST(PlanTest, CombinedStepsFollowEachOtherWithoutAWait) {
+  for (auto [name, chunks] :
+       {std::pair("Combined1F1B", 1), std::pair("CombinedInterleaved1F1B", 2)})
+    for (int64_t meshes : {2, 4, 8}) {
+      SCOPED_TRACE(llvm::formatv("{0} on {1}", name, meshes).str());
+      PipelineCosts costs;
+      costs.usual.forward = 2;
+      costs.usual.backward = 4;
+      costs.usual.overlapped = 5;
+      auto getMakespan = [&](int64_t microbatches) {
+        Plan plan = makePlan(name, meshes, microbatches, chunks);
+        return llvm::cantFail(simulatePlan(plan, costs)).makespan;
+      };
+      EXPECT_EQ(getMakespan(6 * meshes) - getMakespan(5 * meshes),
+                5 * meshes * chunks);
+    }
 }
 
 TEST(PlanTest, LiveActivationsStayWithinTheKnownBounds) {
@@ -447,9 +474,12 @@ TEST(PlanFileTest, BadFilesAreRefused) {
   EXPECT_EQ(refuse("bad/w_before_i.csv"),
             "row 2 column 2: 1W0 is out of order: it needs 1I0, which comes in "
             "column 3");
+  EXPECT_EQ(refuse("bad/overlap.csv"),
+            "row 1 column 2: 0F1 overlaps 0B1, which needs it: they are of one "
+            "microbatch; expected actions of two microbatches");
   EXPECT_EQ(refuse("bad/absent.csv"),
             "cannot be read: No such file or directory");
-  EXPECT_EQ(refuse("bad"), "is a directory; expected a CSV file");
+  EXPECT_EQ(refuse("bad"), "is a directory; expected a CSV or JSON file");
 }
 
 TEST(PlanFileTest, IdleSlotsAndSpaceMeanNothing) {
@@ -493,7 +523,69 @@ TEST(PlanFileTest, UnknownCellsAreExplained) {
                             "gradient of the input");
   EXPECT_EQ(refuse("(0F1;0B0)"), "unknown cell '(0F1");
   EXPECT_EQ(refuse("(0F1,0B0)OVERLAP_F_B"), "unknown cell '(0F1'");
-  EXPECT_EQ(refuse("(0B1;0F0)OVERLAP_F_B"), "'(0B1");
+}
+
+TEST(PlanFileTest, OverlapsThatCannotBeAreRefused) {
+  EXPECT_EQ(getError(parsePlan("0F0,(0B0;0F1)OVERLAP_F_B,0B1")),
+            "row 1 column 2: 0B0 overlaps 0F1; expected a forward, then a "
+            "backward");
+  EXPECT_EQ(getError(parsePlan("0F0,(0F1;0B1)OVERLAP_F_B,0B0")),
+            "row 1 column 2: 0F1 overlaps 0B1, which needs it: they are of one "
+            "microbatch; expected actions of two microbatches");
+  EXPECT_EQ(getError(parsePlan("0F0,(0F1;1B0)OVERLAP_F_B,0B0,0B1\n"
+                               "1F0,1F1,1B1")),
+            "row 2 column 1: 1F0 is of stage 1, which is on rank 0 (row 1 "
+            "column 2), not on rank 1; a stage runs in one row");
+  EXPECT_EQ(getError(parsePlan("0F0,(0F1;0B0)OVERLAP_F_B,(0F1;0B0)OVERLAP_F_B,"
+                               "0B1")),
+            "row 1 column 3: 0F1 twice; it is in row 1 column 2 already");
+  // By way of another mesh, which waits for the pair.
+  EXPECT_EQ(getError(parsePlan("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n"
+                               "1F0,1F1,1B1,1B0")),
+            "deadlock: row 1 column 2 (rank 0) waits at 0B0 for 1B0; row 2 "
+            "column 2 (rank 1) waits at 1F1 for 0F1");
+}
+
+TEST(PlanFileTest, JsonIsReadAsItIsPrinted) {
+  auto read = [](llvm::StringRef actions) {
+    return parsePlan(
+        ("{\"meshes\": [{\"busy\": 3, \"actions\": [" + actions + "]}]}")
+            .str());
+  };
+  auto action = [](llvm::StringRef kind, int64_t microbatch,
+                   llvm::StringRef more = "") {
+    return llvm::formatv("{{\"stage\": 0, \"kind\": \"{0}\", \"microbatch\": "
+                         "{1}{2}}",
+                         kind, microbatch, more)
+        .str();
+  };
+  llvm::StringRef joins = ", \"overlaps_next\": true";
+  std::string list = action("F", 0) + "," + action("F", 1, joins) + "," +
+                     action("B", 0) + "," + action("B", 1);
+  EXPECT_EQ(toCsv(llvm::cantFail(read(list))),
+            "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n");
+  EXPECT_EQ(getError(read(action("F", 0, joins) + "," + action("B", 0, joins) +
+                          "," + action("F", 1) + "," + action("B", 1))),
+            "meshes[0].actions[1]: 0B0 overlaps the action before it and the "
+            "one after it; an action is in one overlapped step");
+  EXPECT_EQ(getError(read(action("F", 0) + "," + action("B", 0, joins))),
+            "meshes[0].actions[1]: 0B0 overlaps the next action of its mesh, "
+            "but is the last");
+  EXPECT_EQ(getError(read(action("B", 0) + "," + action("F", 0))),
+            "meshes[0].actions[0]: 0B0 is out of order: it needs 0F0, which "
+            "comes in meshes[0].actions[1]");
+  EXPECT_EQ(getError(read(action("F", 0, ", \"overlaps_next\": 1"))),
+            "meshes[0].actions[0]: expected true or false as "
+            "\"overlaps_next\"");
+  EXPECT_EQ(getError(read(action("X", 0))),
+            "meshes[0].actions[0]: expected an object with a \"stage\" and a "
+            "\"microbatch\", numbers from 0, and a \"kind\", F, B, I or W");
+  EXPECT_EQ(getError(parsePlan("{\"meshes\": []}")),
+            "expected an object with a list of \"meshes\", as meshwright "
+            "schedule --json prints it");
+  EXPECT_EQ(getError(parsePlan("{\"meshes\": [{}]}")),
+            "meshes[0]: expected an object with a list of \"actions\", at "
+            "least one");
 }
 
 TEST(PlanFileTest, OfALongCellOnlyTheBeginningIsShown) {
@@ -523,7 +615,8 @@ TEST(PlanFileTest, WorkOutOfOrderIsRefused) {
             "B, or F, I and W, of each of 1 stages and 1 microbatches; in an "
             "older format B is the gradient of the input, which is I here");
   EXPECT_EQ(getError(parsePlan("(0F0;0B0)OVERLAP_F_B")),
-            "deadlock: row 1 column 1 (rank 0) waits at 0B0 for 0F0");
+            "row 1 column 1: 0F0 overlaps 0B0, which needs it: they are of one "
+            "microbatch; expected actions of two microbatches");
 }
 
 //===----------------------------------------------------------------------===//

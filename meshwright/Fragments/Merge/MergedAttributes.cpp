@@ -4,6 +4,7 @@
 
 #include "meshwright/Fragments/Merge/MergedAttributes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Fragments/Overlap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -43,6 +44,13 @@ static Attribute mergeCallCounters(FragmentOp first, FragmentOp second) {
   return isUserFragment(first) ? ofFirst : ofSecond;
 }
 
+/// What is merged into a unit that a schedule overlaps is a part of it.
+static Attribute mergeOverlaps(FragmentOp first, FragmentOp second) {
+  if (isUserFragment(first) == isUserFragment(second))
+    return {};
+  return (isUserFragment(first) ? first : second)->getAttr(kOverlapAttr);
+}
+
 /// Null if none has the attribute.
 static ArrayAttr uniteInferredBy(FragmentOp first,
                                  ArrayRef<FragmentOp> others) {
@@ -71,6 +79,8 @@ MergedAttributes MergedAttributes::ofBoth(FragmentOp first, FragmentOp second) {
   NamedAttrList kept;
   if (Attribute counter = mergeCallCounters(first, second))
     kept.set(kCallCounterAttr, counter);
+  if (Attribute overlap = mergeOverlaps(first, second))
+    kept.set(kOverlapAttr, overlap);
   if (isInferredFragment(first) && isInferredFragment(second))
     if (ArrayAttr inferredBy = uniteInferredBy(first, second))
       kept.set(kInferredByAttr, inferredBy);

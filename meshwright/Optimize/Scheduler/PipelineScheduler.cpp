@@ -28,6 +28,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/ControlDependencies.h"
 #include "meshwright/Optimize/Scheduler/OpenPairs.h"
+#include "meshwright/Optimize/Scheduler/OverlapMarks.h"
 #include "meshwright/Optimize/Scheduler/Passes.h"
 #include "meshwright/Optimize/Scheduler/PlanConstraints.h"
 #include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"
@@ -100,7 +101,8 @@ static OrderedMeshes join(MutableArrayRef<MeshUnits> meshes,
 static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
                                                  const BlockGraph &graph,
                                                  const ScheduleOption &option,
-                                                 const TimeSource &times) {
+                                                 const TimeSource &times,
+                                                 meshwright::Plan &plan) {
   SmallVector<MeshUnits> meshes = collectUnits(func, graph);
   if (failed(verifySomeMeshTakesPart(option, meshes)))
     return failure();
@@ -111,7 +113,7 @@ static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
     constraints = getRelation(*schedule, meshes);
   } else {
     FailureOr<SmallVector<Constraints>> ofPlan =
-        getPlanConstraints(func, option, times, meshes);
+        getPlanConstraints(func, option, times, meshes, plan);
     if (failed(ofPlan))
       return failure();
     constraints = std::move(*ofPlan);
@@ -143,8 +145,11 @@ static bool hasProblem(const ScheduleOption &option,
 
 /// Other schedules are the same whatever stages take.
 static void warnOfUnusedTimes(func::FuncOp func, const ScheduleOption &option,
-                              const TimeSource &times) {
-  bool isUsed = option.schedule && option.schedule->isSearched;
+                              const TimeSource &times,
+                              const meshwright::Plan &plan) {
+  // What may overlap is decided by times as well.
+  bool isUsed =
+      (option.schedule && option.schedule->isSearched) || hasOverlaps(plan);
   if (!isUsed && times.isInSeconds())
     func.emitWarning() << "schedule " << option.getName()
                        << " does not depend on times; mpmd_schedule_device and "
@@ -190,19 +195,24 @@ private:
     }
     TimeSource times{device.getValue().text, profile.getValue().text,
                      customCosts.getValue().text};
+    meshwright::Plan plan; // Of a schedule that is no relation.
     FailureOr<OrderedMeshes> meshes =
-        getOrderedMeshes(func, graph, option, times);
+        getOrderedMeshes(func, graph, option, times, plan);
     if (failed(meshes))
       return failure();
     if (reportMisfits) {
       warnOfMissingSplit(func, option, *meshes);
-      warnOfUnusedTimes(func, option, times);
+      warnOfUnusedTimes(func, option, times, plan);
     }
+    SmallVector<MeshUnits> units;
     for (const OrderedMesh &mesh : *meshes)
       numUnits += mesh.units.fragments.size();
     LogicalResult result = success(orderByPlan(graph, *meshes) ||
                                    succeeded(order(graph, *meshes)));
     numMoved += countMoved(graph);
+    for (const OrderedMesh &mesh : *meshes)
+      units.push_back(mesh.units);
+    markOverlaps(plan, units);
     return result;
   }
 

@@ -278,7 +278,7 @@ static Constraints makeConstraints(std::shared_ptr<PlanIndex> index,
 FailureOr<SmallVector<Constraints>>
 mlir::mpmd::getPlanConstraints(func::FuncOp func, const ScheduleOption &option,
                                const TimeSource &times,
-                               MutableArrayRef<MeshUnits> meshes) {
+                               MutableArrayRef<MeshUnits> meshes, Plan &plan) {
   std::string name = option.getName();
   if (failed(completeStages(name, meshes)))
     return failure();
@@ -287,7 +287,6 @@ mlir::mpmd::getPlanConstraints(func::FuncOp func, const ScheduleOption &option,
   if (shape.microbatches == 0)
     return SmallVector<Constraints>(meshes.size());
 
-  Plan plan;
   if (option.plan) {
     plan = *option.plan;
   } else if (failed(checkCounters(*option.schedule, shape, meshes))) {

@@ -17,10 +17,12 @@ namespace mlir::mpmd {
 /// Reports an error if there is no such plan, if a stage is on another mesh
 /// than in the plan, or if bubbles cannot be filled because no backward work is
 /// split; a warning for each stage where only that is whole. A unit that was
-/// not split takes the place of the gradient of its input.
+/// not split takes the place of the gradient of its input. Leaves the plan in
+/// `plan`, and the stage that a unit has there in the units.
 FailureOr<SmallVector<meshwright::Constraints>>
 getPlanConstraints(func::FuncOp func, const ScheduleOption &option,
-                   const TimeSource &times, MutableArrayRef<MeshUnits> meshes);
+                   const TimeSource &times, MutableArrayRef<MeshUnits> meshes,
+                   meshwright::Plan &plan);
 
 /// The same silently: none if the program is not the pipeline that the
 /// plan is of, or if the plan is made to measure. The plan of a relation keeps the relation.

@@ -39,6 +39,12 @@ ActionList meshwright::alternate(int64_t index, const PlanShape &shape,
   for (int64_t unit = 0; unit < lead; ++unit)
     forward(unit);
   for (int64_t unit = 0; unit < count; ++unit) {
+    if (alternation.overlaps && lead + unit < count) {
+      forward(lead + unit);
+      list.back().joinsNext = true;
+      backward(unit, ActionKind::Backward);
+      continue;
+    }
     backward(unit, alternation.lag ? ActionKind::Input : ActionKind::Backward);
     if (alternation.lag && unit >= *alternation.lag)
       backward(unit - *alternation.lag, ActionKind::Weight);

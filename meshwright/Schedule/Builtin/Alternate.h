@@ -32,6 +32,8 @@ std::vector<ChunkOfMicrobatch> numberUnits(int64_t microbatches, int64_t chunks,
 struct Alternation {
   int64_t lead;               ///< Forwards before the first backward.
   std::optional<int64_t> lag; ///< Weight gradients behind; none: not split.
+  /// A forward and a backward that alternate overlap. They must not need each other.
+  bool overlaps = false;
 };
 
 /// The list of the mesh at `index`. Stage c · meshes + index is its chunk c.

@@ -21,6 +21,8 @@ static void printMesh(const ActionList &list, llvm::ArrayRef<Interval> times,
         json.attribute("kind", llvm::StringRef{"FBIW"}.substr(
                                    static_cast<int>(action.kind), 1));
         json.attribute("microbatch", action.microbatch);
+        if (action.joinsNext)
+          json.attribute("overlaps_next", true);
         json.attribute("start", interval.start);
         json.attribute("stop", interval.stop);
       });

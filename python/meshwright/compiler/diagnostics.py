@@ -59,7 +59,7 @@ class Remark:
     """What the compiler did on its own, or did not do and why.
 
     Attributes:
-      kind: `merge`, `absorb`, `move` or `remat`.
+      kind: `merge`, `absorb`, `move`, `remat` or `overlap`.
       missed: it was not done; the text says why.
       place: `file:line:column` in the user's source, or nothing.
       text: what it is about, such as which two fragments became one.

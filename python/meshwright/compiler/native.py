@@ -220,6 +220,7 @@ def simulate(
     costs: list[str],
     processes: int,
     compiled: str = "",
+    overlaps: bool = True,
 ) -> tuple[str, str, list[str]]:
     """Simulates a partitioned module.
 
@@ -230,6 +231,7 @@ def simulate(
       costs: what custom calls do.
       processes: how many issue the program.
       compiled: JSON of what compilers said of its fragments, or nothing.
+      overlaps: whether the parts of overlapped pairs run beside each other.
 
     Returns:
       JSON with items, a table for people, and notes on what was guessed.
@@ -238,7 +240,9 @@ def simulate(
       ValueError: an unknown device, a profile that cannot be read, or a program
         that cannot be simulated.
     """
-    return extension().simulate(module, device, profile, costs, processes, compiled)
+    return extension().simulate(
+        module, device, profile, costs, processes, compiled, overlaps
+    )
 
 
 def draw(text: str, path: str, format: str | None, title: str, recording: str) -> bytes:

@@ -13,7 +13,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 CPU_MESH_SUFFIX = "/cpu"
 MEMORY_KIND_SEPARATOR = "#"
 MEMORY_KINDS = ("pinned_host", "device")
-# In place of a schedule's name: `file:` and the path of a CSV file
+# In place of a schedule's name: `file:` and the path of a CSV or JSON file
 # (docs/schedules.md).
 SCHEDULE_FILE_PREFIX = "file:"
 UNNAMED = "fn"

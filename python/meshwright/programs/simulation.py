@@ -99,8 +99,8 @@ class SimulatedStep:
     Attributes:
       item: position among the items.
       mesh: where it runs; of a transfer, where the value goes.
-      kind: `forward`, `backward`, `weight`, `optimizer`, `transfer`, `collective`
-        or `other`.
+      kind: `forward`, `backward`, `weight`, `overlapped`, a pair of a forward and a
+        backward, `optimizer`, `transfer`, `collective` or `other`.
       name: of the fragment, or `source -> target`.
       microbatch: None if it belongs to none.
       start_s, end_s: seconds since the step began.
@@ -245,8 +245,11 @@ def simulate(
     costs: Sequence[str],
     processes: int,
     compiled: str | os.PathLike | Compiled | None = None,
+    overlap: str = "pairs",
 ) -> Simulation:
     """Simulates the bytecode of a partitioned module; see `Lowered.simulate`."""
+    if overlap not in ("pairs", "none"):
+        raise ValueError(f"overlap is {overlap!r}; expected 'pairs' or 'none'")
     text, table, notes = simulate_text(
         module,
         os.fspath(device),
@@ -254,6 +257,7 @@ def simulate(
         several("simulate", "costs", costs),
         processes,
         _compiled_text(compiled),
+        overlap == "pairs",
     )
     for note in notes:
         _logger.warning(note)

@@ -361,6 +361,7 @@ class Lowered(jax.stages.Lowered):
         compiled: Compiled | str | os.PathLike | None = None,
         costs: Sequence[str] = (),
         processes: int | None = None,
+        overlap: str = "pairs",
     ) -> Simulation:
         """Says how long a step would take, and what memory, before it runs.
 
@@ -380,6 +381,8 @@ class Lowered(jax.stages.Lowered):
             `"flash_attention=flops:4*b*h*t*t*d"`.
           processes: how many issue the program, each as many meshes; by default those
             that have devices of the topology.
+          overlap: `"none"` runs the parts of overlapped pairs one after the other, to
+            show what they gain.
 
         Returns:
           Times, memory, transfers and the critical path. What had to be guessed is
@@ -387,7 +390,8 @@ class Lowered(jax.stages.Lowered):
 
         Raises:
           TypeError: `costs` is a text, not several.
-          ValueError: an unknown device, or a profile or cost that cannot be read.
+          ValueError: an unknown device or overlap, or a profile or cost that cannot be
+            read.
           OSError: the profile, or what was compiled, cannot be opened.
         """
 
@@ -404,7 +408,7 @@ class Lowered(jax.stages.Lowered):
             }
             processes = max(1, min(len(indices), len(self.topology)))
         module = self.partitioning_result.module_bytecode
-        return simulate(module, device, profile, costs, processes, compiled)
+        return simulate(module, device, profile, costs, processes, compiled, overlap)
 
     @at_users_line
     def draw(

@@ -117,7 +117,14 @@ SCHEDULES = [
     name
     for name in pipeline_schedule_names()
     if not name.startswith(
-        ("PARALLEL", "INTERLEAVED_1F1B", "DUAL", "ZERO_BUBBLE_V", "V_")
+        (
+            "PARALLEL",
+            "INTERLEAVED_1F1B",
+            "COMBINED_INTERLEAVED",
+            "DUAL",
+            "ZERO_BUBBLE_V",
+            "V_",
+        )
     )
 ]
 
@@ -201,7 +208,15 @@ def test_options_do_not_change_the_numbers(options):
     [
         name
         for name in PIPELINE_SCHEDULE_NAMES
-        if not name.startswith(("Interleaved1F1B", "ZeroBubbleV", "V", "DualPipe"))
+        if not name.startswith(
+            (
+                "Interleaved1F1B",
+                "CombinedInterleaved1F1B",
+                "ZeroBubbleV",
+                "V",
+                "DualPipe",
+            )
+        )
     ],
 )
 def test_every_schedule_option_runs_forward_pipelines(schedule):

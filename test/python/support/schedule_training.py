@@ -158,6 +158,11 @@ class Trained:
 
     def __init__(self, schedule: str, plan, devices: int, steps: int = 2, **config):
         stages, self.topology = count_stages(plan), make_topology(devices)
+        # Of a pair, an order shows the two in turn.
+        config["options"] = {
+            "mpmd_fuse_overlapped_pairs": False,
+            **config.get("options", {}),
+        }
         lowered = lower_training(schedule, stages, self.topology, **config)
         copies = count_copies(schedule)
         weights, xs, ys = make_inputs(stages, copies)

@@ -18,6 +18,7 @@ from jax.sharding import Mesh
 
 from .errors import ProgramError
 from .order import issue_order
+from .pair_options import find_pairs, pair_options
 from .placement import Place, ProgramMesh
 from .source import Signature, Source, describe_fragment, read_source
 from .steps import Copy, FirstShard, Launch, Put, Step, identity_text
@@ -103,6 +104,7 @@ class Planner:
 
     def _read_fragments(self) -> None:
         origins = collections.defaultdict(dict)
+        pairs = find_pairs(self.program)
         for item in self.items:
             if item["kind"] == "call":
                 origins[item["fragment"]] |= dict.fromkeys(item.get("origins", ()))
@@ -117,9 +119,10 @@ class Planner:
                 # Another process reads it; the schedule says what this one needs.
                 self.plan.fragment_sources.append(None)
                 continue
-            source = read_source(
-                name, mesh, self.modules[name], self.options[mesh.name]
-            )
+            options = self.options[mesh.name]
+            if index in pairs:
+                options = pair_options(mesh, options)
+            source = read_source(name, mesh, self.modules[name], options)
             source.origins = list(origins[index])
             self._check_counts(source, fragment)
             self._check_donation(source, fragment)

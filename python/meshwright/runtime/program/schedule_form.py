@@ -138,6 +138,7 @@ def _check_all(program: Any) -> None:
         "mesh": mesh,
         "fragment": _position(program["fragments"], "fragments"),
         "origins?": [_TEXT],
+        "overlapped?": [{"origins": [_TEXT], "results": _COUNT}],
         "operands": [value],
         "results": [value],
     }

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""How much of the exchange of experts is hidden, with pairs and without.
+
+    .venv/bin/python bench/overlapped_pairs.py [--target h100:16] [--microbatches 16]
+
+A model of experts, whose layers have two `all_to_all` each, on four meshes of four
+devices under DualPipeV and Combined1F1B; compiled for devices that are only described,
+which takes JAX's plugin for them (docs/hardware.md). An exchange is hidden if a product
+is between its start and its end in the code of the device. Once with
+`mpmd_fuse_overlapped_pairs` and once without, as before there was such an option.
+
+Prints a line of JSON for each schedule: the share of bytes that is hidden, the
+simulated step with pairs by that without, and what compilers estimate of pairs by their
+parts, where they do. Where the plugin is missing, it says so and ends with 0.
+"""
+
+import argparse
+import collections
+import json
+import re
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import meshwright as mw
+
+MESHES, DEVICES = 4, 4
+STAGES = {"DualPipeV": 8, "Combined1F1B": 4}
+SIZES = {"bf16": 2, "f16": 2, "f32": 4}
+PRODUCT = re.compile(r"\bdot\(|gemm|cublas|convolution\(|kind=kOutput|__triton_nested")
+
+
+def layer(mesh, weights, x):
+    """A dense product, then an expert on each device."""
+    dense, up, down = weights
+
+    def expert(up, down, x):
+        rows, width = x.shape
+        x = x.reshape(DEVICES, rows // DEVICES, width)
+        x = jax.lax.all_to_all(x, "x", 0, 0, tiled=True)
+        x = jax.nn.gelu(x.reshape(rows, width) @ up[0]) @ down[0]
+        x = x.reshape(DEVICES, rows // DEVICES, width)
+        return jax.lax.all_to_all(x, "x", 0, 0, tiled=True).reshape(rows, width)
+
+    specs = {"in_specs": (P("x"), P("x"), P("x")), "out_specs": P("x")}
+    x = x + jnp.tanh(x @ dense)
+    return x + jax.shard_map(expert, mesh=mesh, **specs)(up, down, x)
+
+
+def lower(schedule, devices, args, fuse):
+    grid = np.array(devices[: MESHES * DEVICES]).reshape(MESHES, DEVICES)
+    topology = {f"m{i}": Mesh(row, "x") for i, row in enumerate(grid)}
+    mesh, stages = topology["m0"], STAGES[schedule]
+
+    def stage(weights, x):
+        for each in weights:
+            x = layer(mesh, each, x)
+        return x
+
+    def loss(weights, x):
+        for number, each in enumerate(weights):
+            x = mw.named_computation(stage, name=f"stage{number}")(each, x)
+        last = mw.named_computation(lambda x: (x**2).mean(), name=f"stage{stages - 1}")
+        return last(x)
+
+    def step(weights, xs):
+        total = None
+        for m in range(args.microbatches):
+            grads = mw.call(jax.grad(loss), call_counter=m)(weights, xs[m])
+            total = grads if total is None else jax.tree.map(jnp.add, total, grads)
+        return total
+
+    where = mw.pipeline.stage_assignment(schedule, topology, stages)
+    config = mw.make_config(
+        topology,
+        {f"stage{stage}": mesh for stage, mesh in where.items()},
+        name_to_stage_assignment={f"stage{stage}": stage for stage in where},
+        partitioning_options={
+            "mpmd_infer_transfers": True,
+            "mpmd_keep_units_alike": True,
+            "mpmd_fuse_overlapped_pairs": fuse,
+        },
+        pipeline_schedule=mw.get_pipeline_schedule(schedule),
+    )
+    split, whole = NamedSharding(mesh, P("x")), NamedSharding(mesh, P())
+
+    def struct(sharding, *shape):
+        return jax.ShapeDtypeStruct(shape, jnp.bfloat16, sharding=sharding)
+
+    width, hidden = args.width, 4 * args.width
+    one = (
+        struct(whole, width, width),
+        struct(split, DEVICES, width, hidden),
+        struct(split, DEVICES, hidden, width),
+    )
+    weights = [[one] * args.layers for _ in range(stages)]
+    xs = [struct(split, args.rows, width)] * args.microbatches
+    return mw.jit(step, config).lower(weights, xs)
+
+
+def count_bytes(types: str) -> int:
+    """Bytes of the arrays in a type, as HLO writes them."""
+    return sum(
+        SIZES[kind] * int(np.prod([int(n) for n in shape.split(",") if n]))
+        for kind, shape in re.findall(r"(bf16|f16|f32)\[([\d,]*)\]", types)
+    )
+
+
+def count_hidden(hlo: str) -> tuple[float, float]:
+    """Bytes that all-to-all exchange in scheduled code, and those that are hidden."""
+    total = hidden = 0.0
+    waiting: dict[str, list] = {}
+    for line in hlo.splitlines():
+        found = re.match(r"\s*(?:ROOT )?%?([\w.\-]+) = (.*)", line)
+        if not found:
+            waiting = {}
+            continue
+        name, text = found.groups()
+        if " all-to-all(" in text:
+            total += count_bytes(text.split(" all-to-all(")[0])
+        elif "all-to-all" in text + name and "-start(" in text:
+            # Operands and results are both in the type.
+            waiting[name] = [count_bytes(text.split("-start(")[0]) / 2, False]
+        elif done := re.search(r"-done\((?:.* )?%?([\w.\-]+)\)", text):
+            size, is_hidden = waiting.pop(done[1], (0.0, False))
+            total += size
+            hidden += size * is_hidden
+        elif PRODUCT.search(text):
+            for entry in waiting.values():
+                entry[1] = True
+    return total, hidden
+
+
+def measure(lowered) -> tuple[float, dict[str, float | None]]:
+    """The share of exchanged bytes that is hidden, and estimates of fragments."""
+    executable = lowered.compile().mpmd_executable.runtime_executable()
+    texts = executable.hlo_texts()
+    total = hidden = 0.0
+    for fragment in lowered.partitioning_result.program["fragments"]:
+        size, covered = count_hidden(texts[fragment["name"]])
+        total += fragment["calls"] * size
+        hidden += fragment["calls"] * covered
+    fragments = executable.fit().fragments
+    estimates = {name: found.estimated_s for name, found in fragments.items()}
+    return hidden / total if total else 0.0, estimates
+
+
+def by_origins(program, estimates) -> dict[tuple[str, ...], float]:
+    """Estimates of fragments by what they are made of; of several, the longest."""
+    found: dict[tuple[str, ...], float] = collections.defaultdict(float)
+    for item in program["items"]:
+        if item["kind"] == "call" and item["origins"]:
+            name = program["fragments"][item["fragment"]]["name"]
+            key = tuple(item["origins"])
+            found[key] = max(found[key], estimates.get(name) or 0.0)
+    return found
+
+
+def compare_estimates(paired, apart) -> float | None:
+    """What a pair takes by the sum of its parts, the mean over all pairs."""
+    (program, estimates), (other, others) = paired, apart
+    alone = by_origins(other, others)
+    ratios = []
+    for item in program["items"]:
+        name = (
+            program["fragments"][item["fragment"]]["name"] if "fragment" in item else ""
+        )
+        if "overlapped" not in item or not estimates.get(name):
+            continue
+        parts = [alone.get(tuple(part["origins"]), 0.0) for part in item["overlapped"]]
+        if all(parts):
+            ratios.append(estimates[name] / sum(parts))
+    return sum(ratios) / len(ratios) if ratios else None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--target", default="h100:16")
+    parser.add_argument("--schedules", nargs="+", default=list(STAGES))
+    parser.add_argument("--microbatches", type=int, default=16)
+    parser.add_argument("--layers", type=int, default=2, help="of a stage")
+    parser.add_argument("--rows", type=int, default=4096)
+    parser.add_argument("--width", type=int, default=1024)
+    args = parser.parse_args()
+    try:
+        devices = mw.aot.devices(args.target)
+    except (RuntimeError, NotImplementedError) as error:
+        print(f"skipped: {error}")
+        return 0
+    kind = args.target.split(":")[0]
+    device = kind if kind == "h100" else f"tpu-{kind}"
+    for schedule in args.schedules:
+        row, programs = {"schedule": schedule, "target": args.target}, {}
+        for name, fuse in (("apart", False), ("paired", True)):
+            lowered = lower(schedule, devices, args, fuse)
+            share, estimates = measure(lowered)
+            row[f"hidden_{name}"] = round(share, 3)
+            row[f"step_{name}_ms"] = round(1e3 * lowered.simulate(device).makespan_s, 3)
+            programs[name] = lowered.partitioning_result.program, estimates
+        row["ratio_step"] = round(row["step_paired_ms"] / row["step_apart_ms"], 4)
+        estimated = compare_estimates(programs["paired"], programs["apart"])
+        if estimated is not None:
+            row["ratio_estimated"] = round(estimated, 4)
+        print(json.dumps(row), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+//===- Overlap.cpp - Two chains on two resources --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A device has one resource for kernels and one for collectives. Each fragment is a
+// chain of steps, of which each takes one of the two for itself:
+//
+//   first  | ==kernels==|--exchange--|=====|
+//   second |            |====kernels====|------|
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Cost/FragmentCost.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <algorithm>
+#include <array>
+
+using namespace meshwright;
+
+/// Loops are repeated this often at most, and steps are this many.
+static constexpr double kMostRepeats = 16;
+static constexpr size_t kMostSteps = 4096;
+
+/// Makes one step of each two of a kind, as long as there are too many.
+static void coarsen(std::vector<ChainStep> &steps) {
+  while (steps.size() > kMostSteps) {
+    size_t kept = 0;
+    for (size_t i = 0; i < steps.size(); i += 4)
+      for (size_t j = i; j < std::min(i + 2, steps.size()); ++j) {
+        ChainStep step = steps[j];
+        if (j + 2 < steps.size())
+          step.seconds += steps[j + 2].seconds;
+        steps[kept++] = step;
+      }
+    steps.resize(kept);
+  }
+}
+
+void meshwright::addStep(std::vector<ChainStep> &steps, ChainStep step) {
+  if (step.seconds <= 0)
+    return;
+  if (!steps.empty() && steps.back().isCollective == step.isCollective)
+    steps.back().seconds += step.seconds;
+  else
+    steps.push_back(step);
+}
+
+void meshwright::addSteps(std::vector<ChainStep> &steps,
+                          const std::vector<ChainStep> &repeated,
+                          double times) {
+  double count = std::clamp(times, 1.0, kMostRepeats);
+  for (int i = 0; i < static_cast<int>(count); ++i)
+    for (ChainStep step : repeated)
+      addStep(steps, {step.seconds * times / static_cast<int>(count),
+                      step.isCollective});
+  coarsen(steps);
+}
+
+double meshwright::getOverlappedSeconds(const FragmentCost &first,
+                                        const FragmentCost &second) {
+  std::array<llvm::ArrayRef<ChainStep>, 2> left = {first.steps, second.steps};
+  std::array<double, 2> ends = {0, 0}; ///< Of the last step of each chain.
+  std::array<double, 2> free = {0, 0}; ///< Of the resources.
+  while (!left[0].empty() || !left[1].empty()) {
+    size_t next = left[0].empty();
+    double start = 0;
+    for (size_t chain : {0, 1}) {
+      if (left[chain].empty())
+        continue;
+      double possible =
+          std::max(ends[chain], free[left[chain].front().isCollective]);
+      if (chain == next || possible < start) {
+        next = chain;
+        start = possible;
+      }
+    }
+    ChainStep step = left[next].front();
+    left[next] = left[next].drop_front();
+    ends[next] = free[step.isCollective] = start + step.seconds;
+  }
+  return std::max(ends[0], ends[1]);
+}

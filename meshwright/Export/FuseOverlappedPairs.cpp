@@ -1,0 +1,333 @@
+//===- FuseOverlappedPairs.cpp - One program for two actions --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A device runs one program after the other, so that collectives of one fragment
+// are never hidden by the work of another one. As one program, its compiler can do that:
+//
+//   %0 = fragment<"m", ["f"]> (%x) {F}
+//   %1 = fragment<"m", ["g"(1)]> (%y) {B}
+//   // becomes
+//   %0:2 = fragment<"m", ["f", "g"(1)]> (%x, %y) {F; B}
+//
+// The scheduler has marked the two. What can become one, and gains by that, is found
+// first; all else is left as it is, with a remark. Then groups are built, and the block
+// is sorted: what a pair reads may be after its first part, and what reads its first part
+// before the second.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Export/Pairs/MarkedPairs.h"
+#include "meshwright/Export/Pairs/OverlapChoice.h"
+#include "meshwright/Export/Pairs/OverlapTimes.h"
+#include "meshwright/Export/Passes.h"
+#include "meshwright/Fragments/Merge/MergeFragments.h"
+#include "meshwright/Fragments/Merge/MergeRemarks.h"
+#include "meshwright/Fragments/Overlap.h"
+#include "meshwright/Order/BlockSort.h"
+#include "meshwright/Order/EffectOrder.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+namespace mlir::mpmd {
+#define GEN_PASS_DEF_FUSEOVERLAPPEDPAIRSPASS
+#include "meshwright/Export/Passes.h.inc"
+} // namespace mlir::mpmd
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+static std::string describeUnit(FragmentOp fragment) {
+  std::string text = describe(fragment);
+  if (std::optional<uint32_t> counter = getCallCounter(fragment))
+    text += " of microbatch " + std::to_string(*counter);
+  return text;
+}
+
+static void remarkPaired(const MarkedPair &pair) {
+  FragmentOp first = pair.first.front();
+  if (first.getContext()->getRemarkEngine())
+    remark::passed(first.getLoc(),
+                   remark::RemarkOpts::name("overlapped").category("overlap"))
+        << describeUnit(first) << " and " << describeUnit(pair.second.front())
+        << " on mesh \"" << first.getMeshName() << "\" are one program";
+}
+
+static void remarkApart(const MarkedPair &pair, const std::string &why) {
+  FragmentOp first = pair.first.front();
+  if (first.getContext()->getRemarkEngine())
+    remark::missed(
+        first.getLoc(),
+        remark::RemarkOpts::name("not overlapped").category("overlap"))
+        << describeUnit(first) << " and " << describeUnit(pair.second.front())
+        << " on mesh \"" << first.getMeshName() << "\" stay apart: " << why;
+}
+
+namespace {
+struct FuseOverlappedPairsPass
+    : mpmd::impl::FuseOverlappedPairsPassBase<FuseOverlappedPairsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (auto func : module.getOps<func::FuncOp>()) {
+      if (func.isDeclaration() || !isMpmdFunction(func))
+        continue;
+      FailureOr<std::vector<MarkedPair>> pairs = takePairs(func.front());
+      if (failed(pairs))
+        return signalPassFailure();
+      if (pairs->empty() || !fuse)
+        continue;
+      // They are of fragments, some of which are gone after each function.
+      std::optional<OverlapTimes> times;
+      if (failed(makeTimes(times)))
+        return signalPassFailure();
+      if (failed(fusePairs(func, *pairs, *times)))
+        return signalPassFailure();
+    }
+  }
+
+private:
+  LogicalResult makeTimes(std::optional<OverlapTimes> &times);
+  LogicalResult fusePairs(func::FuncOp func, ArrayRef<MarkedPair> pairs,
+                          OverlapTimes &times);
+  FailureOr<std::string>
+  findObstacle(const MarkedPair &pair, ArrayRef<unsigned> members,
+               const BlockGraph &graph, const std::vector<unsigned> &places,
+               const EffectOrder &effects, OverlapTimes &times);
+};
+} // namespace
+
+LogicalResult
+FuseOverlappedPairsPass::makeTimes(std::optional<OverlapTimes> &times) {
+  std::optional<meshwright::Device> known;
+  llvm::StringRef name = device.getValue().text;
+  if (!name.empty()) {
+    llvm::Expected<meshwright::Device> found = meshwright::findDevice(name);
+    if (!found)
+      return getOperation()->emitError()
+             << "mpmd_schedule_device: " << llvm::toString(found.takeError());
+    known = std::move(*found);
+  }
+  llvm::Expected<meshwright::CustomCosts> customs =
+      meshwright::parseCostList(customCosts.getValue().text);
+  if (!customs)
+    return getOperation()->emitError()
+           << "mpmd_custom_costs: " << llvm::toString(customs.takeError());
+  times.emplace(getOperation(), std::move(known), *customs);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What can be one
+//===----------------------------------------------------------------------===//
+
+/// Whether the second part needs the first, directly or by way of others.
+static bool dependsOn(const BlockGraph &graph, unsigned first,
+                      ArrayRef<unsigned> second) {
+  // What is needed lies between them in the block.
+  unsigned last = *llvm::max_element(second);
+  if (last < first)
+    return false;
+  llvm::BitVector needed(last - first + 1);
+  for (unsigned member : second)
+    if (member > first)
+      needed.set(member - first);
+  for (unsigned position = last; position > first; --position)
+    if (needed.test(position - first))
+      for (unsigned producer : graph.getProducers(position))
+        if (producer >= first)
+          needed.set(producer - first);
+  return needed.test(0);
+}
+
+static bool readsDirectly(const BlockGraph &graph, ArrayRef<unsigned> second,
+                          unsigned first) {
+  return llvm::any_of(second, [&](unsigned member) {
+    return llvm::is_contained(graph.getProducers(member), first);
+  });
+}
+
+/// Why the fragments of a pair cannot be one, or gain nothing by that; an empty text
+/// if nothing is in the way. `places` are those in the queue of the mesh, by position.
+FailureOr<std::string> FuseOverlappedPairsPass::findObstacle(
+    const MarkedPair &pair, ArrayRef<unsigned> members, const BlockGraph &graph,
+    const std::vector<unsigned> &places, const EffectOrder &effects,
+    OverlapTimes &times) {
+  for (auto [before, after] : llvm::zip(members, members.drop_front()))
+    if (places[after] != places[before] + 1)
+      return std::string(
+          "the first is not right before the second on its mesh");
+  if (readsDirectly(graph, members.drop_front(), members.front()))
+    return std::string("the second reads what the first computes");
+  auto ops = llvm::map_to_vector(
+      members, [&](unsigned member) { return graph.getOp(member); });
+  if (!effects.areAdjacent(ops))
+    return std::string(
+        "effects of something else come between those of the two");
+  if (!onlyWithCollectives)
+    return std::string();
+  for (FragmentOp member : pair.getMembers()) {
+    FailureOr<bool> exchanges = times.hasCollectives(member);
+    if (failed(exchanges))
+      return failure();
+    if (*exchanges)
+      return std::string();
+  }
+  return std::string("neither has collectives that the other could hide");
+}
+
+/// Positions of the fragments of each mesh.
+static std::vector<std::vector<unsigned>> getQueues(const BlockGraph &graph) {
+  llvm::MapVector<StringAttr, std::vector<unsigned>> queues;
+  for (unsigned position = 0; position < graph.size(); ++position)
+    if (auto fragment = dyn_cast<FragmentOp>(graph.getOp(position)))
+      queues[fragment.getMeshNameAttr()].push_back(position);
+  std::vector<std::vector<unsigned>> result;
+  for (auto &[mesh, queue] : queues)
+    result.push_back(std::move(queue));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Fusing
+//===----------------------------------------------------------------------===//
+
+/// What the fragment of a pair says it is. Its parts have the results that something
+/// else reads; of the last fragment, all.
+static MergedAttributes describePair(const MarkedPair &pair) {
+  SmallVector<FragmentOp, 3> members = pair.getMembers();
+  SmallPtrSet<Operation *, 4> inside(members.begin(), members.end());
+  auto countResults = [&](ArrayRef<FragmentOp> part) {
+    unsigned count = 0;
+    for (FragmentOp fragment : part)
+      for (OpResult result : fragment->getResults())
+        count += fragment == members.back() ||
+                 llvm::any_of(result.getUsers(), [&](Operation *user) {
+                   return !inside.contains(user);
+                 });
+    return count;
+  };
+  auto describePart = [&](ArrayRef<FragmentOp> part) {
+    MergedAttributes attributes = MergedAttributes::ofNone(part);
+    return OverlappedPart{attributes.origin, attributes.stage,
+                          countResults(part)};
+  };
+  OverlappedPart first = describePart(pair.first);
+  OverlappedPart second = describePart(pair.second);
+  MergedAttributes result = MergedAttributes::ofNone(members);
+  if (first.stage != second.stage)
+    result.stage = {};
+  MLIRContext *context = FragmentOp(members.front()).getContext();
+  NamedAttrList others;
+  others.set(kOverlappedAttr, getOverlappedAttr(context, {first, second}));
+  result.others = others.getDictionary(context);
+  result.keepsEntries = true;
+  return result;
+}
+
+/// Fragments of a mesh keep their order, and so do effects.
+static LogicalResult sortBlock(func::FuncOp func, const EffectOrder &effects) {
+  BlockGraph graph(func.front(), BlockGraph::Effects::Ignored);
+  OrderConstraints constraints(graph);
+  for (const std::vector<unsigned> &queue : getQueues(graph))
+    for (auto [before, after] : llvm::zip(queue, ArrayRef(queue).drop_front()))
+      constraints.add(before, after);
+  effects.forEachPair([&](Operation *first, Operation *second) {
+    constraints.add(graph.getPosition(first), graph.getPosition(second));
+  });
+  if (sortBlockTopologically(graph, constraints))
+    return success();
+  return func.emitError() << "overlapped pairs wait for each other; turn "
+                             "mpmd_fuse_overlapped_pairs off";
+}
+
+LogicalResult FuseOverlappedPairsPass::fusePairs(func::FuncOp func,
+                                                 ArrayRef<MarkedPair> pairs,
+                                                 OverlapTimes &times) {
+  BlockGraph graph(func.front());
+  EffectOrder effects(func.front());
+  std::vector<std::vector<unsigned>> queues = getQueues(graph);
+  std::vector<unsigned> places(graph.size(), 0);
+  std::vector<double> seconds(graph.size(), 0);
+  for (const std::vector<unsigned> &queue : queues)
+    for (auto [place, position] : llvm::enumerate(queue)) {
+      places[position] = place;
+      FailureOr<double> time =
+          times.measure(cast<FragmentOp>(graph.getOp(position)));
+      if (failed(time))
+        return failure();
+      seconds[position] = *time;
+    }
+
+  std::vector<const MarkedPair *> candidatePairs;
+  std::vector<OverlapCandidate> candidates;
+  for (const MarkedPair &pair : pairs) {
+    SmallVector<unsigned, 3> members;
+    double sum = 0;
+    for (FragmentOp member : pair.getMembers()) {
+      members.push_back(graph.getPosition(member));
+      sum += seconds[members.back()];
+    }
+    FailureOr<std::string> obstacle =
+        findObstacle(pair, members, graph, places, effects, times);
+    if (failed(obstacle))
+      return failure();
+    if (!obstacle->empty()) {
+      remarkApart(pair, *obstacle);
+      continue;
+    }
+    FailureOr<double> hidden = times.getHidden(pair.first.front(), pair.second);
+    if (failed(hidden))
+      return failure();
+    candidatePairs.push_back(&pair);
+    candidates.push_back({std::move(members), sum - *hidden, *hidden});
+  }
+
+  std::vector<bool> isChosen =
+      chooseOverlaps(graph, queues, seconds, candidates);
+  IRRewriter rewriter(&getContext());
+  FragmentMerger merger;
+  unsigned numChosen = 0;
+  for (auto [pair, candidate, chosen] :
+       llvm::zip_equal(candidatePairs, candidates, isChosen)) {
+    if (!chosen) {
+      if (getContext().getRemarkEngine())
+        remarkApart(*pair,
+                    dependsOn(graph, candidate.members.front(),
+                              ArrayRef(candidate.members).drop_front())
+                        ? "the second needs the first, by way of other meshes"
+                        : "the first would wait for longer for what only the "
+                          "second needs than they hide of each other");
+      continue;
+    }
+    remarkPaired(*pair);
+    SmallVector<FragmentOp, 3> members = pair->getMembers();
+    MergedAttributes attributes = describePair(*pair);
+    FragmentGroup group(members.front());
+    SmallVector<Operation *> ops{members.front()};
+    for (FragmentOp member : ArrayRef(members).drop_front()) {
+      FragmentGroup added(member);
+      group.append(added);
+      ops.push_back(member);
+    }
+    FragmentOp fused =
+        merger.build(group, members.back(), attributes, rewriter);
+    effects.replace(ops, fused);
+    ++numChosen;
+  }
+  numPairs += numChosen;
+  numApart += pairs.size() - numChosen;
+  if (numChosen == 0)
+    return success();
+  merger.setLocations(func);
+  return sortBlock(func, effects);
+}

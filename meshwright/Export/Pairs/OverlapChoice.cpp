@@ -1,0 +1,177 @@
+//===- OverlapChoice.cpp - Which pairs become one fragment ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Export/Pairs/OverlapChoice.h"
+#include "llvm/ADT/STLExtras.h"
+#include <functional>
+#include <queue>
+#include <tuple>
+
+using namespace mlir;
+using namespace mlir::mpmd;
+
+namespace {
+constexpr unsigned kNone = ~0u;
+
+enum class EventKind { Finished, Free, Expired };
+
+/// At the same time, what ends comes before what waits no longer.
+struct Event {
+  double time;
+  EventKind kind;
+  size_t number;    ///< Of events, so that equal ones are in order.
+  unsigned subject; ///< The op, or the mesh.
+  unsigned candidate = kNone;
+
+  bool operator>(const Event &other) const {
+    return std::tie(time, kind, number) >
+           std::tie(other.time, other.kind, other.number);
+  }
+};
+
+class Chooser {
+public:
+  Chooser(const BlockGraph &graph, ArrayRef<std::vector<unsigned>> queues,
+          ArrayRef<double> seconds, ArrayRef<OverlapCandidate> candidates);
+
+  std::vector<bool> choose();
+
+private:
+  struct Mesh {
+    ArrayRef<unsigned> queue; ///< What is left of it.
+    double freeAt = 0;
+    /// Since when it waits for the second part of a pair.
+    std::optional<double> waitsSince;
+  };
+
+  void push(double time, EventKind kind, unsigned subject,
+            unsigned candidate = kNone) {
+    events.push({time, kind, events.size() + numPopped, subject, candidate});
+  }
+  bool isReady(const OverlapCandidate &candidate) const;
+  void start(Mesh &mesh, unsigned number, ArrayRef<unsigned> ops, double time,
+             double stop);
+  void advance(unsigned mesh, double now);
+  void finish(unsigned op, double now);
+
+  ArrayRef<double> seconds;
+  ArrayRef<OverlapCandidate> candidates;
+  EdgeTable readers;
+  std::vector<unsigned> pending; ///< Uses whose producers have not finished.
+  std::vector<unsigned> meshOf, candidateOf;
+  /// Uses of a candidate's members by each other.
+  std::vector<unsigned> numInner;
+  std::vector<Mesh> meshes;
+  std::vector<bool> isOpen, isChosen;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  size_t numPopped = 0;
+};
+} // namespace
+
+Chooser::Chooser(const BlockGraph &graph,
+                 ArrayRef<std::vector<unsigned>> queues,
+                 ArrayRef<double> seconds,
+                 ArrayRef<OverlapCandidate> candidates)
+    : seconds(seconds), candidates(candidates), readers(graph.getReaders()),
+      pending(graph.size()), meshOf(graph.size(), kNone),
+      candidateOf(graph.size(), kNone), numInner(candidates.size(), 0),
+      isOpen(candidates.size(), true), isChosen(candidates.size(), false) {
+  for (auto [number, candidate] : llvm::enumerate(candidates))
+    for (unsigned member : candidate.members)
+      candidateOf[member] = number;
+  for (unsigned op = 0; op < graph.size(); ++op) {
+    pending[op] = graph.getProducers(op).size();
+    if (candidateOf[op] != kNone)
+      for (unsigned producer : graph.getProducers(op))
+        numInner[candidateOf[op]] += candidateOf[producer] == candidateOf[op];
+  }
+  for (auto [number, queue] : llvm::enumerate(queues)) {
+    meshes.emplace_back().queue = queue;
+    for (unsigned op : queue)
+      meshOf[op] = number;
+  }
+  for (unsigned op = 0; op < graph.size(); ++op)
+    if (pending[op] == 0 && meshOf[op] == kNone)
+      push(seconds[op], EventKind::Finished, op);
+  for (unsigned mesh = 0; mesh < meshes.size(); ++mesh)
+    push(0, EventKind::Free, mesh);
+}
+
+/// Whether all that its members read, but of each other, is there.
+bool Chooser::isReady(const OverlapCandidate &candidate) const {
+  unsigned number = candidateOf[candidate.members.front()];
+  unsigned missing = 0;
+  for (unsigned member : candidate.members)
+    missing += pending[member];
+  return missing == numInner[number];
+}
+
+void Chooser::start(Mesh &mesh, unsigned number, ArrayRef<unsigned> ops,
+                    double time, double stop) {
+  for (unsigned op : ops)
+    push(stop, EventKind::Finished, op);
+  mesh.queue = mesh.queue.drop_front(ops.size());
+  mesh.freeAt = stop;
+  mesh.waitsSince.reset();
+  push(stop, EventKind::Free, number);
+}
+
+void Chooser::advance(unsigned number, double now) {
+  Mesh &mesh = meshes[number];
+  if (mesh.queue.empty() || mesh.freeAt > now)
+    return;
+  unsigned head = mesh.queue.front();
+  if (pending[head] > 0)
+    return;
+  unsigned candidate = candidateOf[head];
+  if (candidate == kNone || !isOpen[candidate])
+    return start(mesh, number, head, now, now + seconds[head]);
+  const OverlapCandidate &pair = candidates[candidate];
+  if (isReady(pair)) {
+    isOpen[candidate] = false;
+    isChosen[candidate] = true;
+    return start(mesh, number, pair.members, now, now + pair.seconds);
+  }
+  if (mesh.waitsSince)
+    return;
+  mesh.waitsSince = now;
+  push(now + pair.hidden, EventKind::Expired, number, candidate);
+}
+
+void Chooser::finish(unsigned op, double now) {
+  for (unsigned reader : readers[op]) {
+    if (--pending[reader] == 0 && meshOf[reader] == kNone)
+      push(now + seconds[reader], EventKind::Finished, reader);
+    if (meshOf[reader] != kNone)
+      advance(meshOf[reader], now);
+  }
+}
+
+std::vector<bool> Chooser::choose() {
+  while (!events.empty()) {
+    Event event = events.top();
+    events.pop();
+    ++numPopped;
+    if (event.kind == EventKind::Finished) {
+      finish(event.subject, event.time);
+    } else if (event.kind == EventKind::Free) {
+      advance(event.subject, event.time);
+    } else if (isOpen[event.candidate]) {
+      // The mesh has begun with the first part as soon as it could.
+      isOpen[event.candidate] = false;
+      Mesh &mesh = meshes[event.subject];
+      unsigned head = mesh.queue.front();
+      start(mesh, event.subject, head, *mesh.waitsSince,
+            std::max(event.time, *mesh.waitsSince + seconds[head]));
+    }
+  }
+  return std::move(isChosen);
+}
+
+std::vector<bool> mpmd::chooseOverlaps(const BlockGraph &graph,
+                                       ArrayRef<std::vector<unsigned>> queues,
+                                       ArrayRef<double> seconds,
+                                       ArrayRef<OverlapCandidate> candidates) {
+  return Chooser(graph, queues, seconds, candidates).choose();
+}

@@ -1,0 +1,52 @@
+//===- OverlapChoice.h - Which pairs become one fragment --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Problem. A pair starts when both of its parts can. If its second part can start
+// much later than its first, the mesh waits for longer than the pair saves; if it needs
+// the first, by way of other meshes, forever.
+//
+// Example. The mesh is free at 0, the forward takes 3, the backward 4, together 5. A
+// gradient that is there at 1 makes the pair end at 6, and one at 3 at 8; one after the
+// other they would end at 7:
+//
+//     inputs at 1  |.FFFBB|      inputs at 3  |FFFBBBB|
+//
+// Solution. One simulation of the program decides on each pair when the mesh could start
+// with its first part: it waits for the second at most as long as the pair saves, which
+// is less than the first part takes. So nothing that reads the first part can have started
+// when it is decided that the mesh should have started with that. What the simulation
+// runs, it has run in some order: pairs that wait for each other, or for themselves,
+// cannot come out of it.
+//
+// Cost. A logarithm for each event, of which an operation and an edge make one each.
+//
+// Name in the literature: list scheduling; the bound is that of a rent-or-buy decision.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_EXPORT_PAIRS_OVERLAPCHOICE_H
+#define MESHWRIGHT_EXPORT_PAIRS_OVERLAPCHOICE_H
+
+#include "meshwright/Order/BlockGraph.h"
+
+namespace mlir::mpmd {
+
+/// A forward, and a backward of one or two fragments, that follow each other on a mesh;
+/// by position in their block.
+struct OverlapCandidate {
+  SmallVector<unsigned, 3> members;
+  double seconds; ///< Of the pair, as one program.
+  double hidden;  ///< What that is shorter than the sum.
+};
+
+/// Says for each candidate whether it should be one fragment. `queues` are the positions
+/// of the fragments of each mesh, in order, `seconds` what each op takes.
+std::vector<bool> chooseOverlaps(const BlockGraph &graph,
+                                 ArrayRef<std::vector<unsigned>> queues,
+                                 ArrayRef<double> seconds,
+                                 ArrayRef<OverlapCandidate> candidates);
+
+} // namespace mlir::mpmd
+
+#endif
