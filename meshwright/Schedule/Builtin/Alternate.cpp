@@ -84,3 +84,19 @@ llvm::Expected<int64_t> meshwright::findGroupSize(llvm::StringRef schedule,
                     above)
           .str());
 }
+
+llvm::Expected<Plan> meshwright::interleave(llvm::StringRef schedule,
+                                            const PlanShape &shape,
+                                            bool overlaps) {
+  llvm::Expected<int64_t> group = findGroupSize(schedule, shape);
+  if (!group)
+    return group.takeError();
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
+    int64_t warmUp = (shape.chunks - 1) * *group;
+    int64_t lead = warmUp + 2 * (shape.meshes - 1 - mesh) + 1;
+    plan.meshes.push_back(
+        alternate(mesh, shape, *group, {lead, /*lag=*/std::nullopt, overlaps}));
+  }
+  return plan;
+}

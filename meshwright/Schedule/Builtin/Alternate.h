@@ -45,6 +45,11 @@ ActionList alternate(int64_t index, const PlanShape &shape, int64_t group,
 llvm::Expected<int64_t> findGroupSize(llvm::StringRef schedule,
                                       const PlanShape &shape);
 
+/// 1F1B over several chunks of each mesh, in groups of microbatches. Fails if these
+/// cannot be equal.
+llvm::Expected<Plan> interleave(llvm::StringRef schedule,
+                                const PlanShape &shape, bool overlaps);
+
 } // namespace meshwright
 
 #endif

@@ -13,18 +13,7 @@
 using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  constexpr llvm::StringLiteral kName = "CombinedInterleaved1F1B";
-  llvm::Expected<int64_t> group = findGroupSize(kName, shape);
-  if (!group)
-    return group.takeError();
-  Plan plan;
-  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
-    int64_t warmUp = (shape.chunks - 1) * *group;
-    int64_t lead = warmUp + 2 * (shape.meshes - 1 - mesh) + 1;
-    plan.meshes.push_back(alternate(
-        mesh, shape, *group, {lead, /*lag=*/std::nullopt, /*overlaps=*/true}));
-  }
-  return plan;
+  return interleave("CombinedInterleaved1F1B", shape, /*overlaps=*/true);
 }
 
 const Schedule meshwright::kCombinedInterleaved1F1B = {
