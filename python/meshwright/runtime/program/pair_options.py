@@ -13,15 +13,6 @@ from .placement import ProgramMesh
 _GPU: Mapping[str, Any] = {"xla_gpu_enable_latency_hiding_scheduler": True}
 
 
-def find_pairs(program: Mapping[str, Any]) -> frozenset[int]:
-    """The fragments of a program that are overlapped pairs, by position."""
-    return frozenset(
-        item["fragment"]
-        for item in program["items"]
-        if item["kind"] == "call" and item.get("overlapped")
-    )
-
-
 def pair_options(mesh: ProgramMesh, given: Mapping[str, Any]) -> dict[str, Any]:
     """Options of XLA for a pair on a mesh; those that the user gave go first."""
     return {**(_GPU if mesh.is_gpu else {}), **given}

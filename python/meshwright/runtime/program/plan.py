@@ -18,7 +18,7 @@ from jax.sharding import Mesh
 
 from .errors import ProgramError
 from .order import issue_order
-from .pair_options import find_pairs, pair_options
+from .pair_options import pair_options
 from .placement import Place, ProgramMesh
 from .source import Signature, Source, describe_fragment, read_source
 from .steps import Copy, FirstShard, Launch, Put, Step, identity_text
@@ -104,9 +104,11 @@ class Planner:
 
     def _read_fragments(self) -> None:
         origins = collections.defaultdict(dict)
-        pairs = find_pairs(self.program)
+        pairs = set()
         for item in self.items:
             if item["kind"] == "call":
+                if item.get("overlapped"):
+                    pairs.add(item["fragment"])
                 origins[item["fragment"]] |= dict.fromkeys(item.get("origins", ()))
         for index, fragment in enumerate(self.program["fragments"]):
             name = fragment["name"]
