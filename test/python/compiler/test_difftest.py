@@ -2,6 +2,8 @@
 
 import dataclasses
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from support.difftest import oracle as difftest_oracle
 from support.difftest import programs as difftest_programs
 from support.difftest import seeds as difftest_seeds
 from support.difftest import values as difftest_values
+from support.tools import ROOT
 
 
 @pytest.fixture
@@ -295,6 +298,15 @@ def test_interpreter_is_a_third_opinion(third):
     assert third.outcomes["all agree"] >= 10
     # It knows no small floats, for which Python has no buffers, and says so.
     assert third.outcomes["refused by interpreter"]
+
+
+def test_command_asks_a_third(tools):
+    command = [sys.executable, ROOT / "scripts" / "difftest.py", "20"]
+    options = ["--oracle=interpreter", "--ops=stablehlo.add", f"--bin={tools.folder}"]
+    result = subprocess.run(
+        [*command, *options], capture_output=True, text=True, check=True
+    )
+    assert re.search(r"all agree: [1-9]\d* of 20", result.stdout)
 
 
 def an_addition(third):
