@@ -13,6 +13,7 @@ import jax
 import numpy as np
 import orbax.checkpoint as ocp
 import pytest
+from meshwright.runtime.processes.start import hold_port
 from support.launching import (
     SCRIPTS,
     environment,
@@ -330,7 +331,7 @@ def mpirun(port: int, process: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("cluster", [slurm, mpirun])
 def test_processes_of_a_cluster_find_each_other(cluster):
-    port = free_port(61440)
+    port = free_port()
     processes = [
         subprocess.Popen(
             [sys.executable, str(SCRIPTS / "where.py")],
@@ -354,20 +355,27 @@ def test_processes_of_a_cluster_find_each_other(cluster):
         assert json.loads(out.splitlines()[-1]) == wanted
 
 
-def test_a_taken_port_is_named():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+def listener(address: str) -> socket.socket:
+    """A program that has nothing to do with JAX."""
+    host, port = address.split(":")
+    return socket.create_server((host, int(port)))
+
+
+# The last is a run whose coordinator does not listen yet.
+@pytest.mark.parametrize("other", [listener, hold_port])
+def test_a_taken_port_is_named(other):
+    address = f"127.0.0.1:{free_port()}"
+    port = address.split(":")[1]
+    with other(address):
         done = subprocess.run(
-            [sys.executable, str(SCRIPTS / "fault.py"), "ok", str(port), "5"],
+            [sys.executable, str(SCRIPTS / "fault.py"), "ok", port, "5"],
             env=environment() | {"MESHWRIGHT_PROCESS": "0"},
             capture_output=True,
             text=True,
             timeout=60,
         )
     assert done.returncode == 1
-    assert f"the coordinator cannot listen on 127.0.0.1:{port}" in done.stderr
+    assert f"the coordinator cannot listen on {address}" in done.stderr
 
 
 MISSING = {

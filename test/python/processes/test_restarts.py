@@ -123,7 +123,7 @@ def saved_steps(folder: pathlib.Path) -> set[int]:
 
 def test_all_tasks_of_a_cluster_save_the_same_step_when_asked_to_end(tmp_path):
     """SLURM asks whatever a step has started: the watchdog beside process 0, too."""
-    port = free_port(61440)
+    port = free_port()
     processes = [
         subprocess.Popen(
             [sys.executable, str(SCRIPTS / "preempted.py"), str(tmp_path)],

@@ -65,12 +65,27 @@ def reports(done: subprocess.CompletedProcess) -> list[dict]:
     return sorted(found, key=lambda report: report["process"])
 
 
-def free_port(first: int = 0) -> int:
-    """A port that nobody has; from `first` on, if that is given."""
-    for port in range(first, 65536) if first else [0]:
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return probe.getsockname()[1]
+# The names that hold the ports which this process has given away.
+_held_ports: list[socket.socket] = []
+
+
+def free_port() -> int:
+    """A port for one run of a test: nobody listens there, and no other test gets it.
+
+    Above those that Linux gives to connections, and held by a name of its own, since
+    a port that is looked up and released may be handed out twice before it is used.
+    """
+    for port in range(61440, 65536):
+        name = socket.socket(socket.AF_UNIX)
+        try:
+            name.bind(f"\0meshwright-test-port-{port}")
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            name.close()
+            continue
+        _held_ports.append(name)
+        return port
     raise OSError("no port is free")
 
 

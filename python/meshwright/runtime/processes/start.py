@@ -33,6 +33,7 @@ from .world import (
 _TRANSPORTS = ("transfer", "device_put")
 _JOINED = "MESHWRIGHT_JOINED"
 _started = False
+_held: contextlib.ExitStack | None = None
 
 
 def is_initialized() -> bool:
@@ -89,7 +90,7 @@ def initialize(
         process 0 is bound to an address that is not reached. Where processes are
         missing, the others end with a line and exit code 70.
     """
-    global _started
+    global _started, _held
     if transport not in _TRANSPORTS:
         raise ValueError(
             f"transport {transport!r} is unknown, known are "
@@ -143,9 +144,11 @@ def initialize(
         _started = True
         return
     watch.connect(environment("WATCHDOG"), given[2], environment("TOKEN") or "")
-    _configure(transport)
     _spare_threads()
-    _join(given, bool(launched), seconds, options)
+    with contextlib.ExitStack() as held:
+        _configure(transport, held)
+        _join(given, bool(launched), seconds, options, held)
+        _held = held.pop_all()
     client = watch.current()
     if client is not None and client.has_returned:
         jax_runtime.forget_topology()
@@ -253,11 +256,11 @@ def _watchdog_address(world: World, seconds: float) -> str:
     return world.get("watchdog", 0, "start a watchdog").decode()
 
 
-def _configure(transport: str) -> None:
+def _configure(transport: str, held: contextlib.ExitStack) -> None:
     jax.config.update("jax_enable_recoverability", True)
     jax.config.update("jax_enable_preemption_service", False)
     if transport == "device_put":
-        port = _free_port()
+        port = held.enter_context(hold_port("127.0.0.1:0")).getsockname()[1]
         jax.config.update("jax_cross_host_transfer_socket_address", f"127.0.0.1:{port}")
         jax.config.update("jax_cross_host_transport_addresses", "127.0.0.1:0")
 
@@ -274,13 +277,13 @@ def _spare_threads() -> None:
     os.environ.setdefault("NPROC", str(wanted))
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _join(given: tuple, launched: bool, seconds: float, options: dict) -> None:
+def _join(
+    given: tuple,
+    launched: bool,
+    seconds: float,
+    options: dict,
+    held: contextlib.ExitStack,
+) -> None:
     address, count, process = given
     arguments = {
         "initialization_timeout": max(1, round(seconds)),
@@ -300,8 +303,9 @@ def _join(given: tuple, launched: bool, seconds: float, options: dict) -> None:
         host = address.rsplit(":", 1)[0].strip("[]")
         if is_loopback(host):
             arguments.setdefault("coordinator_bind_address", address)
-        if process == 0 and not launched:
-            _check_port(arguments.get("coordinator_bind_address"))
+        bind = arguments.get("coordinator_bind_address")
+        if process == 0 and not launched and bind is not None:
+            held.enter_context(hold_port(bind))
     if address is not None and (launched or process):
         _await_listener(process, address, limit)
     end = threading.Timer(limit, _end_alone, (process, count, address, limit))
@@ -358,18 +362,28 @@ def _await_listener(process: int, address: str, seconds: float) -> None:
     )
 
 
-def _check_port(address: str | None) -> None:
-    """JAX's coordinator ends the process if its port is taken."""
-    if address is None:
-        return
+def hold_port(address: str) -> socket.socket:
+    """Holds a port for this process's servers until the socket is closed.
+
+    JAX's coordinator ends the process if its port is taken, and shares it with that
+    of another run that the same user starts at the same moment: processes of the two
+    would join each other. It can listen beside this socket, another run cannot have
+    one for the port.
+
+    Raises:
+      ProcessError: the port is taken.
+    """
     host, port = address.rsplit(":", 1)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    holder = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
-        with socket.socket(family) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((host.strip("[]"), int(port)))
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind((host.strip("[]"), int(port)))
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     except OSError as error:
+        holder.close()
         raise ProcessError(
             f"process 0: the coordinator cannot listen on {address}: "
             f"{error.strerror}; choose another port"
         ) from error
+    return holder
