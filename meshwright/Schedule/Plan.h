@@ -44,6 +44,10 @@ using ActionList = std::vector<Action>;
 
 struct Plan {
   std::vector<ActionList> meshes;
+  /// Parts of a microbatch's sequence, of which each is a unit of its own: the
+  /// microbatch of an action is then the number of its unit, those of microbatch
+  /// m from m times this on.
+  int64_t sequenceChunks = 1;
 
   size_t countActions() const;
   /// Whether each microbatch goes forward and back through each of the stages.

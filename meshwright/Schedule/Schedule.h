@@ -42,8 +42,11 @@ struct MeshPosition {
 /// What a plan is made for.
 struct PlanShape {
   int64_t meshes;
-  int64_t microbatches;
-  int64_t chunks = 1; ///< Stages on each mesh.
+  int64_t microbatches; ///< Units, with sequences in chunks.
+  int64_t chunks = 1;   ///< Stages on each mesh.
+  /// Parts of the sequence of a microbatch, in which this goes forward, and in
+  /// reverse order back.
+  int64_t sequenceChunks = 1;
 };
 
 /// Which mesh has a stage, of P meshes.
@@ -102,6 +105,8 @@ struct Schedule {
   /// The first stage runs its backward work from the last microbatch to the
   /// first, so that sums of gradients are best taken in that order.
   bool backwardRunsLastFirst = false;
+  /// Knows sequences in chunks.
+  bool takesSequenceChunks = false;
 
   /// Fails unless meshes and microbatches are positive, each mesh has a number
   /// of stages that the schedule can have, and the actions are within the
@@ -120,6 +125,15 @@ llvm::ArrayRef<const Schedule *> getSchedules();
 /// The schedule of that name in any case, with or without `builtin:` before
 /// it; null if there is none.
 const Schedule *findSchedule(llvm::StringRef name);
+
+/// A schedule by its name, and into how many chunks it cuts sequences.
+struct NamedSchedule {
+  const Schedule *schedule;
+  int64_t sequenceChunks = 1;
+};
+
+/// Reads `NAME` or, for schedules that know sequences in chunks, `NAME:CHUNKS`.
+llvm::Expected<NamedSchedule> parseScheduleName(llvm::StringRef text);
 
 /// The end of a message about a name that no schedule has: lists the names,
 /// and the nearest if it is close enough to be a typing error.

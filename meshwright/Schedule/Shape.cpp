@@ -24,6 +24,27 @@ static llvm::Error checkChunks(const Schedule &schedule, int64_t chunks) {
           .str());
 }
 
+/// All microbatches have their sequence in as many chunks.
+static llvm::Error checkSequenceChunks(const Schedule &schedule,
+                                       const PlanShape &shape) {
+  if (shape.sequenceChunks < 1 ||
+      (shape.sequenceChunks > 1 && !schedule.takesSequenceChunks))
+    return llvm::createStringError(
+        llvm::formatv("schedule {0} cannot have sequences in {1} chunks; take "
+                      "Seq1F1B or SlimPipe, with at least one chunk",
+                      schedule.name, shape.sequenceChunks)
+            .str());
+  if (shape.microbatches % shape.sequenceChunks == 0)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      llvm::formatv(
+          "schedule {0} has {1} chunks of each microbatch, which {2} "
+          "units are no multiple of; call each chunk, with the counter "
+          "microbatch * {1} + chunk",
+          schedule.name, shape.sequenceChunks, shape.microbatches)
+          .str());
+}
+
 /// Whether there are more actions than the limit; counted so that nothing
 /// overflows.
 static bool hasTooManyActions(const Schedule &schedule,
@@ -45,6 +66,8 @@ llvm::Error Schedule::checkShape(const PlanShape &shape) const {
             .str());
   if (llvm::Error error = checkChunks(*this, shape.chunks))
     return error;
+  if (llvm::Error error = checkSequenceChunks(*this, shape))
+    return error;
   if (!hasTooManyActions(*this, shape))
     return llvm::Error::success();
   return llvm::createStringError(
@@ -59,7 +82,10 @@ llvm::Error Schedule::checkShape(const PlanShape &shape) const {
 llvm::Expected<Plan> Schedule::makePlan(const PlanShape &shape) const {
   if (llvm::Error error = checkShape(shape))
     return error;
-  return listPlan(shape);
+  llvm::Expected<Plan> plan = listPlan(shape);
+  if (plan)
+    plan->sequenceChunks = shape.sequenceChunks;
+  return plan;
 }
 
 int64_t meshwright::placeStage(Placement placement, int64_t meshes,

@@ -16,20 +16,31 @@ static bool hasOneStagePerMesh(const Plan &plan) {
   });
 }
 
-static std::string getLabel(const Action &action, bool withStage) {
-  if (withStage)
-    return toString(action);
-  return getLetter(action.kind) + std::to_string(action.microbatch);
-}
+namespace {
+/// `F3`, `5F3` with the stage, `F3.1` for a chunk of the sequence.
+struct Labels {
+  bool withStage;
+  int64_t sequenceChunks;
+
+  std::string get(const Action &action) const {
+    std::string label = withStage ? std::to_string(action.stage) : "";
+    label += getLetter(action.kind);
+    label += std::to_string(action.microbatch / sequenceChunks);
+    if (sequenceChunks > 1)
+      label += "." + std::to_string(action.microbatch % sequenceChunks);
+    return label;
+  }
+};
+} // namespace
 
 static std::vector<TimelineStep>
 getStepsOfMesh(const ActionList &list, const std::vector<Interval> &intervals,
-               bool withStage) {
+               const Labels &labels) {
   std::vector<TimelineStep> steps;
   for (size_t i = 0; i < list.size(); ++i) {
-    TimelineStep step{getLabel(list[i], withStage), list[i], intervals[i]};
+    TimelineStep step{labels.get(list[i]), list[i], intervals[i]};
     if (list[i].joinsNext)
-      step.label += "+" + getLabel(list[++i], withStage);
+      step.label += "+" + labels.get(list[++i]);
     steps.push_back(std::move(step));
   }
   return steps;
@@ -37,9 +48,9 @@ getStepsOfMesh(const ActionList &list, const std::vector<Interval> &intervals,
 
 std::vector<std::vector<TimelineStep>>
 meshwright::getSteps(const Plan &plan, const Timeline &timeline) {
-  bool withStage = !hasOneStagePerMesh(plan);
+  Labels labels{!hasOneStagePerMesh(plan), plan.sequenceChunks};
   std::vector<std::vector<TimelineStep>> meshes;
   for (auto [list, intervals] : llvm::zip(plan.meshes, timeline.meshes))
-    meshes.push_back(getStepsOfMesh(list, intervals, withStage));
+    meshes.push_back(getStepsOfMesh(list, intervals, labels));
   return meshes;
 }

@@ -13,8 +13,9 @@ namespace meshwright {
 
 /// What is drawn at once: an action, or an overlapped pair.
 struct TimelineStep {
-  std::string label; ///< `F3`; where a mesh has several stages `5F3`.
-  Action action;     ///< Of a pair, the first.
+  /// `F3`; where a mesh has several stages `5F3`; of a chunk of a sequence `F3.1`.
+  std::string label;
+  Action action; ///< Of a pair, the first.
   Interval interval;
 };
 

@@ -72,7 +72,10 @@ static void printFigures(const Plan &plan, const Timeline &timeline,
     untilWeight.push_back(live.untilWeight);
     untilInput.push_back(live.untilInput);
   }
-  printCounts("peak live microbatches per mesh", untilWeight, os);
+  printCounts(plan.sequenceChunks > 1
+                  ? "peak live chunks of microbatches per mesh"
+                  : "peak live microbatches per mesh",
+              untilWeight, os);
   if (untilInput != untilWeight)
     printCounts("until the gradient of their input", untilInput, os);
 }

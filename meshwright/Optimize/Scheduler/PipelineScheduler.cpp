@@ -33,6 +33,7 @@
 #include "meshwright/Optimize/Scheduler/PlanConstraints.h"
 #include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"
 #include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
+#include "meshwright/Optimize/Scheduler/SequenceOrder.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include <functional>
@@ -107,6 +108,9 @@ static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
   if (failed(verifySomeMeshTakesPart(option, meshes)))
     return failure();
   dropOthers(meshes, option);
+  if (option.sequenceChunks > 1 &&
+      failed(verifyCausal(meshes, option.sequenceChunks, option.getName())))
+    return failure();
   const Schedule *schedule = option.schedule;
   SmallVector<Constraints> constraints;
   if (schedule && schedule->getConstraints) {

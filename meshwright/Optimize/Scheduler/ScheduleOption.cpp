@@ -13,7 +13,11 @@
 using namespace mlir::mpmd;
 
 std::string ScheduleOption::getName() const {
-  return schedule ? schedule->name.str() : "file:" + path;
+  if (!schedule)
+    return "file:" + path;
+  std::string name = schedule->name.str();
+  return sequenceChunks > 1 ? name + ":" + std::to_string(sequenceChunks)
+                            : name;
 }
 
 bool ScheduleOption::splitsBackward() const {
@@ -67,10 +71,11 @@ llvm::Expected<ScheduleOption> mlir::mpmd::parseSchedule(llvm::StringRef text) {
         nullptr, std::make_shared<const meshwright::Plan>(std::move(*plan)),
         path.str()};
   }
-  if (const meshwright::Schedule *schedule = meshwright::findSchedule(text))
-    return ScheduleOption{schedule, nullptr, ""};
-  return llvm::createStringError("unknown pipeline schedule '" + text + "', " +
-                                 meshwright::listSchedules(text));
+  llvm::Expected<meshwright::NamedSchedule> named =
+      meshwright::parseScheduleName(text);
+  if (!named)
+    return named.takeError();
+  return ScheduleOption{named->schedule, nullptr, "", named->sequenceChunks};
 }
 
 llvm::raw_ostream &mlir::mpmd::operator<<(llvm::raw_ostream &os,

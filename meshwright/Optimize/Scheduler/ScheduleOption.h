@@ -16,8 +16,9 @@ struct ScheduleOption {
   const meshwright::Schedule *schedule = nullptr;
   std::shared_ptr<const meshwright::Plan> plan; ///< If there is no schedule.
   std::string path;                             ///< Of the plan.
+  int64_t sequenceChunks = 1; ///< Into how many the schedule cuts sequences.
 
-  /// `1F1B` or `file:plan.csv`.
+  /// `1F1B`, `Seq1F1B:4` or `file:plan.csv`.
   std::string getName() const;
   /// Whether it has a place for weight gradients that are apart.
   bool splitsBackward() const;
@@ -27,7 +28,8 @@ struct ScheduleOption {
   bool needsSumsApart() const;
 
   bool operator==(const ScheduleOption &other) const {
-    return schedule == other.schedule && path == other.path;
+    return schedule == other.schedule && path == other.path &&
+           sequenceChunks == other.sequenceChunks;
   }
 };
 
@@ -38,7 +40,8 @@ ScheduleOption getDefaultSchedule();
 /// GPipe, in a configuration.
 ScheduleOption getFrontDefaultSchedule();
 
-/// Reads `NAME`, `builtin:NAME` or `file:PATH`, and the file. The error says
+/// Reads `NAME`, `NAME:CHUNKS`, both also after `builtin:`, or `file:PATH`, and the
+/// file. The error says
 /// which names there are, or where in the file something is wrong.
 llvm::Expected<ScheduleOption> parseSchedule(llvm::StringRef text);
 

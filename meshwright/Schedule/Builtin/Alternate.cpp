@@ -32,6 +32,9 @@ ActionList meshwright::alternate(int64_t index, const PlanShape &shape,
   };
   auto backward = [&](int64_t unit, ActionKind kind) {
     auto [microbatch, chunk] = units[unit];
+    // The chunks of a sequence have their backward work in reverse order.
+    int64_t part = microbatch % shape.sequenceChunks;
+    microbatch += shape.sequenceChunks - 1 - 2 * part;
     chunk = shape.chunks - 1 - chunk;
     list.push_back({chunk * shape.meshes + index, kind, microbatch});
   };
@@ -69,34 +72,39 @@ static std::optional<int64_t> getRoundSize(int64_t microbatches,
 
 llvm::Expected<int64_t> meshwright::findGroupSize(llvm::StringRef schedule,
                                                   const PlanShape &shape) {
-  if (auto size = getRoundSize(shape.microbatches, shape.meshes))
-    return *size;
-  int64_t below = shape.microbatches, above = shape.microbatches;
-  while (!getRoundSize(below, shape.meshes))
+  // Whole microbatches make rounds of at least a unit for each mesh.
+  int64_t parts = shape.sequenceChunks;
+  int64_t microbatches = shape.microbatches / parts;
+  int64_t least = (shape.meshes + parts - 1) / parts;
+  if (auto size = getRoundSize(microbatches, least))
+    return *size * parts;
+  int64_t below = microbatches, above = microbatches;
+  while (!getRoundSize(below, least))
     --below;
-  while (!getRoundSize(above, shape.meshes))
+  while (!getRoundSize(above, least))
     ++above;
   return llvm::createStringError(
       llvm::formatv("schedule {0}: {1} microbatches do not fall into {2} equal "
                     "rounds over {3} meshes; take {4} or {5} microbatches",
-                    schedule, shape.microbatches,
-                    shape.microbatches / shape.meshes, shape.meshes, below,
-                    above)
+                    schedule, microbatches, microbatches / least, shape.meshes,
+                    below, above)
           .str());
 }
 
 llvm::Expected<Plan> meshwright::interleave(llvm::StringRef schedule,
                                             const PlanShape &shape,
-                                            bool overlaps) {
+                                            const Interleaving &interleaving) {
   llvm::Expected<int64_t> group = findGroupSize(schedule, shape);
   if (!group)
     return group.takeError();
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
-    int64_t warmUp = (shape.chunks - 1) * *group;
-    int64_t lead = warmUp + 2 * (shape.meshes - 1 - mesh) + 1;
+    int64_t warmUp = (shape.chunks - 1) * *group + shape.sequenceChunks;
+    int64_t lead =
+        warmUp + 2 * (shape.meshes - 1 - mesh) + interleaving.moreWarmUp;
     plan.meshes.push_back(
-        alternate(mesh, shape, *group, {lead, /*lag=*/std::nullopt, overlaps}));
+        alternate(mesh, shape, *group,
+                  {lead, /*lag=*/std::nullopt, interleaving.overlaps}));
   }
   return plan;
 }

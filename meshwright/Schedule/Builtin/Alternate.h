@@ -40,15 +40,21 @@ struct Alternation {
 ActionList alternate(int64_t index, const PlanShape &shape, int64_t group,
                      const Alternation &alternation);
 
-/// The size of the groups: as many equal rounds of at least a microbatch for
-/// each mesh as there are. Fails if the rounds cannot be equal.
+/// The size of the groups: as many equal rounds of at least a microbatch, or a chunk of
+/// one, for each mesh as there are. Fails if the rounds cannot be equal.
 llvm::Expected<int64_t> findGroupSize(llvm::StringRef schedule,
                                       const PlanShape &shape);
+
+struct Interleaving {
+  bool overlaps = false;  ///< As in an alternation.
+  int64_t moreWarmUp = 0; ///< Forwards that go ahead of those that must.
+};
 
 /// 1F1B over several chunks of each mesh, in groups of microbatches. Fails if these
 /// cannot be equal.
 llvm::Expected<Plan> interleave(llvm::StringRef schedule,
-                                const PlanShape &shape, bool overlaps);
+                                const PlanShape &shape,
+                                const Interleaving &interleaving = {});
 
 } // namespace meshwright
 

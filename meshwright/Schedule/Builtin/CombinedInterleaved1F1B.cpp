@@ -13,7 +13,7 @@
 using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  return interleave("CombinedInterleaved1F1B", shape, /*overlaps=*/true);
+  return interleave("CombinedInterleaved1F1B", shape, {/*overlaps=*/true});
 }
 
 const Schedule meshwright::kCombinedInterleaved1F1B = {

@@ -14,7 +14,7 @@
 using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  return interleave("Interleaved1F1B", shape, /*overlaps=*/false);
+  return interleave("Interleaved1F1B", shape);
 }
 
 const Schedule meshwright::kInterleaved1F1B = {

@@ -27,6 +27,25 @@ const Schedule *meshwright::findSchedule(llvm::StringRef name) {
   return nullptr;
 }
 
+llvm::Expected<NamedSchedule>
+meshwright::parseScheduleName(llvm::StringRef text) {
+  auto [name, count] = text.rsplit(':');
+  NamedSchedule found{findSchedule(text)};
+  if (!found.schedule && !count.getAsInteger(10, found.sequenceChunks))
+    found.schedule = findSchedule(name);
+  if (!found.schedule)
+    return llvm::createStringError("unknown pipeline schedule '" + text +
+                                   "', " + listSchedules(text));
+  if (found.sequenceChunks == 1)
+    return found;
+  // As many units as chunks, which any number of them divides.
+  PlanShape shape{1, std::max<int64_t>(1, found.sequenceChunks),
+                  found.schedule->fewestChunks, found.sequenceChunks};
+  if (llvm::Error error = found.schedule->checkShape(shape))
+    return error;
+  return found;
+}
+
 std::string meshwright::listSchedules(llvm::StringRef unknown) {
   unknown.consume_front("builtin:");
   auto names = llvm::map_to_vector(

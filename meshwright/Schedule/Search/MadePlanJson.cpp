@@ -35,6 +35,8 @@ void meshwright::printJson(const SearchedPlan &made, llvm::raw_ostream &os) {
     json.attribute("version", 1);
     json.attribute("makespan", made.timeline.makespan);
     json.attribute("bubble", made.timeline.getBubble());
+    if (made.plan.sequenceChunks > 1)
+      json.attribute("sequence_chunks", made.plan.sequenceChunks);
     if (made.lowerBound > 0) {
       json.attribute("lower_bound", made.lowerBound);
       json.attribute("optimal", made.optimal);

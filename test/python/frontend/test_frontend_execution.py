@@ -212,6 +212,8 @@ def test_options_do_not_change_the_numbers(options):
             (
                 "Interleaved1F1B",
                 "CombinedInterleaved1F1B",
+                "KimiK2",
+                "SlimPipe",
                 "ZeroBubbleV",
                 "V",
                 "DualPipe",
