@@ -258,6 +258,12 @@ askPlaceStages(const std::string &schedule, int64_t meshes, int64_t stages) {
   return takeAnswer(std::move(answer), error);
 }
 
+static std::vector<std::string> askLayout(const std::string &text) {
+  std::string error;
+  auto answer = meshwright::readLayout(text, error);
+  return takeAnswer(std::move(answer), error);
+}
+
 static nb::list listSchedules() {
   nb::list result;
   for (const TextScheduleInfo &info : meshwright::listTextSchedules())
@@ -498,6 +504,9 @@ NB_MODULE(_meshwright, m) {
         "The builtin schedules: tuples of the name, the name in Python's "
         "registry, whether it is a relation (`must_precede`), and whether that "
         "orders only what has a stage.");
+  m.def("layout", &askLayout, nb::arg("text"),
+        "The letters of the pieces of each stage of a layout. Raises "
+        "ValueError.");
   m.def("backward_order", &askBackwardOrder, nb::arg("schedule"),
         nb::arg("count"), nb::arg("first"),
         "Which of `count` microbatches, numbered from `first` in the program, "

@@ -164,6 +164,59 @@ none, unless options say otherwise:
 
 For other times still, write a CSV file as above and give that.
 
+## Layouts
+
+`mw.pipeline.layout` says as a text what each stage holds, as users of Megatron write
+it: E is the embedding, t a layer, m an extra prediction head, and L the head with the
+loss. A bar ends a stage, parentheses group, `*n` repeats the piece, bar or group before
+it; commas and spaces mean nothing. `Layout.run` runs the pieces of a model, functions
+of what the piece before gives, with a mark between two stages:
+
+```python
+import functools
+
+layout = mw.pipeline.layout("Ett|(t|)*4tt|t|L", t=9)  # Nine layers, or an error.
+
+
+def of_layout(weights, x, y):
+    return layout.run(
+        x,
+        E=functools.partial(layer, weights["E"]),
+        t=[functools.partial(layer, w) for w in weights["t"]],
+        L=lambda x: distance(x @ weights["L"], y),
+    )
+
+
+w = np.ones((2, 2), np.float32)
+step = mw.pipeline.accumulate(jax.value_and_grad(of_layout), 8, batch_argnums=(1, 2))
+config = mw.make_config(
+    meshes, pipeline_schedule=mw.get_pipeline_schedule("Interleaved1F1B")
+)
+lowered = mw.jit(step, config).lower({{"E": w, "t": 9 * [w], "L": w}}, xs, ys)
+```
+
+Stages may hold nothing but a head, and two bars in a row leave one empty: it takes a
+place in the schedule, and no time. What goes through the model passes it by, straight
+to the next stage that holds something. In place of `--times`, `--layout` draws a
+schedule for stages of so many pieces; here nothing is in stage 5:
+
+```sh
+meshwright schedule Interleaved1F1B --meshes 4 --microbatches 4 \\
+    --layout 'Et|t|t|t|t||tt|L'
+```
+
+```
+{layout}```
+
+For models whose pieces are modules, `layout.paths` takes their paths, and gives those
+at which stages begin, for `mw.marked`. A text that is no layout is refused with the
+character at which it is none, a model with other pieces with both numbers:
+
+```
+{bad_layouts}```
+
+The bars must leave as many stages on each mesh as the schedule wants.
+
 ## Overlapped pairs
 
 A device runs one program after the other, so that nothing hides the collectives of a
@@ -296,6 +349,22 @@ SECTIONS = [
     (
         "CombinedInterleaved1F1B",
         "The same in the order of Interleaved1F1B.",
+    ),
+    (
+        "KimiK2",
+        "Interleaved1F1B with one more forward in flight: also on the last mesh a "
+        "backward and the forward after it are of different microbatches, so that "
+        "the communication of experts in one can run beside the other.",
+    ),
+    (
+        "Seq1F1B",
+        "1F1B over chunks of sequences; drawn here with one chunk, which is 1F1B. "
+        "`meshwright schedule Seq1F1B:4` draws it with four chunks of each sequence.",
+    ),
+    (
+        "SlimPipe",
+        "The same over two stages on each mesh; drawn here with one chunk, which is "
+        "Interleaved1F1B.",
     ),
     (
         "LoopedBFS",
@@ -525,9 +594,27 @@ def write_page(tool: Tool) -> str:
             "deadlock",
         )
     ]
+    layout = tool.run(
+        "Interleaved1F1B",
+        "--layout=Et|t|t|t|t||tt|L",
+        f"--meshes={MESHES}",
+        "--microbatches=4",
+    ).stdout
+    bad_layouts = "".join(
+        tool.run("1F1B", f"--layout={text}").stderr
+        for text in ("Et|x|L", "E(tt|", "t|E|L")
+    )
     csv = tool.run("1F1B", "--csv", "--meshes=2", "--microbatches=4").stdout
     lists = textwrap.fill(", ".join(find_lists()), width=70)
-    page.append(OF_YOUR_OWN.format(csv=csv, errors="".join(errors), lists=lists))
+    page.append(
+        OF_YOUR_OWN.format(
+            csv=csv,
+            errors="".join(errors),
+            lists=lists,
+            layout=layout,
+            bad_layouts=bad_layouts,
+        )
+    )
     return "".join(page)
 
 

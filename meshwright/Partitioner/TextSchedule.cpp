@@ -4,6 +4,7 @@
 
 #include "meshwright/Partitioner/TextSchedule.h"
 #include "meshwright/Optimize/Scheduler/ScheduleOption.h"
+#include "meshwright/Schedule/Layout.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -62,6 +63,11 @@ std::optional<Places> meshwright::placeStages(std::string_view schedule,
   if (!option)
     return std::nullopt;
   return take(place(*option, meshes, stages), error);
+}
+
+std::optional<std::vector<std::string>>
+meshwright::readLayout(std::string_view text, std::string &error) {
+  return take(parseLayout(text), error);
 }
 
 /// The order of the program is no constraint.

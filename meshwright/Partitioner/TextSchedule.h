@@ -27,6 +27,11 @@ std::optional<std::map<int64_t, int64_t>> placeStages(std::string_view schedule,
                                                       int64_t stages,
                                                       std::string &error);
 
+/// The letters of the pieces that each stage of a layout has; without a result,
+/// `error` says at which character it is none.
+std::optional<std::vector<std::string>> readLayout(std::string_view text,
+                                                   std::string &error);
+
 /// What is known of a builtin schedule.
 struct TextScheduleInfo {
   std::string name;

@@ -8,6 +8,7 @@
 #include "meshwright/Schedule/Plan.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
+#include <set>
 
 namespace meshwright {
 
@@ -18,7 +19,7 @@ struct ActionId {
 };
 
 /// Finds the inputs of actions, those that the plan has; the first stage of a
-/// pipeline needs none of another.
+/// pipeline needs none of another. Stages without work are passed over.
 class PlanInputs {
 public:
   explicit PlanInputs(const Plan &plan);
@@ -39,8 +40,12 @@ private:
   const ActionId *find(int64_t stage, int64_t microbatch,
                        ActionKind kind) const;
   const ActionId *findBackward(int64_t stage, int64_t microbatch) const;
+  /// The nearest stage with work before and after one; -1 if there is none.
+  int64_t getPrevious(int64_t stage) const;
+  int64_t getNext(int64_t stage) const;
 
   llvm::DenseMap<Key, ActionId> ids;
+  std::set<int64_t> stages; ///< Those that have work.
 };
 
 } // namespace meshwright

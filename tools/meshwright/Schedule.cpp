@@ -5,6 +5,7 @@
 #include "meshwright/Schedule/Schedule.h"
 #include "Commands.h"
 #include "Support/ModuleFile.h"
+#include "meshwright/Schedule/Layout.h"
 #include "meshwright/Schedule/PlanFile.h"
 #include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "meshwright/Schedule/Search/StageTimes.h"
@@ -19,9 +20,10 @@ namespace cl = llvm::cl;
 
 static cl::SubCommand subCommand("schedule",
                                  "Draw a pipeline schedule, or list them");
-static cl::opt<std::string>
-    name(cl::Positional, cl::sub(subCommand),
-         cl::desc("[<name>|file:<schedule.csv>; without it, the known ones]"));
+static cl::opt<std::string> name(
+    cl::Positional, cl::sub(subCommand),
+    cl::desc("[<name>|<name>:<chunks of each sequence>|file:<schedule.csv>; "
+             "without it, the known ones]"));
 static cl::opt<unsigned> meshes("meshes", cl::init(4), cl::sub(subCommand),
                                 cl::desc("Meshes of the pipeline (4)"));
 static cl::opt<unsigned>
@@ -46,6 +48,10 @@ static cl::opt<int64_t>
 static cl::opt<std::string>
     timesPath("times", cl::sub(subCommand), cl::value_desc("stages.json"),
               cl::desc("Times of each stage, instead of those of all"));
+static cl::opt<std::string>
+    layoutText("layout", cl::sub(subCommand), cl::value_desc("text"),
+               cl::desc("What each stage holds, as in 'Et*3|(tt|)*29,m|L'; the "
+                        "times are those of a piece"));
 static cl::list<int64_t>
     mostLive("memory", cl::CommaSeparated, cl::sub(subCommand),
              cl::value_desc("live"),
@@ -106,6 +112,22 @@ static llvm::Expected<StageTimes> readTimes() {
   return times;
 }
 
+/// The pieces of each stage, whose times become those of the stages.
+static llvm::Expected<std::vector<std::string>> readLayout(StageTimes &times) {
+  llvm::Expected<std::vector<std::string>> pieces = parseLayout(layoutText);
+  if (!pieces)
+    return pieces;
+  size_t numTimes = times.costs.stages.size();
+  if (numTimes == 0)
+    times.costs.stages = getCosts(*pieces, times.costs.usual);
+  else if (numTimes != pieces->size())
+    return llvm::createStringError(
+        llvm::formatv("--layout has {0} stages, but {1} has the times of {2}",
+                      pieces->size(), timesPath.getValue(), numTimes)
+            .str());
+  return pieces;
+}
+
 /// As many meshes as the file has stages for, if nothing else is said.
 static int64_t countMeshes(const StageTimes &times) {
   int64_t numStages = times.costs.stages.size();
@@ -129,9 +151,10 @@ static llvm::Expected<int64_t> findChunks(const StageTimes &times,
   if (numStages > 0 && times.placement.empty() && all != numStages)
     return llvm::createStringError(
         llvm::formatv("{0} has {1} stages, but {2} meshes with {3} each have "
-                      "{4}; give --meshes and --stages-per-mesh that fit, or "
-                      "the mesh of each stage",
-                      timesPath.getValue(), numStages, meshes, usual, all)
+                      "{4}; give --meshes and --stages-per-mesh that fit{5}",
+                      timesPath.empty() ? "--layout" : timesPath.getValue(),
+                      numStages, meshes, usual, all,
+                      timesPath.empty() ? "" : ", or the mesh of each stage")
             .str());
   return usual;
 }
@@ -210,14 +233,31 @@ static llvm::Expected<SearchedPlan> makePlan() {
   if (!times)
     return times.takeError();
   StringRef path = name;
-  if (path.consume_front("file:"))
+  if (path.consume_front("file:")) {
+    if (layoutText.getNumOccurrences() > 0)
+      return llvm::createStringError(
+          "--layout is for a schedule by its name; the "
+          "file says which stages there are");
     return simulate(readPlanFile(path), *times);
-  const Schedule *schedule = findSchedule(name);
-  if (!schedule)
-    return llvm::createStringError("unknown pipeline schedule '" + name +
-                                   "', " + listSchedules(name));
-  if (schedule->isSearched)
+  }
+  llvm::Expected<NamedSchedule> named = parseScheduleName(name);
+  if (!named)
+    return named.takeError();
+  const Schedule *schedule = named->schedule;
+  std::vector<std::string> pieces;
+  if (layoutText.getNumOccurrences() > 0) {
+    llvm::Expected<std::vector<std::string>> read = readLayout(*times);
+    if (!read)
+      return read.takeError();
+    pieces = std::move(*read);
+  }
+  if (schedule->isSearched) {
+    if (llvm::is_contained(pieces, ""))
+      return llvm::createStringError(
+          "auto searches an order of stages with work; "
+          "take the empty stages out of the layout");
     return makeMeasured(*times);
+  }
   if (!mostLive.empty())
     return llvm::createStringError("--memory is for auto; schedule " +
                                    schedule->name + " keeps what it keeps");
@@ -226,8 +266,14 @@ static llvm::Expected<SearchedPlan> makePlan() {
       findChunks(*times, numMeshes, schedule->usualChunks);
   if (!chunks)
     return chunks.takeError();
-  return simulate(schedule->makePlan({numMeshes, microbatches, *chunks}),
-                  *times);
+  int64_t units = 0;
+  if (llvm::MulOverflow<int64_t>(microbatches, named->sequenceChunks, units))
+    units = std::numeric_limits<int64_t>::max();
+  llvm::Expected<Plan> plan =
+      schedule->makePlan({numMeshes, units, *chunks, named->sequenceChunks});
+  if (plan && !pieces.empty())
+    dropEmptyStages(*plan, pieces);
+  return simulate(std::move(plan), *times);
 }
 
 static void printMeasure(const SearchedPlan &made) {

@@ -140,17 +140,23 @@ static LogicalResult completeStages(StringRef schedule,
   return diag;
 }
 
-static PlanShape getShape(ArrayRef<MeshUnits> meshes) {
-  PlanShape shape{0, 0, 1};
+/// Stages without work leave numbers out, so that the largest one counts.
+static PlanShape getShape(const ScheduleOption &option,
+                          ArrayRef<MeshUnits> meshes) {
+  PlanShape shape{0, 0, 1, option.sequenceChunks};
+  int64_t lastStage = 0;
   for (const MeshUnits &mesh : meshes) {
     shape.meshes += mesh.isInPipeline();
     std::set<int64_t> stages;
     for (const WorkItem &item : mesh.items) {
       stages.insert(*item.stage);
+      lastStage = std::max(lastStage, *item.stage);
       shape.microbatches = std::max(shape.microbatches, item.microbatch + 1);
     }
     shape.chunks = std::max(shape.chunks, static_cast<int64_t>(stages.size()));
   }
+  if (option.schedule && option.schedule->mostChunks > 1 && shape.meshes > 0)
+    shape.chunks = std::max(shape.chunks, lastStage / shape.meshes + 1);
   return shape;
 }
 
@@ -229,7 +235,7 @@ static LogicalResult checkCounters(const meshwright::Schedule &schedule,
       fragmentOfLargest = fragment;
     }
   PlanShape least = shape;
-  least.microbatches = 1;
+  least.microbatches = shape.sequenceChunks;
   if (llvm::Error error = schedule.checkShape(shape)) {
     std::string text = llvm::toString(std::move(error));
     // What one microbatch cannot have either, the counter is not to blame for.
@@ -282,7 +288,7 @@ mlir::mpmd::getPlanConstraints(func::FuncOp func, const ScheduleOption &option,
   std::string name = option.getName();
   if (failed(completeStages(name, meshes)))
     return failure();
-  PlanShape shape = getShape(meshes);
+  PlanShape shape = getShape(option, meshes);
   // A function without units has nothing to be ordered.
   if (shape.microbatches == 0)
     return SmallVector<Constraints>(meshes.size());
@@ -324,7 +330,7 @@ mlir::mpmd::findPlanConstraints(const ScheduleOption &option,
     return std::nullopt;
   llvm::Expected<Plan> plan =
       option.plan ? *option.plan
-                  : option.schedule->makePlan(getShape(completed));
+                  : option.schedule->makePlan(getShape(option, completed));
   if (!plan) {
     llvm::consumeError(plan.takeError());
     return std::nullopt;

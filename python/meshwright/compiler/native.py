@@ -183,6 +183,15 @@ def place_stages(schedule: str, meshes: int, stages: int) -> dict[int, int]:
     return extension().place_stages(schedule, meshes, stages)
 
 
+def layout(text: str) -> list[str]:
+    """The letters of the pieces that each stage of a layout has.
+
+    Raises:
+      ValueError: the text is no layout.
+    """
+    return extension().layout(text)
+
+
 def must_precede(schedule: str, meshes: int, first: Any, second: Any) -> bool:
     """Whether a schedule that is a relation demands that one step precedes another.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports staging schedules tracing jaxapi core.
+"""Imports staging schedules tracing jaxapi compiler core.
 
 Pipelines: microbatches, the rules of schedules, and where stages live.
 """
@@ -35,6 +35,8 @@ from ..schedules.rules import merged_fragment_info as merged_fragment_info
 from ..schedules.rules import pipeline_context as pipeline_context
 from ..schedules.rules import rule_text as rule_text
 from .accumulate import accumulate as accumulate
+from .layout import Layout as Layout
+from .layout import layout as layout
 from .parts import Parts as Parts
 from .parts import parts as parts
 from .parts import whole as whole

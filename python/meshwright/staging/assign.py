@@ -81,6 +81,40 @@ def _is_fixed(item: Item) -> bool:
     return item.eqn.primitive is named_computation_p
 
 
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Stages of which some are empty.
+
+    Attributes:
+      numbers: those of the stages that hold something.
+      count: the number of all.
+    """
+
+    numbers: tuple[int, ...]
+    count: int
+
+
+def _layout(own: list[Item]) -> Layout | None:
+    """What the marks say of the numbers of their stages, if all come from a layout."""
+    begins = [item.eqn.params.get("begins") for item in own]
+    known = [entry for entry in begins if entry is not None]
+    if not known:
+        return None
+    first = known[0]
+    if len(known) < len(begins) or any(entry[1:] != first[1:] for entry in known):
+        other = next(
+            item
+            for item, entry in zip(own, begins, strict=True)
+            if entry is None or entry[1:] != first[1:]
+        )
+        raise ValueError(
+            f"{source(other.eqn)}: stage_boundary between the stages of a "
+            "mw.pipeline.layout; the layout has all marks of a model, so say there "
+            "where this stage ends"
+        )
+    return Layout((first.first, *(entry.stage for entry in known)), first.count)
+
+
 @dataclasses.dataclass
 class Stages:
     """Where each operation belongs.
@@ -90,12 +124,14 @@ class Stages:
       stage: stage of each operation; None for marks, and for what belongs to none.
       places: the user's line of each mark, in order.
       tokens: number of the mark of each token.
+      layout: their numbers, if those are not 0, 1, 2, ...
     """
 
     count: int
     stage: list[int | None]
     places: list[str]
     tokens: dict[object, int]
+    layout: Layout | None = None
 
 
 def number_tokens(flat: Flat, known: Mapping[object, int]) -> dict[object, int]:
@@ -255,7 +291,8 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
     _assign_pending(items, table, stage, free, of_reader, count, marks, late)
     _sum_at_the_end(items, table, stage)
     places = [source(items[mark].eqn) for mark in marks]
-    return Stages(count, stage, places, tokens)
+    layout = _layout([items[mark] for mark in marks])
+    return Stages(count, stage, places, tokens, layout)
 
 
 def _free_items(

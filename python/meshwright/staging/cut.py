@@ -24,7 +24,7 @@ from ..schedules.assignment import stage_assignment
 from ..tracing.bodies import discharged
 from ..tracing.primitives import call_p, for_p, named_computation_p
 from ..tracing.scopes import body_of, source
-from .assign import Stages, by_marks, is_mark
+from .assign import Layout, Stages, by_marks, is_mark
 from .auto import Divider
 from .emit import emit, stage_name
 from .flatten import first_mark, flatten, has_references, mark_in, refuse
@@ -43,11 +43,18 @@ class Found:
       places: the user's line of each mark, in order.
       is_regular: whether each stage has one computation in each direction; higher
         derivatives have more, which no schedule knows.
+      numbers: those of the stages that hold something, if some are empty.
     """
 
     count: int
     places: Sequence[str]
     is_regular: bool = True
+    numbers: Sequence[int] | None = None
+
+    @property
+    def held(self) -> Sequence[int]:
+        """The numbers of the stages that hold something."""
+        return range(self.count) if self.numbers is None else self.numbers
 
 
 def cut(closed: Any, config: Config) -> tuple[Any, Config]:
@@ -85,9 +92,7 @@ def cut(closed: Any, config: Config) -> tuple[Any, Config]:
         return closed, config
     cutter = _Cutter(config)
     closed, _ = cutter.program(closed, {}, 0)
-    return closed, with_stages(
-        config, Found(cutter.count, cutter.places, cutter.is_regular)
-    )
+    return closed, with_stages(config, cutter.found())
 
 
 def _divide(closed: Any, config: Config) -> tuple[Any, Config]:
@@ -109,8 +114,16 @@ class _Cutter:
         self.count = 0
         self.is_regular = True
         self.places: list[str] = []
+        self._layout: Layout | None = None
         self._done: dict[Any, tuple[Any, list[int | None]]] = {}
         self._alive: list[Any] = []
+
+    def found(self) -> Found:
+        """The stages of all bodies that were cut."""
+        layout = self._layout
+        if layout is None:
+            return Found(self.count, self.places, self.is_regular)
+        return Found(layout.count, self.places, self.is_regular, layout.numbers)
 
     def program(
         self, closed: Any, known: Mapping[int, int], transposes: int
@@ -185,8 +198,13 @@ class _Cutter:
         stages = by_marks(flat, numbers, self.count)
         if stages.places:
             self._check(flat, stages)
+            self._layout = stages.layout
+        stage = stages.stage
+        if self._layout is not None:
+            numbers_of = self._layout.numbers
+            stage = [None if at is None else numbers_of[at] for at in stage]
         outs = [stages.tokens.get(out) if _is_var(out) else None for out in flat.outs]
-        new, regular = emit(closed, flat, stages.stage)
+        new, regular = emit(closed, flat, stage)
         self.is_regular &= regular
         return new, outs
 
@@ -202,6 +220,11 @@ class _Cutter:
                 f"{stages.places[0]}: {stages.count} stages here and {self.count} "
                 f"stages from {self.places[0]} on; all marked functions of a program "
                 "must have the same number of stages"
+            )
+        if self.count and self._layout != stages.layout:
+            raise ValueError(
+                f"{stages.places[0]}: a layout of other stages than that from "
+                f"{self.places[0]} on; all functions of a program go by one layout"
             )
         self.count, self.places = stages.count, stages.places
         forward = {
@@ -330,7 +353,7 @@ def place_stages(config: Config, found: Found) -> dict[int, str]:
             "and have no stages by themselves; say where stages are with stage_to_mesh="
         )
     if given is not None:
-        missing = [str(stage) for stage in range(found.count) if stage not in given]
+        missing = [str(stage) for stage in found.held if stage not in given]
         extra = [str(stage) for stage in given if stage >= found.count]
         if missing or extra:
             wrong = "has no mesh for stage " if missing else "has a mesh for stage "
@@ -338,7 +361,7 @@ def place_stages(config: Config, found: Found) -> dict[int, str]:
                 f"{where}stage_to_mesh {wrong}{', '.join(missing or extra)}; the "
                 f"function has {what}"
             )
-        return {stage: given[stage] for stage in range(found.count)}
+        return {stage: given[stage] for stage in found.held}
     schedule = (config.partitioning_options or {}).get(SCHEDULE_OPTION)
     if schedule in (None, "None", "NONE"):
         if found.count > len(meshes) and config.pipeline_schedule is None:
@@ -348,9 +371,10 @@ def place_stages(config: Config, found: Found) -> dict[int, str]:
                 "mesh with stage_to_mesh=, or with a pipeline_schedule that has "
                 "several stages on a mesh, such as Interleaved1F1B"
             )
-        return {stage: meshes[stage % len(meshes)] for stage in range(found.count)}
+        return {stage: meshes[stage % len(meshes)] for stage in found.held}
     try:
-        return stage_assignment(str(schedule), meshes, found.count)
+        places = stage_assignment(str(schedule), meshes, found.count)
+        return {stage: places[stage] for stage in found.held}
     except ValueError as error:
         raise ValueError(
             f"{where}{what}: {error}; move the marks, or say where the stages live "

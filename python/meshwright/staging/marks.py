@@ -16,7 +16,7 @@ execution and plain `jax.jit` see through a mark.
 from __future__ import annotations
 
 import itertools
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -34,18 +34,20 @@ def _values(args: Any, linked: bool) -> list[Any]:
     return list(args[1:] if linked else args)
 
 
-def _through(*args: Any, linked: bool) -> list[Any]:
+def _through(*args: Any, linked: bool, begins: Any = None) -> list[Any]:
+    del begins
     token = [] if linked else [np.uint32(0)]
     return _values(args, linked) + token
 
 
-def _types(*avals: Any, linked: bool) -> list[Any]:
+def _types(*avals: Any, linked: bool, begins: Any = None) -> list[Any]:
+    del begins
     token = [] if linked else [jax.core.ShapedArray((), np.dtype(np.uint32))]
     return _values(avals, linked) + token
 
 
-def _jvp(primals: Any, tangents: Any, *, linked: bool) -> Any:
-    outs = mark_p.bind(*primals, linked=linked)
+def _jvp(primals: Any, tangents: Any, *, linked: bool, **place: Any) -> Any:
+    outs = mark_p.bind(*primals, linked=linked, **place)
     token = primals[0] if linked else outs[-1]
     tangents = _values(tangents, linked)
     given = [not isinstance(tangent, compat.Zero) for tangent in tangents]
@@ -67,7 +69,7 @@ def _jvp(primals: Any, tangents: Any, *, linked: bool) -> Any:
     return outs, results
 
 
-def _transpose(cotangents: Any, *args: Any, linked: bool) -> None:
+def _transpose(cotangents: Any, *args: Any, linked: bool, **_: Any) -> None:
     accumulators = _values(args, linked)
     pairs = [
         (cotangent, accumulator)
@@ -84,10 +86,10 @@ def _transpose(cotangents: Any, *args: Any, linked: bool) -> None:
         accumulator.accum(cotangent)
 
 
-def _batch(args: Any, dims: Any, *, linked: bool) -> Any:
+def _batch(args: Any, dims: Any, *, linked: bool, **place: Any) -> Any:
     if linked and dims[0] is not None:  # Tokens are all the same.
         args = [jax.lax.index_in_dim(args[0], 0, dims[0], False), *args[1:]]
-    outs = mark_p.bind(*args, linked=linked)
+    outs = mark_p.bind(*args, linked=linked, **place)
     return outs, _values(dims, linked) + ([] if linked else [None])
 
 
@@ -126,7 +128,7 @@ def _remat(saveable: Any, unknown: Any, instantiated: Any, eqn: Any) -> Any:
     return None, eqn, [True] * count, [True] * count, missing
 
 
-def _on_arrays(*args: Any, linked: bool) -> list[Any]:
+def _on_arrays(*args: Any, linked: bool, **place: Any) -> list[Any]:
     """A high value passes as the arrays that it represents."""
     avals = [jax.typeof(value) for value in _values(args, linked)]
     arrays = [
@@ -134,7 +136,8 @@ def _on_arrays(*args: Any, linked: bool) -> list[Any]:
         for aval, value in zip(avals, _values(args, linked), strict=True)
     ]
     token = args[:1] if linked else ()
-    outs = iter(mark_p.bind(*token, *itertools.chain(*arrays), linked=linked))
+    low = itertools.chain(*arrays)
+    outs = iter(mark_p.bind(*token, *low, linked=linked, **place))
     moved = [
         aval.raise_val(*itertools.islice(outs, len(parts)))
         for aval, parts in zip(avals, arrays, strict=True)
@@ -153,7 +156,7 @@ compat.define_dce(mark_p, _dce)
 compat.partial_eval_jaxpr_custom_rules[mark_p] = _remat
 
 
-def _lower(ctx: Any, *args: Any, linked: bool) -> list[Any]:
+def _lower(ctx: Any, *args: Any, linked: bool, **_: Any) -> list[Any]:
     lower = compat.lower_fun(_through, multiple_results=True)
     return compat.with_unreduced(ctx, lower(ctx, *args, linked=linked), ctx.avals_out)
 
@@ -188,6 +191,25 @@ def stage_boundary(x: T) -> T:
       >>> float(model([1.0, 2.0], 0.0))
       0.0
     """
+    return mark(x)
+
+
+class Begins(NamedTuple):
+    """Which stage begins at a mark of a layout, in which some may be empty.
+
+    Attributes:
+      stage: its number.
+      first: that of the stage before the first mark.
+      count: the number of stages of the layout.
+    """
+
+    stage: int
+    first: int
+    count: int
+
+
+def mark(x: T, begins: Begins | None = None) -> T:
+    """`stage_boundary`; `begins` says which stage follows, if not just the next."""
     if not compat.is_staged():
         return x
     wrapped, tree = static_leaves.flatten(
@@ -203,6 +225,7 @@ def stage_boundary(x: T) -> T:
         mark_p.bind(
             *arrays,
             linked=False,
+            **({} if begins is None else {"begins": begins}),
         )
     )
     return jax.tree.unflatten(

@@ -48,6 +48,18 @@ def program():
     return names
 
 
+def test_a_layout_is_lowered_as_shown(program):
+    names = dict(program)
+    (block,) = find_blocks("Layouts", "python")
+    exec(compile(block, "docs/schedules.md", "exec"), names)
+    origins = {
+        origin
+        for item in names["lowered"].partitioning_result.program["items"]
+        for origin in item.get("origins", [])
+    }
+    assert {f"stage{stage}" for stage in range(8)} <= origins
+
+
 def run(tools, command: str, folder, lowered, config: dict) -> None:
     (folder / "step.mlir").write_text(lowered.as_text("stablehlo"))
     (folder / "step.json").write_text(json.dumps(config))

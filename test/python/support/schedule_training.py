@@ -176,18 +176,25 @@ class Trained:
             with mw.profile() as recording:
                 loss, ours = compiled(ours, xs, ys)
             self.difference = max(self.difference, abs(float(loss) - expected))
-        actions = find_actions(self.program)
-        rows = {mesh: [] for mesh in self.topology}
-        for event in recording.events:
-            if event.kind == "fragment" and event.item in actions:
-                rows[event.mesh].append((event.item, actions[event.item]))
-        self.orders = [[action for _, action in row] for row in rows.values()]
-        weights = {
-            entry["value"]
-            for entry in self.program["inputs"]
-            if (entry["name"] or "").startswith("weights")
-        }
-        self.lives = [count_live(self.program, row, weights) for row in rows.values()]
+        self.orders, self.lives = find_issued(self.program, self.topology, recording)
+
+
+def find_issued(
+    program: dict, topology: dict[str, Mesh], recording
+) -> tuple[list[list[Action]], list[int]]:
+    """What each mesh issued, and its peak of live activations meanwhile."""
+    actions = find_actions(program)
+    rows = {mesh: [] for mesh in topology}
+    for event in recording.events:
+        if event.kind == "fragment" and event.item in actions:
+            rows[event.mesh].append((event.item, actions[event.item]))
+    weights = {
+        entry["value"]
+        for entry in program["inputs"]
+        if (entry["name"] or "").startswith("weights")
+    }
+    orders = [[action for _, action in row] for row in rows.values()]
+    return orders, [count_live(program, row, weights) for row in rows.values()]
 
 
 def find_actions(program: dict) -> dict[int, Action]:
