@@ -13,7 +13,7 @@ import time
 
 import pytest
 from meshwright.runtime.processes import exits
-from support.launching import environment
+from support.launching import environment, free_port
 
 import meshwright as mw
 
@@ -250,15 +250,15 @@ def test_an_address_that_nobody_reaches_is_told(tmp_path):
 
 
 def test_a_port_of_the_other_loopback_is_looked_at():
-    from meshwright.runtime.processes.start import ProcessError, _check_port
+    from meshwright.runtime.processes.start import ProcessError, hold_port
 
+    port = free_port()
     with socket.socket(socket.AF_INET6) as taken:
         try:
-            taken.bind(("::1", 0))
+            taken.bind(("::1", port))
         except OSError:
             pytest.skip("there is no IPv6 here")
         taken.listen()
-        port = taken.getsockname()[1]
         with pytest.raises(ProcessError, match="Address already in use"):
-            _check_port(f"[::1]:{port}")
-    _check_port(f"[::1]:{port}")
+            hold_port(f"[::1]:{port}")
+    hold_port(f"[::1]:{port}").close()
