@@ -87,12 +87,15 @@ Value Materializer::repeat(Operation *op, unsigned mesh) {
   return builder.clone(*op, mapping)->getResult(0);
 }
 
-/// `value` on its own mesh.
+/// `value` on its own mesh. What was kept elsewhere before its inputs were sent away is
+/// a reader.
 Value Materializer::pin(Value value) {
   if (auto unassign = value.getDefiningOp<UnassignOp>())
     return unassign.getTensor();
   if (AssignOp known = findKept(value))
-    return known;
+    if (meshes.get(value).anyCommon(
+            meshes.getNumbers().getBits(known.getType().getMeshName())))
+      return known;
   return assign(value, meshes.get(value).find_first());
 }
 

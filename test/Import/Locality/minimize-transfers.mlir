@@ -426,3 +426,27 @@ func.func @region(%g: !w2, %state: !w, %p: tensor<i32>) -> !w attributes {topolo
   }) : (tensor<i32>) -> !w
   return %c : !w
 }
+
+// A value that was kept on "m1" is computed on "m2" once its input is sent there.
+
+// CHECK-LABEL: func @kept_before_its_input_is_sent
+func.func @kept_before_its_input_is_sent(%a: !w1, %b: !w2) attributes {topology = #topology} {
+  // CHECK:      %[[MAX:.*]] = stablehlo.maximum
+  // CHECK-NEXT: %[[HERE:.*]] = mpmd.assign {origin = "fewest_bytes"} %[[MAX]] {{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK-NEXT: %[[SENT:.*]] = mpmd.transfer %[[HERE]] {{.*}} -> !mpmd.mesh_tensor<"m1"
+  // CHECK-NEXT: %[[THERE:.*]] = mpmd.unassign {origin = "fewest_bytes"} %[[SENT]]
+  // CHECK-NEXT: mpmd.assign {origin = "fewest_bytes"} %[[THERE]] {{.*}} -> !mpmd.mesh_tensor<"m1"
+  %0 = mpmd.unassign %b : (!w2) -> !w
+  %f = mpmd.fragment<mesh="m1", origin=["f"]> (%a) (%x: !w) {
+    mpmd.return %x : !w
+  } : (!w1) -> !w1
+  %1 = mpmd.unassign %f : (!w1) -> !w
+  %2 = stablehlo.minimum %1, %0 : !w
+  %3 = stablehlo.maximum %2, %1 : !w
+  %4 = stablehlo.tanh %3 : !w
+  mpmd.call @no_results(%4) : (!w) -> ()
+  return
+}
+func.func private @no_results(%w: !w) attributes {topology = #topology} {
+  return
+}
