@@ -15,6 +15,7 @@ a line per run and a table; exit code 1 if any is not so.
 
 import argparse
 import collections
+import contextlib
 import os
 import pathlib
 import queue
@@ -30,7 +31,6 @@ from collections.abc import Sequence
 
 from bench import killed_runs
 
-GRACE = 180.0  # Seconds beyond the timeout and a start, for a busy machine.
 # What is sent to the launcher, and what it is started by.
 _SIGNALS = {
     "terminal closed": signal.SIGHUP,
@@ -53,6 +53,10 @@ def disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str
     Raises:
       RuntimeError: what must not happen did.
     """
+    return killed_runs.again_if_over(lambda: _disturb(seed, timeout, wanted))
+
+
+def _disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str]:
     rng = random.Random(seed)
     kind = KINDS[seed % len(KINDS)]
     processes = rng.randint(2, 4)
@@ -61,19 +65,7 @@ def disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str
         run = _start(processes, timeout, folder, _STARTERS.get(kind, ()))
         seen: dict[int, str] = {}
         reader = _until(run, moment, rng.random(), seen)
-        launcher = run.pid if kind != "launcher killed" else _child(run.pid)
-        pids = killed_runs.workers(launcher)
-        if len(pids) <= victim:  # A busy machine: it is about to start them again.
-            _end(run, seed, timeout)
-            raise RuntimeError(f"run {seed}: {len(pids)} of {processes} processes")
-        if kind in _SIGNALS:
-            os.kill(launcher, _SIGNALS[kind])
-        elif kind == "disk full":
-            # Writes beyond a file's limit fail as those to a full disk do.
-            resource.prlimit(pids[victim], resource.RLIMIT_FSIZE, (16, 16))
-        else:
-            name = signal.SIGKILL if kind == "killed" else signal.SIGSTOP
-            os.kill(pids[victim], name)
+        pids = _strike(run, kind, victim)
         began = time.monotonic()
         code, errors = _end(run, seed, timeout)
         reader.join()
@@ -81,6 +73,8 @@ def disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str
         _await_none(pids, seed)
         goes_on = "by itself"
         if kind == "Ctrl-C":
+            if not code:
+                raise killed_runs.Over(f"run {seed} was over before Ctrl-C")
             if code != 128 + signal.SIGINT:
                 raise RuntimeError(f"run {seed}: {kind}, exit code {code}:\n{errors}")
             again = _start(processes, timeout, folder, ())
@@ -97,6 +91,27 @@ def disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str
         raise RuntimeError(f"run {seed}: {kind}, losses {seen}, wanted {wanted}")
     where = f"process {victim} of {processes} after step {moment}"
     return kind, f"run {seed}: {kind}, {where}; {goes_on}, {took:.1f} s"
+
+
+def _strike(run: subprocess.Popen, kind: str, victim: int) -> list[int]:
+    """Does to a run what it is to outlive; returns its processes until then.
+
+    Raises:
+      Over: it has ended.
+    """
+    find = (lambda: _child(run.pid)) if kind == "launcher killed" else None
+    while True:
+        pids = killed_runs.await_workers(run, victim + 1, find)
+        with contextlib.suppress(OSError, IndexError):  # It has ended meanwhile.
+            if kind in _SIGNALS:
+                os.kill(find() if find else run.pid, _SIGNALS[kind])
+            elif kind == "disk full":
+                # Writes beyond a file's limit fail as those to a full disk do.
+                resource.prlimit(pids[victim], resource.RLIMIT_FSIZE, (16, 16))
+            else:
+                name = signal.SIGKILL if kind == "killed" else signal.SIGSTOP
+                os.kill(pids[victim], name)
+            return pids
 
 
 def _start(
@@ -144,7 +159,7 @@ def _end(run: subprocess.Popen, seed: int, timeout: float):
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        code = run.wait(timeout + GRACE)
+        code = run.wait(timeout + killed_runs.GRACE)
     except subprocess.TimeoutExpired:
         run.kill()
         raise RuntimeError(f"run {seed}: hangs") from None
@@ -153,7 +168,7 @@ def _end(run: subprocess.Popen, seed: int, timeout: float):
 
 
 def _await_none(pids: list[int], seed: int) -> None:
-    limit = time.monotonic() + GRACE
+    limit = time.monotonic() + killed_runs.GRACE
     while left := [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]:
         if time.monotonic() > limit:
             raise RuntimeError(f"run {seed}: left processes {left} behind")

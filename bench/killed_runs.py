@@ -11,6 +11,7 @@ to other losses.
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import queue
@@ -22,15 +23,30 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "examples" / "resume.py"
 STEPS, EVERY = 24, 3
-GRACE = 15.0  # Seconds beyond the timeout, for a busy machine.
+GRACE = 180.0  # Seconds beyond the timeout and a start, for a busy machine.
+TRIES = 5  # Of a run that a busy machine lets end before it can be disturbed.
 # What one run compiled serves the others, also one that was killed while it wrote.
 CACHE = tempfile.TemporaryDirectory(prefix="meshwright-cache-")
 _LOSS = re.compile(r"step (\d+) loss (\S+)")
+T = TypeVar("T")
+
+
+class Over(RuntimeError):
+    """A run has ended before it was disturbed: who disturbs it came too late."""
+
+
+def again_if_over(work: Callable[[], T]) -> T:
+    """What `work` returns, which is tried a few times."""
+    for _ in range(TRIES - 1):
+        with contextlib.suppress(Over):
+            return work()
+    return work()
 
 
 def command(processes: int, timeout: float, checkpoints: str) -> list[str]:
@@ -69,10 +85,28 @@ def workers(launcher: int) -> list[int]:
     children = pathlib.Path(f"/proc/{launcher}/task/{launcher}/children").read_text()
     found = []
     for child in map(int, children.split()):
-        words = pathlib.Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
-        if str(SCRIPT).encode() in words and b"meshwright.launch" not in words:
-            found.append(child)
+        with contextlib.suppress(OSError):  # It has ended meanwhile.
+            words = pathlib.Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+            if str(SCRIPT).encode() in words and b"meshwright.launch" not in words:
+                found.append(child)
     return found
+
+
+def await_workers(
+    run: subprocess.Popen, count: int, launcher: Callable[[], int] | None = None
+) -> list[int]:
+    """At least so many processes of a run that has not ended.
+
+    Raises:
+      Over: it has.
+    """
+    while run.poll() is None:
+        with contextlib.suppress(OSError, IndexError):
+            found = workers(run.pid if launcher is None else launcher())
+            if len(found) >= count:
+                return found
+        time.sleep(0.02)
+    raise Over("the run was over before it was disturbed")
 
 
 def losses(text: str) -> dict[int, str]:
@@ -97,6 +131,10 @@ def disturb(seeds: Sequence[int], processes: int, timeout: float, wanted: dict) 
     Raises:
       RuntimeError: what must not happen did.
     """
+    return again_if_over(lambda: _disturb(seeds, processes, timeout, wanted))
+
+
+def _disturb(seeds: Sequence[int], processes: int, timeout: float, wanted: dict) -> str:
     seen, told = {}, []
     # Steps that a run may do before it is disturbed, so that some are left.
     most = (STEPS - 2) // len(seeds) - 3
@@ -135,16 +173,16 @@ def disturb_once(
         reader = threading.Thread(target=read)
         reader.start()
         if moment < 0:  # While it starts.
-            while len(workers(run.pid)) < processes:
-                time.sleep(0.05)
+            await_workers(run, processes)
             time.sleep(2 * rng.random())
         else:
             seen = {}
             while len(seen) <= moment and (line := lines.get()) is not None:
                 seen |= losses(line)
             time.sleep(0.05 * rng.random())
-        pids = workers(run.pid)
-        os.kill(pids[victim], how)
+        pids = await_workers(run, victim + 1)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pids[victim], how)
         began = time.monotonic()
         try:
             run.wait(timeout + GRACE)
@@ -154,6 +192,8 @@ def disturb_once(
         took = time.monotonic() - began
         reader.join()
         errors = run.stderr.read()
+    if not run.returncode:
+        raise Over(f"run {seed} was over before it was disturbed")
     left = [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]
     if left:
         raise RuntimeError(f"run {seed}: left processes {left} behind")
