@@ -257,6 +257,13 @@ def coordinator_address() -> str | None:
     return _FOUND["global_state"].coordinator_address
 
 
+def was_refused(error: BaseException) -> bool:
+    """Whether an array was pulled as another one than was offered, which is how a
+    process tells that there is none (`World.nothing`)."""
+    texts = "Async transfer object was deleted", "Invalid slicing of buffer"
+    return any(text in str(error) for text in texts)
+
+
 def forget_topology() -> None:
     """In a process that joins once more, before it starts its devices.
 

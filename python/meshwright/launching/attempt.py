@@ -25,9 +25,11 @@ from .printing import Printer
 from .signals import Stop
 
 _COORDINATOR = pathlib.Path(processes.__file__).parent / "coordinator.py"
-_EXIT_CODE_DELAY = 0.2  # Seconds in which the launcher learns how a process ended.
+# Seconds in which the launcher learns how a process ended, on a busy machine.
+_EXIT_CODE_DELAY = 2.0
 _LAST_LINES = 1.0  # Seconds in which what a process has written is printed.
-_LAST_SECONDS = 2.0  # That the one at fault may take to end by itself.
+_LAST_SECONDS = 2.0  # That a process may take to end by itself.
+_INFORMED_SECONDS = 10.0  # The same for one that knows of a fault, and has to say so.
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ class Attempt:
     def _wait(self) -> int:
         """Waits for all, or for the first that fails and then for the rest."""
         running = dict(self._processes)
-        code, deadline, preempted = 0, None, 0
+        code, known, preempted = 0, None, 0
         while running:
             if self._stop.number is not None:
                 return 128 + self._stop.number
@@ -198,7 +200,7 @@ class Attempt:
                 if status and (not code or number == self.watchdog.culprit):
                     code = status
             self._end_lost(running)
-            if self.watchdog.fault is not None and deadline is None:
+            if self.watchdog.fault is not None and known is None:
                 for number in range(len(self._processes)):
                     if number not in running:
                         self._printer.join(number, _LAST_LINES)
@@ -206,9 +208,12 @@ class Attempt:
                 ended = self._service.poll()
                 if ended is not None:  # JAX says that another process has died.
                     self.say(f"before that the coordinator {_how(ended)}")
-                deadline = time.monotonic() + _LAST_SECONDS
-            if deadline is not None and time.monotonic() > deadline:
-                break
+                known = time.monotonic()
+            if known is not None:
+                informed = self.watchdog.informed() & running.keys()
+                limit = _INFORMED_SECONDS if informed else _LAST_SECONDS
+                if time.monotonic() - known > limit:
+                    break
             time.sleep(0.02)
         if self.watchdog.fault is not None:
             # The one at fault may take longer to end than those that it ended.

@@ -45,6 +45,7 @@ class Channel:
 
         Attributes:
           last: the item that a move after all of them has.
+          offered, pulled: pieces of this run that were the last to be.
         """
         self.world = world
         self.program = program
@@ -53,6 +54,8 @@ class Channel:
         self._acknowledge = (items + 1) * self._devices
         self._pieces = self._acknowledge + self._devices
         self._first = world.reserve(self._pieces * _RUNS)
+        self.offered: int | None = None
+        self.pulled: int | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -72,6 +75,7 @@ class Channel:
             self.world.start_server()
         self.run += 1
         self._base = self._run_base(self.run)
+        self.offered = self.pulled = None
 
     def _run_base(self, run: int) -> int:
         return self._first + run % _RUNS * self._pieces
@@ -87,6 +91,7 @@ class Channel:
           piece: what `piece` returned.
           size: of the array, in bytes.
         """
+        self.offered = piece
         self.world.offer(self._base + piece, array)
         window = self._sent[process]
         if not window.add(size, self.world.window_bytes):
@@ -102,6 +107,7 @@ class Channel:
 
     def pull(self, piece: int, process: int, wanted: Any, size: int) -> jax.Array:
         """The array that a process offers; returns before it is here."""
+        self.pulled = piece
         array = self.world.pull(process, self._base + piece, wanted)
         window = self._received[process]
         arrays = window.arrays
@@ -218,11 +224,7 @@ class Edge(Step):
 
     @property
     def received_bytes(self) -> int:
-        me = self.channel.world.process
-        ends = (
-            (p, p.source.process_index, p.target.process_index) for p in self.pieces
-        )
-        return sum(self._bytes(p) for p, source, to in ends if to == me != source)
+        return sum(self._bytes(piece) for _, _, piece in self._crossing(1))
 
     def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
         sends, makers = self._ways()
@@ -252,6 +254,34 @@ class Edge(Step):
                 makers.append(self._puller(ends[0], key, size, piece))
         return sends, makers
 
+    def give_up(self) -> None:
+        """Does what is left of this step for others, in a run that has failed.
+
+        They get an error at once in place of what they would wait for. What they send
+        is dropped, and counts: both ends agree on where a window ends.
+        """
+        channel = self.channel
+        sends = _after(channel.offered, self._crossing(0))
+        edges = self.ahead if self.posted else [self, *self.ahead]
+        pulls = [(*found, edge) for edge in edges for found in edge._crossing(1)]
+        pulls = _after(channel.pulled, pulls)
+        for key, process, piece in sends:
+            size = self._bytes(piece)
+            channel.offer(key, process, channel.world.nothing(size), size)
+        for key, process, piece, edge in pulls:
+            channel.pull(key, process, edge._wanted(piece), edge._bytes(piece))
+
+    def _crossing(self, end: int) -> list[tuple[int, int, Piece]]:
+        """Keys of pieces that leave this process (0) or come to it (1), the process
+        at the other end, and the pieces."""
+        me, found = self.channel.world.process, []
+        for number, piece in enumerate(self.pieces):
+            ends = piece.source.process_index, piece.target.process_index
+            if ends[end] == me != ends[1 - end]:
+                key = self.channel.piece(self.number, number)
+                found.append((key, ends[1 - end], piece))
+        return found
+
     def _bytes(self, piece: Piece) -> int:
         return math.prod(piece.shape) * self.target.dtype.itemsize
 
@@ -265,13 +295,15 @@ class Edge(Step):
             return whole
         return SingleDeviceSharding(piece.target, memory_kind=whole.memory_kind)
 
+    def _wanted(self, piece: Piece) -> jax.ShapeDtypeStruct:
+        # It arrives in the devices' own memory.
+        plain = self._sharding(piece).with_memory_kind(self.target.mesh.default_kind)
+        return jax.ShapeDtypeStruct(piece.shape, self.target.dtype, sharding=plain)
+
     def _puller(self, process: int, key: int, size: int, piece: Piece) -> Callable:
         pull, target = self.channel.pull, self._sharding(piece)
-        default = self.target.mesh.default_kind
-        # It arrives in the devices' own memory.
-        plain = target.with_memory_kind(default)
-        wanted = jax.ShapeDtypeStruct(piece.shape, self.target.dtype, sharding=plain)
-        if self.target.memory == default:
+        wanted = self._wanted(piece)
+        if self.target.memory == self.target.mesh.default_kind:
             return lambda shards: pull(key, process, wanted, size)
         return lambda shards: jax.device_put(pull(key, process, wanted, size), target)
 
@@ -306,6 +338,12 @@ class Edge(Step):
                 finish(slots)
 
         return issue
+
+
+def _after(key: int | None, entries: list[tuple]) -> list[tuple]:
+    """Those after the one with this key; all, if there is none."""
+    keys = [entry[0] for entry in entries]
+    return entries[keys.index(key) + 1 :] if key in keys else entries
 
 
 def _taker(position: int, part: tuple[slice, ...] | None) -> Callable:

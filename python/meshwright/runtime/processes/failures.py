@@ -29,3 +29,15 @@ class ProcessFailure(ProcessError):
 
     def __reduce__(self):
         return type(self), (str(self), self.processes, self.meshes)
+
+
+def note_first(error: BaseException, process: int, what: str) -> None:
+    """Notes in an error that a run has failed in another process first."""
+    if first_failure(error) is None:
+        error.add_note(f"The run has failed in another process first: {what}")
+        error._meshwright_first = process, what  # type: ignore[attr-defined]
+
+
+def first_failure(error: BaseException) -> tuple[int, str] | None:
+    """The process that `note_first` has noted, and what."""
+    return getattr(error, "_meshwright_first", None)

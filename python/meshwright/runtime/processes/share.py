@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,7 +21,7 @@ from ..program.source import Source, read_source
 from ..program.steps import Launch, Step, identity_text
 from . import agreement, following
 from .awake import clock
-from .edges import Channel
+from .edges import Channel, Edge
 from .failures import GroupError
 from .projection import project
 from .world import current
@@ -48,6 +49,8 @@ class Share:
         )
         self.groups: list[tuple[Source, Loaded]] = []
         self._launched: Step | None = None
+        self._plan = planner.plan
+        self._at: Step | None = None  # The step of the run that is being issued.
         self._worker = following.worker()
         self.sources = project(planner.plan, self._channel)
         own = {step.item for step in planner.plan.steps}
@@ -59,6 +62,25 @@ class Share:
         """Called before the steps of a run are issued; the same run everywhere."""
         self.world.members.check_program(self._processes, self._generation)
         self._channel.next_run()
+        self._at = self._plan.steps[0] if self._plan.steps else None
+
+    def give_up(self, error: BaseException) -> None:
+        """Called where a run fails, before anything is waited for.
+
+        Others wait for what this process would have sent, and it perhaps for them.
+        """
+        at, self._at = self._at, None
+        if at is None or self.world.members.some_are_gone:
+            return
+        steps = self._plan.steps
+        left = [step for step in steps[steps.index(at) :] if isinstance(step, Edge)]
+        if left and not jax_runtime.was_refused(error):
+            self.world.note_failure(error)
+        # Of what is broken itself its user gets the error.
+        with contextlib.suppress(Exception):
+            for step in left:
+                step.give_up()
+            self._channel.end_run()
 
     def abandon_run(self, error: BaseException) -> BaseException:
         """Called where a run ends by an error; what to raise instead."""
@@ -74,6 +96,7 @@ class Share:
           step: what is issued next; None after the last one.
           tokens: of the launches issued so far in this run.
         """
+        self._at = step
         if step is None:
             self._channel.end_run()
         if self._worker is None:

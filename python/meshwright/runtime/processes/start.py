@@ -9,6 +9,7 @@ import numbers
 import os
 import secrets
 import socket
+import struct
 import threading
 import time
 from typing import Any
@@ -32,6 +33,7 @@ from .world import (
 
 _TRANSPORTS = ("transfer", "device_put")
 _JOINED = "MESHWRIGHT_JOINED"
+_DROP = struct.pack("ii", 1, 0)  # What SO_LINGER takes for closing at once.
 _started = False
 _held: contextlib.ExitStack | None = None
 
@@ -167,6 +169,7 @@ def initialize(
     if client is not None:
         # It says that the end has come before the world waits for the others there.
         client.finish_first()
+        world.watchdog = client
         if client.has_returned:
             client.regroup(world.counters(), None)
         else:
@@ -352,9 +355,13 @@ def _await_listener(process: int, address: str, seconds: float) -> None:
     while time.monotonic() < end:
         with (
             contextlib.suppress(OSError),
-            socket.create_connection((host.strip("[]"), int(port)), 1),
+            socket.create_connection((host.strip("[]"), int(port)), 1) as found,
         ):
-            return
+            if found.getsockname() != found.getpeername():
+                return
+            # The system chose the port that is asked for, and connected it to itself.
+            # Closed as usual it would keep the coordinator from that port for a while.
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _DROP)
         time.sleep(0.02)
     raise ProcessError(
         f"process {process}: no process listens at {address} for {seconds:g} s; "

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import itertools
 import json
 import os
+import queue
 import socket
 import subprocess
 import sys
@@ -27,7 +29,7 @@ import jax
 from ...core import ending
 from . import exits, following, world
 from .awake import clock
-from .failures import GroupError, ProcessError
+from .failures import GroupError, ProcessError, first_failure
 from .preemption import Preemption
 
 #: Exit code of a process that ends because another one failed.
@@ -74,6 +76,8 @@ class Client:
         self._others_left = threading.Event()
         self.preemption, self.returning = Preemption(), Preemption()
         self._regrouping, self._formed = False, threading.Event()
+        self._questions = itertools.count()
+        self._answers: dict[int, queue.SimpleQueue] = {}
         self._worker = following.start()
         self._socket = socket.create_connection((host.strip("[]"), int(port)), 10)
         self._socket.settimeout(None)
@@ -141,6 +145,9 @@ class Client:
                     self._try_send({"step": asked, "for": kind})
                 elif "meet after" in message:
                     self._meeting(message["for"]).decide(message["meet after"])
+                elif "answered" in message:
+                    if (answer := self._answers.get(message["answered"])) is not None:
+                        answer.put(message["failed"])
                 elif "gone" in message:
                     self._lose(message["gone"], message["why"])
                 elif "formed" in message:
@@ -162,11 +169,12 @@ class Client:
         if self._finished:  # In a forked child, whose own hook calls this one.
             self._hook(kind, error, traceback)
             return
-        failed = {
-            "failed": f"{kind.__name__}: {error}".splitlines()[0],
-            "all": issubclass(kind, GroupError),
-        }
         self._code = 1
+        failed = {
+            "failed": _first_line(error),
+            "all": issubclass(kind, GroupError),
+            "first": self._first_failure(error),
+        }
         # What shows the exception may wait for a reader that is stopped, and fail.
         notice = threading.Timer(ending.SECONDS, self._try_send, (failed,))
         notice.daemon = True
@@ -177,6 +185,13 @@ class Client:
             ending.say()
             notice.cancel()
             self._try_send(failed)
+
+    def _first_failure(self, error: BaseException) -> tuple[int, str] | None:
+        """In which other process the run has failed that this error comes of."""
+        found = world.existing()
+        if found is not None and not found.members.recoverable:
+            found.explain(error)
+        return first_failure(error)
 
     def _meeting(self, kind: str) -> Preemption:
         return self.returning if kind == "return" else self.preemption
@@ -246,6 +261,26 @@ class Client:
         self._try_send({"regroup": counters})
         return self._formed.wait(seconds)
 
+    def await_news(self) -> list[tuple[int, str]]:
+        """Waits until this process knows of all that have died by now.
+
+        Returns:
+          The processes in which a run has failed, the last of them last, and how.
+        """
+        question, answer = next(self._questions), queue.SimpleQueue()
+        self._answers[question] = answer
+        try:
+            self._try_send({"who is gone": question})
+            return answer.get(timeout=self.timeout)
+        except queue.Empty:
+            return []
+        finally:
+            del self._answers[question]
+
+    def note_failure(self, error: BaseException) -> None:
+        """Says that a run has failed in this process."""
+        self._try_send({"run failed": _first_line(error)})
+
     def tell_preempted(self) -> None:
         """Lets all processes know that one has been asked to end."""
         self._try_send({"preempted": True})
@@ -287,6 +322,10 @@ class Client:
         """Ends this process; a thread that waits in JAX cannot be interrupted."""
         line = f"meshwright: {fault}" if self._code == EXIT_CODE else ""
         ending.end_process(self._code, line)
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def keep_alive(connection: socket.socket, timeout: float) -> None:

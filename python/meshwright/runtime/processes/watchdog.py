@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
+import select
 import signal
 import socket
 import sys
@@ -25,6 +26,10 @@ from .watch import BEATS_PER_TIMEOUT, keep_alive
 
 _LINE_BYTES = 1 << 16
 _FAILURE_DELAY = 0.5
+# Seconds in which a closed connection is reported, on a busy machine.
+_CLOSED_SECONDS = 5.0
+# Linux tells of a closed connection whose last lines have not been read, too.
+_HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP
 
 
 class Watchdog:
@@ -43,8 +48,8 @@ class Watchdog:
       timeout: seconds of silence, or at the same place, that are a fault.
       processes: how many there are.
       host: address to listen on.
-      exit_code_delay: seconds to wait, after a closed connection, for a report of
-        how the process ended.
+      exit_code_delay: seconds to wait at most, after a closed connection, for a report
+        of how the process ended.
       token: a random one by default.
       generation: from which they count how often they regroup.
     """
@@ -100,15 +105,37 @@ class Watchdog:
             peer = self._peers.get(process)
             what = (peer and peer.failure) or what
             fault = f"{self.describe(process)} {what}"
+            if peer is not None:
+                peer.ended.set()
             if self._is_dispensable(process):
                 self.lost[process] = fault
                 self._tell_lost(process, fault)
                 return
             self.code = peer.code if peer else None
+            if peer is not None and peer.first is not None:
+                process, fault = peer.first  # Its script may have gone on.
             self.culprit, self.fault = process, fault
             peers = list(self._peers.values())
         for peer in peers:
             peer.tell({"fault": fault})
+
+    def _await_closed(self, asking: _Peer) -> None:
+        """Waits until all have been reported that have closed their connections.
+
+        What a process hears of another one's end through JAX comes after this: the
+        system closes what was opened first.
+        """
+        with self._lock:
+            others = [peer for peer in self._peers.values() if peer is not asking]
+        for peer in others:
+            if peer.has_hung_up():
+                peer.over.wait(self._exit_code_delay + _CLOSED_SECONDS)
+
+    def informed(self) -> set[int]:
+        """Those that are connected, and know of the fault of another one."""
+        with self._lock:
+            peers = self._peers.items()
+            return {number for number, peer in peers if peer.open} - {self.culprit}
 
     def _report_peer(self, process: int, peer: _Peer, what: str) -> None:
         """Reports unless another one has taken the place meanwhile."""
@@ -193,6 +220,9 @@ class Watchdog:
         """Notes that a process has ended well, perhaps before it has connected."""
         with self._lock:
             self._ended.add(process)
+            peer = self._peers.get(process)
+        if peer is not None:
+            peer.ended.set()
         self._check_ended()
 
     def _check_ended(self) -> None:
@@ -272,8 +302,9 @@ class Watchdog:
                 self._hear(process, peer, json.loads(line))
         peer.open = False
         if not peer.done:
-            time.sleep(self._exit_code_delay)
+            peer.ended.wait(self._exit_code_delay)
             self._report_peer(process, peer, "has died")
+        peer.over.set()
 
     def _hear(self, process: int, peer: _Peer, message: dict[str, Any]) -> None:
         peer.heard = time.monotonic()
@@ -286,7 +317,11 @@ class Watchdog:
             peer.failure = f"failed: {message['failed']}"
             peer.code = 1
             peer.needed |= bool(message.get("all"))
+            peer.first = message.get("first")
             self._report_soon(process, peer)
+            return
+        if "run failed" in message:
+            peer.run_failed = peer.heard, message["run failed"]
             return
         if "exit" in message:
             peer.failure = f"ended with exit code {message['exit']}"
@@ -307,6 +342,10 @@ class Watchdog:
         if message.get("preempted"):
             self._ask_steps("preemption")
             return
+        if "who is gone" in message:
+            arguments = peer, message["who is gone"]
+            threading.Thread(target=self._answer, args=arguments, daemon=True).start()
+            return
         if "step" in message:
             with self._lock:
                 peer.steps[message["for"]] = message["step"]
@@ -317,8 +356,23 @@ class Watchdog:
             self._report_hang()
 
     def _report_soon(self, process: int, peer: _Peer) -> None:
-        arguments = process, peer, ""
-        threading.Timer(_FAILURE_DELAY, self._report_peer, arguments).start()
+        arguments = process, peer
+        threading.Timer(_FAILURE_DELAY, self._report_failure, arguments).start()
+
+    def _report_failure(self, process: int, peer: _Peer) -> None:
+        self._await_closed(peer)
+        self._report_peer(process, peer, "")
+
+    def _answer(self, peer: _Peer, question: int) -> None:
+        """Answers once a process knows of all that are gone by now."""
+        self._await_closed(peer)
+        with self._lock:
+            peers = self._peers.items()
+            failed = [(*p.run_failed, n) for n, p in peers if p.run_failed]
+        found = [
+            (n, f"{self.describe(n)} failed: {what}") for _, what, n in sorted(failed)
+        ]
+        peer.tell({"answered": question, "failed": found})
 
     def _note_ready(self, peer: _Peer, message: dict[str, Any]) -> None:
         peer.ready, peer.needed = bool(message["ready"]), bool(message["needed"])
@@ -436,7 +490,12 @@ class _Peer:
         self.beat: dict[str, Any] = {}
         self.connected = self.heard = time.monotonic()
         self.ending, self.done, self.open = False, False, True
+        self.ended = threading.Event()  # It is known how, or that it is at fault.
+        self.over = threading.Event()  # And that it has closed its connection.
         self.failure = ""
+        self.run_failed: tuple[float, str] | None = None  # When, and why.
+        # In which other process its run failed first, and how.
+        self.first: tuple[int, str] | None = None
         self.code: int | None = None  # With which it says that it ends.
         self.steps: dict[str, int | None] = {}  # That it is at, by what for.
         self.ready, self.needed = False, False  # Whether the others end with it.
@@ -446,6 +505,16 @@ class _Peer:
     def seconds(self) -> float:
         """For how long it has been at the same place."""
         return float(self.beat.get("seconds", 0.0))
+
+    def has_hung_up(self) -> bool:
+        """Whether the other end of the connection is closed, read so far or not."""
+        if not self.open:
+            return True
+        poll = select.poll()
+        with contextlib.suppress(OSError, ValueError):  # Closed here meanwhile.
+            poll.register(self.connection, _HUNG_UP)
+            return bool(poll.poll(0))
+        return True
 
     def tell(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):

@@ -29,7 +29,7 @@ from ...jaxapi import runtime as jax_runtime
 from . import exits
 from .awake import clock
 from .failures import ProcessError as ProcessError
-from .failures import ProcessFailure
+from .failures import ProcessFailure, note_first
 from .members import Members, close_connections
 
 #: Seconds that a process waits for another one before it gives up.
@@ -58,6 +58,7 @@ class World:
       window_bytes: how many bytes one process sends another between two
         acknowledgements; up to three times as many are on offer.
       left: whether this process has left the others.
+      watchdog: this process's connection to it (watch.py); None without one.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class World:
         self.window_bytes = window_bytes
         self.device = jax.local_devices()[0]
         self.left = False
+        self.watchdog: Any = None
         self._arrivals: queue.SimpleQueue = queue.SimpleQueue()
         self._watcher: threading.Thread | None = None
         self._expected: collections.deque = collections.deque()
@@ -138,16 +140,31 @@ class World:
         self.members.lose(processes, text)
         close_connections(tuple(self._addresses))  # The main thread may add to them.
 
+    def note_failure(self, error: BaseException) -> None:
+        """Lets others know, if they ask, that a run has failed here first."""
+        if self.watchdog is not None:
+            self.watchdog.note_failure(error)
+
     def explain(self, error: BaseException) -> BaseException:
-        """What to raise for an error of something that others take part in."""
+        """What to raise for an error of something that others take part in.
+
+        An error that comes of a run that has failed in another process stays what it
+        is, and gets a note.
+        """
         members = self.members
-        if not members.recoverable or isinstance(error, ProcessFailure):
+        if not isinstance(error, RuntimeError) or isinstance(error, ProcessFailure):
             return error
-        if not isinstance(error, RuntimeError):
-            return error
-        # JAX knows at once that a connection is closed; why it is, comes later.
-        of_jax = isinstance(error, jax.errors.JaxRuntimeError)
-        return members.await_failure(_REASON_SECONDS if of_jax else 0) or error
+        if not isinstance(error, jax.errors.JaxRuntimeError):
+            return (members.recoverable and members.await_failure(0)) or error
+        # JAX knows at once that a connection is closed; why it is, comes later, from
+        # another host even later.
+        failed = self.watchdog.await_news() if self.watchdog is not None else []
+        if members.recoverable and (lost := members.await_failure(_REASON_SECONDS)):
+            return lost
+        others = [found for found in failed if found[0] != self.process]
+        if others and jax_runtime.was_refused(error):
+            note_first(error, *others[-1])
+        return error
 
     @contextlib.contextmanager
     def explaining(self) -> Iterator[None]:
@@ -294,6 +311,10 @@ class World:
         return True
 
     # Arrays.
+
+    def nothing(self, size: int) -> jax.Array:
+        """What is in error where it is pulled as something of so many bytes."""
+        return jax.device_put(np.zeros(2 if size == 1 else 1, np.uint8), self.device)
 
     def start_server(self) -> None:
         """Makes this process's transfer server known; once."""

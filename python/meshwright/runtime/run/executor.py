@@ -309,8 +309,12 @@ class ProgramExecutor:
                     issue(slots)
                 if checks:
                     checks.after(steps[position], slots)
-        except Exception as error:
-            self._explain(position, error)
+        except BaseException as error:
+            if share:
+                share.give_up(self._name(position, error))
+            if isinstance(error, Exception):
+                self._explain(position, error)
+            raise
         if share:
             share.follow(None, self._tokens)
 
@@ -331,10 +335,16 @@ class ProgramExecutor:
     def _explain(self, position: int, error: Exception) -> None:
         """Raises an error that names the step where it all began."""
         self.wait()
-        what = self._plan.steps[position].what if position >= 0 else "the program"
-        found = _failure(what, error)
+        found = self._name(position, error)
         self._failed = str(found)
         raise found from error
+
+    def _name(self, position: int, error: BaseException) -> BaseException:
+        """The error of the step at this position."""
+        if not isinstance(error, Exception):
+            return error
+        what = self._plan.steps[position].what if position >= 0 else "the program"
+        return _failure(what, error)
 
     def _last_failure(self) -> str | None:
         try:

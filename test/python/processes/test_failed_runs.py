@@ -1,0 +1,42 @@
+"""Runs that fail and are caught: nothing is kept, nobody waits for what is not sent.
+
+The timeout is longer than a test may take: what is reported is not reported by it.
+"""
+
+import pytest
+from support.launching import LIMIT, launch_all, reports
+
+KINDS = ("everywhere", "one", "ends")
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict:
+    cases = {kind: (2, 1, "failed_runs.py", kind) for kind in KINDS}
+    return launch_all(cases, options=("--timeout", str(2 * LIMIT)))
+
+
+def test_what_fails_everywhere_keeps_nothing_and_can_be_tried_again(runs):
+    found = reports(runs["everywhere"])
+    for errors in zip(*(report["errors"] for report in found), strict=True):
+        assert any("Out of memory" in error for error in errors)
+    for report in found:
+        assert report["freed"] == [True] * 4
+        assert report["losses"] == pytest.approx([0.580026] * 2, rel=1e-4)
+
+
+def test_the_others_hear_of_a_run_that_fails_in_one_process(runs):
+    first, second = reports(runs["one"])
+    assert "no more data" in first["error"]
+    assert first["notes"] == []
+    (note,) = second["notes"]
+    assert note.startswith("The run has failed in another process first: process 0 (")
+    assert note.endswith("KeyError: 'no more data'")
+    assert (first["sum"], second["sum"]) == (200.0, 200.0)
+
+
+def test_the_process_in_which_the_run_failed_is_blamed(runs):
+    done = runs["ends"]
+    assert done.returncode == 1
+    (line,) = [x for x in done.stderr.splitlines() if x.startswith("meshwright.launch")]
+    assert line.startswith("meshwright.launch: process 0 (pid ")
+    assert line.endswith("on mesh \"m0\" failed: KeyError: 'no more data'")
