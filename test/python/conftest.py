@@ -4,6 +4,7 @@ import collections
 import contextlib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -13,6 +14,12 @@ from support.tools import ROOT, Tools
 
 if "--xla_backend_optimization_level=0" in os.environ.get("XLA_FLAGS", ""):
     xla_emitters.choose_older()
+
+
+_INTERRUPTS = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGQUIT: signal.SIG_DFL,
+}
 
 
 def pytest_addoption(parser):
@@ -25,6 +32,11 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """The package as it is in the tree, with the extension beside the binaries."""
+    # A shell lets what it starts in the background ignore these, and so would all that
+    # tests start.
+    for number, handler in _INTERRUPTS.items():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
     extension = pathlib.Path(config.getoption("--bin")).resolve().parent / "python"
     os.environ["MESHWRIGHT_EXTENSION"] = str(extension)
     sys.path[:0] = [str(ROOT), str(ROOT / "python"), str(extension)]

@@ -1,25 +1,22 @@
 """Runs a program over and over; process 1 does what the argument says."""
 
 import os
-import pathlib
 import signal
 import sys
 import time
+
+from meeting import meet
 
 import meshwright as mw
 
 fault = sys.argv[1]
 second = os.environ.get("MESHWRIGHT_PROCESS") == "1"
+if fault != "alone":
+    meet(2)
 if second and fault == "late":
     time.sleep(1000)
-if fault == "early":
-    # Not before process 0 is about to connect, which nobody waits for long.
-    there = pathlib.Path(os.environ["MARKER"])
-    if second:
-        while not there.exists():
-            time.sleep(0.02)
-        sys.exit(4)
-    there.touch()
+if second and fault == "early":
+    sys.exit(4)
 if len(sys.argv) > 2:
     port, timeout = sys.argv[2:]
     mw.distributed.initialize(
@@ -73,7 +70,7 @@ for number in range(10**6):
         if fault == "elsewhere":
             print(float(value))
         if second and fault == "loader" and not os.fork():
-            time.sleep(60)  # It outlives the process that has forked it.
+            time.sleep(1000)  # It outlives the process that has forked it.
             os._exit(0)
         if second and fault in ("kill", "loader"):
             os.kill(os.getpid(), signal.SIGKILL)

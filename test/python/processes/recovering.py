@@ -12,8 +12,11 @@ import os
 import signal
 import sys
 
+from meeting import meet
+
 import meshwright as mw
 
+meet(int(os.environ["MESHWRIGHT_PROCESSES"]))
 mw.distributed.initialize(recoverable=True)
 
 import jax  # noqa: E402

@@ -1,14 +1,21 @@
 """Process 1 does not come to its end while process 0 waits for it."""
 
-import time
+import os
+import select
 
 import meshwright as mw
 
 TIMEOUT = 3.0
-mw.distributed.initialize(timeout=TIMEOUT)
+mw.distributed.initialize()
 
 import jax  # noqa: E402
+from meshwright.runtime.processes.world import current  # noqa: E402
 
-if jax.process_index() == 1:
-    time.sleep(2 * TIMEOUT + 2)
+world = current()
+if jax.process_index() == 0:
+    world.put("first", str(os.getpid()).encode())
+    world.timeout = TIMEOUT  # To wait at its end; all have started by now.
+else:
+    first = int(world.get("first", 0, "say which it is"))
+    select.select([os.pidfd_open(first)], [], [])  # Until it has ended.
 print("through", flush=True)

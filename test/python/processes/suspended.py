@@ -3,8 +3,11 @@
 import pathlib
 import sys
 
+from meeting import meet
+
 import meshwright as mw
 
+meet(2)
 mw.distributed.initialize()
 
 import jax  # noqa: E402

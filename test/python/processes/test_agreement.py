@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from meshwright.runtime.processes import agreement
 from meshwright.runtime.processes.world import ProcessError
-from support.fake_world import Store, make_world
+from support.fake_world import MISSED, Store, make_world
 
 COUNT = 3
 PROGRAM = {
@@ -127,10 +127,8 @@ def test_arguments_of_initialize_count(name, value):
 
 
 def test_a_process_that_does_not_come_is_named():
-    store = Store()
-    worlds = [
-        make_world(store, process, COUNT) for process in range(2)
-    ]  # No third one.
+    store = Store(MISSED)
+    worlds = [make_world(store, process, COUNT) for process in range(2)]  # No third.
 
     def run(world):
         with pytest.raises(ProcessError, match="process 2 did not load this program"):
@@ -138,12 +136,7 @@ def test_a_process_that_does_not_come_is_named():
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         # Process 0 waits for its answer, so that process 1 needs a longer wait.
-        worlds[1].get = lambda *args: _retry(store, *args)
+        patient = Store()
+        patient.values, patient.changed = store.values, store.changed
+        worlds[1].get = patient.get
         list(pool.map(run, worlds))
-
-
-def _retry(store, *args):
-    try:
-        return store.get(*args)
-    except ProcessError:
-        return store.get(*args)

@@ -15,9 +15,8 @@ from meshwright.runtime.processes.members import Members
 from meshwright.runtime.processes.watch import Client
 from meshwright.runtime.processes.watchdog import Watchdog
 from meshwright.runtime.processes.world import ProcessError, World
-from support.launching import SCRIPTS, environment, launch
+from support.launching import LIMIT, SCRIPTS, environment, launch
 
-LIMIT = 200
 KINDS = ("none", "spawn", "forkserver", "subprocess", "exit", "raise", "use")
 
 
@@ -99,12 +98,13 @@ def test_a_clock_leaves_out_what_was_slept(monkeypatch):
 
 def test_a_machine_that_sleeps_blames_no_process(tmp_path):
     """All processes of the run are stopped for longer than the timeout."""
-    timeout, marker = 6, tmp_path / "resumed"
+    timeout, marker, meeting = 6, tmp_path / "resumed", tmp_path / "meeting"
+    meeting.mkdir()
     command = [sys.executable, "-m", "meshwright.launch", "-n", "2"]
     command += ["--timeout", str(timeout), str(SCRIPTS / "suspended.py"), str(marker)]
     with subprocess.Popen(
         command,
-        env=environment(JAX_NUM_CPU_DEVICES="1"),
+        env=environment(JAX_NUM_CPU_DEVICES="1", MEETING=str(meeting)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -6,7 +6,7 @@ import time
 import pytest
 from meshwright.runtime.processes.clocks import Alignment, Reading, read_offset
 from meshwright.runtime.processes.world import ProcessError
-from support.fake_world import Store, make_world
+from support.fake_world import MISSED, Store, make_world
 
 AHEAD = (0.0, 1000.0, -3.5)  # Seconds.
 
@@ -46,6 +46,6 @@ def test_a_recording_of_no_length_has_no_drift():
 
 @pytest.mark.parametrize("process", [0, 1])
 def test_a_process_that_does_not_record_is_missed(process):
-    world = make_world(Store(), process, 2)
+    world = make_world(Store(MISSED), process, 2)
     with pytest.raises(ProcessError, match=r"come to mw.profile\(\)|came to"):
         read_offset(world, time.perf_counter)

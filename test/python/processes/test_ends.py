@@ -16,9 +16,8 @@ import pytest
 from meshwright.launching.printing import Printer
 from meshwright.runtime.processes.watch import EXIT_CODE
 from meshwright.runtime.processes.watchdog import Watchdog
-from support.launching import environment
+from support.launching import LIMIT, environment
 
-LIMIT = 60  # Seconds; what hangs takes longer than any busy machine does.
 WATCHED = """
 import sys, time
 from meshwright.runtime.processes import watch

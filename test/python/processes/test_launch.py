@@ -13,7 +13,7 @@ import time
 
 import pytest
 from meshwright.runtime.processes import exits
-from support.launching import environment, free_port
+from support.launching import LIMIT, environment, free_port
 
 import meshwright as mw
 
@@ -32,9 +32,10 @@ for entry in pathlib.Path("/proc").glob("[0-9]*" if first else "none"):
     ours = any(word.endswith(b"coordinator.py") for word in words)
     if ours and parent == os.getppid():
         os.kill(int(entry.name), signal.SIGKILL)
-        time.sleep(0.5)
+        while (entry / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+            time.sleep(0.02)
         sys.exit(5)
-time.sleep(100)
+time.sleep(1000)
 """,
     "visible": "print(json.dumps(os.environ['CUDA_VISIBLE_DEVICES']))",
 }
@@ -62,7 +63,7 @@ def ended(tmp_path_factory) -> dict:
     def run(name):
         variables = {"CUDA_VISIBLE_DEVICES": "", "PYTHONIOENCODING": "ascii"}
         process = start(folders[name], SCRIPTS[name], processes=2, **variables)
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=LIMIT)
         return process.returncode, out, errors
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -119,7 +120,7 @@ def test_nobody_waits_for_a_reader_that_has_gone(tmp_path):
         assert process.stdout.readline() == f"[0] {'x' * 50}\n"
         process.stdout.close()
         errors = process.stderr.read()
-        assert process.wait(timeout=30) == 1
+        assert process.wait(timeout=LIMIT) == 1
     assert "[0] BrokenPipeError" in errors
     assert errors.endswith("meshwright.launch: process 0 ended with exit code 1\n")
 
@@ -154,12 +155,12 @@ def test_the_exit_code_is_that_of_the_signal(tmp_path):
     with start(tmp_path, "print('up'); time.sleep(100)") as process:
         assert process.stdout.readline() == "[0] up\n"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 128 + signal.SIGTERM
+        assert process.wait(timeout=LIMIT) == 128 + signal.SIGTERM
 
 
 def test_a_watchdog_that_was_stopped_blames_nobody():
     """As the one in a launcher is, by Ctrl-Z."""
-    module = ["-m", "meshwright.runtime.processes.watchdog", "127.0.0.1", "1", "1"]
+    module = ["-m", "meshwright.runtime.processes.watchdog", "127.0.0.1", "1", "3"]
     watchdog = subprocess.Popen(
         [sys.executable, *module],
         env=environment(),
@@ -185,10 +186,10 @@ def test_a_watchdog_that_was_stopped_blames_nobody():
 
             beating = threading.Thread(target=beat)
             beating.start()
-            for _ in range(3):  # Who wakes first is a matter of chance.
+            for _ in range(2):  # Who wakes first is a matter of chance.
                 time.sleep(0.3)
                 os.kill(watchdog.pid, signal.SIGSTOP)
-                time.sleep(1.5)
+                time.sleep(4.5)
                 os.kill(watchdog.pid, signal.SIGCONT)
             time.sleep(0.5)
             ended.set()
@@ -197,8 +198,8 @@ def test_a_watchdog_that_was_stopped_blames_nobody():
         ended.set()
         watchdog.kill()
         watchdog.communicate()
-    listener.join(10)
-    assert [json.loads(line) for line in told] == [{"timeout": 1.0}]
+    listener.join(LIMIT)
+    assert [json.loads(line) for line in told] == [{"timeout": 3.0}]
 
 
 @pytest.mark.parametrize(
@@ -241,12 +242,32 @@ def test_an_address_that_nobody_reaches_is_told(tmp_path):
         env=environment(**{f"SLURM_{name}": value for name, value in task.items()}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT,
     )
     assert done.returncode == 1
     line = done.stderr.splitlines()[-1]
     assert "ProcessError: process 0: process 0 cannot be reached at 127.0.0.1:1" in line
     assert line.endswith("give it an address that the others reach (bind_address)")
+
+
+def test_a_connection_to_itself_is_no_listener(monkeypatch):
+    """The system may give what asks for a port that is free just this one."""
+    from meshwright.runtime.processes import start
+
+    def connect(address, timeout):
+        found = socket.socket()
+        found.bind(address)
+        found.connect(address)
+        return found
+
+    address = f"127.0.0.1:{free_port()}"
+    monkeypatch.setattr(socket, "create_connection", connect)
+    with pytest.raises(start.ProcessError, match="no process listens at"):
+        start._await_listener(1, address, 0.1)
+    monkeypatch.undo()
+    host, port = address.split(":")
+    with socket.socket() as coordinator:  # None of that is in its way.
+        coordinator.bind((host, int(port)))
 
 
 def test_a_port_of_the_other_loopback_is_looked_at():

@@ -15,9 +15,9 @@ from meshwright.elastic import ProcessFailure
 from meshwright.runtime.processes.members import Members, close_connections
 from meshwright.runtime.processes.watchdog import Watchdog
 from meshwright.runtime.processes.world import World
-from support.launching import launch
+from support.launching import LIMIT, launch
 
-LIMIT = 120
+TIMEOUT = 8  # Seconds after which a process is taken to be stopped.
 # Processes, restarts; what happens to which of them, and how long the run goes on.
 CASES = {
     "smaller": (3, 0, "killed", "1", "left"),
@@ -39,7 +39,9 @@ LEFT = [name for name, case in CASES.items() if case[-1] == "left"]
 def runs(tmp_path_factory) -> dict:
     def run(name):
         processes, restarts, *words = CASES[name]
-        options = ("--restart", str(restarts), "--timeout", "8")
+        # What is not stopped is noticed in another way.
+        timeout = TIMEOUT if name == "stopped" else 2 * LIMIT
+        options = ("--restart", str(restarts), "--timeout", str(timeout))
         folder = str(tmp_path_factory.mktemp("copies"))
         return launch(processes, 2, "recovering.py", *words, folder, options=options)
 
@@ -100,9 +102,8 @@ def test_a_process_comes_back_to_those_that_never_ended(runs):
 
 
 def test_a_process_that_is_stopped_is_ended_and_started_again(runs):
-    assert "has been silent for 8 s; it is stopped; the others go on" in (
-        runs["stopped"].stderr
-    )
+    line = f"has been silent for {TIMEOUT} s; it is stopped; the others go on"
+    assert line in runs["stopped"].stderr
 
 
 def test_what_jax_cannot_connect_again_starts_all_again(runs):
@@ -242,6 +243,30 @@ def test_all_hear_who_is_gone_before_they_regroup():
         assert peer.hear()["gone"] == [2]
         assert peer.hear()["formed"] == [0, 1]
         peer.say(done=True)
+        peer.close()
+    watchdog.close()
+
+
+def test_a_death_comes_before_what_fails_because_of_it(monkeypatch):
+    """Also where the launcher learns late how the process has ended."""
+    name = "meshwright.runtime.processes.watchdog._FAILURE_DELAY"
+    monkeypatch.setattr(name, 0.0)
+    watchdog = Watchdog(LIMIT, 3, exit_code_delay=LIMIT)
+    peers = [Peer(watchdog, number, ready=False) for number in range(3)]
+    settle(peers)
+    peers[2].close()
+    peers[0].say(failed="JaxRuntimeError: closed", first=None)
+    peers[1].say(**{"who is gone": 5})
+    while not watchdog._peers[0].failure:
+        time.sleep(0.01)
+    watchdog.report(2, "was killed by SIGKILL")
+    fault = {"fault": "process 2 (pid 1 on here) was killed by SIGKILL"}
+    assert peers[0].hear() == fault
+    assert [peers[1].hear() for _ in range(2)] == [
+        fault,
+        {"answered": 5, "failed": []},
+    ]
+    for peer in peers[:2]:
         peer.close()
     watchdog.close()
 

@@ -11,6 +11,7 @@ import sys
 
 import pytest
 from support.launching import (
+    LIMIT,
     SCRIPTS,
     descendants,
     environment,
@@ -22,8 +23,7 @@ from support.launching import (
 
 from bench import disturbed_runs, killed_runs
 
-LIMIT = 200
-TIMEOUT = 8  # Seconds that a process waits for another one.
+TIMEOUT = 15  # Seconds that a process waits for another one, in runs that are stopped.
 # The restarts that are allowed, what happens, the exit code, what is said.
 CASES = {
     "goes on": (3, ["kill", "raise"], 0, "starts all processes again (2 of 3)"),

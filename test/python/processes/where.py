@@ -4,7 +4,7 @@ import json
 
 import meshwright as mw
 
-mw.distributed.initialize(timeout=20)
+mw.distributed.initialize(timeout=200)
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402

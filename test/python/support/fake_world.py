@@ -8,13 +8,15 @@ from types import SimpleNamespace
 from meshwright.runtime.processes.members import Members
 from meshwright.runtime.processes.world import ProcessError, World
 
-SECONDS = 2.0  # That one waits for another.
+SECONDS = 100.0  # That one waits for another, on a busy machine.
+MISSED = 0.5  # The same where nobody comes.
 
 
 class Store:
     """The coordinator's keys and values."""
 
-    def __init__(self):
+    def __init__(self, seconds=SECONDS):
+        self.seconds = seconds
         self.values, self.changed, self.bytes = {}, threading.Condition(), 0
 
     def put(self, key, value):
@@ -26,7 +28,7 @@ class Store:
 
     def get(self, key, owner, what):
         with self.changed:
-            if not self.changed.wait_for(lambda: key in self.values, SECONDS):
+            if not self.changed.wait_for(lambda: key in self.values, self.seconds):
                 raise ProcessError(f"process {owner} did not {what}")
             return self.values[key]
 
@@ -42,7 +44,7 @@ def make_world(store, process, count):
         get=store.get,
         next_number=lambda: next(numbers),
         explaining=contextlib.nullcontext,
-        timeout=SECONDS,
+        timeout=store.seconds,
         bind="127.0.0.1",
         transport="transfer",
         window_bytes=1 << 26,

@@ -8,10 +8,12 @@ import pathlib
 import socket
 import subprocess
 import sys
+import tempfile
 
 from support.tools import ROOT
 
 SCRIPTS = ROOT / "test" / "python" / "processes"
+LIMIT = 400  # Seconds: what takes longer hangs, also on a busy machine.
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -36,16 +38,20 @@ def bare_environment(**variables: str) -> dict[str, str]:
 def launch(
     processes: int, devices: int, script: str, *args: str, options=(), **variables: str
 ) -> subprocess.CompletedProcess:
-    """A script of the folder under the launcher, to its end."""
+    """A script of the folder under the launcher, to its end.
+
+    What begins with `meet()` (processes/meeting.py) begins in all of them together.
+    """
     command = [sys.executable, "-m", "meshwright.launch", "-n", str(processes)]
     command += ["--devices-per-process", str(devices), *options]
-    return subprocess.run(
-        [*command, str(SCRIPTS / script), *args],
-        env=environment(**variables),
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    with tempfile.TemporaryDirectory() as meeting:
+        return subprocess.run(
+            [*command, str(SCRIPTS / script), *args],
+            env=environment(MEETING=meeting, **variables),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+        )
 
 
 def launch_all(cases: dict, **options) -> dict:
