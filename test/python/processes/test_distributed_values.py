@@ -38,6 +38,17 @@ def test_placed_keys_and_scalars_are_those_of_the_program(found):
     assert [each["program"] for each in found] == [["bfloat16", True]] * 2
 
 
+def test_errors_of_checkify_are_fetched_as_any_value():
+    """Of both meshes and of JAX's own checks: the text of `jax.jit`, everywhere."""
+    for report in reports(launch(2, 1, "checked.py")):
+        assert report["found"] == report["wanted"]
+        nothing, of_first, of_second, of_jax = report["found"]
+        assert nothing is None
+        assert of_first.startswith("the sum is -1.0")
+        assert "is too large" in of_second
+        assert "out-of-bounds" in of_jax
+
+
 def exchange(*trees):
     """What each process is told that fetches an array of process 0."""
     store = Store()
