@@ -10,6 +10,7 @@ the page is not what would be written.
 """
 
 import argparse
+import json
 import pathlib
 import re
 import subprocess
@@ -163,6 +164,81 @@ none, unless options say otherwise:
   of unknown work are listed.
 
 For other times still, write a CSV file as above and give that.
+
+## Chunks of a sequence
+
+With long sequences, what a stage keeps of a microbatch is large, and microbatches are
+few. Seq1F1B and SlimPipe take a microbatch in K chunks of its sequence: forward first
+to last, each reading what the chunks before it leave in a cache, and back last to
+first, with the gradient of the cache. Beside the cache a stage keeps chunks, not
+microbatches, and the pipeline fills and drains in steps of a chunk. `NAME:K` draws one;
+`F1.2` is chunk 2 of microbatch 1:
+
+```sh
+meshwright schedule Seq1F1B:2 --meshes 4 --microbatches 4
+meshwright schedule SlimPipe:4 --meshes 4 --microbatches 2
+```
+
+```
+{seq}
+{slim}```
+
+Mesh m of N keeps N − m + K − 1 chunks under Seq1F1B, and with at least as many chunks
+as meshes and v stages on each v K + 2 (N − 1 − m) under SlimPipe: of all pieces of a
+microbatch, v K N, hardly more than its share of one. 8 microbatches on 8 meshes,
+forward and backward as above:
+
+{sequence_table}
+
+In CSV and JSON, the number of a microbatch is that of the unit: microbatch times K plus
+chunk. With `sequence_chunks`, `mw.pipeline.accumulate` calls the function for each
+chunk. The function is then not a gradient, but a loss: it takes the carry as a last
+argument, `None` for the first chunk, and returns the loss and the next carry.
+
+```python
+def attention(w, h, cache):
+    q, k, v = h @ w[0], h @ w[1], h @ w[2]
+    if cache is not None:
+        k, v = jnp.concatenate([cache[0], k], 1), jnp.concatenate([cache[1], v], 1)
+    new, every = q.shape[1], k.shape[1]
+    sees = jnp.arange(every) <= jnp.arange(every - new, every)[:, None]
+    scores = jnp.where(sees, q @ k.swapaxes(1, 2), -jnp.inf)
+    return h + jax.nn.softmax(scores) @ v, (k, v)
+
+
+def chunk_loss(weights, x, y, cache):
+    caches = []
+    for stage, w in enumerate(weights):
+        x = mw.stage_boundary(x) if stage else x
+        x, new = attention(w, x, cache and cache[stage])
+        caches.append(new)
+    return ((x - y) ** 2).mean(), caches
+
+
+step = mw.pipeline.accumulate(
+    chunk_loss, 8, batch_argnums=(1, 2), sequence_chunks=4, sequence_axes=1
+)
+config = mw.make_config(meshes, pipeline_schedule=mw.get_pipeline_schedule("Seq1F1B"))
+batch = np.ones((16, 32, 2), np.float32)  # Eight microbatches of two rows.
+lowered = mw.jit(step, config).lower(4 * [np.ones((3, 2, 2), np.float32)], batch, batch)
+```
+
+The result is the loss and the gradient by the first argument, equal to those of whole
+sequences; means are over positions and microbatches. The schedule learns the number of
+chunks from the program. A cache may grow, as here, with a fragment for each chunk, or
+be as long as the sequence, with a position in it: then all chunks but the first and the
+last share theirs. A program with calls of its own numbers them microbatch times K plus
+chunk, and names the schedule with K, `Seq1F1B:4`.
+
+Of causal attention later chunks take longer. `sequence_chunks` takes lengths as well,
+and `mw.pipeline.chunk_lengths` cuts by time: for a sequence of 1024 where a position
+takes as long as attending to 128 others, `chunk_lengths(1024, 4, linear=128,
+quadratic=1, multiple=16)` is 432, 240, 192 and 160.
+
+Refused are sequences that the number of chunks does not divide, lengths that do not add
+up to the sequence, and a model that looks ahead, with the value that it reads: `the
+model looks ahead in the sequence: the forward of chunk 0 of microbatch 0 in stage 0
+reads this value of type 'tensor<2x4xf32>' of chunk 1`.
 
 ## Layouts
 
@@ -358,8 +434,8 @@ SECTIONS = [
     ),
     (
         "Seq1F1B",
-        "1F1B over chunks of sequences; drawn here with one chunk, which is 1F1B. "
-        "`meshwright schedule Seq1F1B:4` draws it with four chunks of each sequence.",
+        "1F1B over chunks of sequences; drawn here with one chunk, which is 1F1B. How "
+        "to cut sequences is described [below](#chunks-of-a-sequence).",
     ),
     (
         "SlimPipe",
@@ -594,6 +670,8 @@ def write_page(tool: Tool) -> str:
             "deadlock",
         )
     ]
+    seq = tool.run("Seq1F1B:2", f"--meshes={MESHES}", "--microbatches=4").stdout
+    slim = tool.run("SlimPipe:4", f"--meshes={MESHES}", "--microbatches=2").stdout
     layout = tool.run(
         "Interleaved1F1B",
         "--layout=Et|t|t|t|t||tt|L",
@@ -613,9 +691,36 @@ def write_page(tool: Tool) -> str:
             lists=lists,
             layout=layout,
             bad_layouts=bad_layouts,
+            seq=seq,
+            slim=slim,
+            sequence_table=write_sequence_table(tool),
         )
     )
     return "".join(page)
+
+
+def write_sequence_table(tool: Tool) -> str:
+    """What chunks of sequences change, on eight meshes."""
+    lines = [
+        "| schedule | bubble | first mesh keeps, in microbatches of the whole mesh |",
+        "| --- | --- | --- |",
+    ]
+    for name, stages in [
+        ("1F1B", 1),
+        ("Seq1F1B:2", 1),
+        ("Seq1F1B:4", 1),
+        ("Seq1F1B:8", 1),
+        ("Interleaved1F1B", 2),
+        ("SlimPipe:8", 2),
+        ("SlimPipe:16", 2),
+    ]:
+        made = json.loads(
+            tool.run(name, "--meshes=8", "--microbatches=8", "--json").stdout
+        )
+        chunks = made.get("sequence_chunks", 1)
+        kept = made["meshes"][0]["peak_live"] / (chunks * stages)
+        lines.append(f"| {name} | {100 * made['bubble']:.1f} % | {kept:.2f} |")
+    return "\n".join(lines)
 
 
 def draw_images(tool: Tool, folder: pathlib.Path) -> None:

@@ -55,7 +55,8 @@ def find_schedule_name(name: object) -> str | None:
 
     Args:
       name: its name for the compiler (`ZeroBubbleV`) or in the registry
-        (`ZERO_BUBBLE_V`, in capitals, wherever words are thought to end).
+        (`ZERO_BUBBLE_V`, in capitals, wherever words are thought to end); with a colon
+        and into how many chunks it cuts sequences, `Seq1F1B:4`.
 
     Returns:
       One of `schedule_names()`, or None for any other name.
@@ -67,6 +68,10 @@ def find_schedule_name(name: object) -> str | None:
     """
     if not isinstance(name, str):
         return None
+    plain, colon, chunks = name.rpartition(":")
+    if colon and chunks.isascii() and chunks.isdigit():
+        found = find_schedule_name(plain)
+        return f"{found}:{chunks}" if found and ":" not in found else None
     known = builtin_schedules()
     if name in known:
         return name
@@ -94,6 +99,11 @@ def compiler_name(what: str, name: object) -> str:
             raise ValueError(f"{what}: {error}") from None
         return name
     found = find_schedule_name(name)
+    if found and ":" in found:
+        try:
+            native.splits_backward(found)
+        except ValueError as error:
+            raise ValueError(f"{what}: {error}") from None
     if found is None:
         known = (*schedule_names(), f"{SCHEDULE_FILE_PREFIX}PATH")
         raise ValueError(unknown_name(what, name, known))

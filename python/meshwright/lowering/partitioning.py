@@ -22,9 +22,13 @@ from ..core.config import (
     PyTree,
     Topology,
 )
-from ..core.names import MEMORY_KIND_SEPARATOR, mesh_without_memory_kind
+from ..core.names import (
+    MEMORY_KIND_SEPARATOR,
+    SCHEDULE_FILE_PREFIX,
+    mesh_without_memory_kind,
+)
 from ..jaxapi import frontend as compat
-from ..pipeline.results import is_in
+from ..pipeline.results import is_in, sequence_chunks_in
 from ..programs.stages import Lowered
 from ..schedules.rules import (
     build_merge_rules,
@@ -185,6 +189,7 @@ def lower_traced(
     call_tree = jax.tree.structure(traced.args_info)
     split = {**given, **external, **_known_inputs(wanted, call_tree)}
     program = keep_rows_split(drop_known(traced.jaxpr, split), split)
+    config = _with_sequence_chunks(traced, config)
     uncut = config
     program, config = stage_cut.cut(program, _with_late_merging(traced, config))
     platforms = several_platforms.platforms_of(config.topology)
@@ -261,6 +266,32 @@ def _known_inputs(in_shardings: PyTree, call_tree: Any) -> dict[int, Any]:
     """Shardings of flat inputs that a user gave for arguments by position."""
     args_tree, _ = call_tree.children()
     return several_meshes.flat_prefix(in_shardings, args_tree)
+
+
+def _with_sequence_chunks(traced: jax.stages.Traced, config: Config) -> Config:
+    """A config whose schedule knows into how many chunks sequences are cut.
+
+    Raises:
+      ValueError: the schedule is named with another number.
+    """
+    chunks = sequence_chunks_in(traced.jaxpr.jaxpr)
+    name, _, given = config.schedule.partition(":")
+    if chunks == 1 or name + ":" == SCHEDULE_FILE_PREFIX:
+        return config
+    wanted = f"{name}:{chunks}"
+    if given:
+        if config.schedule != wanted:
+            raise ValueError(
+                f"schedule {config.schedule} has sequences in {given} chunks, but "
+                f"accumulate cuts them into {chunks}; name it {name}, which takes "
+                "what the program has"
+            )
+        return config
+    try:
+        native.splits_backward(wanted)
+    except ValueError:  # It knows no chunks, and takes each for a microbatch.
+        return config
+    return dataclasses.replace(config, schedule_name=wanted)
 
 
 def _with_late_merging(traced: jax.stages.Traced, config: Config) -> Config:

@@ -35,6 +35,7 @@ from ..schedules.rules import merged_fragment_info as merged_fragment_info
 from ..schedules.rules import pipeline_context as pipeline_context
 from ..schedules.rules import rule_text as rule_text
 from .accumulate import accumulate as accumulate
+from .cuts import chunk_lengths as chunk_lengths
 from .layout import Layout as Layout
 from .layout import layout as layout
 from .parts import Parts as Parts

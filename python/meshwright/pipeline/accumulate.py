@@ -39,9 +39,11 @@ from ..tracing.ops import broadcast
 from ..tracing.ops import reduce as reduced
 from ..tracing.program import backward_order, count_microbatches
 from ..tracing.scopes import layers_of_stages
+from .cuts import cut, find_cuts
 from .loop import call_in_loop, can_loop
 from .microbatches import positions, split
 from .results import guarded
+from .sequence import Chunked
 from .sums import with_sums
 
 __all__ = ["accumulate"]
@@ -64,6 +66,8 @@ def accumulate(
     has_aux: bool | None = None,
     rng_argnums: int | Sequence[int] = (),
     accumulate_dtype: Any = None,
+    sequence_chunks: int | Sequence[int] | None = None,
+    sequence_axes: Any = 1,
 ) -> Callable[..., Any]:
     """Runs a function once per microbatch, as one `call` each, and sums up.
 
@@ -94,15 +98,25 @@ def accumulate(
       accumulate_dtype: the type of sums and means of real floating-point results,
         such as `"float32"` for gradients in bfloat16; by default that of the result.
 
+      sequence_chunks: into how many chunks each microbatch is cut along its sequence,
+        or their lengths (`chunk_lengths`). `fn` is then not a gradient, but the loss
+        of a chunk: it gets the carry as a further positional argument, None for the
+        first chunk, and returns the loss and the next carry, such as a cache of keys
+        and values. The result is the loss and its gradient by the first argument;
+        means are over positions as well. For schedules Seq1F1B and SlimPipe.
+      sequence_axes: the axis of the sequence in what is split: one for all arrays, or
+        a prefix of the argument, or a tuple of such for several arguments. Arrays with
+        None go to all chunks.
+
     Returns:
-      A callable with the signature of `fn`. Keyword arguments go to every
-      microbatch as they are.
+      A callable with the signature of `fn`, without the carry. Keyword arguments go to
+      every microbatch as they are.
 
     Raises:
       TypeError: a result that is no array, a key that is none, or a derivative that
         is taken from outside.
-      ValueError: arguments that cannot be split evenly, or microbatches of
-        different types.
+      ValueError: arguments that cannot be split evenly, microbatches of different
+        types, or sequences that cannot be cut into those chunks.
 
     Example: the gradient of a mean over four rows, two at a time.
 
@@ -125,6 +139,8 @@ def accumulate(
         raise ValueError(f"{_WHAT}: microbatches must be 1 or more, got {count}")
     _check_reduce(reduce)
     wanted_dtype = _sum_dtype(accumulate_dtype)
+    if sequence_chunks is not None:
+        _check_chunked(reduce, has_aux)
 
     @functools.wraps(fn)
     def accumulated(*args, **kwargs):
@@ -138,6 +154,19 @@ def accumulate(
                 "rng_argnums; keys are split by rng_argnums alone"
             )
         parts = split(_WHAT, {index: args[index] for index in batch}, count)
+        if sequence_chunks is not None:
+            cuts = find_cuts(_WHAT, parts[0], sequence_axes, sequence_chunks)
+            chunks = [cut(_WHAT, part, sequence_axes, cuts) for part in parts]
+            for index in keys:
+                units = itertools.chain.from_iterable(chunks)
+                number = count * len(cuts.lengths)
+                for part, key in zip(
+                    units, _keys(index, args[index], number), strict=True
+                ):
+                    part[index] = key
+            chunked = Chunked(_WHAT, fn, reduce == _MEAN, dtype)
+            run = chunked.calls if compat.is_staged() else chunked.eagerly
+            return guarded(run(args, kwargs, chunks, cuts), len(cuts.lengths))
         for index in keys:
             for part, key in zip(parts, _keys(index, args[index], count), strict=True):
                 part[index] = key
@@ -192,6 +221,20 @@ def _check_reduce(reduce: Any) -> None:
                 f"{_WHAT}: reduce must be {', '.join(map(repr, _KINDS))} or a function "
                 f"of one array or of two, got {kind!r}"
             )
+
+
+def _check_chunked(reduce: Any, has_aux: bool | None) -> None:
+    """Refuses what makes no sense for chunks of sequences."""
+    if reduce not in (_MEAN, _SUM):
+        raise ValueError(
+            f'{_WHAT}: with sequence_chunks, reduce must be "mean" or "sum", as the '
+            f"loss of a sequence is made of those of its chunks, got {reduce!r}"
+        )
+    if has_aux:
+        raise ValueError(
+            f"{_WHAT}: has_aux with sequence_chunks, where the function returns a loss "
+            "and a carry alone; leave it out"
+        )
 
 
 def _keys(index: int, key: Any, count: int) -> list[Any]:

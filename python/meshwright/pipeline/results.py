@@ -7,22 +7,23 @@ gradients are where they are made.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import jax
 
 from ..jaxapi import frontend as compat
 
-__all__ = ["guarded", "is_in"]
+__all__ = ["guarded", "is_in", "sequence_chunks_in"]
 
 _result_p = compat.Primitive("mpmd_accumulated")
-_result_p.def_impl(lambda x: x)
-_result_p.def_abstract_eval(lambda aval: aval)
+_result_p.def_impl(lambda x, **_: x)
+_result_p.def_abstract_eval(lambda aval, **_: aval)
 compat.defvectorized(_result_p)
-compat.register_lowering(_result_p, lambda ctx, x: [x], cacheable=False)
+compat.register_lowering(_result_p, lambda ctx, x, **_: [x], cacheable=False)
 
 
-def _refuse_derivative(primals: Any, tangents: Any) -> Any:
+def _refuse_derivative(primals: Any, tangents: Any, **_: Any) -> Any:
     raise TypeError(
         "accumulate: its result is differentiated from outside, where the backward "
         "passes of all microbatches would hang together and no schedule could order "
@@ -34,15 +35,32 @@ def _refuse_derivative(primals: Any, tangents: Any) -> Any:
 compat.primitive_jvps[_result_p] = _refuse_derivative
 
 
-def guarded(result: Any) -> Any:
-    """The result, which refuses to be differentiated."""
-    return jax.tree.map(_result_p.bind, result)
+def guarded(result: Any, sequence_chunks: int = 1) -> Any:
+    """The result, which refuses to be differentiated.
+
+    Args:
+      result: a pytree of arrays.
+      sequence_chunks: into how many chunks the sequences of its microbatches were cut.
+    """
+    return jax.tree.map(
+        lambda leaf: _result_p.bind(leaf, sequence_chunks=sequence_chunks), result
+    )
+
+
+def _chunks(jaxpr: Any) -> Iterator[int]:
+    """The chunks of each result over microbatches that a program has."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is _result_p:
+            yield eqn.params["sequence_chunks"]
+        elif eqn.primitive is compat.jit_p:
+            yield from _chunks(eqn.params["jaxpr"].jaxpr)
 
 
 def is_in(jaxpr: Any) -> bool:
     """Whether a program has a result over microbatches."""
-    return any(
-        eqn.primitive is _result_p
-        or (eqn.primitive is compat.jit_p and is_in(eqn.params["jaxpr"].jaxpr))
-        for eqn in jaxpr.eqns
-    )
+    return any(_chunks(jaxpr))
+
+
+def sequence_chunks_in(jaxpr: Any) -> int:
+    """Into how many chunks a program cuts the sequence of each microbatch."""
+    return max(_chunks(jaxpr), default=1)

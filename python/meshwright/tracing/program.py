@@ -28,6 +28,7 @@ class _Program:
     schedule: str  # The compiler's name of it.
     unrolls: bool
     microbatches: int = 0
+    sequence_chunks: int = 1
 
 
 # The program that is traced by `meshwright.jit`.
@@ -57,15 +58,25 @@ def unrolls_loops() -> bool:
     return program is not None and program.unrolls
 
 
-def count_microbatches(count: int) -> int:
+def count_microbatches(count: int, sequence_chunks: int = 1) -> int:
     """The number of the first of `count` further microbatches of a program.
 
     A schedule tells microbatches apart by their numbers, also those of two functions,
-    or of two gradients in one step.
+    or of two gradients in one step. With sequences in chunks, each is one.
+
+    Raises:
+      ValueError: microbatches before have their sequences in other chunks.
     """
     program = _program.get()
     if program is None:
         return 0
+    if program.microbatches and program.sequence_chunks != sequence_chunks:
+        raise ValueError(
+            f"microbatches with sequences in {sequence_chunks} chunks come after those "
+            f"with {program.sequence_chunks}; in one program all must be cut into as "
+            "many chunks"
+        )
+    program.sequence_chunks = sequence_chunks
     first = program.microbatches
     program.microbatches += count
     return first

@@ -60,6 +60,19 @@ def test_a_layout_is_lowered_as_shown(program):
     assert {f"stage{stage}" for stage in range(8)} <= origins
 
 
+def test_sequences_are_cut_as_shown(program):
+    names = dict(program)
+    (block,) = find_blocks("Chunks of a sequence", "python")
+    exec(compile(block, "docs/schedules.md", "exec"), names)
+    calls = [
+        item["origins"]
+        for item in names["lowered"].partitioning_result.program["items"]
+        if item.get("origins")
+    ]
+    # Four stages, 8 microbatches of 4 chunks, forward and backward.
+    assert len(calls) == 2 * 4 * 8 * 4
+
+
 def run(tools, command: str, folder, lowered, config: dict) -> None:
     (folder / "step.mlir").write_text(lowered.as_text("stablehlo"))
     (folder / "step.json").write_text(json.dumps(config))

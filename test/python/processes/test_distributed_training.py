@@ -97,3 +97,10 @@ def test_a_process_keeps_no_more_when_others_have_more_meshes():
     # They have 24 MB of weights; what an allocator keeps is a matter of megabytes.
     assert eight["bytes"] < two["bytes"] + (16 << 20)
     assert len(second["found"][1]["compiled"]) > len(second["found"][0]["compiled"])
+
+
+@pytest.mark.parametrize(("name", "stages"), [("Seq1F1B", 4), ("SlimPipe", 8)])
+def test_sequences_in_chunks_train_over_processes(name, stages):
+    found = reports(launch(2, 2, "sequence.py", name, str(stages), "2"))
+    assert [report["process"] for report in found] == [0, 1]
+    assert all(report["difference"] <= 1e-5 for report in found)

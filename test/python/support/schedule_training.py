@@ -180,10 +180,11 @@ class Trained:
 
 
 def find_issued(
-    program: dict, topology: dict[str, Mesh], recording
+    program: dict, topology: dict[str, Mesh], recording, sequence_chunks: int = 1
 ) -> tuple[list[list[Action]], list[int]]:
     """What each mesh issued, and its peak of live activations meanwhile."""
-    actions = find_actions(program)
+    is_cut = sequence_chunks > 1
+    actions = find_units(program, sequence_chunks) if is_cut else find_actions(program)
     rows = {mesh: [] for mesh in topology}
     for event in recording.events:
         if event.kind == "fragment" and event.item in actions:
@@ -233,6 +234,38 @@ def find_actions(program: dict) -> dict[int, Action]:
         index: (s, "B" if kind == "I" and (s, m) not in split else kind, m)
         for index, (s, kind, m) in found.items()
     }
+
+
+def find_units(program: dict, chunks: int) -> dict[int, Action]:
+    """Which action each item is, with the number of its unit for the microbatch.
+
+    The first chunk of a microbatch reads nothing of its stage, each other one what the
+    one before it left there. Microbatches count as they enter the first stage.
+    """
+    found: dict[int, Action] = {}
+    maker: dict[int, Action] = {}
+    entered = 0
+    for index, item in enumerate(program["items"]):
+        if item["kind"] == "transfer":
+            if item["operand"] in maker:
+                maker[item["result"]] = maker[item["operand"]]
+            continue
+        origins = [re.fullmatch(r"stage(\d+)(\(1\))?", o) for o in item["origins"]]
+        if not origins:
+            continue
+        ((stage, transposed),) = {(int(o[1]), bool(o[2])) for o in origins}
+        read = [maker[value] for value in item["operands"] if value in maker]
+        own = [unit for s, kind, unit in read if (s, kind) == (stage, "F")]
+        if transposed:
+            unit = max(own)
+        elif stage:
+            (unit,) = {unit for s, kind, unit in read if (s, kind) == (stage - 1, "F")}
+        else:
+            unit = max(own) + 1 if own else chunks * entered
+            entered += not own
+        found[index] = stage, "B" if transposed else "F", unit
+        maker |= dict.fromkeys(item["results"], found[index])
+    return found
 
 
 def as_split(plan: list[list[Action]], orders: list[list[Action]]):

@@ -1,0 +1,465 @@
+"""Sequences in chunks: a cache goes from chunk to chunk, its gradient comes back."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh
+from support.schedule_training import (
+    MESHES,
+    count_planned_live,
+    find_issued,
+    read_plan,
+)
+
+import meshwright as mw
+
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
+
+MICROBATCHES, ROWS, LENGTH, WIDTH, CHUNKS = 8, 2, 12, 4, 3
+
+
+def make_topology(sizes):
+    """Meshes of so many devices, side by side."""
+    ends = np.cumsum(sizes)
+    return {
+        f"m{i}": Mesh(jax.devices()[end - size : end], "x")
+        for i, (end, size) in enumerate(zip(ends, sizes, strict=True))
+    }
+
+
+def draw(random, *shape):
+    return random.normal(size=shape).astype(np.float32) / 2
+
+
+def make_inputs(stages, microbatches=MICROBATCHES):
+    random = np.random.default_rng(0)
+    weights = [{n: draw(random, WIDTH, WIDTH) for n in "qkvo"} for _ in range(stages)]
+    xs, ys = (
+        [draw(random, ROWS, LENGTH, WIDTH) for _ in range(microbatches)]
+        for _ in range(2)
+    )
+    return weights, xs, ys
+
+
+def attend(w, h, cache):
+    """Causal attention; the cache has the keys and values of the chunks before."""
+    q, k, v = (h @ w[name] for name in "qkv")
+    if cache is not None:
+        k, v = (jnp.concatenate(pair, 1) for pair in zip(cache, (k, v), strict=True))
+    new, all_ = q.shape[1], k.shape[1]
+    sees = jnp.arange(all_) <= jnp.arange(all_ - new, all_)[:, None]
+    scores = jnp.where(sees, q @ k.swapaxes(1, 2), -1e9)
+    return h + jnp.tanh(jax.nn.softmax(scores) @ v @ w["o"]), (k, v)
+
+
+def loss(weights, x, y, cache):
+    h, caches = x, []
+    for stage, w in enumerate(weights):
+        if stage:
+            h = mw.stage_boundary(h)
+        h, new = attend(w, h, cache and cache[stage])
+        caches.append(new)
+    return ((h - y) ** 2).mean(), caches
+
+
+def named_loss(weights, x, y, cache):
+    h, caches = x, []
+    for stage, w in enumerate(weights):
+        layer = mw.named_computation(attend, name=f"stage{stage}")
+        h, new = layer(w, h, cache and cache[stage])
+        caches.append(new)
+    last = mw.named_computation(
+        lambda h, y: ((h - y) ** 2).mean(), name=f"stage{len(weights) - 1}"
+    )
+    return last(h, y), caches
+
+
+def make_step(chunks=CHUNKS, loss=loss, microbatches=MICROBATCHES, **options):
+    gradient = mw.pipeline.accumulate(
+        loss, microbatches, batch_argnums=(1, 2), sequence_chunks=chunks, **options
+    )
+
+    def step(weights, xs, ys):
+        value, grads = gradient(weights, xs, ys)
+        return value, jax.tree.map(lambda w, g: w - 0.1 * g, weights, grads)
+
+    return step
+
+
+@jax.jit
+def whole_step(weights, xs, ys):
+    """The same step with whole sequences, and nothing of the package in it."""
+
+    def total(weights):
+        return jnp.mean(
+            jnp.stack(
+                [loss(weights, x, y, None)[0] for x, y in zip(xs, ys, strict=True)]
+            )
+        )
+
+    value, grads = jax.value_and_grad(total)(weights)
+    return value, jax.tree.map(lambda w, g: w - 0.1 * g, weights, grads)
+
+
+class Trained:
+    """Two steps beside `jax.jit`: the last recording, and the largest difference."""
+
+    def __init__(self, step, config, weights, batch):
+        lowered = mw.jit(step, config).lower(weights, *batch)
+        self.program = lowered.partitioning_result.program
+        compiled = lowered.compile()
+        self.memory = compiled.memory_analysis()
+        ours, *placed = jax.tree.map(
+            jax.device_put, (weights, *batch), compiled.input_shardings[0]
+        )
+        theirs, self.difference = weights, 0.0
+        for _ in range(2):
+            with mw.profile() as self.recording:
+                found, ours = compiled(ours, *placed)
+            expected, theirs = whole_step(theirs, *batch)
+            pairs = zip(
+                jax.tree.leaves((found, ours)),
+                jax.tree.leaves((expected, theirs)),
+                strict=True,
+            )
+            self.difference = max(
+                self.difference,
+                *(float(np.abs(jax.device_get(a) - b).max()) for a, b in pairs),
+            )
+
+
+def get_plan(tools, name, *arguments):
+    shape = [f"--meshes={MESHES}", f"--microbatches={MICROBATCHES}"]
+    csv = tools.check("meshwright", "schedule", name, "--csv", *shape, *arguments)
+    return read_plan(csv)
+
+
+EQUAL, UNEQUAL = (1, 1, 1, 1), (1, 2, 1, 2)
+CASES = [
+    ("Seq1F1B", "Seq1F1B", 4, 3, EQUAL),
+    ("SEQ_1F1B", "Seq1F1B", 4, 2, UNEQUAL),
+    ("SlimPipe", "SlimPipe", 8, 4, EQUAL),
+    ("SLIM_PIPE", "SlimPipe", 8, 2, UNEQUAL),
+]
+
+
+@pytest.mark.parametrize(("name", "plain", "stages", "chunks", "sizes"), CASES)
+def test_chunks_train_as_drawn(tools, name, plain, stages, chunks, sizes):
+    topology = make_topology(sizes)
+    config = mw.make_config(topology, pipeline_schedule=mw.get_pipeline_schedule(name))
+    weights, *batch = make_inputs(stages)
+    trained = Trained(make_step(chunks), config, weights, batch)
+    assert trained.difference <= 1e-5
+    orders, lives = find_issued(trained.program, topology, trained.recording, chunks)
+    plan = get_plan(tools, f"{plain}:{chunks}")
+    assert orders == plan
+    assert lives == [count_planned_live(row) for row in plan]
+    if plain == "Seq1F1B":
+        assert lives == [MESHES - mesh + chunks - 1 for mesh in range(MESHES)]
+
+
+def test_named_computations_and_the_option_train_as_drawn(tools):
+    topology = make_topology([1] * 4)
+    names = {f"stage{stage}": f"m{stage}" for stage in range(4)}
+    config = mw.make_config(
+        topology,
+        names,
+        name_to_stage_assignment={f"stage{stage}": stage for stage in range(4)},
+        partitioning_options={
+            "mpmd_infer_transfers": True,
+            "mpmd_keep_units_alike": True,
+            "mpmd_pipeline_schedule": "Seq1F1B:3",
+        },
+    )
+    weights, *batch = make_inputs(4)
+    trained = Trained(make_step(loss=named_loss), config, weights, batch)
+    assert trained.difference <= 1e-5
+    orders, _ = find_issued(trained.program, topology, trained.recording, CHUNKS)
+    assert orders == get_plan(tools, "Seq1F1B:3")
+
+
+@pytest.mark.parametrize("schedule", ["1F1B", "GPipe", "LoopedBFS"])
+def test_other_schedules_give_the_same_numbers(schedule):
+    stages = 8 if schedule == "LoopedBFS" else 4
+    config = mw.make_config(
+        make_topology([1] * 4),
+        partitioning_options={"mpmd_pipeline_schedule": schedule},
+    )
+    weights, *batch = make_inputs(stages)
+    assert Trained(make_step(), config, weights, batch).difference <= 1e-5
+
+
+@pytest.mark.parametrize("wrap", [lambda step: step, jax.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("chunks", [1, 3, [6, 4, 2]])
+def test_without_meshes_it_is_the_same(wrap, chunks):
+    weights, *batch = make_inputs(2, microbatches=2)
+    step = wrap(make_step(chunks, microbatches=2))
+    found, expected = step(weights, *batch), whole_step(weights, *batch)
+    jax.tree.map(
+        functools.partial(np.testing.assert_allclose, atol=1e-6), found, expected
+    )
+
+
+def test_cuts_by_time_train(tools):
+    lengths = mw.pipeline.chunk_lengths(LENGTH, CHUNKS, linear=2, quadratic=1)
+    assert lengths == [6, 3, 3]
+    topology = make_topology([1] * 4)
+    schedule = mw.get_pipeline_schedule("Seq1F1B")
+    config = mw.make_config(topology, pipeline_schedule=schedule)
+    weights, *batch = make_inputs(4)
+    trained = Trained(make_step(lengths), config, weights, batch)
+    assert trained.difference <= 1e-5
+    orders, _ = find_issued(trained.program, topology, trained.recording, CHUNKS)
+    assert orders == get_plan(tools, "Seq1F1B:3")
+
+
+def attend_in_place(w, h, cache):
+    """Causal attention with a cache of the whole length, and the position in it."""
+    keys, values, at = cache
+    q, k, v = (h @ w[name] for name in "qkv")
+    keys = jax.lax.dynamic_update_slice_in_dim(keys, k, at, 1)
+    values = jax.lax.dynamic_update_slice_in_dim(values, v, at, 1)
+    sees = jnp.arange(LENGTH) <= (at + jnp.arange(h.shape[1]))[:, None]
+    scores = jnp.where(sees, q @ keys.swapaxes(1, 2), -1e9)
+    h = h + jnp.tanh(jax.nn.softmax(scores) @ values @ w["o"])
+    return h, (keys, values, at + h.shape[1])
+
+
+def test_a_cache_of_fixed_size_shares_its_fragments():
+    def loss_in_place(weights, x, y, cache):
+        if cache is None:
+            empty = jnp.zeros((ROWS, LENGTH, WIDTH))
+            cache = [(empty, empty, 0) for _ in weights]
+        h, caches = x, []
+        for stage, w in enumerate(weights):
+            if stage:
+                h = mw.stage_boundary(h)
+            h, new = attend_in_place(w, h, cache[stage])
+            caches.append(new)
+        return ((h - y) ** 2).mean(), caches
+
+    schedule = mw.get_pipeline_schedule("Seq1F1B")
+    config = mw.make_config(make_topology([1] * 4), pipeline_schedule=schedule)
+    weights, *batch = make_inputs(4)
+
+    def count(chunks):
+        step = make_step(chunks, loss=loss_in_place)
+        trained = Trained(step, config, weights, batch)
+        assert trained.difference <= 1e-5
+        calls = [item for item in trained.program["items"] if item["kind"] == "call"]
+        return len({item["fragment"] for item in calls if item["origins"]})
+
+    # The first chunk and the last are others than those in between.
+    assert count(6) == count(4)
+
+
+def test_keys_and_sums_go_with_the_chunks():
+    """Dropout by a key for each chunk; sums instead of means; float16 weights."""
+
+    def noisy(weights, x, key, cache):
+        h = x * jax.random.bernoulli(key, 0.5, x.shape) + (
+            0 if cache is None else cache
+        )
+        h = mw.stage_boundary(h @ weights["a"])
+        return (h * weights["b"]).sum(), h.sum(1, keepdims=True)
+
+    random = np.random.default_rng(1)
+    x = draw(random, 4, 6, WIDTH)
+    weights = {"a": draw(random, WIDTH, WIDTH), "b": draw(random, WIDTH)}
+    key = jax.random.key(3)
+    step = mw.pipeline.accumulate(
+        noisy,
+        2,
+        rng_argnums=2,
+        reduce="sum",
+        sequence_chunks=3,
+        accumulate_dtype="float32",
+    )
+    expected_value = expected = None
+    for m in range(2):
+
+        def whole(weights, m=m):
+            total, cache = 0, None
+            for c in range(3):
+                part = x[2 * m : 2 * m + 2, 2 * c : 2 * c + 2]
+                own = jax.random.split(key, 6)[3 * m + c]
+                value, cache = noisy(weights, part, own, cache)
+                total = total + value
+            return total
+
+        value, grads = jax.value_and_grad(whole)(weights)
+        expected_value = value + (0 if m == 0 else expected_value)
+        expected = jax.tree.map(jnp.add, grads, expected) if m else grads
+    schedule = mw.get_pipeline_schedule("Seq1F1B")
+    config = mw.make_config(make_topology([1, 1]), pipeline_schedule=schedule)
+    for run in (step, jax.jit(step), mw.jit(step, config)):
+        value, grads = run(weights, x, key)
+        assert abs(float(value) - float(expected_value)) <= 1e-4
+        jax.tree.map(
+            lambda a, b: np.testing.assert_allclose(jax.device_get(a), b, atol=1e-5),
+            grads,
+            expected,
+        )
+
+
+def test_what_a_stage_keeps_is_divided_by_the_chunks():
+    """Beside the cache: here an MLP, whose chunks need nothing of each other."""
+
+    def mlp(weights, x, y, cache):
+        h = x
+        for stage, w in enumerate(weights):
+            if stage:
+                h = mw.stage_boundary(h)
+            h = jnp.tanh(h @ w)
+        return ((h - y) ** 2).mean(), cache
+
+    random = np.random.default_rng(2)
+    weights = [draw(random, 8, 8) for _ in range(4)]
+    batch = [
+        jax.ShapeDtypeStruct((MICROBATCHES * 64, 32, 8), np.float32) for _ in range(2)
+    ]
+    schedule = mw.get_pipeline_schedule("Seq1F1B")
+    config = mw.make_config(make_topology([1] * 4), pipeline_schedule=schedule)
+
+    def measure(chunks):
+        step = mw.pipeline.accumulate(
+            mlp, MICROBATCHES, batch_argnums=(1, 2), sequence_chunks=chunks
+        )
+        compiled = mw.jit(step, config).lower(weights, *batch).compile()
+        memory = compiled.memory_analysis()["m1"]  # It has no part of the batch.
+        return memory.live_bytes
+
+    # Three microbatches of 1F1B, against 3 + 8 - 1 chunks of an eighth.
+    assert measure(8) < 0.55 * measure(1)
+
+
+def test_a_model_that_looks_ahead_is_refused():
+    def keys(w, x):
+        return jnp.tanh(x @ w)
+
+    def read(w, x, later):
+        return (x * later).sum() + (x @ w).sum()
+
+    def step(w, xs):
+        later = mw.call(mw.named_computation(keys, name="f"), call_counter=1)(w, xs[1])
+        first = mw.named_computation(read, name="f")
+        return mw.call(first, call_counter=0)(w, xs[0], later)
+
+    config = mw.make_config(
+        make_topology([1]),
+        {"f": "m0"},
+        name_to_stage_assignment={"f": 0},
+        partitioning_options={"mpmd_pipeline_schedule": "Seq1F1B:2"},
+    )
+    xs = 2 * [jnp.ones((ROWS, WIDTH))]
+    with pytest.raises(RuntimeError, match="looks ahead in the sequence") as error:
+        mw.jit(step, config).lower(jnp.ones((WIDTH, WIDTH)), xs)
+    text = str(error.value)
+    assert "forward of chunk 0 of microbatch 0 in stage 0 reads this value" in text
+    assert "of type 'tensor<2x4xf32>' of chunk 1" in text
+    assert "test_sequence_chunks.py" in text  # The line of the value.
+
+
+def call_with(weights=None, xs=None, ys=None, loss=loss, **options):
+    given = make_inputs(2, microbatches=2)
+    args = [
+        b if a is None else a for a, b in zip((weights, xs, ys), given, strict=True)
+    ]
+    options = {"batch_argnums": (1, 2), "sequence_chunks": 3, **options}
+    return mw.pipeline.accumulate(loss, 2, **options)(*args)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (
+            {"sequence_chunks": 5},
+            ValueError,
+            r"args\[1\] along axis 1 has 12 positions, which cannot be cut evenly",
+        ),
+        ({"sequence_chunks": [4, 4]}, ValueError, "has 8 positions together, but args"),
+        ({"sequence_chunks": 0}, ValueError, "must be 1 or more, got 0"),
+        ({"sequence_chunks": [12, 0]}, ValueError, "must be 1 or more"),
+        ({"sequence_chunks": "3"}, TypeError, "the number of chunks, or the length"),
+        ({"sequence_chunks": True}, TypeError, "the number of chunks, or the length"),
+        ({"sequence_axes": 3}, ValueError, r"float32\[2,12,4\], which has no axis 3"),
+        ({"sequence_axes": (1, 2)}, ValueError, r"args\[2\] along axis 2 has 4"),
+        ({"sequence_axes": None}, ValueError, "leaves no array with a sequence"),
+        ({"sequence_axes": (1, 1, 1)}, ValueError, "an entry for each of the 2 argum"),
+        ({"reduce": "stack"}, ValueError, 'reduce must be "mean" or "sum"'),
+        ({"has_aux": True}, ValueError, "a loss and a carry alone"),
+        (
+            {"loss": lambda w, x, y, c: (x - y).mean()},
+            TypeError,
+            "must return a loss and the next carry, not its gradient",
+        ),
+        (
+            {"loss": lambda w, x, y, c: (x - y, c)},
+            TypeError,
+            r"the loss of .* must be a number, got .* of shape \(2, 4, 4\)",
+        ),
+        ({"weights": [np.arange(3)]}, TypeError, r"args\[0\]\[0\] is int.*another arg"),
+    ],
+)
+@pytest.mark.parametrize("is_staged", [False, True], ids=["eager", "jit"])
+def test_what_cannot_be_cut_is_refused(given, error, message, is_staged):
+    with pytest.raises(error, match=message):
+        if is_staged:
+            jax.make_jaxpr(lambda: call_with(**given))()
+        else:
+            call_with(**given)
+
+
+def test_another_number_in_the_name_is_refused():
+    config = mw.make_config(
+        make_topology([1] * 4),
+        partitioning_options={"mpmd_pipeline_schedule": "Seq1F1B:2"},
+    )
+    with pytest.raises(
+        ValueError, match="has sequences in 2 chunks, but accumulate cut"
+    ):
+        mw.jit(make_step(), config).lower(*make_inputs(4))
+    for name in ("1F1B:3", "Seq1F1B:0"):
+        with pytest.raises(ValueError, match=r"cannot have sequences in \d chunks"):
+            mw.make_config(
+                make_topology([1]),
+                partitioning_options={"mpmd_pipeline_schedule": name},
+            )
+        with pytest.raises(ValueError, match=r"cannot have sequences in \d chunks"):
+            mw.get_pipeline_schedule(name)
+
+
+def test_the_result_is_not_differentiated():
+    weights, *batch = make_inputs(2, microbatches=2)
+    step = make_step(microbatches=2)
+    with pytest.raises(TypeError, match="differentiated from outside"):
+        jax.grad(lambda weights: step(weights, *batch)[0])(weights)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"linear": -1, "quadratic": 1}, "must not be negative"),
+        ({"linear": 0, "quadratic": 0}, "one must be positive"),
+        (
+            {"linear": 1, "quadratic": 0, "multiple": 8},
+            "do not fit into a sequence of 12",
+        ),
+    ],
+)
+def test_times_that_cut_nothing_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        mw.pipeline.chunk_lengths(12, 3, **options)
+
+
+@pytest.mark.parametrize("quadratic", [0, 0.01, 1, 100])
+@pytest.mark.parametrize("chunks", [1, 2, 7, 16])
+def test_chunks_of_equal_time_take_as_long(quadratic, chunks):
+    lengths = mw.pipeline.chunk_lengths(16384, chunks, 64, quadratic, multiple=1)
+    assert sum(lengths) == 16384
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(float)
+    times = np.diff(64 * ends + quadratic * ends**2 / 2)
+    assert times.max() / times.mean() <= 1.01
