@@ -44,15 +44,20 @@ def test_a_second_process_with_a_number_is_refused():
     watchdog.close()
 
 
-@pytest.mark.parametrize("line", [b"{}", b"[]", b"7", b"\xff", b'{"token": 3}', b""])
+@pytest.mark.parametrize(
+    "line",
+    [b"{}", b"[]", b"7", b"\xff", b'{"token": 3}', b"", b"[" * 50000],
+    ids=lambda line: repr(line[:20]),
+)
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_stranger_at_the_port_ends_nothing(line):
     watchdog = Watchdog(LIMIT, 1)
     host, port = watchdog.address.rsplit(":", 1)
-    with socket.create_connection((host, int(port))) as stranger:
+    with socket.create_connection((host, int(port)), LIMIT) as stranger:
         stranger.sendall(line + b"\n")
         assert stranger.recv(1 << 10) == b""
     other = {"process": 0, "pid": 1, "host": "x", "token": "0" * 32}
-    with socket.create_connection((host, int(port))) as stranger:
+    with socket.create_connection((host, int(port)), LIMIT) as stranger:
         stranger.sendall(f"{other}\n".replace("'", '"').encode())
         assert stranger.recv(1 << 10) == b""
     assert watchdog.is_unused()

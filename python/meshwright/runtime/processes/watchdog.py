@@ -272,8 +272,8 @@ class Watchdog:
                 raise ValueError("a token of another run")
             peer = _Peer(connection, hello["pid"], hello["host"])
             process = int(hello["process"])
-        except (ValueError, KeyError, TypeError, OSError):
-            connection.close()  # An unknown peer.
+        except Exception:  # An unknown peer may send anything.
+            connection.close()
             return
         with self._lock:
             if process in self.lost:
