@@ -233,7 +233,7 @@ chunk, and names the schedule with K, `Seq1F1B:4`.
 Of causal attention later chunks take longer. `sequence_chunks` takes lengths as well,
 and `mw.pipeline.chunk_lengths` cuts by time: for a sequence of 1024 where a position
 takes as long as attending to 128 others, `chunk_lengths(1024, 4, linear=128,
-quadratic=1, multiple=16)` is 432, 240, 192 and 160.
+quadratic=1, multiple=16)` is 464, 224, 176 and 160.
 
 Refused are sequences that the number of chunks does not divide, lengths that do not add
 up to the sequence, and a model that looks ahead, with the value that it reads: `the

@@ -49,7 +49,7 @@ def chunk_lengths(
     Example: a position takes as long as attending to 128 others.
 
       >>> chunk_lengths(1024, 4, linear=128, quadratic=1, multiple=16)
-      [432, 240, 192, 160]
+      [464, 224, 176, 160]
     """
     if not (linear >= 0 and quadratic >= 0 and linear + quadratic > 0):
         raise ValueError(
