@@ -38,6 +38,8 @@ from .accumulate import accumulate as accumulate
 from .cuts import chunk_lengths as chunk_lengths
 from .layout import Layout as Layout
 from .layout import layout as layout
+from .optimizer import Optimizer as Optimizer
+from .optimizer import optimizer as optimizer
 from .parts import Parts as Parts
 from .parts import parts as parts
 from .parts import whole as whole

@@ -73,6 +73,13 @@ def test_sequences_are_cut_as_shown(program):
     assert len(calls) == 2 * 4 * 8 * 4
 
 
+def test_an_optimizer_does_not_wait_as_shown(program):
+    names = dict(program)
+    (block,) = find_blocks("An optimizer that does not wait", "python")
+    exec(compile(block, "docs/schedules.md", "exec"), names)
+    assert "lowered" in names
+
+
 def run(tools, command: str, folder, lowered, config: dict) -> None:
     (folder / "step.mlir").write_text(lowered.as_text("stablehlo"))
     (folder / "step.json").write_text(json.dumps(config))
