@@ -383,6 +383,17 @@ category `overlap` (`mpmd_remarks`), where
 A pair holds what both read and return until both have ended, and the next stage gets
 the result of a forward when the backward has ended, too.
 
+## Published figures
+
+What papers say of their schedules, beside what `meshwright schedule` draws on 8 meshes,
+with forward, `I` and `W` of equal length and no transfers. Real runs have transfers,
+unequal stages and collectives. N is the number of meshes, M of microbatches, v of
+stages on a mesh, K of chunks; B is the idle time of 1F1B.
+
+{anchors}
+
+An even share is that of one mesh in the activations of one microbatch, beside a cache.
+
 ## A schedule of your own
 
 `file:PATH` in place of a name reads a CSV file: a line for each mesh, a cell for
@@ -756,6 +767,7 @@ def write_page(tool: Tool) -> str:
             layout=layout,
             bad_layouts=bad_layouts,
             seq=seq,
+            anchors=write_anchors(tool),
             ahead_table=write_ahead_table(tool),
             slim=slim,
             sequence_table=write_sequence_table(tool),
@@ -806,6 +818,60 @@ def write_ahead_table(tool: Tool) -> str:
         gain = 100 * (whole - longest) / whole
         lines.append(f"| {name} | {whole} | {longest} | {gain:.1f} % |")
     return "\n".join(lines)
+
+
+def write_anchors(tool: Tool) -> str:
+    """Figures of papers beside those of this tool."""
+
+    def draw(name: str, microbatches: int) -> dict:
+        shape = "--meshes=8", f"--microbatches={microbatches}"
+        return json.loads(tool.run(name, *shape, "--json").stdout)
+
+    plain = draw("1F1B", 24)
+
+    def bubble(name: str) -> str:
+        return f"{100 * draw(name, 24)['bubble']:.1f} %"
+
+    def against(name: str) -> str:
+        # Of the time that meshes idle, not of the step.
+        idle = [
+            made["makespan"] * made["bubble"] / (2 if made is not plain else 1)
+            for made in (draw(name, 24), plain)
+        ]
+        return f"{idle[0] / idle[1]:.2f} B"
+
+    cut, whole = draw("Seq1F1B:4", 32), draw("1F1B", 32)
+    faster = 4 * whole["makespan"] / cut["makespan"]
+    slim = draw("SlimPipe:16", 8)["meshes"][0]["peak_live"] / 32
+    ahead = draw("ZeroBubbleH2ZeroTxLatency", 24)
+    longest = max(
+        mesh["actions"][-1]["stop"] - mesh["actions"][0]["start"]
+        for mesh in ahead["meshes"]
+    )
+    rows = [
+        (
+            "1F1B, 24 microbatches",
+            "(N − 1) / (M + N − 1)",
+            bubble("1F1B"),
+        ),
+        ("ZeroBubbleH1", "a third of B", bubble("ZeroBubbleH1")),
+        ("ZeroBubbleV", "none between first and last action", bubble("ZeroBubbleV")),
+        ("VHalf", "B / 2", against("VHalf")),
+        ("VMin", "2 B / 3", against("VMin")),
+        (
+            "post-validation, ZeroBubbleH2",
+            "about 8 % of the step",
+            f"{100 * (1 - longest / ahead['makespan']):.1f} %",
+        ),
+        ("Seq1F1B:4, 32 microbatches", "1.14 × 1F1B", f"{faster:.2f} ×"),
+        (
+            "SlimPipe:16, 8 microbatches, two stages on a mesh",
+            "1 + 2 (N − 1) / (v K) of an even share",
+            f"{slim:.2f}",
+        ),
+    ]
+    lines = ["| schedule | published | here |", "| --- | --- | --- |"]
+    return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows])
 
 
 def draw_images(tool: Tool, folder: pathlib.Path) -> None:

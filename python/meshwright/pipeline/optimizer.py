@@ -323,7 +323,7 @@ def _keep(kept: Sequence[Any], given: Sequence[Any]) -> list[Any]:
 def _reads(jaxpr: Any, start: list[set[int]], mixes: Any = None) -> list[set[int]]:
     """Which inputs each result depends on, looking into what only applies a function.
 
-    `mixes` is told each operation with its inputs' sets.
+    `mixes` gets each operation with its inputs' sets.
     """
     reads: dict[Any, set[int]] = dict(zip(jaxpr.invars, start, strict=True))
 
