@@ -21,7 +21,8 @@ again   Process 1 is killed, and all are started again (`--restart`). Seconds un
         next step, as a ratio to those from the first start to the first step.
 
 Prints one line of JSON. Exit code 1 if copies take more than 1.03 or recordings more
-than 1.01 of the CPU time, or a failure is known after more than a second.
+than 1.01 of the CPU time, a failure is known after more than a second, or the step
+after a restart takes longer than the first one did.
 """
 
 import argparse
@@ -268,6 +269,7 @@ def main() -> int:
     cost = report.get("cost", {})
     above = [k for k, bound in BOUNDS.items() if cost.get(f"{k}, cpu", 0) > bound]
     late = report.get("left", {}).get("known", 0) > 1
+    late |= report.get("again", {}).get("ratio", 0) > 1
     return 1 if above or late else 0
 
 

@@ -51,6 +51,28 @@ def whole_file(path: str | os.PathLike, mode: str = "w") -> Iterator[IO]:
         raise
 
 
+def make_private_folder(path: str | os.PathLike) -> None:
+    """Makes a folder that no other user reads or writes, and those that it is in.
+
+    Raises:
+      PermissionError: it, or the folder that it is in, is another user's, who could
+        read and replace what is written; or the path leads through a link of theirs.
+    """
+    _check_links(os.fspath(path))
+    path = os.path.realpath(path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    for folder, owners in ((os.path.dirname(path), (0,)), (path, ())):
+        if os.stat(folder).st_uid not in (os.geteuid(), *owners):
+            raise PermissionError(
+                errno.EACCES,
+                "a folder of another user, who could read and replace what is "
+                "written; remove it, or give another one",
+                folder,
+            )
+
+
 _MAX_LINKS = 40  # As the system follows.
 
 

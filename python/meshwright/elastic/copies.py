@@ -25,7 +25,7 @@ import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
-from ..core.files import whole_file
+from ..core.files import make_private_folder, whole_file
 from ..jaxapi import runtime as jax_runtime
 from ..runtime.processes.values import place_value
 from ..runtime.processes.world import current, environment
@@ -94,6 +94,7 @@ class Copies:
 
     Raises:
       ValueError: there is no folder, or `every` is less than 1.
+      PermissionError: the folder is another user's.
     """
 
     def __init__(self, every: int = 20, folder: str | os.PathLike | None = None):
@@ -109,7 +110,7 @@ class Copies:
         self._world = current()
         self._me = self._world.process if self._world else 0
         self._folder = pathlib.Path(folder) / str(self._me)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         self._queue: queue.Queue = queue.Queue(1)
         self._failure: tuple[int, Exception] | None = None  # And its generation.
         self._packed: tuple[tuple, dict[int, list[_Pack]]] | None = None

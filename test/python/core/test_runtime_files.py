@@ -7,7 +7,9 @@ import signal
 import sys
 
 import pytest
-from meshwright.core.files import whole_file
+from meshwright.core.files import make_private_folder, whole_file
+
+import meshwright as mw
 
 
 def test_error_leaves_what_was_there(tmp_path):
@@ -148,3 +150,28 @@ def test_what_another_user_has_put_there_is_not_followed(kind, shared, tmp_path)
         with whole_file(path) as file:
             file.write("own")
         assert "own" in [entry.read_text() for entry in mine.iterdir()]
+
+
+def test_a_private_folder_is_for_its_owner_alone(tmp_path):
+    path = tmp_path / "job" / "0"
+    for _ in range(2):
+        make_private_folder(path)
+        assert path.stat().st_mode & 0o777 == 0o700
+
+
+def test_copies_are_not_kept_where_another_user_could_change_them(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "job" / "0").mkdir(parents=True)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(PermissionError, match="a folder of another user, who could"):
+        mw.elastic.Copies(folder=tmp_path / "job")
+
+
+def test_copies_are_not_kept_behind_a_link_of_another_user(shared, tmp_path):
+    trap = shared / "job"
+    trap.symlink_to(tmp_path / "mine")
+    os.lchown(trap, 12345, 12345)
+    with pytest.raises(PermissionError, match="a link of another user in a folder"):
+        mw.elastic.Copies(folder=trap)
+    assert not (tmp_path / "mine").exists()
