@@ -294,6 +294,20 @@ character at which it is none, a model with other pieces with both numbers:
 
 The bars must leave as many stages on each mesh as the schedule wants.
 
+## Microbatches of a few shapes
+
+Sequences of some lengths, in buckets, need not be padded to the longest: in the place
+of an array, `mw.pipeline.accumulate` takes a list with an entry for each microbatch,
+and these may differ in their shapes. There is one set of programs for each shape,
+however often it comes, and all gradients are summed in the same buffers. A mean is that
+of microbatches, whatever their lengths; where positions count, sum, and divide by their
+number. Results of several shapes cannot be stacked, and sequences that are cut into
+chunks are of one length.
+
+Microbatches run in the order of the list, as the schedule has them. A schedule is made
+for microbatches that are alike, also `auto`, which takes the times of the first one:
+where lengths differ much, put long ones beside each other.
+
 ## An optimizer that does not wait
 
 To clip by the global norm, or to leave out a step whose gradients are not finite, all

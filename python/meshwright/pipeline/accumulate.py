@@ -41,7 +41,7 @@ from ..tracing.program import backward_order, count_microbatches
 from ..tracing.scopes import layers_of_stages
 from .cuts import cut, find_cuts
 from .loop import call_in_loop, can_loop
-from .microbatches import positions, split
+from .microbatches import positions, shapes_of, split
 from .results import guarded
 from .sequence import Chunked
 from .sums import with_sums
@@ -83,8 +83,10 @@ def accumulate(
       batch_argnums: positions of the arguments that are split: every array of them
         along its leading axis, of one length, into parts of equal length, the
         first rows first. A list in the place of an array has one entry per
-        microbatch; a tuple is a tree.
-      reduce: how the results become one: `"mean"`, `"sum"`, `"stack"` (a new
+        microbatch, and these may be of a few shapes, as sequences of some lengths are:
+        there are programs for each shape. A tuple is a tree.
+      reduce: how the results become one: `"mean"`, of microbatches whatever their
+        shapes, `"sum"`, `"stack"` (a new
         leading axis, in the order of the microbatches), a function of two arrays
         such as `jnp.maximum`, or a function of one array, which gets the stack; or
         a pytree prefix of the result of such. Where that says mean or sum, what is
@@ -155,6 +157,11 @@ def accumulate(
             )
         parts = split(_WHAT, {index: args[index] for index in batch}, count)
         if sequence_chunks is not None:
+            if any(shapes_of(part) != shapes_of(parts[0]) for part in parts):
+                raise ValueError(
+                    f"{_WHAT}: microbatches of different shapes with sequence_chunks; "
+                    "give all sequences one length, or leave sequence_chunks out"
+                )
             cuts = find_cuts(_WHAT, parts[0], sequence_axes, sequence_chunks)
             chunks = [cut(_WHAT, part, sequence_axes, cuts) for part in parts]
             for index in keys:
@@ -304,14 +311,19 @@ class _Calls:
             # A trace reads the state of those objects that it was made with.
             split_leaves = jax.tree.leaves(list(parts[0].values()), is_leaf=is_stateful)
             has_state = any(map(is_stateful, split_leaves))
+            # Of each shape of microbatches.
+            known = {shapes_of(parts[0]): (traced, jaxpr, summed)}
             for number, part in enumerate(parts[1:], 1):
-                own = _of_part(args, part)
-                again = None if has_state else traced.again(own, kwargs)
+                own, kind = _of_part(args, part), shapes_of(part)
+                again = None
+                if kind in known and not has_state:
+                    traced, jaxpr, summed = known[kind]
+                    again = traced.again(own, kwargs)
                 if again is None:
                     again = trace_cache.trace(self._fn, own, kwargs)
                     jaxpr, summed = self._prepare(again)
-                traced = again
-                self._call(number, traced, jaxpr, summed)
+                known[kind] = again, jaxpr, summed
+                self._call(number, again, jaxpr, summed)
         leaves = [
             self._total(leaf, kind)
             if leaf in self._sums
@@ -549,6 +561,12 @@ def _reduced(
 ) -> Any:
     """One leaf of the result, from those of all microbatches."""
     if kind == _STACK:
+        if len(shapes := {jnp.shape(leaf): None for leaf in column}) > 1:
+            raise ValueError(
+                f"{_WHAT}: results of microbatches of different shapes, "
+                f"{', '.join(map(str, shapes))}, cannot be stacked; return arrays of "
+                "one shape, or reduce them in another way"
+            )
         return jnp.stack(column)
     dtype = jnp.result_type(column[0])
     if dtype == jax.dtypes.float0:

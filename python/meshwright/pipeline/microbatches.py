@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from ..tracing import static_leaves
 from ..tracing.microbatch_rows import cutting_microbatches
 
-__all__ = ["positions", "split"]
+__all__ = ["positions", "shapes_of", "split"]
 
 
 def positions(
@@ -55,7 +55,7 @@ def split(what: str, args: Mapping[int, Any], count: int) -> list[dict[int, Any]
     Raises:
       TypeError: a leaf that is no array.
       ValueError: lengths that `count` does not divide, different lengths, lists of
-        another length, or entries of different types.
+        another length, or entries that differ in more than their shapes.
     """
     paths, leaves = [], []
     for index, arg in sorted(args.items()):  # As the leaves of a dict are.
@@ -122,19 +122,24 @@ def _entries(what: str, path: str, entries: list[Any], count: int) -> list[Any]:
         )
     entries = [jax.tree.map(jnp.asarray, entry) for entry in entries]
     tree = jax.tree.structure(entries[0])
-    types = list(map(_type, jax.tree.leaves(entries[0])))
+    kinds = list(map(_kind, jax.tree.leaves(entries[0])))
     for number, entry in enumerate(entries):
-        others = list(map(_type, jax.tree.leaves(entry)))
-        if jax.tree.structure(entry) != tree or others != types:
+        others = list(map(_kind, jax.tree.leaves(entry)))
+        if jax.tree.structure(entry) != tree or others != kinds:
             raise ValueError(
                 f"{what}: {path}[{number}] is {_shown(entry)}, but {path}[0] is "
-                f"{_shown(entries[0])}; all microbatches must have the same types"
+                f"{_shown(entries[0])}; microbatches may differ in their shapes alone"
             )
     return entries
 
 
-def _type(leaf: Any) -> Any:
-    return jnp.shape(leaf), leaf.dtype
+def _kind(leaf: Any) -> Any:
+    return jnp.ndim(leaf), leaf.dtype
+
+
+def shapes_of(part: Mapping[int, Any]) -> tuple[Any, ...]:
+    """The shapes of the arrays of a microbatch."""
+    return tuple(getattr(leaf, "shape", None) for leaf in jax.tree.leaves(part))
 
 
 def _shown(entry: Any) -> str:

@@ -1,0 +1,143 @@
+"""Microbatches of a few shapes: one set of programs for each."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh
+from support.schedule_training import (
+    as_split,
+    count_planned_live,
+    find_issued,
+    read_plan,
+)
+
+import meshwright as mw
+
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
+
+ROWS, WIDTH, STAGES = 2, 4, 4
+LENGTHS = (8, 2, 2, 8, 5, 2, 8, 5)
+
+
+def make_topology(sizes):
+    """Meshes of so many devices, side by side."""
+    ends = np.cumsum(sizes)
+    return {
+        f"m{i}": Mesh(jax.devices()[end - size : end], "x")
+        for i, (end, size) in enumerate(zip(ends, sizes, strict=True))
+    }
+
+
+def make_inputs(lengths=LENGTHS):
+    random = np.random.default_rng(0)
+
+    def draw(*shape):
+        return random.normal(size=shape).astype(np.float32) / 2
+
+    weights = [draw(WIDTH, WIDTH) for _ in range(STAGES)]
+    xs, ys = ([draw(ROWS, length, WIDTH) for length in lengths] for _ in range(2))
+    return weights, xs, ys
+
+
+def loss(weights, x, y):
+    for stage, w in enumerate(weights):
+        x = mw.stage_boundary(x) if stage else x
+        x = x + jax.nn.softmax(x @ w @ x.swapaxes(1, 2)) @ x
+    return ((x - y) ** 2).mean()
+
+
+def step(weights, xs, ys):
+    gradient = mw.pipeline.accumulate(
+        jax.value_and_grad(loss), len(xs), batch_argnums=(1, 2)
+    )
+    value, grads = gradient(weights, xs, ys)
+    return value, jax.tree.map(lambda w, g: w - 0.1 * g, weights, grads)
+
+
+@jax.jit
+def plain_step(weights, xs, ys):
+    def total(weights):
+        pairs = zip(xs, ys, strict=True)
+        return jnp.mean(jnp.stack([loss(weights, x, y) for x, y in pairs]))
+
+    value, grads = jax.value_and_grad(total)(weights)
+    return value, jax.tree.map(lambda w, g: w - 0.1 * g, weights, grads)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [("1F1B", (1, 1, 1, 1)), ("ZERO_BUBBLE_H1", (1, 2, 1, 2)), ("GPipe", (1, 2, 1, 2))],
+)
+def test_shapes_train_as_drawn(tools, name, sizes):
+    topology, schedule = make_topology(sizes), mw.get_pipeline_schedule(name)
+    config = mw.make_config(topology, pipeline_schedule=schedule)
+    weights, *batch = make_inputs()
+    lowered = mw.jit(step, config).lower(weights, *batch)
+    program, compiled = lowered.partitioning_result.program, lowered.compile()
+    ours, *placed = jax.tree.map(
+        jax.device_put, (weights, *batch), compiled.input_shardings[0]
+    )
+    theirs = weights
+    for _ in range(2):
+        with mw.profile() as recording:
+            found, ours = compiled(ours, *placed)
+        expected, theirs = plain_step(theirs, *batch)
+        assert abs(float(found) - float(expected)) <= 1e-5
+    orders, lives = find_issued(program, topology, recording)
+    csv = tools.check(
+        "meshwright",
+        "schedule",
+        schedule.required_mpmd_options["mpmd_pipeline_schedule"],
+        "--csv",
+        "--meshes=4",
+        f"--microbatches={len(LENGTHS)}",
+    )
+    plan = as_split(read_plan(csv), orders)
+    assert orders == plan
+    assert lives == [count_planned_live(row) for row in plan]
+
+
+def test_each_shape_has_its_programs_once():
+    schedule = mw.get_pipeline_schedule("1F1B")
+    config = mw.make_config(make_topology([1] * 4), pipeline_schedule=schedule)
+
+    def count(lengths):
+        lowered = mw.jit(step, config).lower(*make_inputs(lengths))
+        items = lowered.partitioning_result.program["items"]
+        named = [item for item in items if item["kind"] == "call" and item["origins"]]
+        return len({item["fragment"] for item in named})
+
+    # However often a shape comes.
+    assert count((2, 8) * 8) == count((2, 8) * 4)
+    assert count((2, 8) * 4) <= 2 * count((2, 2, 2, 2))
+
+
+@pytest.mark.parametrize("wrap", [lambda step: step, jax.jit], ids=["eager", "jit"])
+def test_without_meshes_it_is_the_same(wrap):
+    inputs = make_inputs(LENGTHS[:3])
+    found, expected = wrap(step)(*inputs), plain_step(*inputs)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_results_of_several_shapes_are_not_stacked():
+    _, xs, _ = make_inputs((2, 3))
+    double = mw.pipeline.accumulate(lambda x: 2 * x, 2, batch_argnums=0, reduce="stack")
+    for run in (double, jax.jit(double)):
+        with pytest.raises(
+            ValueError, match=r"\(2, 2, 4\), \(2, 3, 4\), cannot be stac"
+        ):
+            run(xs)
+
+
+def test_sequences_in_chunks_are_of_one_length():
+    weights, xs, ys = make_inputs((2, 4))
+    gradient = mw.pipeline.accumulate(
+        lambda w, x, y, carry: (loss(w, x, y), carry),
+        2,
+        batch_argnums=(1, 2),
+        sequence_chunks=2,
+    )
+    with pytest.raises(ValueError, match="different shapes with sequence_chunks"):
+        gradient(weights, xs, ys)
