@@ -33,7 +33,12 @@ from ..core.names import function_name
 from ..tracing import primitives, static_leaves, trace_cache
 from ..tracing.nnx_state import is_stateful
 from ..tracing.ops import reduce as reduced
-from ..tracing.program import backward_order, count_microbatches
+from ..tracing.program import (
+    backward_order,
+    count_microbatches,
+    is_scheduled,
+    unrolls_loops,
+)
 from ..tracing.scopes import layers_of_stages
 from .cuts import Cuts
 from .sums import with_sums
@@ -90,7 +95,16 @@ class Chunked:
           parts: for each microbatch and each of its chunks, arguments that it has in
             the place of those.
           cuts: how sequences are cut.
+
+        Raises:
+          ValueError: the function is to be divided by `mw.auto`.
         """
+        if is_scheduled() and not unrolls_loops():
+            raise ValueError(
+                f"{self._what}: sequence_chunks under mw.auto, which divides calls of "
+                "microbatches that hold their gradient; put stage_boundary into the "
+                "model, and use mw.jit"
+            )
         count = len(cuts.lengths)
         first = count_microbatches(len(parts) * count, count)
         units = _Units(self, args, kwargs, parts, self._shares(cuts), first)

@@ -1,6 +1,7 @@
 """Sequences in chunks: a cache goes from chunk to chunk, its gradient comes back."""
 
 import functools
+import json
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ from support.schedule_training import (
     MESHES,
     count_planned_live,
     find_issued,
+    find_units,
     read_plan,
 )
 
@@ -430,6 +432,52 @@ def test_another_number_in_the_name_is_refused():
             )
         with pytest.raises(ValueError, match=r"cannot have sequences in \d chunks"):
             mw.get_pipeline_schedule(name)
+
+
+def test_a_function_that_is_to_be_divided_is_refused():
+    auto = mw.auto(make_step(), make_topology([1] * 4))
+    with pytest.raises(ValueError, match=r"sequence_chunks under mw\.auto"):
+        auto.lower(*make_inputs(4))
+
+
+def test_the_command_line_partitions_as_drawn(tools, tmp_path):
+    stages = {f"stage{stage}": [f"m{stage}", stage] for stage in range(4)}
+    options = {
+        "mpmd_infer_transfers": True,
+        "mpmd_infer_cross_mesh_reductions": True,
+        "mpmd_keep_units_alike": True,
+        "mpmd_complete_schedule": True,
+    }
+    topology = {f"m{i}": {"x": 1} for i in range(4)}
+    config = {"topology": topology, "assignment": stages, "options": options}
+    given = mw.get_pipeline_schedule("Seq1F1B")
+    lowered = mw.jit(
+        make_step(), mw.make_config(make_topology([1] * 4), pipeline_schedule=given)
+    ).lower(*make_inputs(4))
+    (tmp_path / "step.mlir").write_text(lowered.as_text("stablehlo"))
+    (tmp_path / "step.json").write_text(json.dumps(config))
+
+    def partition(name):
+        return tools.run(
+            "meshwright",
+            "partition",
+            str(tmp_path / "step.mlir"),
+            f"--config={tmp_path / 'step.json'}",
+            f"--schedule={name}",
+            "-o",
+            str(tmp_path / name.replace(":", "_")),
+        )
+
+    done = partition("Seq1F1B:3")
+    assert done.returncode == 0, done.stderr
+    program = json.loads((tmp_path / "Seq1F1B_3" / "schedule.json").read_text())
+    rows = {f"m{i}": [] for i in range(4)}
+    for index, action in find_units(program, CHUNKS).items():
+        rows[program["items"][index]["mesh"]].append(action)
+    assert list(rows.values()) == get_plan(tools, "Seq1F1B:3")
+    refused = partition("1F1B:3")
+    assert refused.returncode == 1
+    assert "1F1B cannot have sequences in 3 chunks" in refused.stderr
 
 
 def test_the_result_is_not_differentiated():
