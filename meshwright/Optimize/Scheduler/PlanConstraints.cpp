@@ -155,8 +155,12 @@ static PlanShape getShape(const ScheduleOption &option,
     }
     shape.chunks = std::max(shape.chunks, static_cast<int64_t>(stages.size()));
   }
-  if (option.schedule && option.schedule->mostChunks > 1 && shape.meshes > 0)
-    shape.chunks = std::max(shape.chunks, lastStage / shape.meshes + 1);
+  if (shape.meshes == 0 || !option.schedule)
+    return shape;
+  // A number beyond what the schedule can have is no stage of it.
+  int64_t numbered = lastStage / shape.meshes + 1;
+  if (numbered <= option.schedule->mostChunks)
+    shape.chunks = std::max(shape.chunks, numbered);
   return shape;
 }
 
