@@ -30,6 +30,9 @@ import jax
 import jax.numpy as jnp
 
 from ..core.names import function_name
+from ..jaxapi import frontend as compat
+from ..staging.assign import number_tokens
+from ..staging.flatten import flatten
 from ..tracing import primitives, static_leaves, trace_cache
 from ..tracing.nnx_state import is_stateful
 from ..tracing.ops import reduce as reduced
@@ -306,7 +309,8 @@ class _Units:
         traced = self._trace(
             self._backward, chunk, backward, (pullback, list(derivatives))
         )
-        jaxpr, summed = self._with_sums(traced.jaxpr)
+        marks, stages = self._tokens(chunk, traced, len(derivatives))
+        jaxpr, summed = self._with_sums(traced.jaxpr, marks, stages)
         sums = []
         for leaf, places in summed:
             if list(map(len, self._sums.get(leaf, []))) != list(map(len, places)):
@@ -325,14 +329,36 @@ class _Units:
                 self._rest[leaf].append(gradient)
         return derivatives
 
-    def _with_sums(self, jaxpr: Any) -> tuple[Any, list[tuple[int, list[list[int]]]]]:
+    def _tokens(
+        self, chunk: int, backward: trace_cache.Traced, others: int
+    ) -> tuple[dict[int, int], int]:
+        """The marks whose tokens a backward gets from its forward, and the stages.
+
+        The last results of the forward are the first operands of the backward.
+        """
+        flat = flatten(self._forward[chunk].jaxpr)
+        tokens = number_tokens(flat, {})
+        first = backward.num_captured
+        count = len(backward.operands) - first - others
+        given = flat.outs[len(flat.outs) - count :]
+        found = {
+            first + at: tokens[out]
+            for at, out in enumerate(given)
+            if isinstance(out, compat.Var) and out in tokens
+        }
+        return found, 1 + max(tokens.values(), default=0)
+
+    def _with_sums(
+        self, jaxpr: Any, marks: Mapping[int, int], stages: int
+    ) -> tuple[Any, list[tuple[int, list[list[int]]]]]:
         """A backward that takes sums as further operands, and where these are."""
         if not self._is_summed:
             return jaxpr, []
         key = id(jaxpr)  # The traces keep it.
         if key not in self._summing:
             wanted = list(range(len(self._params)))
-            self._summing[key] = with_sums(jaxpr, wanted, self._chunked._dtype)
+            dtype = self._chunked._dtype
+            self._summing[key] = with_sums(jaxpr, wanted, dtype, marks, stages)
         return self._summing[key]
 
     def _finish(self, leaf: int) -> None:

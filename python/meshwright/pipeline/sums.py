@@ -27,7 +27,11 @@ __all__ = ["with_sums"]
 
 
 def with_sums(
-    closed: Any, wanted: Sequence[int], dtype: Any = None
+    closed: Any,
+    wanted: Sequence[int],
+    dtype: Any = None,
+    marks: Mapping[int, int] | None = None,
+    stages: int = 0,
 ) -> tuple[Any, list[tuple[int, list[list[int]]]]]:
     """Adds what further operands bring to results that are gradients.
 
@@ -35,6 +39,9 @@ def with_sums(
       closed: what a call computes, a closed jaxpr.
       wanted: positions of the results to add to.
       dtype: of the sums; by default that of the results.
+      marks: numbers of the marks whose tokens are inputs, by their positions, if the
+        call is of the backward alone.
+      stages: the number of stages then.
 
     Returns:
       The closed jaxpr with operands after the others for what it adds to, and
@@ -84,7 +91,7 @@ def with_sums(
         for var in row
     ]
     sliced = compat.ClosedJaxpr(jaxpr.replace(eqns=list(eqns)), closed.consts)
-    owners = _owners(sliced, shared, producer)
+    owners = _owners(sliced, shared, producer, marks or {}, stages)
     for index, rows in gradients.items():
         if rows is not None:
             places = []
@@ -152,7 +159,11 @@ def _rows(
 
 
 def _owners(
-    closed: Any, parts: Sequence[Any], producer: Mapping[Any, int]
+    closed: Any,
+    parts: Sequence[Any],
+    producer: Mapping[Any, int],
+    marks: Mapping[int, int],
+    count: int,
 ) -> dict[Any, Any]:
     """The named computation or the stage between marks that gives each part.
 
@@ -176,7 +187,9 @@ def _owners(
         closed.consts,
     )
     flat = flatten(seen, opens=has_terms)
-    stages = by_marks(flat, {}, 0).stage
+    inputs = flat.invars[len(flat.consts) :]
+    known = {inputs[at]: number for at, number in marks.items()}
+    stages = by_marks(flat, known, count).stage
     of_value = {
         var: stage
         for item, stage in zip(flat.items, stages, strict=True)

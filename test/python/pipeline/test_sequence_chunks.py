@@ -511,3 +511,46 @@ def test_chunks_of_equal_time_take_as_long(quadratic, chunks):
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(float)
     times = np.diff(64 * ends + quadratic * ends**2 / 2)
     assert times.max() / times.mean() <= 1.01
+
+
+def test_tokens_masks_and_tied_weights_train():
+    """A language model: integers, an array without a sequence, one embedding twice."""
+    vocabulary = 8
+
+    def language_loss(weights, batch, cache):
+        h = weights["embedding"][batch["tokens"]]
+        caches = []
+        for stage, w in enumerate(weights["layers"]):
+            h = mw.stage_boundary(h) if stage else h
+            h, new = attend(w, h, cache and cache[stage])
+            caches.append(new)
+        logits = h @ weights["embedding"].T
+        chosen = jax.nn.log_softmax(logits)[..., 0] * batch["scale"][:, None]
+        return -chosen.mean(), caches
+
+    random = np.random.default_rng(3)
+    layers, *_ = make_inputs(2)
+    weights = {"embedding": draw(random, vocabulary, WIDTH), "layers": layers}
+    batch = {
+        "tokens": random.integers(vocabulary, size=(4 * ROWS, LENGTH)),
+        "scale": draw(random, 4 * ROWS),
+    }
+    step = mw.pipeline.accumulate(
+        language_loss, 4, sequence_chunks=3, sequence_axes={"tokens": 1, "scale": None}
+    )
+    config = mw.make_config(
+        make_topology([1, 2]), pipeline_schedule=mw.get_pipeline_schedule("Seq1F1B")
+    )
+    expected = jax.jit(
+        jax.value_and_grad(lambda weights: language_loss(weights, batch, None)[0])
+    )(weights)
+    for run in (step, jax.jit(step), mw.jit(step, config)):
+        jax.tree.map(
+            lambda a, b: np.testing.assert_allclose(jax.device_get(a), b, atol=1e-5),
+            run(weights, batch),
+            expected,
+        )
+    with pytest.raises(ValueError, match="is no prefix of the arguments"):
+        mw.pipeline.accumulate(
+            language_loss, 4, sequence_chunks=3, sequence_axes={"tokens": 1}
+        )(weights, batch)
