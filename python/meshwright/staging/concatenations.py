@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -97,6 +97,8 @@ class Concatenations:
         self._layouts: dict[Any, _Layout] = {}
         self._raw: dict[Any, bool] = {}
         self._made_of_inputs: set[Any] = set()
+        # How weights of a shape were put together; None if in several ways.
+        self._by_shape: dict[tuple[int, ...], _Layout | None] = {}
 
     def visit(self, eqn: Any, is_forward: bool) -> None:
         """Takes note of an operation, after those that it reads."""
@@ -110,6 +112,11 @@ class Concatenations:
                 layout = _layout_of(eqn)
                 if is_forward:
                     self._made_of_inputs.update(eqn.outvars)
+                    known = self._by_shape.setdefault(_shape(eqn.outvars[0]), layout)
+                    if known != layout:
+                        self._by_shape[_shape(eqn.outvars[0])] = None
+        elif eqn.primitive.name == "pad" and not is_forward:
+            layout = self._padded(eqn)
         elif self.reads(eqn.invars):
             layout = self._result(eqn)
             if not self._made_of_inputs.isdisjoint(filter(_is_variable, eqn.invars)):
@@ -223,6 +230,20 @@ class Concatenations:
             return shape == whole
         return shape == whole and self.is_free(atom)
 
+    def _padded(self, eqn: Any) -> _Layout | None:
+        """The pieces of the derivative of a slice of weights that were put together."""
+        layout = self._by_shape.get(_shape(eqn.outvars[0]))
+        value = eqn.invars[1]
+        if layout is None or _is_variable(value) or value.val != 0:
+            return None
+        config = eqn.params["padding_config"]
+        others = [sides for dim, sides in enumerate(config) if dim != layout.dim]
+        low, high, inside = config[layout.dim]
+        end = layout.bounds[-1] - high
+        if inside or low < 0 or high < 0 or any(map(any, others)):
+            return None
+        return layout if layout.piece_with(low, end) is not None else None
+
     def split(self, items: list[Any], outs: list[Any]) -> tuple[list[Any], list[Any]]:
         """The operations of a body on pieces, where that gets along without the whole.
 
@@ -334,6 +355,7 @@ class _Splitter:
         self._layouts, self._makers, self._is_free = layouts, makers, is_free
         self._pieces: dict[Any, list[Any]] = {}
         self._free: dict[Any, Any] = {}
+        self._zeros: set[Any] = set()
         self._instead: dict[Any, Any] = {}
         self._made: list[Any] = []
         self._item: Any = None
@@ -378,13 +400,44 @@ class _Splitter:
             return [
                 self._reshaped(*piece) for piece in zip(operands, avals, strict=True)
             ]
+        if eqn.primitive.name == "pad":
+            return self._padded(eqn, layout, avals)
         found = []
         for piece, aval in enumerate(avals):
             params = dict(eqn.params)
             if eqn.primitive.name == "broadcast_in_dim":
                 params["shape"] = aval.shape
             parts = [self._part(atom, piece, layout) for atom in eqn.invars]
+            if eqn.primitive.name == "add_any" and not self._zeros.isdisjoint(parts):
+                found.append(parts[parts[0] in self._zeros])
+                continue
             found.append(self._emit(eqn.primitive, parts, aval, **params))
+        return found
+
+    def _padded(self, eqn: Any, layout: _Layout, avals: Sequence[Any]) -> list[Any]:
+        """A value in its piece, and zeros in the others."""
+        value, zero = map(self._current, eqn.invars)
+        low, high, _ = eqn.params["padding_config"][layout.dim]
+        bounds = layout.bounds
+        at = layout.piece_with(low, bounds[-1] - high)
+        found = []
+        for piece, aval in enumerate(avals):
+            if piece == at:
+                sides = low - bounds[at], high - (bounds[-1] - bounds[at + 1]), 0
+                config = [(0, 0, 0)] * len(aval.shape)
+                config[layout.dim] = sides
+                is_whole = not any(sides)
+                found.append(
+                    value
+                    if is_whole
+                    else self._emit(
+                        jax.lax.pad_p, [value, zero], aval, padding_config=tuple(config)
+                    )
+                )
+                continue
+            params = {"shape": aval.shape, "broadcast_dimensions": (), "sharding": None}
+            found.append(self._emit(jax.lax.broadcast_in_dim_p, [zero], aval, **params))
+            self._zeros.add(found[-1])
         return found
 
     def _reshaped(self, value: Any, aval: Any) -> Any:

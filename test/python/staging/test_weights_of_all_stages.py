@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from jax.flatten_util import ravel_pytree
 from jax.sharding import Mesh
@@ -50,6 +51,26 @@ PREPARED = {
         lambda p: jax.tree.map(lambda w: w / jnp.linalg.norm(w), p)
     ),
 }
+
+
+def rows(params):
+    """Weights that were stacked, one by one."""
+    stack = stacked(params)
+    return [{**layer, "w": stack[:, at]} for at, layer in enumerate(params)]
+
+
+def halves(params):
+    """Weights by two slices each of one vector of all."""
+    flat = jnp.concatenate([layer["w"].ravel() for layer in params])
+    size = WIDTH * WIDTH // 2
+    parts = [flat[start : start + size] for start in range(0, flat.size, size)]
+    return [
+        {**layer, "w": jnp.concatenate(parts[2 * at :][:2]).reshape(WIDTH, WIDTH)}
+        for at, layer in enumerate(params)
+    ]
+
+
+PREPARED |= {"rows of a stack": rows, "halves of a vector": halves}
 # Each is in need of the whole vector.
 WHOLE = {
     "sorted": lambda p: jnp.sort(vector(p))[::2].sum(),
@@ -106,3 +127,28 @@ def test_what_is_done_to_each_weight_is_done_in_its_stage(name):
 @pytest.mark.parametrize("name", WHOLE)
 def test_what_needs_the_whole_has_it(name):
     check(step_of(WHOLE[name]), is_sent=True)
+
+
+def test_a_memory_of_weights_is_where_they_are():
+    optimizer = optax.lbfgs(0.1, memory_size=2, linesearch=None)
+
+    def loss(params, x):
+        first, second = params
+        h = mw.stage_boundary(jnp.tanh(x @ first["w"] + first["b"]))
+        return (jnp.tanh(h @ second["w"] + second["b"]) ** 2).mean()
+
+    def train(params, state, x):
+        grads = jax.grad(loss)(params, x)
+        updates, state = optimizer.update(grads, state, params)
+        return optax.apply_updates(params, updates), state
+
+    state = jax.eval_shape(optimizer.init, weights())
+    program = mw.jit(train, mw.make_config(MESHES)).lower(
+        weights(), state, np.ones((ROWS, WIDTH), "f")
+    )
+    homes = [{"w": mesh, "b": mesh} for mesh in MESHES]
+    found = program.function_mesh_assignment
+    for params, state in (found.input_meshes[:2], found.output_meshes):
+        assert params == homes
+        assert state[0].diff_params_memory == homes
+        assert state[0].diff_updates_memory == homes
