@@ -12,7 +12,6 @@ its position.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from ..tracing.primitives import for_p, named_computation_p
 from .assign import Reads, reads
 from .costs import bytes_of, work_of
 from .flatten import Flat, Item
+from .terms import is_number
 
 
 @dataclasses.dataclass
@@ -118,10 +118,6 @@ def is_recomputed(item: Item) -> bool:
     """
     stack = item.eqn.source_info.name_stack.stack
     return any(entry.name == "rematted_computation" for entry in stack)
-
-
-def _is_number(var: Any) -> bool:
-    return math.prod(getattr(var.aval, "shape", ())) <= 1
 
 
 class _Lining:
@@ -220,7 +216,7 @@ class _Lining:
             )
             if len(inputs[index]) <= 1:
                 found.add(index)
-                if all(map(_is_number, self._items[index].eqn.outvars)):
+                if all(map(is_number, self._items[index].eqn.outvars)):
                     inputs[index] = frozenset()
         return found
 
@@ -231,7 +227,7 @@ class _Lining:
             for var in self._items[index].eqn.invars
             if isinstance(var, compat.Var)
             and self._table.producer.get(var) is None
-            and not _is_number(var)
+            and not is_number(var)
         )
 
     def _with_terms(self, line: Sequence[int]) -> list[int]:
@@ -261,6 +257,8 @@ class _Lining:
         taken: set[int] = set()
         for var, indices in of_input.items():
             early = {i for i in indices if self._is_early(i, var, place, saved)}
+            if not early:
+                continue
             # Several terms of a weight may share what they are made of.
             term = self._alone(early, place, saved) - taken
             found = self._places(self._var_readers[var], place, term | taken)
@@ -299,7 +297,7 @@ class _Lining:
         """Whether an operation makes a number of something larger."""
         eqn = self._items[index].eqn
         variables = [var for var in eqn.invars if isinstance(var, compat.Var)]
-        return all(map(_is_number, eqn.outvars)) and not all(map(_is_number, variables))
+        return all(map(is_number, eqn.outvars)) and not all(map(is_number, variables))
 
     def _alone(
         self, indices: set[int], members: Mapping[int, int], saved: set[int]

@@ -20,7 +20,8 @@ from ..jaxapi import frontend as compat
 from .flatten import Flat
 
 
-def _is_number(atom: Any) -> bool:
+def is_number(atom: Any) -> bool:
+    """Whether a value has one element at most, so that sending it costs nothing."""
     return math.prod(getattr(atom.aval, "shape", ())) <= 1
 
 
@@ -34,8 +35,8 @@ def has_terms(eqn: Any) -> bool:
 
     def sides(atoms: Sequence[Any]) -> tuple[bool, int]:
         return (
-            any(_is_number(atom) and _is_float(atom) for atom in atoms),
-            sum(not _is_number(atom) for atom in atoms),
+            any(is_number(atom) and _is_float(atom) for atom in atoms),
+            sum(not is_number(atom) for atom in atoms),
         )
 
     reads_number, values = sides(eqn.invars)
@@ -118,8 +119,8 @@ class _Terms:
         return bool(
             read
             and self._is_wanted(index, read)
-            and all(_is_number(var) and _is_float(var) for var in read)
-            and any(_is_variable(var) and not _is_number(var) for var in eqn.invars)
+            and all(is_number(var) and _is_float(var) for var in read)
+            and any(_is_variable(var) and not is_number(var) for var in eqn.invars)
         )
 
     def _is_wanted(self, index: int, read: Sequence[Any]) -> bool:
@@ -147,7 +148,7 @@ class _Terms:
         while left:
             for var in filter(_is_variable, self._items[left.pop()].eqn.invars):
                 maker = self._producer.get(var)
-                if maker in seen or _is_number(var):
+                if maker in seen or is_number(var):
                     continue
                 if maker in self._inside:
                     seen.add(maker)
@@ -192,16 +193,16 @@ def is_movable(
       of_number: whether it has to be made of a cotangent's number.
     """
     item = flat.items[index]
-    if item.transposes % 2 == 0 or all(map(_is_number, item.eqn.outvars)):
+    if item.transposes % 2 == 0 or all(map(is_number, item.eqn.outvars)):
         return False
     reads_number = False
     for var in filter(_is_variable, item.eqn.invars):
         maker = producer.get(var)
-        is_number = _is_number(var)
+        is_small = is_number(var)
         if maker is not None and flat.items[maker].transposes:
-            if not is_number and maker not in movable:
+            if not is_small and maker not in movable:
                 return False
             reads_number = True
-        elif maker is not None and not is_number and after[maker]:
+        elif maker is not None and not is_small and after[maker]:
             return False
     return reads_number or not of_number

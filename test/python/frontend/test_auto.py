@@ -441,6 +441,22 @@ def test_report_says_where_and_why():
     assert "mw.jit divides its layers, with mw.pipeline.scan" in out.getvalue()
 
 
+@pytest.mark.parametrize("length", [jnp.linalg.norm, lambda v: jnp.abs(v).max()])
+def test_the_first_layer_may_need_a_number_of_all_weights(length):
+    ws = [np.full((8, 8), 0.1 * k, np.float32) for k in range(1, 5)]
+
+    def loss(ws, x):
+        x = x / (1 + length(jnp.concatenate([w.ravel() for w in ws])))
+        for w in ws:
+            x = jnp.tanh(x @ w)
+        return (x**2).mean()
+
+    step, x = mw.pipeline.accumulate(jax.value_and_grad(loss), 2), jnp.ones((4, 8))
+    found = mw.jit(step, mw.auto_config(TWO))(ws, x)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(step(ws, x)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+
 def test_layers_in_a_scan_are_one_piece_and_that_is_said(caplog):
     def step(stacked, x):
         return jax.lax.scan(lambda x, w: (jnp.tanh(x @ w), None), x, stacked)[0].sum()
