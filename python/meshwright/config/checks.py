@@ -126,3 +126,16 @@ def stage_meshes(given: Any, topology: Mapping[str, Mesh]) -> dict[int, str] | N
             raise ValueError(f"stage_to_mesh: stages count from 0, got {stage}")
     check_meshes("stage_to_mesh", given.values(), topology)
     return {int(stage): mesh for stage, mesh in given.items()}
+
+
+def check_trips(given: Any) -> None:
+    """Refuses what is no number of trips of a loop."""
+    if given is None:
+        return
+    if isinstance(given, bool) or not isinstance(given, numbers.Integral):
+        raise TypeError(
+            "max_loop_trips: must be an int, the most trips of a loop, got "
+            f"{given!r} of type {type(given).__name__}"
+        )
+    if given < 1:
+        raise ValueError(f"max_loop_trips: must be at least 1, got {given}")

@@ -29,6 +29,7 @@ from .checks import (
     check_mapping,
     check_meshes,
     check_topology,
+    check_trips,
     stage_meshes,
 )
 from .options import (
@@ -53,6 +54,7 @@ def make_config(
     read_input_output_mesh_from_shardings: bool = False,
     pipeline_schedule: PipelineSchedule | None = None,
     stage_to_mesh: Mapping[int, str] | Sequence[str] | None = None,
+    max_loop_trips: int | None = None,
 ) -> Config:
     """Checks and bundles what `jit` needs beside the function.
 
@@ -82,6 +84,10 @@ def make_config(
         fragments, is on unless an option turns it off.
       stage_to_mesh: mesh of each stage that `stage_boundary` divides, a dict or a
         sequence. By default the mesh where the schedule wants it.
+      max_loop_trips: the most trips of a loop of `jax.lax` with a `stage_boundary`
+        inside, such as a line search. These loops are written out: all trips are
+        computed, and of a conditional all branches. A loop that goes on after them
+        fails when it runs. By default such loops are refused.
 
     Returns:
       A frozen `Config`.
@@ -113,6 +119,7 @@ def make_config(
         {} if name_to_mesh_assignment is None else name_to_mesh_assignment
     )
     meshes_of_stages = stage_meshes(stage_to_mesh, topology)
+    check_trips(max_loop_trips)
     check_mapping("name_to_mesh_assignment", name_to_mesh_assignment, "{'f': 'm0'}")
     check_meshes("name_to_mesh_assignment", name_to_mesh_assignment.values(), topology)
     check_meshes(
@@ -168,6 +175,7 @@ def make_config(
         pipeline_schedule=pipeline_schedule,
         stage_to_mesh=meshes_of_stages,
         placement=placement,
+        max_loop_trips=max_loop_trips,
         schedule_name=with_compiler_name(options or {}).get(SCHEDULE_OPTION),
     )
 

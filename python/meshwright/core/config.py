@@ -119,6 +119,8 @@ class Config:
     # Into how many stages to divide a program without marks, and how it was done.
     auto_stages: int | None = None
     divisions: tuple[Any, ...] = ()
+    # The most trips of a loop of JAX with stages inside, which is written out.
+    max_loop_trips: int | None = None
     # What the compiler calls the schedule that the options name; None if none does.
     schedule_name: str | None = None
 

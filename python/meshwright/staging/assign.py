@@ -19,15 +19,16 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import named_computation_p
 from ..tracing.scopes import source
+from .applications import find_rounds
 from .flatten import Flat, Item
 from .inner_gradients import count_by_marks
 from .marks import mark_p
-from .terms import is_movable, place_terms
+from .terms import is_movable, is_number, place_terms
 
 # What gradients go through after the last of them.
 _SUMS = frozenset({"add", "add_any", "mpmd_named_tensor", "mpmd_reduce"})
@@ -134,19 +135,20 @@ class Stages:
     layout: Layout | None = None
 
 
-def number_tokens(flat: Flat, known: Mapping[object, int]) -> dict[object, int]:
-    """Which mark each token of a body comes from.
+def number_tokens(
+    flat: Flat, known: Mapping[object, int], numbers: Mapping[int, int]
+) -> dict[object, int]:
+    """The border that each token of a body comes from.
 
     Args:
       flat: the body.
       known: numbers of the tokens among its inputs.
+      numbers: of the borders at which its marks are.
     """
     tokens = dict(known)
-    count = 0
-    for item in flat.items:
-        if _is_own(item):
-            tokens[item.eqn.outvars[-1]] = count
-            count += 1
+    for index, item in enumerate(flat.items):
+        if index in numbers:
+            tokens[item.eqn.outvars[-1]] = numbers[index]
             continue
         given = [var for var in item.eqn.invars if isinstance(var, compat.Var)]
         if not is_mark(item) and len(given) == 1 and given[0] in tokens:
@@ -186,38 +188,6 @@ def _has_gradient(items: list[Item]) -> bool:
     return any(is_mark(item) and item.eqn.params["linked"] for item in items)
 
 
-def _check_chain(items: list[Item], table: Reads, marks: list[int]) -> None:
-    """Refuses marks that a program passes again without having passed them before.
-
-    In a loop over layers each mark reads what the one before passes on. A function
-    that is applied twice has marks that do not read the first ones.
-    """
-    places = [source(items[mark].eqn) for mark in marks]
-    if len(set(places)) == len(places):
-        return
-    has_gradient = _has_gradient(items)
-    bits = {mark: 1 << number for number, mark in enumerate(marks)}
-    passed = [0] * len(items)
-    seen: dict[str, int] = {}
-    for index, item in enumerate(items):
-        if not _is_backward(item, has_gradient):
-            for other in table.operands[index]:
-                passed[index] |= passed[other]
-        if index not in bits:
-            continue
-        place = source(item.eqn)
-        before = seen.get(place, 0)
-        if before & ~passed[index]:
-            raise ValueError(
-                f"{place}: stage_boundary: the function with this mark is applied more "
-                "than once in a step, as for two losses or gradients; make each a call "
-                "of its own, mw.call(f, call_counter=i)(...) with i = 0, 1, ..., where "
-                "f takes the gradient, too"
-            )
-        passed[index] |= bits[index]
-        seen[place] = before | bits[index]
-
-
 def _count_forward(items: list[Item], table: Reads, marks: list[int]) -> None:
     """Counts what leads to a mark as forward, though a layer takes a gradient in it."""
     has_gradient = _has_gradient(items)
@@ -240,13 +210,82 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
       flat: the body.
       known: numbers of the tokens among its inputs.
       count: number of stages, if it has no mark of the model's own.
+
+    Raises:
+      ValueError: derivatives or applications of the function with the marks that
+        cannot be distinguished.
     """
     table, items = reads(flat), flat.items
-    tokens = number_tokens(flat, known)
     marks = [index for index, item in enumerate(items) if _is_own(item)]
-    _check_chain(items, table, marks)
+    has_gradient = _has_gradient(items)
     count_by_marks(flat)
     _count_forward(items, table, marks)
+    rounds = find_rounds(
+        flat,
+        table.operands,
+        table.readers,
+        marks,
+        lambda item: _is_backward(item, has_gradient),
+    )
+    if len(rounds) == 1 and rounds[0].indices == list(range(len(items))):
+        return _in_round(flat, rounds[0].cuts, known, count)
+    stage: list[int | None] = [None] * len(items)
+    tokens = dict(known)
+    read_by = {
+        var: number
+        for number, each in enumerate(rounds)
+        for index in each.indices
+        for var in items[index].eqn.invars
+        if isinstance(var, compat.Var)
+    }
+    rounds_found: list[Stages] = []
+    for number, each in enumerate(rounds):
+        own = [items[index] for index in each.indices]
+        # What another round reads leaves this one.
+        outs = [
+            var
+            for item in own
+            for var in item.eqn.outvars
+            if read_by.get(var, number) != number
+        ]
+        part = Flat(flat.invars, flat.consts, own, [*flat.outs, *outs])
+        found = _in_round(part, each.cuts, tokens, count)
+        tokens = found.tokens
+        for index, where in zip(each.indices, found.stage, strict=True):
+            stage[index] = where
+        rounds_found.append(found)
+    first = rounds_found[0]
+    counts = {found.count for found in rounds_found}
+    if len(counts) > 1:
+        listed = " and ".join(map(str, sorted(counts)))
+        raise ValueError(
+            f"{first.places[0]}: stage_boundary: functions of {listed} stages are "
+            "applied one after the other; all marked functions of a program must have "
+            "the same number of stages"
+        )
+    if any(found.layout != first.layout for found in rounds_found):
+        raise ValueError(
+            f"{first.places[0]}: models of several layouts are applied one after the "
+            "other; all functions of a program go by one layout"
+        )
+    return Stages(first.count, stage, first.places, tokens, first.layout)
+
+
+def _in_round(
+    flat: Flat, cuts: Sequence[Sequence[int]], known: Mapping[object, int], count: int
+) -> Stages:
+    """Assigns the operations of one round.
+
+    Args:
+      flat: these operations.
+      cuts: the marks at each border.
+      known: numbers of the tokens among the inputs.
+      count: number of stages, if there is no mark of the model's own.
+    """
+    table, items = reads(flat), flat.items
+    numbers = {mark: number for number, cut in enumerate(cuts) for mark in cut}
+    tokens = number_tokens(flat, known, numbers)
+    marks = [max(cut) for cut in cuts]
     count = len(marks) + 1 if marks else count
     after, free = _free_items(items, table, marks)
     position = _forward_positions(items, table, after, free)
@@ -269,8 +308,6 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
             where = position[index]
             stage[index] = None if where is None else bisect.bisect_left(marks, where)
 
-    numbers = {mark: number for number, mark in enumerate(marks)}
-
     def of_value(index: int) -> int | None:
         """Stage in which what an operation gives is read."""
         if not is_mark(items[index]):
@@ -288,7 +325,7 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
         return _boundary(items[index], tokens) + items[index].transposes % 2
 
     late = _assign_backward(flat, table, stage, of_value, after)
-    _assign_pending(items, table, stage, free, of_reader, count, marks, late)
+    _assign_pending(items, table, stage, after, free, of_reader, count, marks, late)
     _sum_at_the_end(items, table, stage)
     places = [source(items[mark].eqn) for mark in marks]
     layout = _layout([items[mark] for mark in marks])
@@ -315,7 +352,33 @@ def _free_items(
             free[index] |= free[other] or bool(items[other].transposes)
             after[index] |= is_mark(items[other]) or after[other]
         free[index] |= after[index] and index > end
+    _free_choices(items, table, after, free)
     return after, free
+
+
+def _free_choices(
+    items: list[Item], table: Reads, after: list[bool], free: list[bool]
+) -> None:
+    """Adds what is made of weights and of numbers that come after a mark.
+
+    Such as weights that are kept where a loss was smaller: each stays where it is.
+    """
+    by_numbers = [False] * len(items)
+    for index, item in enumerate(items):
+        if item.transposes or is_mark(item) or _is_fixed(item) or not after[index]:
+            continue
+        made = [
+            (var, table.producer[var])
+            for var in item.eqn.invars
+            if isinstance(var, compat.Var) and var in table.producer
+        ]
+        by_numbers[index] = not all(map(is_number, item.eqn.outvars)) and all(
+            by_numbers[maker] or is_number(var) or not after[maker]
+            for var, maker in made
+        )
+    for index in reversed(range(len(items))):
+        if by_numbers[index] and not free[index]:
+            free[index] = all(free[reader] for reader in table.readers[index])
 
 
 def _forward_positions(
@@ -426,6 +489,7 @@ def _assign_pending(
     items: list[Item],
     table: Reads,
     stage: list[int | None],
+    after: list[bool],
     free: list[bool],
     of_reader: Callable[[int], int | None],
     count: int,
@@ -442,8 +506,8 @@ def _assign_pending(
             stage[index] = min(max(found, default=late[index]), late[index])
         elif found:
             stage[index] = max(found)
-        elif table.readers[index] and not item.transposes:
-            free[index] = True  # Only the optimizer reads it.
+        elif not (item.transposes or (after[index] and not table.readers[index])):
+            free[index] = True  # At most the optimizer reads it.
         else:
             last = item.transposes % 2
             stage[index] = count - 1 if last else bisect.bisect_left(cuts, index)

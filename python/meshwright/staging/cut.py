@@ -23,11 +23,12 @@ from ..jaxapi import frontend as compat
 from ..schedules.assignment import stage_assignment
 from ..tracing.bodies import discharged
 from ..tracing.primitives import call_p, for_p, named_computation_p
-from ..tracing.scopes import body_of, source
+from ..tracing.scopes import bodies, body_of, source
 from .assign import Layout, Stages, by_marks, is_mark
 from .auto import Divider
 from .emit import emit, stage_name
 from .flatten import first_mark, flatten, has_references, mark_in, refuse
+from .loops import is_expandable
 from .marks import mark_p
 from .terms import has_terms
 
@@ -145,7 +146,7 @@ class _Cutter:
         return self._done[key]
 
     def _program(self, closed: Any, known: Any, transposes: int) -> Any:
-        direct = _direct_mark(closed.jaxpr)
+        direct = _direct_mark(closed.jaxpr, self._config.max_loop_trips)
         if direct is not None:
             called = _called_mark(closed.jaxpr)
             if called is not None:
@@ -192,7 +193,7 @@ class _Cutter:
         return eqn.replace(params={**eqn.params, key: value})
 
     def _body(self, closed: Any, known: Any, transposes: int) -> Any:
-        flat = flatten(closed, transposes, self._is_opened)
+        flat = flatten(closed, transposes, self._is_opened, self._config.max_loop_trips)
         inputs = flat.invars[len(flat.consts) :]
         numbers = {inputs[index]: number for index, number in known.items()}
         stages = by_marks(flat, numbers, self.count)
@@ -232,11 +233,6 @@ class _Cutter:
             for item, stage in zip(flat.items, stages.stage, strict=True)
             if stage is not None and not item.transposes
         }
-        own = [
-            item.eqn
-            for item in flat.items
-            if is_mark(item) and not item.eqn.params["linked"]
-        ]
         for stage in range(stages.count):
             if stage in forward:
                 continue
@@ -247,7 +243,14 @@ class _Cutter:
                     where + "nothing is computed before this mark, so stage 0 is "
                     "empty; take it away, it belongs between two stages"
                 )
-            if all(_is_unread(var, flat) for var in own[stage - 1].outvars[:-1]):
+            before = [
+                var
+                for item in flat.items
+                if is_mark(item) and not item.eqn.params["linked"]
+                for var in item.eqn.outvars[:-1]
+                if stages.tokens[item.eqn.outvars[-1]] == stage - 1
+            ]
+            if all(_is_unread(var, flat) for var in before):
                 raise ValueError(
                     f"{stages.places[stage - 1]}: stage_boundary: its result is not "
                     "used; go on with it, as in x = mw.stage_boundary(x)"
@@ -267,17 +270,21 @@ def _is_unread(var: Any, flat: Any) -> bool:
     return var not in flat.outs and not any(var in i.eqn.invars for i in flat.items)
 
 
-def _direct_mark(jaxpr: Any) -> Any | None:
+def _direct_mark(jaxpr: Any, max_trips: int | None) -> Any | None:
     """A mark that is not in a call of its own."""
     for eqn in jaxpr.eqns:
         if eqn.primitive is mark_p:
             return eqn
-        if eqn.primitive in (call_p, for_p) or mark_in(eqn) is None:
+        mark = mark_in(eqn)
+        if eqn.primitive in (call_p, for_p) or mark is None:
             continue
         body = body_of(eqn)
+        is_loop = body is None and not any(map(_called_mark, bodies(eqn)))
+        if is_loop and is_expandable(eqn, max_trips):
+            return mark
         if body is None or eqn.primitive is named_computation_p:
-            refuse(eqn, mark_in(eqn))
-        if (found := _direct_mark(body.jaxpr)) is not None:
+            refuse(eqn, mark)
+        if (found := _direct_mark(body.jaxpr, max_trips)) is not None:
             return found
     return None
 
@@ -289,9 +296,9 @@ def _called_mark(jaxpr: Any) -> Any | None:
             continue
         if eqn.primitive in (call_p, for_p):
             return mark_in(eqn)
-        body = body_of(eqn)
-        if body is not None and (found := _called_mark(body.jaxpr)) is not None:
-            return found
+        found = (_called_mark(body) for body in bodies(eqn))
+        if (mark := next(filter(None, found), None)) is not None:
+            return mark
     return None
 
 
@@ -305,15 +312,16 @@ def with_stages(config: Config, found: Found) -> Config:
         "mpmd_keep_units_alike": True,
         **(config.partitioning_options or {}),
     }
-    schedule = config.pipeline_schedule
+    schedule, schedule_name = config.pipeline_schedule, config.schedule_name
     if not found.is_regular and SCHEDULE_OPTION in options:
         _logger.warning(
             "%sstages occur more than once in a direction, as they do in higher "
-            "derivatives, or around a named computation that has a mesh of its own; "
-            "such a program runs in the order in which it is written",
+            "derivatives, where a model is applied to what its gradient gave, or "
+            "around a named computation that has a mesh of its own; such a program "
+            "runs in the order in which it is written",
             f"{found.places[0]}: " if found.places else "",
         )
-        options[SCHEDULE_OPTION], schedule = "None", None
+        options[SCHEDULE_OPTION], schedule, schedule_name = "None", None, None
     stages = {stage_name(stage): stage for stage in places if found.is_regular}
     _check_names("name_to_mesh_assignment", config.name_to_mesh_assignment, names)
     _check_names("name_to_stage_assignment", config.name_to_stage_assignment, stages)
@@ -323,6 +331,7 @@ def with_stages(config: Config, found: Found) -> Config:
         name_to_stage_assignment={**config.name_to_stage_assignment, **stages},
         partitioning_options=options,
         pipeline_schedule=schedule,
+        schedule_name=schedule_name,
     )
 
 

@@ -10,7 +10,9 @@ branch, cannot be cut.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import functools
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jax.sharding import NamedSharding
@@ -19,6 +21,7 @@ from ..jaxapi import frontend as compat
 from ..tracing.primitives import call_p, for_p, named_computation_p
 from ..tracing.scopes import bodies, body_of, source
 from ..tracing.several_meshes import constrain
+from . import loops
 from .concatenations import Concatenations, keeps_elements
 from .marks import mark_p
 from .separable import is_separable, split_barriers
@@ -73,7 +76,8 @@ def refuse(eqn: Any, mark: Any) -> None:
         advice = "it runs on one mesh as a whole; put marks before and after it"
         if eqn.primitive.name in ("while", "cond"):
             advice = (
-                "it runs on one mesh as a whole; loop or choose in Python around a "
+                "it runs on one mesh as a whole; let mw.make_config(..., "
+                "max_loop_trips=N) write it out, loop or choose in Python around a "
                 "function of mw.jit that applies the marked one, as docs/recipes.md "
                 "does for a line search, or put marks before and after it"
             )
@@ -81,7 +85,13 @@ def refuse(eqn: Any, mark: Any) -> None:
             advice = (
                 "it runs on one mesh as a whole; in its place, mw.pipeline.scan makes "
                 "stages of its layers, mw.pipeline.scan_microbatches or mw.fori_loop "
-                "calls of its microbatches, and training steps loop in Python"
+                "calls of its microbatches, and training steps loop in Python or are "
+                "written out by mw.make_config(..., max_loop_trips=N)"
+            )
+        if eqn.effects:
+            advice = (
+                "it runs on one mesh as a whole, and has side effects, so it cannot be "
+                "written out; put marks before and after it"
             )
     raise ValueError(f"{source(mark)}: stage_boundary inside of {what}: {advice}")
 
@@ -94,10 +104,12 @@ class Item:
       eqn: the operation, with variables of its own.
       transposes: how often it was transposed: 0 forward, 1 backward. What reads
         nothing, such as zeros that JAX makes for a derivative, is of both.
+      scope: the trip of a loop, or the branch, that it was written in.
     """
 
     eqn: Any
     transposes: int
+    scope: int = 0
 
 
 @dataclasses.dataclass
@@ -122,7 +134,10 @@ def _is_variable(atom: Any) -> bool:
 
 
 def flatten(
-    closed: Any, transposes: int = 0, opens: Callable[[Any], bool] | None = None
+    closed: Any,
+    transposes: int = 0,
+    opens: Callable[[Any], bool] | None = None,
+    max_trips: int | None = None,
 ) -> Flat:
     """Lays open a body.
 
@@ -130,11 +145,13 @@ def flatten(
       closed: the body, a closed jaxpr.
       transposes: how often the body as a whole was transposed.
       opens: further operations to lay open; those with marks always are.
+      max_trips: the most trips of a loop with marks that is written out.
 
     Raises:
       ValueError: a mark where nothing can be cut; the text begins with its place.
     """
     items: list[Item] = []
+    scope, scopes = 0, itertools.count(1)
     made_of_nothing: set[Any] = set()
 
     def fresh(var: Any, env: dict[Any, Any]) -> Any:
@@ -151,6 +168,11 @@ def flatten(
             count = outer + compat.transpose_count(eqn.source_info.name_stack)
             mark = None if eqn.primitive is mark_p else mark_in(eqn)
             body = body_of(eqn)
+            if mark is not None and loops.is_expandable(eqn, max_trips):
+                run = functools.partial(walk_closed, whole, count)
+                outs = loops.expand(eqn, operands, run, max_trips)
+                env.update(zip(eqn.outvars, outs, strict=True))
+                continue
             if mark is not None and (
                 body is None or eqn.primitive is named_computation_p
             ):
@@ -165,10 +187,7 @@ def flatten(
             if body is not None and is_open:
                 sides = [eqn.params.get(key, ()) for key in _SHARDINGS]
                 operands = constrained(eqn, operands, sides[0], whole, count)
-                inner = dict(zip(body.jaxpr.invars, operands, strict=True))
-                for var, value in zip(body.jaxpr.constvars, body.consts, strict=True):
-                    inner[var] = constant(value, var.aval)
-                outs = walk(body.jaxpr, inner, whole, count)
+                outs = walk_closed(whole, count, body, operands)
                 outs = constrained(eqn, outs, sides[1], whole, count)
                 env.update(zip(eqn.outvars, outs, strict=True))
                 continue
@@ -178,9 +197,25 @@ def flatten(
                 count = 0
             info = eqn.source_info.replace(name_stack=whole)
             new = eqn.replace(invars=operands, outvars=outvars, source_info=info)
-            items.append(Item(new, count))
+            items.append(Item(new, count, scope))
             concatenations.visit(new, is_forward=not count)
         return list(map(read, jaxpr.outvars))
+
+    def walk_closed(
+        stack: Any,
+        outer: int,
+        body: Any,
+        operands: Sequence[Any],
+        is_own: bool = False,
+    ) -> list[Any]:
+        nonlocal scope
+        around, scope = scope, next(scopes) if is_own else scope
+        inner = dict(zip(body.jaxpr.invars, operands, strict=True))
+        for var, value in zip(body.jaxpr.constvars, body.consts, strict=True):
+            inner[var] = constant(value, var.aval)
+        outs = walk(body.jaxpr, inner, stack, outer)
+        scope = around
+        return outs
 
     def constrained(
         eqn: Any, values: Any, shardings: Any, stack: Any, count: int

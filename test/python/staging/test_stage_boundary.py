@@ -424,33 +424,6 @@ def two_stages(ws, x, layer=layer):
     return layer(ws[1], mw.stage_boundary(layer(ws[0], x))).mean()
 
 
-SEVERAL = (
-    r"test_stage_boundary.py:.*: the function with this mark is applied more than "
-    r"once in a step.*mw\.call\(f, call_counter=i\)"
-)
-
-
-@pytest.mark.parametrize("count", [2, 3])
-@pytest.mark.parametrize(
-    "step",
-    [
-        lambda ws, x: [jax.grad(two_stages)(ws, x[:2]), jax.grad(two_stages)(ws, x)],
-        jax.grad(lambda ws, x: two_stages(ws, x[:2]) + two_stages(ws, x[2:])),
-        lambda ws, x: two_stages(ws, x[:2]) + two_stages(ws, x[2:]),
-        lambda ws, x: (  # A step, and what the loss is behind it.
-            two_stages(jax.tree.map(jnp.subtract, ws, jax.grad(two_stages)(ws, x)), x)
-        ),
-        mw.pipeline.accumulate(
-            jax.grad(lambda ws, x: two_stages(ws, x) + two_stages(ws, -x)), 2
-        ),
-    ],
-)
-def test_a_marked_loss_that_is_applied_twice_names_calls(step, count):
-    meshes = dict(list(MESHES.items())[:count])
-    with pytest.raises(ValueError, match=SEVERAL):
-        mw.jit(step, mw.make_config(meshes)).lower(weights(2), jnp.ones((4, 4)))
-
-
 def test_two_gradients_in_a_step_are_calls():
     def step(ws, x):
         parts = [

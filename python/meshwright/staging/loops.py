@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops and branches of JAX that hold stages, as what they do.
+
+A loop of JAX is one operation, on one mesh, so a line search that evaluates a loss of
+several stages cannot be one. With `max_loop_trips` it is written out: each trip is
+computed, and those after its end change nothing. Of a conditional all branches are.
+
+    while c(s): s = f(s)   becomes   p0 = c(s0); s1 = select(p0, f(s0), s0)
+                                     p1 = c(s1); s2 = select(p1, f(s1), s1)
+                                     …
+                                     fail if c(sN)
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..tracing.scopes import source
+
+_KINDS = ("while", "scan", "cond")
+
+# What gives the results of a closed jaxpr for operands, at the end of a body. Marks in
+# it are those of an application of their own with `is_own`.
+Run = Callable[..., list[Any]]
+
+
+def is_expandable(eqn: Any, max_trips: int | None) -> bool:
+    """Whether an operation with stages inside is written out.
+
+    Raises:
+      ValueError: a `jax.lax.scan` of more trips; the text begins with its place.
+    """
+    if max_trips is None or eqn.primitive.name not in _KINDS or eqn.effects:
+        return False
+    if eqn.primitive.name == "scan" and eqn.params["length"] > max_trips:
+        raise ValueError(
+            f"{source(eqn)}: stage_boundary inside of a jax.lax.scan of "
+            f"{eqn.params['length']} trips, which are more than max_loop_trips of "
+            f"{max_trips}; raise it, or loop in Python"
+        )
+    return True
+
+
+def expand(eqn: Any, operands: Sequence[Any], run: Run, max_trips: int) -> list[Any]:
+    """Writes out a loop or a conditional.
+
+    Args:
+      eqn: the operation, one of those that `is_expandable` accepts.
+      operands: what it reads.
+      run: gives the results of a function of operands.
+      max_trips: the most trips of a loop.
+
+    Returns:
+      Its results.
+    """
+    kind = {"while": _while, "scan": _scan, "cond": _cond}[eqn.primitive.name]
+    return kind(eqn, list(operands), run, max_trips)
+
+
+def _apply(run: Run, function: Callable[..., Any], *atoms: Any) -> list[Any]:
+    """The results of a function of JAX, a list."""
+    types = [
+        jax.ShapeDtypeStruct(
+            atom.aval.shape,
+            atom.aval.dtype,
+            weak_type=getattr(atom.aval, "weak_type", False),
+        )
+        for atom in atoms
+    ]
+    return run(jax.make_jaxpr(function)(*types), atoms)
+
+
+def _chosen(run: Run, which: Any, cases: Sequence[Sequence[Any]]) -> list[Any]:
+    """One of several lists of values, by a number or a truth value."""
+    return [
+        alike[0]
+        if all(other is alike[0] for other in alike)
+        else _apply(run, lambda at, *x: [jax.lax.select_n(at, *x)], which, *alike)[0]
+        for alike in zip(*cases, strict=True)
+    ]
+
+
+def _while(eqn: Any, operands: list[Any], run: Run, max_trips: int) -> list[Any]:
+    counts = [eqn.params["cond_nconsts"], eqn.params["body_nconsts"]]
+    of_cond, of_body = operands[: counts[0]], operands[counts[0] : sum(counts)]
+    carry = operands[sum(counts) :]
+
+    def goes_on(values: list[Any]) -> Any:
+        return run(eqn.params["cond_jaxpr"], [*of_cond, *values], is_own=True)[0]
+
+    which = goes_on(carry)
+    for _ in range(max_trips):
+        before, before_which = carry, which
+        after = run(eqn.params["body_jaxpr"], [*of_body, *carry], is_own=True)
+        carry = _chosen(run, which, [carry, after])
+        which = goes_on(carry)
+    check = functools.partial(_check_end, source(eqn), max_trips)
+
+    def checked(at: Any, following: Any) -> list[Any]:
+        # The results read what the check gives, so they fail with it.
+        return [at & jax.pure_callback(check, following, following)]
+
+    (which,) = _apply(run, checked, before_which, which)
+    return _chosen(run, which, [before, after])
+
+
+def _check_end(where: str, max_trips: int, goes_on: Any) -> Any:
+    if goes_on:
+        raise RuntimeError(
+            f"{where}: the loop did not end within max_loop_trips of {max_trips}, so "
+            "its results are not those of jax.jit; raise max_loop_trips of make_config"
+        )
+    return np.ones_like(goes_on)
+
+
+def _scan(eqn: Any, operands: list[Any], run: Run, max_trips: int) -> list[Any]:
+    params = eqn.params
+    begin, end = params["num_consts"], params["num_consts"] + params["num_carry"]
+    consts, carry, stacked = operands[:begin], operands[begin:end], operands[end:]
+    length, found = params["length"], {}
+    for trip in reversed(range(length)) if params["reverse"] else range(length):
+        row = functools.partial(jax.lax.index_in_dim, index=trip, keepdims=False)
+        rows = [_apply(run, lambda x, row=row: [row(x)], x)[0] for x in stacked]
+        outs = run(params["jaxpr"], [*consts, *carry, *rows])
+        carry, found[trip] = outs[: len(carry)], outs[len(carry) :]
+    columns = zip(*(found[trip] for trip in range(length)), strict=True)
+    ys = [_apply(run, lambda *x: [jnp.stack(x)], *column)[0] for column in columns]
+    return [*carry, *ys]
+
+
+def _cond(eqn: Any, operands: list[Any], run: Run, max_trips: int) -> list[Any]:
+    branches = eqn.params["branches"]
+    which, *operands = operands
+    last = len(branches) - 1
+
+    def index(at: Any) -> list[Any]:
+        at = jax.lax.clamp(0, at.astype("int32"), last)
+        return [at != 0 if last == 1 else at]
+
+    (which,) = _apply(run, index, which)
+    return _chosen(
+        run, which, [run(branch, operands, is_own=True) for branch in branches]
+    )
