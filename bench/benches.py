@@ -55,6 +55,12 @@ BENCHES = (
         "a small step from function to executables",
     ),
     Bench("overhead", "runtime_overhead.py", "lower", "host time, by a loop's"),
+    Bench(
+        "offloaded_activations",
+        "offloaded_activations.py",
+        "lower",
+        "memory and step with activations on hosts, by those without",
+    ),
     Bench("distributed", "distributed.py", "lower", "several processes, by one's"),
     Bench(
         "traffic", "traffic.py", "lower", "bytes of a step, by those without options"

@@ -51,7 +51,7 @@ def layer(mesh, weights, x):
     return x + jax.shard_map(expert, mesh=mesh, **specs)(up, down, x)
 
 
-def lower(schedule, devices, args, fuse):
+def lower(schedule, devices, device, args, fuse):
     grid = np.array(devices[: MESHES * DEVICES]).reshape(MESHES, DEVICES)
     topology = {f"m{i}": Mesh(row, "x") for i, row in enumerate(grid)}
     mesh, stages = topology["m0"], STAGES[schedule]
@@ -83,6 +83,7 @@ def lower(schedule, devices, args, fuse):
             "mpmd_infer_transfers": True,
             "mpmd_keep_units_alike": True,
             "mpmd_fuse_overlapped_pairs": fuse,
+            "mpmd_schedule_device": device,
         },
         pipeline_schedule=mw.get_pipeline_schedule(schedule),
     )
@@ -198,7 +199,7 @@ def main() -> int:
     for schedule in args.schedules:
         row, programs = {"schedule": schedule, "target": args.target}, {}
         for name, fuse in (("apart", False), ("paired", True)):
-            lowered = lower(schedule, devices, args, fuse)
+            lowered = lower(schedule, devices, device, args, fuse)
             share, estimates = measure(lowered)
             row[f"hidden_{name}"] = round(share, 3)
             row[f"step_{name}_ms"] = round(1e3 * lowered.simulate(device).makespan_s, 3)

@@ -57,12 +57,12 @@ public:
         meshes[mesh.getSymName()] = mesh.getMesh();
   }
 
-  /// In bits. Values that are no mesh tensors take no memory. How much others
+  /// In bits. Values that are no mesh tensors, or on the host, take no memory. How much others
   /// take is not known if the shape is not static, or the sharding not on a
   /// mesh that is declared.
   FailureOr<int64_t> getBits(Value value) {
     auto type = dyn_cast<MeshTensorType>(value.getType());
-    if (!type)
+    if (!type || type.isOnHost())
       return 0;
     auto [it, isNew] = known.try_emplace(type, 0);
     if (!isNew)
@@ -118,7 +118,12 @@ private:
   func::FuncOp func;
   LocalSizes sizes;
   const LastUses &lastUses;
+  /// Takes away what has left for the host when a fragment has run.
+  LogicalResult release(FragmentOp fragment);
+
   llvm::StringMap<int64_t> bitsOnMesh;
+  /// What leaves for a host, and how many fragments of its mesh run meanwhile.
+  SmallVector<std::pair<int64_t, Value>> departing;
 };
 } // namespace
 
@@ -170,6 +175,19 @@ LogicalResult LiveMemory::mark(FragmentOp fragment, ArrayRef<Value> operands) {
   return success();
 }
 
+LogicalResult LiveMemory::release(FragmentOp fragment) {
+  LogicalResult result = success();
+  llvm::erase_if(departing, [&](auto &waiting) {
+    auto type = cast<MeshTensorType>(waiting.second.getType());
+    if (type.getMeshName() != fragment.getMeshName() || --waiting.first > 0)
+      return false;
+    if (failed(add(waiting.second, -1)))
+      result = failure();
+    return true;
+  });
+  return result;
+}
+
 LogicalResult LiveMemory::visit(Operation &op) {
   if (!isa<FragmentOp, TransferOp>(op))
     return op.emitError()
@@ -184,14 +202,22 @@ LogicalResult LiveMemory::visit(Operation &op) {
   if (auto fragment = dyn_cast<FragmentOp>(op))
     if (failed(mark(fragment, operands.getArrayRef())))
       return failure();
-  for (Value operand : operands)
-    if (isDeadAfter(operand, &op) && failed(add(operand, -1)))
+  auto beside = op.getAttrOfType<IntegerAttr>(kBesideAttr);
+  for (Value operand : operands) {
+    if (!isDeadAfter(operand, &op))
+      continue;
+    if (beside && beside.getInt() > 0)
+      departing.emplace_back(beside.getInt(), operand);
+    else if (failed(add(operand, -1)))
       return failure();
+  }
   for (OpResult result : op.getResults())
     if (!result.use_empty() &&
         !isOnHost(getResAttrs(&op, result.getResultNumber())) &&
         failed(add(result, 1)))
       return failure();
+  if (auto fragment = dyn_cast<FragmentOp>(op))
+    return release(fragment);
   return success();
 }
 

@@ -118,6 +118,55 @@ def FuseOverlappedPairsPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def OffloadActivationsPass
+    : Pass<"mpmd-offload-activations", "::mlir::ModuleOp"> {
+  let summary = "Lets activations wait in the host's memory";
+  let description = [{
+    Sends results of forward fragments that wait long for their backward to the host's
+    memory, and brings them back ahead of it.
+
+    ```mlir
+    %0 = fragment<"m", ["f"]> (%x)
+    …
+    %2 = fragment<"m", ["f"(1)]> (%0)
+    // becomes
+    %0 = fragment<"m", ["f"]> (%x)
+    %h = transfer %0 -> mesh_tensor<"m", tensor<4xf32>, memory_kind="pinned_host">
+    …
+    %d = transfer %h {mpmd.delayed} -> mesh_tensor<"m", tensor<4xf32>>
+    …
+    %2 = fragment<"m", ["f"(1)]> (%d)
+    ```
+
+    Runs after buffers were marked, and leaves marks and programs as they are. The program
+    is timed by the cost model of the device, whose link to the host takes one value at a
+    time in each direction. With a bound, a mesh sends as much as it needs to stay
+    below it: of what is not read for longest, what is on the host by then and back before
+    its backward. With `auto`, each mesh has the smallest bound that it can meet. A way
+    back has `mpmd.delayed`: it starts when the fragments before it have ended. A way
+    there has `mpmd.beside`, if fragments of its mesh run beside it: so many. Of a value
+    that several fragments read, it spans the longest time in which none does.
+    What is returned stays. Reports an error at a bound that a mesh does not meet, with
+    the smallest that would do, and without a device. Says in remarks of category
+    `offload` what each mesh holds with and without. Cost: for each bound that is tried,
+    fragments times trips; `auto` tries ten.
+  }];
+  let options = [
+    Option<"bound", "bound", "::meshwright::TextOption", /*default=*/"",
+           "Bytes that each device may hold, such as 40GB, or auto; nothing is done "
+           "without.">,
+    Option<"device", "device", "::meshwright::TextOption", /*default=*/"",
+           "The device of the meshes, the name of one or a file.">,
+    Option<"customCosts", "custom-costs", "::meshwright::TextOption",
+           /*default=*/"",
+           "What custom calls do, separated by semicolons.">,
+  ];
+  let statistics = [
+    Statistic<"numOffloaded", "num-offloaded", "Values that wait on the host">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+}
+
 def RestoreDuplicateOperandsPass
     : Pass<"mpmd-restore-duplicate-operands", "::mlir::func::FuncOp"> {
   let summary = "Gives units that read one constant several times the body of others";
@@ -283,8 +332,8 @@ def MarkFragmentReservedMemoryPass
     Values live from where they are computed to their last use, if they are used;
     arguments of the function from its start to its end, or to their last use if
     they have `jax.buffer_donor` (a `tf.aliasing_output` counts if it is text).
-    Host memory, by `mhlo.memory_kind` of function arguments, in `arg_attrs` and
-    in `res_attrs`, does not count. Sizes are those of the local parts.
+    Host memory, by types, by `mhlo.memory_kind` of function arguments, in `arg_attrs`
+    and in `res_attrs`, does not count. Sizes are those of the local parts.
 
     Acts on MPMD functions; fails on ops other than fragments and transfers.
     Cost: linear in the number of operands and results.

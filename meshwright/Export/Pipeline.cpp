@@ -59,6 +59,11 @@ static void addMarking(OpPassManager &passes, const ExportOptions &options) {
                                                 {options.device},
                                                 {options.customCosts}}));
   passes.addNestedPass<func::FuncOp>(createMarkAliasingAndDonationPass());
+  // Takes programs as they are: operands keep their types and marks.
+  if (!options.offloadActivations.empty())
+    passes.addPass(createOffloadActivationsPass({{options.offloadActivations},
+                                                 {options.device},
+                                                 {options.customCosts}}));
   passes.addNestedPass<func::FuncOp>(createMarkFragmentReservedMemoryPass());
 }
 

@@ -70,6 +70,7 @@ private:
   FailureOr<unsigned> getFragment(FragmentCallOp call, unsigned mesh);
   void addOutputs(Operation *terminator);
   void addLastUses(Operation *op, ExportedProgram::Item &item);
+  void holdDeparting();
 
   func::FuncOp function;
   ModuleOp module;
@@ -198,6 +199,9 @@ LogicalResult Describer::addTransfer(TransferOp transfer) {
   item.results = {valueIds.lookup(transfer.getResult())};
   item.fromMesh = program.values[item.operands.front()].mesh;
   item.toMesh = program.values[item.results.front()].mesh;
+  item.isDelayed = transfer->hasAttr(kDelayedAttr);
+  if (auto beside = transfer->getAttrOfType<IntegerAttr>(kBesideAttr))
+    item.beside = beside.getInt();
   addLastUses(transfer, item);
   item.location = getSourceText(transfer.getLoc());
   program.meshes[item.fromMesh].items.push_back(program.items.size());
@@ -222,6 +226,30 @@ void Describer::addLastUses(Operation *op, ExportedProgram::Item &item) {
   for (Value value : lastUses->getEnding(op))
     item.lastUses.push_back(valueIds.lookup(value));
   llvm::sort(item.lastUses);
+}
+
+/// What leaves for the host is there until the last call beside which it does has ended.
+void Describer::holdDeparting() {
+  for (auto [number, mesh] : llvm::enumerate(program.meshes)) {
+    SmallVector<std::pair<int64_t, unsigned>> departing;
+    for (unsigned index : mesh.items) {
+      ExportedProgram::Item &item = program.items[index];
+      if (item.beside > 0 && item.fromMesh == number) {
+        for (unsigned value : item.lastUses)
+          departing.emplace_back(item.beside, value);
+        item.lastUses.clear();
+      }
+      if (!item.fragment)
+        continue;
+      llvm::erase_if(departing, [&](auto &waiting) {
+        if (--waiting.first > 0)
+          return false;
+        item.lastUses.push_back(waiting.second);
+        return true;
+      });
+      llvm::sort(item.lastUses);
+    }
+  }
 }
 
 FailureOr<ExportedProgram> Describer::describe() {
@@ -259,6 +287,7 @@ FailureOr<ExportedProgram> Describer::describe() {
     if (failed(result))
       return failure();
   }
+  holdDeparting();
   program.issueOrder = findIssueOrder(program);
   return std::move(program);
 }

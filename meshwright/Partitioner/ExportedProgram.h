@@ -77,12 +77,17 @@ struct ExportedProgram {
     std::optional<unsigned> fragment; ///< Calls only.
     unsigned fromMesh, toMesh;        ///< The same for calls.
     bool isRemat = false;
+    /// Of a transfer: starts when the calls before it on its mesh have ended.
+    bool isDelayed = false;
+    /// Of a transfer to the host: so many calls of its mesh run beside it.
+    int64_t beside = 0;
     /// Of a call of an overlapped pair: its two parts, in the order in which they
     /// would run.
     std::vector<Part> parts;
     std::vector<unsigned> operands;
     std::vector<unsigned> results;
-    /// Values that nothing reads after this item and that are not outputs.
+    /// Values that nothing reads after this item and that are not outputs. A call has
+    /// those that leave for the host while it runs.
     std::vector<unsigned> lastUses;
     std::string location; ///< "file:line:column", empty if unknown.
   };

@@ -188,6 +188,14 @@ getShardingOptions(const ConfigOptions &options) {
   return sharding;
 }
 
+/// The device of the schedule is that of what is offloaded and kept, too.
+static OptimizeOptions getOptimizeOptions(const ConfigOptions &options) {
+  OptimizeOptions optimizing = options.optimizing;
+  optimizing.othersUseDevice = !options.exporting.offloadActivations.empty() ||
+                               options.sharding.hoistInvariants;
+  return optimizing;
+}
+
 /// What overlapped pairs gain depends on the device.
 static ExportOptions getExportOptions(const ConfigOptions &options) {
   ExportOptions exporting = options.exporting;
@@ -205,7 +213,7 @@ static void addPhase(Phase phase, OpPassManager &passes,
     passes.addNestedPass<func::FuncOp>(createVerifyPlacementPass());
     return;
   case Phase::Optimize:
-    return addOptimizePipeline(passes, options.optimizing);
+    return addOptimizePipeline(passes, getOptimizeOptions(options));
   case Phase::Shard:
     return addShardingPropagationPipeline(
         passes, getShardingOptions(options),

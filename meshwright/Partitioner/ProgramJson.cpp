@@ -207,6 +207,8 @@ static void writeTransfer(OStream &json, const ExportedProgram &program,
   json.attribute("operand", item.operands.front());
   json.attribute("result", item.results.front());
   writeCount(json, "bytes", program.values[item.results.front()].bytes);
+  if (item.isDelayed)
+    json.attribute("delayed", true);
 }
 
 void meshwright::writeJson(const ExportedProgram &program,

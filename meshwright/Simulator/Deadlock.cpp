@@ -21,6 +21,9 @@ uint32_t Run::findMissing(uint32_t item) const {
   uint32_t previous = getPrevious(item);
   if (previous != kNoItem && !isDated[previous])
     return previous;
+  uint32_t after = workload.getAfter(item);
+  if (after != kNoItem && !isDated[after])
+    return after;
   for (uint32_t value : workload.getOperands(item))
     if (uint32_t producer = workload.values[value].producer;
         producer != kNoItem && !isDated[producer])

@@ -121,8 +121,11 @@ void RoleFinder::addCall(uint32_t index) {
 void RoleFinder::addTransfer(uint32_t index) {
   const ExportedProgram::Item &item = program.items[index];
   ItemRole &role = roles[index];
-  role.kind =
-      item.fromMesh == item.toMesh ? ItemKind::Collective : ItemKind::Transfer;
+  bool staysInMemory = program.values[item.operands.front()].memoryKind ==
+                       program.values[item.results.front()].memoryKind;
+  role.kind = item.fromMesh == item.toMesh && staysInMemory
+                  ? ItemKind::Collective
+                  : ItemKind::Transfer;
   uint32_t producer = producers[item.operands.front()];
   if (producer == kNoItem)
     return;

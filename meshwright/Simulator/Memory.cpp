@@ -46,6 +46,8 @@ std::string MeshMemory::describe(const Workload::Value &value) const {
   if (value.producer == kNoItem)
     return "arguments";
   const Workload::Activity &activity = workload.getActivity(value.producer);
+  if (activity.hostWay == HostWay::Back)
+    return "back from the host";
   if (activity.isTransfer())
     return "received from " + workload.meshes[activity.source].name;
   return "results of " + activity.name;

@@ -42,6 +42,8 @@ private:
   FailureOr<double> findHidden(uint32_t index);
   Ticks findDuration(const Item &item, const FragmentCost &cost, double hidden);
   void countTraffic(const Item &item, const FragmentCost &cost);
+  void addDelays();
+  HostWay findHostWay(const Item &item) const;
   Route findRoute(const Item &item) const;
   void dateTransfer(const Item &item, Workload::Activity &activity);
   const Device &getDevice() const { return times.costs.getDevice(); }
@@ -287,6 +289,33 @@ LogicalResult WorkloadMaker::addCall(uint32_t index) {
   return success();
 }
 
+/// A transfer that is delayed waits for the run before it in the order of its mesh.
+void WorkloadMaker::addDelays() {
+  if (llvm::none_of(program.items,
+                    [](const Item &item) { return item.isDelayed; }))
+    return;
+  Workload &workload = result.workload;
+  workload.after.assign(program.items.size(), kNoItem);
+  for (auto [number, mesh] : llvm::enumerate(program.meshes)) {
+    uint32_t last = kNoItem;
+    for (unsigned index : mesh.items) {
+      const Item &item = program.items[index];
+      if (item.fragment)
+        last = index;
+      else if (item.isDelayed && item.toMesh == number)
+        workload.after[index] = last;
+    }
+  }
+}
+
+HostWay WorkloadMaker::findHostWay(const Item &item) const {
+  bool fromHost = isOnHost(program.values[item.operands.front()]);
+  bool toHost = isOnHost(program.values[item.results.front()]);
+  if (item.fromMesh != item.toMesh || fromHost == toHost)
+    return HostWay::None;
+  return toHost ? HostWay::There : HostWay::Back;
+}
+
 Route WorkloadMaker::findRoute(const Item &item) const {
   const auto &from = program.values[item.operands.front()];
   const auto &to = program.values[item.results.front()];
@@ -332,6 +361,7 @@ void WorkloadMaker::addTransfer(uint32_t index) {
                             roles[index].microbatch});
   Workload::Activity activity;
   activity.kind = roles[index].kind;
+  activity.hostWay = findHostWay(item);
   activity.source = item.fromMesh;
   activity.mesh = item.toMesh;
   activity.stage = roles[index].stage;
@@ -349,6 +379,7 @@ FailureOr<ProgramWorkload> WorkloadMaker::build() {
   addMeshes();
   addValues();
   addCode();
+  addDelays();
   for (uint32_t index = 0; index < program.items.size(); ++index) {
     if (!program.items[index].fragment)
       addTransfer(index);

@@ -24,8 +24,9 @@ Run::Run(const Workload &workload, Simulation &result)
   linkItems();
   prepareIssue();
   if (workload.linksContend) {
-    lastOut.assign(workload.meshes.size(), kNoItem);
-    lastIn.assign(workload.meshes.size(), kNoItem);
+    // Those of the hosts are after those of the meshes.
+    lastOut.assign(2 * workload.meshes.size(), kNoItem);
+    lastIn.assign(2 * workload.meshes.size(), kNoItem);
     beforeOut.assign(numItems, kNoItem);
     beforeIn.assign(numItems, kNoItem);
   }
@@ -37,11 +38,14 @@ void Run::linkItems() {
   pending.assign(numItems, 0);
   firstConsumer.assign(numItems + 1, 0);
   auto forEachEdge = [&](auto visit) {
-    for (uint32_t item = 0; item < numItems; ++item)
+    for (uint32_t item = 0; item < numItems; ++item) {
+      if (uint32_t before = workload.getAfter(item); before != kNoItem)
+        visit(before, item);
       for (uint32_t value : workload.getOperands(item))
         if (uint32_t producer = workload.values[value].producer;
             producer != kNoItem)
           visit(producer, item);
+    }
   };
   forEachEdge([&](uint32_t producer, uint32_t item) {
     ++firstConsumer[producer + 1];
@@ -62,7 +66,20 @@ void Run::linkItems() {
     }
 }
 
+bool Run::areJoined(uint32_t first, uint32_t second) const {
+  const Workload::Activity &a = workload.getActivity(first);
+  const Workload::Activity &b = workload.getActivity(second);
+  return a.hostWay != HostWay::None && a.hostWay == b.hostWay &&
+         a.mesh == b.mesh;
+}
+
 void Run::prepareIssue() {
+  isJoined.assign(workload.items.size(), false);
+  for (auto [before, item] :
+       llvm::zip(workload.issueOrder,
+                 llvm::ArrayRef(workload.issueOrder)
+                     .drop_front(workload.issueOrder.empty() ? 0 : 1)))
+    isJoined[item] = areJoined(before, item);
   for (const Workload::Mesh &mesh : workload.meshes)
     if (mesh.issuer >= issuers.size())
       issuers.resize(mesh.issuer + 1);
@@ -125,7 +142,7 @@ void Run::issue(uint32_t number) {
       }
     }
     ++issuer.next;
-    addCount(issuer.clock, workload.issueCost);
+    addCount(issuer.clock, getIssueCost(item));
     order.push_back({item, number});
     dropFrom(item, issuer.clock, issuer.gate);
   }
@@ -179,8 +196,17 @@ void Run::takeLinks(uint32_t item) {
       result.waitedFor[item] = before;
     }
   };
-  queueBehind(lastOut[activity.source], beforeOut[item]);
-  queueBehind(lastIn[activity.mesh], beforeIn[item]);
+  uint32_t numMeshes = workload.meshes.size();
+  switch (activity.hostWay) {
+  case HostWay::None:
+    queueBehind(lastOut[activity.source], beforeOut[item]);
+    queueBehind(lastIn[activity.mesh], beforeIn[item]);
+    return;
+  case HostWay::There:
+    return queueBehind(lastOut[numMeshes + activity.source], beforeOut[item]);
+  case HostWay::Back:
+    return queueBehind(lastIn[numMeshes + activity.mesh], beforeIn[item]);
+  }
 }
 
 /// Names what takes the most of a step that ends later than can be counted.
@@ -249,7 +275,7 @@ void Run::findSlack() {
     if (node.issuer != kNoItem) {
       Ticks latest = result.start[item] + result.slack[item];
       Ticks &next = lateIssue[node.issuer];
-      latest = std::min(latest, next) - workload.issueCost;
+      latest = std::min(latest, next) - getIssueCost(item);
       next = latest;
       mustEnd(getGate(item), latest);
       continue;
@@ -259,6 +285,7 @@ void Run::findSlack() {
     result.slack[item] = latest - result.start[item];
     for (uint32_t value : workload.getOperands(item))
       mustEnd(workload.values[value].producer, latest);
+    mustEnd(workload.getAfter(item), latest);
     mustEnd(getPrevious(item), latest);
     if (workload.linksContend && activity.isTransfer()) {
       mustLeave(beforeOut[item], latest);

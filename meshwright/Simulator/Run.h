@@ -47,6 +47,11 @@ private:
   void date(uint32_t item);
   void settle();
   void takeLinks(uint32_t item);
+  /// Whether two items are issued as one: copies between a mesh and its host.
+  bool areJoined(uint32_t first, uint32_t second) const;
+  Ticks getIssueCost(uint32_t item) const {
+    return isJoined[item] ? 0 : workload.issueCost;
+  }
   /// The run that must have ended before the thread issues `item`, if any.
   uint32_t getGate(uint32_t item) const;
   uint32_t getPrevious(uint32_t item) const;
@@ -65,9 +70,10 @@ private:
   std::vector<uint32_t> stack; ///< Items that wait for nothing any more.
   std::vector<std::pair<Ticks, uint32_t>> requests; ///< A heap.
   std::vector<Issuer> issuers;
+  std::vector<bool> isJoined; ///< Issued with the item before it.
   std::vector<Node> order;
-  /// The last transfer out of each mesh and into it, and for each transfer the
-  /// ones before it.
+  /// The last transfer out of each mesh and into it, and to and from its host; and for
+  /// each transfer the ones before it.
   std::vector<uint32_t> lastOut, lastIn, beforeOut, beforeIn;
 };
 

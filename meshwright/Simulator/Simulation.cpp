@@ -32,14 +32,14 @@ static void summarizeMeshes(const Workload &workload, Simulation &simulation) {
 }
 
 static void summarizeEdges(const Workload &workload, Simulation &simulation) {
-  std::map<std::pair<uint32_t, uint32_t>, Simulation::Edge> edges;
+  std::map<std::tuple<uint32_t, uint32_t, HostWay>, Simulation::Edge> edges;
   for (uint32_t item = 0; item < workload.items.size(); ++item) {
     const Workload::Activity &activity = workload.getActivity(item);
     if (!activity.isTransfer())
       continue;
-    auto [entry, isNew] =
-        edges.try_emplace({activity.source, activity.mesh},
-                          Simulation::Edge{activity.source, activity.mesh});
+    auto [entry, isNew] = edges.try_emplace(
+        {activity.source, activity.mesh, activity.hostWay},
+        Simulation::Edge{activity.source, activity.mesh, activity.hostWay});
     Simulation::Edge &edge = entry->second;
     edge.slack = isNew ? simulation.slack[item]
                        : std::min(edge.slack, simulation.slack[item]);
@@ -47,8 +47,21 @@ static void summarizeEdges(const Workload &workload, Simulation &simulation) {
     addCount(edge.busy, activity.duration);
     ++edge.transfers;
   }
-  for (const auto &[meshes, edge] : edges)
+  for (const auto &[ends, edge] : edges)
     simulation.edges.push_back(edge);
+}
+
+std::pair<std::string, std::string>
+meshwright::getEndNames(const Workload &workload,
+                        const Simulation::Edge &edge) {
+  constexpr llvm::StringLiteral kHost = "#pinned_host";
+  std::string source = workload.meshes[edge.source].name;
+  std::string target = workload.meshes[edge.target].name;
+  if (edge.hostWay == HostWay::There)
+    target += kHost;
+  if (edge.hostWay == HostWay::Back)
+    source += kHost;
+  return {source, target};
 }
 
 static void findCriticalPath(Simulation &simulation) {

@@ -40,9 +40,10 @@ struct Simulation {
     std::vector<Share> peak;   ///< What it holds then, the largest first.
     std::vector<Level> levels; ///< Empty unless asked for.
   };
-  /// All transfers from one mesh to another.
+  /// All transfers from one mesh to another, or between a mesh and its host.
   struct Edge {
     uint32_t source, target;
+    HostWay hostWay = HostWay::None;
     int64_t bytes = 0;
     int64_t transfers = 0;
     Ticks busy = 0;
@@ -59,7 +60,7 @@ struct Simulation {
 
   Ticks makespan = 0;
   std::vector<Mesh> meshes;
-  std::vector<Edge> edges; ///< By source and target.
+  std::vector<Edge> edges; ///< By source, target and host way.
   /// Items, the first one first, each of which could start when the one before
   /// ended (or, where the issuing thread is late, had been issued).
   std::vector<uint32_t> criticalPath;
@@ -70,6 +71,10 @@ struct Simulation {
   /// The idle part of the makespan, all meshes together.
   double getBubble() const;
 };
+
+/// The names of the two ends of an edge. That of the memory of a host is `m1#pinned_host`.
+std::pair<std::string, std::string> getEndNames(const Workload &workload,
+                                                const Simulation::Edge &edge);
 
 /// Runs a workload. Fails if meshes wait for each other, naming meshes and
 /// items of the cycle, or if it takes longer than can be counted. Takes O(n log n) time for n items and operands.

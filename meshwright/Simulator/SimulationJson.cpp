@@ -84,8 +84,9 @@ void Writer::writeMesh(const Simulation::Mesh &mesh, bool withLevels) {
 }
 
 void Writer::writeEdge(const Simulation::Edge &edge) {
-  writeText("source", getMeshName(edge.source));
-  writeText("target", getMeshName(edge.target));
+  auto [source, target] = getEndNames(workload, edge);
+  writeText("source", source);
+  writeText("target", target);
   json.attribute("bytes", edge.bytes);
   json.attribute("transfers", edge.transfers);
   writeTime("busy_s", edge.busy);
@@ -120,6 +121,7 @@ void Writer::listCauses(uint32_t item,
   };
   add(simulation.waitedFor[item]);
   add(before[item]);
+  add(workload.getAfter(item));
   for (uint32_t value : workload.getOperands(item))
     add(workload.values[value].producer);
   if (causes.size() > 1)

@@ -66,13 +66,13 @@ static void printEdges(const Workload &workload, const Simulation &simulation,
     return;
   std::vector<TextRow> rows = {
       {"transfers", "number", "bytes", "link busy", "slack"}};
-  for (const Simulation::Edge &edge : simulation.edges)
-    rows.push_back({workload.meshes[edge.source].name + " -> " +
-                        workload.meshes[edge.target].name,
-                    std::to_string(edge.transfers),
+  for (const Simulation::Edge &edge : simulation.edges) {
+    auto [source, target] = getEndNames(workload, edge);
+    rows.push_back({source + " -> " + target, std::to_string(edge.transfers),
                     toScaled(static_cast<double>(edge.bytes), "B"),
                     toPercent(edge.busy, simulation.makespan),
                     toDuration(edge.slack)});
+  }
   os << "\n";
   printRows(rows, os);
 }

@@ -37,6 +37,10 @@ enum class ItemKind : uint8_t {
   Overlapped, ///< A forward and a backward as one program.
 };
 
+/// Whether a transfer leaves the memory of its mesh's devices for that of their host, or
+/// comes back. A device has a link for each of the two.
+enum class HostWay : uint8_t { None, There, Back };
+
 /// `forward`, `backward`, and so on.
 llvm::StringRef getName(ItemKind kind);
 
@@ -52,6 +56,7 @@ struct Workload {
   /// What items have in common.
   struct Activity {
     ItemKind kind = ItemKind::Other;
+    HostWay hostWay = HostWay::None;
     /// The mesh that runs it; of a transfer, where the value goes.
     uint32_t mesh = 0;
     uint32_t source = 0; ///< Of a transfer; the same as `mesh` for others.
@@ -112,6 +117,9 @@ struct Workload {
   std::vector<uint32_t> operands;
   /// For each operand; empty if all are only read.
   std::vector<uint32_t> fates;
+  /// For each item, the run that has to end before it starts, beside those that make what
+  /// it reads and the one before it in its queue; kNoItem if none. Empty if none has one.
+  std::vector<uint32_t> after;
   /// What each mesh runs, in order; transfers are in none.
   std::vector<std::vector<uint32_t>> queues;
   /// All items in the order of issue, which keeps that of the queues. Empty if
@@ -132,6 +140,9 @@ struct Workload {
   llvm::ArrayRef<uint32_t> getOperands(uint32_t item) const {
     return llvm::ArrayRef(operands).slice(
         firstOperand[item], firstOperand[item + 1] - firstOperand[item]);
+  }
+  uint32_t getAfter(uint32_t item) const {
+    return after.empty() ? kNoItem : after[item];
   }
   uint32_t getFate(uint32_t operand) const {
     return fates.empty() ? kRead : fates[operand];

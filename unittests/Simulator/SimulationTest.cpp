@@ -110,6 +110,65 @@ TEST(SimulationTest, TransfersQueueForLinks) {
 }
 
 // They arrive at one mesh by one way in; who asks first, goes first.
+// Each way between a mesh and its host is a link of its own, beside those of the meshes.
+TEST(SimulationTest, HostsHaveLinksOfTheirOwn) {
+  Bench bench(2);
+  uint32_t f0 = bench.addRun(0, 1);
+  uint32_t value = bench.addResult(f0);
+  auto addCopy = [&](HostWay way, uint32_t read) {
+    uint32_t copy = bench.addTransfer(0, 0, 4, 1, read);
+    bench.workload.activities.back().hostWay = way;
+    return copy;
+  };
+  uint32_t there = addCopy(HostWay::There, value);
+  addCopy(HostWay::There, value);
+  bench.addTransfer(0, 1, 4, 1, value);
+  addCopy(HostWay::Back, bench.addResult(there));
+  Simulation found = bench.run();
+  EXPECT_EQ(found.stop, (Times{1, 6, 10, 6, 11}));
+  ASSERT_EQ(found.edges.size(), 3u);
+  using Names = std::pair<std::string, std::string>;
+  EXPECT_EQ(getEndNames(bench.workload, found.edges[0]),
+            Names("m0", "m0#pinned_host"));
+  EXPECT_EQ(found.edges[0].transfers, 2);
+  EXPECT_EQ(getEndNames(bench.workload, found.edges[1]),
+            Names("m0#pinned_host", "m0"));
+  EXPECT_EQ(getEndNames(bench.workload, found.edges[2]), Names("m0", "m1"));
+}
+
+// What is delayed takes no memory before its turn.
+TEST(SimulationTest, DelayedTransfersWaitForARun) {
+  Bench bench(2);
+  uint32_t f0 = bench.addRun(0, 1);
+  uint32_t g0 = bench.addRun(1, 6);
+  uint32_t t = bench.addTransfer(0, 1, 1, 0, bench.addResult(f0));
+  bench.addRun(1, 2, bench.addResult(t, 5));
+  bench.workload.after = {kNoItem, kNoItem, g0, kNoItem};
+  Simulation found = bench.run();
+  EXPECT_EQ(found.start, (Times{0, 0, 6, 7}));
+  EXPECT_EQ(found.slack, (Times{5, 0, 0, 0}));
+  EXPECT_EQ(found.criticalPath, (Items{1, 2, 3}));
+  EXPECT_EQ(getLevels(found.meshes[1]), (Levels{{6, 5}, {9, 0}}));
+}
+
+// Neighbours of one way are issued together.
+TEST(SimulationTest, CopiesToAHostAreIssuedTogether) {
+  for (bool together : {true, false}) {
+    Bench bench(1);
+    uint32_t f0 = bench.addRun(0, 1);
+    uint32_t value = bench.addResult(f0);
+    for (unsigned copy = 0; copy < 3; ++copy) {
+      bench.addTransfer(0, 0, 0, 0, value);
+      if (together || copy != 1)
+        bench.workload.activities.back().hostWay = HostWay::There;
+    }
+    bench.addRun(0, 1);
+    bench.workload.issueOrder = {0, 1, 2, 3, 4};
+    bench.workload.issueCost = 10;
+    EXPECT_EQ(bench.run().start.back(), together ? 30 : 50);
+  }
+}
+
 TEST(SimulationTest, WhoAsksFirstGoesFirst) {
   Bench bench(3);
   uint32_t f0 = bench.addRun(0, 5);
@@ -268,6 +327,15 @@ TEST(SimulationTest, DeadlocksNameTheCycle) {
 }
 
 // The thread waits for f0, which waits for f2, which it has not issued.
+TEST(SimulationTest, DelaysTakePartInDeadlocks) {
+  Bench bench(2);
+  uint32_t f0 = bench.addRun(0, 1);
+  uint32_t t = bench.addTransfer(0, 1, 1, 0, bench.addResult(f0));
+  uint32_t g0 = bench.addRun(1, 1, bench.addResult(t));
+  bench.workload.after = {kNoItem, g0, kNoItem};
+  EXPECT_NE(getError(bench.workload).find("deadlock: "), std::string::npos);
+}
+
 TEST(SimulationTest, AQueueThatIsTooShortIsADeadlock) {
   Bench bench(2);
   uint32_t x = bench.workload.addValue(0, 2, 0);

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Attributes of function arguments and results and, until fragments become
-// functions, of the entries of `arg_attrs` and `res_attrs`. Executors read
-// them.
+// functions, of the entries of `arg_attrs` and `res_attrs`; and of transfers.
+// Executors read them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,12 @@ inline constexpr llvm::StringLiteral kLayoutModeAttr = "mhlo.layout_mode";
 /// `i64`, on fragments and their functions: memory to be left to others.
 inline constexpr llvm::StringLiteral kReservedHbmBytesAttr =
     "reserved_hbm_bytes";
+/// Unit, on transfers: where it is in the order of its mesh counts. It starts when the
+/// fragments before it have ended, so that its result takes no memory earlier.
+inline constexpr llvm::StringLiteral kDelayedAttr = "mpmd.delayed";
+/// `i64`, on transfers to the host: so many fragments of its mesh run before its operand's
+/// memory is free, because it runs beside them.
+inline constexpr llvm::StringLiteral kBesideAttr = "mpmd.beside";
 
 } // namespace mlir::mpmd
 

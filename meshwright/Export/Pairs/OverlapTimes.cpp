@@ -94,6 +94,13 @@ FailureOr<double> OverlapTimes::measure(FragmentOp fragment) {
   return work;
 }
 
+FailureOr<double> OverlapTimes::getTemporaryBytes(FragmentOp fragment) {
+  FailureOr<const FragmentCost *> cost = getCost(fragment);
+  if (failed(cost))
+    return failure();
+  return (*cost)->temporaryBytes;
+}
+
 /// Whether a region has collectives of the user's.
 static bool exchangesExplicitly(Region &region) {
   return region

@@ -24,6 +24,9 @@ public:
 
   /// What one fragment takes.
   FailureOr<double> measure(FragmentOp fragment);
+  /// Bytes that a device holds while it runs, beside operands and results. Takes a
+  /// device.
+  FailureOr<double> getTemporaryBytes(FragmentOp fragment);
   /// Whether devices of its mesh exchange anything in a fragment.
   FailureOr<bool> hasCollectives(FragmentOp fragment);
   /// What two parts that run as one program save, of which the second may be several

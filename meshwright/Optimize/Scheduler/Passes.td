@@ -51,6 +51,8 @@ def PipelineSchedulerPass
     Option<"device", "device", "::meshwright::TextOption", /*default=*/"",
            "For schedule auto: its times are seconds on this device, the name "
            "of one or a file, instead of floating point work.">,
+    Option<"othersUseDevice", "others-use-device", "bool", /*default=*/"false",
+           "Do not warn of a device that the schedule makes no use of.">,
     Option<"profile", "profile", "::meshwright::TextOption", /*default=*/"",
            "For schedule auto: a file of recorded times, which go before those "
            "of the device.">,

@@ -206,7 +206,8 @@ private:
       return failure();
     if (reportMisfits) {
       warnOfMissingSplit(func, option, *meshes);
-      warnOfUnusedTimes(func, option, times, plan);
+      if (!othersUseDevice || !profile.getValue().text.empty())
+        warnOfUnusedTimes(func, option, times, plan);
     }
     SmallVector<MeshUnits> units;
     for (const OrderedMesh &mesh : *meshes)

@@ -44,6 +44,7 @@ from ..tracing.known_constraints import drop_known
 from ..tracing.microbatch_rows import keep_rows_split
 from ..tracing.primitives import ANNOTATIONS
 from . import constants, per_mesh, several_platforms
+from .host_memory import with_available_offload
 from .rules import RULES
 from .ties import tie
 
@@ -189,7 +190,7 @@ def lower_traced(
     call_tree = jax.tree.structure(traced.args_info)
     split = {**given, **external, **_known_inputs(wanted, call_tree)}
     program = keep_rows_split(drop_known(traced.jaxpr, split), split)
-    config = _with_sequence_chunks(traced, config)
+    config = with_available_offload(_with_sequence_chunks(traced, config))
     uncut = config
     program, config = stage_cut.cut(program, _with_late_merging(traced, config))
     platforms = several_platforms.platforms_of(config.topology)

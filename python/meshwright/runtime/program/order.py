@@ -6,8 +6,9 @@ Everything is issued by one thread, in the order that the compiler has found
 
 Not so transfers to GPUs: what arrives there may be used only after all that was
 queued on the device before, so a transfer after a fragment that runs meanwhile would
-wait for it. It is issued at once after the launch that makes its value. That is known
-where the program runs, not where it is compiled.
+wait for it. It is issued at once after the launch that makes its value, unless the
+program says that it is delayed. That is known where the program runs, not where it is
+compiled.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _send_at_once(
     for index in order:
         item = items[index]
         sends = item["kind"] == "transfer" and item["to"] in targets
-        if sends and item["operand"] in makers:
+        if sends and not item.get("delayed") and item["operand"] in makers:
             after[makers[item["operand"]]].append(index)
             moved.add(index)
     result: list[int] = []

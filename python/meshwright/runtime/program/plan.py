@@ -40,6 +40,8 @@ class Plan:
     # Dimensions of arrays from major to minor, once layouts are settled.
     orders: dict[int, tuple[int, ...]] = field(default_factory=dict)
     consumed: set[int] = field(default_factory=set)
+    # Slots whose arrays are there until a launch after their last reader, by its item.
+    held: dict[int, int] = field(default_factory=dict)
     slot_count: int = 0
 
     def bytes_of(self, slot: int) -> int:
@@ -88,6 +90,7 @@ class Planner:
                 self._plan_transfer(index, item)
         self._plan_outputs()
         self.plan.donated = sorted(self.donated)
+        self.plan.held = self._find_held()
         assign_drops(self.plan)
         return self.plan
 
@@ -99,6 +102,16 @@ class Planner:
             reads = item["operands"] if item["kind"] == "call" else [item["operand"]]
             found |= dict.fromkeys(reads, index)
         return found | {entry["value"]: None for entry in self.program["outputs"]}
+
+    def _find_held(self) -> dict[int, int]:
+        """What leaves for a host beside launches that do not read it."""
+        return {
+            self.slot_of[value]: index
+            for index, item in enumerate(self.items)
+            if item["kind"] == "call"
+            for value in item["last_uses"]
+            if value in self.slot_of and self.last_reader.get(value, index) != index
+        }
 
     # Fragments.
 
@@ -324,8 +337,11 @@ class Planner:
         if place.splits_like(target):
             if same_mesh and place.memory == target.memory:
                 return self._identity(index, what, slot, target)
-            kind = Copy if place.mesh.client is target.mesh.client else Put
-            return self._step(kind, index, what, slot, target)
+            if place.mesh.client is not target.mesh.client:
+                return self._step(Put, index, what, slot, target)
+            moved = self._step(Copy, index, what, slot, target)
+            self.plan.steps[-1].stays = same_mesh
+            return moved
         if target.split.unreduced:
             raise ProgramError(f"{what}: no way to make the value unreduced again")
         if same_mesh:
@@ -425,4 +441,16 @@ def assign_drops(plan: Plan) -> None:
         step.drops = sorted(s for s in dead if s not in seen and s not in keep)
         step.deletes = [s for s in step.drops if s in donated]
         seen |= dead.keys()
+    _hold_departing(plan)
     plan.unread = sorted(donated - seen)
+
+
+def _hold_departing(plan: Plan) -> None:
+    """Keeps what is copied to a host as long as the program says that takes."""
+    last_steps = {step.item: step for step in plan.steps if isinstance(step, Launch)}
+    for step in plan.steps:
+        for slot in [slot for slot in step.drops if slot in plan.held]:
+            last = last_steps.get(plan.held[slot])
+            if isinstance(step, Copy) and last is not None:
+                step.drops.remove(slot)
+                last.drops = sorted([*last.drops, slot])

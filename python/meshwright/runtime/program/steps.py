@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,17 +110,19 @@ class Launch(Step):
 
 @dataclass
 class Copy(Step):
-    """Copies shard i to device i of another mesh or memory, unchanged."""
+    """Copies shard i to device i of another mesh or memory, unchanged.
+
+    Attributes:
+      stays: whether the devices stay, and only the memory changes.
+    """
+
+    stays: bool = False
 
     def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
         copy = jax_runtime.copy_arrays
         (read,), write, place = self.reads, self.writes.start, self.places[0]
         devices, shardings = [place.mesh.device_list], [place.sharding]
-        # Of devices that both meshes have, each gets a buffer of its own to donate.
-        mode = jax_runtime.REUSE_INPUT
-        if place.mesh.sharing:
-            mode = jax_runtime.ALWAYS_COPY
-        semantics, finish = [mode], self.finish()
+        semantics, finish = [self._mode], self.finish()
 
         def issue(slots):
             (slots[write],) = copy([slots[read]], devices, shardings, semantics)
@@ -128,6 +130,73 @@ class Copy(Step):
                 finish(slots)
 
         return issue
+
+    @property
+    def _mode(self) -> Any:
+        # Of devices that both meshes have, each gets a buffer of its own to donate.
+        if self.places[0].mesh.sharing:
+            return jax_runtime.ALWAYS_COPY
+        return jax_runtime.REUSE_INPUT
+
+    def joins(self, other: Step) -> bool:
+        """Whether one call may do both: the same way between a mesh and its host."""
+        return (
+            isinstance(other, Copy)
+            and self.stays
+            and other.stays
+            and self.places[0].mesh is other.places[0].mesh
+            and self.places[0].memory == other.places[0].memory
+        )
+
+
+def _bind_together(steps: Sequence[Copy]) -> Issue:
+    """All of some copies that join each other, as one call."""
+    copy, count = jax_runtime.copy_arrays, len(steps)
+    gather = operator.itemgetter(*(step.reads[0] for step in steps))
+    writes = [step.writes.start for step in steps]
+    devices = [steps[0].places[0].mesh.device_list] * count
+    shardings = [step.places[0].sharding for step in steps]
+    semantics = [step._mode for step in steps]
+    finishes = [finish for step in steps if (finish := step.finish())]
+
+    def issue(slots):
+        copies = copy(list(gather(slots)), devices, shardings, semantics)
+        for write, made in zip(writes, copies, strict=True):
+            slots[write] = made
+        for finish in finishes:
+            finish(slots)
+
+    return issue
+
+
+def issued_before(slots: list) -> None:
+    """What is left to do of a copy that the one before it has taken along."""
+
+
+def bind_steps(
+    steps: Sequence[Step], loaded: list[Loaded], tokens: list
+) -> list[Issue]:
+    """A function for each step; neighbouring copies to or from a host are one call."""
+    issues: list[Issue] = []
+    group: list[Copy] = []
+
+    def close() -> None:
+        if len(group) == 1:
+            issues.append(group[0].bind(loaded, tokens))
+        elif group:
+            issues.append(_bind_together(group))
+            issues.extend([issued_before] * (len(group) - 1))
+        group.clear()
+
+    for step in steps:
+        if group and not group[-1].joins(step):
+            close()
+        if isinstance(step, Copy):
+            group.append(step)
+        else:
+            issues.append(step.bind(loaded, tokens))
+    close()
+    return issues
 
 
 class Change(Step):

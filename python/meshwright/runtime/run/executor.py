@@ -37,7 +37,7 @@ from ..program.placement import ProgramMesh, bind_meshes
 from ..program.plan import Plan, Planner
 from ..program.schedule_form import check_form
 from ..program.source import Source
-from ..program.steps import FirstShard, Issue, Launch, Step
+from ..program.steps import FirstShard, Issue, Launch, Step, bind_steps
 from ..watch.cycles import count_cycles
 from ..watch.fit import Fit, FragmentFigures, MeshFit
 from ..watch.memory import Account, MeshMemory, keep_account
@@ -168,7 +168,7 @@ class ProgramExecutor:
         self.described = [name for name, mesh in meshes.items() if mesh.is_described]
         self._issues: list[Issue] = []
         if not self.described:
-            self._issues = [step.bind(loaded, self._tokens) for step in plan.steps]
+            self._issues = bind_steps(plan.steps, loaded, self._tokens)
         self._blank = [None] * (plan.slot_count - len(plan.inputs))
         names = [entry.get("name") for entry in program["inputs"]]
         self._boundary = Boundary(plan.inputs, orders, names, plan.donated)

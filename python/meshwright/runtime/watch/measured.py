@@ -44,7 +44,11 @@ def make_profile(events: Sequence[Event]) -> dict[str, Any]:
             times = transfers.setdefault(key, [])
             times.append((steps[0].run, _move_seconds(steps)))
     held_up = _find_held_up(events, (*fragments.values(), *transfers.values()))
-    issues = [event.issue_seconds for event in events if event.error is None]
+    issues = [
+        event.issue_seconds
+        for event in events
+        if event.error is None and event.issue_seconds > 0
+    ]
     return {
         "format": "meshwright-profile",
         "version": 1,

@@ -34,7 +34,7 @@ import jax
 from ...core.files import whole_file
 from ..processes import recordings
 from ..processes.edges import Edge
-from ..program.steps import Launch
+from ..program.steps import Launch, issued_before
 from .chrome_trace import make_trace
 from .events import Event
 from .measured import make_profile
@@ -314,7 +314,9 @@ class _Run:
         done = self.executor.end_of(step, slots) if sends else None
         issued = recording.now()
         issue(slots)
-        event = self._event(step, issued, recording.now() - issued)
+        # Copies that the one before took along cost nothing of their own.
+        seconds = 0.0 if issue is issued_before else recording.now() - issued
+        event = self._event(step, issued, seconds)
         after = [self.last_writer[s] for s in step.reads if s in self.last_writer]
         self.last_writer |= dict.fromkeys(step.writes, event)
         if not sends:

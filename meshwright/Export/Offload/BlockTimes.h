@@ -1,0 +1,41 @@
+//===- BlockTimes.h - When the ops of a block run ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_EXPORT_OFFLOAD_BLOCKTIMES_H
+#define MESHWRIGHT_EXPORT_OFFLOAD_BLOCKTIMES_H
+
+#include "meshwright/Cost/Collective.h"
+#include "meshwright/Export/Pairs/OverlapTimes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::mpmd {
+
+/// When the fragments and transfers of a program run by the cost model, if each starts
+/// as soon as it can: a mesh runs its fragments in order, and each transfer has links of
+/// its own.
+class BlockTimes {
+public:
+  struct Span {
+    double start, stop; ///< In seconds.
+  };
+
+  static FailureOr<BlockTimes> find(func::FuncOp func, OverlapTimes &times,
+                                    const meshwright::Device &device);
+
+  Span get(Operation *op) const { return spans.lookup(op); }
+  /// The fragments of each mesh, in order.
+  const llvm::MapVector<StringAttr, std::vector<FragmentOp>> &
+  getQueues() const {
+    return queues;
+  }
+
+private:
+  DenseMap<Operation *, Span> spans;
+  llvm::MapVector<StringAttr, std::vector<FragmentOp>> queues;
+};
+
+} // namespace mlir::mpmd
+
+#endif

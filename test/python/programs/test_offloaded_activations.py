@@ -1,0 +1,218 @@
+"""Activations that wait in the host's memory, chosen by us or by a policy of JAX."""
+
+import json
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.ad_checkpoint import checkpoint_name
+from jax.sharding import Mesh
+from meshwright.lowering import host_memory
+from meshwright.runtime.program.order import issue_order
+from support.tools import ROOT
+
+import meshwright as mw
+
+STAGES, MICROBATCHES, WIDTH, ROWS = 4, 12, 128, 64
+TOPOLOGY = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(STAGES)}
+OPTION = "mpmd_offload_activations"
+
+pytestmark = pytest.mark.usefixtures("x32")
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory):
+    """A device whose launches take long enough for a thread to issue all meshes."""
+    known = json.loads((ROOT / "meshwright/Cost/devices.json").read_text())
+    path = tmp_path_factory.mktemp("devices") / "device.json"
+    figures = {**known["cpu"], "launch_s": 1e-4, "latency_s": 1e-5}
+    path.write_text(json.dumps({"patient": figures}))
+    return str(path)
+
+
+def block(w, x):
+    """Of a microbatch's activations, it keeps four for the backward."""
+    return jnp.sin(jnp.tanh(x @ w) * 1.5 @ w)
+
+
+def make_step(block=block):
+    def loss(weights, x):
+        for stage, w in enumerate(weights):
+            x = block(w, x)
+            if stage + 1 < STAGES:
+                x = mw.stage_boundary(x)
+        return (x**2).mean()
+
+    def step(weights, x):
+        gradient = mw.pipeline.accumulate(jax.value_and_grad(loss), MICROBATCHES)
+        value, grads = gradient(weights, x)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, weights, grads), value
+
+    return step
+
+
+def arguments():
+    keys = jax.random.split(jax.random.key(0), STAGES + 1)
+    weights = [0.2 * jax.random.normal(key, (WIDTH, WIDTH)) for key in keys[1:]]
+    return weights, jax.random.normal(keys[0], (ROWS * MICROBATCHES, WIDTH))
+
+
+def jit(device, schedule="1F1B", block=block, **options):
+    config = mw.make_config(
+        TOPOLOGY,
+        partitioning_options={"mpmd_schedule_device": device, **options},
+        pipeline_schedule=mw.get_pipeline_schedule(schedule),
+    )
+    return mw.jit(make_step(block), config)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    with jax.enable_x64(False):
+        return jax.jit(make_step())(*arguments())
+
+
+@pytest.fixture(scope="module")
+def lowered(device):
+    """By what is asked for, once."""
+    with jax.enable_x64(False):
+        return {
+            bound: jit(device, **{OPTION: bound}).lower(*arguments())
+            for bound in ("", "auto")
+        }
+
+
+def check(found, expected):
+    for ours, plain in zip(
+        jax.tree.leaves(found), jax.tree.leaves(expected), strict=True
+    ):
+        np.testing.assert_allclose(ours, plain, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("schedule", ["1F1B", "GPipe", "Combined1F1B", "ZeroBubbleH1"])
+def test_numbers_are_those_of_jit(schedule, expected, device):
+    step = jit(device, schedule, **{OPTION: "auto"})
+    program = step.lower(*arguments()).partitioning_result.program
+    assert any(value["memory_kind"] for value in program["values"])
+    check(step(*arguments()), expected)
+
+
+def test_the_account_says_what_is_held(lowered):
+    before, after = (
+        lowered[bound].compile().memory_analysis() for bound in ("", "auto")
+    )
+    assert after["m0"].live_bytes < before["m0"].live_bytes
+    on_host = [after[f"m{stage}"].host_live_bytes for stage in range(STAGES)]
+    # The last stage begins its backward at once.
+    assert on_host[0] > 0 and on_host[-1] == 0
+    assert not any(mesh.host_live_bytes for mesh in before.values())
+
+
+def test_a_simulated_step_takes_no_longer(lowered, device):
+    before, after = (lowered[bound].simulate(device) for bound in ("", "auto"))
+    assert after.makespan_s <= 1.01 * before.makespan_s
+    assert after.meshes["m0"].peak_bytes < before.meshes["m0"].peak_bytes
+    ways = {(edge.source, edge.target) for edge in after.edges}
+    assert {("m0", "m0#pinned_host"), ("m0#pinned_host", "m0")} <= ways
+
+
+def test_nothing_waits_in_a_recorded_run(device):
+    """A value begins to come back with the launch before the one that reads it."""
+    step = jit(device, **{OPTION: "auto"})
+    items = step.lower(*arguments()).partitioning_result.program["items"]
+    with mw.profile() as recording:
+        step(*arguments())
+    order = [e.item for e in sorted(recording.events, key=lambda event: event.issued)]
+    launches = [i for i in order if items[i].get("mesh") == "m0"]
+    fetches = [i for i in order if items[i].get("delayed") and items[i]["to"] == "m0"]
+    assert fetches
+    for fetch in fetches:
+        reader = next(
+            i for i in launches if items[fetch]["result"] in items[i]["operands"]
+        )
+        between = [i for i in launches if order.index(fetch) < order.index(i)]
+        assert launches.index(reader) > launches.index(between[0])
+
+
+def test_gpus_get_delayed_values_where_the_program_says(lowered):
+    """Other transfers follow what they send at once there."""
+    program = lowered["auto"].partitioning_result.program
+    items = program["items"]
+    plain, at_once = issue_order(program), issue_order(program, ["m0"])
+
+    def before(order):
+        """The launch of m0 that each value comes back after."""
+        last, found = None, {}
+        for index in order:
+            if items[index].get("mesh") == "m0":
+                last = index
+            elif items[index].get("delayed") and items[index]["to"] == "m0":
+                found[index] = last
+        return found
+
+    assert before(plain) and before(plain) == before(at_once)
+
+
+def test_a_bound_is_met_or_refused_with_the_smallest(device):
+    with pytest.raises(RuntimeError, match="cannot stay below 1000 bytes") as error:
+        jit(device, **{OPTION: "1kB"}).lower(*arguments())
+    least = re.search(r"give at least (\d+)", str(error.value))[1]
+    lowered = jit(device, **{OPTION: least}).lower(*arguments())
+    analysis = lowered.compile().memory_analysis()
+    assert max(mesh.live_bytes for mesh in analysis.values()) <= int(least)
+
+
+def test_nothing_leaves_that_has_room(device):
+    easy = jit(device, **{OPTION: "10GB"}).lower(*arguments())
+    values = easy.partitioning_result.program["values"]
+    assert not any(value["memory_kind"] for value in values)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({OPTION: "much"}, "'much' is no number of bytes"),
+        ({OPTION: "auto", "device": ""}, "say with mpmd_schedule_device"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(options, message, device):
+    with pytest.raises(RuntimeError, match=message):
+        jit(**{"device": device, **options}).lower(*arguments())
+
+
+def test_devices_without_host_memory_keep_all(monkeypatch, caplog, expected, device):
+    monkeypatch.setattr(
+        host_memory.described,
+        "memory_kinds",
+        lambda device: ("device", frozenset({"device"})),
+    )
+    step = jit(device, **{OPTION: "auto"})
+    program = step.lower(*arguments()).partitioning_result.program
+    assert not any(value["memory_kind"] for value in program["values"])
+    assert "activations stay on the devices" in caplog.text
+    monkeypatch.undo()
+    check(step(*arguments()), expected)
+
+
+def test_times_of_a_device_are_used(caplog, device):
+    """Without it, the schedule would have said that it does not need them."""
+    jit(device, **{OPTION: "auto"}).lower(*arguments())
+    assert "does not depend on times" not in caplog.text
+
+
+def test_policies_of_jax_go_through_stages(expected, device):
+    policy = jax.checkpoint_policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=[],
+        names_which_can_be_offloaded=["hidden"],
+        offload_src="device",
+        offload_dst="pinned_host",
+    )
+
+    def offloaded(w, x):
+        hidden = checkpoint_name(jnp.tanh(x @ w), "hidden")
+        return jnp.sin(hidden * 1.5 @ w)
+
+    step = jit(device, block=jax.checkpoint(offloaded, policy=policy))
+    check(step(*arguments()), expected)
