@@ -61,6 +61,12 @@ BENCHES = (
         "lower",
         "memory and step with activations on hosts, by those without",
     ),
+    Bench(
+        "overlapped_pairs",
+        "overlapped_pairs.py --microbatches 8 --layers 1",
+        "lower",
+        "step with pairs, by that without; needs a plugin for GPUs",
+    ),
     Bench("distributed", "distributed.py", "lower", "several processes, by one's"),
     Bench(
         "traffic", "traffic.py", "lower", "bytes of a step, by those without options"

@@ -396,7 +396,9 @@ category `overlap` (`mpmd_remarks`), where
   to be hidden, and work is counted in operations.
 
 A pair holds what both read and return until both have ended, and the next stage gets
-the result of a forward when the backward has ended, too.
+the result of a forward when the backward has ended, too. How much of the exchanges of
+experts is hidden by the compilers of H100 and v5p is measured
+[there](hardware.md#overlapped-pairs).
 
 ## Published figures
 
