@@ -121,6 +121,8 @@ SCHEDULES = [
             "PARALLEL",
             "INTERLEAVED_1F1B",
             "COMBINED_INTERLEAVED",
+            "KIMI_K2",
+            "SLIM_PIPE",
             "DUAL",
             "ZERO_BUBBLE_V",
             "V_",
