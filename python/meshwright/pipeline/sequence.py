@@ -31,7 +31,7 @@ import jax.numpy as jnp
 
 from ..core.names import function_name
 from ..jaxapi import frontend as compat
-from ..staging.assign import number_tokens
+from ..staging.assign import by_marks
 from ..staging.flatten import flatten
 from ..tracing import primitives, static_leaves, trace_cache
 from ..tracing.nnx_state import is_stateful
@@ -337,7 +337,7 @@ class _Units:
         The last results of the forward are the first operands of the backward.
         """
         flat = flatten(self._forward[chunk].jaxpr)
-        tokens = number_tokens(flat, {})
+        tokens = by_marks(flat, {}, 0).tokens
         first = backward.num_captured
         count = len(backward.operands) - first - others
         given = flat.outs[len(flat.outs) - count :]
