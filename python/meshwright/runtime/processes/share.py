@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -72,8 +73,8 @@ class Share:
         at, self._at = self._at, None
         if at is None or self.world.members.some_are_gone:
             return
-        steps = self._plan.steps
-        left = [step for step in steps[steps.index(at) :] if isinstance(step, Edge)]
+        steps = itertools.dropwhile(lambda step: step is not at, self._plan.steps)
+        left = [step for step in steps if isinstance(step, Edge)]
         if left and not jax_runtime.was_refused(error):
             self.world.note_failure(error)
         # Of what is broken itself its user gets the error.
