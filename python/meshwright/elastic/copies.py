@@ -136,6 +136,11 @@ class Copies:
         """
         if step % self.every:
             return False
+        self._keep(step, state)
+        return True
+
+    def _keep(self, step: int, state: Any) -> None:
+        """Copies the state of a step, whichever it is."""
         if self._world is not None:
             self._world.check_joined()
         generation = self._world.members.generation if self._world else 0
@@ -157,8 +162,8 @@ class Copies:
             "shapes": [leaf.shape for leaf in leaves],
             "dtypes": [leaf.dtype.name for leaf in leaves],
         }
-        self._queue.put((generation, step, header, [mine, theirs]))
-        return True
+        number = self._world.next_number() if self._world else 0
+        self._queue.put((generation, step, number, header, [mine, theirs]))
 
     def _packs(self, leaves: list[jax.Array]) -> dict[int, list[_Pack]]:
         """What each process has; found out once for states that are alike."""
@@ -191,13 +196,13 @@ class Copies:
 
     def _write_all(self) -> None:
         while (found := self._queue.get()) is not None:
-            generation, step, header, holdings = found
+            generation, step, number, header, holdings = found
             try:
                 for owner, packs, arrays in filter(None, holdings):
                     key = _Key(generation, step, owner)
                     parts = [part for pack in packs for part in pack.parts]
                     self._write(key, header | {"parts": parts}, arrays)
-                self._drop_older(_Key(generation, step, 0))
+                self._drop_older(_Key(generation, step, 0), number)
             except Exception as error:
                 self._failure = generation, error
             del found, holdings
@@ -209,9 +214,9 @@ class Copies:
             for array in arrays:
                 file.write(np.asarray(array).view(np.uint8))
 
-    def _drop_older(self, key: _Key) -> None:
+    def _drop_older(self, key: _Key, number: int) -> None:
         """Removes what is older, once every process has this one."""
-        name = f"copied/{key.generation}/{key.step}"
+        name = f"copied/{number}"
         if self._world is None or self._world.meet_aside(name, key.generation):
             for old in self._listed():
                 if old < key:
@@ -224,6 +229,8 @@ class Copies:
 
     def restore(self, like: Any) -> tuple[Any, int] | None:
         """The newest state of which all parts are still in memory, and its step.
+
+        It is copied at once: what was left of it may be on one host alone.
 
         Args:
           like: a pytree of arrays, or of anything that has their shape, dtype and
@@ -258,7 +265,9 @@ class Copies:
             _assemble(*kind, pieces[number], leaf)
             for number, (kind, leaf) in enumerate(zip(kinds, leaves, strict=True))
         ]
-        return jax.tree.unflatten(structure, arrays), keys[0].step
+        state = jax.tree.unflatten(structure, arrays)
+        self._keep(keys[0].step, state)
+        return state, keys[0].step
 
     def _header(self, key: _Key) -> dict[str, Any]:
         with open(self._folder / key.name, "rb") as file:

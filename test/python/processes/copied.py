@@ -1,4 +1,7 @@
-"""Two stages that count; process 1 and its host are gone after step 5, once."""
+"""Two stages that count; process 1 and its host are gone after step 5, once.
+
+After that those of process 0 are, as soon as the state is restored.
+"""
 
 import json
 import os
@@ -41,16 +44,29 @@ state = mw.distributed.place(state, compiled.input_shardings[0][0])
 copies = mw.elastic.Copies(every=2)
 found = copies.restore(state)
 state, first = (found[0], found[1] + 1) if found else (state, 0)
+
+
+def lose_host():
+    copies._queue.join()  # All have what was copied last.
+    shutil.rmtree(copies._folder)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if mw.elastic.attempt() == 1:
+    if jax.process_index() == 0:
+        lose_host()
+    mw.fetch(state["a"])  # Waits for the end.
 for number in range(first, 8):
     state = compiled(state)
     copies.save(number, state)
     if number == 5 and not mw.elastic.attempt():
         mw.fetch(state["a"])
         if jax.process_index() == 1:
-            shutil.rmtree(copies._folder)
-            os.kill(os.getpid(), signal.SIGKILL)
+            lose_host()
 state["key"] = jax.random.key_data(state["key"])
 values = {name: np.asarray(leaf, np.float32) for name, leaf in mw.fetch(state).items()}
 report = {name: value.ravel().tolist() for name, value in values.items()}
+copies._queue.join()
 report["folder"] = os.environ["MESHWRIGHT_COPIES"]
+report["kept"] = sorted({key[:2] for key in copies._listed()})
 print(json.dumps({"process": jax.process_index(), "first": first} | report), flush=True)

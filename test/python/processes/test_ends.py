@@ -76,6 +76,8 @@ def full_pipe() -> int:
 def launch(script: pathlib.Path, *args: str, options=(), **files) -> subprocess.Popen:
     command = [sys.executable, "-m", "meshwright.launch", *options, str(script), *args]
     defaults = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    # Tests that run under `nohup` would pass on that they ignore it.
+    defaults["preexec_fn"] = lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)
     return subprocess.Popen(command, env=environment(), **(defaults | files))
 
 
@@ -142,7 +144,7 @@ def test_a_process_that_joins_hears_the_time_before_a_fault(monkeypatch):
         lines = connection.makefile("r")
         heard = [list(json.loads(lines.readline())) for _ in range(2)]
     watchdog.close()
-    assert heard == [["timeout"], ["fault"]]
+    assert heard == [["timeout", "generation"], ["fault"]]
 
 
 @pytest.fixture

@@ -199,7 +199,7 @@ def test_a_watchdog_that_was_stopped_blames_nobody():
         watchdog.kill()
         watchdog.communicate()
     listener.join(LIMIT)
-    assert [json.loads(line) for line in told] == [{"timeout": 3.0}]
+    assert [json.loads(line) for line in told] == [{"timeout": 3.0, "generation": 0}]
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,8 @@ def test_all_tasks_of_a_cluster_save_the_same_step_when_asked_to_end(tmp_path):
 
 
 def test_a_host_that_is_gone_costs_the_steps_since_the_last_copy():
-    options = ("--restart", "1", "--devices-per-process", "2")
+    """Also one that is lost next, which had what the first one had."""
+    options = ("--restart", "2", "--devices-per-process", "2")
     with start(*options, str(SCRIPTS / "copied.py")) as launcher:
         out, errors = launcher.communicate(timeout=LIMIT)
     assert launcher.returncode == 0, errors
@@ -159,6 +160,8 @@ def test_a_host_that_is_gone_costs_the_steps_since_the_last_copy():
     assert sorted(report["process"] for report in reports) == [0, 1]
     for report in reports:
         assert report["first"] in (3, 5)  # After a step that was copied.
+        # The last copy, which no older one is newer than: it is of the last start.
+        assert report["kept"] == [[2, 6]]
         assert report["a"] == [8.0] * 8
         assert report["b"] == [8.0 * sum(range(1, 9))] * 3
         assert report["key"] == [0.0, 7.0]

@@ -170,6 +170,7 @@ def initialize(
         # It says that the end has come before the world waits for the others there.
         client.finish_first()
         world.watchdog = client
+        world.members.generation = client.generation
         if client.has_returned:
             client.regroup(world.counters(), None)
         else:

@@ -67,6 +67,7 @@ class Client:
     Attributes:
       preemption: after which step all save, once one has been asked to end.
       returning: after which step all regroup, once one has come back.
+      generation: in which this process begins; greater in each start of the run.
       has_returned: whether this process is one that comes back.
     """
 
@@ -92,6 +93,7 @@ class Client:
                 + hello.get("refused", "the watchdog has ended, with the run")
             )
         self.timeout = float(hello["timeout"])
+        self.generation = int(hello["generation"])
         self.has_returned = bool(hello.get("returned"))
         keep_alive(self._socket, self.timeout)
         self._worker.period = self.timeout / BEATS_PER_TIMEOUT

@@ -282,7 +282,8 @@ class Watchdog:
             known = self._peers.setdefault(process, peer)
             if known is peer:  # Before any fault that is noted from here on.
                 back = {"returned": True} if returned else {}
-                peer.tell({"timeout": self.timeout} | back)
+                first = {"timeout": self.timeout, "generation": self.generation}
+                peer.tell(first | back)
                 if self.fault is not None:
                     peer.tell({"fault": self.fault})
         if known is not peer:
