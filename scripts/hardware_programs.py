@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
+import jax
 from meshwright.programs import stages
 from meshwright.runtime import read_folder
 
@@ -140,9 +141,18 @@ def _of_example(name: str) -> list[Program]:
         found.append(Program(name, "", program, dict(fragments)))
         return load(program, fragments, meshes, **options)
 
+    def update(option, value):
+        # There are devices enough, and JAX has started them for earlier programs.
+        if option != "jax_num_cpu_devices":
+            set_option(option, value)
+
     folder = EXAMPLES if name in OPTIONS else TWINS
-    path = [str(folder), *sys.path]
-    with mock.patch.object(stages, "load", note), mock.patch.object(sys, "path", path):
+    path, set_option = [str(folder), *sys.path], jax.config.update
+    with (
+        mock.patch.object(stages, "load", note),
+        mock.patch.object(sys, "path", path),
+        mock.patch.object(jax.config, "update", update),
+    ):
         if name not in OPTIONS:
             importlib.import_module(name).train()
         else:
