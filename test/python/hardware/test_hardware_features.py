@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.ad_checkpoint import checkpoint_name
 from jax.experimental.layout import Format, Layout
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
@@ -234,3 +235,43 @@ def test_library_calls_are_those_of_the_target(target):
     found = set(re.findall(r'custom_call_target="([^"]+)"', text_of(compiled)))
     wanted = {"Cholesky"} if "x" in target else {"cusolver_potrf_ffi"}
     assert wanted <= found and not any("lapack" in name for name in found)
+
+
+def test_policies_of_jax_offload_through_stages(target):
+    """What a policy offloads goes from the forward to the backward by the host."""
+    policy = jax.checkpoint_policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=[],
+        names_which_can_be_offloaded=["hidden"],
+        offload_src="device",
+        offload_dst="pinned_host",
+    )
+
+    def block(w, x):
+        return jnp.tanh(checkpoint_name(jnp.sin(x @ w), "hidden") @ w)
+
+    def loss(weights, x):
+        kept = jax.checkpoint(block, policy=policy)
+        x = mw.stage_boundary(kept(weights[0], x))
+        return (kept(weights[1], x) ** 2).mean()
+
+    def step(weights, x):
+        return mw.pipeline.accumulate(jax.value_and_grad(loss), 4)(weights, x)
+
+    meshes = make_meshes(target)
+    config = mw.make_config(meshes, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
+    weights = [shape((WIDTH, WIDTH), jnp.float32, mesh) for mesh in meshes.values()]
+    x = shape((4 * WIDTH, WIDTH), jnp.float32, meshes["m0"])
+    lowered = mw.jit(step, config).lower(weights, x)
+    items = lowered.partitioning_result.program["items"]
+    fragments = lowered.partitioning_result.program["fragments"]
+    on_host = [
+        {entry["memory_kind"] for entry in fragment[side]} == {None, "pinned_host"}
+        for fragment in (
+            fragments[item["fragment"]] for item in items if "fragment" in item
+        )
+        for side in ("arguments", "results")
+    ]
+    # A result of each forward, and an argument of each backward.
+    assert sum(on_host) == 2 * 2 * 4
+    analysis = lowered.compile().memory_analysis()
+    assert all(mesh.host_live_bytes >= WEIGHT for mesh in analysis.values())
