@@ -9,7 +9,9 @@ from meshwright.runtime.program.plan import Plan
 from meshwright.runtime.program.steps import Launch
 
 ME, OTHER = 0, 1
-CHANNEL = SimpleNamespace(world=SimpleNamespace(process=ME))
+CHANNEL = SimpleNamespace(
+    world=SimpleNamespace(process=ME), piece=lambda item, number: (item, number)
+)
 
 
 def edge(source, target, size=4, reads=()):
