@@ -37,12 +37,15 @@ LEFT = [name for name, case in CASES.items() if case[-1] == "left"]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> dict:
+    # Not in the threads, of which two that begin would make a base folder each.
+    folders = {name: tmp_path_factory.mktemp("copies") for name in CASES}
+
     def run(name):
         processes, restarts, *words = CASES[name]
         # What is not stopped is noticed in another way.
         timeout = TIMEOUT if name == "stopped" else 2 * LIMIT
         options = ("--restart", str(restarts), "--timeout", str(timeout))
-        folder = str(tmp_path_factory.mktemp("copies"))
+        folder = str(folders[name])
         return launch(processes, 2, "recovering.py", *words, folder, options=options)
 
     with concurrent.futures.ThreadPoolExecutor(3) as pool:

@@ -49,9 +49,12 @@ def start(*arguments: str) -> subprocess.Popen:
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory) -> dict:
+    # Not in the threads, of which two that begin would make a base folder each.
+    folders = {case: tmp_path_factory.mktemp("restarts") for case in CASES}
+
     def run(case):
         count, faults, _, _ = CASES[case]
-        file = tmp_path_factory.mktemp("restarts") / "step"
+        file = folders[case] / "step"
         options = ["--restart", str(count), str(SCRIPTS / "restarts.py"), str(file)]
         with start(*options, *faults) as process:
             out, errors = process.communicate(timeout=LIMIT)
