@@ -190,8 +190,9 @@ void Separation::addResults(FragmentOp producer, ArrayRef<OpOperand *> operands,
   size_t numOld = producer->getNumResults();
   for (auto [operand, result] :
        llvm::zip_equal(operands, results.drop_front(numOld)))
-    rewriter.modifyOpInPlace(operand->getOwner(),
-                             [&] { operand->set(result); });
+    rewriter.modifyOpInPlace(
+        operand->getOwner(),
+        [operand = operand, result = result] { operand->set(result); });
   rewriter.replaceOp(producer, results.take_front(numOld));
 }
 

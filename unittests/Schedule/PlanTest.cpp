@@ -231,7 +231,8 @@ TEST(PlanTest, CombinedStepsFollowEachOtherWithoutAWait) {
       costs.usual.forward = 2;
       costs.usual.backward = 4;
       costs.usual.overlapped = 5;
-      auto getMakespan = [&](int64_t microbatches) {
+      auto getMakespan = [&costs, meshes, name = name,
+                          chunks = chunks](int64_t microbatches) {
         Plan plan = makePlan(name, meshes, microbatches, chunks);
         return llvm::cantFail(simulatePlan(plan, costs)).makespan;
       };
