@@ -28,8 +28,9 @@ static llvm::Expected<Plan> makeFlat(const PlanShape &shape) {
   int64_t parts = shape.sequenceChunks;
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
-    plan.meshes.push_back(
-        alternate(mesh, shape, parts, {shape.meshes - mesh + parts - 1}));
+    plan.meshes.push_back(alternate(mesh, shape, parts,
+                                    {shape.meshes - mesh + parts - 1,
+                                     /*lag=*/std::nullopt}));
   return plan;
 }
 
