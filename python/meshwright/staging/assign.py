@@ -373,7 +373,8 @@ def _free_choices(
             if isinstance(var, compat.Var) and var in table.producer
         ]
         by_numbers[index] = not all(map(is_number, item.eqn.outvars)) and all(
-            by_numbers[maker] or is_number(var) or not after[maker]
+            by_numbers[maker]
+            or ((is_number(var) or not after[maker]) and not is_mark(items[maker]))
             for var, maker in made
         )
     for index in reversed(range(len(items))):

@@ -168,6 +168,18 @@ def test_forward_alone_and_vmap():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("last", [lambda w, x: x @ w, lambda w, x: x * w.sum()])
+def test_one_mark_of_a_forward_pass(last):
+    def forward(w, x):
+        return last(w, mw.stage_boundary(jnp.tanh(x)))
+
+    w, x = np.eye(4, dtype=np.float32), np.ones((2, 4), np.float32)
+    config = mw.make_config({name: MESHES[name] for name in ("m0", "m1")})
+    found = mw.jit(forward, config)(w, x)
+    assert set(found.devices()) <= set(MESHES["m1"].devices.flat)
+    np.testing.assert_allclose(found, jax.jit(forward)(w, x), rtol=1e-6)
+
+
 @pytest.mark.parametrize("what", ["layer", "all", "saved"])
 def test_remat_recomputes_each_stage_on_its_mesh(what):
     policy = jax.checkpoint_policies.dots_saveable if what == "saved" else None
