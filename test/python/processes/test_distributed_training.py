@@ -94,8 +94,8 @@ def test_a_process_keeps_no_more_when_others_have_more_meshes():
     others = 6
     assert eight["steps"] == two["steps"] + others
     assert eight["kept"] == two["kept"] + 2 * others
-    # They have 24 MB of weights; what an allocator keeps is a matter of megabytes.
-    assert eight["bytes"] < two["bytes"] + (16 << 20)
+    # They have 96 MB of weights; what allocators and threads keep is up to 20 MB.
+    assert eight["bytes"] < two["bytes"] + (64 << 20)
     assert len(second["found"][1]["compiled"]) > len(second["found"][0]["compiled"])
 
 
