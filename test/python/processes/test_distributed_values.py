@@ -49,6 +49,12 @@ def test_errors_of_checkify_are_fetched_as_any_value():
         assert "out-of-bounds" in of_jax
 
 
+def test_programs_keep_to_themselves_after_thousands_of_fetches():
+    for report in reports(launch(2, 1, "many_fetches.py")):
+        assert report["fetched"] == 2100
+        assert report["found"] == [[1.0, 2.0]] * 10
+
+
 def exchange(*trees):
     """What each process is told that fetches an array of process 0."""
     store = Store()
