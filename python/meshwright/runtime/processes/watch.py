@@ -280,8 +280,12 @@ class Client:
             del self._answers[question]
 
     def note_failure(self, error: BaseException) -> None:
-        """Says that a run has failed in this process."""
+        """Says that a run has failed in this process, and waits until that is known.
+
+        Others that ask have perhaps heard from this process before.
+        """
         self._try_send({"run failed": _first_line(error)})
+        self.await_news()
 
     def tell_preempted(self) -> None:
         """Lets all processes know that one has been asked to end."""
