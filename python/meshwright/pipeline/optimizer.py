@@ -274,11 +274,10 @@ class _Part:
 
         return branch
 
-    def own(self, given: Sequence[Any], total: Any) -> list[Any]:
+    def own(self, given: Sequence[Any]) -> list[Any]:
         """What it reads; what another array has would have to be sent here."""
         read = {*self.plain[1], *self.clipped[1]}
-        every = [*given, total]
-        return [leaf if at in read else None for at, leaf in enumerate(every)]
+        return [leaf if at in read else None for at, leaf in enumerate(given)]
 
     def _choose(
         self,
@@ -290,7 +289,7 @@ class _Part:
     ) -> None:
         """Replaces results by those of one of two functions of them and of others."""
         kept = [results[at] for at in self.outputs]
-        own = self.own(given[:-1], given[-1])
+        own = self.own(given)
         new = (
             right(kept, own)
             if is_right is None
