@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh
 from support.schedule_training import (
-    as_split,
     count_planned_live,
+    draw_plan,
     find_issued,
-    read_plan,
+    train_beside,
 )
 
 import meshwright as mw
@@ -110,25 +110,9 @@ def test_a_layout_trains_as_drawn(tools, name, text, sizes):
     config = mw.make_config(topology, pipeline_schedule=schedule)
     lowered = mw.jit(step, config).lower(weights, *batch)
     program, compiled = lowered.partitioning_result.program, lowered.compile()
-    plainly, ours, theirs = jax.jit(step), weights, weights
-    placed = jax.tree.map(jax.device_put, batch, list(compiled.input_shardings[0][1:]))
-    ours = jax.tree.map(jax.device_put, ours, compiled.input_shardings[0][0])
-    for _ in range(2):
-        with mw.profile() as recording:
-            found, ours = compiled(ours, *placed)
-        expected, theirs = plainly(theirs, *batch)
-        assert abs(float(found) - float(expected)) <= 1e-5
+    recording = train_beside(compiled, jax.jit(step), weights, batch)
     orders, lives = find_issued(program, topology, recording)
-    csv = tools.check(
-        "meshwright",
-        "schedule",
-        schedule.required_mpmd_options["mpmd_pipeline_schedule"],
-        "--csv",
-        "--meshes=4",
-        f"--microbatches={MICROBATCHES}",
-        f"--layout={text}",
-    )
-    planned = as_split(read_plan(csv), orders)
+    planned = draw_plan(tools, schedule, MICROBATCHES, orders, f"--layout={text}")
     assert orders == planned
     assert {s for row in orders for s, _, _ in row} == {
         stage for stage, letters in enumerate(layout.stages) if letters

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh
 from support.schedule_training import (
-    as_split,
     count_planned_live,
+    draw_plan,
     find_issued,
-    read_plan,
+    train_beside,
 )
 
 import meshwright as mw
@@ -75,25 +75,9 @@ def test_shapes_train_as_drawn(tools, name, sizes):
     weights, *batch = make_inputs()
     lowered = mw.jit(step, config).lower(weights, *batch)
     program, compiled = lowered.partitioning_result.program, lowered.compile()
-    ours, *placed = jax.tree.map(
-        jax.device_put, (weights, *batch), compiled.input_shardings[0]
-    )
-    theirs = weights
-    for _ in range(2):
-        with mw.profile() as recording:
-            found, ours = compiled(ours, *placed)
-        expected, theirs = plain_step(theirs, *batch)
-        assert abs(float(found) - float(expected)) <= 1e-5
+    recording = train_beside(compiled, plain_step, weights, batch)
     orders, lives = find_issued(program, topology, recording)
-    csv = tools.check(
-        "meshwright",
-        "schedule",
-        schedule.required_mpmd_options["mpmd_pipeline_schedule"],
-        "--csv",
-        "--meshes=4",
-        f"--microbatches={len(LENGTHS)}",
-    )
-    plan = as_split(read_plan(csv), orders)
+    plan = draw_plan(tools, schedule, len(LENGTHS), orders)
     assert orders == plan
     assert lives == [count_planned_live(row) for row in plan]
 

@@ -268,6 +268,34 @@ def find_units(program: dict, chunks: int) -> dict[int, Action]:
     return found
 
 
+def train_beside(compiled, plain, weights, batch):
+    """The recording of the last of two steps, whose losses are those of `plain`."""
+    ours, *placed = jax.tree.map(
+        jax.device_put, (weights, *batch), compiled.input_shardings[0]
+    )
+    theirs = weights
+    for _ in range(2):
+        with mw.profile() as recording:
+            found, ours = compiled(ours, *placed)
+        expected, theirs = plain(theirs, *batch)
+        assert abs(float(found) - float(expected)) <= 1e-5
+    return recording
+
+
+def draw_plan(tools, schedule, microbatches: int, orders, *options: str):
+    """What `meshwright schedule` lists for these, halved as the program is."""
+    csv = tools.check(
+        "meshwright",
+        "schedule",
+        schedule.required_mpmd_options["mpmd_pipeline_schedule"],
+        "--csv",
+        f"--meshes={MESHES}",
+        f"--microbatches={microbatches}",
+        *options,
+    )
+    return as_split(read_plan(csv), orders)
+
+
 def as_split(plan: list[list[Action]], orders: list[list[Action]]):
     """The plan with the backwards halved that the program has in halves.
 
