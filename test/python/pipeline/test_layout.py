@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import Mesh
 from support.schedule_training import (
     count_planned_live,
     draw_plan,
     find_issued,
+    make_meshes,
     train_beside,
 )
 
@@ -19,15 +19,6 @@ import meshwright as mw
 pytestmark = pytest.mark.usefixtures("x32")
 
 MICROBATCHES, ROWS, WIDTH = 8, 2, 4
-
-
-def make_topology(sizes):
-    """Meshes of so many devices, side by side."""
-    ends = np.cumsum(sizes)
-    return {
-        f"m{i}": Mesh(jax.devices()[end - size : end], "x")
-        for i, (end, size) in enumerate(zip(ends, sizes, strict=True))
-    }
 
 
 def make_inputs(layout):
@@ -103,7 +94,7 @@ CASES = [
 )
 def test_a_layout_trains_as_drawn(tools, name, text, sizes):
     layout = mw.pipeline.layout(text)
-    topology = make_topology(sizes)
+    topology = make_meshes(sizes)
     schedule = mw.get_pipeline_schedule(name)
     step = make_step(layout)
     weights, *batch = make_inputs(layout)
@@ -141,7 +132,7 @@ def test_marks_of_modules_by_a_layout():
     paths = layout.paths(t=[f"layers/{i}" for i in range(4)])
     assert paths == ["layers/1", "layers/3"]
     model = mw.marked(nnx.Sequential(*layers), paths)
-    config = mw.make_config(make_topology([1, 1, 1]))
+    config = mw.make_config(make_meshes([1, 1, 1]))
     graph, state = nnx.split(model)
     lowered = mw.jit(lambda state, x: nnx.merge(graph, state)(x), config).lower(
         state, jnp.ones((2, WIDTH))
@@ -222,7 +213,7 @@ def lower_layout(text, meshes, schedule, mark_again=False):
         return mw.stage_boundary(x) + 1 if mark_again else x
 
     config = mw.make_config(
-        make_topology([1] * meshes),
+        make_meshes([1] * meshes),
         partitioning_options={"mpmd_pipeline_schedule": schedule},
     )
     ws = [jnp.eye(WIDTH)] * layout.counts["t"]

@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import Mesh
 from support.schedule_training import (
     count_planned_live,
     draw_plan,
     find_issued,
+    make_meshes,
     train_beside,
 )
 
@@ -18,15 +18,6 @@ pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 ROWS, WIDTH, STAGES = 2, 4, 4
 LENGTHS = (8, 2, 2, 8, 5, 2, 8, 5)
-
-
-def make_topology(sizes):
-    """Meshes of so many devices, side by side."""
-    ends = np.cumsum(sizes)
-    return {
-        f"m{i}": Mesh(jax.devices()[end - size : end], "x")
-        for i, (end, size) in enumerate(zip(ends, sizes, strict=True))
-    }
 
 
 def make_inputs(lengths=LENGTHS):
@@ -70,7 +61,7 @@ def plain_step(weights, xs, ys):
     [("1F1B", (1, 1, 1, 1)), ("ZERO_BUBBLE_H1", (1, 2, 1, 2)), ("GPipe", (1, 2, 1, 2))],
 )
 def test_shapes_train_as_drawn(tools, name, sizes):
-    topology, schedule = make_topology(sizes), mw.get_pipeline_schedule(name)
+    topology, schedule = make_meshes(sizes), mw.get_pipeline_schedule(name)
     config = mw.make_config(topology, pipeline_schedule=schedule)
     weights, *batch = make_inputs()
     lowered = mw.jit(step, config).lower(weights, *batch)
@@ -84,7 +75,7 @@ def test_shapes_train_as_drawn(tools, name, sizes):
 
 def test_each_shape_has_its_programs_once():
     schedule = mw.get_pipeline_schedule("1F1B")
-    config = mw.make_config(make_topology([1] * 4), pipeline_schedule=schedule)
+    config = mw.make_config(make_meshes([1] * 4), pipeline_schedule=schedule)
 
     def count(lengths):
         lowered = mw.jit(step, config).lower(*make_inputs(lengths))

@@ -5,22 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from jax.sharding import Mesh
+from support.schedule_training import make_meshes
 
 import meshwright as mw
 
 pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 MICROBATCHES, ROWS, WIDTH, STAGES = 8, 2, 4, 4
-
-
-def make_topology(sizes):
-    """Meshes of so many devices, side by side."""
-    ends = np.cumsum(sizes)
-    return {
-        f"m{i}": Mesh(jax.devices()[end - size : end], "x")
-        for i, (end, size) in enumerate(zip(ends, sizes, strict=True))
-    }
 
 
 def make_weights(stages=STAGES):
@@ -106,7 +97,7 @@ CHAINS = {
 def test_all_forms_have_the_same_bits(schedule, sizes, chain):
     batches, weights = make_batches(bad=[2]), make_weights()
     schedule = mw.get_pipeline_schedule(schedule)
-    config = mw.make_config(make_topology(sizes), pipeline_schedule=schedule)
+    config = mw.make_config(make_meshes(sizes), pipeline_schedule=schedule)
 
     def form(post_validate):
         opt = mw.pipeline.optimizer(
@@ -156,7 +147,7 @@ def test_it_is_what_optax_does():
 
 def test_no_stage_waits_for_the_norm():
     """The norm goes to no stage: what updates it reads numbers of its own mesh."""
-    topology = make_topology([1] * 4)
+    topology = make_meshes([1] * 4)
     schedule = mw.get_pipeline_schedule("ZeroBubbleH1")
     config = mw.make_config(topology, pipeline_schedule=schedule)
 

@@ -7,12 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import Mesh
 from support.schedule_training import (
     MESHES,
     count_planned_live,
     find_issued,
     find_units,
+    make_meshes,
     read_plan,
 )
 
@@ -21,15 +21,6 @@ import meshwright as mw
 pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 MICROBATCHES, ROWS, LENGTH, WIDTH, CHUNKS = 8, 2, 12, 4, 3
-
-
-def make_topology(sizes):
-    """Meshes of so many devices, side by side."""
-    ends = np.cumsum(sizes)
-    return {
-        f"m{i}": Mesh(jax.devices()[end - size : end], "x")
-        for i, (end, size) in enumerate(zip(ends, sizes, strict=True))
-    }
 
 
 def draw(random, *shape):
@@ -150,7 +141,7 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "plain", "stages", "chunks", "sizes"), CASES)
 def test_chunks_train_as_drawn(tools, name, plain, stages, chunks, sizes):
-    topology = make_topology(sizes)
+    topology = make_meshes(sizes)
     config = mw.make_config(topology, pipeline_schedule=mw.get_pipeline_schedule(name))
     weights, *batch = make_inputs(stages)
     trained = Trained(make_step(chunks), config, weights, batch)
@@ -164,7 +155,7 @@ def test_chunks_train_as_drawn(tools, name, plain, stages, chunks, sizes):
 
 
 def test_named_computations_and_the_option_train_as_drawn(tools):
-    topology = make_topology([1] * 4)
+    topology = make_meshes([1] * 4)
     names = {f"stage{stage}": f"m{stage}" for stage in range(4)}
     config = mw.make_config(
         topology,
@@ -187,7 +178,7 @@ def test_named_computations_and_the_option_train_as_drawn(tools):
 def test_other_schedules_give_the_same_numbers(schedule):
     stages = 8 if schedule == "LoopedBFS" else 4
     config = mw.make_config(
-        make_topology([1] * 4),
+        make_meshes([1] * 4),
         partitioning_options={"mpmd_pipeline_schedule": schedule},
     )
     weights, *batch = make_inputs(stages)
@@ -208,7 +199,7 @@ def test_without_meshes_it_is_the_same(wrap, chunks):
 def test_cuts_by_time_train(tools):
     lengths = mw.pipeline.chunk_lengths(LENGTH, CHUNKS, linear=2, quadratic=1)
     assert lengths == [6, 3, 3]
-    topology = make_topology([1] * 4)
+    topology = make_meshes([1] * 4)
     schedule = mw.get_pipeline_schedule("Seq1F1B")
     config = mw.make_config(topology, pipeline_schedule=schedule)
     weights, *batch = make_inputs(4)
@@ -244,7 +235,7 @@ def test_a_cache_of_fixed_size_shares_its_fragments():
         return ((h - y) ** 2).mean(), caches
 
     schedule = mw.get_pipeline_schedule("Seq1F1B")
-    config = mw.make_config(make_topology([1] * 4), pipeline_schedule=schedule)
+    config = mw.make_config(make_meshes([1] * 4), pipeline_schedule=schedule)
     weights, *batch = make_inputs(4)
 
     def count(chunks):
@@ -296,7 +287,7 @@ def test_keys_and_sums_go_with_the_chunks():
         expected_value = value + (0 if m == 0 else expected_value)
         expected = jax.tree.map(jnp.add, grads, expected) if m else grads
     schedule = mw.get_pipeline_schedule("Seq1F1B")
-    config = mw.make_config(make_topology([1, 1]), pipeline_schedule=schedule)
+    config = mw.make_config(make_meshes([1, 1]), pipeline_schedule=schedule)
     for run in (step, jax.jit(step), mw.jit(step, config)):
         value, grads = run(weights, x, key)
         assert abs(float(value) - float(expected_value)) <= 1e-4
@@ -324,7 +315,7 @@ def test_what_a_stage_keeps_is_divided_by_the_chunks():
         jax.ShapeDtypeStruct((MICROBATCHES * 64, 32, 8), np.float32) for _ in range(2)
     ]
     schedule = mw.get_pipeline_schedule("Seq1F1B")
-    config = mw.make_config(make_topology([1] * 4), pipeline_schedule=schedule)
+    config = mw.make_config(make_meshes([1] * 4), pipeline_schedule=schedule)
 
     def measure(chunks):
         step = mw.pipeline.accumulate(
@@ -351,7 +342,7 @@ def test_a_model_that_looks_ahead_is_refused():
         return mw.call(first, call_counter=0)(w, xs[0], later)
 
     config = mw.make_config(
-        make_topology([1]),
+        make_meshes([1]),
         {"f": "m0"},
         name_to_stage_assignment={"f": 0},
         partitioning_options={"mpmd_pipeline_schedule": "Seq1F1B:2"},
@@ -417,7 +408,7 @@ def test_what_cannot_be_cut_is_refused(given, error, message, is_staged):
 
 def test_another_number_in_the_name_is_refused():
     config = mw.make_config(
-        make_topology([1] * 4),
+        make_meshes([1] * 4),
         partitioning_options={"mpmd_pipeline_schedule": "Seq1F1B:2"},
     )
     with pytest.raises(
@@ -427,7 +418,7 @@ def test_another_number_in_the_name_is_refused():
     for name in ("1F1B:3", "Seq1F1B:0"):
         with pytest.raises(ValueError, match=r"cannot have sequences in \d chunks"):
             mw.make_config(
-                make_topology([1]),
+                make_meshes([1]),
                 partitioning_options={"mpmd_pipeline_schedule": name},
             )
         with pytest.raises(ValueError, match=r"cannot have sequences in \d chunks"):
@@ -435,7 +426,7 @@ def test_another_number_in_the_name_is_refused():
 
 
 def test_a_function_that_is_to_be_divided_is_refused():
-    auto = mw.auto(make_step(), make_topology([1] * 4))
+    auto = mw.auto(make_step(), make_meshes([1] * 4))
     with pytest.raises(ValueError, match=r"sequence_chunks under mw\.auto"):
         auto.lower(*make_inputs(4))
 
@@ -452,7 +443,7 @@ def test_the_command_line_partitions_as_drawn(tools, tmp_path):
     config = {"topology": topology, "assignment": stages, "options": options}
     given = mw.get_pipeline_schedule("Seq1F1B")
     lowered = mw.jit(
-        make_step(), mw.make_config(make_topology([1] * 4), pipeline_schedule=given)
+        make_step(), mw.make_config(make_meshes([1] * 4), pipeline_schedule=given)
     ).lower(*make_inputs(4))
     (tmp_path / "step.mlir").write_text(lowered.as_text("stablehlo"))
     (tmp_path / "step.json").write_text(json.dumps(config))
@@ -539,7 +530,7 @@ def test_tokens_masks_and_tied_weights_train():
         language_loss, 4, sequence_chunks=3, sequence_axes={"tokens": 1, "scale": None}
     )
     config = mw.make_config(
-        make_topology([1, 2]), pipeline_schedule=mw.get_pipeline_schedule("Seq1F1B")
+        make_meshes([1, 2]), pipeline_schedule=mw.get_pipeline_schedule("Seq1F1B")
     )
     expected = jax.jit(
         jax.value_and_grad(lambda weights: language_loss(weights, batch, None)[0])

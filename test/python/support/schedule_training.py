@@ -101,6 +101,15 @@ def make_topology(devices: int) -> dict[str, Mesh]:
     return {n: Mesh(d, "x") for n, d in zip(names, all_devices, strict=True)}
 
 
+def make_meshes(sizes) -> dict[str, Mesh]:
+    """Meshes of so many devices, side by side."""
+    ends = np.cumsum(sizes)
+    return {
+        f"m{i}": Mesh(jax.devices()[end - size : end], "x")
+        for i, (end, size) in enumerate(zip(ends, sizes, strict=True))
+    }
+
+
 @functools.cache
 def train_plainly(stages: int, copies: int, steps: int) -> list[float]:
     """The losses of the same steps under `jax.jit`; many schedules share them."""
