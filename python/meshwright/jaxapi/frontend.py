@@ -12,7 +12,7 @@ import functools
 import hashlib
 import os
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -132,7 +132,8 @@ _ELEMENTWISE = _FOUND["broadcast_batcher"], _FOUND["vectorized_batcher"]
 def is_elementwise(primitive: Any) -> bool:
     """Whether a primitive treats all elements alike, whatever axes there are."""
     for batchers in (fancy_primitive_batchers, primitive_batchers):
-        if primitive in batchers:
+        # In newer versions of JAX the second only adds rules to the first.
+        if isinstance(batchers, Mapping) and primitive in batchers:
             return getattr(batchers[primitive], "func", None) in _ELEMENTWISE
     return False
 

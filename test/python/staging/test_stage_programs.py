@@ -57,6 +57,18 @@ def test_experts_and_shardings_inside_of_stages():
         close(found, jax.jit(step)(params, x, y))
 
 
+def test_positions_that_are_put_together_of_numbers():
+    def loss(weights, x):
+        pairs = jnp.concatenate([jnp.arange(2.0), jnp.arange(2.0)])
+        h = mw.stage_boundary(jnp.tanh((x + pairs) @ weights[0]))
+        return ((h @ weights[1]) ** 2).mean()
+
+    weights = [np.eye(4, dtype="f"), np.full((4, 4), 0.5, "f")]
+    x = np.linspace(-1, 1, 32, dtype="f").reshape(8, 4)
+    step = mw.pipeline.accumulate(jax.value_and_grad(loss), 2, batch_argnums=1)
+    close(mw.jit(step, CONFIG)(weights, x), jax.value_and_grad(loss)(weights, x))
+
+
 def test_loops_of_calls():
     def model(w, x):
         return jnp.tanh(mw.stage_boundary(jnp.tanh(x @ w)) @ w)
