@@ -1,161 +1,28 @@
 """Forwards and backwards that a schedule overlaps are one program."""
 
 import collections
-import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.experimental import io_callback
-from jax.sharding import Mesh, NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import Mesh
+from support.launching import launch, reports
+from support.paired_training import (
+    DEVICES,
+    MESHES,
+    PAIRED,
+    assert_close,
+    find_pairs,
+    lower,
+    train,
+    train_plainly,
+)
 from support.schedule_training import count_copies
 
 import meshwright as mw
 
 pytestmark = pytest.mark.usefixtures("x32")
-
-MESHES, DEVICES, ROWS, WIDTH = 4, 2, 4, 8
-PAIRED = {
-    "DualPipe": 8,
-    "DualPipeV": 8,
-    "Combined1F1B": 4,
-    "CombinedInterleaved1F1B": 8,
-}
-
-
-def make_topology() -> dict[str, Mesh]:
-    devices = np.array(jax.devices()[: MESHES * DEVICES]).reshape(MESHES, DEVICES)
-    return {f"m{i}": Mesh(row, "x") for i, row in enumerate(devices)}
-
-
-def experts(mesh, w, x):
-    """Rows go to the device of their expert, and come back."""
-
-    def own(w, x):
-        x = jax.lax.all_to_all(x, "x", 1, 0, tiled=True)
-        x = jnp.tanh(x @ w[0])
-        return jax.lax.all_to_all(x, "x", 0, 1, tiled=True)
-
-    specs = {"in_specs": (P("x"), P("x")), "out_specs": P("x")}
-    return x + jax.shard_map(own, mesh=mesh, **specs)(w, x)
-
-
-def distance(x, y):
-    return ((x - y) ** 2).mean()
-
-
-def make_step(mesh, stages, copies, microbatches, log=None):
-    of_copy = [list(part) for part in np.split(np.arange(stages), copies)]
-
-    def layer(stage, w, x):
-        if log is not None and stage == 0:
-            io_callback(log, None, x[0, 0])
-        return experts(mesh, w, x)
-
-    def loss(mine, weights, x, y):
-        for w, stage in zip(weights, mine, strict=True):
-            named = mw.named_computation(
-                functools.partial(layer, stage), name=f"stage{stage}"
-            )
-            x = named(w, x)
-        return mw.named_computation(distance, name=f"stage{mine[-1]}")(x, y)
-
-    def step(weights, xs, ys):
-        sums, total = [None] * copies, 0.0
-        for m in range(microbatches):
-            copy = m * copies // microbatches
-            mine = of_copy[copy]
-            gradient = mw.call(
-                jax.value_and_grad(functools.partial(loss, mine)), call_counter=m
-            )
-            found, grads = gradient([weights[s] for s in mine], xs[m], ys[m])
-            total = total + found
-            if sums[copy] is not None:
-                grads = jax.tree.map(jnp.add, sums[copy], grads)
-            sums[copy] = grads
-        grads = sums[0]
-        if copies == 2:
-            both = zip(*sums, strict=True)
-            grads = 2 * [mw.reduce(a + b) for a, b in both]
-        return total, [w - 0.1 * g for w, g in zip(weights, grads, strict=True)]
-
-    return step
-
-
-def make_inputs(stages, copies, microbatches):
-    random = np.random.default_rng(0)
-
-    def draw(*shape):
-        return random.normal(size=shape).astype(np.float32)
-
-    weights = copies * [
-        draw(DEVICES, WIDTH // 2, WIDTH // 2) for _ in range(stages // copies)
-    ]
-    xs, ys = ([draw(ROWS, WIDTH) for _ in range(microbatches)] for _ in range(2))
-    return weights, xs, ys
-
-
-def lower(schedule, microbatches=8, log=None, topology=None, **options):
-    topology = topology or make_topology()
-    stages, copies = PAIRED[schedule], count_copies(schedule)
-    where = mw.pipeline.stage_assignment(schedule, topology, stages)
-    config = mw.make_config(
-        topology,
-        {f"stage{stage}": mesh for stage, mesh in where.items()},
-        name_to_stage_assignment={f"stage{stage}": stage for stage in where},
-        partitioning_options={
-            "mpmd_infer_transfers": True,
-            "mpmd_infer_cross_mesh_reductions": True,
-            **options,
-        },
-        pipeline_schedule=mw.get_pipeline_schedule(schedule),
-    )
-    mesh = next(iter(topology.values()))
-    split = NamedSharding(mesh, P("x"))
-    step = make_step(mesh, stages, copies, microbatches, log)
-    train = mw.jit(step, config, in_shardings=(split, split, split), donate_argnums=0)
-    return train.lower(*make_inputs(stages, copies, microbatches))
-
-
-def train(lowered, schedule, microbatches=8, steps=2):
-    weights, xs, ys = make_inputs(
-        PAIRED[schedule], count_copies(schedule), microbatches
-    )
-    compiled = lowered.compile()
-    place = compiled.input_shardings[0]
-    weights, xs, ys = jax.tree.map(jax.device_put, (weights, xs, ys), place)
-    losses = []
-    for _ in range(steps):
-        loss, weights = compiled(weights, xs, ys)
-        losses.append(loss)
-    return jax.tree.map(np.asarray, (losses, weights))
-
-
-@functools.cache
-def train_plainly(stages, copies, microbatches=8, steps=2):
-    mesh = next(iter(make_topology().values()))
-    step = jax.jit(make_step(mesh, stages, copies, microbatches))
-    weights, xs, ys = make_inputs(stages, copies, microbatches)
-    losses = []
-    for _ in range(steps):
-        loss, weights = step(weights, xs, ys)
-        losses.append(loss)
-    return jax.tree.map(np.asarray, (losses, weights))
-
-
-def find_pairs(lowered):
-    program = lowered.partitioning_result.program
-    return [item for item in program["items"] if "overlapped" in item]
-
-
-def assert_close(found, expected, tolerance=1e-5):
-    jax.tree.map(
-        functools.partial(np.testing.assert_allclose, rtol=tolerance, atol=tolerance),
-        found,
-        expected,
-    )
 
 
 @pytest.mark.parametrize("schedule", PAIRED)
@@ -197,18 +64,56 @@ def test_pairs_go_with_other_options(options):
     assert_close(train(lowered, "Combined1F1B"), train_plainly(4, 1))
 
 
-def test_effects_keep_their_order():
+TOGETHER = {
+    "mpmd_defer_reductions": True,
+    "mpmd_hoist_invariants": True,
+    "mpmd_schedule_device": "h100",
+}
+
+
+@pytest.mark.parametrize("schedule", PAIRED)
+def test_pairs_go_with_all_of_them_together(schedule):
+    """The step donates its weights, too."""
+    plain, lowered = (
+        lower(schedule, shared=True, **options) for options in ({}, TOGETHER)
+    )
+    assert find_pairs(plain) and find_pairs(lowered)
+
+    def count_reductions(lowered):
+        found = lowered.compile().traffic().collectives
+        return sum(
+            c.count for mesh in found for c in found[mesh] if c.kind == "all-reduce"
+        )
+
+    def count_flops(lowered):
+        program = lowered.partitioning_result.program
+        fragments = program["fragments"]
+        calls = (item for item in program["items"] if item["kind"] == "call")
+        return sum(fragments[item["fragment"]]["flops"] for item in calls)
+
+    assert count_reductions(lowered) < count_reductions(plain)
+    assert count_flops(lowered) < count_flops(plain)
+    shape = PAIRED[schedule], count_copies(schedule)
+    assert_close(
+        train(lowered, schedule, shared=True), train_plainly(*shape, shared=True)
+    )
+
+
+@pytest.mark.parametrize("schedule", PAIRED)
+def test_effects_keep_their_order(schedule):
     seen = collections.defaultdict(list)
 
     def count(log, **options):
-        lowered = lower("Combined1F1B", log=seen[log].append, **options)
-        train(lowered, "Combined1F1B", steps=1)
+        lowered = lower(schedule, log=seen[log].append, **options)
+        train(lowered, schedule, steps=1)
         jax.effects_barrier()
         return len(find_pairs(lowered))
 
     assert count("paired") > 0
     assert count("apart", mpmd_fuse_overlapped_pairs=False) == 0
-    assert len(seen["apart"]) == 8 * DEVICES or len(seen["apart"]) == 8
+    # Of two copies, one has the first stage.
+    calls = 8 // count_copies(schedule)
+    assert len(seen["apart"]) in (calls * DEVICES, calls)
     assert [float(x) for x in seen["paired"]] == [float(x) for x in seen["apart"]]
 
 
@@ -278,3 +183,18 @@ def test_a_pair_takes_less_than_its_parts():
         ValueError, match="overlap is 'all'; expected 'pairs' or 'none'"
     ):
         lowered.simulate("h100", overlap="all")
+
+
+@pytest.fixture(scope="module")
+def over_processes():
+    """Two processes with two meshes each, one start for all schedules."""
+    return reports(launch(2, MESHES * DEVICES // 2, "pairs.py"))
+
+
+@pytest.mark.parametrize("schedule", PAIRED)
+def test_pairs_train_over_processes(schedule, over_processes):
+    assert [report["process"] for report in over_processes] == [0, 1]
+    for report in over_processes:
+        for found in report["found"][schedule]:
+            assert found["pairs"] > 0
+            assert found["difference"] <= 1e-5

@@ -1,0 +1,45 @@
+"""Trains every schedule that pairs, with and without other options, over processes."""
+
+import json
+import pathlib
+import sys
+
+import meshwright as mw
+
+mw.distributed.initialize()
+
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
+from support import paired_training as training  # noqa: E402
+from support.schedule_training import count_copies  # noqa: E402
+
+OPTIONS = (
+    {},
+    {
+        "mpmd_defer_reductions": True,
+        "mpmd_hoist_invariants": True,
+        "mpmd_schedule_device": "h100",
+    },
+)
+
+
+def measure(schedule: str, options: dict) -> dict:
+    shared = bool(options)
+    lowered = training.lower(schedule, shared=shared, **options)
+    found = training.train(lowered, schedule, shared=shared)
+    shape = training.PAIRED[schedule], count_copies(schedule)
+    wanted = training.train_plainly(*shape, shared=shared)
+    off = jax.tree.map(lambda a, b: float(np.abs(a - b).max()), found, wanted)
+    return {
+        "pairs": len(training.find_pairs(lowered)),
+        "difference": max(jax.tree.leaves(off)),
+    }
+
+
+found = {
+    schedule: [measure(schedule, options) for options in OPTIONS]
+    for schedule in training.PAIRED
+}
+print(json.dumps({"process": jax.process_index(), "found": found}), flush=True)
