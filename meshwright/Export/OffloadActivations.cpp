@@ -24,6 +24,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Export/Offload/BlockTimes.h"
+#include "meshwright/Export/Offload/BufferUses.h"
 #include "meshwright/Export/Offload/OffloadChoice.h"
 #include "meshwright/Export/Passes.h"
 #include "meshwright/Text/ByteSize.h"
@@ -88,29 +89,6 @@ unsigned MeshOffload::getStepAt(double time) const {
   };
   auto found = llvm::upper_bound(load.steps, time, isLater);
   return found == load.steps.begin() ? 0 : found - load.steps.begin() - 1;
-}
-
-/// Whether the caller, or what reads it, keeps a value to the end.
-static bool isKept(Value value, func::FuncOp func) {
-  auto isReturn = [](Operation *user) {
-    return user->hasTrait<OpTrait::IsTerminator>();
-  };
-  if (llvm::any_of(value.getUsers(), isReturn))
-    return true;
-  auto arg = dyn_cast<BlockArgument>(value);
-  if (!arg)
-    return false;
-  auto donor =
-      func.getArgAttrOfType<BoolAttr>(arg.getArgNumber(), kBufferDonorAttr);
-  return !(donor && donor.getValue()) &&
-         !func.getArgAttr(arg.getArgNumber(), kAliasingOutputAttr);
-}
-
-/// Whether a fragment gives the buffer of an operand to others when it starts.
-static bool isGivenUp(OpOperand &use) {
-  DictionaryAttr attrs = getArgAttrs(use.getOwner(), use.getOperandNumber());
-  return attrs &&
-         (attrs.get(kBufferDonorAttr) || attrs.get(kAliasingOutputAttr));
 }
 
 /// Adds what the devices hold of a value, from the step that makes it to the last one

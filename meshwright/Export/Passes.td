@@ -118,6 +118,47 @@ def FuseOverlappedPairsPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
+def DelayReceivesPass
+    : Pass<"mpmd-delay-receives", "::mlir::func::FuncOp"> {
+  let summary = "Sends values to other meshes when these have memory for them";
+  let description = [{
+    Delays transfers between meshes of whose results the target would hold more than a
+    bound before the fragments that read them are next.
+
+    ```mlir
+    %0 = fragment<"m", ["f"]> (%x)
+    %t = transfer %0 -> mesh_tensor<"n", tensor<4xf32>>
+    %1 = fragment<"n", ["g"(1)]> (%y)
+    %2 = fragment<"n", ["g"]> (%t)
+    // becomes
+    %0 = fragment<"m", ["f"]> (%x)
+    %1 = fragment<"n", ["g"(1)]> (%y)
+    %t = transfer %0 {mpmd.delayed} -> mesh_tensor<"n", tensor<4xf32>>
+    %2 = fragment<"n", ["g"]> (%t)
+    ```
+
+    While a fragment runs, its mesh may hold so many bytes that only later fragments
+    read; with `0`, a value is sent when the fragment before its reader has ended, and
+    with `auto`, each step has the bytes that it holds less than the peak of the mesh if all
+    is received so. A value that could arrive earlier by data flow gets `mpmd.delayed`, and
+    its place in the order of the mesh counts. Runs after buffers were marked, and keeps a
+    value from moving beyond a fragment that takes over its memory.
+
+    Acts on MPMD functions that are entry points. Leaves alone: values that no fragment of
+    the target reads, those that are passed on, and what goes to a mesh of hosts. Keeps the
+    order of fragments. Remarks of category `receive` count what waits on each mesh. Cost:
+    ops times meshes.
+  }];
+  let options = [
+    Option<"bound", "bound", "::meshwright::TextOption", /*default=*/"",
+           "Bytes of each device for what is not needed yet, such as 100MB, 0, or "
+           "auto; nothing is done without.">,
+  ];
+  let statistics = [
+    Statistic<"numDelayed", "num-delayed", "Transfers that wait">,
+  ];
+}
+
 def OffloadActivationsPass
     : Pass<"mpmd-offload-activations", "::mlir::ModuleOp"> {
   let summary = "Lets activations wait in the host's memory";

@@ -59,6 +59,10 @@ static void addMarking(OpPassManager &passes, const ExportOptions &options) {
                                                 {options.device},
                                                 {options.customCosts}}));
   passes.addNestedPass<func::FuncOp>(createMarkAliasingAndDonationPass());
+  // Times of what is offloaded count from these.
+  if (!options.receiveAhead.empty())
+    passes.addNestedPass<func::FuncOp>(
+        createDelayReceivesPass({{options.receiveAhead}}));
   // Takes programs as they are: operands keep their types and marks.
   if (!options.offloadActivations.empty())
     passes.addPass(createOffloadActivationsPass({{options.offloadActivations},

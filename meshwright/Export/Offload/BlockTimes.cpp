@@ -4,6 +4,7 @@
 
 #include "meshwright/Export/Offload/BlockTimes.h"
 #include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -67,6 +68,14 @@ FailureOr<BlockTimes> BlockTimes::find(func::FuncOp func, OverlapTimes &times,
       queue.push_back(fragment);
       seconds = times.measure(fragment);
     } else if (auto transfer = dyn_cast<TransferOp>(op)) {
+      if (transfer->hasAttr(kDelayedAttr)) {
+        auto target = cast<MeshTensorType>(transfer.getType());
+        const auto *queue = result.queues.find(
+            StringAttr::get(op.getContext(), target.getMeshName()));
+        if (queue != result.queues.end())
+          span.start =
+              std::max(span.start, result.spans[queue->second.back()].stop);
+      }
       seconds = transfers.measure(transfer);
     }
     if (failed(seconds))

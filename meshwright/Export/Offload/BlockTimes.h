@@ -14,7 +14,7 @@ namespace mlir::mpmd {
 
 /// When the fragments and transfers of a program run by the cost model, if each starts
 /// as soon as it can: a mesh runs its fragments in order, and each transfer has links of
-/// its own.
+/// its own. A delayed one waits for the fragments before it.
 class BlockTimes {
 public:
   struct Span {

@@ -40,6 +40,7 @@ TYPES = {
     "mpmd_apply_merge_transfers_pass": "bool",
     "mpmd_fuse_overlapped_pairs": "bool",
     "mpmd_offload_activations": "text",
+    "mpmd_receive_ahead": "text",
     "mpmd_verbose_logging": "bool",
     "mpmd_ignore_pass_through": "bool",
     "mpmd_fail_on_reshard_only_fragments": "bool",

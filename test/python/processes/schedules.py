@@ -1,9 +1,9 @@
 """Trains every schedule that it is told in one start, beside `jax.jit`.
 
-    schedules.py KIND '{"1F1B": 4, ...}'
+    schedules.py KIND '{"1F1B": 4, ...}' [OPTIONS]
 
-The numbers are of stages. The meshes are of one device each, in turn in another
-process, or span all of them.
+The numbers are of stages; options are for all of them. The meshes are of one device
+each, in turn in another process, or span all of them.
 """
 
 import json
@@ -13,7 +13,7 @@ import time
 
 import meshwright as mw
 
-kind, stages_of = sys.argv[1], json.loads(sys.argv[2])
+kind, stages_of, options = sys.argv[1], *map(json.loads, [*sys.argv[2:], "{}"][:2])
 mw.distributed.initialize()
 
 import jax  # noqa: E402
@@ -67,7 +67,7 @@ def wait_until_only(kept: int) -> None:
 def train(name: str, stages: int) -> dict:
     copies = training.count_copies(name)
     lowered = training.lower_training(
-        name, stages, topology, options={"mpmd_pipeline_schedule": name}
+        name, stages, topology, options={"mpmd_pipeline_schedule": name, **options}
     )
     compiled = compile_and_count(lowered)
     before = floats()
@@ -89,7 +89,7 @@ def train(name: str, stages: int) -> dict:
     return {
         "difference": float(np.abs(np.subtract(losses, wanted)).max()),
         "memory": {
-            mesh: [memory.argument_bytes, memory.output_bytes, memory.live_bytes]
+            mesh: training.find_bytes(memory)
             for mesh, memory in compiled.memory_analysis().items()
             if topology[mesh].local_devices
         },

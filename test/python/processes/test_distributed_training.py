@@ -65,13 +65,49 @@ def test_memory_is_as_in_one_process(name, trained, stages):
         options = {"mpmd_pipeline_schedule": name}
         lowered = training.lower_training(name, stages[name], topology, options=options)
         wanted = {
-            mesh: [memory.argument_bytes, memory.output_bytes, memory.live_bytes]
+            mesh: training.find_bytes(memory)
             for mesh, memory in lowered.compile().memory_analysis().items()
         }
         found = {}
         for report in trained[over]:
             found |= report["found"][name]["memory"]
         assert found == wanted
+
+
+def train_with(options, names, stages, cache):
+    """Trains over two processes; the program of 1F1B, after a look at its memory."""
+    chosen = json.dumps({name: stages[name] for name in names})
+    args = (2, 2, "schedules.py", "own", chosen, json.dumps(options))
+    found = [report["found"] for report in reports(launch(*args, **cache))]
+    for name in names:
+        assert all(each[name]["difference"] <= 1e-5 for each in found)
+    topology = training.make_topology(1)
+    options = {"mpmd_pipeline_schedule": "1F1B", **options}
+    lowered = training.lower_training("1F1B", stages["1F1B"], topology, options=options)
+    analysis = lowered.compile().memory_analysis()
+    assert found[0]["1F1B"]["memory"] | found[1]["1F1B"]["memory"] == {
+        mesh: training.find_bytes(memory) for mesh, memory in analysis.items()
+    }
+    return lowered.partitioning_result.program, analysis
+
+
+@pytest.mark.usefixtures("x32")
+def test_receives_that_wait_train_over_processes(stages, cache):
+    """Each waits where it was made, and no process waits for one that waits for it."""
+    names = ("1F1B", "Eager1F1B", "Interleaved1F1B", "ZeroBubbleH1", "DualPipeV")
+    options, cache = {"mpmd_receive_ahead": "0"}, {"MESHWRIGHT_CACHE_DIR": cache}
+    program, _ = train_with(options, names, stages, cache)
+    assert any(item.get("delayed") for item in program["items"])
+
+
+@pytest.mark.usefixtures("x32")
+def test_activations_wait_on_the_host_of_their_process(stages, cache, tmp_path):
+    device = training.write_patient_device(tmp_path)
+    options = {"mpmd_offload_activations": "auto", "mpmd_schedule_device": device}
+    names, cache = ("1F1B", "ZeroBubbleH1"), {"MESHWRIGHT_CACHE_DIR": cache}
+    _, analysis = train_with(options, names, stages, cache)
+    *others, last = [memory.host_live_bytes for memory in analysis.values()]
+    assert others[0] > 0 and last == 0
 
 
 def test_what_one_process_compiled_serves_all(trained):

@@ -1,6 +1,5 @@
 """Activations that wait in the host's memory, chosen by us or by a policy of JAX."""
 
-import json
 import re
 
 import jax
@@ -11,7 +10,7 @@ from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import Mesh
 from meshwright.lowering import host_memory
 from meshwright.runtime.program.order import issue_order
-from support.tools import ROOT
+from support.schedule_training import write_patient_device
 
 import meshwright as mw
 
@@ -24,12 +23,7 @@ pytestmark = pytest.mark.usefixtures("x32")
 
 @pytest.fixture(scope="module")
 def device(tmp_path_factory):
-    """A device whose launches take long enough for a thread to issue all meshes."""
-    known = json.loads((ROOT / "meshwright/Cost/devices.json").read_text())
-    path = tmp_path_factory.mktemp("devices") / "device.json"
-    figures = {**known["cpu"], "launch_s": 1e-4, "latency_s": 1e-5}
-    path.write_text(json.dumps({"patient": figures}))
-    return str(path)
+    return write_patient_device(tmp_path_factory.mktemp("devices"))
 
 
 def block(w, x):

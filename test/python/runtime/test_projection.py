@@ -14,11 +14,11 @@ CHANNEL = SimpleNamespace(
 )
 
 
-def edge(source, target, size=4, reads=()):
+def edge(source, target, size=4, reads=(), item=None):
     ends = [SimpleNamespace(process_index=process) for process in (source, target)]
     place = SimpleNamespace(dtype=np.dtype(np.uint8))
     return Edge(
-        item=None,
+        item=item,
         reads=reads,
         writes=range(1) if target == ME else range(0),
         places=(place,) if target == ME else (),
@@ -29,9 +29,9 @@ def edge(source, target, size=4, reads=()):
     )
 
 
-def post(*steps):
+def post(*steps, delayed=()):
     """For each receive, which step posts it."""
-    projection._post_ahead(Plan(steps=list(steps)))
+    projection._post_ahead(Plan(steps=list(steps), delayed=frozenset(delayed)))
     found = {}
     for number, step in enumerate(steps):
         if isinstance(step, Edge) and step.places:
@@ -70,3 +70,8 @@ def test_no_receive_passes_another_one():
     mixed = edge(OTHER, ME, reads=(0,))
     steps = [edge(OTHER, ME), mixed, edge(OTHER, ME), edge(OTHER, ME)]
     assert post(*steps) == {0: 0, 1: 1, 2: 2, 3: 2}
+
+
+def test_delayed_receives_are_posted_where_they_are():
+    steps = [edge(OTHER, ME, item=number) for number in range(4)]
+    assert post(*steps, delayed=[2]) == {0: 0, 1: 0, 2: 2, 3: 2}

@@ -7,6 +7,8 @@ activation it reads.
 """
 
 import functools
+import json
+import pathlib
 import re
 
 import jax
@@ -15,6 +17,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import meshwright as mw
+from support.tools import ROOT
 
 MESHES, MICROBATCHES, ROWS, WIDTH, RATE = 4, 8, 4, 2, 0.1
 
@@ -99,6 +102,21 @@ def make_topology(devices: int) -> dict[str, Mesh]:
     all_devices = np.array(jax.devices()[: MESHES * devices]).reshape(MESHES, devices)
     names = ("first", "encoder", "decoder", "a")
     return {n: Mesh(d, "x") for n, d in zip(names, all_devices, strict=True)}
+
+
+def write_patient_device(folder: pathlib.Path) -> str:
+    """A file of a device whose launches take long enough for a thread to issue all
+    meshes, and for a host to take what waits."""
+    known = json.loads((ROOT / "meshwright/Cost/devices.json").read_text())
+    figures = {**known["cpu"], "launch_s": 1e-4, "latency_s": 1e-5}
+    (folder / "device.json").write_text(json.dumps({"patient": figures}))
+    return str(folder / "device.json")
+
+
+def find_bytes(memory) -> list[int]:
+    """What the account says of a mesh, to be compared with that of other runs."""
+    on_devices = [memory.argument_bytes, memory.output_bytes, memory.live_bytes]
+    return [*on_devices, memory.host_live_bytes]
 
 
 def make_meshes(sizes) -> dict[str, Mesh]:

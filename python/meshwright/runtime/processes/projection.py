@@ -131,8 +131,9 @@ def _post_ahead(plan: Plan) -> None:
 
     JAX's thread that asks the other process sleeps between two of them, and to wake
     it costs several times what there is to do. Posted ahead an array takes its
-    memory earlier than the schedule says, so only so many bytes are. No receive
-    passes another: both sides count what comes between two acknowledgements.
+    memory earlier than the schedule says, so only so many bytes are, and none that the
+    program delays. No receive passes another: both sides count what comes between two
+    acknowledgements.
     """
     first, size = None, 0
     for step in plan.steps:
@@ -142,7 +143,7 @@ def _post_ahead(plan: Plan) -> None:
             first = None
             continue
         size += step.received_bytes
-        if first is None or size > AHEAD_BYTES:
+        if first is None or size > AHEAD_BYTES or step.item in plan.delayed:
             first, size = step, step.received_bytes
         else:
             first.ahead.append(step)

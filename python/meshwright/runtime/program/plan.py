@@ -42,6 +42,8 @@ class Plan:
     consumed: set[int] = field(default_factory=set)
     # Slots whose arrays are there until a launch after their last reader, by its item.
     held: dict[int, int] = field(default_factory=dict)
+    # Items that are not to arrive earlier than they are issued.
+    delayed: frozenset[int] = frozenset()
     slot_count: int = 0
 
     def bytes_of(self, slot: int) -> int:
@@ -91,6 +93,9 @@ class Planner:
         self._plan_outputs()
         self.plan.donated = sorted(self.donated)
         self.plan.held = self._find_held()
+        self.plan.delayed = frozenset(
+            index for index, item in enumerate(self.items) if item.get("delayed")
+        )
         assign_drops(self.plan)
         return self.plan
 

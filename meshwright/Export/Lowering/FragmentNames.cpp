@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Export/FragmentNames.h"
+#include "meshwright/Export/Lowering/FragmentNames.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Fragments/Overlap.h"
 #include "llvm/ADT/STLExtras.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_EXPORT_FRAGMENTNAMES_H
-#define MESHWRIGHT_EXPORT_FRAGMENTNAMES_H
+#ifndef MESHWRIGHT_EXPORT_LOWERING_FRAGMENTNAMES_H
+#define MESHWRIGHT_EXPORT_LOWERING_FRAGMENTNAMES_H
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include <string>

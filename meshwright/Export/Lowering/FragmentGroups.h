@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_EXPORT_FRAGMENTGROUPS_H
-#define MESHWRIGHT_EXPORT_FRAGMENTGROUPS_H
+#ifndef MESHWRIGHT_EXPORT_LOWERING_FRAGMENTGROUPS_H
+#define MESHWRIGHT_EXPORT_LOWERING_FRAGMENTGROUPS_H
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Export/FragmentGroups.h"
+#include "meshwright/Export/Lowering/FragmentGroups.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
