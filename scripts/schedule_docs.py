@@ -17,6 +17,7 @@ import sys
 import textwrap
 
 import schedule_figures
+import schedule_graphs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "schedules.md"
@@ -294,7 +295,7 @@ character at which it is none, a model with other pieces with both numbers:
 
 The bars must leave as many stages on each mesh as the schedule wants.
 
-## Microbatches of a few shapes
+{graphs}## Microbatches of a few shapes
 
 Sequences of some lengths, in buckets, need not be padded to the longest: in the place
 of an array, `mw.pipeline.accumulate` takes a list with an entry for each microbatch,
@@ -597,6 +598,12 @@ SECTIONS = [
         "microbatches.",
     ),
     (
+        "Towers",
+        "A graph of stages, in which each tower has a schedule of its own; drawn here "
+        "with one tower, which is 1F1B. What towers are is described "
+        "[below](#graphs-of-towers).",
+    ),
+    (
         "auto",
         "Searched: for the work of the program's own stages, the shortest order "
         "that a search finds in the memory of 1F1B. Never longer than another schedule "
@@ -782,6 +789,7 @@ def write_page(tool: Tool) -> str:
             errors="".join(errors),
             lists=lists,
             layout=layout,
+            graphs=schedule_graphs.write_graphs(tool, bad),
             bad_layouts=bad_layouts,
             seq=seq,
             anchors=schedule_figures.write_anchors(tool),

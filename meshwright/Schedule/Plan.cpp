@@ -47,6 +47,8 @@ std::string meshwright::toString(const Action &action) {
 }
 
 void meshwright::printCsv(const Plan &plan, llvm::raw_ostream &os) {
+  if (!plan.graph.isChain())
+    os << kTowersKeyword << toString(plan.graph) << '\n';
   for (const ActionList &list : plan.meshes) {
     for (size_t i = 0; i < list.size(); ++i) {
       if (i > 0)

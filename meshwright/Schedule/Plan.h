@@ -10,11 +10,15 @@
 //   B or I(s, m)     F(s, m), and B or I(s + 1, m)
 //   W(s, m)          I(s, m)
 //
+// Where the stages are a graph of towers, F reads all stages that feed it, and B
+// or I all that it feeds.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_SCHEDULE_PLAN_H
 #define MESHWRIGHT_SCHEDULE_PLAN_H
 
+#include "meshwright/Schedule/StageGraph.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdint>
 #include <string>
@@ -48,6 +52,7 @@ struct Plan {
   /// microbatch of an action is then the number of its unit, those of microbatch
   /// m from m times this on.
   int64_t sequenceChunks = 1;
+  StageGraph graph; ///< What feeds what; by default, each stage the next.
 
   size_t countActions() const;
   /// Whether each microbatch goes forward and back through each of the stages.
@@ -56,12 +61,15 @@ struct Plan {
   bool isTraining(int64_t stages, int64_t microbatches) const;
 };
 
+/// What the line of a CSV file with the towers begins with.
+inline constexpr llvm::StringLiteral kTowersKeyword = "towers ";
+
 /// Prints `0F3`: stage, letter, microbatch.
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Action &action);
 std::string toString(const Action &action);
 
 /// Prints one line per mesh, actions separated by commas, overlapped ones as
-/// `(0F3;7B0)OVERLAP_F_B`.
+/// `(0F3;7B0)OVERLAP_F_B`; before them a line with the towers, if there are any.
 void printCsv(const Plan &plan, llvm::raw_ostream &os);
 
 } // namespace meshwright

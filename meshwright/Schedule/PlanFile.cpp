@@ -37,6 +37,7 @@ public:
   llvm::Error checkCells();
   llvm::Error checkOverlaps() const;
   llvm::Error checkComplete() const;
+  llvm::Error checkGraph() const;
   llvm::Error checkRuns() const;
 
   Plan takePlan() { return std::move(plan); }
@@ -47,10 +48,12 @@ private:
     return {{stage, microbatch}, static_cast<int>(kind)};
   }
 
+  llvm::Error readGraph(llvm::StringRef text);
   llvm::Error readCell(llvm::StringRef cell, CellPosition position);
   llvm::Error readJsonAction(const llvm::json::Value &value,
                              CellPosition position);
   llvm::Error readAction(llvm::StringRef cell, CellPosition position);
+  llvm::Error checkTowers(const Stall &stall) const;
   llvm::Error checkWork(int64_t stage, int64_t microbatch) const;
   llvm::Error checkOrder(const Action &first, const Action &second) const;
   const CellPosition *find(const Action &action) const;
@@ -241,6 +244,14 @@ llvm::Error PlanReader::readJson(llvm::StringRef text) {
     return llvm::createStringError(
         "expected an object with a list of \"meshes\", as meshwright schedule "
         "--json prints it");
+  if (const llvm::json::Value *towers = object->get("towers")) {
+    if (!towers->getAsString())
+      return llvm::createStringError(
+          "expected a text as \"towers\", as meshwright schedule --json prints "
+          "it");
+    if (llvm::Error error = readGraph(*towers->getAsString()))
+      return error;
+  }
   size_t numActions = 0;
   for (auto [row, mesh] : llvm::enumerate(*meshes)) {
     const llvm::json::Object *fields = mesh.getAsObject();
@@ -268,8 +279,22 @@ llvm::Error PlanReader::readJson(llvm::StringRef text) {
   return llvm::Error::success();
 }
 
+llvm::Error PlanReader::readGraph(llvm::StringRef text) {
+  llvm::Expected<StageGraph> graph = parseStageGraph(text.trim());
+  if (!graph)
+    return graph.takeError();
+  plan.graph = std::move(*graph);
+  return llvm::Error::success();
+}
+
 llvm::Error PlanReader::read(llvm::StringRef text) {
   text = text.rtrim();
+  if (text.consume_front(kTowersKeyword)) {
+    auto [towers, rows] = text.split('\n');
+    if (llvm::Error error = readGraph(towers))
+      return error;
+    text = rows;
+  }
   size_t numActions = 0;
   for (size_t row = 0; row == 0 || !text.empty(); ++row) {
     auto [line, rest] = text.split('\n');
@@ -389,10 +414,55 @@ llvm::Error PlanReader::checkComplete() const {
   return llvm::Error::success();
 }
 
+/// Two towers on one mesh, of which the order of the row has the wrong one first.
+llvm::Error PlanReader::checkTowers(const Stall &stall) const {
+  const CellPosition *other = find(stall.missing);
+  if (plan.graph.isChain() || !other || other->row != stall.mesh)
+    return llvm::Error::success();
+  const Action &action = plan.meshes[stall.mesh][stall.index];
+  const Tower &first = plan.graph.getTower(action.stage);
+  const Tower &second = plan.graph.getTower(stall.missing.stage);
+  if (&first == &second)
+    return llvm::Error::success();
+  return makeError(cells[stall.mesh][stall.index],
+                   "the orders of towers {0} and {1} contradict each other on "
+                   "rank {2}: {3} of {0} needs {4} of {1}, which comes in {5}; "
+                   "put the latter first",
+                   first.name, second.name, stall.mesh,
+                   meshwright::toString(action),
+                   meshwright::toString(stall.missing), ::toString(*other));
+}
+
+/// The rows hold the stages of the towers that are on their meshes.
+llvm::Error PlanReader::checkGraph() const {
+  if (plan.graph.isChain())
+    return llvm::Error::success();
+  if (numStages != plan.graph.countStages() ||
+      static_cast<int64_t>(plan.meshes.size()) != plan.graph.countMeshes())
+    return llvm::createStringError(
+        llvm::formatv("the towers have {0} stages on {1} meshes, but the rows "
+                      "are {2} with {3} stages; expected a row for each mesh",
+                      plan.graph.countStages(), plan.graph.countMeshes(),
+                      plan.meshes.size(), numStages)
+            .str());
+  for (auto [row, list] : llvm::enumerate(plan.meshes))
+    for (auto [action, cell] : llvm::zip(list, cells[row]))
+      if (const Tower &tower = plan.graph.getTower(action.stage);
+          !llvm::is_contained(tower.meshes, static_cast<int64_t>(row)))
+        return makeError(cell,
+                         "{0} is of tower {1}, which is not on rank {2}; put "
+                         "it into a row of its own tower",
+                         meshwright::toString(action), tower.name, row);
+  return llvm::Error::success();
+}
+
 llvm::Error PlanReader::checkRuns() const {
   std::vector<Stall> stalls = findStalls(plan);
   if (stalls.empty())
     return llvm::Error::success();
+  for (const Stall &stall : stalls)
+    if (llvm::Error error = checkTowers(stall))
+      return error;
   std::string text = "deadlock: ";
   llvm::raw_string_ostream os(text);
   llvm::interleave(
@@ -419,6 +489,8 @@ llvm::Expected<Plan> meshwright::parsePlan(llvm::StringRef text) {
   if (llvm::Error error = reader.checkOverlaps())
     return error;
   if (llvm::Error error = reader.checkComplete())
+    return error;
+  if (llvm::Error error = reader.checkGraph())
     return error;
   if (llvm::Error error = reader.checkRuns())
     return error;

@@ -16,6 +16,9 @@
 //   {"meshes": [{"actions": [{"stage": 0, "kind": "F", "microbatch": 1,
 //                             "overlaps_next": true}, ...]}, ...]}
 //
+// Where stages are no chain, a line `towers TEXT` comes before the rows, and in
+// JSON `"towers": "TEXT"` (StageGraph.h).
+//
 // A cell is a stage, F, B, I or W, and a microbatch. An empty cell is an idle
 // slot and means nothing; rows may differ in length.
 //

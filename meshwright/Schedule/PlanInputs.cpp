@@ -9,6 +9,8 @@ using namespace meshwright;
 
 PlanInputs::PlanInputs(const Plan &plan) {
   ids.reserve(plan.countActions());
+  if (!plan.graph.isChain())
+    links.emplace(plan.graph, plan.graph.countStages());
   for (auto [mesh, list] : llvm::enumerate(plan.meshes))
     for (auto [index, action] : llvm::enumerate(list)) {
       ids.try_emplace(getKey(action.stage, action.microbatch, action.kind),
@@ -29,14 +31,22 @@ const ActionId *PlanInputs::findBackward(int64_t stage,
   return whole ? whole : find(stage, microbatch, ActionKind::Input);
 }
 
-int64_t PlanInputs::getPrevious(int64_t stage) const {
+llvm::SmallVector<int64_t, 2> PlanInputs::listBefore(int64_t stage) const {
+  if (links)
+    return links->before[stage];
   auto it = stages.lower_bound(stage);
-  return it == stages.begin() ? -1 : *std::prev(it);
+  if (it == stages.begin())
+    return {};
+  return {*std::prev(it)};
 }
 
-int64_t PlanInputs::getNext(int64_t stage) const {
+llvm::SmallVector<int64_t, 2> PlanInputs::listAfter(int64_t stage) const {
+  if (links)
+    return links->after[stage];
   auto it = stages.upper_bound(stage);
-  return it == stages.end() ? -1 : *it;
+  if (it == stages.end())
+    return {};
+  return {*it};
 }
 
 llvm::SmallVector<const ActionId *, 2>
@@ -48,13 +58,14 @@ PlanInputs::get(const Action &action) const {
   };
   switch (action.kind) {
   case ActionKind::Forward:
-    add(find(getPrevious(action.stage), action.microbatch,
-             ActionKind::Forward));
+    for (int64_t before : listBefore(action.stage))
+      add(find(before, action.microbatch, ActionKind::Forward));
     break;
   case ActionKind::Backward:
   case ActionKind::Input:
     add(find(action.stage, action.microbatch, ActionKind::Forward));
-    add(findBackward(getNext(action.stage), action.microbatch));
+    for (int64_t after : listAfter(action.stage))
+      add(findBackward(after, action.microbatch));
     break;
   case ActionKind::Weight:
     add(find(action.stage, action.microbatch, ActionKind::Input));

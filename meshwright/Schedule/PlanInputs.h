@@ -8,6 +8,7 @@
 #include "meshwright/Schedule/Plan.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
+#include <optional>
 #include <set>
 
 namespace meshwright {
@@ -40,12 +41,13 @@ private:
   const ActionId *find(int64_t stage, int64_t microbatch,
                        ActionKind kind) const;
   const ActionId *findBackward(int64_t stage, int64_t microbatch) const;
-  /// The nearest stage with work before and after one; -1 if there is none.
-  int64_t getPrevious(int64_t stage) const;
-  int64_t getNext(int64_t stage) const;
+  /// The stages that feed one, and those that it feeds.
+  llvm::SmallVector<int64_t, 2> listBefore(int64_t stage) const;
+  llvm::SmallVector<int64_t, 2> listAfter(int64_t stage) const;
 
   llvm::DenseMap<Key, ActionId> ids;
-  std::set<int64_t> stages; ///< Those that have work.
+  std::set<int64_t> stages;        ///< Those that have work.
+  std::optional<StageLinks> links; ///< Of a graph of towers.
 };
 
 } // namespace meshwright

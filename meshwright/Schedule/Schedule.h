@@ -47,6 +47,11 @@ struct PlanShape {
   /// Parts of the sequence of a microbatch, in which this goes forward, and in
   /// reverse order back.
   int64_t sequenceChunks = 1;
+  StageGraph graph = {}; ///< Its stages, if they are no chain.
+
+  int64_t countStages() const {
+    return graph.isChain() ? meshes * chunks : graph.countStages();
+  }
 };
 
 /// Which mesh has a stage, of P meshes.
@@ -107,6 +112,7 @@ struct Schedule {
   bool backwardRunsLastFirst = false;
   /// Knows sequences in chunks.
   bool takesSequenceChunks = false;
+  bool takesTowers = false; ///< Knows graphs of stages.
 
   /// Fails unless meshes and microbatches are positive, each mesh has a number
   /// of stages that the schedule can have, and the actions are within the
@@ -126,13 +132,15 @@ llvm::ArrayRef<const Schedule *> getSchedules();
 /// it; null if there is none.
 const Schedule *findSchedule(llvm::StringRef name);
 
-/// A schedule by its name, and into how many chunks it cuts sequences.
+/// A schedule by its name, into how many chunks it cuts sequences, and its towers.
 struct NamedSchedule {
   const Schedule *schedule;
   int64_t sequenceChunks = 1;
+  StageGraph graph = {};
 };
 
-/// Reads `NAME` or, for schedules that know sequences in chunks, `NAME:CHUNKS`.
+/// Reads `NAME` or, for schedules that know sequences in chunks, `NAME:CHUNKS`, and
+/// for those that know graphs of stages `NAME:TOWERS`.
 llvm::Expected<NamedSchedule> parseScheduleName(llvm::StringRef text);
 
 /// The end of a message about a name that no schedule has: lists the names,

@@ -15,6 +15,18 @@ static std::string describeChunks(const Schedule &schedule) {
   return number + (schedule.fewestChunks == 1 ? " stage" : " stages");
 }
 
+/// A graph has stages of its own number, on as many meshes.
+static llvm::Error checkGraph(const Schedule &schedule,
+                              const PlanShape &shape) {
+  if (int64_t needed = shape.graph.countMeshes(); needed != shape.meshes)
+    return llvm::createStringError(
+        llvm::formatv("schedule {0} has towers on {1} meshes, but there are "
+                      "{2}; give each mesh a tower, and each tower its meshes",
+                      schedule.name, needed, shape.meshes)
+            .str());
+  return llvm::Error::success();
+}
+
 static llvm::Error checkChunks(const Schedule &schedule, int64_t chunks) {
   if (chunks >= schedule.fewestChunks && chunks <= schedule.mostChunks)
     return llvm::Error::success();
@@ -49,9 +61,12 @@ static llvm::Error checkSequenceChunks(const Schedule &schedule,
 /// overflows.
 static bool hasTooManyActions(const Schedule &schedule,
                               const PlanShape &shape) {
-  int64_t perUnit = schedule.splitsBackward ? 3 : 2;
+  int64_t perUnit = schedule.splitsBackward || schedule.takesTowers ? 3 : 2;
   int64_t count = perUnit;
-  for (int64_t factor : {shape.meshes, shape.microbatches, shape.chunks})
+  int64_t stages =
+      shape.graph.isChain() ? shape.chunks : shape.graph.countStages();
+  int64_t meshes = shape.graph.isChain() ? shape.meshes : 1;
+  for (int64_t factor : {meshes, shape.microbatches, stages})
     if (llvm::MulOverflow(count, factor, count) || count > kMostActions)
       return true;
   return false;
@@ -64,7 +79,9 @@ llvm::Error Schedule::checkShape(const PlanShape &shape) const {
                       "microbatch, got {1} and {2}",
                       name, shape.meshes, shape.microbatches)
             .str());
-  if (llvm::Error error = checkChunks(*this, shape.chunks))
+  if (llvm::Error error = shape.graph.isChain()
+                              ? checkChunks(*this, shape.chunks)
+                              : checkGraph(*this, shape))
     return error;
   if (llvm::Error error = checkSequenceChunks(*this, shape))
     return error;
@@ -83,8 +100,10 @@ llvm::Expected<Plan> Schedule::makePlan(const PlanShape &shape) const {
   if (llvm::Error error = checkShape(shape))
     return error;
   llvm::Expected<Plan> plan = listPlan(shape);
-  if (plan)
+  if (plan) {
     plan->sequenceChunks = shape.sequenceChunks;
+    plan->graph = shape.graph;
+  }
   return plan;
 }
 

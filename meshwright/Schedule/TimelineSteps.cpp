@@ -54,3 +54,11 @@ meshwright::getSteps(const Plan &plan, const Timeline &timeline) {
     meshes.push_back(getStepsOfMesh(list, intervals, labels));
   return meshes;
 }
+
+std::vector<std::string> meshwright::listTowers(const Plan &plan) {
+  std::vector<std::string> names(plan.meshes.size());
+  for (const Tower &tower : plan.graph.towers)
+    for (int64_t mesh : tower.meshes)
+      names[mesh] += (names[mesh].empty() ? "" : "+") + tower.name;
+  return names;
+}

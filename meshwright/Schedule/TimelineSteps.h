@@ -23,6 +23,9 @@ struct TimelineStep {
 std::vector<std::vector<TimelineStep>> getSteps(const Plan &plan,
                                                 const Timeline &timeline);
 
+/// The names of the towers on each mesh; empty texts where stages are a chain.
+std::vector<std::string> listTowers(const Plan &plan);
+
 } // namespace meshwright
 
 #endif

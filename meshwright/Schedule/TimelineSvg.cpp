@@ -36,9 +36,11 @@ void meshwright::printTimelineSvg(const Plan &plan, const Timeline &timeline,
                               timeline.makespan, timeline.getBubble())
                     .str();
   image.makespan = double(timeline.makespan);
+  std::vector<std::string> towers = listTowers(plan);
   for (auto [mesh, steps] : llvm::enumerate(getSteps(plan, timeline))) {
     SvgRow &row = image.rows.emplace_back();
-    row.name = "mesh " + std::to_string(mesh);
+    row.name = towers[mesh] + (towers[mesh].empty() ? "" : " ") + "mesh " +
+               std::to_string(mesh);
     int64_t lowest = steps.empty() ? 0 : steps.front().action.stage;
     for (const TimelineStep &step : steps)
       lowest = std::min(lowest, step.action.stage);

@@ -85,8 +85,13 @@ void meshwright::printTimeline(const Plan &plan, const Timeline &timeline,
   std::vector<std::vector<TimelineStep>> meshes = getSteps(plan, timeline);
   int64_t width = getUnitWidth(meshes);
   size_t digits = std::to_string(meshes.size() - 1).size();
+  std::vector<std::string> towers = listTowers(plan);
+  size_t widest = 0;
+  for (const std::string &names : towers)
+    widest = std::max(widest, names.size());
   for (auto [mesh, steps] : llvm::enumerate(meshes))
-    os << "mesh " << llvm::right_justify(std::to_string(mesh), digits) << " | "
+    os << llvm::left_justify(towers[mesh], widest) << (widest > 0 ? " " : "")
+       << "mesh " << llvm::right_justify(std::to_string(mesh), digits) << " | "
        << drawMesh(steps, width, timeline.makespan) << '\n';
   printFigures(plan, timeline, os);
 }

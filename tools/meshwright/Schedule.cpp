@@ -20,10 +20,10 @@ namespace cl = llvm::cl;
 
 static cl::SubCommand subCommand("schedule",
                                  "Draw a pipeline schedule, or list them");
-static cl::opt<std::string> name(
-    cl::Positional, cl::sub(subCommand),
-    cl::desc("[<name>|<name>:<chunks of each sequence>|file:<schedule.csv>; "
-             "without it, the known ones]"));
+static cl::opt<std::string>
+    name(cl::Positional, cl::sub(subCommand),
+         cl::desc("[<name>|<name>:<chunks of each sequence>|Towers:<towers>|"
+                  "file:<schedule.csv>; without it, the known ones]"));
 static cl::opt<unsigned> meshes("meshes", cl::init(4), cl::sub(subCommand),
                                 cl::desc("Meshes of the pipeline (4)"));
 static cl::opt<unsigned>
@@ -228,6 +228,48 @@ static llvm::Expected<SearchedPlan> simulate(llvm::Expected<Plan> plan,
   return found;
 }
 
+/// For the towers of the name, on as many meshes as they have.
+static llvm::Expected<SearchedPlan> makeGraph(const NamedSchedule &named,
+                                              const StageTimes &times) {
+  const StageGraph &graph = named.graph;
+  if (meshes.getNumOccurrences() > 0 && meshes != graph.countMeshes())
+    return llvm::createStringError(
+        llvm::formatv("the towers are on {0} meshes, but --meshes says {1}; "
+                      "leave it out",
+                      graph.countMeshes(), meshes.getValue())
+            .str());
+  if (stages.getNumOccurrences() > 0 || layoutText.getNumOccurrences() > 0)
+    return llvm::createStringError("the towers say which stages there are; "
+                                   "leave --stages-per-mesh and --layout out");
+  if (size_t given = times.costs.stages.size();
+      given > 0 && (!times.placement.empty() ||
+                    static_cast<int64_t>(given) != graph.countStages()))
+    return llvm::createStringError(
+        llvm::formatv("{0} must have the times of the {1} stages of the "
+                      "towers, without meshes",
+                      timesPath.getValue(), graph.countStages())
+            .str());
+  PlanShape shape{graph.countMeshes(), microbatches};
+  shape.graph = graph;
+  if (!named.schedule->isSearched)
+    return simulate(named.schedule->makePlan(shape), times);
+  if (llvm::Error error = named.schedule->checkShape(shape))
+    return error;
+  PipelineProblem problem;
+  problem.microbatches = microbatches;
+  problem.costs = times.costs;
+  problem.splits = times.splits;
+  problem.splits.resize(graph.countStages(), true);
+  if (llvm::Error error = problem.place(graph))
+    return error;
+  auto limits = findMemoryLimits(shape);
+  if (!limits)
+    return limits.takeError();
+  problem.mostLive =
+      mostLive.empty() ? getUsualRooms(graph) : std::move(*limits);
+  return searchPlan(problem);
+}
+
 static llvm::Expected<SearchedPlan> makePlan() {
   llvm::Expected<StageTimes> times = readTimes();
   if (!times)
@@ -244,6 +286,12 @@ static llvm::Expected<SearchedPlan> makePlan() {
   if (!named)
     return named.takeError();
   const Schedule *schedule = named->schedule;
+  if (!named->graph.isChain()) {
+    if (!schedule->isSearched && !mostLive.empty())
+      return llvm::createStringError("--memory is for auto; schedule " +
+                                     schedule->name + " keeps what it keeps");
+    return makeGraph(*named, *times);
+  }
   std::vector<std::string> pieces;
   if (layoutText.getNumOccurrences() > 0) {
     llvm::Expected<std::vector<std::string>> read = readLayout(*times);

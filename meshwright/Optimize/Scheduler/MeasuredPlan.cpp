@@ -174,6 +174,11 @@ mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
            << "has units of stages up to " << lastStage << ", but none of "
            << "stage " << missing
            << "; schedule auto needs stages 0, 1, 2, ...";
+  if (!shape.graph.isChain() && shape.graph.countStages() != lastStage + 1)
+    return func.emitError()
+           << "has stages 0 to " << lastStage << ", but the towers of the "
+           << "schedule have " << shape.graph.countStages()
+           << "; give each stage of the program a tower";
   SmallVector<StageWork> stages(lastStage + 1);
   if (failed(collectPlaces(meshes, stages)))
     return failure();
@@ -183,8 +188,13 @@ mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
     return failure();
   PipelineProblem problem = makeProblem(stages, transfer);
   problem.microbatches = shape.microbatches;
-  problem.mostLive.assign(shape.meshes,
-                          std::max(getUsualRoom(shape), lastStage + 1));
+  if (shape.graph.isChain()) {
+    problem.mostLive.assign(shape.meshes,
+                            std::max(getUsualRoom(shape), lastStage + 1));
+  } else {
+    problem.graph = shape.graph;
+    problem.mostLive = getUsualRooms(shape.graph);
+  }
   llvm::Expected<meshwright::SearchedPlan> made =
       meshwright::searchPlan(problem);
   if (!made)

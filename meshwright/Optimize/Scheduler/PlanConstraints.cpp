@@ -53,6 +53,10 @@ public:
 private:
   using Key = std::pair<std::pair<int64_t, int64_t>, int>;
 
+  /// The stages that feed one.
+  SmallVector<int64_t, 2> listBefore(int64_t stage) const;
+
+  std::optional<meshwright::StageLinks> links; ///< Of a graph of towers.
   DenseMap<Key, int64_t> indices;
   std::map<int64_t, int64_t> meshes; // A DenseMap would reserve two stages.
   int64_t numMicrobatches = 0, numWeights = 0;
@@ -60,6 +64,8 @@ private:
 } // namespace
 
 PlanIndex::PlanIndex(const Plan &plan) {
+  if (!plan.graph.isChain())
+    links.emplace(plan.graph, plan.graph.countStages());
   for (auto [mesh, list] : llvm::enumerate(plan.meshes))
     for (auto [index, action] : llvm::enumerate(list)) {
       int kind = static_cast<int>(action.kind);
@@ -104,11 +110,19 @@ std::optional<int64_t> PlanIndex::findMesh(int64_t stage) const {
   return it->second;
 }
 
+SmallVector<int64_t, 2> PlanIndex::listBefore(int64_t stage) const {
+  if (links)
+    return links->before[stage];
+  return {stage - 1};
+}
+
 bool PlanIndex::wantsSplit(const WorkItem &item) const {
   return item.kind == WorkKind::Backward &&
          find(*item.stage, item.microbatch, ActionKind::Input) &&
-         find(*item.stage - 1, item.microbatch, ActionKind::Forward) &&
-         findMesh(*item.stage - 1) != findMesh(*item.stage);
+         llvm::any_of(listBefore(*item.stage), [&](int64_t before) {
+           return find(before, item.microbatch, ActionKind::Forward) &&
+                  findMesh(before) != findMesh(*item.stage);
+         });
 }
 
 /// Without stages, each mesh has one: its index. False, with a unit of each
@@ -157,6 +171,10 @@ static PlanShape getShape(const ScheduleOption &option,
   }
   if (shape.meshes == 0 || !option.schedule)
     return shape;
+  if (!option.graph.isChain()) {
+    shape.graph = option.graph;
+    return shape;
+  }
   // A number beyond what the schedule can have is no stage of it.
   int64_t numbered = lastStage / shape.meshes + 1;
   if (numbered <= option.schedule->mostChunks)

@@ -16,13 +16,18 @@ std::string ScheduleOption::getName() const {
   if (!schedule)
     return "file:" + path;
   std::string name = schedule->name.str();
+  if (!graph.isChain())
+    return name + ":" + toString(graph);
   return sequenceChunks > 1 ? name + ":" + std::to_string(sequenceChunks)
                             : name;
 }
 
 bool ScheduleOption::splitsBackward() const {
   if (schedule)
-    return schedule->splitsBackward;
+    return schedule->splitsBackward ||
+           llvm::any_of(graph.towers, [](const meshwright::Tower &tower) {
+             return meshwright::findSchedule(tower.schedule)->splitsBackward;
+           });
   return llvm::any_of(plan->meshes, [](const meshwright::ActionList &list) {
     return llvm::any_of(list, [](const meshwright::Action &action) {
       return action.kind == meshwright::ActionKind::Weight;
@@ -75,7 +80,8 @@ llvm::Expected<ScheduleOption> mlir::mpmd::parseSchedule(llvm::StringRef text) {
       meshwright::parseScheduleName(text);
   if (!named)
     return named.takeError();
-  return ScheduleOption{named->schedule, nullptr, "", named->sequenceChunks};
+  return ScheduleOption{named->schedule, nullptr, "", named->sequenceChunks,
+                        std::move(named->graph)};
 }
 
 llvm::raw_ostream &mlir::mpmd::operator<<(llvm::raw_ostream &os,

@@ -17,8 +17,9 @@ struct ScheduleOption {
   std::shared_ptr<const meshwright::Plan> plan; ///< If there is no schedule.
   std::string path;                             ///< Of the plan.
   int64_t sequenceChunks = 1; ///< Into how many the schedule cuts sequences.
+  meshwright::StageGraph graph = {}; ///< The stages, if they are no chain.
 
-  /// `1F1B`, `Seq1F1B:4` or `file:plan.csv`.
+  /// `1F1B`, `Seq1F1B:4`, `Towers:vision:2;text:1;vision>text` or `file:plan.csv`.
   std::string getName() const;
   /// Whether it has a place for weight gradients that are apart.
   bool splitsBackward() const;
@@ -29,7 +30,7 @@ struct ScheduleOption {
 
   bool operator==(const ScheduleOption &other) const {
     return schedule == other.schedule && path == other.path &&
-           sequenceChunks == other.sequenceChunks;
+           sequenceChunks == other.sequenceChunks && graph == other.graph;
   }
 };
 
@@ -40,7 +41,7 @@ ScheduleOption getDefaultSchedule();
 /// GPipe, in a configuration.
 ScheduleOption getFrontDefaultSchedule();
 
-/// Reads `NAME`, `NAME:CHUNKS`, both also after `builtin:`, or `file:PATH`, and the
+/// Reads `NAME`, `NAME:CHUNKS`, `NAME:TOWERS`, all also after `builtin:`, or `file:PATH`, and the
 /// file. The error says
 /// which names there are, or where in the file something is wrong.
 llvm::Expected<ScheduleOption> parseSchedule(llvm::StringRef text);

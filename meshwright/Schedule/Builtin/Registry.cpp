@@ -27,10 +27,34 @@ const Schedule *meshwright::findSchedule(llvm::StringRef name) {
   return nullptr;
 }
 
+/// `NAME:TOWERS`, where a number alone is no tower.
+static std::pair<llvm::StringRef, llvm::StringRef>
+splitTowers(llvm::StringRef text) {
+  llvm::StringRef rest = text;
+  rest.consume_front("builtin:");
+  auto [name, towers] = rest.split(':');
+  if (int64_t number; !towers.getAsInteger(10, number))
+    towers = "";
+  return {name, towers};
+}
+
 llvm::Expected<NamedSchedule>
 meshwright::parseScheduleName(llvm::StringRef text) {
+  NamedSchedule found{findSchedule(text), 1, {}};
+  auto [owner, towers] = splitTowers(text);
+  const Schedule *named = towers.empty() ? nullptr : findSchedule(owner);
+  if (named && named->takesTowers) {
+    llvm::Expected<StageGraph> graph = parseStageGraph(towers);
+    if (!graph)
+      return graph.takeError();
+    return NamedSchedule{named, 1, std::move(*graph)};
+  }
+  if (named && towers.contains(':'))
+    return llvm::createStringError(
+        "schedule " + named->name +
+        " is of one chain of stages; take Towers, where each tower has a "
+        "schedule, or auto");
   auto [name, count] = text.rsplit(':');
-  NamedSchedule found{findSchedule(text)};
   if (!found.schedule && !count.getAsInteger(10, found.sequenceChunks))
     found.schedule = findSchedule(name);
   if (!found.schedule)

@@ -14,9 +14,16 @@ using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   PipelineProblem problem;
-  problem.place(shape, Placement::Looped);
+  if (shape.graph.isChain()) {
+    problem.place(shape, Placement::Looped);
+    problem.mostLive.assign(shape.meshes, getUsualRoom(shape));
+  } else {
+    if (llvm::Error error = problem.place(shape.graph))
+      return error;
+    problem.microbatches = shape.microbatches;
+    problem.mostLive = getUsualRooms(shape.graph);
+  }
   problem.splits.assign(problem.getNumStages(), true);
-  problem.mostLive.assign(shape.meshes, getUsualRoom(shape));
   llvm::Expected<SearchedPlan> made = searchPlan(problem);
   if (!made)
     return made.takeError();
@@ -38,4 +45,7 @@ const Schedule meshwright::kAuto = {
     Placement::Looped,
     PipelineNeed::Position,
     /*needsSumsApart=*/false,
-    /*isSearched=*/true};
+    /*isSearched=*/true,
+    /*backwardRunsLastFirst=*/false,
+    /*takesSequenceChunks=*/false,
+    /*takesTowers=*/true};

@@ -49,13 +49,15 @@ private:
   int64_t findTail(int64_t stage, int kind, int64_t microbatch) const;
 
   const PipelineProblem &problem;
+  StageLinks links;
   int64_t numStages;
   std::vector<int64_t> costs, heads, tails;
 };
 } // namespace
 
 Paths::Paths(const PipelineProblem &problem)
-    : problem(problem), numStages(problem.getNumStages()) {
+    : problem(problem), links(problem.getLinks()),
+      numStages(problem.getNumStages()) {
   for (int64_t stage = 0; stage < numStages; ++stage) {
     costs.push_back(problem.costs.get(stage).forward);
     costs.push_back(problem.getGradientCost(stage));
@@ -72,10 +74,12 @@ int64_t Paths::findHead(int64_t stage, int kind, int64_t microbatch) const {
     follow(getEnd(stage, kind, microbatch - 1));
   if (kind > 0)
     follow(getEnd(stage, kind - 1, microbatch));
-  if (kind == 0 && stage > 0)
-    follow(getEnd(stage - 1, 0, microbatch) + problem.getHop(stage - 1));
-  if (kind == 1 && stage + 1 < numStages)
-    follow(getEnd(stage + 1, 1, microbatch) + problem.getHop(stage));
+  if (kind == 0)
+    for (int64_t from : links.before[stage])
+      follow(getEnd(from, 0, microbatch) + problem.getHop(from, stage));
+  if (kind == 1)
+    for (int64_t from : links.after[stage])
+      follow(getEnd(from, 1, microbatch) + problem.getHop(from, stage));
   if (int64_t limit = problem.mostLive[problem.placement[stage]];
       kind == 0 && microbatch >= limit)
     follow(getEnd(stage, getLastKind(stage), microbatch - limit));
@@ -89,10 +93,12 @@ int64_t Paths::findTail(int64_t stage, int kind, int64_t microbatch) const {
     follow(getRest(stage, kind, microbatch + 1));
   if (kind < 2)
     follow(getRest(stage, kind + 1, microbatch));
-  if (kind == 0 && stage + 1 < numStages)
-    follow(getRest(stage + 1, 0, microbatch) + problem.getHop(stage));
-  if (kind == 1 && stage > 0)
-    follow(getRest(stage - 1, 1, microbatch) + problem.getHop(stage - 1));
+  if (kind == 0)
+    for (int64_t to : links.after[stage])
+      follow(getRest(to, 0, microbatch) + problem.getHop(stage, to));
+  if (kind == 1)
+    for (int64_t to : links.before[stage])
+      follow(getRest(to, 1, microbatch) + problem.getHop(stage, to));
   int64_t limit = problem.mostLive[problem.placement[stage]];
   if (kind == getLastKind(stage) && limit < problem.microbatches - microbatch)
     follow(getRest(stage, 0, microbatch + limit));

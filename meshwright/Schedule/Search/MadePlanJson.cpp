@@ -37,6 +37,8 @@ void meshwright::printJson(const SearchedPlan &made, llvm::raw_ostream &os) {
     json.attribute("bubble", made.timeline.getBubble());
     if (made.plan.sequenceChunks > 1)
       json.attribute("sequence_chunks", made.plan.sequenceChunks);
+    if (!made.plan.graph.isChain())
+      json.attribute("towers", toString(made.plan.graph));
     if (made.lowerBound > 0) {
       json.attribute("lower_bound", made.lowerBound);
       json.attribute("optimal", made.optimal);

@@ -20,18 +20,36 @@ OrderBuilder::OrderBuilder(const PipelineProblem &problem)
     rank[stage] = mates.size();
     mates.push_back(stage);
   }
-  for (int64_t stage = 0; stage < numStages; ++stage)
-    afterGradient[stage] = std::max(
-        getCost(stage, kWeight),
-        stage == 0 ? 0
-                   : problem.getHop(stage - 1) + getCost(stage - 1, kGradient) +
-                         afterGradient[stage - 1]);
-  for (int64_t stage = numStages - 1; stage >= 0; --stage)
-    afterForward[stage] = stage == numStages - 1
-                              ? getCost(stage, kGradient) + afterGradient[stage]
-                              : problem.getHop(stage) +
-                                    getCost(stage + 1, kForward) +
-                                    afterForward[stage + 1];
+  addLinks();
+  StageLinks graph = problem.getLinks();
+  for (int64_t stage = 0; stage < numStages; ++stage) {
+    int64_t &after = afterGradient[stage] = getCost(stage, kWeight);
+    for (int64_t next : graph.before[stage])
+      after =
+          std::max(after, problem.getHop(stage, next) +
+                              getCost(next, kGradient) + afterGradient[next]);
+  }
+  for (int64_t stage = numStages - 1; stage >= 0; --stage) {
+    int64_t &after = afterForward[stage] =
+        getCost(stage, kGradient) + afterGradient[stage];
+    for (int64_t next : graph.after[stage])
+      after = std::max(after, problem.getHop(stage, next) +
+                                  getCost(next, kForward) + afterForward[next]);
+  }
+}
+
+void OrderBuilder::addLinks() {
+  StageLinks graph = problem.getLinks();
+  linksTo.resize(numStages * 2);
+  for (Step step : {kForward, kGradient})
+    for (int64_t stage = 0; stage < numStages; ++stage) {
+      Links &to = linksTo[stage * 2 + step];
+      to.begin = links.size();
+      for (int64_t from :
+           step == kForward ? graph.before[stage] : graph.after[stage])
+        links.push_back({from, stage, step});
+      to.end = links.size();
+    }
 }
 
 PartialOrder OrderBuilder::getEmpty() const {
@@ -65,22 +83,17 @@ bool OrderBuilder::hasRoom(const PartialOrder &order, int64_t stage) const {
   return true;
 }
 
-/// The outputs of the stage before that have not been taken.
-int64_t OrderBuilder::countArrivals(const PartialOrder &order, int64_t stage,
-                                    Step step) const {
-  int64_t from = step == kForward ? stage - 1 : stage + 1;
-  return order.done[from * 3 + step] - order.done[stage * 3 + step];
+int64_t OrderBuilder::countArrivals(const PartialOrder &order,
+                                    size_t link) const {
+  auto [from, to, step] = links[link];
+  return order.done[from * 3 + step] - order.done[to * 3 + step];
 }
 
-size_t OrderBuilder::findArrivals(const PartialOrder &order, int64_t stage,
-                                  Step step) const {
+size_t OrderBuilder::findArrivals(const PartialOrder &order,
+                                  size_t link) const {
   size_t index = 0;
-  for (int64_t before = 1; before < (step == kForward ? stage : numStages);
-       ++before)
-    index += countArrivals(order, before, kForward);
-  if (step == kGradient)
-    for (int64_t before = 0; before < stage; ++before)
-      index += countArrivals(order, before, kGradient);
+  for (size_t before = 0; before < link; ++before)
+    index += countArrivals(order, before);
   return index;
 }
 
@@ -102,15 +115,19 @@ bool OrderBuilder::hasInput(const PartialOrder &order, int64_t stage,
 
 std::optional<int64_t> OrderBuilder::findStart(const PartialOrder &order,
                                                int64_t stage, Step step,
-                                               size_t arrival) const {
-  if (!hasInput(order, stage, step))
-    return std::nullopt;
-  int64_t free = order.free[problem.placement[stage]];
-  if (!takesOutput(stage, step))
-    return free;
-  if (countArrivals(order, stage, step) == 0)
-    return std::nullopt;
-  return std::max(free, order.arrivals[arrival]);
+                                               size_t &arrival) const {
+  int64_t start = order.free[problem.placement[stage]];
+  bool isReady = hasInput(order, stage, step);
+  auto [begin, end] = getLinksTo(stage, step);
+  for (size_t link = begin; link < end; ++link) {
+    int64_t count = countArrivals(order, link);
+    if (count == 0)
+      isReady = false;
+    else
+      start = std::max(start, order.arrivals[arrival]);
+    arrival += count;
+  }
+  return isReady ? std::optional(start) : std::nullopt;
 }
 
 void OrderBuilder::listCandidates(
@@ -120,12 +137,9 @@ void OrderBuilder::listCandidates(
   const Candidate *first = nullptr;
   size_t arrival = 0;
   for (Step step : {kForward, kGradient, kWeight})
-    for (int32_t stage = 0; stage < numStages; ++stage) {
+    for (int32_t stage = 0; stage < numStages; ++stage)
       if (auto start = findStart(order, stage, step, arrival))
         all.push_back({stage, step, *start, *start + getCost(stage, step)});
-      if (takesOutput(stage, step))
-        arrival += countArrivals(order, stage, step);
-    }
   for (const Candidate &candidate : all)
     if (!first || candidate.stop < first->stop)
       first = &candidate;
@@ -141,21 +155,17 @@ void OrderBuilder::listCandidates(
 void OrderBuilder::append(PartialOrder &order,
                           const Candidate &candidate) const {
   auto [stage, step, start, stop] = candidate;
-  if (takesOutput(stage, step))
-    order.arrivals.erase(order.arrivals.begin() +
-                         findArrivals(order, stage, step));
-  // An output is after those that its reader has not taken yet.
-  bool gives = step == kForward    ? stage + 1 < numStages
-               : step == kGradient ? stage > 0
-                                   : false;
+  auto [begin, end] = getLinksTo(stage, step);
+  for (size_t link = end; link-- > begin;)
+    order.arrivals.erase(order.arrivals.begin() + findArrivals(order, link));
   ++order.done[stage * 3 + step];
-  if (gives) {
-    int64_t reader = step == kForward ? stage + 1 : stage - 1;
-    size_t index = findArrivals(order, reader, step) +
-                   countArrivals(order, reader, step) - 1;
-    order.arrivals.insert(order.arrivals.begin() + index,
-                          stop +
-                              problem.getHop(std::min<int64_t>(stage, reader)));
+  // An output is after those that its reader has not taken yet.
+  for (auto [index, link] : llvm::enumerate(links)) {
+    if (link.from != stage || link.step != step)
+      continue;
+    size_t place = findArrivals(order, index) + countArrivals(order, index) - 1;
+    order.arrivals.insert(order.arrivals.begin() + place,
+                          stop + problem.getHop(stage, link.to));
   }
   order.free[problem.placement[stage]] = stop;
   updateBound(order);
@@ -204,19 +214,12 @@ bool OrderBuilder::isNowhereLater(const PartialOrder &a,
     if (left > right)
       return false;
   // An output that waits for its mesh arrives early enough.
-  size_t index = 0;
-  auto compare = [&](int64_t stage, Step step) {
-    int64_t mesh = problem.placement[stage];
-    for (int64_t i = countArrivals(a, stage, step); i > 0; --i, ++index)
-      if (a.arrivals[index] > std::max(b.arrivals[index], b.free[mesh]))
+  size_t arrival = 0;
+  for (auto [index, link] : llvm::enumerate(links)) {
+    int64_t free = b.free[problem.placement[link.to]];
+    for (int64_t i = countArrivals(a, index); i > 0; --i, ++arrival)
+      if (a.arrivals[arrival] > std::max(b.arrivals[arrival], free))
         return false;
-    return true;
-  };
-  for (int64_t stage = 1; stage < numStages; ++stage)
-    if (!compare(stage, kForward))
-      return false;
-  for (int64_t stage = 0; stage + 1 < numStages; ++stage)
-    if (!compare(stage, kGradient))
-      return false;
+  }
   return true;
 }

@@ -34,8 +34,8 @@ struct PartialOrder {
   std::vector<int32_t> done;
   /// When each mesh is free.
   std::vector<int64_t> free;
-  /// When outputs arrive: forwards for stage 1 and so on, then gradients for
-  /// stage 0 and so on, each in the order of microbatches.
+  /// When outputs arrive that have not been taken: for each link, in the order of
+  /// microbatches.
   std::vector<int64_t> arrivals;
   /// What the rest takes at least, and how much all meshes need together.
   int64_t bound = 0, load = 0;
@@ -63,20 +63,29 @@ public:
 
 private:
   bool hasRoom(const PartialOrder &order, int64_t stage) const;
-  /// `arrival` is where the first output that the action could take is.
+  /// `arrival` is where the first output on the links to the action is; moves past
+  /// all of them.
   std::optional<int64_t> findStart(const PartialOrder &order, int64_t stage,
-                                   Step step, size_t arrival) const;
+                                   Step step, size_t &arrival) const;
   bool hasInput(const PartialOrder &order, int64_t stage, Step step) const;
-  /// Whether an action takes what another stage has made.
-  bool takesOutput(int64_t stage, Step step) const {
-    return step == kForward    ? stage > 0
-           : step == kGradient ? stage + 1 < numStages
-                               : false;
+  /// What one stage makes for another: the output of a forward, or a gradient.
+  struct Link {
+    int64_t from, to;
+    Step step;
+  };
+  /// A range of links.
+  struct Links {
+    size_t begin = 0, end = 0;
+  };
+
+  void addLinks();
+  /// The links to an action.
+  Links getLinksTo(int64_t stage, Step step) const {
+    return step == kWeight ? Links() : linksTo[stage * 2 + step];
   }
-  size_t findArrivals(const PartialOrder &order, int64_t stage,
-                      Step step) const;
-  int64_t countArrivals(const PartialOrder &order, int64_t stage,
-                        Step step) const;
+  /// Where the outputs on a link are.
+  size_t findArrivals(const PartialOrder &order, size_t link) const;
+  int64_t countArrivals(const PartialOrder &order, size_t link) const;
   int64_t getCost(int64_t stage, Step step) const {
     return costs[stage * 3 + step];
   }
@@ -86,6 +95,9 @@ private:
   const PipelineProblem &problem;
   int64_t numStages;
   std::vector<int64_t> costs;
+  /// Those of forwards, then those of gradients, by the stage that takes.
+  std::vector<Link> links;
+  std::vector<Links> linksTo; ///< Two for each stage.
   /// From the end of an action of a stage to the end of its microbatch, by
   /// stage: after a forward, and after a gradient.
   std::vector<int64_t> afterForward, afterGradient;

@@ -21,6 +21,22 @@ void PipelineProblem::place(const PlanShape &shape, Placement kind) {
     placement.push_back(placeStage(kind, shape.meshes, stage));
 }
 
+llvm::Error PipelineProblem::place(const StageGraph &given) {
+  graph = given;
+  placement.clear();
+  for (const Tower &tower : graph.towers) {
+    const Schedule &schedule = *findSchedule(tower.schedule);
+    auto places = schedule.placeStages(
+        static_cast<int64_t>(tower.meshes.size()), tower.count);
+    if (!places)
+      return llvm::createStringError("tower " + tower.name + ": " +
+                                     llvm::toString(places.takeError()));
+    for (int64_t place : *places)
+      placement.push_back(tower.meshes[place]);
+  }
+  return llvm::Error::success();
+}
+
 bool meshwright::fitsMemory(const PipelineProblem &problem, const Plan &plan) {
   return llvm::all_of(llvm::zip_equal(plan.meshes, problem.mostLive),
                       [](const auto &pair) {

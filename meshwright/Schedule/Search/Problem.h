@@ -14,7 +14,7 @@ namespace meshwright {
 inline constexpr int64_t kAnyLive = std::numeric_limits<int64_t>::max();
 
 /// A pipeline to be ordered: its stages, in the order of the forward, with
-/// their meshes and times, and what a mesh can hold.
+/// their meshes and times, what feeds what, and what a mesh can hold.
 struct PipelineProblem {
   int64_t microbatches = 1;
   PipelineCosts costs;
@@ -25,14 +25,17 @@ struct PipelineProblem {
   /// The most (stage, microbatch) pairs that are live on each mesh: from the
   /// start of their forward to the end of their backward, weights included.
   std::vector<int64_t> mostLive;
+  StageGraph graph; ///< By default, each stage feeds the next.
 
   int64_t getNumStages() const { return placement.size(); }
   int64_t getNumMeshes() const { return mostLive.size(); }
   /// Of all stages and microbatches.
   int64_t countActions() const;
-  /// Gives each of the stages of `shape` a mesh.
+  /// Gives each of the stages of `shape`, a chain, a mesh.
   void place(const PlanShape &shape, Placement kind);
-  /// What stage `stage - 1` waits for: all of the backward, or its first half.
+  /// Gives each stage of a graph a mesh of its tower, as the tower's schedule does.
+  llvm::Error place(const StageGraph &graph);
+  /// What the stages before wait for: all of the backward, or its first half.
   int64_t getGradientCost(int64_t stage) const {
     const ActionCosts &cost = costs.get(stage);
     return splits[stage] ? cost.input : cost.backward;
@@ -41,10 +44,11 @@ struct PipelineProblem {
   int64_t getWeightCost(int64_t stage) const {
     return splits[stage] ? costs.get(stage).weight : 0;
   }
-  /// From stage `stage` to the next or back.
-  int64_t getHop(int64_t stage) const {
-    return placement[stage] == placement[stage + 1] ? 0 : costs.transfer;
+  /// From one stage to another.
+  int64_t getHop(int64_t from, int64_t to) const {
+    return placement[from] == placement[to] ? 0 : costs.transfer;
   }
+  StageLinks getLinks() const { return StageLinks(graph, getNumStages()); }
   ActionKind getGradientKind(int64_t stage) const {
     return splits[stage] ? ActionKind::Input : ActionKind::Backward;
   }

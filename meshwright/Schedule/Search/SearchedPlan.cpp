@@ -23,6 +23,8 @@ static constexpr int64_t kMostWork = int64_t(1) << 28;
 /// Actions times stages: what one order alone costs. At this many it takes some
 /// seconds, and the builtin schedules that are tried first as much.
 static constexpr int64_t kLargestSearch = int64_t(1) << 29;
+/// Towers of which mixtures of schedules are tried.
+static constexpr size_t kMostMixed = 3;
 /// Stages whose backward is tried both ways, in all combinations.
 static constexpr int64_t kMostFreeSplits = 3;
 
@@ -42,6 +44,10 @@ public:
 
 private:
   void tryBuiltin(const Schedule &schedule);
+  /// Tries towers that all follow a schedule, and mixtures of a few.
+  void tryTowers();
+  void tryTowers(const std::vector<llvm::StringRef> &schedules);
+  void tryPlan(llvm::Expected<Plan> plan, llvm::StringRef name);
   /// Takes a plan if it is the shortest so far.
   void take(Plan plan, llvm::StringRef builtin);
   /// Whether the search tried everything, the backwards being as they are.
@@ -85,6 +91,7 @@ Search::Search(const PipelineProblem &problem)
 }
 
 void Search::take(Plan plan, llvm::StringRef builtin) {
+  plan.graph = problem.graph;
   llvm::Expected<Timeline> timeline = simulatePlan(plan, problem.costs);
   if (!timeline) {
     // A builtin order with halves put together may wait for itself.
@@ -121,10 +128,48 @@ static bool hasPlacement(const Plan &plan,
 }
 
 void Search::tryBuiltin(const Schedule &schedule) {
-  if (schedule.isSearched)
+  if (schedule.takesTowers)
     return;
-  llvm::Expected<Plan> plan =
-      schedule.makePlan({problem.getNumMeshes(), problem.microbatches, chunks});
+  tryPlan(
+      schedule.makePlan({problem.getNumMeshes(), problem.microbatches, chunks}),
+      schedule.name);
+}
+
+void Search::tryTowers(const std::vector<llvm::StringRef> &schedules) {
+  PlanShape shape{problem.getNumMeshes(), problem.microbatches};
+  shape.graph = problem.graph;
+  for (auto [tower, schedule] : llvm::zip_equal(shape.graph.towers, schedules))
+    tower.schedule = schedule.str();
+  const Schedule &towers = *findSchedule("Towers");
+  tryPlan(towers.makePlan(shape), towers.name);
+}
+
+void Search::tryTowers() {
+  size_t count = problem.graph.towers.size();
+  std::vector<llvm::StringRef> schedules;
+  for (const Tower &tower : problem.graph.towers)
+    schedules.push_back(tower.schedule);
+  tryTowers(schedules);
+  for (const Schedule *schedule : getSchedules())
+    if (!schedule->takesTowers && !schedule->needsSumsApart)
+      tryTowers(std::vector<llvm::StringRef>(count, schedule->name));
+  if (count > kMostMixed)
+    return;
+  constexpr llvm::StringLiteral kMixed[] = {"GPipe", "1F1B", "ZeroBubbleH1"};
+  size_t mixtures = 1;
+  for (size_t tower = 0; tower < count; ++tower)
+    mixtures *= std::size(kMixed);
+  for (size_t mixture = 0; mixture < mixtures; ++mixture) {
+    size_t rest = mixture;
+    for (llvm::StringRef &schedule : schedules) {
+      schedule = kMixed[rest % std::size(kMixed)];
+      rest /= std::size(kMixed);
+    }
+    tryTowers(schedules);
+  }
+}
+
+void Search::tryPlan(llvm::Expected<Plan> plan, llvm::StringRef name) {
   if (!plan) {
     // It does not exist for this shape.
     llvm::consumeError(plan.takeError());
@@ -135,7 +180,7 @@ void Search::tryBuiltin(const Schedule &schedule) {
     return;
   joinHalves(*plan, problem.splits);
   if (fitsMemory(problem, *plan))
-    take(std::move(*plan), schedule.name);
+    take(std::move(*plan), name);
 }
 
 bool Search::search(const PipelineProblem &variant, int64_t widest,
@@ -200,17 +245,31 @@ void Search::searchWithLessRoom() {
 }
 
 SearchedPlan Search::run() {
-  for (const Schedule *schedule : getSchedules())
-    tryBuiltin(*schedule);
+  if (problem.graph.isChain())
+    for (const Schedule *schedule : getSchedules())
+      tryBuiltin(*schedule);
+  else
+    tryTowers();
   bool complete = !isDone() && searchSplits();
   if (!complete)
     searchWithLessRoom();
   // With several stages on a mesh, the candidates of the search leave some
   // orders out.
-  best.optimal = isDone() || (complete && chunks == 1);
+  best.optimal = isDone() ||
+                 (complete && problem.getNumStages() == problem.getNumMeshes());
   if (best.optimal)
     best.lowerBound = best.timeline.makespan;
   return std::move(best);
+}
+
+std::vector<int64_t> meshwright::getUsualRooms(const StageGraph &graph) {
+  std::vector<int64_t> toEnd =
+      StageLinks(graph, graph.countStages()).countToEnd();
+  std::vector<int64_t> rooms(graph.countMeshes());
+  for (const Tower &tower : graph.towers)
+    for (int64_t mesh : tower.meshes)
+      rooms[mesh] += toEnd[tower.first];
+  return rooms;
 }
 
 static llvm::Error checkProblem(const PipelineProblem &problem) {

@@ -36,8 +36,12 @@ inline int64_t getUsualRoom(const PlanShape &shape) {
   return shape.meshes * shape.chunks;
 }
 
+/// The same for each mesh of a graph: for each of its towers as many as there are
+/// stages from its first one to the end.
+std::vector<int64_t> getUsualRooms(const StageGraph &graph);
+
 /// The shortest plan found for a pipeline: never longer than that of a builtin
-/// schedule that fits. `problem.splits` says whether the backward of a stage
+/// schedule that fits, or of towers with a schedule each. `problem.splits` says whether the backward of a stage
 /// may be split; a stage is split where that helps. Fails if a mesh has memory
 /// for less than one microbatch in each of its stages, or there are more
 /// actions than a plan may have, or than can be searched in some seconds.

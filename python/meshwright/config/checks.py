@@ -6,18 +6,20 @@ from __future__ import annotations
 import logging
 import numbers
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
 from jax.sharding import Mesh
 
+from ..compiler.schedules import compiler_name
 from ..core.names import (
     MEMORY_KIND_SEPARATOR,
     MEMORY_KINDS,
     mesh_without_memory_kind,
     unknown_name,
 )
+from ..core.towers import Tower
 
 _logger = logging.getLogger(__name__)
 
@@ -139,3 +141,30 @@ def check_trips(given: Any) -> None:
         )
     if given < 1:
         raise ValueError(f"max_loop_trips: must be at least 1, got {given}")
+
+
+def check_towers(given: Any, topology: Mapping[str, Mesh]) -> dict[str, Tower] | None:
+    """Towers by name, from either form of `towers`, with the compiler's schedules."""
+    if given is None:
+        return None
+    check_mapping("towers", given, "{'vision': ['m0', 'm1']}")
+    found = {}
+    for name, tower in given.items():
+        where = f"towers: {name!r}"
+        if not isinstance(tower, Tower):
+            tower = Tower(tower)
+        meshes = tower.meshes
+        if isinstance(meshes, str) or not isinstance(meshes, Sequence) or not meshes:
+            raise TypeError(
+                f"{where}: must be a list of meshes, at least one, or a "
+                f"pipeline.Tower, got {meshes!r}"
+            )
+        check_meshes(where, meshes, topology)
+        if twice := [mesh for mesh in meshes if meshes.count(mesh) > 1]:
+            raise ValueError(
+                f"{where}: mesh {twice[0]!r} is given twice; a mesh takes several "
+                "stages of a tower if its schedule says so"
+            )
+        schedule = compiler_name(f"{where}: schedule", tower.schedule)
+        found[name] = Tower(tuple(meshes), schedule)
+    return found

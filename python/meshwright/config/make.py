@@ -24,11 +24,13 @@ from ..core.config import (
 )
 from ..core.fragments import PipelineSchedule
 from ..core.names import unknown_name
+from ..core.towers import Tower
 from .checks import (
     check_devices,
     check_mapping,
     check_meshes,
     check_topology,
+    check_towers,
     check_trips,
     stage_meshes,
 )
@@ -55,6 +57,7 @@ def make_config(
     pipeline_schedule: PipelineSchedule | None = None,
     stage_to_mesh: Mapping[int, str] | Sequence[str] | None = None,
     max_loop_trips: int | None = None,
+    towers: Mapping[str, Tower | Sequence[str]] | None = None,
 ) -> Config:
     """Checks and bundles what `jit` needs beside the function.
 
@@ -88,6 +91,9 @@ def make_config(
         inside, such as a line search. These loops are written out: all trips are
         computed, and of a conditional all branches. A loop that goes on after them
         fails when it runs. By default such loops are refused.
+      towers: for a model whose marks name towers, the meshes of each: names in the
+        order of its stages, or a `pipeline.Tower` that has a schedule as well. By
+        default each stage has a mesh of its own, in the order of the topology.
 
     Returns:
       A frozen `Config`.
@@ -176,6 +182,7 @@ def make_config(
         stage_to_mesh=meshes_of_stages,
         placement=placement,
         max_loop_trips=max_loop_trips,
+        towers=check_towers(towers, topology),
         schedule_name=with_compiler_name(options or {}).get(SCHEDULE_OPTION),
     )
 

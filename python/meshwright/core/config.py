@@ -11,6 +11,7 @@ from jax.sharding import AbstractMesh, Mesh
 
 from .by_path import ByPath
 from .fragments import PipelineSchedule
+from .towers import Tower
 
 PyTree = Any
 # These can be called, `Topology({"m0": mesh})`; any mapping will do in their place.
@@ -116,6 +117,7 @@ class Config:
     pipeline_schedule: PipelineSchedule | None = None
     stage_to_mesh: Mapping[int, str] | None = None
     placement: ByPath | None = None
+    towers: Mapping[str, Tower] | None = None
     # Into how many stages to divide a program without marks, and how it was done.
     auto_stages: int | None = None
     divisions: tuple[Any, ...] = ()

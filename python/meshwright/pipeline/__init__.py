@@ -20,6 +20,7 @@ from ..core.fragments import SchedulingKey as SchedulingKey
 from ..core.fragments import SchedulingPredicate as SchedulingPredicate
 from ..core.fragments import SplitFragmentType as SplitFragmentType
 from ..core.fragments import TargetInfoBuilder as TargetInfoBuilder
+from ..core.towers import Tower as Tower
 from ..schedules.assignment import stage_assignment as stage_assignment
 from ..schedules.rules import (
     build_merge_rules_from_predicate as build_merge_rules_from_predicate,

@@ -31,8 +31,8 @@ import jax.numpy as jnp
 
 from ..core.names import function_name
 from ..jaxapi import frontend as compat
-from ..staging.assign import by_marks
 from ..staging.flatten import flatten
+from ..staging.graph import by_marks
 from ..tracing import primitives, static_leaves, trace_cache
 from ..tracing.nnx_state import is_stateful
 from ..tracing.ops import reduce as reduced

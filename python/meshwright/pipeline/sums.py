@@ -18,8 +18,8 @@ from typing import Any
 import jax
 
 from ..jaxapi import frontend as compat
-from ..staging.assign import by_marks
 from ..staging.flatten import first_mark, flatten
+from ..staging.graph import by_marks
 from ..staging.terms import has_terms
 from ..tracing.primitives import broadcast_p, named_computation_p, reduce_p
 

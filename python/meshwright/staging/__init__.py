@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports schedules tracing jaxapi core.
+"""Imports schedules tracing jaxapi compiler core.
 
 From marks between stages to named computations.
 """

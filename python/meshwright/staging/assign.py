@@ -73,11 +73,11 @@ def is_mark(item: Item) -> bool:
     return item.eqn.primitive is mark_p
 
 
-def _is_own(item: Item) -> bool:
+def is_own(item: Item) -> bool:
     return is_mark(item) and not item.eqn.params["linked"] and not item.transposes
 
 
-def _is_fixed(item: Item) -> bool:
+def is_fixed(item: Item) -> bool:
     """A named computation that the user has put somewhere."""
     return item.eqn.primitive is named_computation_p
 
@@ -116,6 +116,43 @@ def _layout(own: list[Item]) -> Layout | None:
     return Layout((first.first, *(entry.stage for entry in known)), first.count)
 
 
+@dataclasses.dataclass(frozen=True)
+class Tower:
+    """A chain of stages in a graph.
+
+    Attributes:
+      name: what its marks call it.
+      count: the number of its stages.
+      place: the user's line of its first mark.
+    """
+
+    name: str
+    count: int
+    place: str = dataclasses.field(compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Graph:
+    """Stages that are no chain, numbered tower by tower.
+
+    Attributes:
+      towers: in the order of the numbers; what feeds comes before what it feeds.
+      feeds: pairs of stages of different towers, of which the first gives what the
+        second reads.
+    """
+
+    towers: tuple[Tower, ...]
+    feeds: tuple[tuple[int, int], ...]
+
+    def place(self, stage: int) -> tuple[Tower, int]:
+        """The tower of a stage, and its number there."""
+        for tower in self.towers:
+            if stage < tower.count:
+                return tower, stage
+            stage -= tower.count
+        raise ValueError(f"no stage {stage}")
+
+
 @dataclasses.dataclass
 class Stages:
     """Where each operation belongs.
@@ -126,6 +163,7 @@ class Stages:
       places: the user's line of each mark, in order.
       tokens: number of the mark of each token.
       layout: their numbers, if those are not 0, 1, 2, ...
+      graph: what feeds what, if they are no chain.
     """
 
     count: int
@@ -133,6 +171,7 @@ class Stages:
     places: list[str]
     tokens: dict[object, int]
     layout: Layout | None = None
+    graph: Graph | None = None
 
 
 def number_tokens(
@@ -173,29 +212,29 @@ def _boundary(item: Item, tokens: Mapping[object, int]) -> int:
     return found
 
 
-def _is_backward(item: Item, has_gradient: bool) -> bool:
+def is_backward(item: Item, is_derived: bool) -> bool:
     """Whether an operation is of the gradient of all, not of one within a layer.
 
     Which of both is read from what was done last: the layer's derivative is part of
     a forward pass that itself has one.
     """
-    if not has_gradient or not item.transposes:
+    if not is_derived or not item.transposes:
         return False
     return compat.transposed_last(item.eqn.source_info.name_stack)
 
 
-def _has_gradient(items: list[Item]) -> bool:
+def has_gradient(items: list[Item]) -> bool:
     return any(is_mark(item) and item.eqn.params["linked"] for item in items)
 
 
-def _count_forward(items: list[Item], table: Reads, marks: list[int]) -> None:
+def count_forward(items: list[Item], table: Reads, marks: list[int]) -> None:
     """Counts what leads to a mark as forward, though a layer takes a gradient in it."""
-    has_gradient = _has_gradient(items)
+    is_derived = has_gradient(items)
     stack, seen = list(marks), set(marks)
     while stack:
         for other in table.operands[stack.pop()]:
             item = items[other]
-            if other in seen or _is_backward(item, has_gradient):
+            if other in seen or is_backward(item, is_derived):
                 continue
             seen.add(other)
             if not is_mark(item):
@@ -203,8 +242,8 @@ def _count_forward(items: list[Item], table: Reads, marks: list[int]) -> None:
             stack.append(other)
 
 
-def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
-    """Assigns the operations of a body to stages by its marks.
+def by_chain(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
+    """Assigns the operations of a body to the stages of one chain, by its marks.
 
     Args:
       flat: the body.
@@ -216,16 +255,16 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
         cannot be distinguished.
     """
     table, items = reads(flat), flat.items
-    marks = [index for index, item in enumerate(items) if _is_own(item)]
-    has_gradient = _has_gradient(items)
+    marks = [index for index, item in enumerate(items) if is_own(item)]
+    is_derived = has_gradient(items)
     count_by_marks(flat)
-    _count_forward(items, table, marks)
+    count_forward(items, table, marks)
     rounds = find_rounds(
         flat,
         table.operands,
         table.readers,
         marks,
-        lambda item: _is_backward(item, has_gradient),
+        lambda item: is_backward(item, is_derived),
     )
     if len(rounds) == 1 and rounds[0].indices == list(range(len(items))):
         return _in_round(flat, rounds[0].cuts, known, count)
@@ -287,11 +326,11 @@ def _in_round(
     tokens = number_tokens(flat, known, numbers)
     marks = [max(cut) for cut in cuts]
     count = len(marks) + 1 if marks else count
-    after, free = _free_items(items, table, marks)
+    after, free = free_items(items, table, marks)
     position = _forward_positions(items, table, after, free)
     is_early = [
         not (item.transposes or free[at] or after[at] or is_mark(item))
-        and not _is_fixed(item)
+        and not is_fixed(item)
         for at, item in enumerate(items)
     ]
     place_terms(
@@ -304,7 +343,7 @@ def _in_round(
     _complete_positions(items, table, free, position)
     stage: list[int | None] = [None] * len(items)
     for index, item in enumerate(items):
-        if not (item.transposes or free[index] or is_mark(item) or _is_fixed(item)):
+        if not (item.transposes or free[index] or is_mark(item) or is_fixed(item)):
             where = position[index]
             stage[index] = None if where is None else bisect.bisect_left(marks, where)
 
@@ -324,15 +363,15 @@ def _in_round(
             return numbers[index]
         return _boundary(items[index], tokens) + items[index].transposes % 2
 
-    late = _assign_backward(flat, table, stage, of_value, after)
-    _assign_pending(items, table, stage, after, free, of_reader, count, marks, late)
-    _sum_at_the_end(items, table, stage)
+    late = assign_backward(flat, table, stage, of_value, after)
+    assign_pending(items, table, stage, after, free, of_reader, count, marks, late)
+    sum_at_the_end(items, table, stage)
     places = [source(items[mark].eqn) for mark in marks]
     layout = _layout([items[mark] for mark in marks])
     return Stages(count, stage, places, tokens, layout)
 
 
-def _free_items(
+def free_items(
     items: list[Item], table: Reads, marks: list[int]
 ) -> tuple[list[bool], list[bool]]:
     """What comes after a mark, and what belongs to no stage.
@@ -365,7 +404,7 @@ def _free_choices(
     """
     by_numbers = [False] * len(items)
     for index, item in enumerate(items):
-        if item.transposes or is_mark(item) or _is_fixed(item) or not after[index]:
+        if item.transposes or is_mark(item) or is_fixed(item) or not after[index]:
             continue
         made = [
             (var, table.producer[var])
@@ -415,16 +454,18 @@ def _complete_positions(
         position[index] = max(known, default=None)
 
 
-def _assign_backward(
+def assign_backward(
     flat: Flat,
     table: Reads,
     stage: list[int | None],
     of_value: Callable[[int], int | None],
     after: list[bool],
+    settle: Callable[[int, int], int] = lambda index, stage: stage,
 ) -> dict[int, int]:
     """Gives each transposed operation the stage of what it reads, if that has one.
 
-    What makes something large of a number goes where that is read, if it can.
+    What makes something large of a number goes where that is read, if it can. `settle`
+    may move an operation to another stage than that of the derivatives that it reads.
 
     Returns:
       The stages of the latter, which are the last ones that they may be in.
@@ -438,7 +479,7 @@ def _assign_backward(
 
     items = flat.items
     for index, item in enumerate(items):
-        if not item.transposes or is_mark(item) or _is_fixed(item):
+        if not item.transposes or is_mark(item) or is_fixed(item):
             continue
         choose = min if item.transposes % 2 else max
         given = [o for o in table.operands[index] if items[o].transposes]
@@ -451,14 +492,14 @@ def _assign_backward(
             if not _known(of_value, table.operands[index]):
                 movable.add(index)
         if found:
-            stage[index] = choose(found)
+            stage[index] = settle(index, choose(found))
             continue
         found = _known(of_value, table.operands[index])
         stage[index] = max(found, default=None)
     return late
 
 
-def _sum_at_the_end(items: list[Item], table: Reads, stage: list[int | None]) -> None:
+def sum_at_the_end(items: list[Item], table: Reads, stage: list[int | None]) -> None:
     """Lets the last stage of a backward pass add up what all send, as it is.
 
     Of stacked layers each stage has the gradient of its part, filled up with zeros to
@@ -486,7 +527,7 @@ def _known(of_value: Callable[[int], int | None], indices: Iterable[int]) -> lis
     return [value for value in found if value is not None]
 
 
-def _assign_pending(
+def assign_pending(
     items: list[Item],
     table: Reads,
     stage: list[int | None],
@@ -500,7 +541,7 @@ def _assign_pending(
     """Puts what reads no stage where it is read."""
     for index in reversed(range(len(items))):
         item = items[index]
-        if stage[index] is not None or free[index] or is_mark(item) or _is_fixed(item):
+        if stage[index] is not None or free[index] or is_mark(item) or is_fixed(item):
             continue
         found = _known(of_reader, table.readers[index])
         if index in late:

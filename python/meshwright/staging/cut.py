@@ -24,13 +24,15 @@ from ..schedules.assignment import stage_assignment
 from ..tracing.bodies import discharged
 from ..tracing.primitives import call_p, for_p, named_computation_p
 from ..tracing.scopes import bodies, body_of, source
-from .assign import Layout, Stages, by_marks, is_mark
+from .assign import Graph, Layout, Stages, is_mark, is_own
 from .auto import Divider
 from .emit import emit, stage_name
 from .flatten import first_mark, flatten, has_references, mark_in, refuse
+from .graph import by_marks
 from .loops import is_expandable
 from .marks import mark_p
 from .terms import has_terms
+from .towers import place_towers, with_towers
 
 _logger = logging.getLogger(__name__)
 
@@ -45,17 +47,23 @@ class Found:
       is_regular: whether each stage has one computation in each direction; higher
         derivatives have more, which no schedule knows.
       numbers: those of the stages that hold something, if some are empty.
+      graph: what feeds what, if they are no chain.
     """
 
     count: int
     places: Sequence[str]
     is_regular: bool = True
     numbers: Sequence[int] | None = None
+    graph: Graph | None = None
 
     @property
     def held(self) -> Sequence[int]:
         """The numbers of the stages that hold something."""
         return range(self.count) if self.numbers is None else self.numbers
+
+    def name(self, stage: int) -> str:
+        """What the computation of a stage is called."""
+        return stage_name(stage, self.graph)
 
 
 def cut(closed: Any, config: Config) -> tuple[Any, Config]:
@@ -116,6 +124,7 @@ class _Cutter:
         self.is_regular = True
         self.places: list[str] = []
         self._layout: Layout | None = None
+        self._graph: Graph | None = None
         self._done: dict[Any, tuple[Any, list[int | None]]] = {}
         self._alive: list[Any] = []
 
@@ -123,7 +132,7 @@ class _Cutter:
         """The stages of all bodies that were cut."""
         layout = self._layout
         if layout is None:
-            return Found(self.count, self.places, self.is_regular)
+            return Found(self.count, self.places, self.is_regular, graph=self._graph)
         return Found(layout.count, self.places, self.is_regular, layout.numbers)
 
     def program(
@@ -199,13 +208,13 @@ class _Cutter:
         stages = by_marks(flat, numbers, self.count)
         if stages.places:
             self._check(flat, stages)
-            self._layout = stages.layout
+            self._layout, self._graph = stages.layout, stages.graph
         stage = stages.stage
         if self._layout is not None:
             numbers_of = self._layout.numbers
             stage = [None if at is None else numbers_of[at] for at in stage]
         outs = [stages.tokens.get(out) if _is_var(out) else None for out in flat.outs]
-        new, regular = emit(closed, flat, stage)
+        new, regular = emit(closed, flat, stage, self._graph)
         self.is_regular &= regular
         return new, outs
 
@@ -222,6 +231,11 @@ class _Cutter:
                 f"stages from {self.places[0]} on; all marked functions of a program "
                 "must have the same number of stages"
             )
+        if self.count and self._graph != stages.graph:
+            raise ValueError(
+                f"{stages.places[0]}: a graph of other towers than that from "
+                f"{self.places[0]} on; all functions of a program go by one graph"
+            )
         if self.count and self._layout != stages.layout:
             raise ValueError(
                 f"{stages.places[0]}: a layout of other stages than that from "
@@ -236,6 +250,14 @@ class _Cutter:
         for stage in range(stages.count):
             if stage in forward:
                 continue
+            if stages.graph is not None:
+                tower, number = stages.graph.place(stage)
+                raise ValueError(
+                    f"{_place_in_tower(flat, tower.name, number)}: stage_boundary: "
+                    f"nothing is computed after this mark, so stage {number} of tower "
+                    f"{tower.name!r} is empty; take the mark away, or go on with what "
+                    "it gives"
+                )
             at = min(stage, stages.count - 2)
             where = f"{stages.places[at]}: stage_boundary: "
             if stage == 0:
@@ -260,6 +282,13 @@ class _Cutter:
                 f"{where}nothing is computed after the mark at {after}, so stage "
                 f"{stage} is empty; take one of the marks away"
             )
+
+
+def _place_in_tower(flat: Any, tower: str, number: int) -> str:
+    """The user's line of a mark of a tower."""
+    marks = [item for item in flat.items if is_own(item)]
+    own = [item for item in marks if item.eqn.params["tower"] == tower]
+    return source(own[number].eqn)
 
 
 def _is_var(atom: Any) -> bool:
@@ -305,7 +334,9 @@ def _called_mark(jaxpr: Any) -> Any | None:
 def with_stages(config: Config, found: Found) -> Config:
     """A config that knows the meshes of the stages that were found."""
     places = place_stages(config, found)
-    names = {stage_name(stage): mesh for stage, mesh in places.items()}
+    if found.graph is not None:
+        config = with_towers(config, found.graph, places)
+    names = {found.name(stage): mesh for stage, mesh in places.items()}
     options = {
         "mpmd_infer_transfers": True,
         "mpmd_infer_cross_mesh_reductions": True,
@@ -322,7 +353,7 @@ def with_stages(config: Config, found: Found) -> Config:
             f"{found.places[0]}: " if found.places else "",
         )
         options[SCHEDULE_OPTION], schedule, schedule_name = "None", None, None
-    stages = {stage_name(stage): stage for stage in places if found.is_regular}
+    stages = {found.name(stage): stage for stage in places if found.is_regular}
     _check_names("name_to_mesh_assignment", config.name_to_mesh_assignment, names)
     _check_names("name_to_stage_assignment", config.name_to_stage_assignment, stages)
     return dataclasses.replace(
@@ -371,6 +402,14 @@ def place_stages(config: Config, found: Found) -> dict[int, str]:
                 f"function has {what}"
             )
         return {stage: given[stage] for stage in found.held}
+    if found.graph is not None:
+        return place_towers(config, found.graph, meshes)
+    if config.towers:
+        raise ValueError(
+            f"{where}the stages are one chain, but towers= has "
+            f"{', '.join(map(repr, config.towers))}; give each mark its tower, as in "
+            f"mw.stage_boundary(x, tower={next(iter(config.towers))!r})"
+        )
     schedule = (config.partitioning_options or {}).get(SCHEDULE_OPTION)
     if schedule in (None, "None", "NONE"):
         if found.count > len(meshes) and config.pipeline_schedule is None:

@@ -24,7 +24,7 @@ from ..tracing.primitives import (
     reduce_p,
 )
 from ..tracing.scopes import bodies
-from .assign import is_mark, reads
+from .assign import Graph, is_mark, reads
 from .flatten import Flat, Item
 
 # What says something about values between computations, and nothing inside of one.
@@ -50,9 +50,12 @@ class _Part:
     before: int = 0
 
 
-def stage_name(stage: int) -> str:
+def stage_name(stage: int, graph: Graph | None = None) -> str:
     """What a stage that was found by marks is called."""
-    return f"stage{stage}"
+    if graph is None:
+        return f"stage{stage}"
+    tower, number = graph.place(stage)
+    return f"{tower.name}_stage{number}"
 
 
 class _Parts:
@@ -148,25 +151,31 @@ def rootless(flat: Flat) -> set[int]:
     return found
 
 
-def emit(closed: Any, flat: Flat, stage: Sequence[int | None]) -> tuple[Any, bool]:
+def emit(
+    closed: Any, flat: Flat, stage: Sequence[int | None], graph: Graph | None = None
+) -> tuple[Any, bool]:
     """The body again, with a named computation for each stage.
 
     Args:
       closed: the closed jaxpr that the body comes from.
       flat: the body, laid open.
       stage: stage of each operation, None for what belongs to none.
+      graph: what feeds what, if the stages are no chain.
 
     Returns:
       A closed jaxpr with the inputs and results of `closed`, and whether each stage
       has one computation forward and one backward, as schedules expect.
     """
-    emitter = _Emitter(closed, flat, stage)
+    emitter = _Emitter(closed, flat, stage, graph)
     return emitter.closed_jaxpr(), emitter.is_regular
 
 
 class _Emitter:
-    def __init__(self, closed: Any, flat: Flat, stage: Sequence[int | None]):
+    def __init__(
+        self, closed: Any, flat: Flat, stage: Sequence[int | None], graph: Graph | None
+    ):
         self._closed = closed
+        self._graph = graph
         self._flat = flat
         self._stage = stage
         self._same: dict[Any, Any] = {}
@@ -302,7 +311,11 @@ class _Emitter:
             operands,
             results,
             named_computation_p,
-            {"jaxpr": inner, "name": stage_name(stage), "transpose_count": count},
+            {
+                "jaxpr": inner,
+                "name": stage_name(stage, self._graph),
+                "transpose_count": count,
+            },
             compat.eqn_effects(inner, operands),
             first.source_info.replace(name_stack=compat.NameStack()),
             first.ctx,

@@ -16,6 +16,7 @@ execution and plain `jax.jit` see through a mark.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -34,14 +35,12 @@ def _values(args: Any, linked: bool) -> list[Any]:
     return list(args[1:] if linked else args)
 
 
-def _through(*args: Any, linked: bool, begins: Any = None) -> list[Any]:
-    del begins
+def _through(*args: Any, linked: bool, **_: Any) -> list[Any]:
     token = [] if linked else [np.uint32(0)]
     return _values(args, linked) + token
 
 
-def _types(*avals: Any, linked: bool, begins: Any = None) -> list[Any]:
-    del begins
+def _types(*avals: Any, linked: bool, **_: Any) -> list[Any]:
     token = [] if linked else [jax.core.ShapedArray((), np.dtype(np.uint32))]
     return _values(avals, linked) + token
 
@@ -58,6 +57,7 @@ def _jvp(primals: Any, tangents: Any, *, linked: bool, **place: Any) -> Any:
                 token,
                 *(t for t, flag in zip(tangents, given, strict=True) if flag),
                 linked=True,
+                **_values_of(place, given),
             )
         )
     results = [
@@ -69,19 +69,34 @@ def _jvp(primals: Any, tangents: Any, *, linked: bool, **place: Any) -> Any:
     return outs, results
 
 
-def _transpose(cotangents: Any, *args: Any, linked: bool, **_: Any) -> None:
+def _values_of(place: Mapping[str, Any], kept: Sequence[bool]) -> dict[str, Any]:
+    """Which values of the model's own mark a derivative is of, if that has a tower.
+
+    Those come from different stages, to which their cotangents go back.
+    """
+    values = place.get("of", range(len(kept)) if "tower" in place else None)
+    if values is None:
+        return {}
+    return {"of": tuple(v for v, flag in zip(values, kept, strict=True) if flag)}
+
+
+def _transpose(cotangents: Any, *args: Any, linked: bool, **place: Any) -> None:
     accumulators = _values(args, linked)
-    pairs = [
-        (cotangent, accumulator)
-        for cotangent, accumulator in zip(cotangents, accumulators, strict=False)
-        if not isinstance(cotangent, compat.Zero)
+    kept = [
+        not isinstance(cotangent, compat.Zero)
         and isinstance(accumulator, compat.ValAccum)
+        for cotangent, accumulator in zip(cotangents, accumulators, strict=False)
     ]
-    if not pairs:
+    if not any(kept):
         return
+    pairs = [
+        pair
+        for *pair, flag in zip(cotangents, accumulators, kept, strict=False)
+        if flag
+    ]
     given = [cotangent for cotangent, _ in pairs]
     if linked:
-        given = mark_p.bind(args[0], *given, linked=True)
+        given = mark_p.bind(args[0], *given, linked=True, **_values_of(place, kept))
     for cotangent, (_, accumulator) in zip(given, pairs, strict=True):
         accumulator.accum(cotangent)
 
@@ -98,15 +113,17 @@ def _dce(used: Any, live: Any, eqn: Any) -> Any:
     if not any(used):
         return [False] * len(eqn.invars), None
     linked = eqn.params["linked"]
+    params = eqn.params
     if linked:
         keep = [True, *used]
+        params = {**params, **_values_of(params, used)}
     else:
         keep, used = list(used[:-1]), [*used[:-1], True]
     new = compat.new_jaxpr_eqn(
         [var for var, flag in zip(eqn.invars, keep, strict=True) if flag],
         [var for var, flag in zip(eqn.outvars, used, strict=True) if flag],
         mark_p,
-        eqn.params,
+        params,
         eqn.effects,
         eqn.source_info,
         eqn.ctx,
@@ -136,6 +153,7 @@ def _on_arrays(*args: Any, linked: bool, **place: Any) -> list[Any]:
         for aval, value in zip(avals, _values(args, linked), strict=True)
     ]
     token = args[:1] if linked else ()
+    place.pop("of", None)  # The arrays have other numbers.
     low = itertools.chain(*arrays)
     outs = iter(mark_p.bind(*token, *low, linked=linked, **place))
     moved = [
@@ -164,7 +182,7 @@ def _lower(ctx: Any, *args: Any, linked: bool, **_: Any) -> list[Any]:
 compat.register_lowering(mark_p, _lower, cacheable=False)
 
 
-def stage_boundary(x: T) -> T:
+def stage_boundary(x: T, tower: str | None = None) -> T:
     """Ends a stage of a pipeline, and begins the next one.
 
     Goes into a model's own forward function. What `meshwright.jit` finds between
@@ -175,12 +193,18 @@ def stage_boundary(x: T) -> T:
       x: what goes from one stage to the next, an array or a pytree of arrays.
         Other leaves stay as they are. What is not given here and read after the
         mark all the same goes along.
+      tower: the name of a tower, such as `"vision"`, where stages are no chain but a
+        graph. Each mark then begins a stage of its tower, also the first one, and what
+        goes into a stage from other towers is given, too. Letters, digits and
+        underscores; all marks of a model have one, or none.
 
     Returns:
       `x`. Go on with this: a mark whose result is not used divides nothing.
 
     Raises:
-      TypeError: `x` holds an NNX object instead of the arrays in it.
+      TypeError: `x` holds an NNX object instead of the arrays in it, or the tower is no
+        text.
+      ValueError: the name of the tower has other characters.
 
     Example: two stages; without `meshwright.jit`, a mark does nothing.
 
@@ -191,7 +215,20 @@ def stage_boundary(x: T) -> T:
       >>> float(model([1.0, 2.0], 0.0))
       0.0
     """
-    return mark(x)
+    if tower is not None:
+        check_tower_name("stage_boundary", tower)
+    return mark(x, tower=tower)
+
+
+def check_tower_name(what: str, name: Any) -> None:
+    """Refuses what the compiler could not read as the name of a tower."""
+    if not isinstance(name, str):
+        raise TypeError(f"{what}: a tower is named by a text, got {name!r}")
+    if not (name.isascii() and name.isidentifier()):
+        raise ValueError(
+            f"{what}: the name of a tower has letters, digits and underscores, and "
+            f"begins with no digit, got {name!r}"
+        )
 
 
 class Begins(NamedTuple):
@@ -208,8 +245,9 @@ class Begins(NamedTuple):
     count: int
 
 
-def mark(x: T, begins: Begins | None = None) -> T:
+def mark(x: T, begins: Begins | None = None, tower: str | None = None) -> T:
     """`stage_boundary`; `begins` says which stage follows, if not just the next."""
+    place = {"begins": begins, "tower": tower}
     if not compat.is_staged():
         return x
     wrapped, tree = static_leaves.flatten(
@@ -225,7 +263,7 @@ def mark(x: T, begins: Begins | None = None) -> T:
         mark_p.bind(
             *arrays,
             linked=False,
-            **({} if begins is None else {"begins": begins}),
+            **{key: value for key, value in place.items() if value is not None},
         )
     )
     return jax.tree.unflatten(

@@ -60,6 +60,20 @@ def test_a_layout_is_lowered_as_shown(program):
     assert {f"stage{stage}" for stage in range(8)} <= origins
 
 
+def test_towers_are_placed_as_shown(program):
+    names = dict(program)
+    (block,) = find_blocks("Graphs of towers", "python")
+    exec(compile(block, "docs/schedules.md", "exec"), names)
+    places = {
+        (origin, item["mesh"])
+        for item in names["lowered"].partitioning_result.program["items"]
+        for origin in item.get("origins", [])
+        if "(" not in origin
+    }
+    stages = ["vision_stage0", "vision_stage1", "text_stage0", "text_stage1"]
+    assert places == {(name, f"m{mesh}") for mesh, name in enumerate(stages)}
+
+
 def test_sequences_are_cut_as_shown(program):
     names = dict(program)
     (block,) = find_blocks("Chunks of a sequence", "python")

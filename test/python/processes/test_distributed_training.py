@@ -140,3 +140,10 @@ def test_sequences_in_chunks_train_over_processes(name, stages):
     found = reports(launch(2, 2, "sequence.py", name, str(stages), "2"))
     assert [report["process"] for report in found] == [0, 1]
     assert all(report["difference"] <= 1e-5 for report in found)
+
+
+@pytest.mark.parametrize("args", [("Towers", "GPipe"), ("AUTO", "1F1B")])
+def test_towers_train_over_processes(args):
+    found = reports(launch(2, 2, "towers.py", *args))
+    assert [report["process"] for report in found] == [0, 1]
+    assert all(report["difference"] <= 1e-5 for report in found)

@@ -207,11 +207,20 @@ class Trained:
 
 
 def find_issued(
-    program: dict, topology: dict[str, Mesh], recording, sequence_chunks: int = 1
+    program: dict,
+    topology: dict[str, Mesh],
+    recording,
+    sequence_chunks: int = 1,
+    names: dict[str, int] | None = None,
 ) -> tuple[list[list[Action]], list[int]]:
-    """What each mesh issued, and its peak of live activations meanwhile."""
+    """What each mesh issued, and its peak of live activations meanwhile.
+
+    `names` has the stages of computations that are not called after them.
+    """
     is_cut = sequence_chunks > 1
-    actions = find_units(program, sequence_chunks) if is_cut else find_actions(program)
+    actions = (
+        find_units(program, sequence_chunks) if is_cut else find_actions(program, names)
+    )
     rows = {mesh: [] for mesh in topology}
     for event in recording.events:
         if event.kind == "fragment" and event.item in actions:
@@ -225,11 +234,13 @@ def find_issued(
     return orders, [count_live(program, row, weights) for row in rows.values()]
 
 
-def find_actions(program: dict) -> dict[int, Action]:
+def find_actions(
+    program: dict, names: dict[str, int] | None = None
+) -> dict[int, Action]:
     """Which action each item is, of those that belong to a stage."""
     microbatches = {}  # Of inputs and of what forwards make of them.
     for entry in program["inputs"]:
-        if found := re.fullmatch(r"[xy]s\[(\d+)\]", entry["name"] or ""):
+        if found := re.fullmatch(r"\w*s\[(\d+)\]", entry["name"] or ""):
             microbatches[entry["value"]] = int(found[1])
     found: dict[int, Action] = {}
     seen: set[tuple[int, int]] = set()
@@ -238,14 +249,15 @@ def find_actions(program: dict) -> dict[int, Action]:
             if item["operand"] in microbatches:
                 microbatches[item["result"]] = microbatches[item["operand"]]
             continue
-        origins = [re.fullmatch(r"stage(\d+)(\(1\))?", o) for o in item["origins"]]
+        origins = [re.fullmatch(r"(\w+)(\(1\))?", o) for o in item["origins"]]
         reads = {microbatches[v] for v in item["operands"] if v in microbatches}
         if not origins:
             # A sum of what belongs to several is of none.
             if len(reads) == 1:
                 microbatches |= dict.fromkeys(item["results"], *reads)
             continue
-        ((stage, transposed),) = {(int(o[1]), bool(o[2])) for o in origins}
+        ((name, transposed),) = {(o[1], bool(o[2])) for o in origins}
+        stage = int(name.removeprefix("stage")) if names is None else names[name]
         (microbatch,) = reads
         if not transposed:
             kind = "F"

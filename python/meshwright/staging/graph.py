@@ -1,0 +1,457 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stages that are a graph of towers: which operation belongs to which.
+
+A mark with a tower begins a stage of that tower. What goes into it may come from
+several other stages:
+
+    vision   | v = mark(image) | v = mark(v)           vision 0, vision 1
+    text     | t = mark(text)  | t, v = mark((t, v))   text 0, text 1; vision 1 feeds
+                                                       text 1
+
+An operation belongs to the last stage that it depends on. Of several that do not
+depend on each other it is the one whose tower goes on after it, or else the one of the
+tower that is marked last, which then depends on the others. So the order among stages
+is found on the way, and stages are numbered at the end: towers one after the other,
+each after those that feed it.
+
+Backward, what passes a mark goes back to the stages that gave it. What a stage gives
+others without a mark is differentiated where its forward was, as far as the saved
+values say where that is.
+"""
+
+from __future__ import annotations
+
+import collections
+import heapq
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..jaxapi import frontend as compat
+from ..tracing.scopes import source
+from .assign import (
+    Graph,
+    Stages,
+    Tower,
+    assign_backward,
+    assign_pending,
+    by_chain,
+    count_forward,
+    free_items,
+    is_fixed,
+    is_mark,
+    is_own,
+    number_tokens,
+    reads,
+    sum_at_the_end,
+)
+from .flatten import Flat, Item
+from .inner_gradients import count_by_marks
+from .terms import is_number, place_terms
+
+
+def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
+    """Assigns the operations of a body to stages by its marks.
+
+    Args:
+      flat: the body. Where the marks have towers, derivatives of marks are taken apart,
+        so that each is of one value.
+      known: numbers of the tokens among its inputs.
+      count: number of stages, if it has no mark of the model's own.
+
+    Raises:
+      ValueError: marks of which only some have a tower, towers that feed each other, or
+        what `by_chain` raises.
+    """
+    own = [item for item in flat.items if is_own(item)]
+    of_tower = [item for item in own if "tower" in item.eqn.params]
+    if not of_tower:
+        for item in flat.items:
+            if is_mark(item) and "of" in item.eqn.params:
+                raise ValueError(
+                    f"{source(item.eqn)}: cannot tell which stage of a tower a "
+                    "derivative belongs to; take the gradient inside of mw.call, as "
+                    "in mw.call(jax.value_and_grad(loss), call_counter=i)(params, "
+                    "batch)"
+                )
+        return by_chain(flat, known, count)
+    if len(of_tower) < len(own):
+        other = next(item for item in own if "tower" not in item.eqn.params)
+        raise ValueError(
+            f"{source(other.eqn)}: stage_boundary without a tower, but the one at "
+            f"{source(of_tower[0].eqn)} is of tower "
+            f"{of_tower[0].eqn.params['tower']!r}; give every mark its tower"
+        )
+    flat.items = list(_taken_apart(flat.items))
+    return _Assignment(flat, known).stages()
+
+
+def _taken_apart(items: Iterable[Item]) -> Iterable[Item]:
+    """Derivatives of marks, each of one value."""
+    for item in items:
+        if not is_mark(item) or not item.eqn.params["linked"]:
+            yield item
+            continue
+        token, *values = item.eqn.invars
+        numbers = item.eqn.params["of"]
+        for value, out, number in zip(values, item.eqn.outvars, numbers, strict=True):
+            params = {**item.eqn.params, "of": (number,)}
+            eqn = item.eqn.replace(invars=[token, value], outvars=[out], params=params)
+            yield Item(eqn, item.transposes, item.scope)
+
+
+class _Order:
+    """Which stages come before which, as far as that is known."""
+
+    def __init__(self, count: int):
+        self._before = [0] * count
+        self.links: dict[tuple[int, int], None] = {}
+
+    def add(self, first: int, second: int) -> None:
+        """Notes that a stage depends on another one."""
+        self.links[first, second] = None
+        new = self._before[first] | 1 << first
+        if new & ~self._before[second]:
+            for other, before in enumerate(self._before):
+                if other == second or before >> second & 1:
+                    self._before[other] |= new
+
+    def last(self, stages: Iterable[int]) -> list[int]:
+        """Those that come before none of the others."""
+        found = set(stages)
+        return sorted(
+            stage
+            for stage in found
+            if not any(self._before[other] >> stage & 1 for other in found)
+        )
+
+
+class _Assignment:
+    """One body. Until they are numbered, stages go by the number of their mark."""
+
+    def __init__(self, flat: Flat, known: Mapping[object, int]):
+        self._flat, self._items = flat, flat.items
+        self._table = reads(flat)
+        self._marks = [at for at, item in enumerate(self._items) if is_own(item)]
+        self._begins = {at: number for number, at in enumerate(self._marks)}
+        count_by_marks(flat)
+        count_forward(self._items, self._table, self._marks)
+        self._after, self._free = free_items(self._items, self._table, self._marks)
+        self._tokens = number_tokens(flat, known, self._begins)
+        self._towers = [self._items[at].eqn.params["tower"] for at in self._marks]
+        self._order = _Order(len(self._marks))
+        self._next: dict[int, int] = {}
+        latest: dict[str, int] = {}
+        for number, tower in enumerate(self._towers):
+            if tower in latest:
+                self._next[latest[tower]] = number
+                self._order.add(latest[tower], number)
+            latest[tower] = number
+        self._previous = {after: before for before, after in self._next.items()}
+        self._stage: list[int | None] = [None] * len(self._items)
+
+    def stages(self) -> Stages:
+        self._place_after_marks()
+        towers = self._sort_towers()
+        self._renumber(towers)
+        self._place_before_marks()
+        self._place_backward()
+        graph = Graph(tuple(towers), tuple(self._find_feeds()))
+        self._check_ways(graph)
+        places = [source(self._items[at].eqn) for at in self._marks]
+        return Stages(len(places), self._stage, places, self._tokens, graph=graph)
+
+    def _is_forward(self, index: int) -> bool:
+        return not (
+            self._items[index].transposes
+            or self._free[index]
+            or is_mark(self._items[index])
+            or is_fixed(self._items[index])
+        )
+
+    def _place_after_marks(self) -> None:
+        """Gives each forward operation the last stage that it depends on."""
+        leads = self._find_leads()
+        first = {}
+        for number, tower in enumerate(self._towers):
+            first.setdefault(tower, number)
+        for index in range(len(self._items)):
+            if not (index in self._begins or self._is_forward(index)):
+                continue
+            found = {
+                stage
+                for other in self._table.operands[index]
+                if (stage := self._given_by(other)) is not None
+            }
+            if index in self._begins:
+                for stage in self._order.last(found):
+                    self._order.add(stage, self._begins[index])
+                continue
+            last = self._order.last(found)
+            if not last:
+                continue
+            going_on = [
+                stage
+                for stage in last
+                if stage in self._next and leads[index] >> self._next[stage] & 1
+            ]
+            chosen = max(
+                going_on if len(going_on) == 1 else last,
+                key=lambda stage: first[self._towers[stage]],
+            )
+            for stage in last:
+                if stage != chosen:
+                    self._order.add(stage, chosen)
+            self._stage[index] = chosen
+
+    def _given_by(self, index: int) -> int | None:
+        """The mark after which what an operation gives is read forward."""
+        if index in self._begins:
+            return self._begins[index]
+        if is_mark(self._items[index]):
+            return self._tokens.get(self._items[index].eqn.invars[0])
+        return self._stage[index]
+
+    def _find_leads(self) -> list[int]:
+        """The marks that each operation leads to, as bits."""
+        leads = [0] * len(self._items)
+        for index in reversed(range(len(self._items))):
+            for reader in self._table.readers[index]:
+                leads[index] |= leads[reader]
+                if reader in self._begins:
+                    leads[index] |= 1 << self._begins[reader]
+        return leads
+
+    def _sort_towers(self) -> list[Tower]:
+        """The towers, each after those that feed it, else as they are marked."""
+        counts = collections.Counter(self._towers)
+        names = list(counts)
+        needs: dict[str, set[str]] = {name: set() for name in names}
+        for first, second in self._order.links:
+            if self._towers[first] != self._towers[second]:
+                needs[self._towers[second]].add(self._towers[first])
+        done: list[str] = []
+        ready = [at for at, name in enumerate(names) if not needs[name]]
+        heapq.heapify(ready)
+        while ready:
+            name = names[heapq.heappop(ready)]
+            done.append(name)
+            for at, other in enumerate(names):
+                if name in needs[other]:
+                    needs[other].discard(name)
+                    if not needs[other]:
+                        heapq.heappush(ready, at)
+        if len(done) < len(names):
+            self._refuse_circle([name for name in names if name not in done], needs)
+        places = self._places()
+        return [Tower(name, counts[name], places[name]) for name in done]
+
+    def _places(self) -> dict[str, str]:
+        """The user's line of the first mark of each tower."""
+        return {
+            self._towers[number]: source(self._items[at].eqn)
+            for number, at in reversed(list(enumerate(self._marks)))
+        }
+
+    def _refuse_circle(
+        self, names: Sequence[str], needs: Mapping[str, set[str]]
+    ) -> None:
+        name = names[0]
+        chain: list[str] = []
+        while name not in chain:  # Each of these waits for another one of them.
+            chain.append(name)
+            name = min(needs[name])
+        circle = [*chain[chain.index(name) :], name]
+        pairs = ", and ".join(
+            f"{after!r} reads what {before!r} gives"
+            for after, before in itertools.pairwise(circle)
+        )
+        raise ValueError(
+            f"{self._places()[name]}: stage_boundary: towers feed each other: {pairs}; "
+            "give the stages that come after the other tower a tower of their own"
+        )
+
+    def _renumber(self, towers: Sequence[Tower]) -> None:
+        """From numbers of marks to those of stages, tower by tower."""
+        starts = itertools.accumulate((tower.count for tower in towers), initial=0)
+        numbers = {
+            tower.name: itertools.count(start)
+            for tower, start in zip(towers, starts, strict=False)
+        }
+        new = [next(numbers[tower]) for tower in self._towers]
+        self._stage = [None if old is None else new[old] for old in self._stage]
+        self._begins = {at: new[number] for at, number in self._begins.items()}
+        self._previous = {new[a]: new[b] for a, b in self._previous.items()}
+        self._mark_of = {number: self._marks[number] for number in range(len(new))}
+
+    def _place_before_marks(self) -> None:
+        """Puts what depends on no mark into the first stage that reads it."""
+        size, last = len(self._items), len(self._marks) - 1
+
+        def stage_at(position: int) -> int:
+            return last if position < size else position // size - 1
+
+        position: list[int | None] = [
+            None if stage is None else (stage + 1) * size + at
+            for at, stage in enumerate(self._stage)
+        ]
+        for at, stage in self._begins.items():
+            # What goes into the first stage of a tower is a part of it.
+            position[at] = (self._previous.get(stage, stage) + 1) * size + at
+        is_early = [
+            self._is_forward(at) and self._stage[at] is None and not self._after[at]
+            for at in range(size)
+        ]
+        for index in reversed(range(size)):
+            if is_early[index]:
+                found = [position[reader] for reader in self._table.readers[index]]
+                known = [where for where in found if where is not None]
+                position[index] = min(known, default=None)
+        place_terms(self._flat, self._table.producer, is_early, position, stage_at)
+        for index in range(size):
+            if is_early[index] and position[index] is None:
+                found = [position[other] for other in self._table.operands[index]]
+                known = [where for where in found if where is not None]
+                position[index] = max(known, default=None)
+            if is_early[index] and position[index] is not None:
+                self._stage[index] = stage_at(position[index])
+
+    def _giver(self, index: int) -> int | None:
+        """The stage to which a derivative of a mark goes back."""
+        eqn = self._items[index].eqn
+        number = self._tokens.get(eqn.invars[0])
+        if number is None:
+            raise ValueError(
+                f"{source(eqn)}: cannot tell which stage_boundary a derivative belongs "
+                "to; take the gradient inside of mw.call, as in "
+                "mw.call(jax.value_and_grad(loss), call_counter=i)(params, batch)"
+            )
+        at = self._mark_of[number]
+        if not self._items[index].transposes % 2:
+            return self._begins[at]
+        value = self._items[at].eqn.invars[eqn.params["of"][0]]
+        maker = self._table.producer.get(value)
+        if maker is None:
+            return None
+        return self._begins.get(maker, self._stage[maker])
+
+    def _reader(self, index: int) -> int | None:
+        """The stage in which what goes into a mark, or a derivative, is needed."""
+        if index in self._begins:
+            stage = self._begins[index]
+            return self._previous.get(stage, stage)
+        if not self._items[index].transposes % 2:
+            return self._giver(index)
+        number = self._tokens[self._items[index].eqn.invars[0]]
+        return self._begins[self._mark_of[number]]
+
+    def _place_backward(self) -> None:
+        def of_value(index: int) -> int | None:
+            if index in self._begins:
+                return self._begins[index]
+            if is_mark(self._items[index]):
+                return self._giver(index)
+            return self._stage[index]
+
+        def of_reader(index: int) -> int | None:
+            if is_mark(self._items[index]):
+                return self._reader(index)
+            return self._stage[index]
+
+        forward = self._forward_readers()
+        late = assign_backward(
+            self._flat,
+            self._table,
+            self._stage,
+            of_value,
+            self._after,
+            lambda index, stage: self._settle(index, stage, forward),
+        )
+        assign_pending(
+            self._items,
+            self._table,
+            self._stage,
+            self._after,
+            self._free,
+            of_reader,
+            len(self._marks),
+            [],
+            late,
+        )
+        sum_at_the_end(self._items, self._table, self._stage)
+
+    def _forward_readers(self) -> dict[Any, set[int]]:
+        """The stages that make or read each value in the forward pass."""
+        found: dict[Any, set[int]] = {}
+        for index, item in enumerate(self._items):
+            stage = self._stage[index]
+            if item.transposes or is_mark(item) or stage is None:
+                continue
+            for var in [*item.eqn.invars, *item.eqn.outvars]:
+                if isinstance(var, compat.Var):
+                    found.setdefault(var, set()).add(stage)
+        return found
+
+    def _settle(self, index: int, stage: int, forward: Mapping[Any, set[int]]) -> int:
+        """Where a value that went on without a mark is differentiated.
+
+        The derivative comes from the stage that read it; what was saved is where its
+        own forward was.
+        """
+        for var in self._items[index].eqn.invars:
+            if isinstance(var, compat.Var) and not is_number(var):
+                stages = forward.get(var, set())
+                if stages and stage not in stages:
+                    stage = min(stage, max(stages))
+        return stage
+
+    def _find_feeds(self) -> list[tuple[int, int]]:
+        """The stages of other towers that each stage reads, numbers left aside."""
+        found: set[tuple[int, int]] = set()
+        tower = {
+            self._begins[at]: self._items[at].eqn.params["tower"] for at in self._marks
+        }
+        same: dict[Any, Any] = {}  # What passes a mark, and what it was before.
+        made: dict[Any, tuple[int, bool]] = {}
+        for index, item in enumerate(self._items):
+            eqn = item.eqn
+            if is_mark(item):
+                values = eqn.invars[1:] if eqn.params["linked"] else eqn.invars
+                same |= {
+                    out: same.get(value, value)
+                    if isinstance(value, compat.Var)
+                    else None
+                    for out, value in zip(eqn.outvars, values, strict=False)
+                }
+                continue
+            stage, is_back = self._stage[index], item.transposes % 2 == 1
+            if stage is None:
+                continue
+            made |= dict.fromkeys(eqn.outvars, (stage, is_back))
+            for var in eqn.invars:
+                if not isinstance(var, compat.Var) or is_number(var):
+                    continue
+                other, was_back = made.get(same.get(var, var), (stage, is_back))
+                if is_back == was_back and tower[other] != tower[stage]:
+                    found.add((stage, other) if is_back else (other, stage))
+        return sorted(found)
+
+    def _check_ways(self, graph: Graph) -> None:
+        """Each tower must lead to a result, or to another tower."""
+        outs = {var for var in self._flat.outs if isinstance(var, compat.Var)}
+        leads = [False] * len(self._items)
+        for index in reversed(range(len(self._items))):
+            leads[index] = not outs.isdisjoint(self._items[index].eqn.outvars) or any(
+                leads[reader]
+                for reader in self._table.readers[index]
+                if not self._items[reader].transposes
+            )
+        for number, at in enumerate(self._marks):
+            if not leads[at]:
+                name = self._towers[number]
+                raise ValueError(
+                    f"{source(self._items[at].eqn)}: stage_boundary: tower {name!r} "
+                    "has no way to the loss: nothing that is returned is made of what "
+                    "goes through this mark; use what the tower gives, or take its "
+                    "marks away"
+                )
