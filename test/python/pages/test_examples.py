@@ -12,6 +12,8 @@ COMMANDS = {
     "mlp": ["mlp.py"],
     "flax_model": ["flax_model.py"],
     "encoder_decoder": ["encoder_decoder.py"],
+    "two_towers": ["two_towers.py"],
+    "two_towers_auto": ["two_towers.py", "--schedule=auto"],
     "actor_learner": ["actor_learner.py"],
     "gpt_1f1b": ["gpt.py", "--devices=2"],
     "gpt_zero_bubble": ["gpt.py", "--devices=1", "--schedule=ZERO_BUBBLE_H1"],
