@@ -86,6 +86,12 @@ BENCHES = (
         "auto", "auto_schedules.py --bin {bin}", "lower", "auto, by the best builtin"
     ),
     Bench(
+        "towers",
+        "tower_schedules.py --bin {bin}",
+        "lower",
+        "auto, by the best mixture of fixed schedules",
+    ),
+    Bench(
         "passes",
         "common_passes.py --bin {bin} --sizes 2000 8000 --repeat 2",
         "lower",
