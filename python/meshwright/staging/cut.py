@@ -28,7 +28,7 @@ from .assign import Graph, Layout, Stages, is_mark, is_own
 from .auto import Divider
 from .emit import emit, stage_name
 from .flatten import first_mark, flatten, has_references, mark_in, refuse
-from .graph import by_marks
+from .graph import by_marks, check_ways
 from .loops import is_expandable
 from .marks import mark_p
 from .terms import has_terms
@@ -247,6 +247,8 @@ class _Cutter:
             for item, stage in zip(flat.items, stages.stage, strict=True)
             if stage is not None and not item.transposes
         }
+        if stages.graph is not None:
+            check_ways(flat)
         for stage in range(stages.count):
             if stage in forward:
                 continue

@@ -157,7 +157,6 @@ class _Assignment:
         self._place_before_marks()
         self._place_backward()
         graph = Graph(tuple(towers), tuple(self._find_feeds()))
-        self._check_ways(graph)
         places = [source(self._items[at].eqn) for at in self._marks]
         return Stages(len(places), self._stage, places, self._tokens, graph=graph)
 
@@ -436,22 +435,21 @@ class _Assignment:
                     found.add((stage, other) if is_back else (other, stage))
         return sorted(found)
 
-    def _check_ways(self, graph: Graph) -> None:
-        """Each tower must lead to a result, or to another tower."""
-        outs = {var for var in self._flat.outs if isinstance(var, compat.Var)}
-        leads = [False] * len(self._items)
-        for index in reversed(range(len(self._items))):
-            leads[index] = not outs.isdisjoint(self._items[index].eqn.outvars) or any(
-                leads[reader]
-                for reader in self._table.readers[index]
-                if not self._items[reader].transposes
+
+def check_ways(flat: Flat) -> None:
+    """Refuses a tower of which nothing that is returned is made."""
+    table = reads(flat)
+    outs = {var for var in flat.outs if isinstance(var, compat.Var)}
+    leads = [False] * len(flat.items)
+    for index in reversed(range(len(flat.items))):
+        item = flat.items[index]
+        leads[index] = not outs.isdisjoint(item.eqn.outvars) or any(
+            leads[reader] for reader in table.readers[index]
+        )
+        if is_own(item) and not leads[index]:
+            raise ValueError(
+                f"{source(item.eqn)}: stage_boundary: tower "
+                f"{item.eqn.params['tower']!r} has no way to the loss: nothing that "
+                "is returned is made of what goes through this mark; use what the "
+                "tower gives, or take its marks away"
             )
-        for number, at in enumerate(self._marks):
-            if not leads[at]:
-                name = self._towers[number]
-                raise ValueError(
-                    f"{source(self._items[at].eqn)}: stage_boundary: tower {name!r} "
-                    "has no way to the loss: nothing that is returned is made of what "
-                    "goes through this mark; use what the tower gives, or take its "
-                    "marks away"
-                )

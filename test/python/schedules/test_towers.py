@@ -266,6 +266,39 @@ def test_without_a_mesh_a_mark_does_nothing():
     assert abs(float(eager) - float(compiled)) < 1e-6
 
 
+def tied(weights, image, text, y):
+    """A table that two stages read, layers that are recomputed, and a decay."""
+    image = tower("vision", weights["vision"], image)
+    text = text @ weights["table"]
+    for w in weights["text"]:
+        text, image = mark((text, image), tower="text")
+        text = jax.checkpoint(layer)(w, text) + image
+    decay = sum((leaf**2).sum() for leaf in jax.tree.leaves(weights))
+    return distance(text @ weights["table"].T, y) + 1e-3 * decay
+
+
+@pytest.mark.parametrize("with_value", [True, False])
+def test_shared_and_recomputed_weights_train(with_value):
+    derive = jax.value_and_grad if with_value else jax.grad
+    gradient = mw.pipeline.accumulate(
+        derive(tied), MICROBATCHES, batch_argnums=(1, 2, 3)
+    )
+    config = mw.make_config(
+        make_meshes([1, 1, 1, 1]), pipeline_schedule=mw.get_pipeline_schedule("Towers")
+    )
+    weights, *batch = make_inputs({"vision": 2, "text": 2})
+    weights["table"] = np.eye(WIDTH, dtype=np.float32)
+    compiled = mw.jit(gradient, config).lower(weights, *batch).compile()
+    placed = jax.tree.map(
+        jax.device_put, (weights, *batch), compiled.input_shardings[0]
+    )
+    expected = jax.jit(gradient)(weights, *batch)
+    for ours, theirs in zip(
+        jax.tree.leaves(compiled(*placed)), jax.tree.leaves(expected), strict=True
+    ):
+        np.testing.assert_allclose(np.asarray(ours), theirs, atol=1e-5)
+
+
 def without_way(weights, image, text, y):
     tower("vision", weights["vision"], image)
     return distance(tower("text", weights["text"], text), y)
