@@ -4,6 +4,7 @@
 
 #include "meshwright/Draw/ReadDrawing.h"
 #include "meshwright/Schedule/PlanInputs.h"
+#include "meshwright/Schedule/TimelineSteps.h"
 #include "meshwright/Simulator/PlanWorkload.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -55,10 +56,12 @@ Drawing meshwright::makeDrawing(const Plan &plan, const Timeline &timeline) {
   drawing.makespan = double(timeline.makespan);
   drawing.bubble = timeline.getBubble();
   std::vector<uint32_t> firstBar;
+  std::vector<std::string> towers = listTowers(plan);
   for (auto [index, list] : llvm::enumerate(plan.meshes)) {
     firstBar.push_back(drawing.bars.size());
     Drawing::Mesh &mesh = drawing.meshes.emplace_back();
-    mesh.name = "mesh " + std::to_string(index);
+    mesh.name = towers[index] + (towers[index].empty() ? "" : " ") + "mesh " +
+                std::to_string(index);
     mesh.busy = double(timeline.busy[index]);
     if (timeline.makespan > 0)
       mesh.bubble = 1 - mesh.busy / drawing.makespan;
@@ -70,7 +73,8 @@ Drawing meshwright::makeDrawing(const Plan &plan, const Timeline &timeline) {
       bar.kind = getItemKind(action.kind);
       bar.mesh = bar.source = index;
       bar.name = drawing.names.add(
-          llvm::formatv("stage {0}, {1}", action.stage, getText(action.kind))
+          llvm::formatv("{0}, {1}", nameStage(plan.graph, action.stage),
+                        getText(action.kind))
               .str());
       bar.origins = drawing.names.add("");
       bar.stage = action.stage;
@@ -173,6 +177,32 @@ static bool readMesh(const json::Value &value, Plan &plan, Timeline &timeline,
   return true;
 }
 
+/// The towers of a plan, each of whose stages runs in a row.
+static bool readTowers(const json::Value &value, Plan &plan, json::Path path) {
+  std::optional<llvm::StringRef> text = value.getAsString();
+  if (!text) {
+    path.report("expected a text");
+    return false;
+  }
+  llvm::Expected<StageGraph> graph = parseStageGraph(*text);
+  if (!graph) {
+    llvm::consumeError(graph.takeError());
+    path.report("expected towers, as meshwright schedule --json prints them");
+    return false;
+  }
+  plan.graph = std::move(*graph);
+  for (const ActionList &list : plan.meshes)
+    for (const Action &action : list)
+      if (action.stage >= plan.graph.countStages()) {
+        path.report("has fewer stages than the rows");
+        return false;
+      }
+  if (plan.graph.countMeshes() == static_cast<int64_t>(plan.meshes.size()))
+    return true;
+  path.report("has another number of meshes than there are rows");
+  return false;
+}
+
 /// A plan edited by hand may repeat an action, or start it too early.
 static llvm::Error checkOrder(const Plan &plan, const Timeline &timeline) {
   PlanInputs inputs(plan);
@@ -214,6 +244,9 @@ llvm::Expected<Drawing> meshwright::readPlanJson(const json::Value &value) {
   json::Path list = path.field("meshes");
   for (auto [index, mesh] : llvm::enumerate(*meshes))
     if (!readMesh(mesh, plan, timeline, list.index(index)))
+      return root.getError();
+  if (const json::Value *towers = value.getAsObject()->get("towers"))
+    if (!readTowers(*towers, plan, path.field("towers")))
       return root.getError();
   if (llvm::Error error = checkOrder(plan, timeline))
     return error;

@@ -102,6 +102,11 @@ void meshwright::printSvg(const SvgImage &image, llvm::raw_ostream &os) {
   int64_t top = kTop;
   for (const SvgRow &row : image.rows) {
     int64_t box = (row.isLow ? kLowRow : kRow) - kGap;
+    if (row.beginsGroup)
+      os << llvm::formatv("<rect x=\"4\" y=\"{0:F1}\" width=\"{1:F1}\" "
+                          "height=\"1\" fill=\"#888\"/>\n",
+                          double(top) - double(kGap + 1) / 2,
+                          double(margin) - 4 + unit * makespan);
     os << llvm::formatv("<text x=\"4\" y=\"{0}\">{1}</text>\n",
                         top + box / 2 + 4, escape(row.name));
     os << llvm::formatv("<rect x=\"{0}\" y=\"{1}\" width=\"{2:F1}\" "

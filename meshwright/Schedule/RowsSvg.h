@@ -23,7 +23,8 @@ struct SvgBox {
 struct SvgRow {
   std::string name;
   std::vector<SvgBox> boxes;
-  bool isLow = false; ///< Half as high as others.
+  bool isLow = false;       ///< Half as high as others.
+  bool beginsGroup = false; ///< Below a line.
 };
 
 struct SvgLegendEntry {

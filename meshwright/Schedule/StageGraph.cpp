@@ -93,7 +93,7 @@ static llvm::Error makeError(const char *format, Ts &&...values) {
       "towers: " + llvm::formatv(format, std::forward<Ts>(values)...).str());
 }
 
-static bool isName(llvm::StringRef text) {
+bool meshwright::isTowerName(llvm::StringRef text) {
   return !text.empty() && !llvm::isDigit(text.front()) &&
          llvm::all_of(text,
                       [](char c) { return llvm::isAlnum(c) || c == '_'; });
@@ -131,8 +131,8 @@ llvm::Error GraphReader::readTower(llvm::StringRef text) {
   auto [head, meshes] = whole.split('@');
   auto [name, count] = head.split(':');
   Tower tower{name.str(), graph.countStages(), 0, {}, "1F1B"};
-  if (!isName(name) || count.getAsInteger(10, tower.count) || tower.count < 1 ||
-      tower.count > kMostStages)
+  if (!isTowerName(name) || count.getAsInteger(10, tower.count) ||
+      tower.count < 1 || tower.count > kMostStages)
     return makeError("unknown entry '{0}'; expected a tower with its number of "
                      "stages, as in vision:2, or vision>text for what feeds "
                      "what",
@@ -288,4 +288,11 @@ std::string meshwright::toString(const StageGraph &graph) {
     if (tower.hasLoss)
       os << ';' << tower.name << '>';
   return text;
+}
+
+std::string meshwright::nameStage(const StageGraph &graph, int64_t stage) {
+  if (graph.isChain())
+    return "stage " + std::to_string(stage);
+  const Tower &tower = graph.getTower(stage);
+  return "stage " + std::to_string(stage - tower.first) + " of " + tower.name;
 }

@@ -77,9 +77,15 @@ struct StageLinks {
   std::vector<int64_t> countToEnd() const;
 };
 
+/// Whether a text can name a tower: letters, digits and underscores.
+bool isTowerName(llvm::StringRef text);
+
 /// Fails, naming the tower, if the text is no graph, a tower comes before one that
 /// feeds it, or no way leads from it to a loss.
 llvm::Expected<StageGraph> parseStageGraph(llvm::StringRef text);
+
+/// `stage 3` of a chain, `stage 1 of text` in a tower.
+std::string nameStage(const StageGraph &graph, int64_t stage);
 
 /// A text that parses to the same graph, without spaces.
 std::string toString(const StageGraph &graph);

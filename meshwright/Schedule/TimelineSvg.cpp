@@ -41,6 +41,7 @@ void meshwright::printTimelineSvg(const Plan &plan, const Timeline &timeline,
     SvgRow &row = image.rows.emplace_back();
     row.name = towers[mesh] + (towers[mesh].empty() ? "" : " ") + "mesh " +
                std::to_string(mesh);
+    row.beginsGroup = mesh > 0 && towers[mesh] != towers[mesh - 1];
     int64_t lowest = steps.empty() ? 0 : steps.front().action.stage;
     for (const TimelineStep &step : steps)
       lowest = std::min(lowest, step.action.stage);

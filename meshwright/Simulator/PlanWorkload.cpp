@@ -29,7 +29,10 @@ namespace {
 class Builder {
 public:
   Builder(const Plan &plan, const PipelineModel &model)
-      : plan(plan), model(model) {}
+      : plan(plan), model(model) {
+    if (!plan.graph.isChain())
+      links.emplace(plan.graph, plan.graph.countStages());
+  }
 
   Workload build();
 
@@ -39,6 +42,13 @@ private:
     return {{stage, microbatch}, static_cast<int>(kind)};
   }
   const StageModel &getStage(int64_t stage) const { return model.get(stage); }
+  using Stages = llvm::SmallVector<int64_t, 2>;
+  Stages listBefore(int64_t stage) const {
+    return links ? links->before[stage] : Stages{stage - 1};
+  }
+  Stages listAfter(int64_t stage) const {
+    return links ? links->after[stage] : Stages{stage + 1};
+  }
   void addMeshes();
   void addSteps();
   void addOptimizers();
@@ -64,6 +74,7 @@ private:
 
   const Plan &plan;
   const PipelineModel &model;
+  std::optional<StageLinks> links; ///< Of a graph of towers.
   Workload workload;
   llvm::DenseMap<Key, uint32_t> runs;
   llvm::DenseMap<std::pair<Key, uint32_t>, uint32_t> activities;
@@ -214,7 +225,7 @@ uint32_t Builder::getTransfer(uint32_t from, uint32_t to,
   return entry->second;
 }
 
-/// What stage `stage` makes for its neighbour.
+/// What stage `stage` makes for a neighbour.
 void Builder::send(uint32_t producer, uint32_t consumer,
                    const StageTransfer &cost, int64_t stage,
                    int64_t microbatch) {
@@ -237,9 +248,10 @@ void Builder::linkAction(const Action &action) {
   uint32_t forward = findRun(s, m, ActionKind::Forward);
   switch (action.kind) {
   case ActionKind::Forward:
-    if (uint32_t input = findRun(s - 1, m, ActionKind::Forward);
-        input != kNoItem)
-      send(input, run, getStage(s - 1).toNext, s - 1, m);
+    for (int64_t before : listBefore(s))
+      if (uint32_t input = findRun(before, m, ActionKind::Forward);
+          input != kNoItem)
+        send(input, run, getStage(before).toNext, before, m);
     return;
   case ActionKind::Weight:
     if (uint32_t input = findRun(s, m, ActionKind::Input); input != kNoItem)
@@ -255,8 +267,9 @@ void Builder::linkAction(const Action &action) {
         addCount(bytes, stage.bytesUntilWeight);
       read(run, makeValue(forward, bytes));
     }
-    if (uint32_t gradient = findBackward(s + 1, m); gradient != kNoItem)
-      send(gradient, run, getStage(s + 1).toPrevious, s + 1, m);
+    for (int64_t after : listAfter(s))
+      if (uint32_t gradient = findBackward(after, m); gradient != kNoItem)
+        send(gradient, run, getStage(after).toPrevious, after, m);
     return;
   }
 }

@@ -120,6 +120,22 @@ TEST(FragmentGraphTest, PipelineIsALineThereAndBack) {
   }
 }
 
+TEST(PlanDrawingTest, MeshesAreNamedAfterTowers) {
+  PlanShape shape{4, 4};
+  shape.graph =
+      llvm::cantFail(parseStageGraph("vision:2;text:2@2-3;vision>text.1"));
+  Drawing drawing = draw("Towers", shape, 1);
+  EXPECT_EQ(drawing.meshes[1].name, "vision mesh 1");
+  EXPECT_EQ(drawing.meshes[3].name, "text mesh 3");
+  EXPECT_EQ(drawing.names.get(drawing.bars.back().name),
+            "stage 1 of text, backward");
+  // The first stage of text waits for nothing that vision gives.
+  auto first =
+      std::find_if(drawing.bars.begin(), drawing.bars.end(),
+                   [](const Drawing::Bar &bar) { return bar.stage == 2; });
+  EXPECT_EQ(first->start, 0);
+}
+
 TEST(DrawingFormatTest, RefusesWhatHasTooManyBars) {
   Drawing drawing;
   drawing.bars.resize(7);
