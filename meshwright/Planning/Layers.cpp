@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Planning/Layers.h"
+#include "meshwright/Schedule/StageGraph.h"
 #include "meshwright/Text/Figures.h"
 #include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/STLExtras.h"
@@ -66,8 +67,61 @@ static bool readCount(const json::Object &object, StringRef key, double most,
   return true;
 }
 
-static bool readLayer(const json::Value &value, std::vector<Layer> &layers,
+static bool readReads(const json::Object &object, Layer &layer,
                       json::Path path) {
+  const json::Value *reads = object.get("reads");
+  if (!reads)
+    return true;
+  const json::Array *list = reads->getAsArray();
+  if (list && llvm::all_of(*list, [](const json::Value &name) {
+        return name.getAsString().has_value();
+      })) {
+    for (const json::Value &name : *list)
+      layer.reads.push_back(name.getAsString()->str());
+    return true;
+  }
+  path.field("reads").report("expected a list of towers");
+  return false;
+}
+
+/// Adds a layer to the tower that it names.
+static bool addToTower(const json::Object &object, Layers &layers, size_t begin,
+                       json::Path path) {
+  const json::Value *value = object.get("tower");
+  std::optional<StringRef> name =
+      value ? value->getAsString() : std::optional<StringRef>();
+  if (!value && layers.towers.empty() && layers.layers[begin].reads.empty())
+    return true;
+  auto &towers = layers.towers;
+  if (!name || !isTowerName(*name) || (towers.empty() && begin > 0)) {
+    path.field("tower").report(
+        "expected a name of letters, digits and underscores, in every layer or "
+        "in none");
+    return false;
+  }
+  for (const std::string &read : layers.layers[begin].reads)
+    if (read == *name || llvm::none_of(towers, [&](const LayerTower &tower) {
+          return tower.name == read;
+        })) {
+      path.field("reads").report("expected towers whose layers come before");
+      return false;
+    }
+  if (towers.empty() || towers.back().name != *name) {
+    if (llvm::any_of(towers, [&](const LayerTower &tower) {
+          return tower.name == *name;
+        })) {
+      path.field("tower").report("expected the layers of a tower together");
+      return false;
+    }
+    towers.push_back({name->str(), begin, begin});
+  }
+  towers.back().end = layers.layers.size();
+  return true;
+}
+
+static bool readLayer(const json::Value &value, Layers &all, json::Path path) {
+  std::vector<Layer> &layers = all.layers;
+  size_t begin = layers.size();
   const json::Object *object = value.getAsObject();
   if (!object) {
     path.report("expected an object with the figures of a layer");
@@ -83,8 +137,9 @@ static bool readLayer(const json::Value &value, std::vector<Layer> &layers,
   if (!checkKeys(*object,
                  {"name", "repeat", "flops", "backward_flops",
                   "parameter_bytes", "activation_bytes", "residual_bytes",
-                  "tensor_reduces"},
+                  "tensor_reduces", "tower", "reads"},
                  path) ||
+      !readReads(*object, layer, path) ||
       !readCount(*object, "repeat", kMostLayers, repeat, path, 1) ||
       !readNumber(*object, "flops", layer.flops, path) ||
       !readNumber(*object, "backward_flops", layer.backwardFlops, path,
@@ -101,7 +156,7 @@ static bool readLayer(const json::Value &value, std::vector<Layer> &layers,
       layer.name += std::to_string(i);
     layers.push_back(layer);
   }
-  return true;
+  return addToTower(*object, all, begin, path);
 }
 
 static bool readObject(const json::Value &value, Layers &layers,
@@ -137,7 +192,7 @@ static bool readObject(const json::Value &value, Layers &layers,
   layers.function = object->getString("function").value_or("").str();
   json::Path at = path.field("layers");
   for (auto [index, entry] : llvm::enumerate(*list))
-    if (!readLayer(entry, layers.layers, at.index(index)))
+    if (!readLayer(entry, layers, at.index(index)))
       return false;
   if (layers.layers.size() > kMostLayers) {
     at.report("expected no more layers than a model has");

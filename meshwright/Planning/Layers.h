@@ -9,6 +9,9 @@
 //                "parameter_bytes": 2e8, "activation_bytes": 8e6,
 //                "residual_bytes": 1e8, "tensor_reduces": 2}]}
 //
+// Where layers are no line, each says of which "tower" it is, and of which towers it
+// "reads" the last layer. Those of a tower come together, after those that they read.
+//
 // Flops and activations are those of one example in the forward pass.
 // docs/plan.md lists the keys. Layers of a program are its named computations.
 //
@@ -34,11 +37,19 @@ struct Layer {
   double activationBytes = 0, residualBytes = 0;
   /// Sums over the devices of a tensor-parallel layer, in each direction.
   double tensorReduces = 2;
+  std::vector<std::string> reads; ///< Towers before its own.
+};
+
+/// A line of layers: begin, ..., end - 1.
+struct LayerTower {
+  std::string name;
+  size_t begin, end;
 };
 
 struct Layers {
   std::vector<Layer> layers;
-  int64_t batch = 1; ///< Examples of a step.
+  std::vector<LayerTower> towers; ///< Empty if all are one line.
+  int64_t batch = 1;              ///< Examples of a step.
   /// The only number of microbatches; of a program that has them already.
   std::optional<int64_t> microbatches;
   /// Whether products are of bf16, else of f32.

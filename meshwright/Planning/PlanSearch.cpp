@@ -10,6 +10,7 @@
 
 #include "meshwright/Planning/PlanSearch.h"
 #include "meshwright/Planning/CutSearch.h"
+#include "meshwright/Planning/GraphSearch.h"
 #include "meshwright/Planning/StepSimulation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -405,5 +406,7 @@ llvm::Expected<PlanResult> Search::run() {
 }
 
 llvm::Expected<PlanResult> meshwright::findLayout(const PlanInputs &inputs) {
+  if (!inputs.layers.towers.empty())
+    return findGraphLayout(inputs);
   return Search(inputs).run();
 }

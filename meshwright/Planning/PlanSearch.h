@@ -40,6 +40,7 @@ struct Layout {
   /// Where each stage ends, in layers, and on which mesh it is.
   std::vector<size_t> ends;
   std::vector<int64_t> placement;
+  StageGraph graph; ///< What feeds what, if the layers have towers.
 
   /// Seconds of a step, and what it is made of, on the busiest mesh: sums over
   /// tensor-parallel devices, other work, waiting, and the end of a step.

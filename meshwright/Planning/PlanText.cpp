@@ -26,12 +26,26 @@ static std::string getMesh(int64_t mesh) {
   return "mesh" + std::to_string(mesh);
 }
 
+/// With the schedule of each tower, where there are any.
+static std::string nameSchedule(const Layout &layout) {
+  std::string name = layout.schedule->name.str();
+  if (layout.graph.isChain())
+    return name;
+  name += " of";
+  for (const Tower &tower : layout.graph.towers)
+    name += formatv(" {0} ({1} mesh{2}{3})", tower.name, tower.count,
+                    tower.count == 1 ? "" : "es",
+                    layout.measured ? "" : ", " + tower.schedule)
+                .str();
+  return name;
+}
+
 std::string meshwright::describe(const Layout &layout) {
   std::string text =
       formatv("{0} mesh{1} of {2} (data) x {3} (tensor), {4}, {5} "
               "microbatch{6}",
               layout.meshes, layout.meshes == 1 ? "" : "es", layout.split.data,
-              layout.split.tensor, layout.schedule->name, layout.microbatches,
+              layout.split.tensor, nameSchedule(layout), layout.microbatches,
               layout.microbatches == 1 ? "" : "es");
   if (layout.recomputes)
     text += ", recomputation";
@@ -80,7 +94,7 @@ static void printLayout(const PlanInputs &inputs, const Layout &best,
   size_t begin = 0;
   for (auto [stage, end] : llvm::enumerate(best.ends)) {
     const auto &layers = inputs.layers.layers;
-    os << formatv("stage {0} on {1}: {2}", stage,
+    os << formatv("{0} on {1}: {2}", nameStage(best.graph, stage),
                   getMesh(best.placement[stage]), toLine(layers[begin].name));
     if (end > begin + 1)
       os << " to " << toLine(layers[end - 1].name);
@@ -161,7 +175,10 @@ static void writeConfig(OStream &json, const PlanInputs &inputs,
           });
     });
     json.attributeObject("options", [&] {
-      json.attribute("mpmd_pipeline_schedule", layout.schedule->name);
+      json.attribute("mpmd_pipeline_schedule",
+                     layout.graph.isChain() ? layout.schedule->name.str()
+                                            : layout.schedule->name.str() +
+                                                  ":" + toString(layout.graph));
       if (layout.measured)
         json.attribute("mpmd_schedule_device", toUtf8(inputs.deviceText));
       json.attribute("mpmd_complete_schedule", true);

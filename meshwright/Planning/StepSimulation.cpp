@@ -109,6 +109,7 @@ std::optional<Plan> meshwright::makeMeasuredPlan(const PlanInputs &inputs,
   problem.microbatches = layout.microbatches;
   problem.costs = times;
   problem.placement = layout.placement;
+  problem.graph = layout.graph;
   problem.splits.assign(layout.placement.size(), true);
   problem.mostLive = findMemoryLimits(inputs, getStages(costs, layout), layout);
   llvm::Expected<SearchedPlan> made = searchPlan(problem);

@@ -136,3 +136,69 @@ def test_a_device_may_be_a_path():
 def test_what_is_of_another_type_is_named(options, text):
     with pytest.raises(TypeError, match=text):
         mw.plan(options.pop("layers", blocks(2)), devices=2, **options)
+
+
+def test_towers_are_placed_as_planned(tmp_path, tools):
+    """The configuration of a plan over towers partitions their program."""
+    layers = [
+        {"name": f"{tower}{i}", "tower": tower, **BLOCK}
+        for tower, count in (("v", 2), ("t", 3))
+        for i in range(count)
+    ]
+    for layer in layers[2:]:
+        layer["reads"] = ["v"]
+    plan = mw.plan(layers, devices=5, batch=4, microbatches=[4], schedules=["1F1B"])
+    assert plan.stages == tuple(
+        (f"mesh{i}", (layer["name"],)) for i, layer in enumerate(layers)
+    )
+
+    def named(name, function):
+        return mw.named_computation(function, name=name)
+
+    def loss(weights, image, text):
+        for i in (0, 1):
+            image = named(f"v{i}", lambda w, x: jnp.tanh(x @ w))(weights[i], image)
+        for i in (0, 1):
+            read = named(f"t{i}", lambda w, x, v: jnp.tanh(x @ w) + v)
+            text = read(weights[2 + i], text, image)
+        last = named("t2", lambda w, x, v: (jnp.tanh(x @ w) * v).mean())
+        return last(weights[4], text, image)
+
+    def step(weights, images, texts):
+        total = None
+        for m in range(4):
+            gradient = mw.call(jax.grad(loss), call_counter=m)
+            grads = gradient(weights, images[m], texts[m])
+            total = grads if total is None else jax.tree.map(jnp.add, total, grads)
+        return total
+
+    meshes = {
+        mesh: jax.sharding.Mesh(jax.devices()[i : i + 1], ("data",))
+        for i, mesh in enumerate(plan.config["topology"])
+    }
+    shape = jax.ShapeDtypeStruct((4, 4), jnp.float32)
+    names = {name: mesh for mesh, (name,) in plan.stages}
+    config = mw.make_config(meshes, names)
+    lowered = mw.jit(step, config).lower(5 * [shape], 4 * [shape], 4 * [shape])
+    (tmp_path / "step.mlir").write_text(lowered.as_text("stablehlo"))
+    plan.config["options"]["mpmd_infer_transfers"] = True
+    (tmp_path / "c.json").write_text(json.dumps(plan.config))
+    tools.check(
+        "meshwright",
+        "partition",
+        tmp_path / "step.mlir",
+        f"--config={tmp_path / 'c.json'}",
+        "-o",
+        tmp_path / "out",
+    )
+    program = json.loads((tmp_path / "out" / "schedule.json").read_text())
+    order = [
+        (item["mesh"], bool(re.search(r"\(1\)", "".join(item["origins"]))))
+        for item in program["items"]
+        if item.get("origins")
+    ]
+    # 1F1B over five stages: the first mesh keeps all four, the last one.
+    first = [is_back for mesh, is_back in order if mesh == "mesh0"]
+    last = [is_back for mesh, is_back in order if mesh == "mesh4"]
+    assert first == 4 * [False] + 4 * [True]
+    assert last == 4 * [False, True]
