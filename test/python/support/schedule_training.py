@@ -240,7 +240,7 @@ def find_actions(
     """Which action each item is, of those that belong to a stage."""
     microbatches = {}  # Of inputs and of what forwards make of them.
     for entry in program["inputs"]:
-        if found := re.fullmatch(r"\w*s\[(\d+)\]", entry["name"] or ""):
+        if found := re.fullmatch(r"(?!weights)\w*s\[(\d+)\]", entry["name"] or ""):
             microbatches[entry["value"]] = int(found[1])
     found: dict[int, Action] = {}
     seen: set[tuple[int, int]] = set()
