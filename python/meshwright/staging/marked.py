@@ -20,7 +20,7 @@ import jax
 
 from ..tracing import static_leaves
 from ..tracing.nnx_state import is_stateful
-from .marks import stage_boundary
+from .marks import check_tower_name, stage_boundary
 
 __all__ = ["marked"]
 
@@ -32,7 +32,7 @@ _SEPARATOR = "/"
 _linen_marks = jax.make_user_context(default_value=None)
 
 
-def marked(model: T, paths: Sequence[str]) -> T:
+def marked(model: T, paths: Sequence[str] | Mapping[str, str]) -> T:
     """Puts a `stage_boundary` before modules of a model, by their paths.
 
     The mark is on the first argument with arrays that the module is called with. A
@@ -41,7 +41,10 @@ def marked(model: T, paths: Sequence[str]) -> T:
     Args:
       model: a module of Flax NNX, Flax Linen, Equinox or Keras.
       paths: attributes, names, keys and indices that lead from the model to a module,
-        such as `"decoder/layers_2"` or `"layers/2"`. The first stage needs none.
+        such as `"decoder/layers_2"` or `"layers/2"`. The first stage needs none. Or a
+        dict from paths to towers, for stages that are a graph (`stage_boundary`): each
+        module then begins a stage of its tower, also the first one, and the mark is on
+        all arguments with arrays.
 
     Returns:
       A model with the marks, of the same parameters at the same paths: an NNX module
@@ -50,7 +53,7 @@ def marked(model: T, paths: Sequence[str]) -> T:
       changed, and the result is `model` itself. Go on with the result.
 
     Raises:
-      TypeError: `model` is no such module, `paths` are no texts in an order, or a path
+      TypeError: `model` is no such module, `paths` are no texts, or a path
         leads to something that is not called.
       ValueError: a path is unknown or given twice; the text lists those near it. Paths
         of a Linen module are known when it is called.
@@ -83,18 +86,26 @@ def _base(name: str, library: Any) -> Any:
     return library.Layer if name == "keras" else library.Module
 
 
-def _check_paths(paths: Any) -> tuple[str, ...]:
-    if isinstance(paths, str) or not isinstance(paths, Sequence):
+def _check_paths(paths: Any) -> dict[str, str | None]:
+    """The tower of each path, if it has one."""
+    if isinstance(paths, Mapping):
+        towers = dict(paths)
+        for path, tower in towers.items():
+            check_tower_name(f"{_WHAT}: {path!r}", tower)
+        paths = list(towers)
+    elif isinstance(paths, str) or not isinstance(paths, Sequence):
         raise TypeError(
-            f"{_WHAT}: paths must be a list of texts in the order of the stages, got "
-            f"{paths!r} of type {type(paths).__name__}"
+            f"{_WHAT}: paths must be a list of texts in the order of the stages, or a "
+            f"dict from these to towers, got {paths!r} of type {type(paths).__name__}"
         )
+    else:
+        towers = {}
     for index, path in enumerate(paths):
         if not isinstance(path, str):
             raise TypeError(f"{_WHAT}: paths[{index}] must be a text, got {path!r}")
         if path in paths[:index]:
             raise ValueError(f"{_WHAT}: path {path!r} is given twice")
-    return tuple(paths)
+    return {path: towers.get(path) for path in paths}
 
 
 def _unknown(path: str, known: Iterable[str]) -> ValueError:
@@ -104,8 +115,19 @@ def _unknown(path: str, known: Iterable[str]) -> ValueError:
     return ValueError(f"{_WHAT}: unknown path {path!r}; near it are {listed}")
 
 
-def _with_mark(where: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """Arguments of a call, the first of them that has arrays after a mark."""
+def _with_mark(
+    where: str, args: Any, kwargs: Any, tower: str | None
+) -> tuple[Any, Any]:
+    """Arguments of a call after a mark: the first of them that has arrays, or all."""
+    if tower is not None:
+        given = {**dict(enumerate(args)), **kwargs}
+        wanted = {key: arg for key, arg in given.items() if _has_arrays(arg)}
+        if wanted:
+            passed = stage_boundary(list(wanted.values()), tower)
+            given |= dict(zip(wanted, passed, strict=True))
+            return tuple(given[i] for i in range(len(args))), {
+                name: given[name] for name in kwargs
+            }
     for index, arg in enumerate(args):
         if _has_arrays(arg):
             return (*args[:index], stage_boundary(arg), *args[index + 1 :]), kwargs
@@ -125,13 +147,13 @@ def _has_arrays(arg: Any) -> bool:
 
 
 @functools.cache
-def _marked_class(kind: type, method: str) -> type:
+def _marked_class(kind: type, method: str, tower: str | None) -> type:
     """A subclass whose calls are marked; of two equal ones JAX makes one trace."""
     call = getattr(kind, method)
 
     @functools.wraps(call)
     def marked_call(self, *args, **kwargs):
-        args, kwargs = _with_mark(kind.__name__, args, kwargs)
+        args, kwargs = _with_mark(kind.__name__, args, kwargs, tower)
         return call(self, *args, **kwargs)
 
     # What is saved, printed or named after a class, goes by that of the user.
@@ -141,14 +163,21 @@ def _marked_class(kind: type, method: str) -> type:
     return types.new_class(kind.__name__, (kind,), {}, lambda ns: ns.update(body))
 
 
-def _class_for(path: str, module: Any, is_module: Callable[..., bool], method: str):
+def _class_for(
+    path: str,
+    module: Any,
+    is_module: Callable[..., bool],
+    method: str,
+    tower: str | None,
+) -> type:
     kind = type(module)
     if not is_module(module) or not callable(module):
         raise TypeError(
             f"{_WHAT}: {path} is of type {kind.__name__}, which is not called; give "
             "the path of a module that is called with activations"
         )
-    return kind if hasattr(kind, "_mpmd_is_marked") else _marked_class(kind, method)
+    is_marked = hasattr(kind, "_mpmd_is_marked")
+    return kind if is_marked else _marked_class(kind, method, tower)
 
 
 def _parts(value: Any) -> Mapping[str, Any]:
@@ -194,24 +223,24 @@ def _paths(model: Any, is_module: Callable[..., bool]) -> Iterator[str]:
                 stack.append(((*path, step), part))
 
 
-def _mark_nnx(model: Any, paths: Sequence[str], nnx: Any) -> Any:
+def _mark_nnx(model: Any, paths: Mapping[str, str | None], nnx: Any) -> Any:
     def is_module(value: Any) -> bool:
         return isinstance(value, nnx.Pytree)
 
     result = nnx.clone(model, variables=False, graph=True)
-    for path in paths:
+    for path, tower in paths.items():
         module = _find(result, path, is_module)
-        kind = _class_for(path, module, is_module, "__call__")
+        kind = _class_for(path, module, is_module, "__call__", tower)
         object.__setattr__(module, "__class__", kind)
     return result
 
 
-def _mark_equinox(model: Any, paths: Sequence[str], eqx: Any) -> Any:
+def _mark_equinox(model: Any, paths: Mapping[str, str | None], eqx: Any) -> Any:
     def is_module(value: Any) -> bool:
         return isinstance(value, eqx.Module)
 
     def replaced(path: str, module: Any) -> Any:
-        kind = _class_for(path, module, is_module, "__call__")
+        kind = _class_for(path, module, is_module, "__call__", paths[path])
         copy = object.__new__(kind)
         for name, value in vars(module).items():
             object.__setattr__(copy, name, value)
@@ -226,12 +255,15 @@ def _mark_equinox(model: Any, paths: Sequence[str], eqx: Any) -> Any:
     return model
 
 
-def _mark_keras(model: Any, paths: Sequence[str], keras: Any) -> Any:
+def _mark_keras(model: Any, paths: Mapping[str, str | None], keras: Any) -> Any:
     def is_module(value: Any) -> bool:
         return isinstance(value, keras.Layer)
 
     layers = [(path, _find(model, path, is_module)) for path in paths]
-    kinds = [_class_for(path, layer, is_module, "call") for path, layer in layers]
+    kinds = [
+        _class_for(path, layer, is_module, "call", paths[path])
+        for path, layer in layers
+    ]
     for (_, layer), kind in zip(layers, kinds, strict=True):
         object.__setattr__(layer, "__class__", kind)
     return model
@@ -240,7 +272,7 @@ def _mark_keras(model: Any, paths: Sequence[str], keras: Any) -> Any:
 class _LinenMarks:
     """The marks of one Linen model, and which of its modules were called so far."""
 
-    def __init__(self, paths: Sequence[str]):
+    def __init__(self, paths: Mapping[str, str | None]):
         self._paths = paths
         self._called: dict[str, None] = {}
 
@@ -254,7 +286,8 @@ class _LinenMarks:
                 path = _SEPARATOR.join(context.module.path[depth:])
                 self._called[path] = None
                 if path in self._paths:
-                    args, kwargs = _with_mark(path, args, kwargs)
+                    tower = self._paths[path]
+                    args, kwargs = _with_mark(path, args, kwargs, tower)
             return call(*args, **kwargs)
 
         if _linen_marks.value is self:  # Of a model that calls itself.
@@ -268,10 +301,10 @@ class _LinenMarks:
                 raise _unknown(path, filter(None, self._called))
 
 
-def _mark_linen(model: Any, paths: Sequence[str], linen: Any) -> Any:
+def _mark_linen(model: Any, paths: Mapping[str, str | None], linen: Any) -> Any:
     kind = type(model)
-    before = getattr(kind, "_mpmd_marked_paths", ())
-    marks = _LinenMarks((*before, *paths))
+    before = getattr(kind, "_mpmd_marked_paths", {})
+    marks = _LinenMarks({**before, **paths})
     plain = kind.__base__ if before else kind
 
     @linen.nowrap

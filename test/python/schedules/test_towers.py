@@ -423,3 +423,102 @@ def test_what_are_no_towers_is_refused(towers, error, message):
 def test_what_is_no_name_of_a_tower_is_refused(name, error):
     with pytest.raises(error, match="stage_boundary: .*tower"):
         jax.jit(lambda x: mark(x, tower=name))(1.0)
+
+
+def make_module(library):
+    """Two layers that see and two that read and look, by one library."""
+    if library == "nnx":
+        from flax import nnx
+
+        class Cross(nnx.Module):
+            def __init__(self, rngs):
+                self.own = nnx.Linear(WIDTH, WIDTH, rngs=rngs)
+                self.other = nnx.Linear(WIDTH, WIDTH, rngs=rngs)
+
+            def __call__(self, x, image):
+                return jnp.tanh(self.own(x)) + self.other(image)
+
+        class Model(nnx.Module):
+            def __init__(self, rngs):
+                self.vision = nnx.List(
+                    [nnx.Linear(WIDTH, WIDTH, rngs=rngs) for _ in range(2)]
+                )
+                self.text = nnx.List([Cross(rngs) for _ in range(2)])
+
+            def __call__(self, image, text):
+                for see in self.vision:
+                    image = jnp.tanh(see(image))
+                for read in self.text:
+                    text = read(text, image=image)
+                return text
+
+        model = mw.marked(Model(nnx.Rngs(0)), PATHS)
+        graph, state = nnx.split(model)
+        return state, lambda state, *args: nnx.merge(graph, state)(*args)
+    from flax import linen as nn
+
+    class Cross(nn.Module):
+        @nn.compact
+        def __call__(self, x, image):
+            return jnp.tanh(nn.Dense(WIDTH)(x)) + nn.Dense(WIDTH)(image)
+
+    class Model(nn.Module):
+        def setup(self):
+            self.vision = [nn.Dense(WIDTH) for _ in range(2)]
+            self.text = [Cross() for _ in range(2)]
+
+        def __call__(self, image, text):
+            for see in self.vision:
+                image = jnp.tanh(see(image))
+            for read in self.text:
+                text = read(text, image=image)
+            return text
+
+    model = mw.marked(
+        Model(), {path.replace("/", "_"): tower for path, tower in PATHS.items()}
+    )
+    one = jnp.ones((ROWS, WIDTH))
+    return Model().init(jax.random.key(0), one, one), model.apply
+
+
+PATHS = {
+    "vision/0": "vision",
+    "vision/1": "vision",
+    "text/0": "text",
+    "text/1": "text",
+}
+
+
+@pytest.mark.parametrize("library", ["nnx", "linen"])
+def test_modules_are_marked_by_paths_and_towers(library):
+    state, apply = make_module(library)
+
+    def loss(state, image, text, y):
+        return distance(apply(state, image, text), y)
+
+    _, *batch = make_inputs({})
+    gradient = mw.pipeline.accumulate(
+        jax.value_and_grad(loss), MICROBATCHES, batch_argnums=(1, 2, 3)
+    )
+    config = mw.make_config(
+        make_meshes([1, 1, 1, 1]), pipeline_schedule=mw.get_pipeline_schedule("Towers")
+    )
+    lowered = mw.jit(gradient, config).lower(state, *batch)
+    assert find_places(lowered) == {
+        "vision_stage0": "m0",
+        "vision_stage1": "m1",
+        "text_stage0": "m2",
+        "text_stage1": "m3",
+    }
+    compiled = lowered.compile()
+    placed = jax.tree.map(jax.device_put, (state, *batch), compiled.input_shardings[0])
+    ours, theirs = compiled(*placed), jax.jit(gradient)(state, *batch)
+    assert abs(float(ours[0]) - float(theirs[0])) <= 1e-5
+
+
+def test_what_names_no_tower_of_a_path_is_refused():
+    from flax import nnx
+
+    layer = nnx.Sequential(nnx.Linear(2, 2, rngs=nnx.Rngs(0)))
+    with pytest.raises(TypeError, match="marked: 'layers/0': a tower is named by"):
+        mw.marked(layer, {"layers/0": 1})
