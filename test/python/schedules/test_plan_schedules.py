@@ -32,8 +32,13 @@ def read_plan(csv: str) -> list[list[tuple[int, str, int]]]:
     ]
 
 
-def write_program(plan: list[list[tuple[int, str, int]]]) -> str:
-    """A program with the work of a plan, one microbatch after another."""
+def write_program(
+    plan: list[list[tuple[int, str, int]]], reads: dict[int, list[int]] | None = None
+) -> str:
+    """A program with the work of a plan, one microbatch after another.
+
+    `reads` has the stages that each one reads; by default it is the one before.
+    """
     homes = {s: mesh for mesh, row in enumerate(plan) for s, _, _ in row}
     work = {action for row in plan for action in row}
     lines: list[str] = []
@@ -61,21 +66,23 @@ def write_program(plan: list[list[tuple[int, str, int]]]) -> str:
     results = []
     for m in sorted({m for _, _, m in work}):
         stages = sorted(s for s, kind, other in work if other == m and kind == "F")
+        before = reads or {s: [s - 1] if s > stages[0] else [] for s in stages}
         for s in stages:
-            value = f"%x{homes[s]}"
-            if s > stages[0]:
-                source = f"%F{s - 1}_{m}"
-                value = move(source, homes[s - 1], homes[s], f"%sent{s}_{m}")
-            compute(s, "F", m, [value])
+            values = [
+                move(f"%F{b}_{m}", homes[b], homes[s], f"%sent{b}_{s}_{m}")
+                for b in before[s]
+            ]
+            compute(s, "F", m, values or [f"%x{homes[s]}"])
         for s in reversed(stages):
-            value = f"%F{s}_{m}"
-            if s < stages[-1]:
-                kind = "B" if (s + 1, "B", m) in work else "I"
-                source = f"%{kind}{s + 1}_{m}"
-                value = move(source, homes[s + 1], homes[s], f"%back{s}_{m}")
+            values = []
+            for a in [stage for stage in stages if s in before[stage]]:
+                kind = "B" if (a, "B", m) in work else "I"
+                source = f"%{kind}{a}_{m}"
+                values.append(move(source, homes[a], homes[s], f"%back{a}_{s}_{m}"))
             for kind in "BIW":
                 if (s, kind, m) in work:
-                    compute(s, kind, m, [value, f"%F{s}_{m}"])
+                    own = values or [f"%F{s}_{m}"]
+                    compute(s, kind, m, [*own, f"%F{s}_{m}"])
                     results.append((f"%{kind}{s}_{m}", homes[s]))
     names = ", ".join(name for name, _ in results)
     types = ", ".join(mesh_type(mesh) for _, mesh in results)
@@ -156,6 +163,32 @@ def test_each_mesh_has_its_list(tools, name, meshes, microbatches, stages, tmp_p
         program, f"--mpmd-optimize-pipeline=pipeline-schedule=file:{path}"
     )
     assert read_orders(found, meshes) == plan
+
+
+GRAPHS = [
+    ("vision:2;text:2;vision>text", {0: [], 1: [0], 2: [1], 3: [2]}),
+    ("vision:2=GPipe;text:2;vision>text.*", {0: [], 1: [0], 2: [1], 3: [1, 2]}),
+    ("a:1;b:2=ZeroBubbleH1;c:1;a>c;b>c", {0: [], 1: [], 2: [1], 3: [0, 2]}),
+    ("a:2@0-1;b:2@0-1;a>b.1", {0: [], 1: [0], 2: [], 3: [1, 2]}),
+    ("a:2;b:1;c:1;a.0>b;a>c;b>", {0: [], 1: [0], 2: [0], 3: [1]}),
+]
+
+
+@pytest.mark.parametrize("schedule", ["Towers", "auto"])
+@pytest.mark.parametrize(("graph", "reads"), GRAPHS)
+def test_each_mesh_of_a_graph_has_its_list(tools, schedule, graph, reads):
+    name = f"{schedule}:{graph}"
+    csv = tools.check("meshwright", "schedule", name, "--csv", "--microbatches=6")
+    plan = read_plan(csv.split("\n", 1)[1])
+    done = tools.run(
+        "mpmd-opt",
+        "-",
+        f"--mpmd-pipeline-scheduler=must-happen-before={name}",
+        stdin=write_program(plan, reads),
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    assert read_orders(done.stdout.decode(), len(plan)) == plan
 
 
 def test_the_verb_lists_what_there_is(tools):
