@@ -10,12 +10,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/Locality/ConcatenationSplitter.h"
+#include "meshwright/Dialect/Mpmd/Effects.h"
+#include "meshwright/IR/OutsideReads.h"
 #include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "meshwright/Import/MeshSets/ValueMeshes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
@@ -91,6 +94,27 @@ std::optional<int64_t> ConcatenationSplitter::findDim(Operation *op) const {
 /// How far arithmetic on other concatenations is followed.
 static constexpr unsigned kMaxDepth = 8;
 
+/// How many ops the computation of a value from numbers is followed over.
+static constexpr unsigned kMaxFollowed = 1024;
+
+/// Whether a value, such as noise, is computed from numbers and keys alone, so that any
+/// mesh can do that.
+static bool isMadeOfLittle(Value value) {
+  SetVector<Value> values;
+  values.insert(value);
+  for (size_t next = 0; next != values.size(); ++next) {
+    Operation *op = values[next].getDefiningOp();
+    if (next == kMaxFollowed || (op && !isMeshlessOp(op)) ||
+        (op && hasEffects(op)))
+      return false;
+    if (op)
+      values.insert_range(getOutsideReads(op));
+    else if (getTensorBytes(values[next]) > kSmallBytes)
+      return false;
+  }
+  return true;
+}
+
 /// Whether a value has pieces, may have some, or is the same along the dimension.
 bool ConcatenationSplitter::canSplitOperand(Value value, int64_t dim,
                                             unsigned depth) const {
@@ -111,6 +135,8 @@ bool ConcatenationSplitter::canSplitOperand(Value value, int64_t dim,
   }
   if (auto concat = dyn_cast<stablehlo::ConcatenateOp>(op))
     return isOfPieces(concat, dim);
+  if (isMadeOfLittle(value))
+    return true;
   return isArithmetic(op) &&
          llvm::all_of(op->getOperands(), [&](Value operand) {
            return canSplitOperand(operand, dim, depth + 1);
@@ -125,6 +151,8 @@ void ConcatenationSplitter::preparePieces(Value value, int64_t dim) {
     return;
   if (auto concat = dyn_cast<stablehlo::ConcatenateOp>(op))
     return adopt(concat);
+  if (isMadeOfLittle(value))
+    return;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(op);
   splitInPlace(op, dim);
@@ -139,10 +167,16 @@ Value ConcatenationSplitter::getPiece(Value value, int64_t dim,
   if (DenseElementsAttr number; matchPattern(value, m_Constant(&number)))
     return stablehlo::ConstantOp::create(builder, value.getLoc(),
                                          number.resizeSplat(type));
-  auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>();
-  return stablehlo::BroadcastInDimOp::create(
-      builder, value.getLoc(), type, broadcast.getOperand(),
-      broadcast.getBroadcastDimensionsAttr());
+  if (auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>())
+    return stablehlo::BroadcastInDimOp::create(
+        builder, value.getLoc(), type, broadcast.getOperand(),
+        broadcast.getBroadcastDimensionsAttr());
+  SmallVector<int64_t> begins(type.getRank()), strides(type.getRank(), 1);
+  SmallVector<int64_t> ends(type.getShape());
+  begins[dim] = starts[index];
+  ends[dim] = starts[index + 1];
+  return stablehlo::SliceOp::create(builder, value.getLoc(), value, begins,
+                                    ends, strides);
 }
 
 /// Parts that are on one mesh are neighbors more often than not, so from left to

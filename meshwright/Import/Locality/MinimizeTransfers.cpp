@@ -211,7 +211,13 @@ struct MinimizeTransfersPass
       if (isSkipped(func))
         continue;
       eraseConsents(func);
-      callees[func] = moveLittle(func, flow, callees).summarize();
+      moveLittle(func, flow, callees);
+      ValueMeshes meshes(func, flow, callees);
+      Materializer materializer(func, meshes);
+      for (Operation &op : llvm::make_early_inc_range(func.front()))
+        if (meshes.isWholeSum(&op))
+          keepParts(&op, meshes, materializer);
+      callees[func] = summarize(func, ValueMeshes(func, flow, callees));
     }
     for (func::FuncOp func : getEntryPoints(module)) {
       if (isSkipped(func))
@@ -228,6 +234,20 @@ struct MinimizeTransfersPass
       }
       moveLittle(func, flow, callees);
     }
+  }
+
+  /// What a callee reads without a fragment, such as the weights that training began
+  /// with, belongs with what it meets there.
+  static ValueMeshes::Callee summarize(func::FuncOp func, ValueMeshes meshes) {
+    ValueMeshes::Callee callee = meshes.summarize();
+    StateClasses classes(func, meshes);
+    for (auto [arg, readers] :
+         llvm::zip_equal(func.getArguments(), callee.arguments))
+      if (std::optional<unsigned> mesh = classes.getMesh(arg);
+          mesh && readers.empty())
+        readers =
+            meshes.getNumbers().getBits(meshes.getNumbers().getName(*mesh));
+    return callee;
   }
 
   static bool isSkipped(func::FuncOp func) {

@@ -98,6 +98,28 @@ void ValueMeshes::run() {
     visitOp(&op);
 }
 
+/// Whether a value is a number, or one that is broadcast, which any mesh can be sent.
+static bool isOfNumber(Value value) {
+  if (getTensorBytes(value) <= kSmallBytes)
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (auto broadcast = dyn_cast_if_present<stablehlo::BroadcastInDimOp>(op))
+    return getTensorBytes(broadcast.getOperand()) <= kSmallBytes;
+  return op && op->hasTrait<OpTrait::ConstantLike>();
+}
+
+/// Whether an op gives one of its operands another form, scales it or takes a part.
+static bool keepsForm(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (op->getNumOperands() == 1)
+    return isCheapToRepeat(op) ||
+           isa<stablehlo::SliceOp, stablehlo::OptimizationBarrierOp>(op);
+  return isCheapToRepeat(op) &&
+         llvm::all_of(op->getOperands(), [&](Value other) {
+           return other == use.get() || isOfNumber(other);
+         });
+}
+
 /// Where fragments read an argument, or what only gives it another form or takes
 /// a part of it.
 static MeshBits findReaders(BlockArgument arg, const ValueMeshes &meshes) {
@@ -108,10 +130,7 @@ static MeshBits findReaders(BlockArgument arg, const ValueMeshes &meshes) {
       Operation *user = use.getOwner();
       if (isa<AssignOp, CallOp>(user))
         addMeshes(found, meshes.getReaders(use));
-      else if (user->getNumOperands() == 1 &&
-               (isCheapToRepeat(user) ||
-                isa<stablehlo::SliceOp, stablehlo::OptimizationBarrierOp>(
-                    user)))
+      else if (keepsForm(use))
         worklist.push_back(user->getResult(0));
     }
   return found;

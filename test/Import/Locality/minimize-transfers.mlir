@@ -450,3 +450,39 @@ func.func @kept_before_its_input_is_sent(%a: !w1, %b: !w2) attributes {topology 
 func.func private @no_results(%w: !w) attributes {topology = #topology} {
   return
 }
+
+// In a callee, too, the parts of a sum across meshes stay where they are. What meets a
+// weight there, such as the weights that training began with, is not sent for.
+
+// CHECK-LABEL: func @calls_distance(
+func.func @calls_distance(%a: !w, %b: !w, %start: !w2) -> !s attributes {topology = #topology} {
+  // CHECK:      %[[START:.*]] = mpmd.unassign %arg2
+  // CHECK-NEXT: %[[TWICE:.*]] = stablehlo.add %[[START]], %[[START]]
+  // CHECK-NEXT: mpmd.call @distance(%arg0, %arg1, %[[TWICE]])
+  %0 = mpmd.unassign %start : (!w2) -> !w
+  %1 = stablehlo.add %0, %0 : !w
+  %2 = mpmd.call @distance(%a, %b, %1) : (!w, !w, !w) -> !s
+  return %2 : !s
+}
+// CHECK-LABEL: func private @distance
+func.func private @distance(%a: !w, %b: !w, %start: !w) -> !s attributes {topology = #topology} {
+  // CHECK:      %[[A:.*]] = stablehlo.reduce(%arg0 init:
+  // CHECK-NEXT: mpmd.assign {origin = "fewest_bytes"} %[[A]] : (tensor<f32>) -> !mpmd.mesh_tensor<"m1"
+  // CHECK:      stablehlo.subtract %arg1, %arg2
+  // CHECK-NEXT: %[[B:.*]] = stablehlo.reduce(
+  // CHECK-NEXT: mpmd.assign {origin = "fewest_bytes"} %[[B]] : (tensor<f32>) -> !mpmd.mesh_tensor<"m2"
+  %zero = stablehlo.constant dense<0.0> : !s
+  %0 = mpmd.assign %a : (!w) -> !w1
+  %1 = mpmd.assign %b : (!w) -> !w2
+  mpmd.fragment<mesh="m1", origin=["f"]> (%0) (%x: !w) {
+    mpmd.return
+  } : (!w1) -> ()
+  mpmd.fragment<mesh="m2", origin=["g"]> (%1) (%x: !w) {
+    mpmd.return
+  } : (!w2) -> ()
+  %na = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0, 1] : (!w, !s) -> !s
+  %less = stablehlo.subtract %b, %start : !w
+  %nb = stablehlo.reduce(%less init: %zero) applies stablehlo.add across dimensions = [0, 1] : (!w, !s) -> !s
+  %sum = stablehlo.add %na, %nb : !s
+  return %sum : !s
+}

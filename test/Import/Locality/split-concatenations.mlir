@@ -145,3 +145,38 @@ func.func @norms(%a: !v1, %b: !v2) -> !s attributes {topology = #topology} {
   %sum = stablehlo.reduce(%flat init: %zero) applies stablehlo.add across dimensions = [0, 1, 2] : (tensor<2x4x8xf32>, !s) -> !s
   return %sum : !s
 }
+
+// Noise is made of a key, so that each mesh draws it and takes its part; a vector that is
+// an argument keeps the whole together.
+
+// CHECK-LABEL: func @noise
+func.func @noise(%a: !v1, %b: !v2, %seed: !s) -> (!v, !v) attributes {topology = #topology} {
+  // CHECK-NOT:  concatenate
+  // CHECK:      %[[DRAWN:.*]] = stablehlo.multiply %{{.*}} : tensor<64xf32>
+  // CHECK-DAG:  %[[NA:.*]] = stablehlo.slice %[[DRAWN]] [0:32]
+  // CHECK-DAG:  %[[NB:.*]] = stablehlo.slice %[[DRAWN]] [32:64]
+  // CHECK-DAG:  %[[SA:.*]] = stablehlo.add %{{.*}}, %[[NA]] : tensor<32xf32>
+  // CHECK-DAG:  %[[SB:.*]] = stablehlo.add %{{.*}}, %[[NB]] : tensor<32xf32>
+  // CHECK:      return %[[SA]], %[[SB]]
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v2) -> !v
+  %c = stablehlo.concatenate %a0, %b0, dim = 0 : (!v, !v) -> !all
+  %at = stablehlo.iota dim = 0 : !all
+  %wide = stablehlo.broadcast_in_dim %seed, dims = [] : (!s) -> !all
+  %drawn = stablehlo.multiply %at, %wide : !all
+  %sum = stablehlo.add %c, %drawn : !all
+  %first = stablehlo.slice %sum [0:32] : (!all) -> !v
+  %second = stablehlo.slice %sum [32:64] : (!all) -> !v
+  return %first, %second : !v, !v
+}
+
+// CHECK-LABEL: func @vector_of_state
+func.func @vector_of_state(%a: !v1, %b: !v2, %m: !all) -> !v attributes {topology = #topology} {
+  // CHECK: stablehlo.concatenate
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v2) -> !v
+  %c = stablehlo.concatenate %a0, %b0, dim = 0 : (!v, !v) -> !all
+  %sum = stablehlo.add %c, %m : !all
+  %first = stablehlo.slice %sum [0:32] : (!all) -> !v
+  return %first : !v
+}
