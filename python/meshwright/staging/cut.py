@@ -31,6 +31,7 @@ from .flatten import first_mark, flatten, has_references, mark_in, refuse
 from .graph import by_marks, check_ways
 from .loops import is_expandable
 from .marks import mark_p
+from .named import in_pieces
 from .terms import has_terms
 from .towers import place_towers, with_towers
 
@@ -98,7 +99,7 @@ def cut(closed: Any, config: Config) -> tuple[Any, Config]:
             )
         return _divide(closed, config)
     if mark is None:
-        return closed, config
+        return in_pieces(closed), config
     cutter = _Cutter(config)
     closed, _ = cutter.program(closed, {}, 0)
     return closed, with_stages(config, cutter.found())

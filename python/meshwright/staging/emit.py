@@ -170,6 +170,21 @@ def emit(
     return emitter.closed_jaxpr(), emitter.is_regular
 
 
+def rebuilt(closed: Any, flat: Flat, outs: Sequence[Any], eqns: Sequence[Any]) -> Any:
+    """A closed jaxpr with the inputs of `closed`, which was laid open."""
+    count = len(flat.consts)
+    constvars, invars = flat.invars[:count], flat.invars[count:]
+    effects = compat.make_jaxpr_effects(constvars, invars, outs, eqns)
+    new = closed.jaxpr.replace(
+        constvars=constvars,
+        invars=invars,
+        outvars=outs,
+        eqns=eqns,
+        effects=effects,
+    )
+    return compat.ClosedJaxpr(new, flat.consts)
+
+
 class _Emitter:
     def __init__(
         self, closed: Any, flat: Flat, stage: Sequence[int | None], graph: Graph | None
@@ -251,21 +266,7 @@ class _Emitter:
         wanted = [self._producer[var] for var in leaving if var in self._producer]
         at_end = sorted(index for index in wanted if index in self._copied)
         eqns += self._with_copied(at_end, here)
-        return self._jaxpr(self._flat.invars, outs, eqns)
-
-    def _jaxpr(self, invars: Sequence[Any], outs: Sequence[Any], eqns: Any) -> Any:
-        jaxpr = self._closed.jaxpr
-        consts = self._flat.consts
-        constvars, invars = invars[: len(consts)], invars[len(consts) :]
-        effects = compat.make_jaxpr_effects(constvars, invars, outs, eqns)
-        new = jaxpr.replace(
-            constvars=constvars,
-            invars=invars,
-            outvars=outs,
-            eqns=eqns,
-            effects=effects,
-        )
-        return compat.ClosedJaxpr(new, consts)
+        return rebuilt(self._closed, self._flat, outs, eqns)
 
     def _with_copied(self, indices: Sequence[int], have: set[int]) -> list[Any]:
         """Operations, each after what it reads of those that are copied."""

@@ -121,12 +121,14 @@ class Flat:
       consts: values of the constants.
       items: operations in order.
       outs: results, variables or literals.
+      is_in_pieces: whether concatenated weights were taken apart in it.
     """
 
     invars: list[Any]
     consts: list[Any]
     items: list[Item]
     outs: list[Any]
+    is_in_pieces: bool = False
 
 
 def _is_variable(atom: Any) -> bool:
@@ -250,4 +252,5 @@ def flatten(
     concatenations = Concatenations(invars)
     outs = walk(closed.jaxpr, env, compat.NameStack(), transposes)
     items = split_barriers(items, concatenations.is_of_inputs, keeps_elements)
-    return Flat([*constvars, *invars], consts, *concatenations.split(items, outs))
+    made, outs = concatenations.split(items, outs)
+    return Flat([*constvars, *invars], consts, made, outs, made is not items)
