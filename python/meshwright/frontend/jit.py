@@ -34,6 +34,7 @@ from ..tracing.arguments import Statics, describe, names, positions
 from ..tracing.nnx_state import returning_changes
 from ..tracing.program import scheduled_by
 from ..tracing.several_meshes import flat_prefix
+from ..tracing.static_slices import with_static_slices
 from ..tracing.trace_cache import sharing_traces
 from .jit_options import refuse_options, with_config
 
@@ -259,7 +260,7 @@ class MpmdWrapped:
                     raise TypeError(self._inside_transformation())
                 raise jax.errors.UnexpectedTracerError(const)
         refuse_references(self.name, traced)
-        traced = compat.to_arrays(traced)
+        traced = with_static_slices(compat.to_arrays(traced))
         types = self._statics.split(known_args, known_kwargs)[1:]
         return MpmdTraced(traced, self, known, types)
 

@@ -329,10 +329,19 @@ def to_arrays(traced: Any) -> Any:
     """A traced function of arrays whose high values and primitives are expanded."""
     if not is_high(traced.jaxpr):
         return traced
-    expanded = object.__new__(jax.stages.Traced)
-    become_traced(expanded, traced)
-    expanded._params = traced.lojax._params
-    return expanded
+    return _with_params(traced, traced.lojax._params)
+
+
+def with_jaxpr(traced: Any, jaxpr: Any) -> Any:
+    """A traced function with another closed jaxpr."""
+    return _with_params(traced, {**traced._params, "jaxpr": jaxpr})
+
+
+def _with_params(traced: Any, params: Any) -> Any:
+    other = object.__new__(jax.stages.Traced)
+    become_traced(other, traced)
+    other._params = params
+    return other
 
 
 def plain_lower(
@@ -346,9 +355,7 @@ def plain_lower(
 
     Literals of more than `hoisted_bytes` become the first arguments of `main`.
     """
-    plain = object.__new__(jax.stages.Traced)
-    become_traced(plain, traced)
-    plain._params = {**traced._params, "jaxpr": jaxpr}
+    plain = with_jaxpr(traced, jaxpr)
     if hoisted_bytes is None:
         return lower_with_rules(plain, rules, platform)
     states = _FOUND["config_states"]

@@ -22,6 +22,7 @@ from ..staging.flatten import first_mark, flatten
 from ..staging.graph import by_marks
 from ..staging.terms import has_terms
 from ..tracing.primitives import broadcast_p, named_computation_p, reduce_p
+from ..tracing.static_slices import static
 
 __all__ = ["with_sums"]
 
@@ -53,6 +54,7 @@ def with_sums(
       is, so that nothing is sent before the last microbatch, and the result itself is
       of no more use.
     """
+    closed = static(closed)
     jaxpr = closed.jaxpr
     producer = {var: at for at, eqn in enumerate(jaxpr.eqns) for var in eqn.outvars}
     eqns, after = list(jaxpr.eqns), []
