@@ -20,6 +20,7 @@ import jax
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import for_p, named_computation_p
 from .assign import Reads, reads
+from .concatenations import keeps_elements
 from .costs import bytes_of, work_of
 from .flatten import Flat, Item
 from .terms import is_number
@@ -120,6 +121,10 @@ def is_recomputed(item: Item) -> bool:
     return any(entry.name == "rematted_computation" for entry in stack)
 
 
+# How many inputs of a term are known by each other.
+_COMPANIONS = 3
+
+
 class _Lining:
     def __init__(self, flat: Flat, copied: set[int]):
         self._flat, self._items, self._copied = flat, flat.items, copied
@@ -131,9 +136,11 @@ class _Lining:
             for var in item.eqn.invars:
                 if isinstance(var, compat.Var):
                     self._var_readers.setdefault(var, []).append(index)
+        self._companion: dict[object, object] = {}
 
     def order(self, outside: float) -> Order:
         forward = self._forward()
+        self._companion = self._companions(forward)
         items = self._line(forward)
         for number, index in enumerate(items):
             self._position[index] = number
@@ -220,10 +227,45 @@ class _Lining:
                     inputs[index] = frozenset()
         return found
 
+    def _companions(self, forward: Sequence[int]) -> dict[object, object]:
+        """Inputs that meet one other element by element, and nothing else.
+
+        Such as the weights that training began with, which a loss takes from a weight:
+        what is made of both is as if it were made of the weight alone.
+        """
+        members, found = set(forward), dict[object, object]()
+
+        def made_of(index: int) -> frozenset[object]:
+            own = [found.get(var, var) for var in self._own_inputs(index)]
+            return inputs[index].union(own)
+
+        for _ in range(_COMPANIONS):  # One may be known by another's.
+            before = len(found)
+            inputs: dict[int, frozenset[object]] = {}
+            for index in forward:
+                operands = [o for o in self._table.operands[index] if o in inputs]
+                inputs[index] = frozenset().union(*(inputs[o] for o in operands))
+                inputs[index] = made_of(index)
+            for var, indices in self._var_readers.items():
+                readers = [index for index in indices if index in members]
+                if var in found or self._table.producer.get(var) is not None:
+                    continue
+                if not all(keeps_elements(self._items[r].eqn) for r in readers):
+                    continue
+                met = {inputs[reader] - {var} for reader in readers}
+                others = met.pop() if len(met) == 1 else ()
+                if len(others) == 1:
+                    (other,) = others
+                    if other.aval.shape == var.aval.shape:
+                        found[var] = other
+            if len(found) == before:
+                break
+        return found
+
     def _own_inputs(self, index: int) -> frozenset[object]:
         """The inputs of the body that an operation reads, but for numbers."""
         return frozenset(
-            var
+            self._companion.get(var, var)
             for var in self._items[index].eqn.invars
             if isinstance(var, compat.Var)
             and self._table.producer.get(var) is None
