@@ -242,6 +242,25 @@ def count_forward(items: list[Item], table: Reads, marks: list[int]) -> None:
             stack.append(other)
 
 
+def _check_inner(items: list[Item], table: Reads, is_derived: bool) -> None:
+    """Refuses marks after a gradient of the marked function in one derivative."""
+    inner = [False] * len(items)
+    for index, item in enumerate(items):
+        inner[index] = any(inner[other] for other in table.operands[index])
+        if not is_mark(item):
+            continue
+        if is_own(item) and inner[index]:
+            raise ValueError(
+                f"{source(item.eqn)}: stage_boundary: the function with this mark is "
+                "applied to what its own gradient gave, inside of a derivative; make "
+                "each application a call of its own, mw.call(f, call_counter=i)(...) "
+                "with i = 0, 1, ..., where the first f takes that gradient"
+            )
+        is_derivative = item.eqn.params["linked"] and item.transposes
+        if is_derivative and not is_backward(item, is_derived):
+            inner[index] = True
+
+
 def by_chain(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
     """Assigns the operations of a body to the stages of one chain, by its marks.
 
@@ -259,6 +278,7 @@ def by_chain(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
     is_derived = has_gradient(items)
     count_by_marks(flat)
     count_forward(items, table, marks)
+    _check_inner(items, table, is_derived)
     rounds = find_rounds(
         flat,
         table.operands,
@@ -333,13 +353,15 @@ def _in_round(
         and not is_fixed(item)
         for at, item in enumerate(items)
     ]
-    place_terms(
+    outside = place_terms(
         flat,
         table.producer,
         is_early,
         position,
         lambda at: bisect.bisect_left(marks, at),
     )
+    for index in outside:
+        free[index] = True
     _complete_positions(items, table, free, position)
     stage: list[int | None] = [None] * len(items)
     for index, item in enumerate(items):
@@ -363,8 +385,11 @@ def _in_round(
             return numbers[index]
         return _boundary(items[index], tokens) + items[index].transposes % 2
 
-    late = assign_backward(flat, table, stage, of_value, after)
-    assign_pending(items, table, stage, after, free, of_reader, count, marks, late)
+    late = assign_backward(flat, table, stage, of_value, after, outside=outside)
+    assign_pending(
+        items, table, stage, after, free, of_reader, count, marks, late, outside
+    )
+    _leave_outside(items, table, stage, outside)
     sum_at_the_end(items, table, stage)
     places = [source(items[mark].eqn) for mark in marks]
     layout = _layout([items[mark] for mark in marks])
@@ -454,6 +479,118 @@ def _complete_positions(
         position[index] = max(known, default=None)
 
 
+class _Backward:
+    """Gives each transposed operation the stage of what it reads, if that has one.
+
+    What makes something large of a number goes where that is read, if it can: not if it
+    reads a weight of a stage whose backward pass is before that number. Such operations
+    are outside of all stages, and so are those after them.
+    """
+
+    def __init__(
+        self,
+        flat: Flat,
+        table: Reads,
+        stage: list[int | None],
+        of_value: Callable[[int], int | None],
+        after: list[bool],
+        settle: Callable[[int, int], int],
+        outside: set[int] | None,
+    ):
+        self._flat, self._table, self._stage = flat, table, stage
+        self._of_value, self._after, self._settle = of_value, after, settle
+        self._outside = set[int]() if outside is None else outside
+        self._is_chain = outside is not None
+        # What makes something of numbers, or of what no mark comes before.
+        self._movable: set[int] = set()
+        self._late: dict[int, int] = {}
+        self._homes: dict[int, set[int] | None] = {}
+        self._input_homes: dict[object, set[int]] = {}
+        for index, item in enumerate(flat.items):
+            if item.transposes or stage[index] is None:
+                continue
+            for var in item.eqn.invars:
+                if isinstance(var, compat.Var) and var not in table.producer:
+                    self._input_homes.setdefault(var, set()).add(stage[index])
+        for index, item in enumerate(flat.items):
+            if not (item.transposes or is_mark(item)) and stage[index] is None:
+                self._homes[index] = self._find_homes(index)
+
+    def assign(self) -> dict[int, int]:
+        """Assigns stages.
+
+        Returns:
+          For what is pending, the last stages that it may be in.
+        """
+        for index, item in enumerate(self._flat.items):
+            if item.transposes and not (is_mark(item) or is_fixed(item)):
+                self._visit(index, item)
+        return self._late
+
+    def _visit(self, index: int, item: Item) -> None:
+        items, operands = self._flat.items, self._table.operands[index]
+        choose = min if item.transposes % 2 else max
+        given = [o for o in operands if items[o].transposes]
+        if not self._outside.isdisjoint(given):
+            self._outside.add(index)
+            return
+        found = _known(self._of_any, given)
+        if is_movable(
+            self._flat,
+            index,
+            self._table.producer,
+            self._after,
+            self._movable,
+            bool(found),
+        ):
+            self._homes[index] = homes = self._find_homes(index)
+            if found:
+                self._movable.add(index)
+                self._late[index] = choose(found)
+                if self._is_chain and homes and min(homes) > self._late[index]:
+                    self._outside.add(index)
+                return
+            if not _known(self._of_value, operands):
+                self._movable.add(index)
+        if found:
+            last = choose(found)
+            if self._is_chain:
+                last = self._summed_up(index, given, last)
+            self._stage[index] = self._settle(index, last)
+            return
+        found = _known(self._of_value, operands)
+        self._stage[index] = max(found, default=None)
+
+    def _summed_up(self, index: int, given: list[int], last: int) -> int:
+        """The stage of a number that is made of what can be moved."""
+        item = self._flat.items[index]
+        if all(map(is_number, item.eqn.outvars)) and self._movable.issuperset(given):
+            homes = self._find_homes(index) or ()
+            return max((home for home in homes if home <= last), default=last)
+        return last
+
+    def _of_any(self, index: int) -> int | None:
+        return self._late[index] if index in self._late else self._of_value(index)
+
+    def _find_homes(self, index: int) -> set[int] | None:
+        """The stages in which all that is large of what an operation reads is."""
+        homes: set[int] | None = None
+        for var in self._flat.items[index].eqn.invars:
+            if not isinstance(var, compat.Var) or is_number(var):
+                continue
+            maker = self._table.producer.get(var)
+            if maker is None:
+                found = self._input_homes.get(var)
+            elif maker in self._homes:
+                found = self._homes[maker]
+            else:
+                at = self._stage[maker]
+                found = None if at is None else {at}
+            if found:
+                homes = set(found) if homes is None else homes & found
+        return homes
+
+
 def assign_backward(
     flat: Flat,
     table: Reads,
@@ -461,42 +598,31 @@ def assign_backward(
     of_value: Callable[[int], int | None],
     after: list[bool],
     settle: Callable[[int, int], int] = lambda index, stage: stage,
+    outside: set[int] | None = None,
 ) -> dict[int, int]:
-    """Gives each transposed operation the stage of what it reads, if that has one.
+    """Assigns the transposed operations to stages, as `_Backward` says.
 
-    What makes something large of a number goes where that is read, if it can. `settle`
-    may move an operation to another stage than that of the derivatives that it reads.
+    `settle` may move an operation to another stage than that of the derivatives that it
+    reads. `outside` has the operations outside of all stages, and gets more of them; it
+    is None if the stages are no chain, whose order says what is too late.
 
     Returns:
-      The stages of the latter, which are the last ones that they may be in.
+      For what is pending, the last stages that it may be in.
     """
-    late: dict[int, int] = {}
-    # What makes something of numbers, or of what no mark comes before.
-    movable: set[int] = set()
+    return _Backward(flat, table, stage, of_value, after, settle, outside).assign()
 
-    def of_any(index: int) -> int | None:
-        return late[index] if index in late else of_value(index)
 
-    items = flat.items
+def _leave_outside(
+    items: list[Item], table: Reads, stage: list[int | None], outside: set[int]
+) -> None:
+    """Adds the sums of gradients that read what is outside of all stages."""
+    found = {index for index in outside if items[index].transposes}
     for index, item in enumerate(items):
-        if not item.transposes or is_mark(item) or is_fixed(item):
-            continue
-        choose = min if item.transposes % 2 else max
-        given = [o for o in table.operands[index] if items[o].transposes]
-        found = _known(of_any, given)
-        if is_movable(flat, index, table.producer, after, movable, bool(found)):
-            if found:
-                movable.add(index)
-                late[index] = choose(found)
-                continue
-            if not _known(of_value, table.operands[index]):
-                movable.add(index)
-        if found:
-            stage[index] = settle(index, choose(found))
-            continue
-        found = _known(of_value, table.operands[index])
-        stage[index] = max(found, default=None)
-    return late
+        if item.transposes and not is_mark(item):
+            if not found.isdisjoint(table.operands[index]):
+                found.add(index)
+            if index in found:
+                stage[index] = None
 
 
 def sum_at_the_end(items: list[Item], table: Reads, stage: list[int | None]) -> None:
@@ -537,13 +663,21 @@ def assign_pending(
     count: int,
     cuts: list[int],
     late: Mapping[int, int],
+    outside: set[int] | None = None,
 ) -> None:
-    """Puts what reads no stage where it is read."""
+    """Puts what reads no stage where it is read; outside of all what is too late."""
     for index in reversed(range(len(items))):
         item = items[index]
         if stage[index] is not None or free[index] or is_mark(item) or is_fixed(item):
             continue
+        if outside is not None and index in outside:
+            continue
         found = _known(of_reader, table.readers[index])
+        if outside is not None and index in late:
+            is_apart = not found and not outside.isdisjoint(table.readers[index])
+            if is_apart or max(found, default=0) > late[index]:
+                outside.add(index)
+                continue
         if index in late:
             stage[index] = min(max(found, default=late[index]), late[index])
         elif found:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -174,7 +175,7 @@ class Concatenations:
         left, steps = [atom], 0
         while left:
             at, steps = left.pop(), steps + 1
-            if not _is_variable(at) or not _shape(at):
+            if not _is_variable(at) or math.prod(_shape(at)) <= 1:
                 continue
             eqn = self._makers.get(at)
             if eqn is None or steps > 64:
@@ -261,6 +262,37 @@ class Concatenations:
             return items, outs
         return _Splitter(wanted, self._makers, self.is_free).run(items, outs)
 
+    def _takes_pieces(self, eqn: Any) -> bool:
+        """Whether an operation gives whole values again that are made of pieces."""
+        name, params = eqn.primitive.name, eqn.params
+        first = self._layout(eqn.invars[0])
+        if _is_explicit(eqn):
+            return False
+        if name in _COMBINING:
+            return first is not None and first.dim in params["axes"]
+        if name == "dot_general":
+            dims = params["dimension_numbers"][0]
+            return any(
+                self._are_summed(eqn.invars, pair) for pair in zip(*dims, strict=True)
+            )
+        if first is None:
+            return False
+        if name == "unstack":
+            return params["axis"] == first.dim and set(first.sizes) == {1}
+        return all(first.piece_with(*part) is not None for part in _parts(eqn, first))
+
+    def _layout(self, atom: Any) -> _Layout | None:
+        return self._layouts.get(atom) if _is_variable(atom) else None
+
+    def _are_summed(self, atoms: Sequence[Any], dims: Sequence[int]) -> bool:
+        """Whether a product sums up over pieces of one side, and parts of the other."""
+        found = [self._layout(atom) for atom in atoms]
+        sizes = {layout.sizes for layout in found if layout is not None}
+        return len(sizes) == 1 and all(
+            self.is_free(atom) if layout is None else layout.dim == dim
+            for atom, layout, dim in zip(atoms, found, dims, strict=True)
+        )
+
     def _wanted(self, items: list[Any], outs: list[Any]) -> dict[Any, _Layout]:
         """The values of which nothing needs the whole, with all that they meet."""
         layouts = self._layouts
@@ -278,7 +310,7 @@ class Concatenations:
             given = [var for var in item.eqn.outvars if var in layouts]
             if given:
                 join([*read, *given])
-            elif read and not _takes_pieces(item.eqn, layouts):
+            elif read and not self._takes_pieces(item.eqn):
                 refused.update(read)
             elif read:
                 join(read)
@@ -308,27 +340,6 @@ def _before_broadcast(eqn: Any, layout: _Layout) -> _Layout | None:
     dim = dims.index(layout.dim)
     is_same = _shape(eqn.invars[0])[dim] == layout.bounds[-1]
     return dataclasses.replace(layout, dim=dim) if is_same else None
-
-
-def _takes_pieces(eqn: Any, layouts: Mapping[Any, _Layout]) -> bool:
-    """Whether an operation gives whole values again that are made of pieces."""
-    name, params = eqn.primitive.name, eqn.params
-    first = layouts.get(eqn.invars[0]) if _is_variable(eqn.invars[0]) else None
-    if _is_explicit(eqn):
-        return False
-    if name in _COMBINING:
-        return first is not None and first.dim in params["axes"]
-    if name == "dot_general":
-        (lhs, rhs), _ = params["dimension_numbers"]
-        sides = [layouts.get(a) if _is_variable(a) else None for a in eqn.invars]
-        if None in sides or sides[0].sizes != sides[1].sizes:
-            return False
-        return (sides[0].dim, sides[1].dim) in zip(lhs, rhs, strict=True)
-    if first is None:
-        return False
-    if name == "unstack":
-        return params["axis"] == first.dim and set(first.sizes) == {1}
-    return all(first.piece_with(*part) is not None for part in _parts(eqn, first))
 
 
 def _parts(eqn: Any, layout: _Layout) -> list[tuple[int, int]]:
@@ -477,6 +488,25 @@ class _Splitter:
             self._free[key] = self._emit(eqn.primitive, parts, aval, **params)
         return self._free[key]
 
+    def _operands(self, eqn: Any) -> list[list[Any]]:
+        """What an operation that sums up over pieces reads for each of them."""
+        dims = eqn.params.get("dimension_numbers", ((),))[0]
+        known = [self._layouts.get(a) if _is_variable(a) else None for a in eqn.invars]
+        layout = next(filter(None, known))
+        at = known.index(layout)
+        summed = next(
+            (pair for pair in zip(*dims, strict=True) if pair[at] == layout.dim),
+            [layout.dim],
+        )
+        layouts = [dataclasses.replace(layout, dim=dim) for dim in summed]
+        return [
+            [
+                self._part(atom, piece, layout)
+                for atom, layout in zip(eqn.invars, layouts, strict=True)
+            ]
+            for piece in range(len(layout.sizes))
+        ]
+
     def _whole(self, eqn: Any) -> list[Any]:
         """The results of what puts pieces together, or takes them."""
         name, first = eqn.primitive.name, eqn.invars[0]
@@ -484,8 +514,8 @@ class _Splitter:
             combine = _COMBINING.get(name, jax.lax.add_p)
             aval = eqn.outvars[0].aval
             total = None
-            for pieces in zip(*(self._pieces[a] for a in eqn.invars), strict=True):
-                found = self._emit(eqn.primitive, list(pieces), aval, **eqn.params)
+            for pieces in self._operands(eqn):
+                found = self._emit(eqn.primitive, pieces, aval, **eqn.params)
                 total = (
                     found
                     if total is None

@@ -306,7 +306,14 @@ class _Assignment:
                 found = [position[reader] for reader in self._table.readers[index]]
                 known = [where for where in found if where is not None]
                 position[index] = min(known, default=None)
-        place_terms(self._flat, self._table.producer, is_early, position, stage_at)
+        place_terms(
+            self._flat,
+            self._table.producer,
+            is_early,
+            position,
+            stage_at,
+            is_chain=False,
+        )
         for index in range(size):
             if is_early[index] and position[index] is None:
                 found = [position[other] for other in self._table.operands[index]]

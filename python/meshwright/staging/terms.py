@@ -6,6 +6,11 @@ weights there. The stage that reads a weight anyway has what the term is made of
 term is computed there, and the number is what the last stage gets. In the backward
 pass that stage gets the cotangent of the number, and makes of it what it adds to the
 gradient of its weight.
+
+A number may be needed before that stage, as a norm of all weights that the first layer
+divides by, or it may be made of numbers of stages after it, as a variance over all
+weights is of their mean. No order of stages computes such numbers: they are outside of
+all, before the first, each part where its weight is.
 """
 
 from __future__ import annotations
@@ -50,7 +55,8 @@ def place_terms(
     is_early: Sequence[bool],
     position: list[int | None],
     stage_at: Callable[[int], int],
-) -> None:
+    is_chain: bool = True,
+) -> set[int]:
     """Moves terms to where what they are made of is read.
 
     Args:
@@ -59,8 +65,12 @@ def place_terms(
       is_early: which operations are forward ones that depend on no mark.
       position: where each forward operation counts as written, by what reads it first.
       stage_at: the stage in which something that is written at a position is.
+      is_chain: whether the numbers of the stages say in which order they run.
+
+    Returns:
+      The operations outside of all stages, which have no position.
     """
-    _Terms(flat, producer, is_early, position, stage_at).place()
+    return _Terms(flat, producer, is_early, position, stage_at).place(is_chain)
 
 
 class _Terms:
@@ -88,8 +98,12 @@ class _Terms:
                 self._saved.add(index)
         self._numbers = [i for i in range(len(flat.items)) if self._gives_number(i)]
         self._inside = self._find_inside()
+        self._stages: dict[int, set[int]] = {}  # Where the values of each part are.
+        self._made_of_numbers: dict[int, int] = {}  # The last stage of these.
 
-    def place(self) -> None:
+    def place(self, is_chain: bool) -> set[int]:
+        outside = self._find_outside() if is_chain else set()
+        self._place_saved()
         wanted = {index: self._wanted(index) for index in self._numbers}
         for index, where in wanted.items():
             if where is not None:
@@ -99,6 +113,87 @@ class _Terms:
                 later = [self._position[reader] for reader in self._forward(index)]
                 known = [where for where in later if where is not None]
                 self._position[index] = min(known, default=None)
+        for index in outside:
+            self._position[index] = None
+        return outside
+
+    def _is_part(self, index: int) -> bool:
+        """Whether an operation makes or combines numbers, or is read backward alone."""
+        return self._is_early[index] and (
+            index in self._inside
+            or index in self._saved
+            or all(map(is_number, self._items[index].eqn.outvars))
+        )
+
+    def _find_outside(self) -> set[int]:
+        """Parts that no order of stages computes, with all that these are made of."""
+        stages, outside = self._stages, set[int]()
+        for index in filter(self._is_part, range(len(self._items))):
+            invars = list(filter(_is_variable, self._items[index].eqn.invars))
+            before = max(map(self._stage_of_numbers, invars), default=0)
+            homes: set[int] | None = None
+            for var in invars:
+                found = None if is_number(var) else self._homes(var)
+                if found:
+                    homes = found if homes is None else homes & found
+            if homes is None:
+                self._made_of_numbers[index] = before
+                continue
+            stages[index] = {home for home in homes if home >= before}
+            needed = self._position[index]
+            if needed is not None and index not in self._saved:
+                limit = self._stage_at(needed)
+                stages[index] = {home for home in stages[index] if home <= limit}
+            if not stages[index]:
+                stages[index] = homes
+                outside |= self._made_of(index)
+        return outside
+
+    def _stage_of_numbers(self, var: Any) -> int:
+        """The last stage of the numbers that a value is made of, as far as known."""
+        maker = self._producer.get(var)
+        if maker in self._made_of_numbers:
+            return self._made_of_numbers[maker]
+        found = self._stages.get(maker, ()) if is_number(var) else ()
+        return min(found, default=0)
+
+    def _place_saved(self) -> None:
+        """Makes numbers that the backward pass alone reads where their weights are."""
+        first: dict[int, int] = {}
+        for where in self._position:
+            if where is not None:
+                stage = self._stage_at(where)
+                first[stage] = min(first.get(stage, where), where)
+        for index in self._saved.intersection(self._numbers):
+            found = first.keys() & self._stages.get(index, ())
+            if found and self._position[index] is None:
+                self._position[index] = first[min(found)]
+
+    def _homes(self, var: Any) -> set[int]:
+        """The stages that a value is in, or is read in by what is no part."""
+        maker = self._producer.get(var)
+        if maker in self._stages or maker in self._made_of_numbers:
+            return self._stages.get(maker, set())
+        places = [
+            self._position[reader]
+            for reader in self._readers.get(var, ())
+            if not self._is_part(reader)
+        ]
+        return {self._stage_at(where) for where in places if where is not None}
+
+    def _made_of(self, index: int) -> set[int]:
+        """A part and those it is made of; none if it is made of anything else."""
+        found, left = {index}, [index]
+        while left:
+            for var in filter(_is_variable, self._items[left.pop()].eqn.invars):
+                maker = self._producer.get(var)
+                if maker is None or maker in found:
+                    continue
+                if not self._is_part(maker):
+                    return set()
+                found.add(maker)
+                left.append(maker)
+        return found
 
     def _forward(self, index: int) -> list[int]:
         """The forward operations that read what an operation gives."""
@@ -110,23 +205,26 @@ class _Terms:
         if not self._is_early[index]:
             return False
         eqn = self._items[index].eqn
-        read = [
-            var
-            for var in eqn.outvars
-            if var in self._outs
-            or not self._saved.issuperset(self._readers.get(var, ()))
-        ]
+        read = list(eqn.outvars)
+        if index not in self._saved:
+            read = [
+                var
+                for var in read
+                if var in self._outs
+                or not self._saved.issuperset(self._readers.get(var, ()))
+            ]
         return bool(
             read
             and self._is_wanted(index, read)
-            and all(is_number(var) and _is_float(var) for var in read)
+            and all(map(is_number, read))
             and any(_is_variable(var) and not is_number(var) for var in eqn.invars)
         )
 
     def _is_wanted(self, index: int, read: Sequence[Any]) -> bool:
-        """Whether the forward pass needs a number, rather than an optimizer alone."""
+        """Whether a number is needed for gradients, rather than an optimizer alone."""
         return (
-            self._position[index] is not None
+            index in self._saved
+            or self._position[index] is not None
             or not self._outs.isdisjoint(read)
             or any(self._is_early[reader] for reader in self._forward(index))
         )

@@ -4,6 +4,7 @@ import contextlib
 
 import pytest
 from support import placement_programs
+from support.difftest import __main__ as difftest
 from support.difftest import placement as difftest_placement
 
 
@@ -32,10 +33,21 @@ LOWERED = [
     ("plain", "lm actor", "marks", False),
     ("plain", "lm barrier", "marks", True),
     ("plain", "lm similar", "marks", False),
+    ("plain", "lm noisy", "marks", False),
     ("raveled", "adam", "names", False),
+    ("raveled", "lm actor", "names", True),
     ("raveled", "lm clipped", "marks", False),
     ("prepared", "adamw", "auto", True),
     ("prepared", "lm logged", "marks", False),
+    ("prepared", "lm clipped", "names", False),
+    ("prepared", "prodigy", "names", True),
+    ("varied", "adam", "marks", False),
+    ("varied", "zero_nans", "names", True),
+    ("divided", "adamw", "marks", True),
+    ("divided", "lm clipped", "names", False),
+    ("anchored", "adam", "names", False),
+    ("anchored", "lm where", "marks", True),
+    ("anchored", "adam", "auto", False),
     ("read twice", "lm clipped", "marks", False),
     ("read twice", "multi_transform", "names", True),
     ("read twice", "clip_by_global_norm", "auto", True),
@@ -90,3 +102,11 @@ def test_every_step_has_a_number():
     assert len(set(choices)) == len(choices)
     assert {*LOWERED, *RUN} <= set(choices)
     assert choices == placement_programs.choices()
+
+
+def test_numbers_after_the_last_step_are_refused(monkeypatch, capsys):
+    last = len(placement_programs.choices()) - 1
+    monkeypatch.setattr("sys.argv", ["difftest", "--placement", "--first", "999999"])
+    with pytest.raises(SystemExit, match="2"):
+        difftest.main()
+    assert f"there are steps 0 to {last}, got 999999" in capsys.readouterr().err

@@ -151,3 +151,18 @@ def test_applications_of_one_round_have_as_many_stages():
 
     with pytest.raises(ValueError, match="functions of 2 and 3 stages are applied"):
         mw.jit(in_turn, config(3, "1F1B")).lower(weights(3), X)
+
+
+def test_a_derivative_of_what_a_gradient_gave_is_made_of_calls(caplog):
+    def learned(ws, x):
+        return loss(moved(ws, jax.grad(loss)(ws, x)), x)
+
+    with pytest.raises(ValueError, match=r"its own gradient gave.*mw.call\(f, "):
+        mw.jit(jax.grad(learned), config(2, "1F1B")).lower(weights(2), X)
+
+    def of_calls(ws, x):
+        grads = mw.call(jax.grad(loss), call_counter=0)(ws, x)
+        return mw.call(loss, call_counter=1)(moved(ws, grads), x)
+
+    check(jax.value_and_grad(of_calls), config(2, "1F1B"), 2)
+    assert "runs in the order in which it is written" in caplog.text

@@ -39,6 +39,12 @@ TERMS = {
     "norm of each": lambda p: jnp.linalg.norm(stacked(p), axis=(0, 2)).sum(),
     "for each": lambda p: jax.vmap(lambda w: (w**2).sum(), 1)(stacked(p)).max(),
     "einsum": lambda p: jnp.einsum("ijk,ijk->", stacked(p), stacked(p)),
+    # Made of numbers that are made of the weights of all stages.
+    "variance": lambda p: vector(p).var(),
+    "deviation": lambda p: vector(p).std(),
+    "largest": lambda p: jnp.abs(vector(p)).max(),
+    "soft maximum": lambda p: jax.nn.logsumexp(vector(p)),
+    "count": lambda p: (jnp.abs(vector(p)) > 0.1).sum() * jnp.linalg.norm(vector(p)),
 }
 PREPARED = {
     "cast": jax.jit(
@@ -59,6 +65,21 @@ def rows(params):
     return [{**layer, "w": stack[:, at]} for at, layer in enumerate(params)]
 
 
+def indexed(params):
+    """Weights at indices that are known while JAX traces."""
+    stack = jnp.stack([layer["w"] for layer in params])
+    return [
+        {**layer, "w": jax.lax.dynamic_index_in_dim(stack, at, keepdims=False)}
+        for at, layer in enumerate(params)
+    ]
+
+
+def normalized(params):
+    """Weights of which each stage needs a number of all before it begins."""
+    norm = jnp.sqrt(sum((w**2).sum() for w in jax.tree.leaves(params)))
+    return jax.tree.map(lambda w: w / norm, params)
+
+
 def halves(params):
     """Weights by two slices each of one vector of all."""
     flat = jnp.concatenate([layer["w"].ravel() for layer in params])
@@ -70,7 +91,12 @@ def halves(params):
     ]
 
 
-PREPARED |= {"rows of a stack": rows, "halves of a vector": halves}
+PREPARED |= {
+    "rows of a stack": rows,
+    "rows by index": indexed,
+    "halves of a vector": halves,
+    "normalized by all": normalized,
+}
 # Each is in need of the whole vector.
 WHOLE = {
     "sorted": lambda p: jnp.sort(vector(p))[::2].sum(),

@@ -53,7 +53,7 @@ class Model:
       shapes: of the weights of each stage.
       shared: of weights that both the first and the last stage read.
       fixed: of weights of each stage that are no part of the training state.
-      loss: a number from the last output and all weights.
+      loss: a number from the last output, all weights and all fixed ones.
       prepare: what the loss does to all weights at first.
       first_trained: the first stage that has gradients.
     """
@@ -62,7 +62,7 @@ class Model:
     shapes: Shapes = dataclasses.field(default_factory=lambda: PLAIN)
     shared: Shapes = dataclasses.field(default_factory=dict)
     fixed: Shapes = dataclasses.field(default_factory=dict)
-    loss: Callable[..., jax.Array] = lambda x, params: (x**2).mean()
+    loss: Callable[..., jax.Array] = lambda x, params, fixed: (x**2).mean()
     prepare: Callable[[Any], Any] = lambda params: params
     first_trained: int = 0
 
@@ -100,13 +100,23 @@ def _experts(stage, w, x):
     return jnp.einsum("re,edf,rd->rf", gates, w["experts"], jnp.tanh(x))
 
 
-def _decay(x, params):
+def _decay(x, params, fixed):
     return (x**2).mean() + 1e-3 * sum((w["w"] ** 2).sum() for w in params.values())
 
 
-def _raveled(x, params):
+def _raveled(x, params, fixed):
     vector, _ = ravel_pytree(params)
     return (x**2).mean() + 1e-3 * jnp.linalg.norm(vector) + 1e-3 * (vector**2).mean()
+
+
+def _varied(x, params, fixed):
+    vector, _ = ravel_pytree(params)
+    return (x**2).mean() + 1e-3 * vector.std() + 1e-3 * jnp.abs(vector).max()
+
+
+def _anchored(x, params, fixed):
+    moved = jax.tree.map(lambda w, start: ((w - start) ** 2).sum(), params, fixed)
+    return (x**2).mean() + 1e-3 * sum(jax.tree.leaves(moved))
 
 
 def _normalized(params):
@@ -117,12 +127,21 @@ def _normalized(params):
     return unravel(vector * 0.5)
 
 
+def _divided(params):
+    """Each weight by the norm of all, which the first stage needs, too."""
+    norm = optax.tree.norm(params)
+    return jax.tree.map(lambda w: w / norm, params)
+
+
 MODELS = {
     "plain": Model(_plain),
     "read twice": Model(_twice),
     "decay": Model(_plain, loss=_decay),
     "raveled": Model(_plain, loss=_raveled),
     "prepared": Model(_plain, prepare=_normalized),
+    "varied": Model(_plain, loss=_varied),
+    "divided": Model(_plain, prepare=_divided),
+    "anchored": Model(_plain, fixed=PLAIN, loss=_anchored),
     "tied": Model(_tied, shared={"table": SQUARE}),
     "unused": Model(_plain, {**PLAIN, "spare": SQUARE}),
     "frozen": Model(_frozen, first_trained=1),
@@ -144,7 +163,7 @@ def _weights(shapes: Shapes, shared: Shapes) -> dict[str, Any]:
 
 def _forward(model: Model, way: str, params: Any, fixed: Any, x: jax.Array) -> Any:
     for i in range(STAGES):
-        weights = {**params[f"s{i}"], **fixed.get(f"s{i}", {})}
+        weights = {**fixed.get(f"s{i}", {}), **params[f"s{i}"]}
         if i in (0, STAGES - 1):
             weights |= params.get("shared", {})
         layer = functools.partial(model.layer, i)
@@ -327,6 +346,11 @@ def _language(kind: str) -> Rule:
             grads = jax.tree.map(lambda g: g / jnp.maximum(norm, 1.0), grads)
         if kind == "barrier":
             grads = jax.lax.optimization_barrier(grads)
+        if kind == "noisy":
+            vector, unravel = ravel_pytree(grads)
+            steps = state["optimizer"][0].count
+            key = jax.random.fold_in(jax.random.key(0), steps)
+            grads = unravel(vector + 1e-3 * jax.random.normal(key, vector.shape))
         if kind == "similar":
             both = [ravel_pytree(tree)[0] for tree in (grads, state["kept"])]
             likeness = jnp.vdot(*both) / jnp.linalg.norm(both[1])
@@ -367,6 +391,7 @@ LANGUAGE = (
     "where",
     "cond",
     "barrier",
+    "noisy",
     "similar",
     ACTOR,
 )
@@ -438,7 +463,7 @@ def make(model_name: str, optimizer: str, way: str, tie_state: bool) -> Program:
     def loss(params, fixed, x):
         params = model.prepare(params)
         x = _forward(model, way, params, fixed, x)
-        value = model.loss(x, params)
+        value = model.loss(x, params, fixed)
         return (value * x.size, (x > 0).sum()) if is_language else value
 
     def step(params, fixed, state, batch):
@@ -521,7 +546,7 @@ def _nbytes(leaf: Any) -> int:
 def misplaced(program: Program, lowered: Any) -> list[str]:
     """What is not where it belongs, and what is sent that need not be."""
     assigned = lowered.function_mesh_assignment
-    params, _, state, _ = map(_by_path, program.arguments)
+    params, fixed, state, _ = map(_by_path, program.arguments)
     inputs = [_by_path(tree) for tree in assigned.input_meshes]
     outputs = [_by_path(tree) for tree in assigned.output_meshes]
     wrong = list(_strays("weight", inputs[0], params, _homes(program, inputs[0])))
@@ -529,6 +554,7 @@ def misplaced(program: Program, lowered: Any) -> list[str]:
     # all that belongs to it is with it.
     homes = {path: {mesh} for path, mesh in inputs[0].items()}
     wrong += _strays("new weight", outputs[0], params, homes)
+    wrong += _strays("fixed weight", inputs[1], fixed, homes)
     wrong += _strays("state", inputs[2], state, homes)
     wrong += _strays("new state", outputs[1], state, homes)
     items = lowered.partitioning_result.program["items"]

@@ -146,8 +146,13 @@ def main() -> int:
         comparison = difftest_jit.JitComparison()
         return 1 if check_each(comparison, *span) else 0
     if options.placement:
-        difftest_jit.use_devices()
         comparison = difftest_placement.PlacementComparison()
+        if options.first not in range(len(comparison)):
+            parser.error(
+                f"--first: there are steps 0 to {len(comparison) - 1}, "
+                f"got {options.first}"
+            )
+        difftest_jit.use_devices()
         last = min(options.first + options.count, len(comparison))
         span = options.first, last - options.first, PER_BATCH
         return 1 if check_each(comparison, *span) else 0
