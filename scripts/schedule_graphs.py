@@ -43,8 +43,8 @@ several that do not depend on each other it is the one whose tower goes on after
 else the one of the tower that is marked last: that is where two towers meet in a loss.
 What another stage has made may also be read without a mark. Where it is differentiated
 is then read off the values that were saved; what saves none, such as the gradient of a
-bias, is computed by the reader. A function with towers is applied once in a call, and
-differentiated inside of it.
+bias, is computed by the reader. A tower may be applied several times in a call, with as
+many marks each time; the gradient is taken inside of the call.
 
 On the command line, a schedule is named with its towers: their numbers of stages, what
 feeds what (`vision>text`, from the last stage to the first; `vision.0>text.2`; to all

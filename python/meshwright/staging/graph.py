@@ -116,6 +116,10 @@ class _Order:
                 if other == second or before >> second & 1:
                     self._before[other] |= new
 
+    def is_before(self, first: int, second: int) -> bool:
+        """Whether a stage is known to come before another one."""
+        return bool(self._before[second] >> first & 1)
+
     def last(self, stages: Iterable[int]) -> list[int]:
         """Those that come before none of the others."""
         found = set(stages)
@@ -127,28 +131,71 @@ class _Order:
 
 
 class _Assignment:
-    """One body. Until they are numbered, stages go by the number of their mark."""
+    """One body. Until they are numbered, stages go by an order of their marks."""
 
     def __init__(self, flat: Flat, known: Mapping[object, int]):
         self._flat, self._items = flat, flat.items
         self._table = reads(flat)
         self._marks = [at for at, item in enumerate(self._items) if is_own(item)]
-        self._begins = {at: number for number, at in enumerate(self._marks)}
         count_by_marks(flat)
         count_forward(self._items, self._table, self._marks)
         self._after, self._free = free_items(self._items, self._table, self._marks)
-        self._tokens = number_tokens(flat, known, self._begins)
-        self._towers = [self._items[at].eqn.params["tower"] for at in self._marks]
-        self._order = _Order(len(self._marks))
+        numbers = {at: number for number, at in enumerate(self._marks)}
+        self._tokens = number_tokens(flat, known, numbers)
+        # By stage: its tower, and the stages before and after it there.
+        self._towers: list[str] = []
+        self._begins: dict[int, int] = {}  # The stage that begins at each mark.
         self._next: dict[int, int] = {}
-        latest: dict[str, int] = {}
-        for number, tower in enumerate(self._towers):
-            if tower in latest:
-                self._next[latest[tower]] = number
-                self._order.add(latest[tower], number)
-            latest[tower] = number
+        for tower, applications in self._group_marks().items():
+            for position, marks in enumerate(zip(*applications, strict=True)):
+                stage = len(self._towers)
+                self._towers.append(tower)
+                self._begins.update(dict.fromkeys(marks, stage))
+                if position:
+                    self._next[stage - 1] = stage
+        self._order = _Order(len(self._towers))
+        for pair in self._next.items():
+            self._order.add(*pair)
         self._previous = {after: before for before, after in self._next.items()}
         self._stage: list[int | None] = [None] * len(self._items)
+
+    def _group_marks(self) -> dict[str, list[list[int]]]:
+        """The marks of each tower, for each time that it is applied.
+
+        A mark that occurs again and does not depend on the one before, or is in another
+        trip of a loop, is of another application.
+        """
+        bits = {at: 1 << number for number, at in enumerate(self._marks)}
+        passed = [0] * len(self._items)
+        found: dict[str, list[list[int]]] = {}
+        for index, item in enumerate(self._items):
+            if item.transposes:
+                continue
+            for other in self._table.operands[index]:
+                passed[index] |= passed[other] | bits.get(other, 0)
+            if index not in bits:
+                continue
+            place = source(item.eqn)
+            applications = found.setdefault(item.eqn.params["tower"], [])
+            for marks in applications:
+                again = [at for at in marks if source(self._items[at].eqn) == place]
+                if self._items[marks[0]].scope == item.scope and all(
+                    passed[index] & bits[at] for at in again
+                ):
+                    marks.append(index)
+                    break
+            else:
+                applications.append([index])
+        for tower, applications in found.items():
+            counts = sorted({len(marks) for marks in applications})
+            if len(counts) > 1:
+                raise ValueError(
+                    f"{source(self._items[applications[0][0]].eqn)}: stage_boundary: "
+                    f"tower {tower!r} is applied more than once, with "
+                    f"{' and '.join(map(str, counts))} marks; put as many into each "
+                    "application, or make each a call of its own"
+                )
+        return found
 
     def stages(self) -> Stages:
         self._place_after_marks()
@@ -158,7 +205,7 @@ class _Assignment:
         self._place_backward()
         graph = Graph(tuple(towers), tuple(self._find_feeds()))
         places = [source(self._items[at].eqn) for at in self._marks]
-        return Stages(len(places), self._stage, places, self._tokens, graph=graph)
+        return Stages(len(self._towers), self._stage, places, self._tokens, graph=graph)
 
     def _is_forward(self, index: int) -> bool:
         return not (
@@ -184,7 +231,7 @@ class _Assignment:
             }
             if index in self._begins:
                 for stage in self._order.last(found):
-                    self._order.add(stage, self._begins[index])
+                    self._link(stage, self._begins[index], index)
                 continue
             last = self._order.last(found)
             if not last:
@@ -203,12 +250,25 @@ class _Assignment:
                     self._order.add(stage, chosen)
             self._stage[index] = chosen
 
+    def _link(self, stage: int, begins: int, mark: int) -> None:
+        """Notes what goes into the stage that begins at a mark."""
+        if stage == begins or self._order.is_before(begins, stage):
+            name = self._towers[begins]
+            raise ValueError(
+                f"{source(self._items[mark].eqn)}: stage_boundary: tower {name!r} is "
+                "applied to what it gave, so that its stages are no line; make each "
+                "application a call of its own, mw.call(f, call_counter=i)(...), or "
+                "give the stages that come later a tower of their own"
+            )
+        self._order.add(stage, begins)
+
     def _given_by(self, index: int) -> int | None:
         """The mark after which what an operation gives is read forward."""
         if index in self._begins:
             return self._begins[index]
         if is_mark(self._items[index]):
-            return self._tokens.get(self._items[index].eqn.invars[0])
+            number = self._tokens.get(self._items[index].eqn.invars[0])
+            return None if number is None else self._begins[self._marks[number]]
         return self._stage[index]
 
     def _find_leads(self) -> list[int]:
@@ -248,8 +308,8 @@ class _Assignment:
     def _places(self) -> dict[str, str]:
         """The user's line of the first mark of each tower."""
         return {
-            self._towers[number]: source(self._items[at].eqn)
-            for number, at in reversed(list(enumerate(self._marks)))
+            self._items[at].eqn.params["tower"]: source(self._items[at].eqn)
+            for at in reversed(self._marks)
         }
 
     def _refuse_circle(
@@ -279,13 +339,12 @@ class _Assignment:
         }
         new = [next(numbers[tower]) for tower in self._towers]
         self._stage = [None if old is None else new[old] for old in self._stage]
-        self._begins = {at: new[number] for at, number in self._begins.items()}
+        self._begins = {at: new[stage] for at, stage in self._begins.items()}
         self._previous = {new[a]: new[b] for a, b in self._previous.items()}
-        self._mark_of = {number: self._marks[number] for number in range(len(new))}
 
     def _place_before_marks(self) -> None:
         """Puts what depends on no mark into the first stage that reads it."""
-        size, last = len(self._items), len(self._marks) - 1
+        size, last = len(self._items), len(self._towers) - 1
 
         def stage_at(position: int) -> int:
             return last if position < size else position // size - 1
@@ -332,7 +391,7 @@ class _Assignment:
                 "to; take the gradient inside of mw.call, as in "
                 "mw.call(jax.value_and_grad(loss), call_counter=i)(params, batch)"
             )
-        at = self._mark_of[number]
+        at = self._marks[number]
         if not self._items[index].transposes % 2:
             return self._begins[at]
         value = self._items[at].eqn.invars[eqn.params["of"][0]]
@@ -349,7 +408,7 @@ class _Assignment:
         if not self._items[index].transposes % 2:
             return self._giver(index)
         number = self._tokens[self._items[index].eqn.invars[0]]
-        return self._begins[self._mark_of[number]]
+        return self._begins[self._marks[number]]
 
     def _place_backward(self) -> None:
         def of_value(index: int) -> int | None:
@@ -380,7 +439,7 @@ class _Assignment:
             self._after,
             self._free,
             of_reader,
-            len(self._marks),
+            len(self._towers),
             [],
             late,
         )

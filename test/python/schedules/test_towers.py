@@ -75,6 +75,11 @@ def with_two_losses(weights, image, text, y):
     return distance(image, y) + distance(tower("text", weights["text"], text), y)
 
 
+def seen_twice(weights, image, text, y):
+    """Both towers, on two views."""
+    return joined(weights, image, text, y) + joined(weights, -image, text, y)
+
+
 def fused(weights, image, text, y):
     """Two towers that a third one reads."""
     image = tower("vision", weights["vision"], image)
@@ -89,6 +94,7 @@ FEEDS = {
     translated: "vision.1>text.0;vision.1>text.1",
     read_past_marks: "vision.1>text.0;vision.1>text.1",
     with_two_losses: "vision>",
+    seen_twice: "vision.1>text.0",
     fused: "vision.0>fusion.0;text.1>fusion.0",
 }
 
@@ -164,6 +170,7 @@ CASES = [
     ("Towers", translated, ["ZeroBubbleH1"]),
     ("Towers", read_past_marks, ["1F1B"]),
     ("Towers", with_two_losses, ["1F1B", "GPipe"]),
+    ("Towers", seen_twice, ["1F1B"]),
     ("Towers", fused, ["1F1B"]),
     ("auto", joined, ["1F1B"]),
     ("AUTO", translated, ["1F1B"]),
@@ -312,6 +319,11 @@ def in_a_circle(weights, image, text, y):
     return distance(layer(weights["vision"][1], text), y)
 
 
+def seen_half(weights, image, text, y):
+    half = tower("vision", weights["vision"][:1], image)
+    return joined(weights, image, text, y) + distance(half, y)
+
+
 def half_marked(weights, image, text, y):
     image = tower("vision", weights["vision"], image)
     return distance(layer(weights["text"][0], mark(text + image)), y)
@@ -337,6 +349,12 @@ def chained(weights, image, text, y):
             "Towers",
             {},
             r"so stage [01] of tower 'vision' is empty",
+        ),
+        (
+            seen_half,
+            "Towers",
+            {},
+            r"'vision' is applied more than once, with 1 and 2 m",
         ),
         (half_marked, "Towers", {}, r"stage_boundary without a tower, but the one"),
         (
