@@ -186,7 +186,14 @@ def OffloadActivationsPass
     its backward. With `auto`, each mesh has the smallest bound that it can meet. A way
     back has `mpmd.delayed`: it starts when the fragments before it have ended. A way
     there has `mpmd.beside`, if fragments of its mesh run beside it: so many. Of a value
-    that several fragments read, it spans the longest time in which none does.
+    that several fragments read, it spans the longest time in which none does. Ops are then
+    in the order in which they start, and the function has `mpmd.start_order`, which says
+    that they are issued in it.
+
+    A forward that is not needed yet may wait for a way there, if no backward becomes later
+    by that; the way there has `mpmd.awaited` then, and the next fragment after those beside
+    it starts when it has ended.
+
     What is returned stays. Reports an error at a bound that a mesh does not meet, with
     the smallest that would do, and without a device. Says in remarks of category
     `offload` what each mesh holds with and without. Cost: for each bound that is tried,
@@ -204,6 +211,7 @@ def OffloadActivationsPass
   ];
   let statistics = [
     Statistic<"numOffloaded", "num-offloaded", "Values that wait on the host">,
+    Statistic<"numDelayed", "num-delayed", "Forwards that are later">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }

@@ -202,6 +202,7 @@ LogicalResult Describer::addTransfer(TransferOp transfer) {
   item.isDelayed = transfer->hasAttr(kDelayedAttr);
   if (auto beside = transfer->getAttrOfType<IntegerAttr>(kBesideAttr))
     item.beside = beside.getInt();
+  item.isAwaited = transfer->hasAttr(kAwaitedAttr);
   addLastUses(transfer, item);
   item.location = getSourceText(transfer.getLoc());
   program.meshes[item.fromMesh].items.push_back(program.items.size());
@@ -228,12 +229,15 @@ void Describer::addLastUses(Operation *op, ExportedProgram::Item &item) {
   llvm::sort(item.lastUses);
 }
 
-/// What leaves for the host is there until the last call beside which it does has ended.
+/// What leaves for the host is there until the last call beside which it does has ended;
+/// the one after that may wait for it.
 void Describer::holdDeparting() {
   for (auto [number, mesh] : llvm::enumerate(program.meshes)) {
-    SmallVector<std::pair<int64_t, unsigned>> departing;
+    SmallVector<std::pair<int64_t, unsigned>> departing, awaited;
     for (unsigned index : mesh.items) {
       ExportedProgram::Item &item = program.items[index];
+      if (item.isAwaited && item.fromMesh == number)
+        awaited.emplace_back(item.beside, item.results.front());
       if (item.beside > 0 && item.fromMesh == number) {
         for (unsigned value : item.lastUses)
           departing.emplace_back(item.beside, value);
@@ -241,6 +245,12 @@ void Describer::holdDeparting() {
       }
       if (!item.fragment)
         continue;
+      llvm::erase_if(awaited, [&](auto &waiting) {
+        if (waiting.first-- > 0)
+          return false;
+        item.awaits.push_back(waiting.second);
+        return true;
+      });
       llvm::erase_if(departing, [&](auto &waiting) {
         if (--waiting.first > 0)
           return false;
@@ -288,6 +298,7 @@ FailureOr<ExportedProgram> Describer::describe() {
       return failure();
   }
   holdDeparting();
+  program.isInStartOrder = function->hasAttr(kStartOrderAttr);
   program.issueOrder = findIssueOrder(program);
   return std::move(program);
 }

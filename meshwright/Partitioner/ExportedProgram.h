@@ -79,8 +79,12 @@ struct ExportedProgram {
     bool isRemat = false;
     /// Of a transfer: starts when the calls before it on its mesh have ended.
     bool isDelayed = false;
-    /// Of a transfer to the host: so many calls of its mesh run beside it.
+    /// Of a transfer to the host: so many calls of its mesh run beside it, and whether the
+    /// one after those waits for it.
     int64_t beside = 0;
+    bool isAwaited = false;
+    /// Of a call: what has to be on the host before it is issued.
+    std::vector<unsigned> awaits;
     /// Of a call of an overlapped pair: its two parts, in the order in which they
     /// would run.
     std::vector<Part> parts;
@@ -99,6 +103,8 @@ struct ExportedProgram {
   std::vector<Boundary> outputs;
   std::vector<Fragment> fragments;
   std::vector<Item> items;
+  /// Whether items are listed in the order in which they start by the times of a device.
+  bool isInStartOrder = false;
   /// Positions of the items, in the order to issue them (IssueOrder.h).
   std::vector<unsigned> issueOrder;
 };

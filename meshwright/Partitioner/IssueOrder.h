@@ -29,7 +29,7 @@ std::vector<unsigned> findIssueOrder(const ExportedProgram &program,
                                      llvm::ArrayRef<unsigned> sorted,
                                      const SharedMeshes &sharing = {});
 
-/// The same for the order of the program.
+/// The same for the order of the program, which is that of issue where it says so.
 std::vector<unsigned> findIssueOrder(const ExportedProgram &program,
                                      const SharedMeshes &sharing = {});
 

@@ -197,6 +197,8 @@ static void writeCall(OStream &json, const ExportedProgram &program,
   json.attribute("remat", item.isRemat);
   writeIds(json, "operands", item.operands);
   writeIds(json, "results", item.results);
+  if (!item.awaits.empty())
+    writeIds(json, "awaits", item.awaits);
 }
 
 static void writeTransfer(OStream &json, const ExportedProgram &program,

@@ -32,8 +32,12 @@ uint32_t Run::findMissing(uint32_t item) const {
   const Workload::Activity &activity = workload.getActivity(item);
   for (uint32_t mesh : {activity.mesh, activity.source}) {
     const Issuer &issuer = issuers[workload.meshes[mesh].issuer];
-    if (issuer.next < issuer.items.size())
-      return getGate(issuer.items[issuer.next]);
+    if (issuer.next == issuer.items.size())
+      continue;
+    uint32_t next = issuer.items[issuer.next];
+    for (uint32_t gate : {getAwaited(next), getGate(next)})
+      if (gate != kNoItem && !isDated[gate])
+        return gate;
   }
   return kNoItem;
 }

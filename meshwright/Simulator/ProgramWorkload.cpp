@@ -289,10 +289,12 @@ LogicalResult WorkloadMaker::addCall(uint32_t index) {
   return success();
 }
 
-/// A transfer that is delayed waits for the run before it in the order of its mesh.
+/// A transfer that is delayed waits for the run before it in the order of its mesh, a run
+/// for the last of what has to be on the host.
 void WorkloadMaker::addDelays() {
-  if (llvm::none_of(program.items,
-                    [](const Item &item) { return item.isDelayed; }))
+  if (llvm::none_of(program.items, [](const Item &item) {
+        return item.isDelayed || !item.awaits.empty();
+      }))
     return;
   Workload &workload = result.workload;
   workload.after.assign(program.items.size(), kNoItem);
@@ -300,9 +302,14 @@ void WorkloadMaker::addDelays() {
     uint32_t last = kNoItem;
     for (unsigned index : mesh.items) {
       const Item &item = program.items[index];
-      if (item.fragment)
+      if (item.fragment) {
         last = index;
-      else if (item.isDelayed && item.toMesh == number)
+        for (unsigned value : item.awaits) {
+          uint32_t copy = workload.values[value].producer;
+          uint32_t &after = workload.after[index];
+          after = after == kNoItem ? copy : std::max(after, copy);
+        }
+      } else if (item.isDelayed && item.toMesh == number)
         workload.after[index] = last;
     }
   }

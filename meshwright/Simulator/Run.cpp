@@ -108,6 +108,11 @@ uint32_t Run::getPrevious(uint32_t item) const {
   return workload.queues[workload.getActivity(item).mesh][index - 1];
 }
 
+uint32_t Run::getAwaited(uint32_t item) const {
+  return workload.getActivity(item).isTransfer() ? kNoItem
+                                                 : workload.getAfter(item);
+}
+
 uint32_t Run::getGate(uint32_t item) const {
   uint32_t index = position[item];
   if (index == kNoItem || index < workload.depth)
@@ -132,8 +137,9 @@ void Run::issue(uint32_t number) {
   Issuer &issuer = issuers[number];
   while (issuer.next < issuer.items.size()) {
     uint32_t item = issuer.items[issuer.next];
-    uint32_t gate = getGate(item);
-    if (gate != kNoItem) {
+    for (uint32_t gate : {getGate(item), getAwaited(item)}) {
+      if (gate == kNoItem)
+        continue;
       if (!isDated[gate])
         return;
       if (result.stop[gate] > issuer.clock) {
@@ -159,11 +165,13 @@ void Run::date(uint32_t item) {
   order.push_back({item, kNoItem});
   for (uint32_t consumer : getConsumers(item))
     dropFrom(consumer, stop, item);
-  if (activity.isTransfer())
+  if (!activity.isTransfer()) {
+    const std::vector<uint32_t> &queue = workload.queues[activity.mesh];
+    if (position[item] + 1 < queue.size())
+      dropFrom(queue[position[item] + 1], stop, item);
+  } else if (activity.hostWay != HostWay::There) {
     return;
-  const std::vector<uint32_t> &queue = workload.queues[activity.mesh];
-  if (position[item] + 1 < queue.size())
-    dropFrom(queue[position[item] + 1], stop, item);
+  }
   // Its thread may have waited for it.
   if (!workload.issueOrder.empty())
     issue(workload.meshes[activity.mesh].issuer);
@@ -278,6 +286,7 @@ void Run::findSlack() {
       latest = std::min(latest, next) - getIssueCost(item);
       next = latest;
       mustEnd(getGate(item), latest);
+      mustEnd(getAwaited(item), latest);
       continue;
     }
     const Workload::Activity &activity = workload.getActivity(item);

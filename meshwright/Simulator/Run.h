@@ -54,6 +54,8 @@ private:
   }
   /// The run that must have ended before the thread issues `item`, if any.
   uint32_t getGate(uint32_t item) const;
+  /// What the thread waits for before it issues a run; kNoItem if nothing.
+  uint32_t getAwaited(uint32_t item) const;
   uint32_t getPrevious(uint32_t item) const;
   llvm::ArrayRef<uint32_t> getConsumers(uint32_t item) const;
   /// What an item that never ran waits for.

@@ -117,8 +117,9 @@ struct Workload {
   std::vector<uint32_t> operands;
   /// For each operand; empty if all are only read.
   std::vector<uint32_t> fates;
-  /// For each item, the run that has to end before it starts, beside those that make what
+  /// For each item, the one that has to end before it starts, beside those that make what
   /// it reads and the one before it in its queue; kNoItem if none. Empty if none has one.
+  /// The thread waits for that of a run, and issues nothing meanwhile.
   std::vector<uint32_t> after;
   /// What each mesh runs, in order; transfers are in none.
   std::vector<std::vector<uint32_t>> queues;

@@ -151,6 +151,24 @@ TEST(SimulationTest, DelayedTransfersWaitForARun) {
   EXPECT_EQ(getLevels(found.meshes[1]), (Levels{{6, 5}, {9, 0}}));
 }
 
+// The thread waits for what has to be on the host, and issues nothing else meanwhile.
+TEST(SimulationTest, RunsAwaitWhatLeaves) {
+  for (bool issues : {true, false}) {
+    Bench bench(2);
+    uint32_t f0 = bench.addRun(0, 1);
+    uint32_t copy = bench.addTransfer(0, 0, 4, 1, bench.addResult(f0));
+    bench.workload.activities.back().hostWay = HostWay::There;
+    bench.addRun(0, 2);
+    bench.addRun(1, 1);
+    bench.workload.after = {kNoItem, kNoItem, copy, kNoItem};
+    if (issues)
+      bench.workload.issueOrder = {0, 1, 2, 3};
+    Simulation found = bench.run();
+    EXPECT_EQ(found.start, (Times{0, 1, 6, issues ? 6 : 0}));
+    EXPECT_EQ(found.slack[1], 0);
+  }
+}
+
 // Neighbours of one way are issued together.
 TEST(SimulationTest, CopiesToAHostAreIssuedTogether) {
   for (bool together : {true, false}) {

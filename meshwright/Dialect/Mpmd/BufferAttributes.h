@@ -32,6 +32,11 @@ inline constexpr llvm::StringLiteral kDelayedAttr = "mpmd.delayed";
 /// `i64`, on transfers to the host: so many fragments of its mesh run before its operand's
 /// memory is free, because it runs beside them.
 inline constexpr llvm::StringLiteral kBesideAttr = "mpmd.beside";
+/// Unit, on transfers to the host: the fragment after those that run beside it starts only
+/// when its result is there.
+inline constexpr llvm::StringLiteral kAwaitedAttr = "mpmd.awaited";
+/// Unit, on functions: ops are in the order in which they start, and are issued in it.
+inline constexpr llvm::StringLiteral kStartOrderAttr = "mpmd.start_order";
 
 } // namespace mlir::mpmd
 

@@ -21,10 +21,17 @@ public:
     double start, stop; ///< In seconds.
   };
 
-  static FailureOr<BlockTimes> find(func::FuncOp func, OverlapTimes &times,
-                                    const meshwright::Device &device);
+  /// `earliest` has fragments that start no earlier than that.
+  static FailureOr<BlockTimes>
+  find(func::FuncOp func, OverlapTimes &times, const meshwright::Device &device,
+       const DenseMap<Operation *, double> &earliest =
+           DenseMap<Operation *, double>());
 
   Span get(Operation *op) const { return spans.lookup(op); }
+  /// When each op starts at the latest, if the fragments that are fixed start when they
+  /// do, and the program ends when it does.
+  DenseMap<Operation *, double>
+  findLatestStarts(Block &block, function_ref<bool(FragmentOp)> isFixed) const;
   /// The fragments of each mesh, in order.
   const llvm::MapVector<StringAttr, std::vector<FragmentOp>> &
   getQueues() const {
@@ -32,6 +39,12 @@ public:
   }
 
 private:
+  /// The fragment of the target that a delayed transfer waits for; null if none.
+  static FragmentOp findAwaited(
+      TransferOp transfer,
+      const llvm::MapVector<StringAttr, std::vector<FragmentOp>> &before);
+
+  double end = 0;
   DenseMap<Operation *, Span> spans;
   llvm::MapVector<StringAttr, std::vector<FragmentOp>> queues;
 };

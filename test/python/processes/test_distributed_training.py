@@ -102,10 +102,12 @@ def test_receives_that_wait_train_over_processes(stages, cache):
 
 @pytest.mark.usefixtures("x32")
 def test_activations_wait_on_the_host_of_their_process(stages, cache, tmp_path):
-    device = training.write_patient_device(tmp_path)
+    # The link is so slow that forwards wait for it.
+    device = training.write_patient_device(tmp_path, host_bw=4e5)
     options = {"mpmd_offload_activations": "auto", "mpmd_schedule_device": device}
     names, cache = ("1F1B", "ZeroBubbleH1"), {"MESHWRIGHT_CACHE_DIR": cache}
-    _, analysis = train_with(options, names, stages, cache)
+    program, analysis = train_with(options, names, stages, cache)
+    assert any(item.get("awaits") for item in program["items"])
     *others, last = [memory.host_live_bytes for memory in analysis.values()]
     assert others[0] > 0 and last == 0
 

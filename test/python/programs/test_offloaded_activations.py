@@ -10,6 +10,7 @@ from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import Mesh
 from meshwright.lowering import host_memory
 from meshwright.runtime.program.order import issue_order
+from meshwright.runtime.program.steps import after_arrival
 from support.schedule_training import write_patient_device
 
 import meshwright as mw
@@ -110,6 +111,79 @@ def test_a_simulated_step_takes_no_longer(lowered, device):
     assert after.meshes["m0"].peak_bytes < before.meshes["m0"].peak_bytes
     ways = {(edge.source, edge.target) for edge in after.edges}
     assert {("m0", "m0#pinned_host"), ("m0#pinned_host", "m0")} <= ways
+
+
+@pytest.fixture(scope="module")
+def slow_host(tmp_path_factory):
+    """The link takes longer for the activations of a forward than that runs."""
+    return write_patient_device(tmp_path_factory.mktemp("devices"), host_bw=6e8)
+
+
+@pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1"])
+def test_forwards_that_have_time_wait_for_the_link(schedule, slow_host, expected):
+    plain, lowered = (
+        jit(slow_host, schedule, **{OPTION: bound}).lower(*arguments())
+        for bound in ("", "auto")
+    )
+    program = lowered.partitioning_result.program
+    items = program["items"]
+    awaiting = [i for i, item in enumerate(items) if item.get("awaits")]
+    assert awaiting
+    made = {item["result"]: i for i, item in enumerate(items) if "result" in item}
+    for index in awaiting:
+        assert not any(origin.endswith("(1)") for origin in items[index]["origins"])
+        # They are on the way to the host of the same mesh, and issued before.
+        for value in items[index]["awaits"]:
+            assert items[made[value]]["to"] == items[index]["mesh"]
+            assert made[value] < index
+    # Items are listed, and issued, as they start.
+    assert issue_order(program) == list(range(len(items)))
+    before, after = (low.simulate(slow_host) for low in (plain, lowered))
+    assert after.makespan_s <= 1.01 * before.makespan_s
+    accounts = [low.compile().memory_analysis() for low in (plain, lowered)]
+    for mesh in ("m0", "m1"):
+        assert after.meshes[mesh].peak_bytes < before.meshes[mesh].peak_bytes
+        assert accounts[1][mesh].live_bytes < accounts[0][mesh].live_bytes
+    compiled = lowered.compile()
+    check(compiled(*map(compiled.place, arguments())), expected)
+
+
+def test_a_bound_holds_where_forwards_wait(slow_host):
+    with pytest.raises(RuntimeError, match="cannot stay below 1000 bytes") as error:
+        jit(slow_host, **{OPTION: "1kB"}).lower(*arguments())
+    least = int(re.search(r"give at least (\d+)", str(error.value))[1])
+    lowered = jit(slow_host, **{OPTION: str(least)}).lower(*arguments())
+    found = lowered.simulate(slow_host).meshes
+    assert max(mesh.peak_bytes for mesh in found.values()) <= least
+    analysis = lowered.compile().memory_analysis()
+    assert max(mesh.live_bytes for mesh in analysis.values()) <= least
+
+
+@pytest.mark.parametrize("schedule", ["1F1B", "Eager1F1B"])
+def test_receives_wait_beside_the_link(schedule, slow_host, expected):
+    options = {OPTION: "auto", "mpmd_receive_ahead": "0"}
+    step = jit(slow_host, schedule, **options)
+    items = step.lower(*arguments()).partitioning_result.program["items"]
+    delayed = [item for item in items if item.get("delayed")]
+    assert {item["from"] == item["to"] for item in delayed} == {True, False}
+    check(step(*arguments()), expected)
+
+
+def test_a_launch_waits_for_what_it_awaits():
+    done = []
+
+    class Copy:
+        def __init__(self, number):
+            self.number = number
+
+        def block_until_ready(self):
+            done.append(self.number)
+            if self.number == 1:
+                raise jax.errors.JaxRuntimeError("the launch that made it failed")
+
+    issue = after_arrival((1, 2), lambda slots: done.append(slots[0]))
+    issue(["launched", Copy(1), Copy(2)])
+    assert done == [1, 2, "launched"]
 
 
 def test_nothing_waits_in_a_recorded_run(device):

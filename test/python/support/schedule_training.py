@@ -104,11 +104,11 @@ def make_topology(devices: int) -> dict[str, Mesh]:
     return {n: Mesh(d, "x") for n, d in zip(names, all_devices, strict=True)}
 
 
-def write_patient_device(folder: pathlib.Path) -> str:
+def write_patient_device(folder: pathlib.Path, **others) -> str:
     """A file of a device whose launches take long enough for a thread to issue all
-    meshes, and for a host to take what waits."""
+    meshes, and for a host to take what waits; with other figures, too."""
     known = json.loads((ROOT / "meshwright/Cost/devices.json").read_text())
-    figures = {**known["cpu"], "launch_s": 1e-4, "latency_s": 1e-5}
+    figures = {**known["cpu"], "launch_s": 1e-4, "latency_s": 1e-5, **others}
     (folder / "device.json").write_text(json.dumps({"patient": figures}))
     return str(folder / "device.json")
 

@@ -239,6 +239,7 @@ class Planner:
         step = Launch(index, tuple(reads), slots, places, what)
         step.source, step.fragment = position, True
         step.side_effects = source.callbacks
+        step.awaits = tuple(self._slot(value, what) for value in item.get("awaits", ()))
         self.plan.steps.append(step)
 
     def _check_types(self, what, side: str, values, signature: Signature) -> None:

@@ -7,6 +7,7 @@ exist, `bind` makes it a function of that list, with everything looked up before
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 from collections.abc import Callable, Sequence
@@ -80,11 +81,16 @@ class Step:
 
 @dataclass
 class Launch(Step):
-    """Runs an executable: a fragment, or the identity that reshards."""
+    """Runs an executable: a fragment, or the identity that reshards.
+
+    Attributes:
+      awaits: slots of arrays that have to be there before it is issued.
+    """
 
     source: int = 0
     fragment: bool = False
     side_effects: bool = False
+    awaits: tuple[int, ...] = ()
 
     def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
         target = loaded[self.source]
@@ -105,7 +111,20 @@ class Launch(Step):
             issue(slots)
             jax_runtime.keep_token(devices, tokens[-1])
 
-        return issue_with_effects if self.side_effects else issue
+        found = issue_with_effects if self.side_effects else issue
+        return after_arrival(self.awaits, found) if self.awaits else found
+
+
+def after_arrival(awaits: tuple[int, ...], issue: Issue) -> Issue:
+    """Waits for arrays; an error in what makes them is that of its own launch."""
+
+    def issueafter_arrival(slots):
+        for slot in awaits:
+            with contextlib.suppress(jax.errors.JaxRuntimeError):
+                slots[slot].block_until_ready()
+        issue(slots)
+
+    return issueafter_arrival
 
 
 @dataclass

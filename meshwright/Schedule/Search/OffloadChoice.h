@@ -19,27 +19,33 @@
 // first served, which is what a device does; ways back keep the time that they got. The
 // smallest bound is found by bisection.
 //
+// Where no choice empties a step that may begin later without a longer program, it waits:
+// for the value whose way there ends first. So the forwards before the first backward,
+// which a mesh could run at once, keep the pace of the link.
+//
 // Cost. For each bound that is tried, steps times groups times trips.
 //
 // Name in the literature: register spilling by the furthest next use (Belady).
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_EXPORT_OFFLOAD_OFFLOADCHOICE_H
-#define MESHWRIGHT_EXPORT_OFFLOAD_OFFLOADCHOICE_H
+#ifndef MESHWRIGHT_SCHEDULE_SEARCH_OFFLOADCHOICE_H
+#define MESHWRIGHT_SCHEDULE_SEARCH_OFFLOADCHOICE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-namespace mlir::mpmd {
+namespace meshwright {
 
 /// What a device does, in seconds and bytes.
 struct DeviceLoad {
   struct Step {
     double start, stop;
     int64_t bytes; ///< Held while it runs, and until the next one.
+    /// The last moment at which it may start, all those after it at theirs.
+    double latest = 0;
   };
   std::vector<Step> steps;
   double secondsPerByte = 0; ///< Of the link to the host, in each direction.
@@ -60,12 +66,19 @@ struct HostTrip {
   unsigned freedStep; ///< The first that does not hold them any more.
   /// The step at which they begin to come back: not before the one before it ends.
   unsigned fetchStep;
+  /// When they are to come back at the latest: of several with one step, the one that has
+  /// to first does.
+  double fetchTime;
+  /// Whether `freedStep` starts only when they are on the host.
+  bool isAwaited = false;
 };
 
 /// Trips, and the most that a step then holds.
 struct HostPlan {
   std::vector<HostTrip> trips;
   int64_t peak;
+  std::vector<double>
+      starts; ///< Of the steps; some are later than they could be.
 };
 
 /// Trips that keep all steps at `bound` or below; none if no trips found do.
@@ -78,6 +91,6 @@ std::optional<HostPlan> chooseTrips(const DeviceLoad &load,
 HostPlan findSmallestPeak(const DeviceLoad &load,
                           llvm::ArrayRef<WaitingGroup> groups);
 
-} // namespace mlir::mpmd
+} // namespace meshwright
 
 #endif
