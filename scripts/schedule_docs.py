@@ -144,6 +144,18 @@ mesh, or `--stages-per-mesh`, looped or, for two, folded like a V, whichever is 
 the start of their forward to the end of their backward; by default as many as there are
 stages. `--json` prints all times.
 
+With `--host T` activations may wait in the memory of their mesh's host, and do not
+count for `--memory` there: the link takes T for those of one microbatch in one stage,
+each way. An order may then hold more than the devices can, as long as the link takes
+the rest, and forwards wait for it where no backward becomes later.
+
+```sh
+meshwright schedule auto --meshes 4 --microbatches 8 --memory 2 --host 1
+```
+
+In a program `mpmd_offload_activations` does
+[that](recipes.md#activations-in-host-memory), for this schedule and others.
+
 The last lines say how good the order is: a lower bound that no order can beat, and
 whether the search has proven that there is none shorter. It always has for up to three
 meshes and four microbatches; with unequal stages on eight meshes the order is rarely

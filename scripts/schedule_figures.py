@@ -56,9 +56,9 @@ def write_ahead_table(tool: Tool) -> str:
 def write_anchors(tool: Tool) -> str:
     """Figures of papers beside those of this tool."""
 
-    def draw(name: str, microbatches: int) -> dict:
+    def draw(name: str, microbatches: int, *options: str) -> dict:
         shape = "--meshes=8", f"--microbatches={microbatches}"
-        return json.loads(tool.run(name, *shape, "--json").stdout)
+        return json.loads(tool.run(name, *shape, *options, "--json").stdout)
 
     plain = draw("1F1B", 24)
 
@@ -81,6 +81,10 @@ def write_anchors(tool: Tool) -> str:
         mesh["actions"][-1]["stop"] - mesh["actions"][0]["start"]
         for mesh in ahead["meshes"]
     )
+    hosted, whole_memory = (
+        draw("auto", 24, *options)["makespan"]
+        for options in (("--memory=4", "--host=1"), ("--memory=8",))
+    )
     rows = [
         (
             "1F1B, 24 microbatches",
@@ -95,6 +99,12 @@ def write_anchors(tool: Tool) -> str:
             "post-validation, ZeroBubbleH2",
             "about 8 % of the step",
             f"{100 * (1 - longest / ahead['makespan']):.1f} %",
+        ),
+        (
+            "PipeOffload; auto with memory for 4, a trip to the host as long as a "
+            "forward",
+            "half to all activations for nothing",
+            f"{hosted / whole_memory:.2f} × the step with memory for 8",
         ),
         ("Seq1F1B:4, 32 microbatches", "1.14 × 1F1B", f"{faster:.2f} ×"),
         (

@@ -10,6 +10,7 @@
 #include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "meshwright/Schedule/Search/StageTimes.h"
 #include "meshwright/Schedule/Timeline.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
@@ -58,6 +59,11 @@ static cl::list<int64_t>
              cl::desc("For auto: how many microbatches, of all its stages, a "
                       "mesh may keep for their backward; one number, or one "
                       "for each mesh (as many as there are stages)"));
+static cl::opt<int64_t>
+    hostTime("host", cl::init(0), cl::sub(subCommand), cl::value_desc("time"),
+             cl::desc("For auto: how long the activations of a microbatch and "
+                      "stage take to the memory of the mesh's host, or back; "
+                      "what is there does not count for --memory"));
 static cl::opt<bool> asJson("json", cl::sub(subCommand),
                             cl::desc("Print order, times and figures as JSON"));
 static cl::opt<bool> asCsv("csv", cl::sub(subCommand),
@@ -75,6 +81,8 @@ static void listAll() {
                  << schedule->description << "\n";
 }
 
+constexpr int64_t kLongest = int64_t(1) << 32; ///< Of an action.
+
 /// The costs of all stages, or those of the file.
 static llvm::Expected<StageTimes> readTimes() {
   ActionCosts costs;
@@ -85,7 +93,6 @@ static llvm::Expected<StageTimes> readTimes() {
     if (cost < 1)
       return llvm::createStringError("a forward, and each half of a backward, "
                                      "takes a time of at least 1");
-  constexpr int64_t kLongest = int64_t(1) << 32;
   for (int64_t cost :
        {costs.forward, costs.input, costs.weight, transferCost.getValue()})
     if (cost > kLongest)
@@ -174,6 +181,12 @@ findMemoryLimits(const PlanShape &shape) {
   return std::vector<int64_t>(mostLive);
 }
 
+static std::optional<int64_t> findHostTime() {
+  if (hostTime.getNumOccurrences() == 0)
+    return std::nullopt;
+  return hostTime;
+}
+
 /// For the stages of the file on the meshes that it says.
 static llvm::Expected<SearchedPlan> makePlaced(const StageTimes &times) {
   PipelineProblem problem;
@@ -194,6 +207,7 @@ static llvm::Expected<SearchedPlan> makePlaced(const StageTimes &times) {
   if (mostLive.empty())
     limits->assign(numMeshes, numStages);
   problem.mostLive = std::move(*limits);
+  problem.hostTime = findHostTime();
   return searchPlan(problem);
 }
 
@@ -212,7 +226,7 @@ static llvm::Expected<SearchedPlan> makeMeasured(const StageTimes &times) {
     return limits.takeError();
   std::vector<bool> splits = times.splits;
   splits.resize(shape.meshes * shape.chunks, true);
-  return searchPlan(shape, times.costs, splits, *limits);
+  return searchPlan(shape, times.costs, splits, *limits, findHostTime());
 }
 
 static llvm::Expected<SearchedPlan> simulate(llvm::Expected<Plan> plan,
@@ -267,7 +281,16 @@ static llvm::Expected<SearchedPlan> makeGraph(const NamedSchedule &named,
     return limits.takeError();
   problem.mostLive =
       mostLive.empty() ? getUsualRooms(graph) : std::move(*limits);
+  problem.hostTime = findHostTime();
   return searchPlan(problem);
+}
+
+static llvm::Error refuseLimits(const Schedule &schedule) {
+  if (mostLive.empty() && hostTime.getNumOccurrences() == 0)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      Twine(mostLive.empty() ? "--host" : "--memory") +
+      " is for auto; schedule " + schedule.name + " keeps what it keeps");
 }
 
 static llvm::Expected<SearchedPlan> makePlan() {
@@ -286,10 +309,15 @@ static llvm::Expected<SearchedPlan> makePlan() {
   if (!named)
     return named.takeError();
   const Schedule *schedule = named->schedule;
+  if (hostTime < 0 || hostTime > kLongest)
+    return llvm::createStringError(
+        llvm::formatv("--host is a time of 0 to {0}, got {1}", kLongest,
+                      hostTime.getValue())
+            .str());
   if (!named->graph.isChain()) {
-    if (!schedule->isSearched && !mostLive.empty())
-      return llvm::createStringError("--memory is for auto; schedule " +
-                                     schedule->name + " keeps what it keeps");
+    if (!schedule->isSearched)
+      if (llvm::Error error = refuseLimits(*schedule))
+        return error;
     return makeGraph(*named, *times);
   }
   std::vector<std::string> pieces;
@@ -306,9 +334,8 @@ static llvm::Expected<SearchedPlan> makePlan() {
           "take the empty stages out of the layout");
     return makeMeasured(*times);
   }
-  if (!mostLive.empty())
-    return llvm::createStringError("--memory is for auto; schedule " +
-                                   schedule->name + " keeps what it keeps");
+  if (llvm::Error error = refuseLimits(*schedule))
+    return error;
   int64_t numMeshes = countMeshes(*times);
   llvm::Expected<int64_t> chunks =
       findChunks(*times, numMeshes, schedule->usualChunks);
@@ -335,6 +362,13 @@ static void printMeasure(const SearchedPlan &made) {
         made.lowerBound, made.getDistance());
   if (!made.builtin.empty())
     llvm::outs() << "the order of " << made.builtin << "\n";
+  if (!made.hosts)
+    return;
+  llvm::outs() << "of them on the devices, the others on hosts:";
+  for (int64_t parts : made.hosts->onDevices)
+    llvm::outs() << llvm::format(" %g", static_cast<double>(parts) /
+                                            kPartsOfMicrobatch);
+  llvm::outs() << "\n";
 }
 
 static LogicalResult run() {

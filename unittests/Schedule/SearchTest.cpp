@@ -9,6 +9,7 @@
 #include "meshwright/Schedule/Search/StageTimes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
+#include <map>
 #include <random>
 
 using namespace meshwright;
@@ -309,4 +310,82 @@ TEST(SearchTest, SaysWhatIsWrongWithTimes) {
   EXPECT_EQ(in(R"({"forward": 1, "input": 1, "weight": 1, "mesh": 0},
                   {"forward": 1, "input": 1, "weight": 1})"),
             "expected \"mesh\" in all stages or in none at times.stages");
+}
+
+/// What an order of 8 equal stages and 24 microbatches takes in a memory, with hosts that
+/// take so long.
+static SearchedPlan searchEqual(int64_t memory,
+                                std::optional<int64_t> hostTime) {
+  PipelineProblem problem = makeProblem(8, 24, memory);
+  problem.hostTime = hostTime;
+  llvm::Expected<SearchedPlan> made = searchPlan(problem);
+  EXPECT_TRUE(bool(made));
+  return std::move(*made);
+}
+
+TEST(SearchTest, HostsReplaceMemoryWhereTheLinkKeepsUp) {
+  int64_t all = searchEqual(8, std::nullopt).timeline.makespan;
+  int64_t half = searchEqual(4, std::nullopt).timeline.makespan;
+  EXPECT_LT(all, half);
+  // A step of a microbatch takes 3.
+  SearchedPlan fast = searchEqual(4, 1);
+  EXPECT_LE(fast.timeline.makespan, all);
+  ASSERT_TRUE(fast.hosts);
+  EXPECT_LE(*llvm::max_element(fast.hosts->onDevices), 4 * kPartsOfMicrobatch);
+  EXPECT_GT(fast.hosts->numSent.front(), 0);
+  EXPECT_LT(searchEqual(4, 2).timeline.makespan, half);
+  EXPECT_EQ(searchEqual(4, 1000).timeline.makespan, half);
+}
+
+/// Each action starts when its inputs are there and the mesh is free.
+static void expectOrdered(const PipelineProblem &problem,
+                          const SearchedPlan &made) {
+  std::map<std::tuple<int64_t, ActionKind, int64_t>, int64_t> stops;
+  for (auto [list, times] :
+       llvm::zip_equal(made.plan.meshes, made.timeline.meshes)) {
+    int64_t free = 0;
+    for (auto [action, interval] : llvm::zip_equal(list, times)) {
+      EXPECT_GE(interval.start, free);
+      free = interval.stop;
+      stops[{action.stage, action.kind, action.microbatch}] = interval.stop;
+    }
+    EXPECT_LE(free, made.timeline.makespan);
+  }
+  for (auto [list, times] :
+       llvm::zip_equal(made.plan.meshes, made.timeline.meshes))
+    for (auto [action, interval] : llvm::zip_equal(list, times)) {
+      auto from =
+          stops.find({action.kind == ActionKind::Forward ? action.stage - 1
+                                                         : action.stage + 1,
+                      action.kind, action.microbatch});
+      if (from == stops.end() || action.kind == ActionKind::Weight)
+        continue;
+      int64_t hop = problem.getHop(std::get<0>(from->first), action.stage);
+      EXPECT_GE(interval.start, from->second + hop);
+    }
+}
+
+TEST(SearchTest, HostedOrdersKeepToMemoryAndFlow) {
+  std::mt19937 random(5);
+  unsigned numSent = 0;
+  for (int round = 0; round < 40; ++round) {
+    PipelineProblem problem = makeRandomProblem(random, 4, 6);
+    for (int64_t &most : problem.mostLive)
+      most = 1 + most % 3;
+    llvm::Expected<SearchedPlan> plain = searchPlan(problem);
+    ASSERT_TRUE(bool(plain));
+    problem.hostTime = random() % 12;
+    llvm::Expected<SearchedPlan> made = searchPlan(problem);
+    ASSERT_TRUE(bool(made));
+    EXPECT_LE(made->timeline.makespan, plain->timeline.makespan);
+    EXPECT_GE(made->timeline.makespan, made->lowerBound);
+    ASSERT_TRUE(made->hosts);
+    for (auto [parts, most] :
+         llvm::zip_equal(made->hosts->onDevices, problem.mostLive))
+      EXPECT_LE(parts, most * kPartsOfMicrobatch);
+    numSent += llvm::any_of(made->hosts->numSent,
+                            [](int64_t parts) { return parts > 0; });
+    expectOrdered(problem, *made);
+  }
+  EXPECT_GT(numSent, 5u);
 }

@@ -46,11 +46,21 @@ void meshwright::printJson(const SearchedPlan &made, llvm::raw_ostream &os) {
     if (!made.builtin.empty())
       json.attribute("order_of", made.builtin);
     json.attributeArray("meshes", [&] {
-      for (auto [list, times, busy] : llvm::zip_equal(
+      for (auto [mesh, list, times, busy] : llvm::enumerate(
                made.plan.meshes, made.timeline.meshes, made.timeline.busy))
-        json.object([&, &list = list, &times = times, busy = busy] {
-          printMesh(list, times, busy, json);
-        });
+        json.object(
+            [&, mesh = mesh, &list = list, &times = times, busy = busy] {
+              if (made.hosts) {
+                auto toMicrobatches = [](int64_t parts) {
+                  return static_cast<double>(parts) / kPartsOfMicrobatch;
+                };
+                json.attribute("peak_on_device",
+                               toMicrobatches(made.hosts->onDevices[mesh]));
+                json.attribute("sent_to_host",
+                               toMicrobatches(made.hosts->numSent[mesh]));
+              }
+              printMesh(list, times, busy, json);
+            });
     });
   });
   os << '\n';

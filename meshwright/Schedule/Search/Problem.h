@@ -26,6 +26,9 @@ struct PipelineProblem {
   /// start of their forward to the end of their backward, weights included.
   std::vector<int64_t> mostLive;
   StageGraph graph; ///< By default, each stage feeds the next.
+  /// How long the activations of one microbatch and stage take to the memory of the
+  /// mesh's host, and back: they may wait there, and do not count. None if they may not.
+  std::optional<int64_t> hostTime = std::nullopt;
 
   int64_t getNumStages() const { return placement.size(); }
   int64_t getNumMeshes() const { return mostLive.size(); }

@@ -308,22 +308,60 @@ static llvm::Error checkProblem(const PipelineProblem &problem) {
   return llvm::Error::success();
 }
 
+/// Searches for more and more live microbatches, and takes the shortest order whose rest
+/// the hosts can hold.
+static SearchedPlan searchWithHosts(const PipelineProblem &problem) {
+  std::optional<SearchedPlan> best;
+  auto take = [&](SearchedPlan made) {
+    if (best && made.timeline.makespan >= best->timeline.makespan)
+      return;
+    made.hosts =
+        findHostUse(problem, made.plan, *problem.hostTime, made.timeline);
+    if (made.hosts)
+      best = std::move(made);
+  };
+  int64_t all = problem.microbatches * problem.getNumStages();
+  int64_t largest = std::min(all, *llvm::max_element(problem.mostLive));
+  int64_t lowerBound = 0;
+  // Half as many more each time; in the end there is memory for all.
+  for (int64_t more = 0;; more += std::max<int64_t>(1, (largest + more) / 2)) {
+    PipelineProblem variant = problem;
+    for (int64_t &most : variant.mostLive)
+      most = most >= all - more ? all : most + more;
+    bool isLast = llvm::all_of(variant.mostLive,
+                               [&](int64_t most) { return most == all; });
+    SearchedPlan made = Search(variant).run();
+    lowerBound = made.lowerBound;
+    take(std::move(made));
+    // Halves of a backward have their activations brought twice.
+    variant.splits.assign(variant.splits.size(), false);
+    take(Search(variant).run());
+    if (isLast)
+      break;
+  }
+  best->lowerBound = lowerBound;
+  best->optimal = best->timeline.makespan == lowerBound;
+  return std::move(*best);
+}
+
 llvm::Expected<SearchedPlan>
 meshwright::searchPlan(const PipelineProblem &problem) {
   if (llvm::Error error = checkProblem(problem))
     return error;
-  return Search(problem).run();
+  return problem.hostTime ? searchWithHosts(problem) : Search(problem).run();
 }
 
 llvm::Expected<SearchedPlan>
 meshwright::searchPlan(const PlanShape &shape, const PipelineCosts &costs,
                        const std::vector<bool> &splits,
-                       const std::vector<int64_t> &mostLive) {
+                       const std::vector<int64_t> &mostLive,
+                       std::optional<int64_t> hostTime) {
   PipelineProblem problem;
   problem.place(shape, Placement::Looped);
   problem.costs = costs;
   problem.splits = splits;
   problem.mostLive = mostLive;
+  problem.hostTime = hostTime;
   llvm::Expected<SearchedPlan> looped = searchPlan(problem);
   if (!looped || shape.chunks != 2 || shape.meshes == 1)
     return looped;

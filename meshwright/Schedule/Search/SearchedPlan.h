@@ -12,6 +12,7 @@
 #define MESHWRIGHT_SCHEDULE_SEARCH_SEARCHEDPLAN_H
 
 #include "meshwright/Schedule/Schedule.h"
+#include "meshwright/Schedule/Search/HostUse.h"
 #include "meshwright/Schedule/Search/Problem.h"
 
 namespace meshwright {
@@ -25,6 +26,8 @@ struct SearchedPlan {
   bool optimal = false;
   /// The builtin schedule whose order it is; empty if the search found it.
   llvm::StringRef builtin;
+  /// Where activations may wait on hosts: what each mesh keeps where.
+  std::optional<HostUse> hosts;
 
   /// How much longer it is than the lower bound, as a part of the latter.
   double getDistance() const;
@@ -41,8 +44,10 @@ inline int64_t getUsualRoom(const PlanShape &shape) {
 std::vector<int64_t> getUsualRooms(const StageGraph &graph);
 
 /// The shortest plan found for a pipeline: never longer than that of a builtin
-/// schedule that fits, or of towers with a schedule each. `problem.splits` says whether the backward of a stage
-/// may be split; a stage is split where that helps. Fails if a mesh has memory
+/// schedule that fits, or of towers with a schedule each. `problem.splits` says whether
+/// the backward of a stage may be split; a stage is split where that helps. With hosts,
+/// it may hold more than the meshes as long as these take the rest, and no backward
+/// waits for them. Fails if a mesh has memory
 /// for less than one microbatch in each of its stages, or there are more
 /// actions than a plan may have, or than can be searched in some seconds.
 llvm::Expected<SearchedPlan> searchPlan(const PipelineProblem &problem);
@@ -53,7 +58,8 @@ llvm::Expected<SearchedPlan> searchPlan(const PipelineProblem &problem);
 llvm::Expected<SearchedPlan> searchPlan(const PlanShape &shape,
                                         const PipelineCosts &costs,
                                         const std::vector<bool> &splits,
-                                        const std::vector<int64_t> &mostLive);
+                                        const std::vector<int64_t> &mostLive,
+                                        std::optional<int64_t> hostTime = {});
 
 /// Prints the actions of each mesh with their times, the makespan and, of a
 /// plan made to measure, its lower bound.

@@ -213,6 +213,8 @@ def test_the_verb_lists_what_there_is(tools):
         (["auto", "--memory=0"], "must hold at least 1 live microbatches, got 0"),
         (["auto", "--memory=4,4"], "--memory has 2 numbers for 4 meshes"),
         (["1F1B", "--memory=4"], "--memory is for auto"),
+        (["1F1B", "--host=1"], "--host is for auto; schedule 1F1B keeps what"),
+        (["auto", "--host=-1"], "--host is a time of 0 to 4294967296, got -1"),
         (["auto", "--times=nowhere.json"], "cannot read nowhere.json"),
         (["auto", "--csv", "--json"], "choose one"),
         (["file:/dev/zero"], "/dev/zero: is a pipe or a device"),
@@ -264,6 +266,28 @@ def test_a_schedule_is_made_for_times_and_memory(tools, tmp_path):
     (tmp_path / "made.csv").write_text(csv)
     again = measure(f"file:{tmp_path / 'made.csv'}")
     assert again["makespan"] == measure("auto")["makespan"]
+
+
+def test_a_schedule_is_made_for_hosts_that_hold_activations(tools):
+    shape = ["--meshes=8", "--microbatches=24"]
+
+    def make(*arguments):
+        return tools.check("meshwright", "schedule", "auto", *shape, *arguments)
+
+    def measure(*arguments):
+        return json.loads(make(*arguments, "--json"))
+
+    usual, tight = measure("--memory=8"), measure("--memory=4")
+    hosted = measure("--memory=4", "--host=1")
+    assert hosted["makespan"] == usual["makespan"] < tight["makespan"]
+    assert all(mesh["peak_on_device"] <= 4 for mesh in hosted["meshes"])
+    assert all(mesh["peak_live"] > 4 for mesh in hosted["meshes"])
+    assert all(mesh["sent_to_host"] > 0 for mesh in hosted["meshes"])
+    assert "peak_on_device" not in tight["meshes"][0]
+    # A link that is too slow changes nothing.
+    assert measure("--memory=4", "--host=1000")["makespan"] == tight["makespan"]
+    text = make("--memory=4", "--host=1")
+    assert "of them on the devices, the others on hosts: 4 4 4 4 4 4 4 4\n" in text
 
 
 @pytest.mark.parametrize(
