@@ -86,7 +86,9 @@ def check(found, expected):
         np.testing.assert_allclose(ours, plain, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("schedule", ["1F1B", "GPipe", "Combined1F1B", "ZeroBubbleH1"])
+@pytest.mark.parametrize(
+    "schedule", ["1F1B", "GPipe", "Combined1F1B", "ZeroBubbleH1", "auto"]
+)
 def test_numbers_are_those_of_jit(schedule, expected, device):
     step = jit(device, schedule, **{OPTION: "auto"})
     program = step.lower(*arguments()).partitioning_result.program
