@@ -19,6 +19,7 @@ import jax
 
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import for_p, named_computation_p
+from ..tracing.scopes import sources
 from .assign import Reads, reads
 from .concatenations import keeps_elements
 from .costs import bytes_of, work_of
@@ -137,6 +138,15 @@ class _Lining:
                 if isinstance(var, compat.Var):
                     self._var_readers.setdefault(var, []).append(index)
         self._companion: dict[object, object] = {}
+        self._first = repeated(flat)
+        # What is recomputed to what that is of the forward pass.
+        self._originals: dict[Any, Any] = {
+            var: original
+            for index, at in self._first.items()
+            for var, original in zip(
+                self._items[index].eqn.outvars, self._items[at].eqn.outvars, strict=True
+            )
+        }
 
     def order(self, outside: float) -> Order:
         forward = self._forward()
@@ -368,14 +378,7 @@ class _Lining:
             left += new
 
     def _place_backward(self) -> None:
-        first = repeated(self._flat)
-        originals = {
-            var: original
-            for index, at in first.items()
-            for var, original in zip(
-                self._items[index].eqn.outvars, self._items[at].eqn.outvars, strict=True
-            )
-        }
+        first, originals = self._first, self._originals
         for index, item in enumerate(self._items):
             if not item.transposes or self._is_fixed(index):
                 continue
@@ -499,16 +502,59 @@ class _Lining:
             if not self._items[reader].transposes and self._position[reader] is not None
         ]
         alike = [
-            self._position[reader]
+            reader
             for reader in readers
             if self._items[reader].eqn.primitive is item.eqn.primitive
             and (limit is None or self._position[reader] <= limit)
         ]
+        if len(alike) > 1:
+            alike = self._of_one(alike, item)
         if alike:
-            return max(alike)
+            return max(self._position[reader] for reader in alike)
         if readers:
             return max(self._position[reader] for reader in readers)
         return None if maker is None else self._position[maker]
+
+    def _of_one(self, alike: Sequence[int], item: Item) -> Sequence[int]:
+        """Those operations, out of some, that an operation is the derivative of.
+
+        Of `q = x @ a` and `k = x @ b` the derivatives by the weights read `x`, and
+        either may be that of `q`; but what reads the same cotangent is that by `x`,
+        which reads `a`. Where no derivative by `x` is wanted, the line in the source
+        tells.
+        """
+        values = {
+            var
+            for cotangent in item.eqn.invars
+            if self._is_cotangent(cotangent)
+            for reader in self._var_readers[cotangent]
+            if self._items[reader].eqn.primitive is item.eqn.primitive
+            for var in self._saved(self._items[reader])
+        }.difference(self._saved(item))
+        others = [
+            index
+            for index in alike
+            if not values.isdisjoint(self._saved(self._items[index]))
+        ]
+        line = sources(item.eqn)
+        same = [r for r in alike if sources(self._items[r].eqn) == line]
+        return others or same or alike
+
+    def _is_cotangent(self, atom: object) -> bool:
+        maker = self._table.producer.get(atom) if isinstance(atom, compat.Var) else None
+        return (
+            maker is not None
+            and bool(self._items[maker].transposes)
+            and atom not in self._originals
+        )
+
+    def _saved(self, item: Item) -> set[object]:
+        """What an operation reads of the forward pass, or recomputed of it."""
+        return {
+            self._originals.get(var, var)
+            for var in item.eqn.invars
+            if isinstance(var, compat.Var) and not self._is_cotangent(var)
+        }
 
     def _send_what_is_small(self) -> None:
         """Lets the receiver of a cotangent broadcast it, rather than the sender."""

@@ -34,6 +34,11 @@ def source(eqn: Any) -> str:
     return compat.summarize_source(eqn.source_info)
 
 
+def sources(eqn: Any) -> str:
+    """The user's lines that an equation comes from, the innermost call first."""
+    return compat.summarize_source(eqn.source_info, num_frames=64)
+
+
 def bodies(eqn: Any) -> Iterator[Any]:
     """What an operation applies or repeats, as open jaxprs."""
     for value in eqn.params.values():
