@@ -48,6 +48,11 @@ public:
   void keep(Value value) { keep(value, meshes.get(value).find_first()); }
   void keep(Value value, unsigned mesh);
 
+  /// Lets each mesh have what can be anywhere, such as the count of a step. Inference
+  /// would put it where the first kept value is that is computed from it, and then finds
+  /// no mesh for what reads it beside values of others.
+  void allowCopies(Value value);
+
   unsigned numTransfers = 0, numRepeated = 0;
 
 private:
@@ -117,6 +122,14 @@ void Materializer::keep(Value value, unsigned mesh) {
   value.replaceUsesWithIf(kept.getResult(), isPlain);
 }
 
+void Materializer::allowCopies(Value value) {
+  if (llvm::none_of(value.getUsers(), isMeshlessOp))
+    return;
+  builder.setInsertionPointAfterValue(value);
+  auto copied = BroadcastOp::create(builder, value.getLoc(), value);
+  value.replaceAllUsesExcept(copied, copied);
+}
+
 Value Materializer::transfer(Value value, unsigned mesh) {
   Value source = pin(value);
   auto type = cast<MeshTensorType>(source.getType());
@@ -160,6 +173,8 @@ static void keepValues(func::FuncOp func, const ValueMeshes &meshes,
     if (!hasConflicts)
       break;
     keep(arg);
+    if (isa<RankedTensorType>(arg.getType()) && meshes.get(arg).empty())
+      materializer.allowCopies(arg);
     for (Operation *user : llvm::make_early_inc_range(arg.getUsers()))
       if (auto unassign = dyn_cast<UnassignOp>(user))
         keep(unassign);

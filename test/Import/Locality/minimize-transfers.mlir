@@ -486,3 +486,22 @@ func.func private @distance(%a: !w, %b: !w, %start: !w) -> !s attributes {topolo
   %sum = stablehlo.add %na, %nb : !s
   return %sum : !s
 }
+
+// What can be anywhere may be copied: the assign of %update would draw %count to "m2",
+// and leave the quotient on "m1" without a mesh.
+
+// CHECK-LABEL: func @count_for_all
+func.func @count_for_all(%g: !w2, %p: !w1, %state: !w1, %count: !w) -> (!w, !w) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[COPIED:.*]] = mpmd.broadcast %arg3
+  // CHECK:      %[[ROOT:.*]] = stablehlo.sqrt %[[COPIED]]
+  // CHECK-NEXT: %[[UPDATE:.*]] = stablehlo.divide %{{.*}}, %[[ROOT]]
+  // CHECK-NEXT: mpmd.assign {origin = "fewest_bytes"} %[[UPDATE]] {{.*}} -> !mpmd.mesh_tensor<"m2"
+  %g0 = mpmd.unassign %g : (!w2) -> !w
+  %p0 = mpmd.unassign %p : (!w1) -> !w
+  %state0 = mpmd.unassign %state : (!w1) -> !w
+  %root = stablehlo.sqrt %count : !w
+  %update = stablehlo.divide %g0, %root : !w
+  %new = stablehlo.add %p0, %update : !w
+  %quotient = stablehlo.divide %state0, %root : !w
+  return %new, %quotient : !w, !w
+}
