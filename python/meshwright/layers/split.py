@@ -261,9 +261,15 @@ class _Body:
         for var, const in zip(body.jaxpr.constvars, body.consts, strict=True):
             self.consts.append((compat.Var(var.aval), const))
             self.env[var] = _Value(var.aval, self.consts[-1][0])
-        outer, self._plan = self._plan, inner
+        outer, self._plan, first = self._plan, inner, len(self.eqns)
         self.operations(inner, body.jaxpr)
         self._plan = outer
+        # The scopes around it say what is forward, and what is derived of layers.
+        scopes = eqn.source_info.name_stack
+        for index in range(first, len(self.eqns)):
+            info = self.eqns[index].source_info
+            info = info.replace(name_stack=scopes + info.name_stack)
+            self.eqns[index] = self.eqns[index].replace(source_info=info)
         for var, atom in zip(eqn.outvars, body.jaxpr.outvars, strict=True):
             self.env[var] = self._value(atom)
 
