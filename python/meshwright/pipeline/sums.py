@@ -114,11 +114,24 @@ def with_sums(
             done.append((index, [[index]]))
     new = jaxpr.replace(
         invars=[*jaxpr.invars, *sums],
-        eqns=[*eqns, *after],
+        eqns=_without_unread([*eqns, *after], outvars),
         outvars=outvars,
         debug_info=jaxpr.debug_info.with_unknown_names(),
     )
     return compat.ClosedJaxpr(new, closed.consts), done
+
+
+def _without_unread(eqns: Sequence[Any], outvars: Sequence[Any]) -> list[Any]:
+    """Leaves out what puts gradients together that are in several sums instead."""
+    read = {var for var in outvars if isinstance(var, compat.Var)}
+    kept = []
+    for eqn in reversed(eqns):
+        puts_together = eqn.primitive.name in ("pad", "add_any")
+        if puts_together and read.isdisjoint(eqn.outvars):
+            continue
+        read.update(var for var in eqn.invars if isinstance(var, compat.Var))
+        kept.append(eqn)
+    return kept[::-1]
 
 
 def _rows(
@@ -134,9 +147,12 @@ def _rows(
         parts = _summands(var, producer, eqns)
         return None if len(parts) == 1 else [parts]
     pieces, wholes = found
-    rows = [_summands(piece, producer, eqns) for _, piece, _ in pieces]
+    rows = [
+        [part for _, piece, _ in same for part in _summands(piece, producer, eqns)]
+        for same in pieces
+    ]
     for whole in wholes:
-        for row, (start, piece, pad) in zip(rows, pieces, strict=True):
+        for row, ((start, piece, pad), *_) in zip(rows, pieces, strict=True):
             part = compat.Var(piece.aval)
             others = whole.aval.shape[1:]
             params = {
@@ -221,16 +237,17 @@ def _by_owner(
 
 def _pieces(
     var: Any, producer: Mapping[Any, int], eqns: Sequence[Any]
-) -> tuple[list[tuple[int, Any, Any]], list[Any]] | None:
+) -> tuple[list[list[tuple[int, Any, Any]]], list[Any]] | None:
     """What a value is put together of along its leading axis, first to last.
 
     The derivative of a slice is filled up with zeros, and the sum of those of all
     slices is the value, but for what is added to all rows. None if it is anything else.
 
     Returns:
-      The first row of each piece, the piece, and what fills it up; values of all rows.
+      For each place the pieces there: the first row, the piece, and what fills it up;
+      there are several of a weight that is read twice. And values of all rows.
     """
-    found: dict[int, tuple[int, Any, Any]] = {}
+    found: dict[int, list[tuple[int, Any, Any]]] = {}
     wholes: list[Any] = []
     left = [var]
     while left:
@@ -248,15 +265,18 @@ def _pieces(
         (start, _, holes), *others = eqn.params["padding_config"]
         piece, filling = eqn.invars
         is_zero = isinstance(filling, compat.Literal) and not filling.val
-        if holes or not is_zero or any(map(any, others)) or start in found:
+        if holes or not is_zero or any(map(any, others)):
             return None
         maker = producer.get(piece) if isinstance(piece, compat.Var) else None
         if maker is None or not _is_transposed(eqns[maker]):
             return None
-        found[int(start)] = int(start), piece, eqn
+        found.setdefault(int(start), []).append((int(start), piece, eqn))
     starts = sorted(found)
-    ends = [start + found[start][1].aval.shape[0] for start in starts]
-    if len(starts) < 2 or [0, *ends] != [*starts, var.aval.shape[0]]:
+    sizes = [{piece.aval.shape[0] for _, piece, _ in found[at]} for at in starts]
+    if len(starts) < 2 or any(len(each) > 1 for each in sizes):
+        return None
+    ends = [start + size for start, (size,) in zip(starts, sizes, strict=True)]
+    if [0, *ends] != [*starts, var.aval.shape[0]]:
         return None
     return [found[start] for start in starts], wholes
 
