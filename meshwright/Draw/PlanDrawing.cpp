@@ -23,6 +23,14 @@ static llvm::StringRef getText(ActionKind kind) {
     return "gradient of the input";
   case ActionKind::Weight:
     return "gradient of the weights";
+  case ActionKind::Embedding:
+    return "part of the embedding, forward";
+  case ActionKind::EmbeddingBackward:
+    return "part of the embedding, backward";
+  case ActionKind::Head:
+    return "part of the head, forward";
+  case ActionKind::HeadBackward:
+    return "part of the head, backward";
   }
   llvm_unreachable("unknown kind of action");
 }
@@ -32,9 +40,11 @@ static std::vector<Drawing::Level>
 countLive(const ActionList &list, const std::vector<Interval> &intervals) {
   std::vector<std::pair<int64_t, int>> changes;
   for (auto [action, interval] : llvm::zip_equal(list, intervals)) {
-    if (action.kind == ActionKind::Forward)
+    if (!isInChain(action.kind))
+      continue;
+    if (isForward(action.kind))
       changes.push_back({interval.start, 1});
-    else if (action.kind != ActionKind::Input)
+    else if (isLast(action.kind))
       changes.push_back({interval.stop, -1});
   }
   llvm::sort(changes); // What goes at a time goes before what comes.
@@ -120,13 +130,13 @@ static bool readAction(const json::Value &value, Action &action,
       !members.map("start", interval.start) ||
       !members.map("stop", interval.stop))
     return false;
-  size_t place = kind.size() == 1 ? llvm::StringRef("FBIW").find(kind)
-                                  : llvm::StringRef::npos;
-  if (place == llvm::StringRef::npos) {
-    path.field("kind").report("expected F, B, I or W");
+  std::optional<ActionKind> found = findKind(kind);
+  if (!found) {
+    path.field("kind").report("expected F, B, I or W, or E, G, S or T of a "
+                              "part of the vocabulary");
     return false;
   }
-  action.kind = static_cast<ActionKind>(place);
+  action.kind = *found;
   if (action.stage < 0 || action.microbatch < 0) {
     path.report("expected a stage and a microbatch of 0 or more");
     return false;

@@ -7,8 +7,31 @@
 
 using namespace meshwright;
 
+/// Of the kinds, in their order.
+static constexpr llvm::StringLiteral kLetters = "FBIWEGST";
+
 char meshwright::getLetter(ActionKind kind) {
-  return "FBIW"[static_cast<int>(kind)];
+  return kLetters[static_cast<int>(kind)];
+}
+
+std::optional<ActionKind> meshwright::findKind(llvm::StringRef letter) {
+  size_t place = letter.size() == 1 ? kLetters.find(letter) : kLetters.npos;
+  if (place == kLetters.npos)
+    return std::nullopt;
+  return static_cast<ActionKind>(place);
+}
+
+bool meshwright::isInChain(ActionKind kind) {
+  return kind <= ActionKind::Weight;
+}
+
+bool meshwright::isForward(ActionKind kind) {
+  return kind == ActionKind::Forward || kind == ActionKind::Embedding ||
+         kind == ActionKind::Head;
+}
+
+bool meshwright::isLast(ActionKind kind) {
+  return !isForward(kind) && kind != ActionKind::Input;
 }
 
 bool Action::operator==(const Action &other) const {

@@ -13,25 +13,59 @@
 // Where the stages are a graph of towers, F reads all stages that feed it, and B
 // or I all that it feeds.
 //
+// Where the vocabulary is cut over all meshes, each has a stage beside the chain
+// with its part of the head, and one with its part of the embedding:
+//
+//   E(s, m)          nothing; F of the first stage needs E of all parts
+//   S(s, m)          F of the last stage
+//   T(s, m)          S of all parts, whose maxima and sums make the softmax; B or
+//                    I of the last stage needs T of all parts
+//   G(s, m)          E(s, m), and B or I of the first stage
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_SCHEDULE_PLAN_H
 #define MESHWRIGHT_SCHEDULE_PLAN_H
 
 #include "meshwright/Schedule/StageGraph.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace meshwright {
 
 /// Forward; backward as a whole; its two halves, the gradient of the input
-/// and that of the weights.
-enum class ActionKind { Forward, Backward, Input, Weight };
+/// and that of the weights. Of a part of the vocabulary, forward and backward: of
+/// the embedding, and of the head with the loss.
+enum class ActionKind {
+  Forward,
+  Backward,
+  Input,
+  Weight,
+  Embedding,
+  EmbeddingBackward,
+  Head,
+  HeadBackward
+};
 
-/// 'F', 'B', 'I' or 'W'.
+/// 'F', 'B', 'I' or 'W'; 'E', 'G', 'S' or 'T' of a part of the vocabulary.
 char getLetter(ActionKind kind);
+
+/// The kind with that letter, a word of its own.
+std::optional<ActionKind> findKind(llvm::StringRef letter);
+
+/// Whether the stage of this is one of the chain, rather than a part of the
+/// vocabulary.
+bool isInChain(ActionKind kind);
+
+/// Whether a microbatch comes to its stage with this, on the way to the loss.
+bool isForward(ActionKind kind);
+
+/// Whether the stage has nothing to do for the microbatch after this.
+bool isLast(ActionKind kind);
 
 struct Action {
   int64_t stage;
@@ -55,7 +89,8 @@ struct Plan {
   StageGraph graph; ///< What feeds what; by default, each stage the next.
 
   size_t countActions() const;
-  /// Whether each microbatch goes forward and back through each of the stages.
+  /// Whether each microbatch goes forward and back through each of the stages of a
+  /// chain.
   /// What is for inference has no way back, and DualPipe takes half of the
   /// microbatches through a copy of the model.
   bool isTraining(int64_t stages, int64_t microbatches) const;

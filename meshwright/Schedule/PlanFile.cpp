@@ -91,15 +91,6 @@ static llvm::Error makeError(CellPosition position, const char *format,
       llvm::formatv(format, std::forward<Ts>(values)...).str());
 }
 
-static std::optional<ActionKind> findKind(llvm::StringRef word) {
-  return llvm::StringSwitch<std::optional<ActionKind>>(word)
-      .Case("F", ActionKind::Forward)
-      .Case("B", ActionKind::Backward)
-      .Case("I", ActionKind::Input)
-      .Case("W", ActionKind::Weight)
-      .Default(std::nullopt);
-}
-
 /// PyTorch's cells that are no computation.
 static bool isCommunication(llvm::StringRef word) {
   return llvm::StringSwitch<bool>(word)
@@ -328,6 +319,11 @@ const CellPosition *PlanReader::find(const Action &action) const {
   return it == positions.end() ? nullptr : &it->second;
 }
 
+static std::string joinLetters(llvm::StringRef letters) {
+  return llvm::join(
+      llvm::map_range(letters, [](char c) { return std::string(1, c); }), ", ");
+}
+
 llvm::Error PlanReader::checkCells() {
   llvm::DenseMap<int64_t, CellPosition> homes;
   for (auto [list, listCells] : llvm::zip(plan.meshes, cells))
@@ -364,15 +360,20 @@ llvm::Error PlanReader::checkOrder(const Action &first,
                             : "column " + std::to_string(a.column + 1));
 }
 
-/// One forward and one backward, in this order.
+/// One forward and one backward, in this order, in the chain or of one part of the
+/// vocabulary.
 llvm::Error PlanReader::checkWork(int64_t stage, int64_t microbatch) const {
   Action F{stage, ActionKind::Forward, microbatch},
       B{stage, ActionKind::Backward, microbatch},
       I{stage, ActionKind::Input, microbatch},
-      W{stage, ActionKind::Weight, microbatch};
+      W{stage, ActionKind::Weight, microbatch},
+      E{stage, ActionKind::Embedding, microbatch},
+      G{stage, ActionKind::EmbeddingBackward, microbatch},
+      S{stage, ActionKind::Head, microbatch},
+      T{stage, ActionKind::HeadBackward, microbatch};
   std::string found;
   const CellPosition *some = nullptr;
-  for (const Action &action : {F, B, I, W})
+  for (const Action &action : {F, B, I, W, E, G, S, T})
     if (const CellPosition *cell = find(action)) {
       found += getLetter(action.kind);
       some = cell;
@@ -384,6 +385,15 @@ llvm::Error PlanReader::checkWork(int64_t stage, int64_t microbatch) const {
       return error;
     return checkOrder(I, W);
   }
+  if (found == "EG")
+    return checkOrder(E, G);
+  if (found == "ST")
+    return checkOrder(S, T);
+  if (llvm::StringRef(found).find_first_of("EGST") != llvm::StringRef::npos)
+    return makeError(*some,
+                     "stage {0} microbatch {1} has {2}; expected E and G, or S "
+                     "and T, of a part of the vocabulary",
+                     stage, microbatch, joinLetters(found));
   std::string expected = llvm::formatv(
       "expected F and B, or F, I and W, of each of {0} stages and {1} "
       "microbatches",
@@ -397,12 +407,8 @@ llvm::Error PlanReader::checkWork(int64_t stage, int64_t microbatch) const {
       found == "FBW" ? "; in an older format B is the gradient of the input, "
                        "which is I here"
                      : "";
-  return makeError(
-      *some, "stage {0} microbatch {1} has {2}; {3}{4}", stage, microbatch,
-      llvm::join(
-          llvm::map_range(found, [](char c) { return std::string(1, c); }),
-          ", "),
-      expected, hint);
+  return makeError(*some, "stage {0} microbatch {1} has {2}; {3}{4}", stage,
+                   microbatch, joinLetters(found), expected, hint);
 }
 
 llvm::Error PlanReader::checkComplete() const {

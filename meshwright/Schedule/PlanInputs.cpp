@@ -15,7 +15,13 @@ PlanInputs::PlanInputs(const Plan &plan) {
     for (auto [index, action] : llvm::enumerate(list)) {
       ids.try_emplace(getKey(action.stage, action.microbatch, action.kind),
                       ActionId{mesh, index});
-      stages.insert(action.stage);
+      if (isInChain(action.kind))
+        stages.insert(action.stage);
+      else if (action.kind == ActionKind::Embedding ||
+               action.kind == ActionKind::EmbeddingBackward)
+        embeddings.insert(action.stage);
+      else
+        heads.insert(action.stage);
     }
 }
 
@@ -56,19 +62,43 @@ PlanInputs::get(const Action &action) const {
     if (id)
       inputs.push_back(id);
   };
+  auto addAll = [&](const std::set<int64_t> &parts, ActionKind kind) {
+    for (int64_t stage : parts)
+      add(find(stage, action.microbatch, kind));
+  };
   switch (action.kind) {
   case ActionKind::Forward:
-    for (int64_t before : listBefore(action.stage))
-      add(find(before, action.microbatch, ActionKind::Forward));
+    if (auto before = listBefore(action.stage); !before.empty())
+      for (int64_t stage : before)
+        add(find(stage, action.microbatch, ActionKind::Forward));
+    else
+      addAll(embeddings, ActionKind::Embedding);
     break;
   case ActionKind::Backward:
   case ActionKind::Input:
     add(find(action.stage, action.microbatch, ActionKind::Forward));
-    for (int64_t after : listAfter(action.stage))
-      add(findBackward(after, action.microbatch));
+    if (auto after = listAfter(action.stage); !after.empty())
+      for (int64_t stage : after)
+        add(findBackward(stage, action.microbatch));
+    else
+      addAll(heads, ActionKind::HeadBackward);
     break;
   case ActionKind::Weight:
     add(find(action.stage, action.microbatch, ActionKind::Input));
+    break;
+  case ActionKind::Embedding:
+    break;
+  case ActionKind::EmbeddingBackward:
+    add(find(action.stage, action.microbatch, ActionKind::Embedding));
+    if (!stages.empty())
+      add(findBackward(*stages.begin(), action.microbatch));
+    break;
+  case ActionKind::Head:
+    if (!stages.empty())
+      add(find(*stages.rbegin(), action.microbatch, ActionKind::Forward));
+    break;
+  case ActionKind::HeadBackward:
+    addAll(heads, ActionKind::Head);
     break;
   }
   return inputs;

@@ -20,7 +20,8 @@ struct ActionId {
 };
 
 /// Finds the inputs of actions, those that the plan has; the first stage of a
-/// pipeline needs none of another. Stages without work are passed over.
+/// pipeline needs none of another, but for parts of the embedding. Stages without
+/// work are passed over.
 class PlanInputs {
 public:
   explicit PlanInputs(const Plan &plan);
@@ -46,7 +47,9 @@ private:
   llvm::SmallVector<int64_t, 2> listAfter(int64_t stage) const;
 
   llvm::DenseMap<Key, ActionId> ids;
-  std::set<int64_t> stages;        ///< Those that have work.
+  std::set<int64_t> stages; ///< Those of the chain that have work.
+  /// The stages that have parts of the vocabulary.
+  std::set<int64_t> embeddings, heads;
   std::optional<StageLinks> links; ///< Of a graph of towers.
 };
 

@@ -10,8 +10,10 @@ using namespace meshwright;
 
 static std::string describeChunks(const Schedule &schedule) {
   std::string number = std::to_string(schedule.fewestChunks);
-  if (schedule.fewestChunks != schedule.mostChunks)
+  if (schedule.mostChunks == kAnyChunks)
     number = "at least " + number;
+  else if (schedule.fewestChunks != schedule.mostChunks)
+    return number + " to " + std::to_string(schedule.mostChunks) + " stages";
   return number + (schedule.fewestChunks == 1 ? " stage" : " stages");
 }
 

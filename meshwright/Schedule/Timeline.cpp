@@ -53,8 +53,12 @@ private:
 int64_t ActionCosts::get(ActionKind kind) const {
   switch (kind) {
   case ActionKind::Forward:
+  case ActionKind::Embedding:
+  case ActionKind::Head:
     return forward;
   case ActionKind::Backward:
+  case ActionKind::EmbeddingBackward:
+  case ActionKind::HeadBackward:
     return backward;
   case ActionKind::Input:
     return input;
@@ -222,6 +226,11 @@ LiveCounts meshwright::countPeakLive(const ActionList &list) {
       break;
     case ActionKind::Weight:
       --now.untilWeight;
+      break;
+    case ActionKind::Embedding:
+    case ActionKind::EmbeddingBackward:
+    case ActionKind::Head:
+    case ActionKind::HeadBackward:
       break;
     }
     peak.untilWeight = std::max(peak.untilWeight, now.untilWeight);

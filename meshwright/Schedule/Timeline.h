@@ -73,7 +73,8 @@ llvm::Expected<Timeline> simulatePlan(const Plan &plan,
                                       const PipelineCosts &costs = {});
 
 /// Stages of microbatches whose forward has begun on a mesh and whose backward
-/// has not ended: until the end of B or W, and until the end of B or I.
+/// has not ended: until the end of B or W, and until the end of B or I. Parts of
+/// the vocabulary are no stages of this.
 struct LiveCounts {
   int64_t untilWeight = 0;
   int64_t untilInput = 0;

@@ -23,6 +23,12 @@ static std::pair<llvm::StringRef, llvm::StringRef> getColours(ActionKind kind) {
     return {"#a1d99b", "#5cb563"};
   case 'I':
     return {"#fdd0a2", "#f5a04f"};
+  case 'E':
+  case 'S':
+    return {"#c6dbef", "#c6dbef"};
+  case 'G':
+  case 'T':
+    return {"#c7e9c0", "#c7e9c0"};
   default:
     return {"#dadaeb", "#a8a5cf"};
   }

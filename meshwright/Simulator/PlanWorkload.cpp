@@ -4,6 +4,7 @@
 
 #include "meshwright/Simulator/PlanWorkload.h"
 #include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Schedule/PlanInputs.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -29,10 +30,7 @@ namespace {
 class Builder {
 public:
   Builder(const Plan &plan, const PipelineModel &model)
-      : plan(plan), model(model) {
-    if (!plan.graph.isChain())
-      links.emplace(plan.graph, plan.graph.countStages());
-  }
+      : plan(plan), model(model), inputs(plan) {}
 
   Workload build();
 
@@ -42,26 +40,20 @@ private:
     return {{stage, microbatch}, static_cast<int>(kind)};
   }
   const StageModel &getStage(int64_t stage) const { return model.get(stage); }
-  using Stages = llvm::SmallVector<int64_t, 2>;
-  Stages listBefore(int64_t stage) const {
-    return links ? links->before[stage] : Stages{stage - 1};
-  }
-  Stages listAfter(int64_t stage) const {
-    return links ? links->after[stage] : Stages{stage + 1};
-  }
   void addMeshes();
   void addSteps();
   void addOptimizers();
+  const Action &getAction(const ActionId &id) const {
+    return plan.meshes[id.mesh][id.index];
+  }
+  void countReaders();
   void linkAction(const Action &action);
+  void readOwn(const Action &input, const Action &action);
+  void readOther(const Action &input, const Action &action);
 
   uint32_t findRun(int64_t stage, int64_t microbatch, ActionKind kind) const {
     auto it = runs.find(getKey(stage, microbatch, kind));
     return it == runs.end() ? kNoItem : it->second;
-  }
-  uint32_t findBackward(int64_t stage, int64_t microbatch) const {
-    uint32_t whole = findRun(stage, microbatch, ActionKind::Backward);
-    return whole != kNoItem ? whole
-                            : findRun(stage, microbatch, ActionKind::Input);
   }
   uint32_t getActivity(llvm::ArrayRef<Action> step, uint32_t mesh);
   uint32_t getTransfer(uint32_t from, uint32_t to, const StageTransfer &cost,
@@ -69,13 +61,17 @@ private:
   void send(uint32_t producer, uint32_t consumer, const StageTransfer &cost,
             int64_t stage, int64_t microbatch);
   uint32_t makeValue(uint32_t producer, int64_t bytes);
+  uint32_t makeSent(uint32_t producer, int64_t bytes);
   void read(uint32_t item, uint32_t value) { reads.push_back({item, value}); }
   void placeReads();
 
   const Plan &plan;
   const PipelineModel &model;
-  std::optional<StageLinks> links; ///< Of a graph of towers.
+  PlanInputs inputs;
   Workload workload;
+  /// What runs give to other stages, and how many of other meshes read it.
+  llvm::DenseMap<uint32_t, uint32_t> sent;
+  llvm::DenseMap<uint32_t, int64_t> readersElsewhere;
   llvm::DenseMap<Key, uint32_t> runs;
   llvm::DenseMap<std::pair<Key, uint32_t>, uint32_t> activities;
   llvm::DenseMap<std::pair<std::pair<uint32_t, uint32_t>, int64_t>, uint32_t>
@@ -88,8 +84,12 @@ private:
 ItemKind meshwright::getItemKind(ActionKind kind) {
   switch (kind) {
   case ActionKind::Forward:
+  case ActionKind::Embedding:
+  case ActionKind::Head:
     return ItemKind::Forward;
   case ActionKind::Backward:
+  case ActionKind::EmbeddingBackward:
+  case ActionKind::HeadBackward:
   case ActionKind::Input:
     return ItemKind::Backward;
   case ActionKind::Weight:
@@ -110,7 +110,7 @@ void Builder::addMeshes() {
 /// The activity of an action, or of a pair that runs as one step.
 uint32_t Builder::getActivity(llvm::ArrayRef<Action> step, uint32_t mesh) {
   const Action &first = step.front();
-  int kind = static_cast<int>(first.kind) * 8;
+  int kind = static_cast<int>(first.kind) * 16;
   int64_t other = -1;
   if (step.size() == 2) {
     kind += 1 + static_cast<int>(step[1].kind);
@@ -130,15 +130,16 @@ uint32_t Builder::getActivity(llvm::ArrayRef<Action> step, uint32_t mesh) {
     activity.name += (activity.name.empty() ? "" : "+") +
                      std::to_string(action.stage) + getLetter(action.kind);
     addCount(activity.duration, stage.times.get(action.kind));
-    bool isForward = action.kind == ActionKind::Forward;
+    bool goesForward = isForward(action.kind);
     activity.temporaryBytes = std::max(
-        activity.temporaryBytes,
-        isForward ? stage.forwardTemporaryBytes : stage.backwardTemporaryBytes);
+        activity.temporaryBytes, goesForward ? stage.forwardTemporaryBytes
+                                             : stage.backwardTemporaryBytes);
     // The halves of a backward do about as much each.
-    activity.flops += isForward ? stage.forwardFlops
-                      : action.kind == ActionKind::Backward
-                          ? stage.backwardFlops
-                          : stage.backwardFlops / 2;
+    bool isHalf =
+        action.kind == ActionKind::Input || action.kind == ActionKind::Weight;
+    activity.flops += goesForward ? stage.forwardFlops
+                      : isHalf    ? stage.backwardFlops / 2
+                                  : stage.backwardFlops;
   }
   const ActionCosts &times = getStage(first.stage).times;
   if (step.size() == 2 && times.overlapped)
@@ -174,7 +175,7 @@ void Builder::addOptimizers() {
       if (found.parameterBytes > 0)
         workload.addValue(mesh, kNoItem, found.parameterBytes, true);
       auto first = llvm::find_if(list, [&](const Action &action) {
-        return action.stage == stage && action.kind != ActionKind::Forward;
+        return action.stage == stage && !isForward(action.kind);
       });
       if (first == list.end())
         continue;
@@ -225,52 +226,83 @@ uint32_t Builder::getTransfer(uint32_t from, uint32_t to,
   return entry->second;
 }
 
-/// What stage `stage` makes for a neighbour.
+/// What a run gives to other stages is one value, however many read it.
+uint32_t Builder::makeSent(uint32_t producer, int64_t bytes) {
+  auto [entry, isNew] = sent.try_emplace(producer, 0);
+  if (isNew)
+    entry->second = makeValue(producer, bytes);
+  return entry->second;
+}
+
+/// What stage `stage` makes for another one.
 void Builder::send(uint32_t producer, uint32_t consumer,
                    const StageTransfer &cost, int64_t stage,
                    int64_t microbatch) {
   uint32_t from = workload.getActivity(producer).mesh;
   uint32_t to = workload.getActivity(consumer).mesh;
   if (from == to) {
-    read(consumer, makeValue(producer, cost.deviceBytes));
+    read(consumer, makeSent(producer, cost.deviceBytes));
     return;
   }
   uint32_t item =
       workload.addItem(getTransfer(from, to, cost, stage), microbatch, {});
-  read(item, makeValue(producer, cost.deviceBytes));
+  read(item, makeSent(producer, cost.deviceBytes));
   read(consumer, workload.addValue(to, item, cost.deviceBytes));
 }
 
-void Builder::linkAction(const Action &action) {
-  int64_t s = action.stage, m = action.microbatch;
-  uint32_t run = findRun(s, m, action.kind);
-  const StageModel &stage = getStage(s);
-  uint32_t forward = findRun(s, m, ActionKind::Forward);
-  switch (action.kind) {
-  case ActionKind::Forward:
-    for (int64_t before : listBefore(s))
-      if (uint32_t input = findRun(before, m, ActionKind::Forward);
-          input != kNoItem)
-        send(input, run, getStage(before).toNext, before, m);
-    return;
-  case ActionKind::Weight:
-    if (uint32_t input = findRun(s, m, ActionKind::Input); input != kNoItem)
-      read(run, makeValue(input, 0));
+void Builder::countReaders() {
+  for (auto [mesh, list] : llvm::enumerate(plan.meshes))
+    for (const Action &action : list)
+      for (const ActionId *input : inputs.get(action)) {
+        const Action &maker = getAction(*input);
+        readersElsewhere[findRun(maker.stage, maker.microbatch, maker.kind)] +=
+            input->mesh != mesh;
+      }
+}
+
+/// What an action of a stage leaves to a later one of the same stage.
+void Builder::readOwn(const Action &input, const Action &action) {
+  uint32_t from = findRun(input.stage, input.microbatch, input.kind);
+  uint32_t run = findRun(action.stage, action.microbatch, action.kind);
+  const StageModel &stage = getStage(action.stage);
+  if (action.kind == ActionKind::Weight) {
+    read(run, makeValue(from, 0));
+    uint32_t forward =
+        findRun(action.stage, action.microbatch, ActionKind::Forward);
     if (forward != kNoItem && stage.bytesUntilWeight > 0)
       read(run, makeValue(forward, stage.bytesUntilWeight));
     return;
-  case ActionKind::Backward:
-  case ActionKind::Input:
-    if (forward != kNoItem) {
-      int64_t bytes = stage.bytesUntilInput;
-      if (action.kind == ActionKind::Backward)
-        addCount(bytes, stage.bytesUntilWeight);
-      read(run, makeValue(forward, bytes));
-    }
-    for (int64_t after : listAfter(s))
-      if (uint32_t gradient = findBackward(after, m); gradient != kNoItem)
-        send(gradient, run, getStage(after).toPrevious, after, m);
-    return;
+  }
+  int64_t bytes = stage.bytesUntilInput;
+  if (action.kind != ActionKind::Input)
+    addCount(bytes, stage.bytesUntilWeight);
+  read(run, makeValue(from, bytes));
+}
+
+/// What a stage gets of another one. Of what goes to all parts of a vocabulary, or
+/// from each to each, the model has all transfers together.
+void Builder::readOther(const Action &input, const Action &action) {
+  uint32_t from = findRun(input.stage, input.microbatch, input.kind);
+  uint32_t run = findRun(action.stage, action.microbatch, action.kind);
+  const StageModel &stage = getStage(input.stage);
+  StageTransfer cost = isForward(input.kind) ? stage.toNext : stage.toPrevious;
+  bool isOfParts = !isInChain(input.kind) || !isInChain(action.kind);
+  if (int64_t readers = readersElsewhere.lookup(from);
+      isOfParts && readers > 1) {
+    cost.duration /= readers;
+    cost.bytes /= readers;
+    cost.deviceBytes /= readers;
+  }
+  send(from, run, cost, input.stage, action.microbatch);
+}
+
+void Builder::linkAction(const Action &action) {
+  for (const ActionId *input : inputs.get(action)) {
+    const Action &maker = getAction(*input);
+    if (maker.stage == action.stage)
+      readOwn(maker, action);
+    else
+      readOther(maker, action);
   }
 }
 
@@ -293,6 +325,7 @@ Workload Builder::build() {
   addMeshes();
   addSteps();
   addOptimizers();
+  countReaders();
   for (const ActionList &list : plan.meshes)
     for (const Action &action : list)
       linkAction(action);

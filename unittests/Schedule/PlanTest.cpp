@@ -110,6 +110,8 @@ TEST(PlanTest, PlansAreTheTables) {
       {"interleavedzb", 2, true, {{2, 4}, {4, 8}}},
       {"dualpipev", 2, false, {{2, 4}, {4, 8}}},
       {"dualpipe", 2, false, {{2, 4}, {4, 8}}},
+      {"vocabparallel1f1b", 2, true, {{2, 4}, {4, 8}}},
+      {"vocabparallel1f1b", 3, true, {{2, 4}, {4, 8}}},
   };
   for (const Case &test : cases)
     for (auto [meshes, microbatches] : test.sizes) {
@@ -184,6 +186,8 @@ TEST(PlanTest, PlansAreCompleteAndRun) {
       expected.insert("FIW");
     if (schedule.findProblem)
       expected = {"F"};
+    if (schedule.name == "VocabParallel1F1B")
+      expected.insert({"ST", "EG"});
     for (auto &[key, letters] : work)
       EXPECT_TRUE(expected.count(letters)) << letters;
     // Half of the microbatches go through each copy of a model.

@@ -38,8 +38,12 @@ static void add(const Action &action, int64_t pair, int64_t part,
   };
   switch (action.kind) {
   case ActionKind::Forward:
+  case ActionKind::Embedding:
+  case ActionKind::Head:
     return set(WorkKind::Forward);
   case ActionKind::Backward:
+  case ActionKind::EmbeddingBackward:
+  case ActionKind::HeadBackward:
     // The program may have split it.
     set(WorkKind::Backward);
     return set(WorkKind::Weight);

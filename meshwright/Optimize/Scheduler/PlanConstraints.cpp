@@ -88,19 +88,21 @@ std::optional<int64_t> PlanIndex::find(int64_t stage, int64_t microbatch,
 /// Twice the index, so that a weight gradient that the plan does not split off
 /// has a place after its backward work.
 std::optional<int64_t> PlanIndex::findPlace(const WorkItem &item) const {
-  auto find = [&](ActionKind kind) {
-    return this->find(*item.stage, item.microbatch, kind);
+  auto find = [&](ArrayRef<ActionKind> kinds) -> std::optional<int64_t> {
+    for (ActionKind kind : kinds)
+      if (auto index = this->find(*item.stage, item.microbatch, kind))
+        return 2 * *index;
+    return std::nullopt;
   };
-  if (item.kind == WorkKind::Forward) {
-    std::optional<int64_t> index = find(ActionKind::Forward);
-    return index ? std::optional(2 * *index) : std::nullopt;
-  }
-  std::optional<int64_t> whole = find(ActionKind::Backward);
+  if (item.kind == WorkKind::Forward)
+    return find({ActionKind::Forward, ActionKind::Embedding, ActionKind::Head});
+  std::optional<int64_t> whole =
+      find({ActionKind::Backward, ActionKind::EmbeddingBackward,
+            ActionKind::HeadBackward});
   if (whole)
-    return 2 * *whole + (item.kind == WorkKind::Weight);
-  std::optional<int64_t> half = find(
-      item.kind == WorkKind::Weight ? ActionKind::Weight : ActionKind::Input);
-  return half ? std::optional(2 * *half) : std::nullopt;
+    return *whole + (item.kind == WorkKind::Weight);
+  return find(item.kind == WorkKind::Weight ? ActionKind::Weight
+                                            : ActionKind::Input);
 }
 
 std::optional<int64_t> PlanIndex::findMesh(int64_t stage) const {

@@ -41,8 +41,7 @@ bool ScheduleOption::needsSumsApart() const {
   std::map<int64_t, int64_t> latest;
   for (const meshwright::ActionList &list : plan->meshes)
     for (const meshwright::Action &action : list) {
-      if (action.kind == meshwright::ActionKind::Forward ||
-          action.kind == meshwright::ActionKind::Input)
+      if (!meshwright::isLast(action.kind))
         continue;
       auto [last, isFirst] =
           latest.try_emplace(action.stage, action.microbatch);

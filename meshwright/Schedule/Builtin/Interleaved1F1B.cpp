@@ -6,6 +6,11 @@
 // fills and drains in steps of a chunk instead of everything a mesh has: the
 // bubble is smaller by the number of chunks, for more transfers.
 //
+// KimiK2 has one more forward before the first backward of each mesh. A forward
+// and the backward before it then belong to different microbatches on every
+// mesh, also on the last one, so that the collectives of experts in the one can
+// run beside the other. It keeps one more forward.
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Builtin/Alternate.h"
@@ -13,7 +18,7 @@
 
 using namespace meshwright;
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeInterleaved(const PlanShape &shape) {
   return interleave("Interleaved1F1B", shape);
 }
 
@@ -23,7 +28,25 @@ const Schedule meshwright::kInterleaved1F1B = {
     "1F1B over several stages on each mesh",
     "Narayanan et al., Efficient Large-Scale Language Model Training on GPU "
     "Clusters Using Megatron-LM, arXiv:2104.04473, section 2.2",
-    makePlan,
+    makeInterleaved,
+    /*getConstraints=*/nullptr,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/false,
+    /*usualChunks=*/2,
+    /*fewestChunks=*/2,
+    /*mostChunks=*/kAnyChunks};
+
+static llvm::Expected<Plan> makeWarmedUp(const PlanShape &shape) {
+  return interleave("KimiK2", shape, {/*overlaps=*/false, /*moreWarmUp=*/1});
+}
+
+const Schedule meshwright::kKimiK2 = {
+    "KimiK2",
+    "KIMI_K2",
+    "interleaved 1F1B with one more warm-up microbatch",
+    "Kimi Team, Kimi K2: Open Agentic Intelligence, arXiv:2507.20534, section "
+    "2.4",
+    makeWarmedUp,
     /*getConstraints=*/nullptr,
     /*findProblem=*/nullptr,
     /*splitsBackward=*/false,

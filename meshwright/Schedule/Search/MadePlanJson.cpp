@@ -18,8 +18,7 @@ static void printMesh(const ActionList &list, llvm::ArrayRef<Interval> times,
     for (auto [action, interval] : llvm::zip_equal(list, times))
       json.object([&, &action = action, &interval = interval] {
         json.attribute("stage", action.stage);
-        json.attribute("kind", llvm::StringRef{"FBIW"}.substr(
-                                   static_cast<int>(action.kind), 1));
+        json.attribute("kind", std::string(1, getLetter(action.kind)));
         json.attribute("microbatch", action.microbatch);
         if (action.joinsNext)
           json.attribute("overlaps_next", true);
