@@ -18,6 +18,7 @@ import textwrap
 
 import schedule_figures
 import schedule_graphs
+import schedule_vocabulary
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "schedules.md"
@@ -307,7 +308,8 @@ character at which it is none, a model with other pieces with both numbers:
 
 The bars must leave as many stages on each mesh as the schedule wants.
 
-{graphs}## Microbatches of a few shapes
+{graphs}{vocabulary}
+## Microbatches of a few shapes
 
 Sequences of some lengths, in buckets, need not be padded to the longest: in the place
 of an array, `mw.pipeline.accumulate` takes a list with an entry for each microbatch,
@@ -434,7 +436,9 @@ computations in this form. A file that begins with a brace is JSON, as `meshwrig
 schedule NAME --json` prints it: `meshes`, each with its `actions`, each with `stage`,
 `kind` (the letter) and `microbatch`, and `"overlaps_next": true` in the first of an
 overlapped pair. Times and figures in it are not read. `meshwright schedule NAME --csv`
-prints a schedule as CSV, to start from:
+prints a schedule as CSV, to start from. Letters `E`, `G`, `S` and `T` are those of
+[parts of a vocabulary](#large-vocabularies). A stage without any action is empty, as of
+a [layout](#layouts), and a row of nothing but a comma a mesh that holds nothing:
 
 ```
 {csv}```
@@ -548,6 +552,14 @@ SECTIONS = [
         "Interleaved1F1B.",
     ),
     (
+        "VocabParallel1F1B",
+        "Each mesh has a stage of a chain and a part of the head: `S` takes the logits "
+        "of its part of the vocabulary, their maximum and sum, and `T` needs those of "
+        "all parts. Mesh m of N keeps N − m + 2 microbatches, and the last one has as "
+        "much to do as the others. What can be cut is described "
+        "[below](#large-vocabularies).",
+    ),
+    (
         "LoopedBFS",
         "Two stages on each mesh, and all microbatches through one after another, "
         "so that the gradients of a stage are complete early.",
@@ -653,7 +665,7 @@ class Tool:
         if name == "ParallelPipelinesWithWrapAround":
             return [[mesh] for mesh in range(MESHES)]
         return [
-            sorted({int(stage) for stage in re.findall(r"(\d+)[FBIW]", line)})
+            sorted({int(stage) for stage in re.findall(r"(\d+)[A-Z]", line)})
             for line in self.draw(name, "--csv").splitlines()
         ]
 
@@ -685,6 +697,8 @@ def show_use(tool: Tool, name: str) -> str:
         python = f'lowered = lower("{name}", stages={count}, copies=2)\n'
     if name == "ParallelPipelinesWithWrapAround":
         python = RING
+    if name == "VocabParallel1F1B":
+        python = schedule_vocabulary.PROGRAM
     command = (
         f"meshwright partition step.mlir --config step.json --schedule {name} -o out"
     )
@@ -802,6 +816,7 @@ def write_page(tool: Tool) -> str:
             lists=lists,
             layout=layout,
             graphs=schedule_graphs.write_graphs(tool, bad),
+            vocabulary=schedule_vocabulary.write_vocabulary(tool),
             bad_layouts=bad_layouts,
             seq=seq,
             anchors=schedule_figures.write_anchors(tool),

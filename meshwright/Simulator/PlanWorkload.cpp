@@ -39,6 +39,9 @@ private:
   static Key getKey(int64_t stage, int64_t microbatch, ActionKind kind) {
     return {{stage, microbatch}, static_cast<int>(kind)};
   }
+  static Key getKey(const Action &action) {
+    return getKey(action.stage, action.microbatch, action.kind);
+  }
   const StageModel &getStage(int64_t stage) const { return model.get(stage); }
   void addMeshes();
   void addSteps();
@@ -58,10 +61,9 @@ private:
   uint32_t getActivity(llvm::ArrayRef<Action> step, uint32_t mesh);
   uint32_t getTransfer(uint32_t from, uint32_t to, const StageTransfer &cost,
                        int64_t stage);
-  void send(uint32_t producer, uint32_t consumer, const StageTransfer &cost,
-            int64_t stage, int64_t microbatch);
+  void send(const Action &maker, uint32_t consumer, const StageTransfer &cost);
   uint32_t makeValue(uint32_t producer, int64_t bytes);
-  uint32_t makeSent(uint32_t producer, int64_t bytes);
+  uint32_t makeSent(const Action &maker, int64_t bytes);
   void read(uint32_t item, uint32_t value) { reads.push_back({item, value}); }
   void placeReads();
 
@@ -69,9 +71,9 @@ private:
   const PipelineModel &model;
   PlanInputs inputs;
   Workload workload;
-  /// What runs give to other stages, and how many of other meshes read it.
-  llvm::DenseMap<uint32_t, uint32_t> sent;
-  llvm::DenseMap<uint32_t, int64_t> readersElsewhere;
+  /// What actions give to other stages, and how many of other meshes read it.
+  llvm::DenseMap<Key, uint32_t> sent;
+  llvm::DenseMap<Key, int64_t> readersElsewhere;
   llvm::DenseMap<Key, uint32_t> runs;
   llvm::DenseMap<std::pair<Key, uint32_t>, uint32_t> activities;
   llvm::DenseMap<std::pair<std::pair<uint32_t, uint32_t>, int64_t>, uint32_t>
@@ -226,27 +228,27 @@ uint32_t Builder::getTransfer(uint32_t from, uint32_t to,
   return entry->second;
 }
 
-/// What a run gives to other stages is one value, however many read it.
-uint32_t Builder::makeSent(uint32_t producer, int64_t bytes) {
-  auto [entry, isNew] = sent.try_emplace(producer, 0);
+/// What an action gives to other stages is one value, however many read it.
+uint32_t Builder::makeSent(const Action &maker, int64_t bytes) {
+  auto [entry, isNew] = sent.try_emplace(getKey(maker), 0);
   if (isNew)
-    entry->second = makeValue(producer, bytes);
+    entry->second = makeValue(runs.lookup(getKey(maker)), bytes);
   return entry->second;
 }
 
-/// What stage `stage` makes for another one.
-void Builder::send(uint32_t producer, uint32_t consumer,
-                   const StageTransfer &cost, int64_t stage,
-                   int64_t microbatch) {
+/// What an action makes for another stage.
+void Builder::send(const Action &maker, uint32_t consumer,
+                   const StageTransfer &cost) {
+  uint32_t producer = runs.lookup(getKey(maker));
   uint32_t from = workload.getActivity(producer).mesh;
   uint32_t to = workload.getActivity(consumer).mesh;
   if (from == to) {
-    read(consumer, makeSent(producer, cost.deviceBytes));
+    read(consumer, makeSent(maker, cost.deviceBytes));
     return;
   }
-  uint32_t item =
-      workload.addItem(getTransfer(from, to, cost, stage), microbatch, {});
-  read(item, makeSent(producer, cost.deviceBytes));
+  uint32_t item = workload.addItem(getTransfer(from, to, cost, maker.stage),
+                                   maker.microbatch, {});
+  read(item, makeSent(maker, cost.deviceBytes));
   read(consumer, workload.addValue(to, item, cost.deviceBytes));
 }
 
@@ -254,16 +256,15 @@ void Builder::countReaders() {
   for (auto [mesh, list] : llvm::enumerate(plan.meshes))
     for (const Action &action : list)
       for (const ActionId *input : inputs.get(action)) {
-        const Action &maker = getAction(*input);
-        readersElsewhere[findRun(maker.stage, maker.microbatch, maker.kind)] +=
-            input->mesh != mesh;
+        bool isElsewhere = input->mesh != mesh;
+        readersElsewhere[getKey(getAction(*input))] += isElsewhere;
       }
 }
 
 /// What an action of a stage leaves to a later one of the same stage.
 void Builder::readOwn(const Action &input, const Action &action) {
-  uint32_t from = findRun(input.stage, input.microbatch, input.kind);
-  uint32_t run = findRun(action.stage, action.microbatch, action.kind);
+  uint32_t from = runs.lookup(getKey(input));
+  uint32_t run = runs.lookup(getKey(action));
   const StageModel &stage = getStage(action.stage);
   if (action.kind == ActionKind::Weight) {
     read(run, makeValue(from, 0));
@@ -282,18 +283,16 @@ void Builder::readOwn(const Action &input, const Action &action) {
 /// What a stage gets of another one. Of what goes to all parts of a vocabulary, or
 /// from each to each, the model has all transfers together.
 void Builder::readOther(const Action &input, const Action &action) {
-  uint32_t from = findRun(input.stage, input.microbatch, input.kind);
-  uint32_t run = findRun(action.stage, action.microbatch, action.kind);
   const StageModel &stage = getStage(input.stage);
   StageTransfer cost = isForward(input.kind) ? stage.toNext : stage.toPrevious;
   bool isOfParts = !isInChain(input.kind) || !isInChain(action.kind);
-  if (int64_t readers = readersElsewhere.lookup(from);
+  if (int64_t readers = readersElsewhere.lookup(getKey(input));
       isOfParts && readers > 1) {
     cost.duration /= readers;
     cost.bytes /= readers;
     cost.deviceBytes /= readers;
   }
-  send(from, run, cost, input.stage, action.microbatch);
+  send(input, runs.lookup(getKey(action)), cost);
 }
 
 void Builder::linkAction(const Action &action) {

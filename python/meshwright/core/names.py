@@ -19,11 +19,15 @@ SCHEDULE_FILE_PREFIX = "file:"
 UNNAMED = "fn"
 # Begins the names of functions that calls and loops of ours have in a module.
 CALLEE_PREFIX = "shardy_mpmd"
+# Begin the names of the parts of a vocabulary, followed by the number of their mesh. In
+# this order they are the stages after those between marks.
+VOCABULARY_PARTS = ("vocabulary_head", "vocabulary_embedding")
 
 __all__ = [
     "CPU_MESH_SUFFIX",
     "MEMORY_KINDS",
     "SCHEDULE_FILE_PREFIX",
+    "VOCABULARY_PARTS",
     "function_name",
     "is_cpu_mesh",
     "mesh_without_memory_kind",

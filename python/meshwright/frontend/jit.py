@@ -16,7 +16,7 @@ from jax.experimental.layout import Format
 
 from ..config.make import mesh_names
 from ..core.config import Config, PyTree
-from ..core.names import function_name
+from ..core.names import function_name, is_cpu_mesh
 from ..core.tracebacks import at_users_line
 from ..jaxapi import frontend as compat
 from ..layers import lower as layers_lower
@@ -250,7 +250,8 @@ class MpmdWrapped:
         known = {index: leaf for index, leaf in enumerate(external) if leaf is not None}
         config = self.mpmd_config
         # What looks for stages itself divides calls, not loops.
-        scheduled = scheduled_by(config.schedule, config.auto_stages is None)
+        meshes = sum(not is_cpu_mesh(mesh) for mesh in config.topology)
+        scheduled = scheduled_by(config.schedule, config.auto_stages is None, meshes)
         own = compat.own_traces(self._number)
         with sharing_traces(), scheduled, own:
             traced = self._jitted.trace(*known_args, **known_kwargs)

@@ -46,3 +46,4 @@ from .parts import parts as parts
 from .parts import whole as whole
 from .scan import scan as scan
 from .scan_microbatches import scan_microbatches as scan_microbatches
+from .vocabulary import vocabulary as vocabulary

@@ -169,24 +169,33 @@ def bounds(layers: int, stages: int) -> list[tuple[int, int]]:
     return list(zip([0, *ends], ends, strict=False))
 
 
-def count_layers(what: str, stacked: Any) -> int:
-    """The number of layers in a tree of arrays, or parts, that are stacked in front."""
+def count_layers(
+    what: str, stacked: Any, name: str = "stacked_params", unit: str = "layer"
+) -> int:
+    """The number of layers in a tree of arrays, or parts, that are stacked in front.
+
+    Args:
+      what: what to name in errors.
+      stacked: the tree.
+      name: what it is called there.
+      unit: and what its leading axis counts.
+    """
     sizes: dict[int, str] = {}
     for path, leaf in jax.tree.leaves_with_path(stacked, is_leaf=is_parts):
-        where = f"stacked_params{jax.tree_util.keystr(path)}"
+        where = f"{name}{jax.tree_util.keystr(path)}"
         if not jnp.shape(leaf):
             raise ValueError(
-                f"{what}: {where} is a scalar; each array holds a layer for each index "
-                "of its leading axis"
+                f"{what}: {where} is a scalar; each array holds a {unit} for each "
+                "index of its leading axis"
             )
         sizes.setdefault(jnp.shape(leaf)[0], where)
     if not sizes:
-        raise ValueError(f"{what}: stacked_params holds no array, so no layers")
+        raise ValueError(f"{what}: {name} holds no array, so no {unit}")
     if len(sizes) > 1:
         listed = ", ".join(f"{where}: {size}" for size, where in sizes.items())
         raise ValueError(
-            f"{what}: all arrays of stacked_params must have as many layers in their "
-            f"leading axis, got {listed}"
+            f"{what}: all arrays of {name} must have as many entries in their leading "
+            f"axis, one for each {unit}, got {listed}"
         )
     return next(iter(sizes))
 

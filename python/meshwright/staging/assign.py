@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import named_computation_p
-from ..tracing.scopes import source
+from ..tracing.scopes import is_marked, source
 from .applications import find_rounds
 from .flatten import Flat, Item
 from .inner_gradients import count_by_marks
@@ -391,6 +391,8 @@ def _in_round(
     )
     _leave_outside(items, table, stage, outside)
     sum_at_the_end(items, table, stage)
+    for index in _weights_of_fixed(items, table, stage):
+        stage[index] = None
     places = [source(items[mark].eqn) for mark in marks]
     layout = _layout([items[mark] for mark in marks])
     return Stages(count, stage, places, tokens, layout)
@@ -646,6 +648,38 @@ def sum_at_the_end(items: list[Item], table: Reads, stage: list[int | None]) -> 
         # Not after a reader: each stage may add to a sum of its own.
         found = [stage[reader] for reader in readers]
         stage[index] = min(stage[index], max(found, default=stage[index]))
+
+
+def _weights_of_fixed(
+    items: list[Item], table: Reads, stage: list[int | None]
+) -> set[int]:
+    """Slices of weights that named computations read, and what their gradients become.
+
+    They belong to these, not to the stages around them.
+    """
+    found: set[int] = set()
+    sums: set[int] = set()
+    for index, item in enumerate(items):
+        made, readers = table.operands[index], table.readers[index]
+        if item.eqn.primitive.name == "add_any":
+            if made and all(
+                is_fixed(items[other]) or other in found or other in sums
+                for other in made
+            ):
+                sums.add(index)
+        elif is_marked(item.eqn):
+            # A gradient that is filled up to the size of the whole, or a slice.
+            others = made if item.transposes else [] if made else readers
+            if others and all(is_fixed(items[other]) for other in others):
+                found.add(index)
+    # What a stage reads is no gradient of a weight.
+    for index in sorted(sums, reverse=True):
+        if all(
+            other in found or (stage[other] is None and not is_mark(items[other]))
+            for other in table.readers[index]
+        ):
+            found.add(index)
+    return found
 
 
 def _known(of_value: Callable[[int], int | None], indices: Iterable[int]) -> list[int]:

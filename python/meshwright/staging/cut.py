@@ -34,6 +34,7 @@ from .marks import mark_p
 from .named import in_pieces
 from .terms import has_terms
 from .towers import place_towers, with_towers
+from .vocabulary import has_parts, join_in_calls, join_losses, place_parts
 
 _logger = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class Found:
         derivatives have more, which no schedule knows.
       numbers: those of the stages that hold something, if some are empty.
       graph: what feeds what, if they are no chain.
+      beside: number of stages that are none between marks, parts of a vocabulary.
     """
 
     count: int
@@ -56,6 +58,7 @@ class Found:
     is_regular: bool = True
     numbers: Sequence[int] | None = None
     graph: Graph | None = None
+    beside: int = 0
 
     @property
     def held(self) -> Sequence[int]:
@@ -98,11 +101,14 @@ def cut(closed: Any, config: Config) -> tuple[Any, Config]:
                 "borders of stages itself; take the marks away, or use mw.jit"
             )
         return _divide(closed, config)
+    config, beside = place_parts(closed.jaxpr, config)
     if mark is None:
+        closed = join_in_calls(closed) if beside else closed
         return in_pieces(closed), config
     cutter = _Cutter(config)
     closed, _ = cutter.program(closed, {}, 0)
-    return closed, with_stages(config, cutter.found())
+    found = dataclasses.replace(cutter.found(), beside=beside)
+    return closed, with_stages(config, found)
 
 
 def _divide(closed: Any, config: Config) -> tuple[Any, Config]:
@@ -204,6 +210,7 @@ class _Cutter:
 
     def _body(self, closed: Any, known: Any, transposes: int) -> Any:
         flat = flatten(closed, transposes, self._is_opened, self._config.max_loop_trips)
+        flat = dataclasses.replace(flat, items=join_losses(flat.items))
         inputs = flat.invars[len(flat.consts) :]
         numbers = {inputs[index]: number for index, number in known.items()}
         stages = by_marks(flat, numbers, self.count)
@@ -223,7 +230,9 @@ class _Cutter:
         """Whether an operation without a mark is part of the stages around it."""
         if eqn.primitive is named_computation_p:
             return not self._config.assignment_of([eqn.params["name"]])
-        return eqn.primitive is call_p or has_terms(eqn)
+        if eqn.primitive is call_p or has_terms(eqn):
+            return True
+        return any(map(has_parts, bodies(eqn)))
 
     def _check(self, flat: Any, stages: Stages) -> None:
         if self.count and self.count != stages.count:
@@ -424,7 +433,8 @@ def place_stages(config: Config, found: Found) -> dict[int, str]:
             )
         return {stage: meshes[stage % len(meshes)] for stage in found.held}
     try:
-        places = stage_assignment(str(schedule), meshes, found.count)
+        count = found.count + found.beside
+        places = stage_assignment(str(schedule), meshes, count)
         return {stage: places[stage] for stage in found.held}
     except ValueError as error:
         raise ValueError(

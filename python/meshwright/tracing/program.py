@@ -16,6 +16,7 @@ from ..compiler import native
 
 __all__ = [
     "backward_order",
+    "count_meshes",
     "count_microbatches",
     "is_scheduled",
     "scheduled_by",
@@ -27,6 +28,7 @@ __all__ = [
 class _Program:
     schedule: str  # The compiler's name of it.
     unrolls: bool
+    meshes: int = 0  # Those that have stages.
     microbatches: int = 0
     sequence_chunks: int = 1
 
@@ -38,14 +40,17 @@ _program: contextvars.ContextVar[_Program | None] = contextvars.ContextVar(
 
 
 @contextlib.contextmanager
-def scheduled_by(schedule: str, unrolls: bool = True) -> Iterator[None]:
+def scheduled_by(
+    schedule: str, unrolls: bool = True, meshes: int = 0
+) -> Iterator[None]:
     """While active, programs are traced for this schedule.
 
     Args:
       schedule: the compiler's name of it, or `file:PATH`.
       unrolls: whether loops of this package need not be written out as calls.
+      meshes: how many meshes have stages.
     """
-    token = _program.set(_Program(schedule, unrolls))
+    token = _program.set(_Program(schedule, unrolls, meshes))
     try:
         yield
     finally:
@@ -80,6 +85,12 @@ def count_microbatches(count: int, sequence_chunks: int = 1) -> int:
     first = program.microbatches
     program.microbatches += count
     return first
+
+
+def count_meshes() -> int:
+    """How many meshes have stages; 0 if no program of `meshwright.jit` is traced."""
+    program = _program.get()
+    return 0 if program is None else program.meshes
 
 
 def is_scheduled() -> bool:

@@ -85,7 +85,8 @@ def train(name: str, stages: int) -> dict:
         wait_until_only(kept)
     del weights, data
     wait_until_only(before)
-    wanted = training.train_plainly(stages, copies, STEPS)
+    make_loss = training.loss_for(name)
+    wanted = training.train_plainly(stages, copies, STEPS, make_loss)
     return {
         "difference": float(np.abs(np.subtract(losses, wanted)).max()),
         "memory": {

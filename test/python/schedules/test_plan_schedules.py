@@ -13,7 +13,7 @@ import re
 import pytest
 
 T = "tensor<4xf32>"
-TRANSPOSED = {"F": "", "B": "(1)", "I": "(1)", "W": "(1)"}
+TRANSPOSED = dict.fromkeys("FES", "") | dict.fromkeys("BIWGT", "(1)")
 MARKS = {
     "I": ", split_keep_transferred",
     "W": ", split_drop_transferred",
@@ -27,7 +27,7 @@ def mesh_type(mesh: int) -> str:
 def read_plan(csv: str) -> list[list[tuple[int, str, int]]]:
     """Stage, letter and microbatch of each action, mesh by mesh."""
     return [
-        [(int(s), k, int(m)) for s, k, m in re.findall(r"(\d+)([FBIW])(\d+)", line)]
+        [(int(s), k, int(m)) for s, k, m in re.findall(r"(\d+)([A-Z])(\d+)", line)]
         for line in csv.splitlines()
     ]
 
@@ -67,23 +67,40 @@ def write_program(
     for m in sorted({m for _, _, m in work}):
         stages = sorted(s for s, kind, other in work if other == m and kind == "F")
         before = reads or {s: [s - 1] if s > stages[0] else [] for s in stages}
+        # Parts of the embedding and of the head, which may be absent.
+        embeddings = sorted(s for s, kind, n in work if n == m and kind == "E")
+        heads = sorted(s for s, kind, n in work if n == m and kind == "S")
+
+        def sent(kind: str, source: int, target: int, m: int = m) -> str:
+            name = f"%{kind}{source}_{m}"
+            return move(name, homes[source], homes[target], f"{name}_to{target}")
+
+        for s in embeddings:
+            compute(s, "E", m, [f"%x{homes[s]}"])
         for s in stages:
-            values = [
-                move(f"%F{b}_{m}", homes[b], homes[s], f"%sent{b}_{s}_{m}")
-                for b in before[s]
-            ]
+            values = [sent("F", b, s) for b in before[s]]
+            values = values or [sent("E", part, s) for part in embeddings]
             compute(s, "F", m, values or [f"%x{homes[s]}"])
+        for s in heads:
+            compute(s, "S", m, [sent("F", stages[-1], s)])
+        for s in heads:
+            compute(s, "T", m, [sent("S", part, s) for part in heads])
+            results.append((f"%T{s}_{m}", homes[s]))
         for s in reversed(stages):
-            values = []
-            for a in [stage for stage in stages if s in before[stage]]:
-                kind = "B" if (a, "B", m) in work else "I"
-                source = f"%{kind}{a}_{m}"
-                values.append(move(source, homes[a], homes[s], f"%back{a}_{s}_{m}"))
+            values = [
+                sent("B" if (a, "B", m) in work else "I", a, s)
+                for a in stages
+                if s in before[a]
+            ]
+            values = values or [sent("T", part, s) for part in heads]
             for kind in "BIW":
                 if (s, kind, m) in work:
                     own = values or [f"%F{s}_{m}"]
                     compute(s, kind, m, [*own, f"%F{s}_{m}"])
                     results.append((f"%{kind}{s}_{m}", homes[s]))
+        for s in embeddings:
+            compute(s, "G", m, [sent("B", stages[0], s), f"%E{s}_{m}"])
+            results.append((f"%G{s}_{m}", homes[s]))
     names = ", ".join(name for name, _ in results)
     types = ", ".join(mesh_type(mesh) for _, mesh in results)
     topology = ", ".join(f'<"m{m}" : <["x"=2]>>' for m in range(len(plan)))
@@ -111,6 +128,12 @@ def read_orders(text: str, meshes: int) -> list[list[tuple[int, str, int]]]:
     return rows
 
 
+def as_program(plan):
+    """The letters that fragments tell: parts of a vocabulary are stages to them."""
+    letters = {"E": "F", "S": "F", "G": "B", "T": "B"}
+    return [[(s, letters.get(kind, kind), m) for s, kind, m in row] for row in plan]
+
+
 CASES = [
     ("Eager1F1B", 4, 8, 1),
     ("Interleaved1F1B", 2, 4, 2),
@@ -119,6 +142,8 @@ CASES = [
     ("KimiK2", 4, 8, 2),
     ("Seq1F1B", 4, 8, 1),
     ("SlimPipe", 4, 8, 2),
+    ("VocabParallel1F1B", 4, 8, 2),
+    ("VocabParallel1F1B", 3, 7, 3),
     ("LoopedBFS", 4, 6, 2),
     ("InterleavedZeroBubble", 4, 8, 2),
     ("ZeroBubbleV", 4, 8, 2),
@@ -154,7 +179,7 @@ def test_each_mesh_has_its_list(tools, name, meshes, microbatches, stages, tmp_p
         )
         assert done.returncode == 0, done.stderr
         assert not done.stderr
-        assert read_orders(done.stdout.decode(), meshes) == plan
+        assert read_orders(done.stdout.decode(), meshes) == as_program(plan)
     if name == "DualPipe":  # Its stages are there twice, which files cannot say.
         return
     path = tmp_path / "schedule.csv"
@@ -162,7 +187,7 @@ def test_each_mesh_has_its_list(tools, name, meshes, microbatches, stages, tmp_p
     found = tools.opt(
         program, f"--mpmd-optimize-pipeline=pipeline-schedule=file:{path}"
     )
-    assert read_orders(found, meshes) == plan
+    assert read_orders(found, meshes) == as_program(plan)
 
 
 GRAPHS = [

@@ -21,14 +21,14 @@ from support.tools import ROOT
 
 MESHES, MICROBATCHES, ROWS, WIDTH, RATE = 4, 8, 4, 2, 0.1
 
-# A stage, F, B, I or W, and a microbatch.
+# A stage, F, B, I or W, or E, G, S or T of a part of the vocabulary, and a microbatch.
 Action = tuple[int, str, int]
 
 
 def read_plan(csv: str) -> list[list[Action]]:
     """The list of each mesh, as `meshwright schedule NAME --csv` prints it."""
     return [
-        [(int(s), k, int(m)) for s, k, m in re.findall(r"(\d+)([FBIW])(\d+)", line)]
+        [(int(s), k, int(m)) for s, k, m in re.findall(r"(\d+)([A-Z])(\d+)", line)]
         for line in csv.splitlines()
     ]
 
@@ -45,6 +45,25 @@ def last_layer(w, x, y):
     return ((layer(w, x) - y) ** 2).mean()
 
 
+def predict(w, x, y):
+    """The loss of a head [tokens, WIDTH] at labels that the targets say."""
+    log = jax.nn.log_softmax(x @ w.T)
+    labels = (y[:, 0] > 0) + len(w) // 2
+    return -jnp.take_along_axis(log, labels[:, None], 1).mean()
+
+
+def make_head_loss(stages):
+    """The same, where the second half of the stages are parts of a head."""
+    _, head = mw.pipeline.vocabulary(lambda w: w, predict)
+
+    def loss(weights, x, y):
+        for w, stage in zip(weights[: len(stages) // 2], stages, strict=False):
+            x = mw.named_computation(layer, name=f"stage{stage}")(w, x)
+        return head(mw.pipeline.Parts(weights[len(stages) // 2 :]), x, y)
+
+    return loss
+
+
 def make_loss(stages):
     """The loss of one microbatch that goes through these stages."""
 
@@ -57,7 +76,7 @@ def make_loss(stages):
     return loss
 
 
-def make_step(stages: int, copies: int = 1):
+def make_step(stages: int, copies: int = 1, make_loss=make_loss):
     """A step of gradient descent, with the gradient inside of each call.
 
     With two copies of the model, each half of the stages is one; half of the
@@ -129,10 +148,12 @@ def make_meshes(sizes) -> dict[str, Mesh]:
 
 
 @functools.cache
-def train_plainly(stages: int, copies: int, steps: int) -> list[float]:
+def train_plainly(
+    stages: int, copies: int, steps: int, make_loss=make_loss
+) -> list[float]:
     """The losses of the same steps under `jax.jit`; many schedules share them."""
     step, (weights, xs, ys) = (
-        jax.jit(make_step(stages, copies)),
+        jax.jit(make_step(stages, copies, make_loss)),
         make_inputs(stages, copies),
     )
     losses = []
@@ -145,6 +166,12 @@ def train_plainly(stages: int, copies: int, steps: int) -> list[float]:
 def count_copies(schedule: str) -> int:
     """How many copies of the model a schedule trains."""
     return 2 if schedule in ("DualPipe", "DUAL_PIPE") else 1
+
+
+def loss_for(schedule: str):
+    """Makes the loss of the model that a schedule trains."""
+    name = schedule.replace("_", "").casefold()
+    return make_head_loss if name.startswith("vocabparallel") else make_loss
 
 
 def lower_training(schedule: str, stages: int, topology: dict[str, Mesh], **config):
@@ -162,7 +189,7 @@ def lower_training(schedule: str, stages: int, topology: dict[str, Mesh], **conf
         partitioning_options=options,
         **config,
     )
-    step = make_step(stages, copies)
+    step = make_step(stages, copies, loss_for(schedule))
     mesh = next(iter(topology.values()))
     whole = NamedSharding(mesh, PartitionSpec())
     rows = NamedSharding(mesh, PartitionSpec("x"))
@@ -199,7 +226,7 @@ class Trained:
             jax.device_put, (weights, xs, ys), compiled.input_shardings[0]
         )
         self.difference = 0.0
-        for expected in train_plainly(stages, copies, steps):
+        for expected in train_plainly(stages, copies, steps, loss_for(schedule)):
             with mw.profile() as recording:
                 loss, ours = compiled(ours, xs, ys)
             self.difference = max(self.difference, abs(float(loss) - expected))
@@ -228,10 +255,20 @@ def find_issued(
     weights = {
         entry["value"]
         for entry in program["inputs"]
-        if (entry["name"] or "").startswith("weights")
+        if (entry["name"] or "").startswith(("weights", "args[0]"))
     }
     orders = [[action for _, action in row] for row in rows.values()]
-    return orders, [count_live(program, row, weights) for row in rows.values()]
+    # Parts of a vocabulary are no stages of what is live.
+    chains = [[unit for unit in row if unit[1][1] in "FBIW"] for row in rows.values()]
+    return orders, [count_live(program, row, weights) for row in chains]
+
+
+# A stage, or a part of the vocabulary: which of a mesh, and its letters.
+CHUNKS = {
+    "stage": (0, "F"),
+    "vocabulary_head": (1, "ST"),
+    "vocabulary_embedding": (2, "EG"),
+}
 
 
 def find_actions(
@@ -240,7 +277,9 @@ def find_actions(
     """Which action each item is, of those that belong to a stage."""
     microbatches = {}  # Of inputs and of what forwards make of them.
     for entry in program["inputs"]:
-        if found := re.fullmatch(r"(?!weights)\w*s\[(\d+)\]", entry["name"] or ""):
+        # Where weights are in parts, arguments have no names but their positions.
+        inputs = r"(?:(?!weights)\w*s|args\[[12]\])\[(\d+)\]"
+        if found := re.fullmatch(inputs, entry["name"] or ""):
             microbatches[entry["value"]] = int(found[1])
     found: dict[int, Action] = {}
     seen: set[tuple[int, int]] = set()
@@ -257,13 +296,21 @@ def find_actions(
                 microbatches |= dict.fromkeys(item["results"], *reads)
             continue
         ((name, transposed),) = {(o[1], bool(o[2])) for o in origins}
-        stage = int(name.removeprefix("stage")) if names is None else names[name]
+        chunk, letters = 0, "F"
+        if names is not None:
+            stage = names[name]
+        else:
+            kind, number = re.fullmatch(r"(\D+)(\d+)", name).groups()
+            chunk, letters = CHUNKS[kind]
+            stage = chunk * MESHES + int(number)
         (microbatch,) = reads
         if not transposed:
-            kind = "F"
+            kind = letters[0]
             for value in item["results"]:
                 if program["values"][value]["shape"]:  # Not the loss.
                     microbatches[value] = microbatch
+        elif chunk:
+            kind = letters[1]
         else:
             kind = "W" if (stage, microbatch) in seen else "I"
             seen.add((stage, microbatch))
@@ -380,7 +427,7 @@ def count_planned_live(row: list[Action]) -> int:
     """The peak of forwards whose backward has not ended."""
     live = peak = 0
     for _, kind, _ in row:
-        live += {"F": 1, "I": 0, "B": -1, "W": -1}[kind]
+        live += {"F": 1, "B": -1, "W": -1}.get(kind, 0)
         peak = max(peak, live)
     return peak
 

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Embedding and head of a model, cut over all meshes along the vocabulary.
+
+The problem: with a large vocabulary the last stage takes much longer than the others,
+and the first one holds more. Cut along the vocabulary, each mesh has a part of both.
+The parts of a head meet once, for the maxima and sums of the softmax:
+
+    forward    x ──► S_i  statistics of part i    ─┐
+    backward   ◄──── T_i  gradients of part i    ◄─┴─ statistics of all parts, loss
+
+Invariant: what a part gives in S has no axis of the vocabulary, and T needs that of all
+parts. Each part computes what the loss says of them by itself.
+
+Cost: logits are computed once. Between S and T a part keeps what its gradient needs,
+such as its part of the softmax.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..core.names import VOCABULARY_PARTS, function_name
+from ..jaxapi import frontend as compat
+from ..tracing import primitives, trace_cache
+from ..tracing.ops import named_computation
+from ..tracing.program import count_meshes
+from .parts import count_layers, pieces_of, whole
+from .shards import Shards
+
+__all__ = ["vocabulary"]
+
+_WHAT = "pipeline.vocabulary"
+_HEAD, _EMBEDDING = VOCABULARY_PARTS
+
+
+def vocabulary(
+    embed: Callable[..., Any], head: Callable[..., Any]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Cuts the embedding and the head of a model over all meshes.
+
+    Schedule `VocabParallel1F1B` orders their parts beside the stages, of which it has
+    one on each mesh. Eager execution and plain `jax.jit` run the functions as they are.
+
+    Args:
+      embed: from weights and further arguments, such as tokens, to a pytree of arrays.
+        Each array of the weights, a pytree of arrays [V, ...] or `Parts`, has the
+        vocabulary as its leading axis.
+      head: from such weights and further arguments, such as the last activations and
+        labels, to a loss, or a pytree of what is reduced over the vocabulary. A
+        softmax, maxima and sums over the vocabulary can be cut, and entries at labels.
+
+    Returns:
+      Two functions with the signatures of these, for the first stage of a model and
+      the end of the last one. What follows the head is not on any stage: return what
+      the loss is made of, or compute the loss in `head`.
+
+    Raises:
+      TypeError: something is no function, or weights are no arrays.
+      ValueError: arrays of different vocabularies, or one that the number of meshes
+        does not divide; a function that cannot be cut. Raised where they are applied.
+
+    Example:
+
+      >>> import jax, jax.numpy as jnp
+      >>> def loss(w, x, y):
+      ...     return -jax.nn.log_softmax(x @ w.T)[jnp.arange(len(y)), y].mean()
+      >>> embed, head = vocabulary(lambda table, tokens: table[tokens], loss)
+      >>> table, tokens = jnp.eye(4), jnp.arange(4)
+      >>> round(float(head(table, embed(table, tokens), tokens)), 3)
+      0.744
+    """
+    for name, fn in (("embed", embed), ("head", head)):
+        if not callable(fn):
+            raise TypeError(
+                f"{_WHAT}: {name} must be a function of weights and further "
+                f"arguments, got {fn!r} of type {type(fn).__name__}"
+            )
+
+    @functools.wraps(embed)
+    def embedded(weights: Any, *args: Any) -> Any:
+        if not count_meshes():
+            return embed(whole(weights), *args)
+        return _Cut("the embedding", embed, weights, args).embed()
+
+    @functools.wraps(head)
+    def headed(weights: Any, *args: Any) -> Any:
+        if not count_meshes():
+            return head(whole(weights), *args)
+        return _Cut("the head", head, weights, args).lose()
+
+    return embedded, headed
+
+
+class _Cut:
+    """One application of a function, in parts."""
+
+    def __init__(
+        self, name: str, fn: Callable[..., Any], weights: Any, args: Sequence[Any]
+    ):
+        what = f"{_WHAT}: {name}, {function_name(fn)}"
+        size = count_layers(what, weights, "weights", "token of the vocabulary")
+        self._count = count_meshes()
+        if size % self._count:
+            more = self._count - size % self._count
+            raise ValueError(
+                f"{what}: a vocabulary of {size} cannot be cut evenly over "
+                f"{self._count} meshes; fill it up to {size + more}"
+            )
+        rows = size // self._count
+        limits = [(at * rows, (at + 1) * rows) for at in range(self._count)]
+        self._pieces = list(map(jax.tree.leaves, pieces_of(what, weights, limits)))
+        others, tree = jax.tree.flatten(args)
+        shown, weight_tree = jax.tree.flatten(
+            jax.tree.map(_whole_type(size), pieces_of(what, weights, limits)[0])
+        )
+
+        def flat(*arrays: Any) -> Any:
+            given = weight_tree.unflatten(arrays[: len(shown)])
+            return fn(given, *tree.unflatten(arrays[len(shown) :]))
+
+        closed, result = jax.make_jaxpr(flat, return_shape=True)(*shown, *others)
+        self._tree = jax.tree.structure(result)
+        # What the function captures is an argument like others.
+        jaxpr = closed.jaxpr
+        invars = jaxpr.invars
+        jaxpr = jaxpr.replace(
+            constvars=[],
+            invars=[*invars[: len(shown)], *jaxpr.constvars, *invars[len(shown) :]],
+            debug_info=jaxpr.debug_info.with_unknown_names(),
+        )
+        self._others = [*map(jnp.asarray, closed.consts), *map(jnp.asarray, others)]
+        self._shards = Shards(
+            what, compat.ClosedJaxpr(jaxpr, ()), len(shown), self._count
+        )
+
+    def embed(self) -> Any:
+        """The results, whose parts are combined where they are read."""
+        stats = [
+            named_computation(
+                functools.partial(self._shards.part, number),
+                name=f"{_EMBEDDING}{number}",
+            )(piece, self._others)
+            for number, piece in enumerate(self._pieces)
+        ]
+        return self._tree.unflatten(self._shards.combine(stats, self._others))
+
+    def lose(self) -> Any:
+        """The results, with the derivative of each part after the barrier."""
+        run = jax.custom_vjp(self._run)
+        run.defvjp(self._forward, self._backward)
+        return self._tree.unflatten(run(self._pieces, self._others))
+
+    def _combine(self, stats: Any, others: Any, transposes: int) -> Any:
+        """The results, by the last mesh."""
+        name = f"{_HEAD}{self._count - 1}"
+        return _apply(self._shards.combine, (stats, others), name, transposes)
+
+    def _run(self, pieces: Any, others: Any) -> Any:
+        stats = [
+            _apply(
+                functools.partial(self._shards.part, number),
+                (piece, others),
+                f"{_HEAD}{number}",
+            )
+            for number, piece in enumerate(pieces)
+        ]
+        return self._combine(stats, others, 0)
+
+    def _forward(self, pieces: Any, others: Any) -> Any:
+        flags = [jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in others]
+
+        def part(number: int, piece: Any, others: Any) -> Any:
+            def of_inexact(piece: Any, given: Any) -> Any:
+                return self._shards.part(number, piece, _filled(others, flags, given))
+
+            given = [x for x, flag in zip(others, flags, strict=True) if flag]
+            return jax.vjp(of_inexact, piece, given)
+
+        pairs = [
+            _apply(functools.partial(part, number), (piece, others), f"{_HEAD}{number}")
+            for number, piece in enumerate(pieces)
+        ]
+        stats = [pair[0] for pair in pairs]
+        pullbacks = [pair[1] for pair in pairs]
+        # A part of T of the last mesh, which needs the same.
+        return self._combine(stats, others, 1), (pullbacks, stats, others)
+
+    def _backward(self, kept: Any, cotangents: Any) -> Any:
+        pullbacks, stats, others = kept
+        flags = [jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in others]
+
+        def part(number: int, pullback: Any, stats: Any, others: Any, given: Any):
+            def of_stats(own: Any, inexact: Any) -> Any:
+                every = [*stats[:number], own, *stats[number + 1 :]]
+                return self._shards.combine(every, _filled(others, flags, inexact))
+
+            inexact = [x for x, flag in zip(others, flags, strict=True) if flag]
+            _, derive = jax.vjp(of_stats, stats[number], inexact)
+            own, direct = derive(given)
+            of_weights, of_others = pullback(own)
+            if number == self._count - 1:  # What does not go through the parts.
+                of_others = list(map(operator.add, of_others, direct))
+            return of_weights, of_others
+
+        found = [
+            _apply(
+                functools.partial(part, number),
+                (pullback, stats, others, cotangents),
+                f"{_HEAD}{number}",
+                1,
+            )
+            for number, pullback in enumerate(pullbacks)
+        ]
+        columns = zip(*(of_others for _, of_others in found), strict=True)
+        sums = iter([functools.reduce(operator.add, column) for column in columns])
+        return (
+            [of_weights for of_weights, _ in found],
+            [next(sums) if flag else None for flag in flags],
+        )
+
+
+def _whole_type(size: int) -> Callable[[Any], jax.ShapeDtypeStruct]:
+    """From a part of an array to the type of the whole."""
+
+    def type_of(piece: Any) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((size, *piece.shape[1:]), piece.dtype)
+
+    return type_of
+
+
+def _filled(arrays: Sequence[Any], flags: Sequence[bool], given: Any) -> list[Any]:
+    """The arrays with others in the places of those with a flag."""
+    left = iter(given)
+    return [
+        next(left) if flag else array for array, flag in zip(arrays, flags, strict=True)
+    ]
+
+
+def _apply(
+    fn: Callable[..., Any], args: Sequence[Any], name: str, transposes: int = 0
+) -> Any:
+    """Binds a named computation; what it would give as it got it is no result of it."""
+    traced = trace_cache.trace(fn, args, {}, scope=name)
+    jaxpr = traced.jaxpr.jaxpr
+    given = dict(zip(jaxpr.invars, traced.operands, strict=True))
+    made = [
+        out
+        for out in jaxpr.outvars
+        if isinstance(out, compat.Literal) or out not in given
+    ]
+    new = jaxpr.replace(outvars=made, debug_info=jaxpr.debug_info.with_unknown_names())
+    outs = iter(
+        primitives.named_computation_p.bind(
+            *traced.operands,
+            jaxpr=compat.ClosedJaxpr(new, traced.jaxpr.consts),
+            name=name,
+            transpose_count=transposes,
+        )
+    )
+    return traced.result(
+        [
+            next(outs)
+            if isinstance(out, compat.Literal) or out not in given
+            else given[out]
+            for out in jaxpr.outvars
+        ]
+    )

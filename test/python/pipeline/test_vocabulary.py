@@ -1,0 +1,414 @@
+"""The vocabulary on all meshes: losses, order, memory, and what cannot be cut."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from meshwright.pipeline.shards import Shards
+from support.schedule_training import (
+    MESHES,
+    count_planned_live,
+    draw_plan,
+    find_issued,
+    make_meshes,
+    read_plan,
+    train_beside,
+)
+
+import meshwright as mw
+
+pytestmark = pytest.mark.usefixtures("x32")
+
+MICROBATCHES, TOKENS, WIDTH, SIZE = 8, 6, 4, 24
+NAME, CHUNKS = "VocabParallel1F1B", "--stages-per-mesh=3"
+
+
+def embed(weights, tokens):
+    return weights["table"][tokens]
+
+
+def head(weights, x, y):
+    logits = x @ weights["kernel"].T + weights["bias"]
+    return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean()
+
+
+EMBED, HEAD = mw.pipeline.vocabulary(embed, head)
+
+
+def go(weights, x):
+    for stage, w in enumerate(weights["layers"]):
+        x = jnp.tanh((mw.stage_boundary(x) if stage else x) @ w)
+    return x
+
+
+def loss(weights, x, y):
+    x = go(weights, EMBED(weights["embed"], x))
+    return HEAD(weights["head"], x, y)
+
+
+def plain_loss(weights, x, y):
+    return head(weights["head"], go(weights, embed(weights["embed"], x)), y)
+
+
+def make_step(loss):
+    gradient = mw.pipeline.accumulate(
+        jax.value_and_grad(loss), MICROBATCHES, batch_argnums=(1, 2)
+    )
+
+    def step(weights, xs, ys):
+        value, grads = gradient(weights, xs, ys)
+        return value, jax.tree.map(lambda w, g: w - 0.5 * g, weights, grads)
+
+    return step
+
+
+def make_inputs(size=SIZE):
+    random = np.random.default_rng(0)
+
+    def draw(*shape):
+        return random.normal(size=shape).astype(np.float32)
+
+    weights = {
+        "embed": {"table": draw(size, WIDTH)},
+        "layers": [draw(WIDTH, WIDTH) for _ in range(MESHES)],
+        "head": {"kernel": draw(size, WIDTH), "bias": draw(size)},
+    }
+    xs, ys = (
+        [random.integers(0, size, TOKENS) for _ in range(MICROBATCHES)]
+        for _ in range(2)
+    )
+    return weights, xs, ys
+
+
+def lower(loss, schedule, sizes=(1, 1, 1, 1), size=SIZE):
+    config = mw.make_config(
+        make_meshes(sizes), pipeline_schedule=mw.get_pipeline_schedule(schedule)
+    )
+    return mw.jit(make_step(loss), config).lower(*make_inputs(size))
+
+
+def find_orders(lowered, plain):
+    weights, *batch = make_inputs()
+    recording = train_beside(lowered.compile(), jax.jit(plain), weights, batch)
+    topology = {f"m{i}": None for i in range(MESHES)}
+    return find_issued(lowered.partitioning_result.program, topology, recording)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [(NAME, (1, 1, 1, 1)), ("VOCAB_PARALLEL_1F1B", (1, 2, 1, 2))],
+    ids=["equal", "unequal"],
+)
+def test_a_vocabulary_trains_as_drawn(tools, caplog, name, sizes):
+    lowered = lower(loss, name, sizes)
+    # The plain head has a loss of its own, without the parts.
+    orders, lives = find_orders(lowered, make_step(plain_loss))
+    schedule = mw.get_pipeline_schedule(name)
+    planned = draw_plan(tools, schedule, MICROBATCHES, orders, CHUNKS)
+    assert orders == planned
+    assert {kind for row in orders for _, kind, _ in row} == set("EFSTBG")
+    assert lives == [count_planned_live(row) for row in planned]
+    assert lives[0] <= MESHES + 2
+    assert not caplog.messages
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_a_plan_from_a_file_orders_a_vocabulary(tools, tmp_path, kind):
+    shape = ["schedule", NAME, CHUNKS, f"--meshes={MESHES}", "--microbatches=8"]
+    csv = tools.check("meshwright", *shape, "--csv")
+    # One more forward before the first backward of the last mesh.
+    changed = csv.replace("7T0,3B0,11E6,3F4", "7T0,11E6,3F4,3B0")
+    path = tmp_path / f"plan.{kind}"
+    path.write_text(changed)
+    if kind == "json":
+        path.write_text(tools.check("meshwright", "schedule", f"file:{path}", "--json"))
+    lowered = lower(loss, f"file:{path}")
+    orders, _ = find_orders(lowered, make_step(plain_loss))
+    assert orders == read_plan(changed)
+
+
+def test_weights_are_in_parts_on_all_meshes():
+    lowered = lower(loss, NAME)
+    program = lowered.partitioning_result.program
+    values = program["values"]
+    parts = {
+        entry["name"]: (values[entry["value"]]["mesh"], values[entry["value"]]["shape"])
+        for entry in program["inputs"]
+        if "kernel" in entry["name"] or "table" in entry["name"]
+    }
+    rows = [SIZE // MESHES, WIDTH]
+    assert sorted(parts.values()) == sorted(
+        2 * [(f"m{i}", rows) for i in range(MESHES)]
+    )
+
+
+def tied(weights, x, y):
+    def head(w, x, y):
+        logs = jax.nn.log_softmax(x @ (w["table"] + w["kernel"]).T + w["bias"])
+        return -logs[jnp.arange(TOKENS), y].mean()
+
+    _, head = mw.pipeline.vocabulary(embed, head)
+    x = go(weights, EMBED(weights["embed"], x))
+    return head(weights["embed"] | weights["head"], x, y)
+
+
+def of_jitted(weights, x, y):
+    x = go(weights, EMBED(weights["embed"], x))
+    return jax.jit(HEAD)(weights["head"], x, y)
+
+
+def with_more(weights, x, y):
+    x = go(weights, EMBED(weights["embed"], x))
+    return 0.5 * HEAD(weights["head"], x, y) + 0.01 * (x**2).mean()
+
+
+@pytest.mark.parametrize("loss", [tied, of_jitted, with_more])
+def test_other_models_keep_the_order(tools, loss):
+    # Without `meshwright.jit` the functions are what they were.
+    orders, _ = find_orders(lower(loss, NAME), make_step(loss))
+    schedule = mw.get_pipeline_schedule(NAME)
+    assert orders == draw_plan(tools, schedule, MICROBATCHES, orders, CHUNKS)
+
+
+def test_a_loss_alone_is_computed():
+    config = mw.make_config(make_meshes((1, 1, 1, 1)))
+    weights, xs, ys = make_inputs()
+    found = mw.jit(loss, config)(weights, xs[0], ys[0])
+    np.testing.assert_allclose(found, plain_loss(weights, xs[0], ys[0]), rtol=1e-6)
+
+
+# Losses in parts, by themselves.
+
+
+def logits_of(weights, x):
+    return x @ weights["kernel"].T + weights["bias"]
+
+
+def smoothed(weights, x, y):
+    labels = optax.smooth_labels(jax.nn.one_hot(y, SIZE), 0.1)
+    return optax.softmax_cross_entropy(logits_of(weights, x), labels).sum()
+
+
+def one_hot(weights, x, y):
+    logs = jax.nn.log_softmax(logits_of(weights, x))
+    return -(jax.nn.one_hot(y, SIZE) * logs).sum(-1).mean()
+
+
+def capped(weights, x, y):
+    logits = 3 * jnp.tanh(logits_of(weights, x) / 3)
+    total = jax.nn.logsumexp(logits, -1)
+    mask = (y > 2).astype(logits.dtype)
+    found = jnp.take_along_axis(logits, y[:, None], -1)[:, 0]
+    return ((total - found) * mask).sum() / mask.sum() + 1e-2 * (total**2).mean()
+
+
+def of_probabilities(weights, x, y):
+    probabilities = jax.nn.softmax(logits_of(weights, x))
+    return -jnp.log((probabilities * jax.nn.one_hot(y, SIZE)).sum(-1)).mean()
+
+
+def without_maximum(weights, x, y):
+    powers = jnp.exp(jnp.einsum("td,vd->tv", x, weights["kernel"]))
+    chosen = (powers / powers.sum(-1, keepdims=True))[jnp.arange(TOKENS), y]
+    return -jnp.log(chosen).mean() + weights["bias"].sum()
+
+
+def of_all_but_the_last(weights, x, y):
+    logits = logits_of(weights, x[None])[:, :-1]
+    return optax.softmax_cross_entropy_with_integer_labels(logits, y[None, 1:]).mean()
+
+
+def in_half_precision(weights, x, y):
+    half = jax.tree.map(lambda w: w.astype(jnp.bfloat16), weights)
+    logits = logits_of(half, x.astype(jnp.bfloat16)).astype(jnp.float32)
+    return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean()
+
+
+def entropy(weights, x, y):
+    logs = jax.nn.log_softmax(logits_of(weights, x))
+    return -(jnp.exp(logs) * logs).sum(-1).mean() + 0 * y[0]
+
+
+def with_masked_logits(weights, x, y):
+    logits = logits_of(weights, x)
+    is_padding = jnp.arange(SIZE) >= SIZE - 3
+    logits = jnp.where(is_padding, -1e9, logits)
+    return optax.softmax_cross_entropy_with_integer_labels(logits, y % 5).mean()
+
+
+def label_outside(weights, x, y):
+    logs = jax.nn.log_softmax(logits_of(weights, x))
+    labels = jnp.asarray(y).at[0].set(-1).at[1].set(SIZE)
+    found = jnp.take_along_axis(logs, labels[:, None], 1)
+    return jnp.where(jnp.isnan(found), 1.0, found).sum()
+
+
+def gathered(weights, x, y):
+    return (weights["kernel"][y] * x).sum() + jnp.take(weights["bias"], y).sum()
+
+
+LOSSES = [
+    head,
+    smoothed,
+    one_hot,
+    capped,
+    of_probabilities,
+    without_maximum,
+    of_all_but_the_last,
+    in_half_precision,
+    entropy,
+    with_masked_logits,
+    label_outside,
+    gathered,
+]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("parts", [1, 3, 4])
+def test_a_loss_in_parts_is_the_loss(loss, parts):
+    weights, _, (y, *_) = make_inputs()
+    # Large enough that an exponential without the maximum would overflow.
+    scale = 1 if loss is without_maximum else 30
+    x = np.random.default_rng(1).normal(size=(TOKENS, WIDTH)).astype(np.float32)
+    leaves, tree = jax.tree.flatten(weights["head"])
+
+    def flat(*args):
+        return jax.tree.leaves(loss(tree.unflatten(args[:2]), *args[2:]))
+
+    shards = Shards("head", jax.make_jaxpr(flat)(*leaves, x, y), 2, parts)
+
+    def in_parts(head, x):
+        pieces = [jnp.split(leaf, parts) for leaf in jax.tree.leaves(head)]
+        stats = [
+            shards.part(number, [piece[number] for piece in pieces], [x, y])
+            for number in range(parts)
+        ]
+        for stat in jax.tree.leaves(stats):
+            assert SIZE // parts not in stat.shape or SIZE // parts == TOKENS
+        return shards.combine(stats, [x, y])[0]
+
+    def derive(function):
+        return jax.jit(jax.value_and_grad(function, (0, 1)))(weights["head"], scale * x)
+
+    found, wanted = derive(in_parts), derive(lambda head, x: loss(head, x, y))
+    np.testing.assert_allclose(found[0], wanted[0], rtol=1e-6, atol=1e-6)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4),
+        found[1],
+        wanted[1],
+    )
+
+
+# What is refused.
+
+
+def refuse(loss, schedule=NAME, size=SIZE) -> str:
+    with pytest.raises(ValueError) as error:
+        lower(loss, schedule, size=size)
+    return str(error.value)
+
+
+def with_head(function):
+    _, head = mw.pipeline.vocabulary(embed, function)
+
+    def loss(weights, x, y):
+        return head(weights["head"], go(weights, embed(weights["embed"], x)), y)
+
+    return loss
+
+
+def hits(weights, x, y):
+    return (jnp.argmax(logits_of(weights, x), -1) == y).mean()
+
+
+def by_sine(weights, x, y):
+    return jnp.sin(jax.nn.softmax(logits_of(weights, x))).sum() + 0 * y[0]
+
+
+def by_sum_of_logs(weights, x, y):
+    return jax.nn.log_softmax(logits_of(weights, x)).sum(0).sum() + 0 * y[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "operation", "why"),
+    [
+        (hits, "argmax, which gives int32[6],", "reads all entries of the vocabulary"),
+        (
+            by_sine,
+            "sin, which gives float32[6,24],",
+            "reads what is reduced over the vocabulary",
+        ),
+        (
+            by_sum_of_logs,
+            "reduce_sum, which gives float32[24],",
+            "reduces another axis of what is made with a reduction over the "
+            "vocabulary, before the vocabulary itself",
+        ),
+    ],
+)
+def test_a_head_that_cannot_be_cut_is_named(function, operation, why):
+    text = refuse(with_head(function))
+    assert text.split(":")[0].endswith("test_vocabulary.py")
+    assert (
+        f"pipeline.vocabulary: the head, {function.__name__}: {operation} {why}, so it "
+        "cannot be computed in parts of the vocabulary; a loss may take maxima, sums, "
+        "a softmax and entries at labels over it" in text
+    )
+
+
+def test_logits_are_no_result():
+    text = refuse(with_head(lambda weights, x, y: logits_of(weights, x)))
+    assert text == (
+        "pipeline.vocabulary: the head, <lambda>: a result is float32[6,24], with the "
+        "vocabulary as its axis 1; return what is reduced over the vocabulary, such "
+        "as a loss, alone"
+    )
+
+
+def test_a_vocabulary_that_meshes_do_not_divide_is_refused():
+    assert refuse(loss, size=26) == (
+        "pipeline.vocabulary: the embedding, embed: a vocabulary of 26 cannot be cut "
+        "evenly over 4 meshes; fill it up to 28"
+    )
+
+
+def test_weights_with_the_vocabulary_elsewhere_are_refused():
+    _, head = mw.pipeline.vocabulary(embed, lambda w, x, y: (x @ w["kernel"]).sum())
+
+    def loss(weights, x, y):
+        kernel = weights["head"]["kernel"].T
+        given = {"kernel": kernel, "bias": weights["head"]["bias"]}
+        return head(given, go(weights, embed(weights["embed"], x)), y)
+
+    assert refuse(loss) == (
+        "pipeline.vocabulary: the head, <lambda>: all arrays of weights must have as "
+        "many entries in their leading axis, one for each token of the vocabulary, got "
+        "weights['bias']: 24, weights['kernel']: 4"
+    )
+
+
+def test_a_gradient_that_depends_on_the_loss_is_refused():
+    def squared(weights, x, y):
+        return loss(weights, x, y) ** 2
+
+    assert refuse(squared).endswith(
+        "pipeline.vocabulary: the gradient of the head depends on the loss that it "
+        "returns, as that of a power does; compute all of the loss in the head"
+    )
+
+
+def test_other_schedules_are_refused():
+    assert refuse(loss, "1F1B") == (
+        "pipeline.vocabulary: the parts of a vocabulary are units of their own, which "
+        "schedule 1F1B does not know; take VocabParallel1F1B, or a schedule from a file"
+    )
+    assert refuse(plain_loss) == (
+        "schedule VocabParallel1F1B is for models whose vocabulary is on all meshes; "
+        "cut it with mw.pipeline.vocabulary(embed, head), or take 1F1B"
+    )
+
+
+def test_what_is_no_function_is_refused():
+    with pytest.raises(TypeError, match="head must be a function of weights"):
+        mw.pipeline.vocabulary(embed, make_inputs()[0])
