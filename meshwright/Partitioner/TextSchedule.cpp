@@ -46,7 +46,8 @@ static llvm::Expected<Places> place(const ScheduleOption &option,
     for (const Action &action : list)
       places[action.stage] = static_cast<int64_t>(mesh);
   auto numRows = static_cast<int64_t>(option.plan->meshes.size());
-  auto numStages = static_cast<int64_t>(places.size());
+  // Stages without work leave numbers out.
+  int64_t numStages = places.rbegin()->first + 1;
   if (numRows != meshes || numStages != stages)
     return llvm::createStringError(
         llvm::formatv("{0} has {1} rows and {2} stages; expected a row for "

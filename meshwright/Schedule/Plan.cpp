@@ -73,6 +73,9 @@ void meshwright::printCsv(const Plan &plan, llvm::raw_ostream &os) {
   if (!plan.graph.isChain())
     os << kTowersKeyword << toString(plan.graph) << '\n';
   for (const ActionList &list : plan.meshes) {
+    // A row that is not there would be another number of meshes.
+    if (list.empty())
+      os << ',';
     for (size_t i = 0; i < list.size(); ++i) {
       if (i > 0)
         os << ',';

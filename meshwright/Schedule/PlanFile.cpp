@@ -12,6 +12,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <map>
+#include <set>
 
 using namespace meshwright;
 
@@ -248,10 +249,10 @@ llvm::Error PlanReader::readJson(llvm::StringRef text) {
     const llvm::json::Object *fields = mesh.getAsObject();
     const llvm::json::Array *actions =
         fields ? fields->getArray("actions") : nullptr;
-    if (!actions || actions->empty())
+    if (!actions)
       return llvm::createStringError(
           llvm::formatv("meshes[{0}]: expected an object with a list of "
-                        "\"actions\", at least one",
+                        "\"actions\"",
                         row)
               .str());
     numActions += actions->size();
@@ -291,8 +292,9 @@ llvm::Error PlanReader::read(llvm::StringRef text) {
     auto [line, rest] = text.split('\n');
     text = rest;
     if (line.trim().empty())
-      return makeError({row, 0}, "the row is empty; each row is a mesh, and "
-                                 "has at least one action");
+      return makeError({row, 0},
+                       "the row is empty; each row is a mesh, and one "
+                       "without actions is a comma");
     plan.meshes.emplace_back();
     cells.emplace_back();
     for (size_t column = 0; !line.empty(); ++column) {
@@ -306,8 +308,6 @@ llvm::Error PlanReader::read(llvm::StringRef text) {
                          "actions",
                          kMostActions);
     }
-    if (plan.meshes.back().empty())
-      return makeError({row, 0}, "the row has no action");
     numActions += plan.meshes.back().size();
   }
   return llvm::Error::success();
@@ -412,8 +412,16 @@ llvm::Error PlanReader::checkWork(int64_t stage, int64_t microbatch) const {
 }
 
 llvm::Error PlanReader::checkComplete() const {
+  if (plan.countActions() == 0)
+    return llvm::createStringError(
+        "the schedule has no action; expected those of some stage");
+  // What has no action at all is an empty stage.
+  std::set<int64_t> stages;
+  for (const ActionList &list : plan.meshes)
+    for (const Action &action : list)
+      stages.insert(action.stage);
   // Stops at the first gap, so huge numbers in a cell cost nothing.
-  for (int64_t stage = 0; stage < numStages; ++stage)
+  for (int64_t stage : stages)
     for (int64_t microbatch = 0; microbatch < numMicrobatches; ++microbatch)
       if (llvm::Error error = checkWork(stage, microbatch))
         return error;

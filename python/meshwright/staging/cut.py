@@ -435,6 +435,12 @@ def place_stages(config: Config, found: Found) -> dict[int, str]:
     try:
         count = found.count + found.beside
         places = stage_assignment(str(schedule), meshes, count)
+        missing = [str(stage) for stage in found.held if stage not in places]
+        if missing:
+            raise ValueError(
+                f"{schedule} has no actions of stage {', '.join(missing)}, which holds "
+                "something"
+            )
         return {stage: places[stage] for stage in found.held}
     except ValueError as error:
         raise ValueError(

@@ -11,6 +11,7 @@ from support.schedule_training import (
     draw_plan,
     find_issued,
     make_meshes,
+    read_plan,
     train_beside,
 )
 
@@ -110,6 +111,39 @@ def test_a_layout_trains_as_drawn(tools, name, text, sizes):
     }
     if "m" not in text:  # What an extra head makes of a value lives on as well.
         assert lives == [count_planned_live(row) for row in planned]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("Interleaved1F1B", "Ett|t||t|tt|t|m|L"), ("1F1B", "E|ttt||L")]
+)
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_a_file_may_have_empty_stages(tools, tmp_path, name, text, kind):
+    layout = mw.pipeline.layout(text)
+    shape = "--meshes=4", f"--microbatches={MICROBATCHES}", f"--layout={text}"
+    path = tmp_path / f"plan.{kind}"
+    path.write_text(tools.check("meshwright", "schedule", name, *shape, f"--{kind}"))
+    planned = read_plan(tools.check("meshwright", "schedule", f"file:{path}", "--csv"))
+    step, topology = make_step(layout), make_meshes([1, 1, 1, 1])
+    weights, *batch = make_inputs(layout)
+    schedule = mw.get_pipeline_schedule(f"file:{path}")
+    config = mw.make_config(topology, pipeline_schedule=schedule)
+    lowered = mw.jit(step, config).lower(weights, *batch)
+    program, compiled = lowered.partitioning_result.program, lowered.compile()
+    recording = train_beside(compiled, jax.jit(step), weights, batch)
+    orders, _ = find_issued(program, topology, recording)
+    assert orders == planned
+
+
+def test_a_file_without_a_stage_that_holds_something_is_refused(tmp_path):
+    path = tmp_path / "plan.csv"
+    path.write_text("0F0,0B0\n,\n2F0,2B0\n3F0,3B0\n")
+    layout = mw.pipeline.layout("E|t|t|L")
+    config = mw.make_config(
+        make_meshes([1, 1, 1, 1]),
+        pipeline_schedule=mw.get_pipeline_schedule(f"file:{path}"),
+    )
+    with pytest.raises(ValueError, match="has no actions of stage 1, which holds"):
+        mw.jit(make_step(layout), config).lower(*make_inputs(layout))
 
 
 def test_megatrons_layout_is_read():
