@@ -4,11 +4,12 @@
 
 #include "meshwright/Optimize/Scheduler/MeasuredPlan.h"
 #include "meshwright/Cost/Flops.h"
+#include "meshwright/Schedule/Schedule.h"
 #include "meshwright/Schedule/Search/SearchedPlan.h"
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <functional>
+#include <set>
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -33,17 +34,35 @@ struct StageWork {
   std::optional<double> forward, backward, weight;
   bool isSplit = false;
 };
+
+/// Those of the stages that have units, in order: some may be empty.
+class StageNumbers {
+public:
+  explicit StageNumbers(const std::set<int64_t> &present)
+      : numbers(present.begin(), present.end()) {}
+
+  size_t size() const { return numbers.size(); }
+  int64_t getNumber(size_t index) const { return numbers[index]; }
+  size_t getIndex(int64_t number) const {
+    return llvm::lower_bound(numbers, number) - numbers.begin();
+  }
+
+private:
+  SmallVector<int64_t> numbers;
+};
 } // namespace
 
 using Estimate = function_ref<FailureOr<double>(FragmentOp)>;
 
 /// Microbatches are alike, so the first one seen of a kind represents all.
 static LogicalResult collectWork(ArrayRef<MeshUnits> meshes, Estimate estimate,
+                                 const StageNumbers &numbers,
                                  SmallVectorImpl<StageWork> &stages) {
   for (const MeshUnits &mesh :
        llvm::make_filter_range(meshes, std::mem_fn(&MeshUnits::isInPipeline)))
     for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items)) {
-      StageWork &stage = stages[item.stage.value_or(mesh.mesh.index)];
+      StageWork &stage =
+          stages[numbers.getIndex(item.stage.value_or(mesh.mesh.index))];
       stage.isSplit |= item.kind == WorkKind::Weight;
       std::optional<double> &work =
           item.kind == WorkKind::Forward    ? stage.forward
@@ -61,10 +80,11 @@ static LogicalResult collectWork(ArrayRef<MeshUnits> meshes, Estimate estimate,
 
 /// Finds the mesh of each stage.
 static LogicalResult collectPlaces(ArrayRef<MeshUnits> meshes,
+                                   const StageNumbers &numbers,
                                    SmallVectorImpl<StageWork> &stages) {
   for (const MeshUnits &mesh : meshes)
     for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items)) {
-      StageWork &stage = stages[*item.stage];
+      StageWork &stage = stages[numbers.getIndex(*item.stage)];
       if (stage.mesh && *stage.mesh != mesh.mesh.index) {
         InFlightDiagnostic diag =
             FragmentOp(fragment).emitError()
@@ -114,6 +134,7 @@ static PipelineProblem makeProblem(ArrayRef<StageWork> stages,
 /// Fills in what stages take, by floating point work.
 static LogicalResult countWork(func::FuncOp func, ArrayRef<MeshUnits> meshes,
                                const TimeSource &source,
+                               const StageNumbers &numbers,
                                SmallVectorImpl<StageWork> &stages) {
   llvm::Expected<meshwright::CustomCosts> customs =
       meshwright::parseCostList(source.customCosts);
@@ -128,13 +149,14 @@ static LogicalResult countWork(func::FuncOp func, ArrayRef<MeshUnits> meshes,
         return work.flops +
                meshwright::kPerTranscendental * work.transcendentals;
       },
-      stages);
+      numbers, stages);
   warnOfUncounted(func, works.getUncounted());
   return result;
 }
 
 /// The same by seconds; also what the longest transfer takes.
 static LogicalResult measureWork(func::FuncOp func, const TimeSource &source,
+                                 const StageNumbers &numbers,
                                  SmallVectorImpl<StageWork> &stages,
                                  double &transfer) {
   FailureOr<std::unique_ptr<TimedProgram>> program =
@@ -144,7 +166,7 @@ static LogicalResult measureWork(func::FuncOp func, const TimeSource &source,
   if (failed(collectWork(
           (*program)->getUnits(),
           [&](FragmentOp fragment) { return (*program)->measure(fragment); },
-          stages)))
+          numbers, stages)))
     return failure();
   transfer = (*program)->findLongestTransfer();
   return (*program)->reportUnknown();
@@ -154,43 +176,37 @@ FailureOr<meshwright::Plan>
 mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
                              const meshwright::PlanShape &shape,
                              const TimeSource &source) {
-  size_t numUnits = 0;
-  for (const MeshUnits &mesh : meshes)
-    numUnits += mesh.items.size();
-  // A stage that slipped must not make a list of all below it.
-  llvm::BitVector isThere(numUnits + 1);
-  int64_t lastStage = 0;
+  std::set<int64_t> present;
   for (const MeshUnits &mesh : meshes)
     for (const WorkItem &item : mesh.items) {
-      if (*item.stage < 0)
+      if (*item.stage < 0 || *item.stage >= meshwright::kMostActions)
         return func.emitError() << "has a unit of stage " << *item.stage
-                                << "; schedule auto needs stages 0, 1, 2, ...";
-      lastStage = std::max(lastStage, *item.stage);
-      if (*item.stage <= static_cast<int64_t>(numUnits))
-        isThere.set(*item.stage);
+                                << "; schedule auto needs stages from 0, below "
+                                << meshwright::kMostActions;
+      present.insert(*item.stage);
     }
-  if (int missing = isThere.find_first_unset(); missing <= lastStage)
-    return func.emitError()
-           << "has units of stages up to " << lastStage << ", but none of "
-           << "stage " << missing
-           << "; schedule auto needs stages 0, 1, 2, ...";
-  if (!shape.graph.isChain() && shape.graph.countStages() != lastStage + 1)
+  StageNumbers numbers(present);
+  int64_t lastStage = present.empty() ? -1 : *present.rbegin();
+  auto numStages = static_cast<int64_t>(numbers.size());
+  if (!shape.graph.isChain() &&
+      (numStages != lastStage + 1 || shape.graph.countStages() != numStages))
     return func.emitError()
            << "has stages 0 to " << lastStage << ", but the towers of the "
            << "schedule have " << shape.graph.countStages()
            << "; give each stage of the program a tower";
-  SmallVector<StageWork> stages(lastStage + 1);
-  if (failed(collectPlaces(meshes, stages)))
+  SmallVector<StageWork> stages(numbers.size());
+  if (failed(collectPlaces(meshes, numbers, stages)))
     return failure();
   double transfer = 0;
-  if (failed(source.isInSeconds() ? measureWork(func, source, stages, transfer)
-                                  : countWork(func, meshes, source, stages)))
+  if (failed(source.isInSeconds()
+                 ? measureWork(func, source, numbers, stages, transfer)
+                 : countWork(func, meshes, source, numbers, stages)))
     return failure();
   PipelineProblem problem = makeProblem(stages, transfer);
   problem.microbatches = shape.microbatches;
   if (shape.graph.isChain()) {
     problem.mostLive.assign(shape.meshes,
-                            std::max(getUsualRoom(shape), lastStage + 1));
+                            std::max(getUsualRoom(shape), numStages));
   } else {
     problem.graph = shape.graph;
     problem.mostLive = getUsualRooms(shape.graph);
@@ -199,5 +215,8 @@ mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
       meshwright::searchPlan(problem);
   if (!made)
     return func.emitError() << llvm::toString(made.takeError());
+  for (meshwright::ActionList &list : made->plan.meshes)
+    for (meshwright::Action &action : list)
+      action.stage = numbers.getNumber(action.stage);
   return std::move(made->plan);
 }

@@ -86,7 +86,9 @@ static int64_t findBoundOfAllSplits(PipelineProblem problem) {
 
 Search::Search(const PipelineProblem &problem)
     : problem(problem),
-      chunks(problem.getNumStages() / problem.getNumMeshes()) {
+      // Of fewer stages than meshes, some of these hold nothing.
+      chunks(std::max<int64_t>(1, problem.getNumStages() /
+                                      problem.getNumMeshes())) {
   best.lowerBound = findBoundOfAllSplits(problem);
 }
 

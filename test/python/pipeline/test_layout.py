@@ -134,6 +134,28 @@ def test_a_file_may_have_empty_stages(tools, tmp_path, name, text, kind):
     assert orders == planned
 
 
+@pytest.mark.parametrize("text", ["E|ttt||L", "Ett|t||t|tt|t|m|L"])
+def test_auto_orders_a_layout_with_empty_stages(text):
+    layout = mw.pipeline.layout(text)
+    step, topology = make_step(layout), make_meshes([1, 1, 1, 1])
+    weights, *batch = make_inputs(layout)
+    schedule = mw.get_pipeline_schedule("auto")
+    config = mw.make_config(
+        topology,
+        pipeline_schedule=schedule,
+        stage_to_mesh=[f"m{stage % 4}" for stage in range(len(layout.stages))],
+    )
+    lowered = mw.jit(step, config).lower(weights, *batch)
+    program, compiled = lowered.partitioning_result.program, lowered.compile()
+    recording = train_beside(compiled, jax.jit(step), weights, batch)
+    orders, lives = find_issued(program, topology, recording)
+    held = [stage for stage, letters in enumerate(layout.stages) if letters]
+    found = {(s, m) for row in orders for s, kind, m in row if kind == "F"}
+    assert found == {(stage, m) for stage in held for m in range(MICROBATCHES)}
+    # Of each of its two stages, as many microbatches as there are meshes.
+    assert max(lives) <= 2 * 4
+
+
 def test_a_file_without_a_stage_that_holds_something_is_refused(tmp_path):
     path = tmp_path / "plan.csv"
     path.write_text("0F0,0B0\n,\n2F0,2B0\n3F0,3B0\n")
