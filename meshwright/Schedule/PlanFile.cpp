@@ -459,9 +459,12 @@ llvm::Error PlanReader::checkGraph() const {
                       plan.graph.countStages(), plan.graph.countMeshes(),
                       plan.meshes.size(), numStages)
             .str());
+  std::vector<const Tower *> owners;
+  for (const Tower &tower : plan.graph.towers)
+    owners.insert(owners.end(), tower.count, &tower);
   for (auto [row, list] : llvm::enumerate(plan.meshes))
     for (auto [action, cell] : llvm::zip(list, cells[row]))
-      if (const Tower &tower = plan.graph.getTower(action.stage);
+      if (const Tower &tower = *owners[action.stage];
           !llvm::is_contained(tower.meshes, static_cast<int64_t>(row)))
         return makeError(cell,
                          "{0} is of tower {1}, which is not on rank {2}; put "

@@ -10,12 +10,14 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 using namespace meshwright;
 
-/// Far more than a pipeline has, and no overflow.
-static constexpr int64_t kMostStages = int64_t(1) << 16;
+/// Far more than a pipeline has: stages and meshes, and what feeds what.
+static constexpr int64_t kMostStages = int64_t(1) << 12;
+static constexpr size_t kMostFeeds = size_t(1) << 16;
 
 bool Tower::operator==(const Tower &other) const {
   return std::tie(name, first, count, meshes, schedule, hasLoss) ==
@@ -48,9 +50,14 @@ StageLinks::StageLinks(const StageGraph &graph, int64_t stages)
     before[to].push_back(from);
     after[from].push_back(to);
   };
-  for (int64_t stage = 1; stage < stages; ++stage)
-    if (graph.isChain() || graph.getTower(stage).first != stage)
+  auto linkAll = [&](int64_t first, int64_t count) {
+    for (int64_t stage = first + 1; stage < first + count; ++stage)
       link(stage - 1, stage);
+  };
+  if (graph.isChain())
+    linkAll(0, stages);
+  for (const Tower &tower : graph.towers)
+    linkAll(tower.first, tower.count);
   for (auto [from, to] : graph.feeds)
     link(from, to);
 }
@@ -83,6 +90,7 @@ private:
   llvm::Error checkWays() const;
 
   StageGraph graph;
+  std::set<std::pair<int64_t, int64_t>> feeds;
   int64_t nextMesh = 0;
 };
 } // namespace
@@ -141,6 +149,8 @@ llvm::Error GraphReader::readTower(llvm::StringRef text) {
         return other.name == tower.name;
       }))
     return makeError("tower {0} twice; give each a name of its own", name);
+  if (tower.first + tower.count > kMostStages)
+    return makeError("more than {0} stages; a pipeline has fewer", kMostStages);
   if (text.contains('=')) {
     const Schedule *known = findSchedule(schedule);
     if (!known)
@@ -215,8 +225,12 @@ llvm::Error GraphReader::readFeed(llvm::StringRef text) {
                      "own",
                      first.name, second.name);
   for (int64_t stage = to->first; stage <= to->second; ++stage)
-    if (!llvm::is_contained(graph.feeds, std::pair(from->first, stage)))
-      graph.feeds.emplace_back(from->first, stage);
+    feeds.emplace(from->first, stage);
+  if (feeds.size() > kMostFeeds)
+    return makeError(
+        "more than {0} pairs of stages feed each other; a pipeline "
+        "has fewer",
+        kMostFeeds);
   return llvm::Error::success();
 }
 
@@ -258,7 +272,7 @@ llvm::Error GraphReader::read(llvm::StringRef text) {
     return makeError("mesh {0} has no tower, but mesh {1} has; number meshes "
                      "without a gap",
                      it - isUsed.begin(), isUsed.size() - 1);
-  llvm::sort(graph.feeds);
+  graph.feeds.assign(feeds.begin(), feeds.end());
   graph.towers.back().hasLoss = true;
   return checkWays();
 }

@@ -248,6 +248,14 @@ TEST(TowersTest, SaysWhatIsNoGraph) {
       getError("a:1@0;b:1@2;a>b"),
       "towers: mesh 1 has no tower, but mesh 2 has; number meshes without "
       "a gap");
+  EXPECT_EQ(getError("a:4000;b:4000;a>b"),
+            "towers: more than 4096 stages; a pipeline has fewer");
+  std::string feeds = "a:40;b:4000";
+  for (int stage = 0; stage < 40; ++stage)
+    feeds += ";a." + std::to_string(stage) + ">b.*";
+  EXPECT_EQ(getError(feeds),
+            "towers: more than 65536 pairs of stages feed each "
+            "other; a pipeline has fewer");
   EXPECT_EQ(getError("a:1;a:2"),
             "towers: tower a twice; give each a name of its own");
 }
