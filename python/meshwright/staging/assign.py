@@ -561,6 +561,10 @@ class _Backward:
             self._stage[index] = self._settle(index, last)
             return
         found = _known(self._of_value, operands)
+        if not found and self._is_chain and all(map(is_number, item.eqn.outvars)):
+            # Such as the largest element of an input that a rule of a derivative finds.
+            self._homes[index] = homes = self._find_homes(index, given)
+            found = [max(homes)] if homes else found
         self._stage[index] = max(found, default=None)
 
     def _summed_up(self, index: int, given: list[int], last: int) -> int:
@@ -574,13 +578,18 @@ class _Backward:
     def _of_any(self, index: int) -> int | None:
         return self._late[index] if index in self._late else self._of_value(index)
 
-    def _find_homes(self, index: int) -> set[int] | None:
-        """The stages in which all that is large of what an operation reads is."""
+    def _find_homes(self, index: int, numbers: Sequence[int] = ()) -> set[int] | None:
+        """The stages in which all that is large of what an operation reads is.
+
+        So are the numbers that the operations `numbers` give.
+        """
         homes: set[int] | None = None
         for var in self._flat.items[index].eqn.invars:
-            if not isinstance(var, compat.Var) or is_number(var):
+            if not isinstance(var, compat.Var):
                 continue
             maker = self._table.producer.get(var)
+            if is_number(var) and maker not in numbers:
+                continue
             if maker is None:
                 found = self._input_homes.get(var)
             elif maker in self._homes:

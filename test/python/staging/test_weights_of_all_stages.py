@@ -155,6 +155,36 @@ def test_what_needs_the_whole_has_it(name):
     check(step_of(WHOLE[name]), is_sent=True)
 
 
+@jax.custom_vjp
+def observed(x, largest):
+    return x
+
+
+observed.defvjp(
+    lambda x, largest: (x, (x, largest)),
+    lambda kept, ct: (ct, jnp.maximum(jnp.abs(kept[0]).max(), 0 * kept[1])),
+)
+
+
+def test_what_a_rule_of_a_derivative_finds_in_an_input_is_found_there():
+    def loss(params, x):
+        weights, largest = params
+        first, second = weights
+        x = mw.stage_boundary(jnp.tanh(observed(x, largest) @ first["w"]))
+        return (jnp.tanh(x @ second["w"]) ** 2).mean()
+
+    gradient = jax.value_and_grad(loss)
+    reduce = ("mean", ("mean", jnp.maximum))
+    step = mw.pipeline.accumulate(gradient, MICROBATCHES, reduce=reduce)
+    args = (weights(), np.float32(0)), np.ones((MICROBATCHES * ROWS, WIDTH), "f")
+    sent = [
+        item["bytes"]
+        for item in lowered(step, *args).partitioning_result.program["items"]
+        if item["kind"] == "transfer" and item["bytes"] > 16
+    ]
+    assert sum(sent) == SENT
+
+
 def test_a_memory_of_weights_is_where_they_are():
     optimizer = optax.lbfgs(0.1, memory_size=2, linesearch=None)
 
