@@ -144,6 +144,14 @@ class Concatenations:
     def _size(atom: Any) -> int:
         return getattr(atom.aval, "size", 0)
 
+    def are_rows(self, atoms: Iterable[Any]) -> bool:
+        """Whether arrays are stacked, some of weights or of what belongs to these."""
+        layouts = [self._layout(atom) for atom in atoms]
+        known = [layout for layout in layouts if layout is not None]
+        return bool(known) and all(
+            layout.dim == 0 and set(layout.sizes) == {1} for layout in known
+        )
+
     def is_of_inputs(self, atoms: Iterable[Any]) -> bool:
         """Whether values are inputs, cast, scaled or put in another shape at most."""
         return all(map(self._is_raw, filter(_is_variable, atoms)))
@@ -158,6 +166,9 @@ class Concatenations:
             eqn = self._makers.get(at)
             if eqn is None:
                 self._raw[at] = at in self._inputs
+                continue
+            if eqn.primitive.name == "slice" and eqn.invars[0] in self._made_of_inputs:
+                self._raw[at] = self._takes_pieces(eqn)
                 continue
             if not keeps_elements(eqn):
                 self._raw[at] = False
@@ -199,6 +210,10 @@ class Concatenations:
             if known is None or len(eqn.invars) > 1:
                 return None
             dim = int(eqn.params["broadcast_dimensions"][known.dim])
+            return dataclasses.replace(known, dim=dim)
+        if name == "transpose":
+            known = layouts[eqn.invars[0]]
+            dim = eqn.params["permutation"].index(known.dim)
             return dataclasses.replace(known, dim=dim)
         if name in _COMBINING:
             known, axes = layouts[eqn.invars[0]], eqn.params["axes"]
@@ -348,7 +363,7 @@ def _parts(eqn: Any, layout: _Layout) -> list[tuple[int, int]]:
         return list(
             itertools.pairwise(itertools.accumulate(eqn.params["sizes"], initial=0))
         )
-    if eqn.primitive.name == "slice" and not eqn.params["strides"]:
+    if eqn.primitive.name == "slice" and set(eqn.params["strides"] or ()) <= {1}:
         keys = "start_indices", "limit_indices"
         return [tuple(eqn.params[key][layout.dim] for key in keys)]
     return [(0, layout.bounds[-1] + 1)]  # In no piece.

@@ -170,9 +170,12 @@ def flatten(
             count = outer + compat.transpose_count(eqn.source_info.name_stack)
             mark = None if eqn.primitive is mark_p else mark_in(eqn)
             body = body_of(eqn)
-            if mark is not None and loops.is_expandable(eqn, max_trips):
+            is_row_by_row = concatenations.are_rows(loops.rows_of(eqn, operands))
+            if is_row_by_row or (
+                mark is not None and loops.is_expandable(eqn, max_trips)
+            ):
                 run = functools.partial(walk_closed, whole, count)
-                outs = loops.expand(eqn, operands, run, max_trips)
+                outs = loops.expand(eqn, operands, run, max_trips or 0)
                 env.update(zip(eqn.outvars, outs, strict=True))
                 continue
             if mark is not None and (

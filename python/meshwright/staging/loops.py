@@ -14,6 +14,7 @@ computed, and those after its end change nothing. Of a conditional all branches 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,6 +46,25 @@ def is_expandable(eqn: Any, max_trips: int | None) -> bool:
             f"{max_trips}; raise it, or loop in Python"
         )
     return True
+
+
+# A loop over stacked weights of no more trips is written out.
+_MAX_ROWS = 64
+
+
+def rows_of(eqn: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    """The arrays over whose rows a short loop goes that carries numbers alone.
+
+    Such as a norm of each weight, but not a loop over layers. None of other operations.
+    """
+    params = eqn.params
+    if eqn.primitive.name != "scan" or eqn.effects or params["length"] > _MAX_ROWS:
+        return ()
+    begin = params["num_consts"]
+    end = begin + params["num_carry"]
+    carries = operands[begin:end]
+    is_small = all(math.prod(atom.aval.shape) <= 1 for atom in carries)
+    return operands[end:] if is_small else ()
 
 
 def expand(eqn: Any, operands: Sequence[Any], run: Run, max_trips: int) -> list[Any]:

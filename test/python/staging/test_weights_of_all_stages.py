@@ -39,6 +39,12 @@ TERMS = {
     "norm of each": lambda p: jnp.linalg.norm(stacked(p), axis=(0, 2)).sum(),
     "for each": lambda p: jax.vmap(lambda w: (w**2).sum(), 1)(stacked(p)).max(),
     "einsum": lambda p: jnp.einsum("ijk,ijk->", stacked(p), stacked(p)),
+    "one by one": lambda p: jax.lax.scan(
+        lambda total, w: (total + (w**2).sum(), None), 0.0, stacked(p).swapaxes(0, 1)
+    )[0],
+    "mapped": lambda p: jax.lax.map(
+        jnp.linalg.norm, jnp.stack([layer["w"] for layer in p])
+    ).max(),
     # Made of numbers that are made of the weights of all stages.
     "variance": lambda p: vector(p).var(),
     "deviation": lambda p: vector(p).std(),
