@@ -332,6 +332,15 @@ def to_arrays(traced: Any) -> Any:
     return _with_params(traced, traced.lojax._params)
 
 
+def scan_counts(eqn: Any) -> tuple[int, int]:
+    """How many constants and carried values a `jax.lax.scan` has."""
+    params = eqn.params
+    if "num_consts" in params:
+        return params["num_consts"], params["num_carry"]
+    consts, carry, _ = params["ft_in"].unpack()  # Since JAX 0.12.
+    return len(tuple(consts.vals)), len(tuple(carry.vals))
+
+
 def with_jaxpr(traced: Any, jaxpr: Any) -> Any:
     """A traced function with another closed jaxpr."""
     return _with_params(traced, {**traced._params, "jaxpr": jaxpr})

@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..jaxapi import frontend as compat
 from ..tracing.scopes import source
 
 _KINDS = ("while", "scan", "cond")
@@ -48,6 +49,12 @@ def is_expandable(eqn: Any, max_trips: int | None) -> bool:
     return True
 
 
+def _closed(body: Any) -> Any:
+    """A body as a closed jaxpr, which it is no more since JAX 0.12."""
+    is_closed = isinstance(body, compat.ClosedJaxpr)
+    return body if is_closed else compat.ClosedJaxpr(body, ())
+
+
 # A loop over stacked weights of no more trips is written out.
 _MAX_ROWS = 64
 
@@ -60,8 +67,10 @@ def rows_of(eqn: Any, operands: Sequence[Any]) -> Sequence[Any]:
     params = eqn.params
     if eqn.primitive.name != "scan" or eqn.effects or params["length"] > _MAX_ROWS:
         return ()
-    begin = params["num_consts"]
-    end = begin + params["num_carry"]
+    if len(eqn.outvars) != len(_closed(params["jaxpr"]).jaxpr.outvars):
+        return ()  # It hands on what it reads.
+    begin, count = compat.scan_counts(eqn)
+    end = begin + count
     carries = operands[begin:end]
     is_small = all(math.prod(atom.aval.shape) <= 1 for atom in carries)
     return operands[end:] if is_small else ()
@@ -112,12 +121,14 @@ def _while(eqn: Any, operands: list[Any], run: Run, max_trips: int) -> list[Any]
     carry = operands[sum(counts) :]
 
     def goes_on(values: list[Any]) -> Any:
-        return run(eqn.params["cond_jaxpr"], [*of_cond, *values], is_own=True)[0]
+        return run(_closed(eqn.params["cond_jaxpr"]), [*of_cond, *values], is_own=True)[
+            0
+        ]
 
     which = goes_on(carry)
     for _ in range(max_trips):
         before, before_which = carry, which
-        after = run(eqn.params["body_jaxpr"], [*of_body, *carry], is_own=True)
+        after = run(_closed(eqn.params["body_jaxpr"]), [*of_body, *carry], is_own=True)
         carry = _chosen(run, which, [carry, after])
         which = goes_on(carry)
     check = functools.partial(_check_end, source(eqn), max_trips)
@@ -141,13 +152,14 @@ def _check_end(where: str, max_trips: int, goes_on: Any) -> Any:
 
 def _scan(eqn: Any, operands: list[Any], run: Run, max_trips: int) -> list[Any]:
     params = eqn.params
-    begin, end = params["num_consts"], params["num_consts"] + params["num_carry"]
+    begin, count = compat.scan_counts(eqn)
+    end = begin + count
     consts, carry, stacked = operands[:begin], operands[begin:end], operands[end:]
     length, found = params["length"], {}
     for trip in reversed(range(length)) if params["reverse"] else range(length):
         row = functools.partial(jax.lax.index_in_dim, index=trip, keepdims=False)
         rows = [_apply(run, lambda x, row=row: [row(x)], x)[0] for x in stacked]
-        outs = run(params["jaxpr"], [*consts, *carry, *rows])
+        outs = run(_closed(params["jaxpr"]), [*consts, *carry, *rows])
         carry, found[trip] = outs[: len(carry)], outs[len(carry) :]
     columns = zip(*(found[trip] for trip in range(length)), strict=True)
     ys = [_apply(run, lambda *x: [jnp.stack(x)], *column)[0] for column in columns]
@@ -165,5 +177,5 @@ def _cond(eqn: Any, operands: list[Any], run: Run, max_trips: int) -> list[Any]:
 
     (which,) = _apply(run, index, which)
     return _chosen(
-        run, which, [run(branch, operands, is_own=True) for branch in branches]
+        run, which, [run(_closed(branch), operands, is_own=True) for branch in branches]
     )
