@@ -20,7 +20,8 @@ from .costs import work_of
 from .emit import emit, rootless
 from .flatten import Flat, flatten
 from .inner_gradients import count_by_work
-from .line import Order, is_recomputed, line_up, repeated
+from .line import Order, line_up
+from .recomputed import is_recomputed, repeated
 from .search import best_cuts, make_line
 
 # A nested function is opened if it is more than one of so many parts of a stage.

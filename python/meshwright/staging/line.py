@@ -24,6 +24,7 @@ from .assign import Reads, reads
 from .concatenations import keeps_elements
 from .costs import bytes_of, work_of
 from .flatten import Flat, Item
+from .recomputed import is_recomputed, repeated
 from .terms import is_number
 
 
@@ -56,70 +57,6 @@ def line_up(flat: Flat, copied: set[int], outside: float = 0) -> Order:
       outside: work on the body's gradients elsewhere, such as that of an optimizer.
     """
     return _Lining(flat, copied).order(outside)
-
-
-def repeated(flat: Flat) -> dict[int, int]:
-    """Which operations of the backward pass repeat one of the forward pass.
-
-    These are what `jax.checkpoint` recomputes: the same operation on the same values.
-
-    Returns:
-      Position of the operation to position of the one that it repeats.
-    """
-    # The first of equal values represents all of them.
-    same: dict[Any, Any] = {}
-    original: dict[Any, Any] = {}
-    forward: dict[Any, list[int]] = {}
-    found: dict[int, int] = {}
-    for index, item in enumerate(flat.items):
-        if item.transposes and not is_recomputed(item):
-            continue
-        operands = tuple(
-            (atom.aval, str(atom.val))
-            if isinstance(atom, compat.Literal)
-            else same.get(atom, atom)
-            for atom in item.eqn.invars
-        )
-        key = item.eqn.primitive, operands, tuple(sorted(item.eqn.params.items()))
-        try:
-            alike = forward.setdefault(key, [])
-        except TypeError:  # A parameter that cannot be compared.
-            continue
-        if not item.transposes:
-            alike.append(index)
-        if not alike:
-            continue
-        first = flat.items[alike[0]].eqn.outvars
-        same.update(zip(item.eqn.outvars, first, strict=True))
-        if item.transposes:
-            found[index] = _same_place(flat, item, alike, original)
-            outs = flat.items[found[index]].eqn.outvars
-            original.update(zip(item.eqn.outvars, outs, strict=True))
-    return found
-
-
-def _same_place(
-    flat: Flat, item: Item, alike: Sequence[int], original: Mapping[Any, Any]
-) -> int:
-    """Of equal operations the one that reads what an operation reads, if any does."""
-    wanted = [
-        original.get(atom, atom) if isinstance(atom, compat.Var) else None
-        for atom in item.eqn.invars
-    ]
-    for index in alike:
-        atoms = flat.items[index].eqn.invars
-        if wanted == [a if isinstance(a, compat.Var) else None for a in atoms]:
-            return index
-    return alike[-1]
-
-
-def is_recomputed(item: Item) -> bool:
-    """Whether `jax.checkpoint` put an operation into a backward pass.
-
-    Beside what it recomputes this may be a part of the derivative itself.
-    """
-    stack = item.eqn.source_info.name_stack.stack
-    return any(entry.name == "rematted_computation" for entry in stack)
 
 
 # How many inputs of a term are known by each other.
