@@ -28,6 +28,7 @@ from .applications import find_rounds
 from .flatten import Flat, Item
 from .inner_gradients import count_by_marks
 from .marks import mark_p
+from .recomputed import is_recomputed
 from .terms import is_movable, is_number, place_terms
 
 # What gradients go through after the last of them.
@@ -531,7 +532,9 @@ class _Backward:
 
     def _visit(self, index: int, item: Item) -> None:
         items, operands = self._flat.items, self._table.operands[index]
-        choose = min if item.transposes % 2 else max
+        # What is recomputed is no derivative, and reads what is made before it.
+        is_again = is_recomputed(item)
+        choose = min if item.transposes % 2 and not is_again else max
         given = [o for o in operands if items[o].transposes]
         if not self._outside.isdisjoint(given):
             self._outside.add(index)
@@ -560,6 +563,8 @@ class _Backward:
                 last = self._summed_up(index, given, last)
             self._stage[index] = self._settle(index, last)
             return
+        if is_again:
+            return  # It goes where it is read.
         found = _known(self._of_value, operands)
         if not found and self._is_chain and all(map(is_number, item.eqn.outvars)):
             # Such as the largest element of an input that a rule of a derivative finds.

@@ -1,5 +1,6 @@
 """Marks in programs with loops, experts, shardings and modules; `auto` for NNX."""
 
+import functools
 import io
 
 import jax
@@ -67,6 +68,44 @@ def test_positions_that_are_put_together_of_numbers():
     x = np.linspace(-1, 1, 32, dtype="f").reshape(8, 4)
     step = mw.pipeline.accumulate(jax.value_and_grad(loss), 2, batch_argnums=1)
     close(mw.jit(step, CONFIG)(weights, x), jax.value_and_grad(loss)(weights, x))
+
+
+@pytest.mark.parametrize("policy", [None, jax.checkpoint_policies.dots_saveable])
+def test_recomputed_layers_that_read_a_mask_and_add_to_the_loss(policy):
+    """The mask is of the first stage, the term is derived before any mark."""
+
+    @functools.partial(jax.checkpoint, policy=policy)
+    def layer(w, x, segments):
+        h = jnp.tanh(x @ w["mix"])
+        same = segments[:, :, None] == segments[:, None, :]
+        scores = jnp.where(same, h @ h.swapaxes(1, 2), -1e9)
+        x = x + jax.nn.softmax(scores) @ h
+        gates = jax.nn.softmax(x @ w["gate"])
+        return x + jnp.tanh(gates @ w["out"]), (gates**2).sum()
+
+    def loss(layers, x, tokens):
+        segments, balance = jnp.cumsum(tokens == 0, axis=1), 0.0
+        for number, w in enumerate(layers):
+            x = mw.stage_boundary(x) if number else x
+            x, term = layer(w, x, segments)
+            balance += term
+        return (x**2).mean() + 0.1 * balance
+
+    draw = np.random.default_rng(0)
+    shapes = {"mix": (8, 8), "gate": (8, 4), "out": (4, 8)}
+    layers = [
+        {name: draw.normal(size=shape).astype("f") for name, shape in shapes.items()}
+        for _ in MESHES
+    ]
+    x = draw.normal(size=(4, 3, 8)).astype("f")
+    tokens = draw.integers(0, 3, (4, 3))
+    gradient = jax.value_and_grad(loss)
+    step = mw.pipeline.accumulate(gradient, 2, batch_argnums=(1, 2))
+    lowered = mw.jit(step, CONFIG).lower(layers, x, tokens)
+    places = [dict.fromkeys(shapes, mesh) for mesh in MESHES]
+    assert lowered.function_mesh_assignment.input_meshes[0] == places
+    assert lowered.function_mesh_assignment.output_meshes[1] == places
+    close(mw.jit(step, CONFIG)(layers, x, tokens), jax.jit(step)(layers, x, tokens))
 
 
 def test_loops_of_calls():
