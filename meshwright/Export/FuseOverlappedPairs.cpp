@@ -22,6 +22,7 @@
 #include "meshwright/Export/Pairs/MarkedPairs.h"
 #include "meshwright/Export/Pairs/OverlapChoice.h"
 #include "meshwright/Export/Pairs/OverlapTimes.h"
+#include "meshwright/Export/Pairs/TransferTimes.h"
 #include "meshwright/Export/Passes.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Fragments/Merge/MergeRemarks.h"
@@ -88,17 +89,20 @@ struct FuseOverlappedPairsPass
         continue;
       // They are of fragments, some of which are gone after each function.
       std::optional<OverlapTimes> times;
-      if (failed(makeTimes(times)))
+      std::optional<meshwright::Device> known;
+      if (failed(makeTimes(times, known)))
         return signalPassFailure();
-      if (failed(fusePairs(func, *pairs, *times)))
+      if (failed(fusePairs(func, *pairs, *times, known)))
         return signalPassFailure();
     }
   }
 
 private:
-  LogicalResult makeTimes(std::optional<OverlapTimes> &times);
+  LogicalResult makeTimes(std::optional<OverlapTimes> &times,
+                          std::optional<meshwright::Device> &known);
   LogicalResult fusePairs(func::FuncOp func, ArrayRef<MarkedPair> pairs,
-                          OverlapTimes &times);
+                          OverlapTimes &times,
+                          const std::optional<meshwright::Device> &known);
   FailureOr<std::string>
   findObstacle(const MarkedPair &pair, ArrayRef<unsigned> members,
                const BlockGraph &graph, const std::vector<unsigned> &places,
@@ -107,8 +111,8 @@ private:
 } // namespace
 
 LogicalResult
-FuseOverlappedPairsPass::makeTimes(std::optional<OverlapTimes> &times) {
-  std::optional<meshwright::Device> known;
+FuseOverlappedPairsPass::makeTimes(std::optional<OverlapTimes> &times,
+                                   std::optional<meshwright::Device> &known) {
   llvm::StringRef name = device.getValue().text;
   if (!name.empty()) {
     llvm::Expected<meshwright::Device> found = meshwright::findDevice(name);
@@ -122,7 +126,7 @@ FuseOverlappedPairsPass::makeTimes(std::optional<OverlapTimes> &times) {
   if (!customs)
     return getOperation()->emitError()
            << "mpmd_custom_costs: " << llvm::toString(customs.takeError());
-  times.emplace(getOperation(), std::move(known), *customs);
+  times.emplace(getOperation(), known, *customs);
   return success();
 }
 
@@ -250,9 +254,25 @@ static LogicalResult sortBlock(func::FuncOp func, const EffectOrder &effects) {
                              "mpmd_fuse_overlapped_pairs off";
 }
 
-LogicalResult FuseOverlappedPairsPass::fusePairs(func::FuncOp func,
-                                                 ArrayRef<MarkedPair> pairs,
-                                                 OverlapTimes &times) {
+/// What the transfers of a block take, by position.
+static LogicalResult measureTransfers(func::FuncOp func,
+                                      const BlockGraph &graph,
+                                      const meshwright::Device &device,
+                                      MutableArrayRef<double> seconds) {
+  TransferTimes transfers(func, device);
+  for (unsigned position = 0; position < graph.size(); ++position)
+    if (auto transfer = dyn_cast<TransferOp>(graph.getOp(position))) {
+      FailureOr<double> time = transfers.measure(transfer);
+      if (failed(time))
+        return failure();
+      seconds[position] = *time;
+    }
+  return success();
+}
+
+LogicalResult FuseOverlappedPairsPass::fusePairs(
+    func::FuncOp func, ArrayRef<MarkedPair> pairs, OverlapTimes &times,
+    const std::optional<meshwright::Device> &known) {
   BlockGraph graph(func.front());
   EffectOrder effects(func.front());
   std::vector<std::vector<unsigned>> queues = getQueues(graph);
@@ -267,6 +287,9 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(func::FuncOp func,
         return failure();
       seconds[position] = *time;
     }
+
+  if (known && failed(measureTransfers(func, graph, *known, seconds)))
+    return failure();
 
   std::vector<const MarkedPair *> candidatePairs;
   std::vector<OverlapCandidate> candidates;

@@ -3,53 +3,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Export/Offload/BlockTimes.h"
-#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
-#include "llvm/ADT/StringMap.h"
+#include "meshwright/Export/Pairs/TransferTimes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
-using meshwright::DeviceRange;
-using meshwright::Route;
-
-namespace {
-/// What transfers take.
-class TransferTimes {
-public:
-  TransferTimes(func::FuncOp func, const meshwright::Device &device)
-      : device(device) {
-    DeviceRange range;
-    for (NamedMeshAttr mesh : getTopology(func).getMeshes()) {
-      range.count = std::max<int64_t>(1, mesh.getMesh().getTotalSize());
-      ranges[mesh.getName()] = range;
-      range.first += range.count;
-    }
-  }
-
-  FailureOr<double> measure(TransferOp transfer) const {
-    auto from = cast<MeshTensorType>(transfer.getTensor().getType());
-    auto to = cast<MeshTensorType>(transfer.getType());
-    FailureOr<sdy::MeshAttr> mesh = getMeshOrError(transfer, to.getMeshName());
-    if (failed(mesh))
-      return failure();
-    DeviceRange source = ranges.lookup(from.getMeshName());
-    DeviceRange target = ranges.lookup(to.getMeshName());
-    Route route = getRoute(source, target, device);
-    if (from.isOnHost() || to.isOnHost())
-      route = Route::Host;
-    auto bytes = static_cast<double>(
-        meshwright::countBytes(to.getLocalTensorType(*mesh)));
-    return meshwright::getTransferTime(
-        meshwright::countTransferBytes(bytes, source.count, target.count),
-        device, route);
-  }
-
-private:
-  const meshwright::Device &device;
-  llvm::StringMap<DeviceRange> ranges;
-};
-} // namespace
 
 FragmentOp BlockTimes::findAwaited(
     TransferOp transfer,

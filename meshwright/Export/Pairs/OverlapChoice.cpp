@@ -3,7 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Export/Pairs/OverlapChoice.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include <functional>
 #include <queue>
 #include <tuple>
@@ -54,6 +56,8 @@ private:
              double stop);
   void advance(unsigned mesh, double now);
   void finish(unsigned op, double now);
+  /// Runs an op of no mesh, whose operands are there.
+  void run(unsigned op, double now);
 
   ArrayRef<double> seconds;
   ArrayRef<OverlapCandidate> candidates;
@@ -63,6 +67,9 @@ private:
   /// Uses of a candidate's members by each other.
   std::vector<unsigned> numInner;
   std::vector<Mesh> meshes;
+  const BlockGraph &graph;
+  /// When the way out of a mesh is free, and the way in, by name.
+  llvm::StringMap<double> outFreeAt, inFreeAt;
   std::vector<bool> isOpen, isChosen;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   size_t numPopped = 0;
@@ -76,7 +83,8 @@ Chooser::Chooser(const BlockGraph &graph,
     : seconds(seconds), candidates(candidates), readers(graph.getReaders()),
       pending(graph.size()), meshOf(graph.size(), kNone),
       candidateOf(graph.size(), kNone), numInner(candidates.size(), 0),
-      isOpen(candidates.size(), true), isChosen(candidates.size(), false) {
+      graph(graph), isOpen(candidates.size(), true),
+      isChosen(candidates.size(), false) {
   for (auto [number, candidate] : llvm::enumerate(candidates))
     for (unsigned member : candidate.members)
       candidateOf[member] = number;
@@ -93,7 +101,7 @@ Chooser::Chooser(const BlockGraph &graph,
   }
   for (unsigned op = 0; op < graph.size(); ++op)
     if (pending[op] == 0 && meshOf[op] == kNone)
-      push(seconds[op], EventKind::Finished, op);
+      run(op, 0);
   for (unsigned mesh = 0; mesh < meshes.size(); ++mesh)
     push(0, EventKind::Free, mesh);
 }
@@ -139,10 +147,25 @@ void Chooser::advance(unsigned number, double now) {
   push(now + pair.hidden, EventKind::Expired, number, candidate);
 }
 
+void Chooser::run(unsigned op, double now) {
+  auto transfer = dyn_cast<TransferOp>(graph.getOp(op));
+  if (transfer && seconds[op] > 0) {
+    auto from = cast<MeshTensorType>(transfer.getTensor().getType());
+    auto to = cast<MeshTensorType>(transfer.getType());
+    if (from.getMeshName() != to.getMeshName()) {
+      double &out = outFreeAt[from.getMeshName()];
+      double &in = inFreeAt[to.getMeshName()];
+      now = std::max({now, out, in});
+      out = in = now + seconds[op];
+    }
+  }
+  push(now + seconds[op], EventKind::Finished, op);
+}
+
 void Chooser::finish(unsigned op, double now) {
   for (unsigned reader : readers[op]) {
     if (--pending[reader] == 0 && meshOf[reader] == kNone)
-      push(now + seconds[reader], EventKind::Finished, reader);
+      run(reader, now);
     if (meshOf[reader] != kNone)
       advance(meshOf[reader], now);
   }

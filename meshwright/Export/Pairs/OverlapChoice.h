@@ -19,6 +19,9 @@
 // runs, it has run in some order: pairs that wait for each other, or for themselves,
 // cannot come out of it.
 //
+// Transfers take their time, and wait for each other: a mesh has one way out and one way
+// in, and the transfer that could start first has both first.
+//
 // Cost. A logarithm for each event, of which an operation and an edge make one each.
 //
 // Name in the literature: list scheduling; the bound is that of a rent-or-buy decision.

@@ -1,0 +1,59 @@
+// RUN: mpmd-opt %s -mpmd-fuse-overlapped-pairs=device=h100 -split-input-file | FileCheck %s
+// RUN: mpmd-opt %s -mpmd-fuse-overlapped-pairs -split-input-file | FileCheck %s --check-prefix=WORK
+
+!l = tensor<4x4xf32>
+!m = !mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@mesh, [{}, {"x"}]>>
+!w = !mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@mesh, [{"x"}, {}]>>
+!n = !mpmd.mesh_tensor<"n", tensor<4x4xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>, <"n": <["x"=2]>>>
+
+sdy.mesh @mesh = <["x"=2]>
+
+// The sum over two devices takes 5 us, in which the backward has work.
+// CHECK-LABEL: func @pairs_what_is_there
+// CHECK:         mpmd.fragment<mesh="m", origin=["f", "g"(1)]>
+func.func @pairs_what_is_there(%x: !m, %w: !w) -> (!m, !m) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x, %w) {call_counter = 3 : ui32, mpmd.overlap = array<i64: 0, 0>} (%a: !l, %b: !l) {
+    %9 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (!l, !l) -> !l
+    mpmd.return %9 : !l
+  } : (!m, !w) -> !m
+  %1 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%x) {call_counter = 1 : ui32, mpmd.overlap = array<i64: 0, 1>} (%a: !l) {
+    %9 = stablehlo.log %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  return %0, %1 : !m, !m
+}
+
+// -----
+
+!l = tensor<4x4xf32>
+!m = !mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@mesh, [{}, {"x"}]>>
+!w = !mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@mesh, [{"x"}, {}]>>
+!n = !mpmd.mesh_tensor<"n", tensor<4x4xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>, <"n": <["x"=2]>>>
+
+sdy.mesh @mesh = <["x"=2]>
+
+// The transfer of the gradient takes as long as the sum: its kernel and the transfer
+// are longer than what could be hidden. Counted in operations, transfers are nothing.
+// CHECK-LABEL: func @leaves_what_travels_for_longer
+// CHECK-NEXT:    mpmd.fragment<mesh="m", origin=["f"]>
+// WORK-LABEL:  func @leaves_what_travels_for_longer
+// WORK:          mpmd.fragment<mesh="m", origin=["f", "g"(1)]>
+func.func @leaves_what_travels_for_longer(%x: !m, %w: !w, %y: !n) -> (!m, !m) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x, %w) {call_counter = 3 : ui32, mpmd.overlap = array<i64: 0, 0>} (%a: !l, %b: !l) {
+    %9 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (!l, !l) -> !l
+    mpmd.return %9 : !l
+  } : (!m, !w) -> !m
+  %1 = mpmd.fragment<mesh="n", origin=["h"(1)]> (%y) {call_counter = 1 : ui32} (%a: !l) {
+    %9 = stablehlo.log %a : !l
+    mpmd.return %9 : !l
+  } : (!n) -> !n
+  %2 = mpmd.transfer %1 : (!n) -> !m
+  %3 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%2) {call_counter = 1 : ui32, mpmd.overlap = array<i64: 0, 1>} (%a: !l) {
+    %9 = stablehlo.log %a : !l
+    %8 = stablehlo.dot_general %9, %a, contracting_dims = [0] x [0] : (!l, !l) -> !l
+    mpmd.return %8 : !l
+  } : (!m) -> !m
+  return %0, %3 : !m, !m
+}
